@@ -1,0 +1,162 @@
+//! Plain text, gzip or zstd: around any source and any sink.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+/// How the text of a recording is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// As it is.
+    #[default]
+    Plain,
+    /// gzip (RFC 1952): 5 to 15 % of the text.
+    Gzip,
+    /// Zstandard (RFC 8878): about as small, and several times faster to write. Written with a
+    /// checksum.
+    Zstd,
+}
+
+impl Encoding {
+    /// Every encoding.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Gzip, Self::Zstd];
+
+    /// The encoding that a file's name promises: `.gz`, `.zst`, anything else is plain.
+    ///
+    /// It is for choosing what to *write*; a reader looks at the bytes.
+    ///
+    /// ```
+    /// use tenure_trace::Encoding;
+    ///
+    /// assert_eq!(Encoding::of_name("game.csv.zst"), Encoding::Zstd);
+    /// assert_eq!(Encoding::of_name("game.csv"), Encoding::Plain);
+    /// ```
+    #[must_use]
+    pub fn of_name(path: impl AsRef<Path>) -> Self {
+        match path.as_ref().extension().and_then(|end| end.to_str()) {
+            Some("gz") => Self::Gzip,
+            Some("zst" | "zstd") => Self::Zstd,
+            _ => Self::Plain,
+        }
+    }
+
+    /// The encoding of data that begins with `head`.
+    fn of_bytes(head: &[u8]) -> Self {
+        match head {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd] => Self::Zstd,
+            // A frame to be skipped, which some tools put before the data.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Self::Zstd,
+            _ => Self::Plain,
+        }
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain => "plain",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        })
+    }
+}
+
+/// The bytes looked at to tell the encodings apart, and then the rest.
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// The text of a source, whatever its encoding.
+///
+/// Several gzip members or zstd frames in a row are one text, as for the usual tools; anything else
+/// that follows the compressed data is an error.
+pub(crate) enum Decoder<R: Read> {
+    Plain(BufReader<Whole<R>>),
+    Gzip(Box<BufReader<MultiGzDecoder<Whole<R>>>>),
+    Zstd(Box<BufReader<zstd::Decoder<'static, BufReader<Whole<R>>>>>),
+}
+
+impl<R: Read> Decoder<R> {
+    pub(crate) fn new(mut source: R) -> io::Result<Self> {
+        let mut head = Vec::new();
+        source.by_ref().take(4).read_to_end(&mut head)?;
+        let encoding = Encoding::of_bytes(&head);
+        let whole = Cursor::new(head).chain(source);
+        Ok(match encoding {
+            Encoding::Plain => Self::Plain(BufReader::new(whole)),
+            Encoding::Gzip => Self::Gzip(Box::new(BufReader::new(MultiGzDecoder::new(whole)))),
+            Encoding::Zstd => Self::Zstd(Box::new(BufReader::new(zstd::Decoder::new(whole)?))),
+        })
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
+        match self {
+            Self::Plain(_) => Encoding::Plain,
+            Self::Gzip(_) => Encoding::Gzip,
+            Self::Zstd(_) => Encoding::Zstd,
+        }
+    }
+
+    /// Appends to `line` up to and with the next line feed, but at most `limit` bytes.
+    pub(crate) fn read_line(&mut self, line: &mut Vec<u8>, limit: u64) -> io::Result<usize> {
+        match self {
+            Self::Plain(text) => text.take(limit).read_until(b'\n', line),
+            Self::Gzip(text) => text.take(limit).read_until(b'\n', line),
+            Self::Zstd(text) => text.take(limit).read_until(b'\n', line),
+        }
+    }
+}
+
+/// A sink for text, whatever its encoding.
+pub(crate) enum Encoder<W: Write> {
+    Plain(W),
+    Gzip(GzEncoder<W>),
+    Zstd(zstd::Encoder<'static, W>),
+}
+
+impl<W: Write> Encoder<W> {
+    pub(crate) fn new(sink: W, encoding: Encoding) -> io::Result<Self> {
+        Ok(match encoding {
+            Encoding::Plain => Self::Plain(sink),
+            Encoding::Gzip => Self::Gzip(GzEncoder::new(sink, Compression::default())),
+            Encoding::Zstd => {
+                let mut encoder = zstd::Encoder::new(sink, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Self::Zstd(encoder)
+            }
+        })
+    }
+
+    /// Ends the compressed data, flushes, and gives the sink back.
+    pub(crate) fn finish(self) -> io::Result<W> {
+        let mut sink = match self {
+            Self::Plain(sink) => sink,
+            Self::Gzip(encoder) => encoder.finish()?,
+            Self::Zstd(encoder) => encoder.finish()?,
+        };
+        sink.flush()?;
+        Ok(sink)
+    }
+}
+
+impl<W: Write> Write for Encoder<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(sink) => sink.write(bytes),
+            Self::Gzip(encoder) => encoder.write(bytes),
+            Self::Zstd(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(sink) => sink.flush(),
+            Self::Gzip(encoder) => encoder.flush(),
+            Self::Zstd(encoder) => encoder.flush(),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What can be wrong with a recording, and where.
+
+use std::fmt;
+use std::io;
+
+use thiserror::Error;
+
+use crate::{Encoding, Kind, MAX_ALIGN, MAX_LINE_BYTES, MAX_SIZE};
+
+/// A recording could not be read or written.
+///
+/// What concerns a line is shown the way compilers do, so that editors and terminals can jump to
+/// it: `FILE:LINE: reason`.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file could not be opened or created.
+    #[error("{name}: cannot open: {error}")]
+    Open {
+        /// The file's name.
+        name: String,
+        /// What the operating system said.
+        #[source]
+        error: io::Error,
+    },
+    /// The source failed, or what it gave is not sound gzip or zstd.
+    ///
+    /// Compressed data that ends too early has the kind [`io::ErrorKind::UnexpectedEof`].
+    #[error("{name}:{line}: cannot read ({encoding}): {error}")]
+    Read {
+        /// The name given to the reader.
+        name: String,
+        /// The line that was about to be read; the header is line 1.
+        line: u64,
+        /// How the source is encoded.
+        encoding: Encoding,
+        /// What the source or the decoder said.
+        #[source]
+        error: io::Error,
+    },
+    /// A line is damaged.
+    #[error("{name}:{line}: {reason}")]
+    Line {
+        /// The name given to the reader.
+        name: String,
+        /// The line; the header is line 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: Reason,
+    },
+    /// An event handed in does not fit those before it, so it was not taken.
+    #[error("the event for line {line} is refused: {reason}")]
+    Refused {
+        /// The line that the event would have become; the header is line 1.
+        line: u64,
+        /// What is wrong with the event.
+        reason: Reason,
+    },
+    /// The sink failed.
+    #[error("cannot write the recording: {error}")]
+    Write {
+        /// What the sink or the encoder said.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl TraceError {
+    /// The name of the file or source, where the error concerns one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Open { name, .. } | Self::Read { name, .. } | Self::Line { name, .. } => Some(name),
+            Self::Refused { .. } | Self::Write { .. } => None,
+        }
+    }
+
+    /// The line (the header is line 1), where the error concerns one.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        match *self {
+            Self::Read { line, .. } | Self::Line { line, .. } | Self::Refused { line, .. } => Some(line),
+            Self::Open { .. } | Self::Write { .. } => None,
+        }
+    }
+
+    /// What is wrong with a line or an event, where the error concerns one.
+    #[must_use]
+    pub fn reason(&self) -> Option<&Reason> {
+        match self {
+            Self::Line { reason, .. } | Self::Refused { reason, .. } => Some(reason),
+            Self::Open { .. } | Self::Read { .. } | Self::Write { .. } => None,
+        }
+    }
+}
+
+/// What is wrong with a line of a recording or with an event.
+///
+/// Text taken from the file is quoted and escaped when shown, and never longer than a line may be
+/// ([`MAX_LINE_BYTES`]).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The first line is not [`HEADER`](crate::HEADER).
+    #[error("the header must be {:?}, not {found:?}", crate::HEADER)]
+    BadHeader {
+        /// The first line, empty if the file is.
+        found: String,
+    },
+    /// The line has more than [`MAX_LINE_BYTES`] bytes.
+    #[error("the line is longer than {MAX_LINE_BYTES} bytes")]
+    LineTooLong,
+    /// The line is not text.
+    #[error("invalid UTF-8 after {valid_bytes} bytes")]
+    InvalidUtf8 {
+        /// How many bytes of the line are sound.
+        valid_bytes: usize,
+    },
+    /// The line has not six columns.
+    #[error("{found} columns where 6 are expected")]
+    WrongColumns {
+        /// The number of columns.
+        found: usize,
+    },
+    /// The operation is none of `alloc`, `free` and `frame`.
+    #[error("unknown operation {found:?}")]
+    UnknownOperation {
+        /// The first column.
+        found: String,
+    },
+    /// A column that must be a number is not one, or it is 2^64 or more.
+    #[error("{column} {found:?} is not a number of decimal digits below 2^64")]
+    BadNumber {
+        /// The column.
+        column: Column,
+        /// What it holds.
+        found: String,
+    },
+    /// A column that this operation leaves empty is not.
+    #[error("{column} must be empty here, not {found:?}")]
+    NotEmpty {
+        /// The column.
+        column: Column,
+        /// What it holds.
+        found: String,
+    },
+    /// The kind is none of the six.
+    #[error("unknown kind {found:?}")]
+    UnknownKind {
+        /// The text of the column.
+        found: String,
+    },
+    /// The size is 0 or more than any device has.
+    #[error("size {size} is not between 1 and {MAX_SIZE} bytes")]
+    BadSize {
+        /// The size, bytes.
+        size: u64,
+    },
+    /// The alignment is 0, not a power of two, or larger than any device asks for.
+    #[error("align {align} is not a power of two between 1 and {MAX_ALIGN} bytes")]
+    BadAlign {
+        /// The alignment, bytes.
+        align: u64,
+    },
+    /// The id was allocated before; ids are never used again.
+    #[error("id {id} is allocated a second time")]
+    ReusedId {
+        /// The id.
+        id: u64,
+    },
+    /// A free of an id that was never allocated.
+    #[error("free of id {id}, which was never allocated")]
+    UnknownId {
+        /// The id.
+        id: u64,
+    },
+    /// A free of an id that is already free.
+    #[error("double free of id {id}")]
+    DoubleFree {
+        /// The id.
+        id: u64,
+    },
+    /// A free names another size than the allocation.
+    #[error("free of id {id} with size {freed}, but it was allocated with size {allocated}")]
+    SizeMismatch {
+        /// The id.
+        id: u64,
+        /// The size in the free, bytes.
+        freed: u64,
+        /// The size in the allocation, bytes.
+        allocated: u64,
+    },
+    /// A free names another alignment than the allocation.
+    #[error("free of id {id} with align {freed}, but it was allocated with align {allocated}")]
+    AlignMismatch {
+        /// The id.
+        id: u64,
+        /// The alignment in the free, bytes.
+        freed: u64,
+        /// The alignment in the allocation, bytes.
+        allocated: u64,
+    },
+    /// A free names another kind than the allocation.
+    #[error("free of id {id} with kind {freed}, but it was allocated with kind {allocated}")]
+    KindMismatch {
+        /// The id.
+        id: u64,
+        /// The kind in the free.
+        freed: Kind,
+        /// The kind in the allocation.
+        allocated: Kind,
+    },
+    /// The frame column is smaller than on a line before.
+    #[error("frame {frame} after frame {previous}: frames never go backwards")]
+    FrameBackwards {
+        /// The line's frame.
+        frame: u64,
+        /// The largest frame so far.
+        previous: u64,
+    },
+    /// A frame is marked a second time.
+    #[error("frame {number} is marked a second time")]
+    FrameRepeated {
+        /// The frame.
+        number: u64,
+    },
+    /// What is live at once adds up to 2^64 bytes or more.
+    #[error("{live_bytes} live bytes and {size} more are not below 2^64")]
+    TooMuchLive {
+        /// What was live before, bytes.
+        live_bytes: u64,
+        /// The allocation that is too much, bytes.
+        size: u64,
+    },
+}
+
+/// A column of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Column {
+    /// `id`
+    Id,
+    /// `size`
+    Size,
+    /// `align`
+    Align,
+    /// `kind`
+    Kind,
+    /// `frame`
+    Frame,
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Id => "id",
+            Self::Size => "size",
+            Self::Align => "align",
+            Self::Kind => "kind",
+            Self::Frame => "frame",
+        })
+    }
+}

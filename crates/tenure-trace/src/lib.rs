@@ -1,0 +1,80 @@
+//! Recordings of what a program allocates: read them, write them, generate them.
+//!
+//! A recording is the list of a program's allocations and frees of GPU memory, as they arrived at
+//! its allocator, with a mark for each frame. Replayed against any allocator in any configuration
+//! it tells how fast and how tight that allocator would have been for the program, without the
+//! program and without a GPU.
+//!
+//! - [`TraceReader`] streams and checks; [`read_all`] loads a whole recording, and only a sound
+//!   one; [`check`] only checks.
+//! - [`TraceWriter`] writes what a recorder observes.
+//! - [`generate`] makes synthetic recordings of four [`Workload`]s from a seed.
+//! - [`Validator`] holds the rules that all of them keep.
+//!
+//! ```
+//! use tenure_trace::{Encoding, TraceWriter, Workload, generate, read_all};
+//!
+//! let mut writer = TraceWriter::new(Vec::new(), Encoding::Zstd)?;
+//! for event in generate(Workload::Voxel, 42, 10_000) {
+//!     writer.event(&event)?;
+//! }
+//! let bytes = writer.finish()?;
+//!
+//! let trace = read_all(bytes.as_slice(), "voxel.csv.zst")?;
+//! assert_eq!(trace.summary.allocs, 5_000);
+//! assert!(trace.summary.live_at_end.is_empty());
+//! # Ok::<(), tenure_trace::TraceError>(())
+//! ```
+//!
+//! # The format
+//!
+//! Text in UTF-8, one event a line, stored plain, as gzip or as zstd. The encoding is recognised by
+//! the first bytes, never by the file's name. Lines end with a line feed (a carriage return before
+//! it is ignored, and the last line may lack it) and have at most [`MAX_LINE_BYTES`] bytes. The
+//! first line is the [`HEADER`]; each line after it has exactly six columns, separated by commas,
+//! without quotes or spaces:
+//!
+//! ```csv
+//! op,id,size,align,kind,frame
+//! alloc,1,2304,64,cpu_to_gpu+linear,0
+//! frame,,,,,1
+//! free,1,2304,,cpu_to_gpu+linear,1
+//! ```
+//!
+//! | column | in `alloc` | in `free` | in `frame` |
+//! | --- | --- | --- | --- |
+//! | `op` | `alloc` | `free` | `frame`: the program presented |
+//! | `id` | any number not used before in the file | the id of a live allocation | empty |
+//! | `size` | bytes, 1 to [`MAX_SIZE`] | the size allocated | empty |
+//! | `align` | bytes, a power of two up to [`MAX_ALIGN`] | empty, or the alignment allocated | empty |
+//! | `kind` | `gpu_only`, `cpu_to_gpu` or `gpu_to_cpu`, then `+linear` (a buffer) or `+optimal` (an image) | the kind allocated, or empty | empty |
+//! | `frame` | the last frame marked before, 0 at first | the same | the frame's own number |
+//!
+//! Numbers are decimal digits below 2^64. Ids are never used again. The `frame` column never
+//! decreases from line to line, and no frame is marked twice. What is live at once is less than
+//! 2^64 bytes. A file may end with allocations live (the [`Summary`] lists them).
+//!
+//! A line that breaks any of these rules is an error with the source's name, the line and the
+//! [`Reason`], for example `game.csv.gz:512: double free of id 17`. So is compressed data that is
+//! cut off, damaged or followed by something else.
+
+mod encoding;
+mod error;
+mod event;
+mod generate;
+mod line;
+mod reader;
+mod seen;
+mod trace;
+mod validate;
+mod writer;
+
+pub use encoding::Encoding;
+pub use error::{Column, Reason, TraceError};
+pub use event::{Event, Kind, Layout, MemoryKind};
+pub use generate::{Generator, UnknownWorkload, Workload, generate};
+pub use line::{HEADER, MAX_LINE_BYTES};
+pub use reader::TraceReader;
+pub use trace::{LiveAllocation, Summary, Trace, check, read_all};
+pub use validate::{MAX_ALIGN, MAX_SIZE, Validator};
+pub use writer::TraceWriter;

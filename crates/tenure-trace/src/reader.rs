@@ -1,0 +1,200 @@
+//! Reading a recording, event by event.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::iter::FusedIterator;
+use std::path::Path;
+
+use crate::encoding::Decoder;
+use crate::line;
+use crate::{Encoding, Event, HEADER, MAX_LINE_BYTES, Reason, Summary, TraceError, Validator};
+
+/// Reads a recording from any source, checks every line and yields its events.
+///
+/// Plain text, gzip and zstd are told apart by their first bytes. After the first error the
+/// iterator is at its end. What is still live at the end of the file is not an error; see
+/// [`summary`](Self::summary).
+///
+/// Events come as they are read, before the rest of the file is known to be sound. To know that
+/// first, use [`read_all`](crate::read_all) or, in two passes, [`check`](crate::check).
+///
+/// Memory: some buffers of fixed size and the [`Validator`]. The source is buffered here; it need
+/// not be.
+///
+/// ```
+/// use tenure_trace::{Event, TraceReader};
+///
+/// let csv = "op,id,size,align,kind,frame\n\
+///            alloc,1,4096,256,gpu_only+optimal,0\n\
+///            free,9,4096,,gpu_only+optimal,0\n";
+/// let mut reader = TraceReader::new(csv.as_bytes(), "game.csv")?;
+/// assert!(matches!(reader.next(), Some(Ok(Event::Alloc { id: 1, size: 4096, .. }))));
+///
+/// let error = reader.next().unwrap().unwrap_err();
+/// assert_eq!(error.to_string(), "game.csv:3: free of id 9, which was never allocated");
+/// assert!(reader.next().is_none());
+/// # Ok::<(), tenure_trace::TraceError>(())
+/// ```
+pub struct TraceReader<R: Read> {
+    text: Decoder<R>,
+    name: String,
+    /// The line last read; the header is line 1.
+    line: u64,
+    bytes: Vec<u8>,
+    validator: Validator,
+    ended: bool,
+}
+
+impl TraceReader<File> {
+    /// Opens a file, whose path becomes the name in errors, and reads its header.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Open`], and those of [`new`](Self::new).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Self::new(file, name),
+            Err(error) => Err(TraceError::Open { name, error }),
+        }
+    }
+}
+
+impl<R: Read> TraceReader<R> {
+    /// Finds out the encoding and reads the header. `name` is what errors call the source.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Read`] if the source or the decoder fails, [`TraceError::Line`] for a bad
+    /// header (an empty source has one).
+    pub fn new(source: R, name: impl Into<String>) -> Result<Self, TraceError> {
+        let name = name.into();
+        let text = match Decoder::new(source) {
+            Ok(text) => text,
+            Err(error) => {
+                return Err(TraceError::Read { name, line: 1, encoding: Encoding::Plain, error });
+            }
+        };
+        let mut reader = Self {
+            text,
+            name,
+            line: 0,
+            bytes: Vec::with_capacity(MAX_LINE_BYTES + 2),
+            validator: Validator::new(),
+            ended: false,
+        };
+        reader.read_header()?;
+        Ok(reader)
+    }
+
+    /// How the source is encoded.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.text.encoding()
+    }
+
+    /// The line of the last event; the header is line 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// What was read so far adds up to this; `live_at_end` is what is live now.
+    ///
+    /// O(n log n) in the number of live allocations.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.validator.summary()
+    }
+
+    /// Reads and checks the rest and returns what the whole recording adds up to.
+    ///
+    /// # Errors
+    ///
+    /// The first thing wrong with the rest. (An error that the iterator has already yielded is not
+    /// repeated.)
+    pub fn finish(mut self) -> Result<Summary, TraceError> {
+        for event in self.by_ref() {
+            event?;
+        }
+        Ok(self.summary())
+    }
+
+    fn read_header(&mut self) -> Result<(), TraceError> {
+        self.read_line()?;
+        // An empty source has no line 1, but that is where its header is missing.
+        self.line = 1;
+        if self.bytes != HEADER.as_bytes() {
+            let found = String::from_utf8_lossy(&self.bytes).into_owned();
+            return Err(self.damaged(Reason::BadHeader { found }));
+        }
+        Ok(())
+    }
+
+    fn read_event(&mut self) -> Result<Option<Event>, TraceError> {
+        if !self.read_line()? {
+            return Ok(None);
+        }
+        let checked = line::parse(&self.bytes).and_then(|line| {
+            self.validator.check_line(&line.event, line.repeated)?;
+            Ok(line.event)
+        });
+        checked.map(Some).map_err(|reason| self.damaged(reason))
+    }
+
+    /// Reads the next line into `bytes`, without its line end. False at the end of the text.
+    fn read_line(&mut self) -> Result<bool, TraceError> {
+        self.bytes.clear();
+        let limit = MAX_LINE_BYTES as u64 + 2;
+        let read = self.text.read_line(&mut self.bytes, limit);
+        let read = read.map_err(|error| TraceError::Read {
+            name: self.name.clone(),
+            line: self.line + 1,
+            encoding: self.encoding(),
+            error,
+        })?;
+        if read == 0 {
+            return Ok(false);
+        }
+        self.line += 1;
+        if self.bytes.pop_if(|byte| *byte == b'\n').is_some() {
+            self.bytes.pop_if(|byte| *byte == b'\r');
+        }
+        if self.bytes.len() > MAX_LINE_BYTES {
+            return Err(self.damaged(Reason::LineTooLong));
+        }
+        Ok(true)
+    }
+
+    fn damaged(&self, reason: Reason) -> TraceError {
+        TraceError::Line { name: self.name.clone(), line: self.line, reason }
+    }
+}
+
+impl<R: Read> Iterator for TraceReader<R> {
+    type Item = Result<Event, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let event = self.read_event().transpose();
+        self.ended = !matches!(event, Some(Ok(_)));
+        event
+    }
+}
+
+impl<R: Read> FusedIterator for TraceReader<R> {}
+
+impl<R: Read> fmt::Debug for TraceReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceReader")
+            .field("name", &self.name)
+            .field("encoding", &self.encoding())
+            .field("line", &self.line)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}

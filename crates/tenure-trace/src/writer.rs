@@ -1,0 +1,167 @@
+//! Writing a recording.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::encoding::Encoder;
+use crate::line::{self, HEADER};
+use crate::{Encoding, Event, Summary, TraceError, Validator};
+
+/// Lines are handed to the encoder in chunks of at least this many bytes.
+const CHUNK: usize = 32 * 1024;
+
+/// Writes a recording to any sink.
+///
+/// Each event is checked before it is written, so that what comes out can always be read back.
+/// The lines are buffered here; the sink need not be. The file is complete only after
+/// [`finish`](Self::finish): a writer that is dropped instead loses what is buffered.
+///
+/// The writer is `Send` if its sink is. It takes `&mut self`: recorders that are called from many
+/// threads put it behind a lock, which also fixes the order of the events.
+///
+/// ```
+/// use tenure_trace::{Encoding, Event, Kind, Layout, MemoryKind, TraceWriter};
+///
+/// let kind = Kind::new(MemoryKind::CpuToGpu, Layout::Linear);
+/// let mut writer = TraceWriter::new(Vec::new(), Encoding::Plain)?;
+/// writer.event(&Event::Alloc { id: 1, size: 2304, align: 64, kind, frame: 0 })?;
+/// writer.event(&Event::Frame { number: 1 })?;
+/// writer.event(&Event::Free { id: 1, size: 2304, frame: 1 })?;
+/// assert_eq!(
+///     String::from_utf8(writer.finish()?)?,
+///     "op,id,size,align,kind,frame\n\
+///      alloc,1,2304,64,cpu_to_gpu+linear,0\n\
+///      frame,,,,,1\n\
+///      free,1,2304,,cpu_to_gpu+linear,1\n",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a recording is complete only after `finish`"]
+pub struct TraceWriter<W: Write> {
+    sink: Encoder<W>,
+    buffer: Vec<u8>,
+    validator: Validator,
+    /// Lines written; the header is the first.
+    lines: u64,
+    /// What the sink said when it failed.
+    failed: Option<io::ErrorKind>,
+}
+
+impl TraceWriter<File> {
+    /// Creates a file, or empties one that exists, and begins a recording in it.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Open`], and those of [`new`](Self::new).
+    pub fn create(path: impl AsRef<Path>, encoding: Encoding) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        match File::create(path) {
+            Ok(file) => Self::new(file, encoding),
+            Err(error) => Err(TraceError::Open { name: path.display().to_string(), error }),
+        }
+    }
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Begins a recording. Nothing reaches the sink yet.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Write`] if the encoder cannot be set up.
+    pub fn new(sink: W, encoding: Encoding) -> Result<Self, TraceError> {
+        let sink = Encoder::new(sink, encoding).map_err(|error| TraceError::Write { error })?;
+        let mut buffer = Vec::with_capacity(CHUNK + 256);
+        buffer.extend_from_slice(HEADER.as_bytes());
+        buffer.push(b'\n');
+        Ok(Self { sink, buffer, validator: Validator::new(), lines: 1, failed: None })
+    }
+
+    /// Writes the next event.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Refused`] if the event does not fit those before it: it is then left out and
+    /// the recording can go on. [`TraceError::Write`] if the sink fails: the recording is then
+    /// broken, and every later call fails as well.
+    pub fn event(&mut self, event: &Event) -> Result<(), TraceError> {
+        self.check_sound()?;
+        let kind = match *event {
+            Event::Free { id, .. } => self.validator.kind_of(id),
+            Event::Alloc { .. } | Event::Frame { .. } => None,
+        };
+        let line = self.lines + 1;
+        self.validator.check(event).map_err(|reason| TraceError::Refused { line, reason })?;
+        self.lines = line;
+        let written = line::write(&mut self.buffer, event, kind);
+        self.note(written)?;
+        if self.buffer.len() >= CHUNK {
+            self.hand_on()?;
+        }
+        Ok(())
+    }
+
+    /// Hands everything written so far to the sink and flushes it.
+    ///
+    /// For a recorder that wants its file to survive a crash of the program: call it every few
+    /// frames. It costs some of the compression.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Write`] if the sink fails or has failed before.
+    pub fn flush(&mut self) -> Result<(), TraceError> {
+        self.check_sound()?;
+        self.hand_on()?;
+        let flushed = self.sink.flush();
+        self.note(flushed)
+    }
+
+    /// Completes the recording, flushes the sink and gives it back.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Write`] if the sink fails or has failed before.
+    pub fn finish(mut self) -> Result<W, TraceError> {
+        self.check_sound()?;
+        self.hand_on()?;
+        self.sink.finish().map_err(|error| TraceError::Write { error })
+    }
+
+    /// What was written so far adds up to this.
+    ///
+    /// O(n log n) in the number of live allocations.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.validator.summary()
+    }
+
+    fn hand_on(&mut self) -> Result<(), TraceError> {
+        let written = self.sink.write_all(&self.buffer);
+        self.buffer.clear();
+        self.note(written)
+    }
+
+    fn note(&mut self, result: io::Result<()>) -> Result<(), TraceError> {
+        result.map_err(|error| {
+            self.failed = Some(error.kind());
+            TraceError::Write { error }
+        })
+    }
+
+    fn check_sound(&self) -> Result<(), TraceError> {
+        match self.failed {
+            None => Ok(()),
+            Some(kind) => Err(TraceError::Write { error: io::Error::new(kind, "an earlier write failed") }),
+        }
+    }
+}
+
+impl<W: Write> fmt::Debug for TraceWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceWriter")
+            .field("lines", &self.lines)
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}
