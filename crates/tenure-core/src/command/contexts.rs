@@ -1,0 +1,117 @@
+//! Command lists and state trackers, reused instead of made anew (spec T5).
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+
+use crate::device::{CommandList, Device, DeviceError, Properties, QueueId, QueueKind, StateModel};
+use crate::resource::Tracked;
+use crate::state::{Fixups, Tracker};
+use crate::time::SyncPoint;
+
+/// The lists of one queue.
+struct Lists<D: Device> {
+    free: Vec<D::List>,
+    /// Submitted, with the serial to wait for; in order of serials.
+    busy: VecDeque<(u64, D::List)>,
+}
+
+/// What a recording on one queue takes and returns.
+struct QueueContexts<D: Device> {
+    kind: QueueKind,
+    lists: Mutex<Lists<D>>,
+    trackers: Mutex<Vec<Tracker<Tracked<D>>>>,
+}
+
+/// Recycled command lists and trackers of all queues. In steady state nothing is created.
+pub(crate) struct Contexts<D: Device> {
+    model: StateModel,
+    queues: Vec<QueueContexts<D>>,
+    /// Held while a recording's states are resolved and it is submitted, so that states are
+    /// followed in the order of submission.
+    pub(super) resolving: Mutex<Fixups<Tracked<D>>>,
+}
+
+impl<D: Device> Contexts<D> {
+    pub(crate) fn new(properties: &Properties) -> Self {
+        let contexts = |kind| QueueContexts {
+            kind,
+            lists: Mutex::new(Lists { free: Vec::new(), busy: VecDeque::new() }),
+            trackers: Mutex::new(Vec::new()),
+        };
+        let queues = properties.queues.iter().map(|queue| contexts(queue.kind)).collect();
+        Self { model: properties.state_model, queues, resolving: Mutex::new(Fixups::new()) }
+    }
+
+    fn queue(&self, queue: QueueId) -> Result<&QueueContexts<D>, DeviceError> {
+        self.queues.get(queue.index()).ok_or(DeviceError::InvalidCall {
+            rule: "the queue must exist",
+            value: u64::from(queue.0),
+            limit: self.queues.len() as u64,
+        })
+    }
+
+    /// An open list: one whose submission is complete, or else a new one.
+    pub(super) fn take_list(
+        &self,
+        device: &D,
+        queue: QueueId,
+        completed: &SyncPoint,
+    ) -> Result<D::List, DeviceError> {
+        let recycled = {
+            let mut lists = self.queue(queue)?.lists.lock();
+            let is_done = |(serial, _): &(u64, D::List)| *serial <= completed.serial(queue);
+            let done = if lists.busy.front().is_some_and(is_done) { lists.busy.pop_front() } else { None };
+            done.map(|(_, list)| list).or_else(|| lists.free.pop())
+        };
+        let mut list = recycled.map_or_else(|| device.create_list(queue), Ok)?;
+        match list.begin() {
+            Ok(()) => Ok(list),
+            Err(error) => {
+                device.destroy_list(list);
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns a list that was not submitted.
+    pub(super) fn return_unused(&self, queue: QueueId, list: D::List) {
+        if let Ok(contexts) = self.queue(queue) {
+            contexts.lists.lock().free.push(list);
+        }
+    }
+
+    /// Returns a list that was submitted.
+    pub(super) fn return_submitted(&self, queue: QueueId, list: D::List, serial: u64) {
+        if let Ok(contexts) = self.queue(queue) {
+            let busy = &mut contexts.lists.lock().busy;
+            // Threads may come in another order than their submissions did.
+            let place = busy.partition_point(|(other, _)| *other <= serial);
+            busy.insert(place, (serial, list));
+        }
+    }
+
+    pub(super) fn take_tracker(&self, queue: QueueId) -> Result<Tracker<Tracked<D>>, DeviceError> {
+        let contexts = self.queue(queue)?;
+        let recycled = contexts.trackers.lock().pop();
+        Ok(recycled.unwrap_or_else(|| Tracker::new(self.model, contexts.kind)))
+    }
+
+    pub(super) fn return_tracker(&self, queue: QueueId, mut tracker: Tracker<Tracked<D>>) {
+        tracker.reset();
+        if let Ok(contexts) = self.queue(queue) {
+            contexts.trackers.lock().push(tracker);
+        }
+    }
+
+    /// Every list, to be destroyed.
+    pub(crate) fn take_all(&self) -> Vec<D::List> {
+        let of_queue = |contexts: &QueueContexts<D>| {
+            let mut lists = contexts.lists.lock();
+            let mut all = std::mem::take(&mut lists.free);
+            all.extend(lists.busy.drain(..).map(|(_, list)| list));
+            all
+        };
+        self.queues.iter().flat_map(of_queue).collect()
+    }
+}

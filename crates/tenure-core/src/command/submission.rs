@@ -1,0 +1,188 @@
+//! From a recording to a submission: barriers in front of it, waits, and one step on the clock.
+
+use std::borrow::Borrow;
+
+use smallvec::SmallVec;
+
+use super::recording::{Open, Recording, state_error};
+use crate::Error;
+use crate::device::{CommandList, Device, DeviceError, QueueId, QueueSerial};
+use crate::gpu::Shared;
+use crate::resource::Tracked;
+use crate::state::{Fixups, Recorded, StateBarrier, Tracker, resolve};
+use crate::time::SyncPoint;
+
+/// At most one serial a queue.
+type Serials = SmallVec<[QueueSerial; crate::device::MAX_QUEUES]>;
+
+impl<D: Device> Recording<D> {
+    /// Submits what was recorded: takes the queue's next serial, submits and signals, in one step.
+    /// Returns what must be complete before all of it is.
+    ///
+    /// Barriers that connect it with earlier submissions go in front of it, on other queues too
+    /// where only those can record them; the waits between queues that its resources need are
+    /// added.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when something recorded was wrong or the driver refuses, [`Error::State`]
+    /// when no queue can bring a resource into its first state. The recording is discarded then.
+    pub fn submit(mut self) -> Result<SyncPoint, Error> {
+        let Some(Open { mut list, mut tracker }) = self.open.take() else {
+            return Ok(SyncPoint::NONE);
+        };
+        let (queue, waits) = (self.queue, self.waits);
+        let submitted = finish(&mut list, &mut tracker).and_then(|recorded| {
+            let submitted = self.shared.submit_recorded(queue, &list, &recorded, &waits);
+            tracker.recycle(recorded);
+            submitted
+        });
+        let contexts = &self.shared.contexts;
+        match &submitted {
+            Ok(at) => contexts.return_submitted(queue, list, at.serial),
+            Err(_) => contexts.return_unused(queue, list),
+        }
+        contexts.return_tracker(queue, tracker);
+        // Last: until here the recording protects what it uses.
+        self.shared.recordings.close(self.id);
+        submitted.map(SyncPoint::from)
+    }
+}
+
+/// What a submission must wait for: a queue need not be told to wait for itself.
+fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
+    point.iter().filter(|wait| wait.queue != queue).collect()
+}
+
+/// Records what is pending and closes both.
+fn finish<D: Device>(
+    list: &mut D::List,
+    tracker: &mut Tracker<Tracked<D>>,
+) -> Result<Recorded<Tracked<D>>, Error> {
+    record_pending(list, tracker);
+    let closed = list.close();
+    let recorded = tracker.close().map_err(state_error)?;
+    closed?;
+    Ok(recorded)
+}
+
+/// Records the barriers that the uses noted since the last call need.
+pub(super) fn record_pending<D: Device>(list: &mut D::List, tracker: &mut Tracker<Tracked<D>>) {
+    let barriers: SmallVec<[_; 16]> = tracker.flush().collect();
+    record::<D, _>(list, &barriers);
+}
+
+/// Records barriers, whatever kind of handle they hold.
+pub(super) fn record<D: Device, H: Borrow<Tracked<D>>>(list: &mut D::List, barriers: &[StateBarrier<H>]) {
+    if !barriers.is_empty() {
+        fn object<D: Device, H: Borrow<Tracked<D>>>(handle: &H) -> &D::Resource {
+            &handle.borrow().0.object
+        }
+        let barriers: SmallVec<[_; 16]> =
+            barriers.iter().map(|barrier| barrier.to_device::<D>(object::<D, H>)).collect();
+        list.barriers(&barriers);
+    }
+}
+
+impl<D: Device> Shared<D> {
+    fn submit_recorded(
+        &self,
+        queue: QueueId,
+        list: &D::List,
+        recorded: &Recorded<Tracked<D>>,
+        waits: &SyncPoint,
+    ) -> Result<QueueSerial, Error> {
+        if recorded.is_empty() {
+            // Without states to follow it need not wait for recordings that have some.
+            let waits = other_queues(waits, queue);
+            return Ok(self
+                .clock
+                .submit(queue, |serial| self.device.submit(queue, &[list], &waits, serial))?);
+        }
+        // States are followed in the order of submission.
+        let fixups = &mut *self.contexts.resolving.lock();
+        let mut refused = None;
+        let submitted = self.clock.submit(queue, |serial| {
+            let at = QueueSerial { queue, serial };
+            if let Err(error) = resolve(recorded, at, &self.device.properties().queues, fixups) {
+                refused = Some(error);
+                return Err(DeviceError::InvalidCall {
+                    rule: "states must resolve",
+                    value: serial,
+                    limit: 0,
+                });
+            }
+            let mut elsewhere = Serials::new();
+            let answer = self.submit_with(at, list, fixups, waits, &mut elsewhere);
+            answer.inspect_err(|_| fixups.undo(&elsewhere))
+        });
+        fixups.clear();
+        match refused {
+            Some(error) => Err(state_error(error)),
+            None => Ok(submitted?),
+        }
+    }
+
+    /// Submits the barriers that other queues must record, then the list with those of its own.
+    /// `elsewhere` gets the serials of the former, as far as it comes.
+    fn submit_with(
+        &self,
+        at: QueueSerial,
+        list: &D::List,
+        fixups: &Fixups<Tracked<D>>,
+        waits: &SyncPoint,
+        elsewhere: &mut Serials,
+    ) -> Result<(), DeviceError> {
+        let mut point = *waits;
+        fixups.waits.iter().for_each(|wait| point.require(wait.queue, wait.serial));
+        for other in &fixups.elsewhere {
+            let waits: Serials = other.waits.iter().collect();
+            let done = self.submit_barriers(other.queue, &other.barriers, &waits)?;
+            point.require(done.queue, done.serial);
+            elsewhere.push(done);
+        }
+        let waits = other_queues(&point, at.queue);
+        if fixups.here.is_empty() {
+            return self.device.submit(at.queue, &[list], &waits, at.serial);
+        }
+        let barriers = self.barrier_list(at.queue, &fixups.here)?;
+        let submitted = self.device.submit(at.queue, &[&barriers, list], &waits, at.serial);
+        match submitted {
+            Ok(()) => self.contexts.return_submitted(at.queue, barriers, at.serial),
+            Err(_) => self.contexts.return_unused(at.queue, barriers),
+        }
+        submitted
+    }
+
+    /// Submits barriers alone.
+    fn submit_barriers(
+        &self,
+        queue: QueueId,
+        barriers: &[StateBarrier<Tracked<D>>],
+        waits: &[QueueSerial],
+    ) -> Result<QueueSerial, DeviceError> {
+        let list = self.barrier_list(queue, barriers)?;
+        let submitted = self.clock.submit(queue, |serial| self.device.submit(queue, &[&list], waits, serial));
+        match &submitted {
+            Ok(done) => self.contexts.return_submitted(queue, list, done.serial),
+            Err(_) => self.contexts.return_unused(queue, list),
+        }
+        submitted
+    }
+
+    /// A closed list of nothing but barriers.
+    fn barrier_list(
+        &self,
+        queue: QueueId,
+        barriers: &[StateBarrier<Tracked<D>>],
+    ) -> Result<D::List, DeviceError> {
+        let mut list = self.contexts.take_list(&self.device, queue, &self.clock.completed())?;
+        record::<D, _>(&mut list, barriers);
+        match list.close() {
+            Ok(()) => Ok(list),
+            Err(error) => {
+                self.contexts.return_unused(queue, list);
+                Err(error)
+            }
+        }
+    }
+}

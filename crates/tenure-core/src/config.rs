@@ -1,0 +1,160 @@
+//! What a program may choose, and the defaults.
+
+use std::time::Duration;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// Where lasting resources go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Strategy {
+    /// The [placement policy](crate::memory::policy): small things share, large things stand alone.
+    #[default]
+    Tenure,
+    /// An API resource of its own for everything, placed in pooled heaps. For comparison, and for
+    /// drivers with trouble in sub-ranges.
+    Placed,
+    /// A committed resource for everything. For comparison, and to rule the pools out when hunting
+    /// a bug.
+    Committed,
+}
+
+/// The suballocator of small uploads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UploadSuballocator {
+    /// The general one (C4): less memory and fewer blocks on every recorded program; see the
+    /// `upload` comparison of the benchmark suite.
+    #[default]
+    General,
+    /// A buddy allocator (C3).
+    Buddy,
+}
+
+/// Why a configuration is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("configuration: {field} = {value} is not in {min}..={max}{rule}")]
+pub struct ConfigError {
+    /// The field.
+    pub field: &'static str,
+    /// What it was set to.
+    pub value: u64,
+    /// The smallest value allowed.
+    pub min: u64,
+    /// The largest value allowed.
+    pub max: u64,
+    /// What else it must satisfy; empty or beginning with a comma.
+    pub rule: &'static str,
+}
+
+/// Everything about a [`Gpu`](crate::Gpu) that is a choice. Sizes are bytes.
+///
+/// ```
+/// use tenure_core::Config;
+/// let config = Config { frames_in_flight: 2, ..Config::default() };
+/// assert!(config.validate().is_ok());
+/// let refused = Config { frames_in_flight: 0, ..Config::default() }.validate();
+/// assert_eq!(refused.unwrap_err().field, "frames_in_flight");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Frames that the CPU may be ahead, the one being recorded included. Default 3; 1 to 16.
+    pub frames_in_flight: u32,
+    /// Frames after which an unused block is given back. Default 16; at most 1,000,000.
+    pub idle_frames: u32,
+    /// Where lasting resources go. Default: the placement policy.
+    pub strategy: Strategy,
+    /// Size of one backing buffer of the small-buffer pool; a power of two. Default 64 KiB;
+    /// 64 KiB to 16 MiB.
+    pub small_buffer_slot: u64,
+    /// The smallest block a pool asks the driver for. Blocks grow with what the pool holds.
+    /// Default 256 KiB; 64 KiB to 256 MiB.
+    pub min_block: u64,
+    /// The largest block of a pool of buffers. Default 32 MiB; 64 KiB to 4 GiB.
+    pub max_buffer_block: u64,
+    /// The largest block of a pool of textures. Default 64 MiB; 64 KiB to 4 GiB.
+    pub max_texture_block: u64,
+    /// Buffers above this are committed. Default 16 MiB; up to `max_buffer_block`.
+    pub max_pooled_buffer: u64,
+    /// A pool grows by blocks of what it holds divided by this: larger reserves less, smaller
+    /// calls the driver less often. Default 8; 1 to 64.
+    pub growth_divisor: u64,
+    /// Dynamic buffers up to this go to the small upload pool. Default 64 KiB; 256 B up to
+    /// `max_upload_block`.
+    pub max_small_upload: u64,
+    /// Dynamic buffers above this are committed. Default 64 MiB; up to 4 GiB.
+    pub max_pooled_upload: u64,
+    /// The largest block of the small upload pool. Default 4 MiB; 64 KiB to 256 MiB.
+    pub max_upload_block: u64,
+    /// The suballocator of the small upload pool.
+    pub upload_suballocator: UploadSuballocator,
+    /// How long shutting down waits for the GPU. Default 5 s; at most an hour.
+    pub shutdown_timeout: Duration,
+    /// How long beginning a frame waits for the GPU before that is an error. Default 10 s; at
+    /// most an hour.
+    pub frame_timeout: Duration,
+    /// Keep a backtrace of each creation for the leak report. Default off: it costs microseconds
+    /// a creation.
+    pub leak_backtraces: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            frames_in_flight: 3,
+            idle_frames: tenure_suballoc::DEFAULT_IDLE_FRAMES,
+            strategy: Strategy::Tenure,
+            small_buffer_slot: 64 * KIB,
+            min_block: 256 * KIB,
+            max_buffer_block: 32 * MIB,
+            max_texture_block: 64 * MIB,
+            max_pooled_buffer: 16 * MIB,
+            growth_divisor: 8,
+            max_small_upload: 64 * KIB,
+            max_pooled_upload: 64 * MIB,
+            max_upload_block: 4 * MIB,
+            upload_suballocator: UploadSuballocator::General,
+            shutdown_timeout: Duration::from_secs(5),
+            frame_timeout: Duration::from_secs(10),
+            leak_backtraces: false,
+        }
+    }
+}
+
+impl Config {
+    /// Checks every field against its range.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let check = |field, value: u64, min, max| {
+            let in_range = (min..=max).contains(&value);
+            if in_range { Ok(()) } else { Err(ConfigError { field, value, min, max, rule: "" }) }
+        };
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        check("frames_in_flight", u64::from(self.frames_in_flight), 1, 16)?;
+        check("idle_frames", u64::from(self.idle_frames), 0, 1_000_000)?;
+        check("small_buffer_slot", self.small_buffer_slot, 64 * KIB, 16 * MIB)?;
+        if !self.small_buffer_slot.is_power_of_two() {
+            return Err(ConfigError {
+                field: "small_buffer_slot",
+                value: self.small_buffer_slot,
+                min: 64 * KIB,
+                max: 16 * MIB,
+                rule: ", a power of two",
+            });
+        }
+        check("min_block", self.min_block, 64 * KIB, 256 * MIB)?;
+        check("max_buffer_block", self.max_buffer_block, 64 * KIB, 4 * GIB)?;
+        check("max_texture_block", self.max_texture_block, 64 * KIB, 4 * GIB)?;
+        check("max_pooled_buffer", self.max_pooled_buffer, 0, self.max_buffer_block)?;
+        check("growth_divisor", self.growth_divisor, 1, 64)?;
+        check("max_upload_block", self.max_upload_block, 64 * KIB, 256 * MIB)?;
+        check("max_small_upload", self.max_small_upload, 256, self.max_upload_block)?;
+        check("max_pooled_upload", self.max_pooled_upload, self.max_small_upload, 4 * GIB)?;
+        check("shutdown_timeout (ms)", millis(self.shutdown_timeout), 0, 3_600_000)?;
+        check("frame_timeout (ms)", millis(self.frame_timeout), 0, 3_600_000)
+    }
+}

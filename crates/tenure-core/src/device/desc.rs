@@ -1,0 +1,249 @@
+//! What the contract asks a device to create: resources and heaps.
+
+use super::{DeviceError, Format, Usage};
+
+/// A buffer, as the device sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BufferInfo {
+    /// Bytes.
+    pub size: u64,
+    /// Everything the buffer may be used as.
+    pub usage: Usage,
+}
+
+/// The shape of a texture.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dimension {
+    /// Width and height, and layers of them.
+    D2,
+    /// Width, height and depth.
+    D3,
+}
+
+/// The value a render or depth target is most often cleared to, kept with the resource because
+/// D3D12 clears fastest to the value named at creation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClearValue {
+    /// Red, green, blue, alpha.
+    Color([f32; 4]),
+    /// Depth and stencil.
+    DepthStencil(f32, u8),
+}
+
+/// A texture, as the device sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextureInfo {
+    /// Its shape.
+    pub dimension: Dimension,
+    /// Texels across mip 0.
+    pub width: u32,
+    /// Texels down mip 0.
+    pub height: u32,
+    /// Texels deep at mip 0 for [`Dimension::D3`], array layers otherwise.
+    pub depth_or_layers: u32,
+    /// Mip levels; at least 1.
+    pub mips: u32,
+    /// Samples a texel: 1, 2, 4, 8 or 16.
+    pub samples: u32,
+    /// Texel format.
+    pub format: Format,
+    /// Everything the texture may be used as.
+    pub usage: Usage,
+    /// The optimised clear value.
+    pub clear: Option<ClearValue>,
+}
+
+impl TextureInfo {
+    /// Width, height and depth in texels of one mip level; never below 1.
+    #[must_use]
+    pub fn mip_extent(&self, mip: u32) -> [u32; 3] {
+        let shrink = |texels: u32| texels.checked_shr(mip).unwrap_or(0).max(1);
+        let depth = match self.dimension {
+            Dimension::D2 => 1,
+            Dimension::D3 => shrink(self.depth_or_layers),
+        };
+        [shrink(self.width), shrink(self.height), depth]
+    }
+
+    /// Array layers: 1 for a 3D texture.
+    #[must_use]
+    pub const fn layers(&self) -> u32 {
+        match self.dimension {
+            Dimension::D2 => self.depth_or_layers,
+            Dimension::D3 => 1,
+        }
+    }
+
+    /// Mips times layers: subresource `mip + layer * mips`. Saturates.
+    #[must_use]
+    pub const fn subresources(&self) -> u32 {
+        self.mips.saturating_mul(self.layers())
+    }
+
+    /// Bytes of one mip level of one layer, texels packed tightly; `None` when it overflows.
+    #[must_use]
+    pub fn mip_bytes(&self, mip: u32) -> Option<u64> {
+        let block = self.format.block();
+        let [width, height, depth] = self.mip_extent(mip);
+        u64::from(width.div_ceil(block.width))
+            .checked_mul(u64::from(height.div_ceil(block.height)))?
+            .checked_mul(u64::from(depth))?
+            .checked_mul(u64::from(block.bytes))?
+            .checked_mul(u64::from(self.samples))
+    }
+
+    /// Bytes of all mips and layers, texels packed tightly; `None` when it overflows.
+    #[must_use]
+    pub fn packed_bytes(&self) -> Option<u64> {
+        let layer = (0..self.mips).try_fold(0_u64, |sum, mip| sum.checked_add(self.mip_bytes(mip)?))?;
+        layer.checked_mul(u64::from(self.layers()))
+    }
+
+    /// Checks what no device accepts, whatever its limits: zero extents, more mips than the
+    /// extent has, sample counts that are no power of two or combined with mips or 3D, a depth
+    /// usage without a depth format, a clear value that does not fit the usage.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidDesc`] with the field and its value.
+    pub fn validate(&self) -> Result<(), DeviceError> {
+        let bad = |field, value: u32| Err(DeviceError::InvalidDesc { field, value: u64::from(value) });
+        for (field, value) in [
+            ("width", self.width),
+            ("height", self.height),
+            ("depth_or_layers", self.depth_or_layers),
+            ("mips", self.mips),
+        ] {
+            if value == 0 {
+                return bad(field, 0);
+            }
+        }
+        let deepest = match self.dimension {
+            Dimension::D2 => 1,
+            Dimension::D3 => self.depth_or_layers,
+        };
+        let longest = self.width.max(self.height).max(deepest);
+        if self.mips > longest.ilog2() + 1 {
+            return bad("mips", self.mips);
+        }
+        let multisampled = self.samples > 1;
+        if !self.samples.is_power_of_two()
+            || self.samples > 16
+            || (multisampled && (self.mips > 1 || self.dimension == Dimension::D3))
+        {
+            return bad("samples", self.samples);
+        }
+        if self.usage.intersects(Usage::BUFFER_ONLY)
+            || (self.usage.contains(Usage::DEPTH_STENCIL) && !self.format.is_depth())
+            || self.usage.contains(Usage::DEPTH_STENCIL | Usage::RENDER_TARGET)
+        {
+            return bad("usage", self.usage.bits());
+        }
+        let clear_fits = match self.clear {
+            None => true,
+            Some(ClearValue::Color(_)) => self.usage.contains(Usage::RENDER_TARGET),
+            Some(ClearValue::DepthStencil(..)) => self.usage.contains(Usage::DEPTH_STENCIL),
+        };
+        if clear_fits { Ok(()) } else { bad("clear", self.usage.bits()) }
+    }
+}
+
+/// Any resource a device can create.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResourceDesc {
+    /// A buffer.
+    Buffer(BufferInfo),
+    /// A texture.
+    Texture(TextureInfo),
+}
+
+impl ResourceDesc {
+    /// What the resource may be used as.
+    #[must_use]
+    pub const fn usage(&self) -> Usage {
+        match self {
+            Self::Buffer(info) => info.usage,
+            Self::Texture(info) => info.usage,
+        }
+    }
+
+    /// Mips times layers of a texture; 1 for a buffer.
+    #[must_use]
+    pub const fn subresources(&self) -> u32 {
+        match self {
+            Self::Buffer(_) => 1,
+            Self::Texture(info) => info.subresources(),
+        }
+    }
+
+    /// Checks what no device accepts, whatever its limits.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidDesc`] with the field and its value.
+    pub fn validate(&self) -> Result<(), DeviceError> {
+        match self {
+            Self::Buffer(info) if info.size == 0 => Err(DeviceError::InvalidDesc { field: "size", value: 0 }),
+            Self::Buffer(info) if info.usage.intersects(Usage::TEXTURE_ONLY) => {
+                Err(DeviceError::InvalidDesc { field: "usage", value: u64::from(info.usage.bits()) })
+            }
+            Self::Buffer(_) => Ok(()),
+            Self::Texture(info) => info.validate(),
+        }
+    }
+}
+
+/// What may be placed in a heap.
+///
+/// D3D12 heap tier 1 keeps the three kinds apart; tier 2 takes [`Any`](Self::Any). On Vulkan the
+/// linear and the optimal are kept apart where `bufferImageGranularity` would otherwise force
+/// padding between neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HeapCategory {
+    /// Everything.
+    Any,
+    /// Buffers (and linear images).
+    Buffers,
+    /// Render-target and depth-stencil textures.
+    Targets,
+    /// All other textures (and optimal images).
+    Textures,
+}
+
+impl HeapCategory {
+    /// Every category, in index order.
+    pub const ALL: [Self; 4] = [Self::Any, Self::Buffers, Self::Targets, Self::Textures];
+}
+
+/// Index of a memory type in [`Properties::memory_types`](super::Properties::memory_types).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemoryTypeId(pub u8);
+
+/// A heap to create.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeapDesc {
+    /// Bytes; a multiple of the alignment.
+    pub size: u64,
+    /// Bytes; a power of two. 4 MiB where multisampled textures are to be placed on D3D12.
+    pub alignment: u64,
+    /// Which memory it is taken from.
+    pub memory: MemoryTypeId,
+    /// What may be placed in it.
+    pub category: HeapCategory,
+}
+
+/// What a resource needs from the heap it is placed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirements {
+    /// Bytes it occupies.
+    pub size: u64,
+    /// Bytes; a power of two.
+    pub alignment: u64,
+    /// Bit *i* is set when memory type *i* can hold it.
+    pub memory_types: u32,
+    /// The category of heap it may be placed in.
+    pub category: HeapCategory,
+    /// The driver prefers an allocation of its own (Vulkan's dedicated allocation).
+    pub prefers_dedicated: bool,
+    /// The driver insists on an allocation of its own.
+    pub requires_dedicated: bool,
+}

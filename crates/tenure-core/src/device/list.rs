@@ -1,0 +1,132 @@
+//! The few commands that tenure itself records.
+
+use super::{Device, DeviceError, QueueId, State};
+
+/// Which part of a resource a barrier is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subresource {
+    /// All of it.
+    All,
+    /// Subresource `mip + layer * mips`.
+    One(u32),
+}
+
+/// Hands a resource from one queue family to another (Vulkan). The same barrier is recorded on
+/// both queues: first on `from` (release), then on `to` (acquire).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueTransfer {
+    /// The queue that gives it up.
+    pub from: QueueId,
+    /// The queue that takes it.
+    pub to: QueueId,
+}
+
+/// A dependency between two uses of a resource.
+pub enum Barrier<'a, D: Device> {
+    /// A change of state.
+    Transition {
+        /// The resource.
+        resource: &'a D::Resource,
+        /// Which part of it.
+        subresource: Subresource,
+        /// How it was used.
+        before: State,
+        /// How it will be used.
+        after: State,
+        /// The change of owner, if any.
+        transfer: Option<QueueTransfer>,
+    },
+    /// Unordered accesses before it are done before those after it.
+    Unordered {
+        /// The resource.
+        resource: &'a D::Resource,
+    },
+    /// From here on `after` owns the bytes that it shares with `before`, with undefined contents.
+    Aliasing {
+        /// The resource that owned them; `None`: any.
+        before: Option<&'a D::Resource>,
+        /// The resource that owns them now.
+        after: &'a D::Resource,
+    },
+}
+
+impl<D: Device> Clone for Barrier<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Barrier<'_, D> {}
+
+/// A box of texels in one subresource of a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextureRegion {
+    /// Mip level.
+    pub mip: u32,
+    /// Array layer.
+    pub layer: u32,
+    /// First texel: x, y, z.
+    pub origin: [u32; 3],
+    /// Texels: width, height, depth.
+    pub extent: [u32; 3],
+}
+
+/// How texels lie in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferLayout {
+    /// Byte of the first texel; a multiple of `copy_offset_alignment`.
+    pub offset: u64,
+    /// Bytes from one row of blocks to the next; a multiple of `copy_pitch_alignment`.
+    pub row_pitch: u64,
+    /// Rows of blocks from one slice to the next.
+    pub rows: u32,
+}
+
+/// A command allocator and the list recorded from it, as one thing that is recycled as one.
+///
+/// A list is made open for recording by [`begin`](Self::begin), which also resets it; the caller
+/// makes sure that its last submission has completed.
+pub trait CommandList<D: Device>: Send {
+    /// Forgets what was recorded and starts anew.
+    ///
+    /// # Errors
+    /// As the driver reports.
+    fn begin(&mut self) -> Result<(), DeviceError>;
+
+    /// Ends recording; what was wrong with what was recorded is reported here, as D3D12 does.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] for the first command that broke a rule.
+    fn close(&mut self) -> Result<(), DeviceError>;
+
+    /// Records barriers, all at once.
+    fn barriers(&mut self, barriers: &[Barrier<'_, D>]);
+
+    /// Copies bytes between buffers.
+    fn copy_buffer(
+        &mut self,
+        src: &D::Resource,
+        src_offset: u64,
+        dst: &D::Resource,
+        dst_offset: u64,
+        size: u64,
+    );
+
+    /// Copies texels from a buffer to a texture.
+    fn copy_buffer_to_texture(
+        &mut self,
+        src: &D::Resource,
+        layout: BufferLayout,
+        dst: &D::Resource,
+        region: TextureRegion,
+    );
+
+    /// Copies texels from a texture to a buffer.
+    fn copy_texture_to_buffer(
+        &mut self,
+        src: &D::Resource,
+        region: TextureRegion,
+        dst: &D::Resource,
+        layout: BufferLayout,
+    );
+}

@@ -1,0 +1,188 @@
+//! What a device is and has.
+
+use bitflags::bitflags;
+
+/// The most queues a device may expose to tenure. Sync points are arrays of this length.
+pub const MAX_QUEUES: usize = 8;
+
+/// Index of a queue in [`Properties::queues`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u8);
+
+impl QueueId {
+    /// As an index.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a queue can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QueueKind {
+    /// Everything (D3D12: direct).
+    Graphics,
+    /// Dispatches and copies.
+    Compute,
+    /// Copies.
+    Copy,
+}
+
+bitflags! {
+    /// Properties of a memory type.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct MemoryFlags: u32 {
+        /// Fast for the GPU.
+        const DEVICE_LOCAL = 1 << 0;
+        /// The CPU can map it.
+        const HOST_VISIBLE = 1 << 1;
+        /// Writes and reads need no flush or invalidate.
+        const HOST_COHERENT = 1 << 2;
+        /// CPU reads are cached: right for readback.
+        const HOST_CACHED = 1 << 3;
+        /// Backed lazily by tile memory; for targets that never leave the tile.
+        const LAZILY_ALLOCATED = 1 << 4;
+        /// Not for general use (protected content, device-coherent debugging memory).
+        const SPECIAL = 1 << 5;
+    }
+}
+
+bitflags! {
+    /// What a device offers beyond the minimum.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Features: u32 {
+        /// Reserved (sparse) buffers.
+        const RESERVED_BUFFERS = 1 << 0;
+        /// Reserved (sparse) 2D textures.
+        const RESERVED_TEXTURES = 1 << 1;
+        /// The OS reports a budget and the usage for each memory heap.
+        const MEMORY_BUDGET = 1 << 2;
+        /// Allocations take a priority.
+        const MEMORY_PRIORITY = 1 << 3;
+        /// Heaps can be had without being zeroed.
+        const NOT_ZEROED = 1 << 4;
+        /// Device-local memory that the CPU can map (D3D12 GPU upload heaps, resizable BAR).
+        const GPU_UPLOAD = 1 << 5;
+        /// Buffers have GPU addresses.
+        const DEVICE_ADDRESS = 1 << 6;
+        /// A committed resource may be preferred or required by the driver.
+        const DEDICATED = 1 << 7;
+        /// Buffers may be placed at less than 64 KiB (D3D12 tight alignment).
+        const TIGHT_ALIGNMENT = 1 << 8;
+    }
+}
+
+/// One kind of memory, in one heap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryType {
+    /// Its properties.
+    pub flags: MemoryFlags,
+    /// Index into [`Properties::memory_heaps`].
+    pub heap: u8,
+}
+
+/// A physical memory: video memory, system memory, the BAR window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryHeap {
+    /// Bytes.
+    pub size: u64,
+    /// True when it is local to the GPU.
+    pub device_local: bool,
+}
+
+/// One queue that tenure may submit to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueProperties {
+    /// What it can do.
+    pub kind: QueueKind,
+    /// Queues of equal family share resources without an ownership transfer (Vulkan). On D3D12
+    /// all queues have the same family.
+    pub family: u32,
+}
+
+/// How the API treats resource states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StateModel {
+    /// D3D12's legacy states: buffers (and textures, for a few read states and copies) are
+    /// promoted from `COMMON` on first use without a barrier; what was promoted, and every
+    /// buffer, decays to `COMMON` when the submission completes.
+    Promotion,
+    /// Vulkan: nothing is implied, images have layouts, each write needs a barrier before the
+    /// next use, and another queue family needs a transfer.
+    Explicit,
+}
+
+/// Everything about a device that does not change while it lives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Properties {
+    /// The adapter, for people.
+    pub name: String,
+    /// `"sim"`, `"vulkan"` or `"d3d12"`.
+    pub backend: &'static str,
+    /// At most 32.
+    pub memory_types: Vec<MemoryType>,
+    /// At most 16.
+    pub memory_heaps: Vec<MemoryHeap>,
+    /// At most [`MAX_QUEUES`], the first of them able to do everything.
+    pub queues: Vec<QueueProperties>,
+    /// What is offered.
+    pub features: Features,
+    /// How states work.
+    pub state_model: StateModel,
+    /// CPU and GPU share one memory.
+    pub uma: bool,
+    /// Bytes between the starts of constant (uniform) buffer views; a power of two.
+    pub constant_alignment: u64,
+    /// Bytes between the starts of structured or storage buffer views; a power of two.
+    pub storage_alignment: u64,
+    /// Bytes; the alignment of an acceleration structure in its buffer.
+    pub acceleration_structure_alignment: u64,
+    /// Bytes; the smallest alignment a heap may be created with, and that heap sizes are rounded to.
+    pub heap_alignment: u64,
+    /// Bytes; the heap alignment that multisampled textures need.
+    pub msaa_heap_alignment: u64,
+    /// Bytes; row pitch alignment of buffer-texture copies; a power of two.
+    pub copy_pitch_alignment: u64,
+    /// Bytes; offset alignment of buffer-texture copies; a power of two.
+    pub copy_offset_alignment: u64,
+    /// Bytes; flushes of non-coherent memory are rounded to this; a power of two.
+    pub non_coherent_atom: u64,
+    /// Bytes of one tile of a reserved resource.
+    pub tile_size: u64,
+    /// Most driver memory allocations alive at once (Vulkan: `maxMemoryAllocationCount`).
+    pub max_allocations: u64,
+    /// Bytes of the largest single heap.
+    pub max_heap_size: u64,
+    /// Bytes of the largest buffer.
+    pub max_buffer_size: u64,
+    /// Texels of the longest side of a 2D texture.
+    pub max_texture_2d: u32,
+    /// Texels of the longest side of a 3D texture.
+    pub max_texture_3d: u32,
+    /// Most layers of an array texture.
+    pub max_layers: u32,
+}
+
+impl Properties {
+    /// The queue to use for work of `kind`: the first of that kind, else the first that can do
+    /// it, which the first queue always can.
+    #[must_use]
+    pub fn queue(&self, kind: QueueKind) -> QueueId {
+        let find = |wanted| self.queues.iter().position(|queue| queue.kind == wanted);
+        let index = match kind {
+            QueueKind::Graphics => find(QueueKind::Graphics),
+            QueueKind::Compute => find(QueueKind::Compute),
+            QueueKind::Copy => find(QueueKind::Copy).or_else(|| find(QueueKind::Compute)),
+        };
+        QueueId(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0))
+    }
+}
+
+/// What the OS grants and counts for one memory heap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeapBudget {
+    /// Bytes the process may use before it is paged or refused.
+    pub budget: u64,
+    /// Bytes it uses now.
+    pub usage: u64,
+}

@@ -1,0 +1,165 @@
+//! What a resource may be used as, and what it is being used as right now.
+
+use bitflags::bitflags;
+
+bitflags! {
+    /// Everything a resource may ever be used as. Fixed at creation.
+    ///
+    /// The usage decides which memory pool a resource lives in and which states it may enter.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct Usage: u32 {
+        /// Vertex buffer.
+        const VERTEX = 1 << 0;
+        /// Index buffer.
+        const INDEX = 1 << 1;
+        /// Uniform (constant) buffer.
+        const CONSTANT = 1 << 2;
+        /// Read by shaders: sampled texture, structured or raw read-only buffer.
+        const SHADER_READ = 1 << 3;
+        /// Read and written by shaders: storage buffer or image, unordered access view.
+        const UNORDERED_ACCESS = 1 << 4;
+        /// Arguments of indirect draws and dispatches.
+        const INDIRECT = 1 << 5;
+        /// Holds a ray-tracing acceleration structure.
+        const ACCELERATION_STRUCTURE = 1 << 6;
+        /// Source of copies.
+        const COPY_SRC = 1 << 7;
+        /// Destination of copies.
+        const COPY_DST = 1 << 8;
+        /// Colour render target. Textures only.
+        const RENDER_TARGET = 1 << 9;
+        /// Depth-stencil target. Textures only.
+        const DEPTH_STENCIL = 1 << 10;
+    }
+}
+
+impl Usage {
+    /// Uses in which the GPU only ever reads: resources with no other use than these and
+    /// [`COPY_DST`](Self::COPY_DST) may share one API buffer and its state.
+    pub const READ_ONLY: Self = Self::VERTEX
+        .union(Self::INDEX)
+        .union(Self::CONSTANT)
+        .union(Self::SHADER_READ)
+        .union(Self::INDIRECT)
+        .union(Self::COPY_SRC);
+
+    /// Uses that only a texture can have.
+    pub const TEXTURE_ONLY: Self = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL);
+
+    /// Uses that only a buffer can have.
+    pub const BUFFER_ONLY: Self = Self::VERTEX
+        .union(Self::INDEX)
+        .union(Self::CONSTANT)
+        .union(Self::INDIRECT)
+        .union(Self::ACCELERATION_STRUCTURE);
+
+    /// True when, apart from being filled by copies, the GPU only reads.
+    #[must_use]
+    pub const fn is_read_only(self) -> bool {
+        Self::READ_ONLY.union(Self::COPY_DST).contains(self)
+    }
+}
+
+bitflags! {
+    /// How a resource, or one subresource of it, is being used at one point of a queue's work.
+    ///
+    /// Read states may be combined; each write state stands alone. The empty set is
+    /// [`COMMON`](Self::COMMON): D3D12's `COMMON`; on Vulkan that of what was never used, the
+    /// layout `UNDEFINED`.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct State: u32 {
+        /// Vertex or constant buffer read.
+        const VERTEX_OR_CONSTANT = 1 << 0;
+        /// Index buffer read.
+        const INDEX = 1 << 1;
+        /// Read by pixel (fragment) shaders.
+        const PIXEL_SHADER = 1 << 2;
+        /// Read by every other shader stage.
+        const NON_PIXEL_SHADER = 1 << 3;
+        /// Indirect argument read.
+        const INDIRECT = 1 << 4;
+        /// Source of a copy.
+        const COPY_SRC = 1 << 5;
+        /// Source of a multisample resolve.
+        const RESOLVE_SRC = 1 << 6;
+        /// Depth-stencil, read only.
+        const DEPTH_READ = 1 << 7;
+        /// Acceleration structure: D3D12 keeps it in this one state for life.
+        const ACCELERATION_STRUCTURE = 1 << 8;
+        /// Read and written by shaders. Write state.
+        const UNORDERED_ACCESS = 1 << 9;
+        /// Colour render target. Write state.
+        const RENDER_TARGET = 1 << 10;
+        /// Depth-stencil, written. Write state.
+        const DEPTH_WRITE = 1 << 11;
+        /// Destination of a copy. Write state.
+        const COPY_DST = 1 << 12;
+        /// Destination of a multisample resolve. Write state.
+        const RESOLVE_DST = 1 << 13;
+    }
+}
+
+impl State {
+    /// Not used in any particular way; the state in which resources cross queues.
+    pub const COMMON: Self = Self::empty();
+
+    /// Read by any shader stage.
+    pub const SHADER_READ: Self = Self::PIXEL_SHADER.union(Self::NON_PIXEL_SHADER);
+
+    /// The states in which the GPU writes.
+    pub const WRITES: Self = Self::UNORDERED_ACCESS
+        .union(Self::RENDER_TARGET)
+        .union(Self::DEPTH_WRITE)
+        .union(Self::COPY_DST)
+        .union(Self::RESOLVE_DST);
+
+    /// True when the GPU may write in this state.
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        self.intersects(Self::WRITES)
+    }
+
+    /// True for `COMMON`, any combination of read states, or exactly one write state.
+    #[must_use]
+    pub const fn is_valid(self) -> bool {
+        !self.is_write() || self.bits().count_ones() == 1
+    }
+
+    /// The states that a queue of the given kind may move resources into and out of.
+    #[must_use]
+    pub const fn allowed_on(queue: super::QueueKind) -> Self {
+        match queue {
+            super::QueueKind::Graphics => Self::all(),
+            super::QueueKind::Compute => Self::VERTEX_OR_CONSTANT
+                .union(Self::NON_PIXEL_SHADER)
+                .union(Self::INDIRECT)
+                .union(Self::COPY_SRC)
+                .union(Self::COPY_DST)
+                .union(Self::UNORDERED_ACCESS)
+                .union(Self::ACCELERATION_STRUCTURE),
+            super::QueueKind::Copy => Self::COPY_SRC.union(Self::COPY_DST),
+        }
+    }
+
+    /// The states that a resource created with `usage` may enter.
+    #[must_use]
+    pub fn allowed_for(usage: Usage) -> Self {
+        const TABLE: [(Usage, State); 11] = [
+            (Usage::VERTEX, State::VERTEX_OR_CONSTANT),
+            (Usage::CONSTANT, State::VERTEX_OR_CONSTANT),
+            (Usage::INDEX, State::INDEX),
+            (Usage::SHADER_READ, State::SHADER_READ),
+            (Usage::UNORDERED_ACCESS, State::UNORDERED_ACCESS),
+            (Usage::INDIRECT, State::INDIRECT),
+            (Usage::ACCELERATION_STRUCTURE, State::ACCELERATION_STRUCTURE),
+            (Usage::COPY_SRC, State::COPY_SRC.union(State::RESOLVE_SRC)),
+            (Usage::COPY_DST, State::COPY_DST.union(State::RESOLVE_DST)),
+            (Usage::RENDER_TARGET, State::RENDER_TARGET),
+            (Usage::DEPTH_STENCIL, State::DEPTH_READ.union(State::DEPTH_WRITE)),
+        ];
+        TABLE
+            .iter()
+            .filter(|(bit, _)| usage.contains(*bit))
+            .fold(Self::COMMON, |states, (_, state)| states | *state)
+    }
+}

@@ -1,0 +1,123 @@
+//! What can go wrong above the device.
+
+use crate::device::{DeviceError, HeapBudget};
+use crate::memory::Class;
+use crate::state::StateError;
+use crate::{ConfigError, Name};
+
+/// No memory could be found for a resource, after everything the ladder of
+/// [`memory`](crate::memory) tries.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "out of memory for {name}: {size} B aligned to {alignment} in {class} (heap budget {} B, used {} B; largest free \
+     range of the pool {largest_free} B; last refusal: {refusal})",
+    budget.budget, budget.usage
+)]
+pub struct OutOfMemory {
+    /// The resource.
+    pub name: Name,
+    /// Bytes asked for.
+    pub size: u64,
+    /// Bytes.
+    pub alignment: u64,
+    /// The class of memory that was preferred.
+    pub class: Class,
+    /// What the OS grants and counts for that memory's heap.
+    pub budget: HeapBudget,
+    /// Bytes of the largest free range in the pool of that class.
+    pub largest_free: u64,
+    /// What the driver said last.
+    pub refusal: DeviceError,
+}
+
+/// Why a call of [`Gpu`](crate::Gpu) failed. A failed call changes nothing.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A field of the configuration is out of range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// No memory.
+    #[error(transparent)]
+    OutOfMemory(Box<OutOfMemory>),
+    /// The device refused, or is lost.
+    #[error("{name}: {source}")]
+    Device {
+        /// The object concerned; empty when it is the device as a whole.
+        name: Name,
+        /// The device's answer.
+        source: DeviceError,
+    },
+    /// A resource cannot be used in the state asked for.
+    #[error("{name}: {source}")]
+    State {
+        /// The resource.
+        name: Name,
+        /// The rule that it breaks.
+        source: StateError,
+    },
+    /// An access outside a resource.
+    #[error("{name}: bytes {offset}..{offset}+{size} are outside its {capacity} bytes")]
+    OutOfRange {
+        /// The resource.
+        name: Name,
+        /// First byte of the access.
+        offset: u64,
+        /// Bytes of the access.
+        size: u64,
+        /// Bytes of the resource.
+        capacity: u64,
+    },
+    /// The CPU cannot reach the resource's memory.
+    #[error("{name}: not mapped: only dynamic and readback buffers are")]
+    NotMapped {
+        /// The resource.
+        name: Name,
+    },
+    /// The GPU did not finish in time.
+    #[error("the GPU did not finish {what} within {waited_ms} ms")]
+    Timeout {
+        /// What was waited for.
+        what: &'static str,
+        /// Milliseconds waited.
+        waited_ms: u64,
+    },
+    /// The device's tables contradict the contract, for example no memory type at all.
+    #[error("the device breaks the contract: {rule} ({value})")]
+    Contract {
+        /// The rule.
+        rule: &'static str,
+        /// The offending number.
+        value: u64,
+    },
+    /// A tile of a reserved resource or of a tile pool that does not exist, or is not free.
+    #[error("{name}: {rule} ({value}, limit {limit})")]
+    Tiles {
+        /// The resource.
+        name: Name,
+        /// The rule.
+        rule: &'static str,
+        /// The offending number.
+        value: u64,
+        /// What it is measured against.
+        limit: u64,
+    },
+}
+
+impl Error {
+    pub(crate) fn device(name: &Name, source: DeviceError) -> Self {
+        Self::Device { name: name.clone(), source }
+    }
+
+    /// True once the device is lost: nothing works any more.
+    #[must_use]
+    pub const fn is_device_lost(&self) -> bool {
+        matches!(self, Self::Device { source: DeviceError::Lost { .. }, .. })
+    }
+}
+
+impl From<DeviceError> for Error {
+    fn from(source: DeviceError) -> Self {
+        Self::Device { name: Name::default(), source }
+    }
+}

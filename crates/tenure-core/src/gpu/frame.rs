@@ -1,0 +1,72 @@
+//! Frames: the unit of recycling (spec T6).
+
+use super::Gpu;
+use crate::device::Device;
+use crate::time::SyncPoint;
+use crate::{Error, Queue, Recording};
+
+/// A frame that has begun. Dropping it ends it, too.
+///
+/// At its end the release queue is purged, idle blocks age, and its submissions count toward the
+/// frames in flight.
+#[must_use = "a frame ends when it is dropped"]
+pub struct Frame<'a, D: Device> {
+    gpu: &'a Gpu<D>,
+    number: u64,
+    has_ended: bool,
+}
+
+impl<'a, D: Device> Frame<'a, D> {
+    pub(super) const fn new(gpu: &'a Gpu<D>, number: u64) -> Self {
+        Self { gpu, number, has_ended: false }
+    }
+
+    /// Its number, from 1.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Opens a recording; as [`Gpu::record`].
+    ///
+    /// # Errors
+    /// As [`Gpu::record`].
+    pub fn record(&self, queue: Queue, name: &'static str) -> Result<Recording<D>, Error> {
+        self.gpu.record(queue, name)
+    }
+
+    /// Submits a recording; as [`Recording::submit`].
+    ///
+    /// # Errors
+    /// As [`Recording::submit`].
+    pub fn submit(&self, recording: Recording<D>) -> Result<SyncPoint, Error> {
+        recording.submit()
+    }
+
+    /// Ends the frame.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device is lost.
+    pub fn end(mut self) -> Result<(), Error> {
+        self.has_ended = true;
+        self.finish()
+    }
+
+    fn finish(&self) -> Result<(), Error> {
+        let shared = &self.gpu.shared;
+        shared.pacer.lock().end(shared.clock.submitted());
+        let purged = self.gpu.purge();
+        shared.pools.end_frame(&shared.device, &shared.config);
+        shared.recorder.end_frame(self.number);
+        purged
+    }
+}
+
+impl<D: Device> Drop for Frame<'_, D> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            // The next call on the device reports its loss again.
+            let _reported_by_the_next_call = self.finish();
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The front door.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::{Frame, Shared, ShutdownReport, shutdown};
+use crate::device::Device;
+use crate::record::Recorder;
+use crate::resource::ReadbackTexture;
+use crate::time::SyncPoint;
+use crate::{
+    Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, Queue, Recording, Report, Reserved,
+    ReservedDesc, Stats, Texture, TextureDesc,
+};
+
+/// The memory and lifetime manager of one device.
+///
+/// `Send` and `Sync`: creations, drops, recordings and submissions may come from any thread at any
+/// time. Dropping it waits for the GPU, for a bounded time, and reports leaks; see
+/// [`shutdown`](Self::shutdown).
+///
+/// ```
+/// use tenure_core::device::Usage;
+/// use tenure_core::{BufferDesc, Config, Gpu, Queue};
+/// use tenure_sim as sim;
+///
+/// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+/// let rock = gpu.create_buffer(&BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock"))?;
+/// let frame = gpu.begin_frame()?;
+/// let recording = frame.record(Queue::Graphics, "opaque")?;
+/// drop(rock); // still alive: a recording is open that may use it
+/// frame.submit(recording)?;
+/// frame.end()?;
+/// assert!(gpu.shutdown().leaks.is_empty());
+/// # Ok::<(), tenure_core::Error>(())
+/// ```
+pub struct Gpu<D: Device> {
+    pub(super) shared: Arc<Shared<D>>,
+}
+
+impl<D: Device> Gpu<D> {
+    /// Takes charge of a device.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a field out of range, [`Error::Contract`] when the device's tables
+    /// contradict the contract.
+    pub fn new(device: D, config: Config) -> Result<Self, Error> {
+        Ok(Self { shared: Shared::new(device, config)? })
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &D {
+        &self.shared.device
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// Creates a buffer where the [policy](crate::memory::policy) says.
+    ///
+    /// In steady state a range of a shared buffer: O(1), no API call, no allocation.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] after the whole [ladder](crate::memory); [`Error::Device`] for an
+    /// invalid description or a lost device. Nothing is left allocated.
+    pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
+        Buffer::create(&self.shared, desc)
+    }
+
+    /// Creates a texture where the [policy](crate::memory::policy) says. One API call in steady
+    /// state.
+    ///
+    /// # Errors
+    /// As [`create_buffer`](Self::create_buffer).
+    pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
+        Texture::create(&self.shared, desc)
+    }
+
+    /// Creates a texture for the CPU to read: a readback buffer with the right row pitch.
+    ///
+    /// # Errors
+    /// As [`create_buffer`](Self::create_buffer).
+    pub fn create_readback_texture(&self, desc: &TextureDesc) -> Result<ReadbackTexture<D>, Error> {
+        ReadbackTexture::create(&self.shared, desc)
+    }
+
+    /// Creates a reserved (sparse) resource, without memory.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with `Unsupported` naming the feature where the device lacks it; as
+    /// [`create_buffer`](Self::create_buffer).
+    pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
+        Reserved::create(&self.shared, desc)
+    }
+
+    /// Makes a page allocator with pages of at least `page_size` bytes. Takes no memory yet.
+    #[must_use]
+    pub fn create_pages(&self, name: impl Into<Name>, page_size: u64) -> PageAllocator<D> {
+        PageAllocator::new(&self.shared, name.into(), page_size)
+    }
+
+    /// Puts any object under the care of the release queue.
+    pub fn defer<T: Send + Sync + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
+        Deferred::new(&self.shared, &name.into(), value)
+    }
+
+    /// Keeps a value until `point` is complete, then drops it. Unlike a [`Deferred`] it waits for
+    /// nothing else: the caller knows all its uses.
+    pub fn release_after<T: Send + Sync + 'static>(&self, value: T, point: SyncPoint) {
+        self.shared.releases.push_after(super::Garbage::User(Arc::new(value)), point, 0);
+    }
+
+    /// Opens a recording, inside or outside a frame, on any thread. `name` shows up when it is
+    /// forgotten open.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the driver has no list, or is lost.
+    pub fn record(&self, queue: Queue, name: &'static str) -> Result<Recording<D>, Error> {
+        Recording::open(&self.shared, queue.id(self.device().properties()), name)
+    }
+
+    /// Begins a frame. Waits only while more than the configured number of frames are in flight.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] when the GPU does not keep up, [`Error::Device`] when it is lost; then no
+    /// frame has begun.
+    pub fn begin_frame(&self) -> Result<Frame<'_, D>, Error> {
+        let shared = &self.shared;
+        let mut pacer = shared.pacer.lock();
+        pacer.note_completed(&shared.clock.poll(&shared.device)?);
+        if let Some(point) = pacer.back_pressure() {
+            let start = Instant::now();
+            let is_complete = shared.clock.wait(&shared.device, &point, shared.config.frame_timeout)?;
+            let waited = start.elapsed();
+            shared.waits.frames.fetch_add(1, Ordering::Relaxed);
+            shared.waits.nanoseconds.fetch_add(nanoseconds(waited), Ordering::Relaxed);
+            if !is_complete {
+                return Err(Error::Timeout { what: "an earlier frame", waited_ms: milliseconds(waited) });
+            }
+            pacer.note_completed(&shared.clock.completed());
+        }
+        let number = pacer.begin();
+        shared.frame.store(number, Ordering::Relaxed);
+        Ok(Frame::new(self, number))
+    }
+
+    /// What has been submitted so far.
+    #[must_use]
+    pub fn submitted(&self) -> SyncPoint {
+        self.shared.clock.submitted()
+    }
+
+    /// Asks how far the GPU is. Never blocks.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when it is lost.
+    pub fn completed(&self) -> Result<SyncPoint, Error> {
+        Ok(self.shared.clock.poll(self.device())?)
+    }
+
+    /// Blocks until `point` is complete or the time is over; true when it is complete.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device is lost.
+    pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
+        Ok(self.shared.clock.wait(self.device(), point, timeout)?)
+    }
+
+    /// Asks how far the GPU is and gives back what it is done with. The end of a frame does this;
+    /// call it where there are no frames.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device is lost; then everything dropped is given back, too.
+    pub fn purge(&self) -> Result<(), Error> {
+        let polled = self.shared.clock.poll(self.device());
+        if polled.is_err() {
+            // A lost device uses nothing any more, so that this always purges.
+            let _drained = self.shared.purge_all();
+        }
+        polled?;
+        self.shared.purge();
+        Ok(())
+    }
+
+    /// Gives idle blocks back at once instead of after their grace.
+    pub fn trim(&self) {
+        self.shared.pools.trim(self.device());
+    }
+
+    /// Counters, in O(pools). See [`Stats`].
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        Stats::collect(&self.shared)
+    }
+
+    /// A detailed walk over everything. See [`Report`].
+    #[must_use]
+    pub fn report(&self) -> Report {
+        Report::collect(&self.shared)
+    }
+
+    /// Begins to record what the program allocates; once for a manager, best before anything is
+    /// created. `false` when a recorder is there already.
+    pub fn set_recorder(&self, recorder: Box<dyn Recorder>) -> bool {
+        self.shared.recorder.set(recorder)
+    }
+
+    /// Waits for the GPU, for a bounded time, gives everything back and says what was leaked.
+    /// Handles that still live stay valid, and are given back when they are dropped.
+    pub fn shutdown(self) -> ShutdownReport {
+        shutdown::shut_down(&self.shared)
+    }
+}
+
+impl<D: Device> Drop for Gpu<D> {
+    fn drop(&mut self) {
+        if !self.shared.is_shut_down.load(Ordering::Acquire) {
+            shutdown::shut_down(&self.shared).log();
+        }
+    }
+}
+
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

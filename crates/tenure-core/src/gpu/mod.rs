@@ -1,0 +1,13 @@
+//! The manager: owns one of everything and wires them.
+
+mod frame;
+mod garbage;
+mod manager;
+mod shared;
+mod shutdown;
+
+pub use frame::Frame;
+pub(crate) use garbage::Garbage;
+pub use manager::Gpu;
+pub(crate) use shared::Shared;
+pub use shutdown::{Leak, ShutdownReport};

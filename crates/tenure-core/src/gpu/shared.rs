@@ -1,0 +1,288 @@
+//! What the manager and all handles share.
+
+use std::backtrace::Backtrace;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::Garbage;
+use crate::command::Contexts;
+use crate::device::{Device, DeviceError, HeapBudget, QueueSerial, Requirements, ResourceDesc, TileUpdate};
+use crate::memory::{Class, Fall, Home, Page, Pools, RangeRequest, ResourceRequest, Spot, Store};
+use crate::record::RecorderSlot;
+use crate::registry::{ObjectKind, Record, RecordKey, Registry};
+use crate::time::{Clock, FramePacer, NotIdle, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use crate::{Config, Error, Name, OutOfMemory, Queue};
+
+/// Alignments of the device that creation needs, at hand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alignments {
+    pub(crate) constant: u64,
+    pub(crate) storage: u64,
+    pub(crate) acceleration_structure: u64,
+    pub(crate) copy_pitch: u64,
+    pub(crate) copy_offset: u64,
+    pub(crate) heap: u64,
+}
+
+/// One manager's parts. Handles hold it, so that it lives as long as the last of them.
+pub(crate) struct Shared<D: Device> {
+    pub(crate) config: Config,
+    pub(crate) alignments: Alignments,
+    pub(crate) max_buffer_size: u64,
+    pub(crate) clock: Clock,
+    pub(crate) recordings: Recordings,
+    pub(crate) releases: ReleaseQueue<Garbage<D>>,
+    pub(crate) pools: Pools<D>,
+    pub(crate) registry: Registry,
+    pub(crate) recorder: RecorderSlot,
+    pub(crate) contexts: Contexts<D>,
+    pub(crate) pacer: Mutex<FramePacer>,
+    pub(crate) frame: AtomicU64,
+    pub(crate) waits: Waits,
+    /// Set once the manager is gone: whatever is dropped then is released at once.
+    pub(crate) is_shut_down: AtomicBool,
+    /// The vector of a purge, kept for its capacity.
+    ready: Mutex<Vec<Garbage<D>>>,
+    /// Declared last, because everything above belongs to it.
+    pub(crate) device: D,
+}
+
+/// How often and how long the CPU waited for the GPU.
+#[derive(Debug, Default)]
+pub(crate) struct Waits {
+    pub(crate) frames: AtomicU64,
+    pub(crate) nanoseconds: AtomicU64,
+}
+
+impl<D: Device> Shared<D> {
+    pub(crate) fn new(device: D, config: Config) -> Result<Arc<Self>, Error> {
+        config.validate()?;
+        let properties = device.properties();
+        let queues = properties.queues.len();
+        if queues == 0 || queues > crate::device::MAX_QUEUES {
+            return Err(Error::Contract { rule: "1 to 8 queues", value: queues as u64 });
+        }
+        let alignments = Alignments {
+            constant: checked_alignment("constant_alignment", properties.constant_alignment)?,
+            storage: checked_alignment("storage_alignment", properties.storage_alignment)?,
+            acceleration_structure: checked_alignment(
+                "acceleration_structure_alignment",
+                properties.acceleration_structure_alignment,
+            )?,
+            copy_pitch: checked_alignment("copy_pitch_alignment", properties.copy_pitch_alignment)?,
+            copy_offset: checked_alignment("copy_offset_alignment", properties.copy_offset_alignment)?,
+            heap: checked_alignment("heap_alignment", properties.heap_alignment)?,
+        };
+        let max_buffer_size = properties.max_buffer_size;
+        let contexts = Contexts::new(properties);
+        let pools = Pools::new(&device)?;
+        Ok(Arc::new(Self {
+            pacer: Mutex::new(FramePacer::new(config.frames_in_flight)),
+            alignments,
+            max_buffer_size,
+            clock: Clock::new(queues),
+            recordings: Recordings::new(),
+            releases: ReleaseQueue::new(),
+            pools,
+            registry: Registry::default(),
+            recorder: RecorderSlot::default(),
+            contexts,
+            frame: AtomicU64::new(0),
+            waits: Waits::default(),
+            is_shut_down: AtomicBool::new(false),
+            ready: Mutex::new(Vec::new()),
+            config,
+            device,
+        }))
+    }
+
+    /// The frame that began last.
+    pub(crate) fn current_frame(&self) -> u64 {
+        self.frame.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of a new object.
+    #[inline]
+    pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RecordKey {
+        let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
+        self.registry.insert(Record {
+            name: name.clone(),
+            kind,
+            bytes,
+            frame: self.current_frame(),
+            backtrace,
+        })
+    }
+
+    /// Queues what was dropped.
+    #[inline]
+    pub(crate) fn release(&self, garbage: Garbage<D>, born: Stamp, bytes: u64) {
+        self.releases.push(&self.recordings, garbage, born, bytes);
+        if self.is_shut_down.load(Ordering::Acquire) {
+            self.purge();
+        }
+    }
+
+    /// Names the object in an error, and remembers a loss of the device.
+    pub(crate) fn refused(&self, name: &Name, source: DeviceError) -> Error {
+        let answer: Result<(), _> = self.clock.note_loss(Err(source.clone()));
+        debug_assert!(answer.is_err());
+        Error::device(name, source)
+    }
+
+    /// What a resource needs from its heap.
+    pub(crate) fn requirements(&self, name: &Name, desc: &ResourceDesc) -> Result<Requirements, Error> {
+        self.clock.check().map_err(|source| Error::device(name, source))?;
+        desc.validate().map_err(|source| Error::device(name, source))?;
+        self.device.requirements(desc).map_err(|source| self.refused(name, source))
+    }
+
+    pub(crate) fn place_range(&self, request: RangeRequest<'_>) -> Result<Home<D>, Error> {
+        self.clock.check().map_err(|source| Error::device(request.name, source))?;
+        let found = self.pools.place_range(&self.device, &self.config, request, || self.make_room());
+        found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))
+    }
+
+    pub(crate) fn place_resource(&self, request: ResourceRequest<'_>) -> Result<Home<D>, Error> {
+        self.clock.check().map_err(|source| Error::device(request.name, source))?;
+        let found = self.pools.place_resource(&self.device, &self.config, request, || self.make_room());
+        found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
+    }
+
+    /// Takes memory for tiles.
+    pub(crate) fn place_tiles(
+        &self,
+        name: &Name,
+        needs: &Requirements,
+        size: u64,
+        tile: u64,
+    ) -> Result<(Spot, Store<D>), Error> {
+        self.clock.check().map_err(|source| Error::device(name, source))?;
+        let found =
+            self.pools.place_tiles(&self.device, &self.config, needs, size, tile, || self.make_room());
+        found.map_err(|fall| self.fallen(name, size, tile, fall))
+    }
+
+    /// What may be had back at once: what the GPU is done with, and idle blocks.
+    fn make_room(&self) {
+        // A lost device is noted by the clock, and the next attempt says so.
+        let _noted = self.clock.poll(&self.device);
+        self.purge();
+        self.pools.trim(&self.device);
+    }
+
+    fn fallen(&self, name: &Name, size: u64, alignment: u64, fall: Fall) -> Error {
+        match fall {
+            Fall::Refused(source) => self.refused(name, source),
+            Fall::Short { class, refusal } => {
+                let largest_free = self.pools.find(class).map_or(0, |pool| pool.totals().largest_free);
+                let budget = self.budget_of(class);
+                let name = name.clone();
+                let error = OutOfMemory { name, size, alignment, class, budget, largest_free, refusal };
+                tracing::warn!(target: "tenure", %error, "allocation failed");
+                Error::OutOfMemory(Box::new(error))
+            }
+        }
+    }
+
+    fn budget_of(&self, class: Class) -> HeapBudget {
+        let types = &self.device.properties().memory_types;
+        let heap = types.get(usize::from(class.memory.0)).map(|memory_type| usize::from(memory_type.heap));
+        let budgets = self.device.budget().unwrap_or_default();
+        heap.and_then(|heap| budgets.get(heap)).copied().unwrap_or_default()
+    }
+
+    /// Gives back what nothing can use any more, as far as the clock knows.
+    pub(crate) fn purge(&self) {
+        let mut ready = std::mem::take(&mut *self.ready.lock());
+        self.releases.purge(&self.recordings, &self.clock, &mut ready);
+        self.give_back(&mut ready);
+        ready.clear();
+        *self.ready.lock() = ready;
+    }
+
+    /// Gives back everything, because the GPU is idle or lost.
+    pub(crate) fn purge_all(&self) -> Result<(), NotIdle> {
+        let mut ready = Vec::new();
+        self.releases.purge_all(&self.recordings, &self.clock, &mut ready)?;
+        self.give_back(&mut ready);
+        Ok(())
+    }
+
+    fn give_back(&self, ready: &mut Vec<Garbage<D>>) {
+        let mut panic = None;
+        for garbage in ready.drain(..) {
+            match garbage {
+                Garbage::Range(spot) => self.pools.free(spot),
+                Garbage::Home(home) => self.give_back_home(home),
+                Garbage::Page(page) => self.give_back_page(page),
+                // The program's own code runs here; the rest is given back whatever it does.
+                Garbage::User(object) => {
+                    panic = catch_unwind(AssertUnwindSafe(|| drop(object))).err().or(panic);
+                }
+            }
+        }
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    fn give_back_home(&self, home: Home<D>) {
+        if let Err(home) = self.pools.release(&self.device, home) {
+            // The dropping thread has pushed it but not quite let go: once more, next time.
+            self.releases.push_after(Garbage::Home(home), SyncPoint::NONE, 0);
+        }
+    }
+
+    fn give_back_page(&self, page: Arc<Page<D>>) {
+        match Arc::try_unwrap(page) {
+            Ok(page) => self.pools.objects.destroy_heap(&self.device, page.heap, page.size),
+            // Resources still live in it; the page goes after the last of them.
+            Err(page) => {
+                let after = self.clock.submitted();
+                self.releases.push_after(Garbage::Page(page), after, 0);
+            }
+        }
+    }
+
+    /// Changes tile mappings as a submission. It counts as a recording while it is being submitted,
+    /// so that what is dropped meanwhile outlives it.
+    pub(crate) fn submit_tiles(
+        &self,
+        queue: Queue,
+        updates: &[TileUpdate<'_, D>],
+    ) -> Result<QueueSerial, DeviceError> {
+        let queue = queue.id(self.device.properties());
+        let recording = self.recordings.open("tile mappings", self.current_frame());
+        let submitted =
+            self.clock.submit(queue, |serial| self.device.update_tiles(queue, updates, &[], serial));
+        self.recordings.close(recording);
+        submitted
+    }
+}
+
+fn checked_alignment(rule: &'static str, value: u64) -> Result<u64, Error> {
+    if value.is_power_of_two() { Ok(value) } else { Err(Error::Contract { rule, value }) }
+}
+
+impl<D: Device> Drop for Shared<D> {
+    /// The last handle is gone. The manager has waited for the GPU; a recording may have been
+    /// submitted since.
+    fn drop(&mut self) {
+        let timeout = self.config.shutdown_timeout;
+        let waited = self.clock.wait(&self.device, &self.clock.submitted(), timeout);
+        if waited == Ok(false) || self.purge_all().is_err() {
+            tracing::error!(target: "tenure", "the GPU did not finish; its objects are left alone");
+            self.pools.abandon();
+            std::mem::forget(std::mem::take(&mut self.releases));
+            return;
+        }
+        for list in self.contexts.take_all() {
+            self.device.destroy_list(list);
+        }
+        self.pools.unmake_all(&self.device);
+    }
+}

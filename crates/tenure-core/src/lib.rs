@@ -1,0 +1,36 @@
+//! tenure's device contract and all policy above it.
+//!
+//! Programs use the crate `tenure`, which re-exports this one together with the devices. What each
+//! module is for, and which may use which, is in the repository's `ARCHITECTURE.md`.
+
+mod command;
+mod config;
+pub mod device;
+mod error;
+mod gpu;
+pub mod memory;
+mod name;
+mod queue;
+mod record;
+mod registry;
+mod resource;
+pub mod state;
+mod stats;
+mod sync;
+mod thread_slot;
+pub mod time;
+
+pub use command::Recording;
+pub use config::{Config, ConfigError, Strategy, UploadSuballocator};
+pub use error::{Error, OutOfMemory};
+pub use gpu::{Frame, Gpu, Leak, ShutdownReport};
+pub use memory::{LocationKind, MemoryUse};
+pub use name::Name;
+pub use queue::Queue;
+pub use record::{RecordedAllocation, Recorder};
+pub use registry::ObjectKind;
+pub use resource::{
+    Buffer, BufferDesc, Deferred, PageAllocator, PageStats, ReadbackTexture, Reserved, ReservedDesc,
+    SubresourceLayout, Texture, TextureDesc, Used,
+};
+pub use stats::{BlockReport, LiveObject, OpenRecordingReport, PoolReport, PoolStats, Report, Stats};

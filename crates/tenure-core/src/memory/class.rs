@@ -1,0 +1,96 @@
+//! Classes: what must not share a heap, and what had better not.
+
+use std::fmt;
+
+use crate::device::{HeapCategory, MemoryTypeId};
+
+macro_rules! pool_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $text:literal,)*) => {
+        /// What a pool is for. Each kind has a pool of its own in each memory type and heap
+        /// category, made on demand.
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+        pub enum PoolKind { $($(#[$doc])* $kind,)* }
+
+        impl PoolKind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
+            /// For people.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$kind => $text,)* }
+            }
+        }
+    };
+}
+
+pool_kinds! {
+    /// Ranges of equal small buffers behind one address space (spec M6).
+    SmallBuffers = "small buffers",
+    /// The heaps that hold the backing buffers of [`SmallBuffers`](Self::SmallBuffers).
+    SmallBufferSlots = "small buffer slots",
+    /// Ranges of large buffers that the GPU only reads.
+    ReadOnlyBuffers = "read-only buffers",
+    /// Ranges of large buffers of indirect arguments.
+    IndirectBuffers = "indirect buffers",
+    /// Ranges of large buffers of acceleration structures.
+    AccelerationStructures = "acceleration structures",
+    /// Placed buffers that the GPU writes: each has a state of its own.
+    UnorderedBuffers = "unordered-access buffers",
+    /// Placed buffers under [`Strategy::Placed`](crate::Strategy::Placed).
+    PlacedBuffers = "placed buffers",
+    /// Ranges of mapped buffers for small dynamic buffers (spec U1).
+    SmallUploads = "small uploads",
+    /// Ranges of mapped buffers for large dynamic buffers.
+    LargeUploads = "large uploads",
+    /// Ranges of mapped, cached buffers that the CPU reads.
+    Readbacks = "readbacks",
+    /// Placed textures that may lie at 4 KiB.
+    SmallTextures = "small textures",
+    /// Placed textures that the GPU only reads.
+    Textures = "textures",
+    /// Placed render and depth targets.
+    Targets = "targets",
+    /// Placed textures with unordered access.
+    UnorderedTextures = "unordered-access textures",
+    /// Placed multisampled textures at 4 MiB.
+    MultisampledTextures = "multisampled textures",
+    /// Tiles of reserved resources.
+    Tiles = "tiles",
+}
+
+/// What an allocation must share a heap with, and nothing else: memory type, heap category and
+/// the kind of pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Class {
+    /// The memory type.
+    pub memory: MemoryTypeId,
+    /// What the heap may hold.
+    pub category: HeapCategory,
+    /// What the pool is for.
+    pub kind: PoolKind,
+}
+
+/// Memory types a device may have.
+pub(crate) const MAX_MEMORY_TYPES: usize = 32;
+
+impl Class {
+    /// How many classes there can be.
+    pub(crate) const COUNT: usize = PoolKind::ALL.len() * HeapCategory::ALL.len() * MAX_MEMORY_TYPES;
+
+    /// A dense number; `None` for a memory type no device can have.
+    pub(crate) fn index(self) -> Option<usize> {
+        let memory = usize::from(self.memory.0);
+        let family = self.kind as usize * HeapCategory::ALL.len() + self.category as usize;
+        (memory < MAX_MEMORY_TYPES).then_some(family * MAX_MEMORY_TYPES + memory)
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (memory type {}, {:?} heaps)", self.kind.as_str(), self.memory.0, self.category)
+    }
+}

@@ -1,0 +1,317 @@
+//! What is tried, in which order, until memory is found (spec M11).
+
+use std::sync::Arc;
+
+use super::objects::Objects;
+use super::place::{Home, Place};
+use super::policy::Placement;
+use super::pool::{HeapBlock, Pool, Store};
+use super::pools::{Pools, allows, buffer_usage, is_mapped};
+use super::{Class, MemoryUse, PoolKind, Spot};
+use crate::device::{
+    BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc, Usage,
+};
+use crate::resource::native::Native;
+use crate::{Config, Name};
+
+/// Why no place was found.
+#[derive(Debug)]
+pub(crate) enum Fall {
+    /// Every rung was short of memory; the class preferred and the driver's last word.
+    Short { class: Class, refusal: DeviceError },
+    /// The device refused for another reason.
+    Refused(DeviceError),
+}
+
+/// A range of a shared buffer is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RangeRequest<'a> {
+    pub(crate) kind: PoolKind,
+    pub(crate) memory_use: MemoryUse,
+    pub(crate) size: u64,
+    pub(crate) align: u64,
+    /// What the resource itself is used as, should it get memory of its own.
+    pub(crate) usage: Usage,
+    pub(crate) name: &'a Name,
+}
+
+/// An API resource of its own is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResourceRequest<'a> {
+    pub(crate) desc: &'a ResourceDesc,
+    pub(crate) needs: &'a Requirements,
+    pub(crate) placement: Placement,
+    pub(crate) memory_use: MemoryUse,
+    pub(crate) name: &'a Name,
+}
+
+/// What every rung needs.
+#[derive(Clone, Copy)]
+struct Ground<'a, D: Device> {
+    pools: &'a Pools<D>,
+    device: &'a D,
+    config: &'a Config,
+}
+
+impl<D: Device> Pools<D> {
+    /// Finds a range of a shared buffer. In steady state that is one lock and one suballocation.
+    pub(crate) fn place_range(
+        &self,
+        device: &D,
+        config: &Config,
+        request: RangeRequest<'_>,
+        make_room: impl Fn(),
+    ) -> Result<Home<D>, Fall> {
+        let needs = self.range_needs(device, request.kind).map_err(Fall::Refused)?;
+        let class = |memory| Class { memory, category: needs.category, kind: request.kind };
+        let order = self.order(request.memory_use);
+        let ground = Ground { pools: self, device, config };
+        climb(order, needs.memory_types, class, make_room, |memory| {
+            let pool = ground.pool(class(memory))?;
+            if let Some(place) = range_place(pool.allocate(request.size, request.align)) {
+                return Ok(place);
+            }
+            match ground.grow(pool, request.size, request.align) {
+                Ok(found) => range_place(Some(found)).ok_or(OVERSIZED),
+                Err(error) if error.is_shortage() => ground.dedicated_buffer(request, memory),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// Finds a run of tiles in a heap. Tiles have no memory of their own to fall back on.
+    pub(crate) fn place_tiles(
+        &self,
+        device: &D,
+        config: &Config,
+        needs: &Requirements,
+        size: u64,
+        tile: u64,
+        make_room: impl Fn(),
+    ) -> Result<(Spot, Store<D>), Fall> {
+        let class = |memory| Class { memory, category: needs.category, kind: PoolKind::Tiles };
+        let ground = Ground { pools: self, device, config };
+        climb(self.order(MemoryUse::GpuOnly), needs.memory_types, class, make_room, |memory| {
+            let pool = ground.pool(class(memory))?;
+            pool.allocate(size, tile).map_or_else(|| ground.grow(pool, size, tile), Ok)
+        })
+    }
+
+    /// Finds a place for an API resource and creates it there.
+    pub(crate) fn place_resource(
+        &self,
+        device: &D,
+        config: &Config,
+        request: ResourceRequest<'_>,
+        make_room: impl Fn(),
+    ) -> Result<Home<D>, Fall> {
+        let needs = request.needs;
+        let kind = match request.placement {
+            Placement::Placed(kind) | Placement::Range(kind) => Some(kind),
+            Placement::Committed => None,
+        };
+        let class = |memory| Class {
+            memory,
+            category: needs.category,
+            kind: kind.unwrap_or(PoolKind::PlacedBuffers),
+        };
+        let order = self.order(request.memory_use);
+        let ground = Ground { pools: self, device, config };
+        climb(order, needs.memory_types, class, make_room, |memory| {
+            let pool = match kind {
+                Some(_) => ground.pool(class(memory))?,
+                None => return ground.committed(request, memory),
+            };
+            match ground.placed(pool, request) {
+                Ok((native, spot)) => Ok(Home { native, place: Place::Placed(spot) }),
+                Err(error) if error.is_shortage() => ground.committed(request, memory),
+                Err(error) => Err(error),
+            }
+        })
+    }
+}
+
+/// The suballocator refused a request that fits its block: its alignment is beyond all measure.
+const OVERSIZED: DeviceError =
+    DeviceError::InvalidCall { rule: "the alignment must be within the block", value: 0, limit: 0 };
+
+/// Tries each allowed memory type, makes room once, and tries again.
+fn climb<T>(
+    order: &[MemoryTypeId],
+    memory_types: u32,
+    class: impl Fn(MemoryTypeId) -> Class,
+    make_room: impl Fn(),
+    mut attempt: impl FnMut(MemoryTypeId) -> Result<T, DeviceError>,
+) -> Result<T, Fall> {
+    let allowed = || order.iter().copied().filter(|memory| allows(memory_types, *memory));
+    let Some(first) = allowed().next() else {
+        return Err(Fall::Refused(DeviceError::Unsupported {
+            feature: "a memory type for this resource and use",
+        }));
+    };
+    let mut refusal = None;
+    for is_last_round in [false, true] {
+        for memory in allowed() {
+            match attempt(memory) {
+                Ok(found) => return Ok(found),
+                Err(error) if error.is_shortage() => refusal = Some(error),
+                Err(error) => return Err(Fall::Refused(error)),
+            }
+        }
+        if !is_last_round {
+            make_room();
+        }
+    }
+    let refusal = refusal.unwrap_or(DeviceError::OutOfMemory { requested: 0, memory: first });
+    Err(Fall::Short { class: class(first), refusal })
+}
+
+fn range_place<D: Device>(found: Option<(Spot, Store<D>)>) -> Option<Home<D>> {
+    let (spot, store) = found?;
+    let native = store.as_buffer()?.clone();
+    Some(Home { native, place: Place::Range(spot) })
+}
+
+impl<'a, D: Device> Ground<'a, D> {
+    fn objects(&self) -> &'a Objects {
+        &self.pools.objects
+    }
+
+    fn pool(&self, class: Class) -> Result<&'a Pool<D>, DeviceError> {
+        let no_such = DeviceError::Unsupported { feature: "more than 32 memory types" };
+        let pool = self.pools.find(class);
+        pool.or_else(|| self.pools.find_or_make(self.device, self.config, class)).ok_or(no_such)
+    }
+
+    /// A range after adding a block, or of one that another thread has added meanwhile.
+    fn grow(&self, pool: &Pool<D>, size: u64, align: u64) -> Result<(Spot, Store<D>), DeviceError> {
+        let _growing = pool.lock_growth();
+        if let Some(found) = pool.allocate(size, align) {
+            return Ok(found);
+        }
+        let mut refusal = DeviceError::OutOfMemory { requested: size, memory: pool.class.memory };
+        for capacity in pool.growth.sizes(size, pool.used()) {
+            match self.make_block(pool, capacity) {
+                Ok(store) => match pool.add_and_allocate(store, capacity, size, align) {
+                    Ok(found) => return found.ok_or(OVERSIZED),
+                    Err(store) => {
+                        // Nobody else has seen the block yet, so nothing keeps it from going.
+                        let unmade = self.pools.unmake(self.device, store);
+                        debug_assert!(unmade.is_ok(), "a block that was never shared can be unmade");
+                        return Err(OVERSIZED);
+                    }
+                },
+                Err(error) if error.is_shortage() => refusal = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refusal)
+    }
+
+    fn make_block(&self, pool: &Pool<D>, capacity: u64) -> Result<Store<D>, DeviceError> {
+        match pool.class.kind {
+            PoolKind::SmallBuffers => self.make_slot(pool, capacity),
+            PoolKind::ReadOnlyBuffers
+            | PoolKind::IndirectBuffers
+            | PoolKind::AccelerationStructures
+            | PoolKind::SmallUploads
+            | PoolKind::LargeUploads
+            | PoolKind::Readbacks => self.make_buffer(pool, capacity),
+            _ => self.make_heap(pool, capacity),
+        }
+    }
+
+    fn make_heap(&self, pool: &Pool<D>, size: u64) -> Result<Store<D>, DeviceError> {
+        let Class { memory, category, kind } = pool.class;
+        let desc = HeapDesc { size, alignment: pool.heap_alignment, memory, category };
+        let heap = self.objects().create_heap(self.device, &desc, kind.as_str())?;
+        Ok(Store::Heap(Arc::new(HeapBlock { heap, size })))
+    }
+
+    fn make_buffer(&self, pool: &Pool<D>, size: u64) -> Result<Store<D>, DeviceError> {
+        let Class { memory, kind, .. } = pool.class;
+        let desc = ResourceDesc::Buffer(BufferInfo { size, usage: pool.buffer_usage });
+        let name = Name::from(kind.as_str());
+        let buffer =
+            self.objects().create_committed(self.device, &desc, memory, size, is_mapped(kind), &name)?;
+        Ok(Store::Buffer { buffer, size })
+    }
+
+    /// A backing buffer of the small-buffer pool: placed, so that many need few heaps.
+    fn make_slot(&self, pool: &Pool<D>, size: u64) -> Result<Store<D>, DeviceError> {
+        let desc = ResourceDesc::Buffer(BufferInfo { size, usage: buffer_usage(pool.class.kind) });
+        let needs = self.device.requirements(&desc)?;
+        let request = ResourceRequest {
+            desc: &desc,
+            needs: &needs,
+            placement: Placement::Placed(PoolKind::SmallBufferSlots),
+            memory_use: MemoryUse::GpuOnly,
+            name: &Name::from(pool.class.kind.as_str()),
+        };
+        let heaps = self.pool(Class { kind: PoolKind::SmallBufferSlots, ..pool.class })?;
+        let (buffer, place) = self.placed(heaps, request)?;
+        Ok(Store::Slot { buffer, place })
+    }
+
+    /// A resource placed in a heap of the pool.
+    fn placed(
+        &self,
+        pool: &Pool<D>,
+        request: ResourceRequest<'_>,
+    ) -> Result<(Arc<Native<D>>, Spot), DeviceError> {
+        let Requirements { size, alignment, .. } = *request.needs;
+        let (spot, store, is_new) = match pool.allocate(size, alignment) {
+            Some((spot, store)) => (spot, store, false),
+            None => self.grow(pool, size, alignment).map(|(spot, store)| (spot, store, true))?,
+        };
+        let Store::Heap(block) = store else {
+            self.pools.free(spot);
+            return Err(OVERSIZED);
+        };
+        let mapped = request.memory_use.is_mapped();
+        let made = self.objects().create_placed(
+            self.device,
+            request.desc,
+            &block.heap,
+            spot.offset,
+            mapped,
+            request.name,
+        );
+        drop(block);
+        made.map(|native| (native, spot)).inspect_err(|_| self.give_up(pool, spot, is_new))
+    }
+
+    /// Undoes a suballocation whose resource could not be made, and the block if it was made for it.
+    fn give_up(&self, pool: &Pool<D>, spot: Spot, is_new: bool) {
+        self.pools.free(spot);
+        if is_new && let Some(store) = pool.remove_if_empty(spot.block) {
+            self.pools.unmake_later(self.device, store);
+        }
+    }
+
+    fn committed(&self, request: ResourceRequest<'_>, memory: MemoryTypeId) -> Result<Home<D>, DeviceError> {
+        let mapped = request.memory_use.is_mapped();
+        let size = request.needs.size;
+        let native =
+            self.objects().create_committed(self.device, request.desc, memory, size, mapped, request.name)?;
+        Ok(Home { native, place: Place::Committed { memory, size } })
+    }
+
+    /// Memory of its own for what was to be a range.
+    fn dedicated_buffer(
+        &self,
+        request: RangeRequest<'_>,
+        memory: MemoryTypeId,
+    ) -> Result<Home<D>, DeviceError> {
+        let desc = ResourceDesc::Buffer(BufferInfo { size: request.size, usage: request.usage });
+        let needs = self.device.requirements(&desc)?;
+        let request = ResourceRequest {
+            desc: &desc,
+            needs: &needs,
+            placement: Placement::Committed,
+            memory_use: request.memory_use,
+            name: request.name,
+        };
+        self.committed(request, memory)
+    }
+}

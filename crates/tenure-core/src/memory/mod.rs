@@ -1,0 +1,36 @@
+//! Memory for lasting resources: pools of heaps, one a class; what to do when there is none left.
+//!
+//! # How a request is served (spec M11)
+//! For each memory type that can hold the resource, in [order of preference](type_order):
+//! 1. a range of the pool's blocks;
+//! 2. a new block: the preferred size, then a half, a quarter, an eighth of it;
+//! 3. memory of its own (a committed resource).
+//!
+//! When all types have refused, what the GPU is done with is released, idle blocks are given back,
+//! and the types are tried once more. Only then the request fails, with [`OutOfMemory`]
+//! (size, class, budget, largest free range). A lost device or an invalid description ends the
+//! climb at once. Whatever was made on the way is unmade.
+//!
+//! [`OutOfMemory`]: crate::OutOfMemory
+
+mod class;
+mod growth;
+mod ladder;
+mod objects;
+mod page;
+mod place;
+pub mod policy;
+mod pool;
+mod pools;
+mod ranges;
+mod types;
+
+pub(crate) use ladder::{Fall, RangeRequest, ResourceRequest};
+pub(crate) use page::{Page, PageSeat};
+pub(crate) use place::{Home, Place};
+pub(crate) use pool::{Pool, Spot, Store};
+pub(crate) use pools::{Pools, allows};
+
+pub use class::{Class, PoolKind};
+pub use place::LocationKind;
+pub use types::{MemoryUse, TypeOrder, type_order};

@@ -1,0 +1,149 @@
+//! Making and unmaking API objects that hold memory, and counting them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Name;
+use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, ObjectRef, ResourceDesc};
+use crate::resource::native::Native;
+
+/// Counts of what was had from the driver. Every change is O(1).
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    heaps: AtomicU64,
+    committed: AtomicU64,
+    reserved: AtomicU64,
+    peak_reserved: AtomicU64,
+    allocations_made: AtomicU64,
+    resources_made: AtomicU64,
+    resources_destroyed: AtomicU64,
+}
+
+/// A reading of [`Objects`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ObjectCounts {
+    pub(crate) heaps: u64,
+    pub(crate) committed: u64,
+    pub(crate) reserved: u64,
+    pub(crate) peak_reserved: u64,
+    pub(crate) allocations_made: u64,
+    pub(crate) resources_made: u64,
+    pub(crate) resources_destroyed: u64,
+}
+
+impl Objects {
+    fn note_memory(&self, size: u64) {
+        self.allocations_made.fetch_add(1, Ordering::Relaxed);
+        let reserved = self.reserved.fetch_add(size, Ordering::Relaxed) + size;
+        self.peak_reserved.fetch_max(reserved, Ordering::Relaxed);
+    }
+
+    /// Takes a heap from the driver and names it.
+    pub(crate) fn create_heap<D: Device>(
+        &self,
+        device: &D,
+        desc: &HeapDesc,
+        name: &str,
+    ) -> Result<D::Heap, DeviceError> {
+        let heap = device.create_heap(desc)?;
+        device.set_name(ObjectRef::Heap(&heap), name);
+        self.heaps.fetch_add(1, Ordering::Relaxed);
+        self.note_memory(desc.size);
+        Ok(heap)
+    }
+
+    pub(crate) fn destroy_heap<D: Device>(&self, device: &D, heap: D::Heap, size: u64) {
+        device.destroy_heap(heap);
+        self.heaps.fetch_sub(1, Ordering::Relaxed);
+        self.reserved.fetch_sub(size, Ordering::Relaxed);
+    }
+
+    /// Creates a resource with memory of its own; `size` is what that memory is taken to be.
+    pub(crate) fn create_committed<D: Device>(
+        &self,
+        device: &D,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+        size: u64,
+        mapped: bool,
+        name: &Name,
+    ) -> Result<Arc<Native<D>>, DeviceError> {
+        let object = device.create_committed(desc, memory)?;
+        let native = self.take_in(device, object, desc, mapped, name)?;
+        self.committed.fetch_add(1, Ordering::Relaxed);
+        self.note_memory(size);
+        Ok(native)
+    }
+
+    pub(crate) fn destroy_committed<D: Device>(&self, device: &D, native: Native<D>, size: u64) {
+        self.destroy_resource(device, native);
+        self.committed.fetch_sub(1, Ordering::Relaxed);
+        self.reserved.fetch_sub(size, Ordering::Relaxed);
+    }
+
+    pub(crate) fn create_placed<D: Device>(
+        &self,
+        device: &D,
+        desc: &ResourceDesc,
+        heap: &D::Heap,
+        offset: u64,
+        mapped: bool,
+        name: &Name,
+    ) -> Result<Arc<Native<D>>, DeviceError> {
+        let object = device.create_placed(desc, heap, offset)?;
+        self.take_in(device, object, desc, mapped, name)
+    }
+
+    pub(crate) fn create_reserved<D: Device>(
+        &self,
+        device: &D,
+        desc: &ResourceDesc,
+        name: &Name,
+    ) -> Result<Arc<Native<D>>, DeviceError> {
+        let object = device.create_reserved(desc)?;
+        self.take_in(device, object, desc, false, name)
+    }
+
+    fn take_in<D: Device>(
+        &self,
+        device: &D,
+        object: D::Resource,
+        desc: &ResourceDesc,
+        mapped: bool,
+        name: &Name,
+    ) -> Result<Arc<Native<D>>, DeviceError> {
+        if !name.is_empty() {
+            device.set_name(ObjectRef::Resource(&object), name.as_str());
+        }
+        match Native::new(device, object, desc, mapped) {
+            Ok(native) => {
+                self.resources_made.fetch_add(1, Ordering::Relaxed);
+                Ok(Arc::new(native))
+            }
+            Err((error, object)) => {
+                device.destroy_resource(object);
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn destroy_resource<D: Device>(&self, device: &D, native: Native<D>) {
+        let Native { object, mapping, .. } = native;
+        drop(mapping);
+        device.destroy_resource(object);
+        self.resources_destroyed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn counts(&self) -> ObjectCounts {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ObjectCounts {
+            heaps: read(&self.heaps),
+            committed: read(&self.committed),
+            reserved: read(&self.reserved),
+            peak_reserved: read(&self.peak_reserved),
+            allocations_made: read(&self.allocations_made),
+            resources_made: read(&self.resources_made),
+            resources_destroyed: read(&self.resources_destroyed),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The placement policy: where each kind of resource goes.
+//!
+//! One table, read from top to bottom; the first row of the subject whose limit the size does not
+//! exceed decides. Limits are fields of [`Config`].
+//!
+//! | subject | up to | goes to |
+//! | --- | --- | --- |
+//! | dynamic buffer | `max_small_upload` | a range of the small upload pool |
+//! | | `max_pooled_upload` | a range of the large upload pool |
+//! | | any | committed, mapped |
+//! | readback buffer | `max_pooled_buffer` | a range of the readback pool |
+//! | | any | committed, mapped |
+//! | vertex/index buffer | `small_buffer_slot` | a range of the small-buffer pool |
+//! | read-only buffer | `max_pooled_buffer` | a range of the read-only pool |
+//! | | any | committed |
+//! | indirect arguments | `max_pooled_buffer` | a range of the indirect pool |
+//! | | any | committed |
+//! | acceleration structure | `max_pooled_buffer` | a range of the acceleration structure pool |
+//! | | any | committed |
+//! | buffer the GPU writes | `max_pooled_buffer` | placed: it has a state of its own |
+//! | | any | committed |
+//! | texture | `max_texture_block` | placed, in the pool of its kind |
+//! | | any | committed |
+//!
+//! Before the table: what the driver wants dedicated is committed; [`Strategy::Placed`] turns
+//! ranges into placed resources, [`Strategy::Committed`] everything into committed ones.
+
+use super::{MemoryUse, PoolKind};
+use crate::device::{Requirements, Usage};
+use crate::{Config, Strategy};
+
+/// What the table tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The CPU rewrites it.
+    Dynamic,
+    /// The CPU reads it.
+    Readback,
+    /// Vertices, indices or both, and nothing else.
+    Mesh,
+    /// Otherwise only read by the GPU.
+    ReadOnly,
+    /// Indirect arguments that the GPU does not write.
+    Indirect,
+    /// Holds acceleration structures.
+    AccelerationStructure,
+    /// Written by shaders, or of a use that no shared buffer has: it needs a state of its own.
+    Unordered,
+    /// Any texture.
+    Texture,
+}
+
+/// Where the policy sends a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Into a range of a buffer that it shares.
+    Range(PoolKind),
+    /// Into a heap that it shares, as an API resource of its own.
+    Placed(PoolKind),
+    /// Into memory of its own.
+    Committed,
+}
+
+/// The largest size a row is for.
+enum UpTo {
+    SmallUpload,
+    PooledUpload,
+    SmallSlot,
+    PooledBuffer,
+}
+
+use Placement::{Committed, Placed, Range};
+use UpTo::{PooledBuffer, PooledUpload, SmallSlot, SmallUpload};
+
+type Row = (Subject, UpTo, Placement);
+
+const BUFFERS: &[Row] = &[
+    (Subject::Dynamic, SmallUpload, Range(PoolKind::SmallUploads)),
+    (Subject::Dynamic, PooledUpload, Range(PoolKind::LargeUploads)),
+    (Subject::Readback, PooledBuffer, Range(PoolKind::Readbacks)),
+    (Subject::Mesh, SmallSlot, Range(PoolKind::SmallBuffers)),
+    (Subject::Mesh, PooledBuffer, Range(PoolKind::ReadOnlyBuffers)),
+    (Subject::ReadOnly, PooledBuffer, Range(PoolKind::ReadOnlyBuffers)),
+    (Subject::Indirect, PooledBuffer, Range(PoolKind::IndirectBuffers)),
+    (Subject::AccelerationStructure, PooledBuffer, Range(PoolKind::AccelerationStructures)),
+    (Subject::Unordered, PooledBuffer, Placed(PoolKind::UnorderedBuffers)),
+];
+
+impl UpTo {
+    const fn bytes(&self, config: &Config) -> u64 {
+        match self {
+            SmallUpload => config.max_small_upload,
+            PooledUpload => config.max_pooled_upload,
+            SmallSlot => config.small_buffer_slot,
+            PooledBuffer => config.max_pooled_buffer,
+        }
+    }
+}
+
+const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
+const MESH: Usage = Usage::VERTEX.union(Usage::INDEX);
+
+/// Which subject a buffer is.
+#[must_use]
+pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
+    if usage.contains(Usage::ACCELERATION_STRUCTURE) && matches!(memory_use, MemoryUse::GpuOnly) {
+        return Subject::AccelerationStructure;
+    }
+    if !usage.is_read_only() {
+        return Subject::Unordered;
+    }
+    match memory_use {
+        MemoryUse::Dynamic | MemoryUse::GpuUpload => Subject::Dynamic,
+        MemoryUse::Readback if COPIES.contains(usage) => Subject::Readback,
+        MemoryUse::Readback => Subject::Unordered,
+        MemoryUse::GpuOnly if usage.contains(Usage::INDIRECT) => Subject::Indirect,
+        MemoryUse::GpuOnly if usage.intersects(MESH) && MESH.union(COPIES).contains(usage) => Subject::Mesh,
+        MemoryUse::GpuOnly => Subject::ReadOnly,
+    }
+}
+
+/// Where a buffer of `size` bytes goes.
+///
+/// ```
+/// use tenure_core::Config;
+/// use tenure_core::memory::{PoolKind, policy::{Placement, Subject, place_buffer}};
+/// let config = Config::default();
+/// assert_eq!(place_buffer(Subject::Mesh, 1000, &config), Placement::Range(PoolKind::SmallBuffers));
+/// assert_eq!(place_buffer(Subject::Mesh, 1 << 20, &config), Placement::Range(PoolKind::ReadOnlyBuffers));
+/// assert_eq!(place_buffer(Subject::Mesh, 1 << 30, &config), Placement::Committed);
+/// ```
+#[must_use]
+pub fn place_buffer(subject: Subject, size: u64, config: &Config) -> Placement {
+    let fits = |row: &&Row| row.0 == subject && size <= row.1.bytes(config);
+    let placement = BUFFERS.iter().find(fits).map_or(Committed, |row| row.2);
+    match (config.strategy, placement) {
+        (Strategy::Tenure, _) => placement,
+        (Strategy::Placed, Range(_)) => Placed(PoolKind::PlacedBuffers),
+        (Strategy::Placed, Placed(_) | Committed) => placement,
+        (Strategy::Committed, _) => Committed,
+    }
+}
+
+/// Where a texture goes, by what the device says it needs.
+#[must_use]
+pub fn place_texture(usage: Usage, needs: &Requirements, config: &Config) -> Placement {
+    let dedicated = needs.prefers_dedicated || needs.requires_dedicated;
+    if dedicated || needs.size > config.max_texture_block || config.strategy == Strategy::Committed {
+        return Committed;
+    }
+    Placed(texture_pool(usage, needs.alignment))
+}
+
+const SMALL_TEXTURE_ALIGNMENT: u64 = 4 << 10;
+const TEXTURE_ALIGNMENT: u64 = 64 << 10;
+
+fn texture_pool(usage: Usage, alignment: u64) -> PoolKind {
+    if alignment > TEXTURE_ALIGNMENT {
+        PoolKind::MultisampledTextures
+    } else if usage.intersects(Usage::TEXTURE_ONLY) {
+        PoolKind::Targets
+    } else if usage.contains(Usage::UNORDERED_ACCESS) {
+        PoolKind::UnorderedTextures
+    } else if alignment <= SMALL_TEXTURE_ALIGNMENT {
+        PoolKind::SmallTextures
+    } else {
+        PoolKind::Textures
+    }
+}

@@ -1,0 +1,266 @@
+//! A pool: the blocks of one class and the suballocator that divides them.
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use tenure_suballoc::{BlockId, FreeError, Handle};
+
+use super::Class;
+use super::growth::Growth;
+use super::ranges::Ranges;
+use crate::device::{Device, Usage};
+use crate::resource::native::Native;
+
+/// A heap with its size in bytes.
+pub(crate) struct HeapBlock<D: Device> {
+    pub(crate) heap: D::Heap,
+    pub(crate) size: u64,
+}
+
+/// What a block of a pool is made of.
+pub(crate) enum Store<D: Device> {
+    /// A heap, for placed resources.
+    Heap(Arc<HeapBlock<D>>),
+    /// A committed buffer of so many bytes, for ranges.
+    Buffer { buffer: Arc<Native<D>>, size: u64 },
+    /// A buffer placed in another pool's heap, for ranges.
+    Slot { buffer: Arc<Native<D>>, place: Spot },
+}
+
+impl<D: Device> Clone for Store<D> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Heap(heap) => Self::Heap(heap.clone()),
+            Self::Buffer { buffer, size } => Self::Buffer { buffer: buffer.clone(), size: *size },
+            Self::Slot { buffer, place } => Self::Slot { buffer: buffer.clone(), place: *place },
+        }
+    }
+}
+
+impl<D: Device> Store<D> {
+    /// The buffer whose ranges the block gives out, or the heap in which resources are placed.
+    pub(crate) fn as_buffer(&self) -> Option<&Arc<Native<D>>> {
+        match self {
+            Self::Heap(_) => None,
+            Self::Buffer { buffer, .. } | Self::Slot { buffer, .. } => Some(buffer),
+        }
+    }
+}
+
+/// The number of a pool: its class's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PoolId(pub(crate) u16);
+
+/// A range of a block of a pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    pub(crate) pool: PoolId,
+    pub(crate) block: BlockId,
+    pub(crate) handle: Handle,
+    pub(crate) offset: u64,
+    /// Bytes asked for.
+    pub(crate) size: u64,
+    /// Bytes taken, with what rounding adds.
+    pub(crate) reserved: u64,
+}
+
+struct State<D: Device> {
+    ranges: Ranges,
+    /// By block number.
+    stores: Vec<Option<Store<D>>>,
+    /// Blocks on their way out; empty between calls.
+    leaving: Vec<BlockId>,
+    /// Bytes asked for by what lives.
+    requested: u64,
+    allocations: u64,
+    peak_used: u64,
+    peak_reserved: u64,
+}
+
+/// Totals of one pool, in O(1) but for `blocks` and `largest_free`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PoolTotals {
+    pub(crate) reserved: u64,
+    pub(crate) used: u64,
+    pub(crate) requested: u64,
+    pub(crate) allocations: u64,
+    pub(crate) peak_used: u64,
+    pub(crate) peak_reserved: u64,
+    pub(crate) largest_free: u64,
+}
+
+/// Blocks of one class, shared by all threads.
+///
+/// A short lock guards the ranges; another, held while a block is had from the driver, makes other
+/// threads that need one wait for it instead of asking for one each. Whoever finds room or frees
+/// never waits for the driver.
+pub(crate) struct Pool<D: Device> {
+    pub(crate) id: PoolId,
+    pub(crate) class: Class,
+    pub(crate) growth: Growth,
+    /// Bytes; of new heaps.
+    pub(crate) heap_alignment: u64,
+    /// What the buffers of range pools are created with.
+    pub(crate) buffer_usage: Usage,
+    growing: Mutex<()>,
+    state: Mutex<State<D>>,
+}
+
+impl<D: Device> Pool<D> {
+    pub(crate) fn new(
+        id: PoolId,
+        class: Class,
+        growth: Growth,
+        heap_alignment: u64,
+        buffer_usage: Usage,
+        ranges: Ranges,
+    ) -> Self {
+        let state = State {
+            ranges,
+            stores: Vec::new(),
+            leaving: Vec::new(),
+            requested: 0,
+            allocations: 0,
+            peak_used: 0,
+            peak_reserved: 0,
+        };
+        Self {
+            id,
+            class,
+            growth,
+            heap_alignment,
+            buffer_usage,
+            growing: Mutex::new(()),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// A range of the blocks there are, with its block.
+    #[inline]
+    pub(crate) fn allocate(&self, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
+        self.state.lock().take(self.id, size, align)
+    }
+
+    /// Keeps other threads from growing the pool at the same time.
+    pub(crate) fn lock_growth(&self) -> MutexGuard<'_, ()> {
+        self.growing.lock()
+    }
+
+    /// Bytes that live ranges take.
+    pub(crate) fn used(&self) -> u64 {
+        let state = self.state.lock();
+        state.ranges.capacity() - state.ranges.free_bytes()
+    }
+
+    /// Adds a block and takes a range of it or of another; `None` when the request does not fit
+    /// into a block of that size, which then stays, empty.
+    ///
+    /// # Errors
+    /// The store, when the suballocator cannot manage a block of that size; nothing was added.
+    pub(crate) fn add_and_allocate(
+        &self,
+        store: Store<D>,
+        capacity: u64,
+        size: u64,
+        align: u64,
+    ) -> Result<Option<(Spot, Store<D>)>, Store<D>> {
+        let state = &mut *self.state.lock();
+        let Ok(block) = state.ranges.add_block(capacity) else { return Err(store) };
+        let index = block.index();
+        if state.stores.len() <= index {
+            state.stores.resize_with(index + 1, || None);
+        }
+        state.stores[index] = Some(store);
+        state.peak_reserved = state.peak_reserved.max(state.ranges.capacity());
+        Ok(state.take(self.id, size, align))
+    }
+
+    /// Gives a range back.
+    ///
+    /// # Errors
+    /// [`FreeError`] when it is not a live range of this pool.
+    pub(crate) fn free(&self, handle: Handle, size: u64) -> Result<(), FreeError> {
+        let state = &mut *self.state.lock();
+        state.ranges.free(handle)?;
+        state.requested -= size;
+        state.allocations -= 1;
+        Ok(())
+    }
+
+    /// Removes the blocks that have been empty for `idle_frames` frames; returns their bytes.
+    pub(crate) fn end_frame(&self, idle_frames: u32, retired: &mut Vec<Store<D>>) -> u64 {
+        self.retire(retired, |ranges, blocks| ranges.end_frame(idle_frames, blocks))
+    }
+
+    /// Removes every empty block that its grace does not protect; returns their bytes.
+    pub(crate) fn trim(&self, retired: &mut Vec<Store<D>>) -> u64 {
+        self.retire(retired, Ranges::trim)
+    }
+
+    fn retire(
+        &self,
+        retired: &mut Vec<Store<D>>,
+        choose: impl FnOnce(&mut Ranges, &mut Vec<BlockId>),
+    ) -> u64 {
+        let State { ranges, stores, leaving, .. } = &mut *self.state.lock();
+        let before = ranges.capacity();
+        choose(ranges, leaving);
+        let store_of = |block: BlockId| stores.get_mut(block.index()).and_then(Option::take);
+        retired.extend(leaving.drain(..).filter_map(store_of));
+        before - ranges.capacity()
+    }
+
+    /// Removes a block if nothing lives in it; returns its store.
+    pub(crate) fn remove_if_empty(&self, block: BlockId) -> Option<Store<D>> {
+        let state = &mut *self.state.lock();
+        state.ranges.remove_block(block).ok()?;
+        state.stores.get_mut(block.index()).and_then(Option::take)
+    }
+
+    /// Removes all blocks, whatever lives in them. For shutting down.
+    pub(crate) fn take_stores(&self) -> Vec<Store<D>> {
+        self.state.lock().stores.drain(..).flatten().collect()
+    }
+
+    pub(crate) fn totals(&self) -> PoolTotals {
+        let state = self.state.lock();
+        let reserved = state.ranges.capacity();
+        PoolTotals {
+            reserved,
+            used: reserved - state.ranges.free_bytes(),
+            requested: state.requested,
+            allocations: state.allocations,
+            peak_used: state.peak_used,
+            peak_reserved: state.peak_reserved,
+            largest_free: state.ranges.largest_free(),
+        }
+    }
+
+    /// Each block: bytes and used bytes.
+    pub(crate) fn blocks(&self) -> Vec<(u64, u64)> {
+        self.state.lock().ranges.blocks().map(|(_, capacity, used)| (capacity, used)).collect()
+    }
+}
+
+impl<D: Device> State<D> {
+    #[inline]
+    fn take(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
+        let found = self.ranges.allocate(size, align).ok()?;
+        let Some(store) = self.stores.get(found.block.index()).and_then(Option::as_ref) else {
+            // A block without a store is never in the suballocator.
+            return None;
+        };
+        self.requested += size;
+        self.allocations += 1;
+        self.peak_used = self.peak_used.max(self.ranges.capacity() - self.ranges.free_bytes());
+        let spot = Spot {
+            pool,
+            block: found.block,
+            handle: found.handle,
+            offset: found.offset,
+            size,
+            reserved: found.size,
+        };
+        Some((spot, store.clone()))
+    }
+}

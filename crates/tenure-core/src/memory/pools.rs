@@ -1,0 +1,287 @@
+//! All pools of a device, made on demand.
+
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+
+use super::class::MAX_MEMORY_TYPES;
+use super::growth::Growth;
+use super::objects::Objects;
+use super::place::{Home, Place};
+use super::pool::{HeapBlock, Pool, PoolId, Spot, Store};
+use super::ranges::Ranges;
+use super::{Class, MemoryUse, PoolKind, TypeOrder, type_order};
+use crate::config::UploadSuballocator;
+use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, ResourceDesc, Usage};
+use crate::{Config, Error};
+
+/// What buffers of a range pool need, asked of the device once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RangeNeeds {
+    pub(crate) memory_types: u32,
+    pub(crate) category: HeapCategory,
+}
+
+/// The pools, by class, and what could not be unmade at once.
+pub(crate) struct Pools<D: Device> {
+    table: Box<[OnceLock<Pool<D>>]>,
+    made: Mutex<Vec<PoolId>>,
+    orders: [TypeOrder; MemoryUse::ALL.len()],
+    range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
+    /// Blocks that left their pool while another thread was just letting go of them.
+    leaving: Mutex<Vec<Store<D>>>,
+    pub(crate) objects: Objects,
+}
+
+impl<D: Device> Pools<D> {
+    /// # Errors
+    /// [`Error::Contract`] when the device's tables are empty or too long.
+    pub(crate) fn new(device: &D) -> Result<Self, Error> {
+        let properties = device.properties();
+        let types = properties.memory_types.len();
+        if types == 0 || types > MAX_MEMORY_TYPES {
+            return Err(Error::Contract { rule: "1 to 32 memory types", value: types as u64 });
+        }
+        for memory_type in &properties.memory_types {
+            if usize::from(memory_type.heap) >= properties.memory_heaps.len() {
+                let heap = u64::from(memory_type.heap);
+                return Err(Error::Contract { rule: "each memory type's heap must exist", value: heap });
+            }
+        }
+        Ok(Self {
+            table: (0..Class::COUNT).map(|_| OnceLock::new()).collect(),
+            made: Mutex::new(Vec::new()),
+            orders: MemoryUse::ALL.map(|memory_use| type_order(properties, memory_use)),
+            range_needs: std::array::from_fn(|_| OnceLock::new()),
+            leaving: Mutex::new(Vec::new()),
+            objects: Objects::default(),
+        })
+    }
+
+    /// The memory types to try for a use.
+    #[inline]
+    pub(crate) fn order(&self, memory_use: MemoryUse) -> &TypeOrder {
+        &self.orders[memory_use as usize]
+    }
+
+    /// A pool that was made.
+    #[inline]
+    pub(crate) fn get(&self, id: PoolId) -> Option<&Pool<D>> {
+        self.table.get(usize::from(id.0))?.get()
+    }
+
+    /// The pool of a class, if it was ever needed.
+    #[inline]
+    pub(crate) fn find(&self, class: Class) -> Option<&Pool<D>> {
+        self.table.get(class.index()?)?.get()
+    }
+
+    /// The pool of a class, made if there is none. `None` for a class that cannot be.
+    pub(crate) fn find_or_make(&self, device: &D, config: &Config, class: Class) -> Option<&Pool<D>> {
+        let index = class.index()?;
+        let slot = self.table.get(index)?;
+        if let Some(pool) = slot.get() {
+            return Some(pool);
+        }
+        let id = PoolId(u16::try_from(index).ok()?);
+        let pool = make_pool(device, config, id, class)?;
+        if slot.set(pool).is_ok() {
+            self.made.lock().push(id);
+        }
+        slot.get()
+    }
+
+    /// What the buffers of a range pool need.
+    ///
+    /// # Errors
+    /// The device's.
+    #[inline]
+    pub(crate) fn range_needs(&self, device: &D, kind: PoolKind) -> Result<RangeNeeds, DeviceError> {
+        if let Some(needs) = self.range_needs[kind as usize].get() {
+            return Ok(*needs);
+        }
+        let desc = ResourceDesc::Buffer(BufferInfo { size: 64 << 10, usage: buffer_usage(kind) });
+        let needs = device.requirements(&desc)?;
+        let needs = RangeNeeds { memory_types: needs.memory_types, category: needs.category };
+        Ok(*self.range_needs[kind as usize].get_or_init(|| needs))
+    }
+
+    /// Every pool that was made, in the order of making.
+    pub(crate) fn each(&self, visit: impl FnMut(&Pool<D>)) {
+        let made = self.made.lock();
+        made.iter().filter_map(|id| self.get(*id)).for_each(visit);
+    }
+
+    /// Gives a home back; the GPU is done with it.
+    ///
+    /// # Errors
+    /// The home, while another thread has not quite let go of the API object.
+    pub(crate) fn release(&self, device: &D, home: Home<D>) -> Result<(), Home<D>> {
+        let Home { native, place } = home;
+        if let Place::Range(spot) = place {
+            drop(native);
+            self.free(spot);
+            return Ok(());
+        }
+        let native = match Arc::try_unwrap(native) {
+            Ok(native) => native,
+            Err(native) => return Err(Home { native, place }),
+        };
+        match place {
+            Place::Committed { size, .. } => self.objects.destroy_committed(device, native, size),
+            Place::Placed(spot) => {
+                self.objects.destroy_resource(device, native);
+                self.free(spot);
+            }
+            Place::Page(seat) => {
+                self.objects.destroy_resource(device, native);
+                seat.page.leave();
+            }
+            Place::Reserved | Place::Range(_) => self.objects.destroy_resource(device, native),
+        }
+        Ok(())
+    }
+
+    /// Gives a range back to its pool.
+    pub(crate) fn free(&self, spot: Spot) {
+        let freed = self.get(spot.pool).map(|pool| pool.free(spot.handle, spot.size));
+        // A spot is made by its pool and given back once: its owner is not `Clone`.
+        debug_assert!(matches!(freed, Some(Ok(()))), "a spot is freed once, in its own pool");
+    }
+
+    /// Ages the idle blocks and gives back those that were idle long enough.
+    pub(crate) fn end_frame(&self, device: &D, config: &Config) {
+        self.retire(device, |pool, retired| pool.end_frame(config.idle_frames, retired));
+    }
+
+    /// Gives every idle block back that its grace does not protect.
+    pub(crate) fn trim(&self, device: &D) {
+        self.retire(device, Pool::trim);
+    }
+
+    fn retire(&self, device: &D, choose: impl Fn(&Pool<D>, &mut Vec<Store<D>>) -> u64) {
+        let mut retired = std::mem::take(&mut *self.leaving.lock());
+        self.each(|pool| {
+            choose(pool, &mut retired);
+        });
+        retired.into_iter().for_each(|store| self.unmake_later(device, store));
+    }
+
+    /// Unmakes a block that has left its pool, now or, while another thread has not quite let go
+    /// of it, with the next ones.
+    pub(crate) fn unmake_later(&self, device: &D, store: Store<D>) {
+        if let Err(store) = self.unmake(device, store) {
+            self.leaving.lock().push(store);
+        }
+    }
+
+    /// Unmakes a block; hands it back when another thread has not quite let go of it.
+    pub(crate) fn unmake(&self, device: &D, store: Store<D>) -> Result<(), Store<D>> {
+        match store {
+            Store::Heap(heap) => {
+                let HeapBlock { heap, size } = Arc::try_unwrap(heap).map_err(Store::Heap)?;
+                self.objects.destroy_heap(device, heap, size);
+            }
+            Store::Buffer { buffer, size } => {
+                let buffer = Arc::try_unwrap(buffer).map_err(|buffer| Store::Buffer { buffer, size })?;
+                self.objects.destroy_committed(device, buffer, size);
+            }
+            Store::Slot { buffer, place } => {
+                let buffer = Arc::try_unwrap(buffer).map_err(|buffer| Store::Slot { buffer, place })?;
+                self.objects.destroy_resource(device, buffer);
+                self.free(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Unmakes every block, whatever lives in it, slots before the heaps they are placed in. What
+    /// other threads still hold stays.
+    pub(crate) fn unmake_all(&self, device: &D) {
+        let mut stores = std::mem::take(&mut *self.leaving.lock());
+        self.each(|pool| stores.extend(pool.take_stores()));
+        stores.sort_by_key(|store| matches!(store, Store::Heap(_)));
+        let left: Vec<_> = stores.into_iter().filter_map(|store| self.unmake(device, store).err()).collect();
+        self.leaving.lock().extend(left);
+    }
+}
+
+impl<D: Device> Pools<D> {
+    /// Leaves every block to the driver, for good: the GPU may still use it.
+    pub(crate) fn abandon(&self) {
+        self.each(|pool| std::mem::forget(pool.take_stores()));
+        std::mem::forget(std::mem::take(&mut *self.leaving.lock()));
+    }
+}
+
+/// Everything the buffers of a range pool may be used as.
+pub(crate) const fn buffer_usage(kind: PoolKind) -> Usage {
+    const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
+    match kind {
+        PoolKind::SmallBuffers | PoolKind::SmallBufferSlots => {
+            Usage::VERTEX.union(Usage::INDEX).union(COPIES)
+        }
+        PoolKind::IndirectBuffers => Usage::READ_ONLY.union(COPIES),
+        PoolKind::AccelerationStructures => {
+            Usage::ACCELERATION_STRUCTURE.union(Usage::SHADER_READ).union(COPIES)
+        }
+        PoolKind::Readbacks => COPIES,
+        PoolKind::ReadOnlyBuffers => Usage::READ_ONLY.difference(Usage::INDIRECT).union(COPIES),
+        _ => Usage::READ_ONLY.union(COPIES),
+    }
+}
+
+/// Who reads and writes what a pool of this kind holds, where that follows from the kind.
+pub(crate) const fn is_mapped(kind: PoolKind) -> bool {
+    matches!(kind, PoolKind::SmallUploads | PoolKind::LargeUploads | PoolKind::Readbacks)
+}
+
+/// `None` when the granule is refused, which the table below never causes.
+fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, class: Class) -> Option<Pool<D>> {
+    let properties = device.properties();
+    let buffers = [config.min_block, config.max_buffer_block];
+    let textures = [config.min_block, config.max_texture_block];
+    let slots = [config.small_buffer_slot, config.small_buffer_slot];
+    let uploads = [config.min_block.min(config.max_upload_block), config.max_upload_block];
+    let large_uploads = [config.min_block, config.max_pooled_upload.max(config.min_block)];
+    let ([min, max], granule) = match class.kind {
+        PoolKind::SmallBuffers => (slots, 4),
+        PoolKind::ReadOnlyBuffers | PoolKind::IndirectBuffers | PoolKind::Readbacks => (buffers, 16),
+        PoolKind::AccelerationStructures => (buffers, 256),
+        PoolKind::SmallBufferSlots | PoolKind::UnorderedBuffers | PoolKind::PlacedBuffers => (buffers, 256),
+        PoolKind::SmallUploads => (uploads, 16),
+        PoolKind::LargeUploads => (large_uploads, 256),
+        PoolKind::SmallTextures
+        | PoolKind::Textures
+        | PoolKind::Targets
+        | PoolKind::UnorderedTextures
+        | PoolKind::MultisampledTextures => (textures, 256),
+        PoolKind::Tiles => (textures, properties.tile_size.max(1)),
+    };
+    let is_buddy =
+        class.kind == PoolKind::SmallUploads && config.upload_suballocator == UploadSuballocator::Buddy;
+    let ranges = if is_buddy { Ranges::buddy() } else { Ranges::general(granule).ok()? };
+    let heap_alignment = match class.kind {
+        PoolKind::MultisampledTextures => properties.msaa_heap_alignment,
+        PoolKind::Tiles => properties.heap_alignment.max(properties.tile_size),
+        _ => properties.heap_alignment,
+    };
+    let alignment = match class.kind {
+        // Whole slots, so that none is cut off at the end of a heap.
+        PoolKind::SmallBuffers | PoolKind::SmallBufferSlots => config.small_buffer_slot.max(heap_alignment),
+        _ => heap_alignment.max(64 << 10),
+    };
+    let halvings = if class.kind == PoolKind::SmallBuffers { 0 } else { 3 };
+    let divisor = match class.kind {
+        // Many small slots of one program need few heaps anyway: the last one may be a smaller part.
+        PoolKind::SmallBufferSlots => config.growth_divisor.saturating_mul(4),
+        _ => config.growth_divisor,
+    };
+    let growth = Growth { min, max, divisor, alignment, halvings };
+    Some(Pool::new(id, class, growth, heap_alignment, buffer_usage(class.kind), ranges))
+}
+
+/// True when the mask has the memory type.
+pub(crate) fn allows(memory_types: u32, memory: MemoryTypeId) -> bool {
+    memory_types.checked_shr(u32::from(memory.0)).is_some_and(|bits| bits & 1 == 1)
+}

@@ -1,0 +1,89 @@
+//! Which memory types to try, in which order.
+
+use smallvec::SmallVec;
+
+use crate::device::{MemoryFlags, MemoryTypeId, Properties};
+
+/// Who reads and writes a resource's memory.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryUse {
+    /// The GPU alone; filled by copies.
+    #[default]
+    GpuOnly,
+    /// Written by the CPU, read by the GPU: mapped, and mostly in system memory.
+    Dynamic,
+    /// Written by the GPU, read by the CPU: mapped and cached.
+    Readback,
+    /// Written by the CPU, read by the GPU, in device-local memory where there is such
+    /// (resizable BAR, D3D12 GPU upload heaps); else as [`Dynamic`](Self::Dynamic).
+    GpuUpload,
+}
+
+impl MemoryUse {
+    /// Every use, in index order.
+    pub const ALL: [Self; 4] = [Self::GpuOnly, Self::Dynamic, Self::Readback, Self::GpuUpload];
+
+    /// True when the CPU maps it.
+    #[must_use]
+    pub const fn is_mapped(self) -> bool {
+        !matches!(self, Self::GpuOnly)
+    }
+
+    const fn required(self) -> MemoryFlags {
+        if self.is_mapped() { MemoryFlags::HOST_VISIBLE } else { MemoryFlags::empty() }
+    }
+
+    const fn preferred(self) -> MemoryFlags {
+        match self {
+            Self::GpuOnly => MemoryFlags::DEVICE_LOCAL,
+            Self::Dynamic => MemoryFlags::HOST_COHERENT,
+            Self::Readback => MemoryFlags::HOST_CACHED.union(MemoryFlags::HOST_COHERENT),
+            Self::GpuUpload => MemoryFlags::DEVICE_LOCAL.union(MemoryFlags::HOST_COHERENT),
+        }
+    }
+
+    /// Flags better left to those who need them: the small BAR window, cached memory.
+    const fn avoided(self) -> MemoryFlags {
+        match self {
+            Self::GpuOnly => MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_CACHED),
+            Self::Dynamic => MemoryFlags::DEVICE_LOCAL.union(MemoryFlags::HOST_CACHED),
+            Self::Readback => MemoryFlags::DEVICE_LOCAL,
+            Self::GpuUpload => MemoryFlags::HOST_CACHED,
+        }
+    }
+}
+
+/// Memory types in order of preference.
+pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
+
+/// The memory types to try for a use: those with the required flags, most preferred flags first,
+/// then fewest avoided ones, then in the device's own order, by which drivers rank them too.
+/// Memory for special purposes is never tried.
+///
+/// ```
+/// use tenure_core::device::Device;
+/// use tenure_core::memory::{MemoryUse, type_order};
+/// use tenure_sim as sim;
+/// let device = sim::Device::new(sim::Profile::DISCRETE);
+/// let order = type_order(device.properties(), MemoryUse::Readback);
+/// assert_eq!(order[0].0, 2, "D3D12's readback heap");
+/// ```
+#[must_use]
+pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
+    let is_usable = |flags: MemoryFlags| {
+        flags.contains(memory_use.required())
+            && !flags.intersects(MemoryFlags::SPECIAL | MemoryFlags::LAZILY_ALLOCATED)
+    };
+    let mut order: Vec<(u32, u32, u8)> = (0_u8..)
+        .zip(&properties.memory_types)
+        .filter(|(_, memory_type)| is_usable(memory_type.flags))
+        .map(|(index, memory_type)| {
+            let missing = memory_use.preferred().difference(memory_type.flags).bits().count_ones();
+            let unwanted = memory_use.avoided().intersection(memory_type.flags).bits().count_ones();
+            (missing, unwanted, index)
+        })
+        .collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, _, index)| MemoryTypeId(index)).collect()
+}

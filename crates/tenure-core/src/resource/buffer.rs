@@ -1,0 +1,283 @@
+//! Buffers (spec M2).
+
+use std::sync::Arc;
+
+use super::Held;
+use crate::device::{BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
+use crate::gpu::Shared;
+use crate::memory::policy::{Placement, buffer_subject, place_buffer};
+use crate::memory::{Home, LocationKind, MemoryUse, RangeRequest, ResourceRequest};
+use crate::registry::ObjectKind;
+use crate::{Error, Name};
+
+/// A buffer to create.
+///
+/// ```
+/// use tenure_core::device::Usage;
+/// use tenure_core::{BufferDesc, MemoryUse};
+/// let rock = BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock").stride(20);
+/// let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Dynamic);
+/// # let _ = (rock, camera);
+/// ```
+#[derive(Clone, Debug)]
+pub struct BufferDesc {
+    /// Bytes; at least 1.
+    pub size: u64,
+    /// Everything it may be used as.
+    pub usage: Usage,
+    /// Who reads and writes it.
+    pub memory: MemoryUse,
+    /// Bytes of one element; its offset in the API buffer becomes a multiple of this, any number.
+    /// 0 or 1: no matter.
+    pub stride: u32,
+    /// Bytes; a power of two. The larger of this and what the usage needs is honoured.
+    pub alignment: u64,
+    /// Its name.
+    pub name: Name,
+}
+
+impl BufferDesc {
+    /// A buffer for the GPU alone, filled by copies: [`Usage::COPY_DST`] is added.
+    #[must_use]
+    pub fn new(size: u64, usage: Usage) -> Self {
+        let usage = usage | Usage::COPY_DST;
+        Self { size, usage, memory: MemoryUse::GpuOnly, stride: 0, alignment: 1, name: Name::default() }
+    }
+
+    /// Sets who reads and writes it.
+    #[must_use]
+    pub fn memory(self, memory: MemoryUse) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Sets the size of an element in bytes, so that [`Buffer::first_element`] is whole.
+    #[must_use]
+    pub fn stride(self, stride: u32) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// Asks for an alignment in bytes, a power of two.
+    #[must_use]
+    pub fn alignment(self, alignment: u64) -> Self {
+        Self { alignment, ..self }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+}
+
+/// A buffer, owned: dropping it frees it once no recording and no GPU work uses it any more.
+///
+/// It may be an API buffer of its own or a range of a shared one: always use
+/// [`raw`](Self::raw) together with [`offset`](Self::offset).
+/// `Send` and `Sync`; methods may be called from any thread.
+pub struct Buffer<D: Device> {
+    pub(super) held: Held<D>,
+    /// Byte of the API buffer at which this one begins.
+    offset: u64,
+    usage: Usage,
+}
+
+impl<D: Device> Buffer<D> {
+    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &BufferDesc) -> Result<Self, Error> {
+        let info = BufferInfo { size: desc.size, usage: desc.usage };
+        let align = shared.buffer_alignment(desc)?;
+        let subject = buffer_subject(desc.usage, desc.memory);
+        let (home, padding) = match place_buffer(subject, desc.size, &shared.config) {
+            Placement::Range(kind) => {
+                let slack = stride_slack(desc.stride, align);
+                let size = desc.size.saturating_add(slack);
+                let request = RangeRequest {
+                    kind,
+                    memory_use: desc.memory,
+                    size,
+                    align,
+                    usage: desc.usage,
+                    name: &desc.name,
+                };
+                let home = shared.place_range(request)?;
+                let padding = to_multiple(home.place.offset(), desc.stride);
+                (home, padding)
+            }
+            placement => (shared.place_buffer_resource(desc, info, placement)?, 0),
+        };
+        let offset = home.place.offset() + padding;
+        let trace = shared.recorder.allocate(desc.size, align, desc.memory, false);
+        let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
+        Ok(Self { held, offset, usage: desc.usage })
+    }
+
+    pub(super) const fn from_parts(held: Held<D>, usage: Usage) -> Self {
+        Self { held, offset: 0, usage }
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.held.size()
+    }
+
+    /// The API buffer that holds it, perhaps with others. Do not destroy or keep it.
+    #[must_use]
+    pub fn raw(&self) -> &D::Resource {
+        &self.held.native().object
+    }
+
+    /// Byte of the API buffer at which this one begins.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The offset in elements of `stride` bytes, for a draw's base vertex or first index; `None`
+    /// when it is not whole (create the buffer with that stride) or the stride is 0.
+    #[must_use]
+    pub fn first_element(&self, stride: u32) -> Option<u64> {
+        let stride = u64::from(stride);
+        let is_whole = stride > 0 && self.offset.is_multiple_of(stride);
+        is_whole.then(|| self.offset / stride)
+    }
+
+    /// The GPU address of its first byte, where the API has such.
+    #[must_use]
+    pub fn gpu_address(&self) -> Option<u64> {
+        self.held.native().address.map(|base| base + self.offset)
+    }
+
+    /// Everything it may be used as.
+    #[must_use]
+    pub const fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        &self.held.name
+    }
+
+    /// Where its bytes are.
+    #[must_use]
+    pub const fn location(&self) -> LocationKind {
+        self.held.place().kind()
+    }
+
+    /// Copies `bytes` to `offset` of a mapped buffer, for submissions made from now on.
+    ///
+    /// The GPU must not be reading those bytes: either nothing that reads them was submitted, or
+    /// it is complete. When that is not known, replace the buffer by a new one; the old bytes then
+    /// live as long as the GPU needs them.
+    ///
+    /// # Errors
+    /// [`Error::NotMapped`] unless it was created for the CPU, [`Error::OutOfRange`],
+    /// [`Error::Device`].
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let mapping = self.mapping(offset, bytes.len() as u64)?;
+        mapping.write(self.offset + offset, bytes).map_err(|source| self.refused(source))
+    }
+
+    /// Copies from `offset` of a mapped buffer to `out` what completed submissions, or the CPU,
+    /// wrote.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        let mapping = self.mapping(offset, out.len() as u64)?;
+        mapping.read(self.offset + offset, out).map_err(|source| self.refused(source))
+    }
+
+    /// The CPU address of its first byte, if it is mapped and the device has addresses. Valid as
+    /// long as the buffer.
+    #[must_use]
+    pub fn mapped_ptr(&self) -> Option<std::ptr::NonNull<u8>> {
+        let base = self.held.native().mapping.as_ref()?.as_ptr()?;
+        let offset = usize::try_from(self.offset).ok()?;
+        std::ptr::NonNull::new(base.as_ptr().wrapping_add(offset))
+    }
+
+    fn mapping(&self, offset: u64, size: u64) -> Result<&D::Mapping, Error> {
+        let capacity = self.size();
+        if offset.checked_add(size).is_none_or(|end| end > capacity) {
+            let name = self.held.name.clone();
+            return Err(Error::OutOfRange { name, offset, size, capacity });
+        }
+        let mapping = self.held.native().mapping.as_ref();
+        mapping.ok_or_else(|| Error::NotMapped { name: self.held.name.clone() })
+    }
+
+    fn refused(&self, source: DeviceError) -> Error {
+        self.held.shared.refused(&self.held.name, source)
+    }
+}
+
+/// Bytes to ask for beyond the size so that a multiple of `stride` lies in the first of them.
+const fn stride_slack(stride: u32, align: u64) -> u64 {
+    let stride = stride as u64;
+    if stride <= 1 || align.is_multiple_of(stride) {
+        return 0;
+    }
+    // Offsets are multiples of `align`, so their remainders are multiples of what the two share.
+    let shared = 1 << min(stride.trailing_zeros(), align.trailing_zeros());
+    stride - shared
+}
+
+const fn min(a: u32, b: u32) -> u32 {
+    if a < b { a } else { b }
+}
+
+/// Bytes from `offset` to the next multiple of `stride`.
+fn to_multiple(offset: u64, stride: u32) -> u64 {
+    let stride = u64::from(stride.max(1));
+    (stride - offset % stride) % stride
+}
+
+impl<D: Device> Shared<D> {
+    /// The alignment a buffer needs inside a larger one.
+    fn buffer_alignment(&self, desc: &BufferDesc) -> Result<u64, Error> {
+        let refuse = |field, value| Err(Error::device(&desc.name, DeviceError::InvalidDesc { field, value }));
+        if !desc.alignment.is_power_of_two() {
+            return refuse("alignment", desc.alignment);
+        }
+        if desc.size == 0 {
+            return refuse("size", 0);
+        }
+        if desc.size > self.max_buffer_size {
+            return refuse("size", desc.size);
+        }
+        let mut align = desc.alignment.max(4);
+        if desc.usage.contains(Usage::CONSTANT) {
+            align = align.max(self.alignments.constant);
+        }
+        if desc.usage.intersects(Usage::UNORDERED_ACCESS)
+            || (desc.usage.contains(Usage::SHADER_READ) && desc.stride == 0)
+        {
+            align = align.max(self.alignments.storage);
+        }
+        if desc.usage.contains(Usage::ACCELERATION_STRUCTURE) {
+            align = align.max(self.alignments.acceleration_structure);
+        }
+        Ok(align)
+    }
+
+    fn place_buffer_resource(
+        &self,
+        desc: &BufferDesc,
+        info: BufferInfo,
+        placement: Placement,
+    ) -> Result<Home<D>, Error> {
+        let resource = ResourceDesc::Buffer(info);
+        let needs = self.requirements(&desc.name, &resource)?;
+        let placement = if needs.requires_dedicated { Placement::Committed } else { placement };
+        let request = ResourceRequest {
+            desc: &resource,
+            needs: &needs,
+            placement,
+            memory_use: desc.memory,
+            name: &desc.name,
+        };
+        self.place_resource(request)
+    }
+}

@@ -1,0 +1,55 @@
+//! Any object that must outlive the GPU's use of it (spec T4).
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::Name;
+use crate::device::Device;
+use crate::gpu::{Garbage, Shared};
+use crate::registry::{ObjectKind, RecordKey};
+use crate::time::Stamp;
+
+/// Keeps a value that GPU work may use: a pipeline state, a query heap, a swap chain view. Dropping
+/// it drops the value once every recording open now is submitted or discarded, and all that was
+/// submitted is complete.
+///
+/// The value is dropped on whichever thread ends a frame then.
+///
+/// ```
+/// # use tenure_core::{Config, Gpu};
+/// # let gpu = Gpu::new(tenure_sim::Device::new(tenure_sim::Profile::DISCRETE), Config::default())?;
+/// struct Pipeline(u32);
+/// let pipeline = gpu.defer("opaque pipeline", Pipeline(7));
+/// assert_eq!(pipeline.0, 7);
+/// drop(pipeline); // lives on until the GPU is done with it
+/// # Ok::<(), tenure_core::Error>(())
+/// ```
+pub struct Deferred<D: Device, T: Send + Sync + 'static> {
+    shared: Arc<Shared<D>>,
+    value: Arc<T>,
+    record: RecordKey,
+    born: Stamp,
+}
+
+impl<D: Device, T: Send + Sync + 'static> Deferred<D, T> {
+    pub(crate) fn new(shared: &Arc<Shared<D>>, name: &Name, value: T) -> Self {
+        let record = shared.register(name, ObjectKind::User, 0);
+        let born = shared.clock.stamp();
+        Self { shared: shared.clone(), value: Arc::new(value), record, born }
+    }
+}
+
+impl<D: Device, T: Send + Sync + 'static> Deref for Deferred<D, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<D: Device, T: Send + Sync + 'static> Drop for Deferred<D, T> {
+    fn drop(&mut self) {
+        self.shared.registry.remove(self.record);
+        self.shared.release(Garbage::User(self.value.clone()), self.born, 0);
+    }
+}

@@ -1,0 +1,68 @@
+//! What every handle to a resource has in common: it gives its home back when it is dropped.
+
+use std::sync::Arc;
+
+use super::native::Native;
+use crate::Name;
+use crate::device::Device;
+use crate::gpu::{Garbage, Shared};
+use crate::memory::{Home, Place};
+use crate::record::TraceId;
+use crate::registry::{ObjectKind, RecordKey};
+use crate::time::Stamp;
+
+/// A home, and who must learn that it is free again.
+pub(crate) struct Held<D: Device> {
+    pub(crate) shared: Arc<Shared<D>>,
+    pub(crate) name: Name,
+    home: Home<D>,
+    record: RecordKey,
+    born: Stamp,
+    trace: TraceId,
+    /// Bytes asked for.
+    size: u64,
+}
+
+impl<D: Device> Held<D> {
+    pub(crate) fn new(
+        shared: &Arc<Shared<D>>,
+        name: &Name,
+        kind: ObjectKind,
+        home: Home<D>,
+        size: u64,
+        trace: TraceId,
+    ) -> Self {
+        let record = shared.register(name, kind, size);
+        let born = shared.clock.stamp();
+        Self { shared: shared.clone(), name: name.clone(), home, record, born, trace, size }
+    }
+
+    #[inline]
+    pub(crate) const fn native(&self) -> &Arc<Native<D>> {
+        &self.home.native
+    }
+
+    #[inline]
+    pub(crate) const fn place(&self) -> &Place<D> {
+        &self.home.place
+    }
+
+    #[inline]
+    pub(crate) const fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl<D: Device> Drop for Held<D> {
+    fn drop(&mut self) {
+        let garbage = match &self.home.place {
+            // The buffer belongs to its pool; only the range is given back.
+            Place::Range(spot) => Garbage::Range(*spot),
+            _ => Garbage::Home(self.home.clone()),
+        };
+        let bytes = self.home.place.reserved();
+        self.shared.registry.remove(self.record);
+        self.shared.recorder.free(self.trace, self.size);
+        self.shared.release(garbage, self.born, bytes);
+    }
+}

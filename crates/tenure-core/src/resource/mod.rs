@@ -1,0 +1,19 @@
+//! Handles: buffers, textures, reserved resources, and whatever else must outlive the GPU's use.
+
+mod buffer;
+mod deferred;
+mod held;
+pub(crate) mod native;
+mod pages;
+mod reserved;
+mod texture;
+mod tracked;
+
+pub use buffer::{Buffer, BufferDesc};
+pub use deferred::Deferred;
+pub(crate) use held::Held;
+pub use pages::{PageAllocator, PageStats};
+pub use reserved::{Reserved, ReservedDesc};
+pub use texture::{ReadbackTexture, SubresourceLayout, Texture, TextureDesc};
+pub(crate) use tracked::Tracked;
+pub use tracked::Used;

@@ -1,0 +1,47 @@
+//! An API object with what tenure keeps beside it.
+
+use crate::device::{Device, ResourceDesc, State};
+use crate::state::StateCell;
+
+/// An API resource, its usage states, and its mapping and address where it has them.
+///
+/// Shared by all handles into it: a buffer that is divided into ranges has one state.
+pub(crate) struct Native<D: Device> {
+    pub(crate) object: D::Resource,
+    pub(crate) states: StateCell,
+    pub(crate) mapping: Option<D::Mapping>,
+    pub(crate) address: Option<u64>,
+}
+
+impl<D: Device> Native<D> {
+    /// Takes an API resource in; maps it when asked.
+    ///
+    /// # Errors
+    /// The device's, with the object to destroy.
+    pub(crate) fn new(
+        device: &D,
+        object: D::Resource,
+        desc: &ResourceDesc,
+        mapped: bool,
+    ) -> Result<Self, (crate::device::DeviceError, D::Resource)> {
+        let mapping = if mapped {
+            match device.map(&object) {
+                Ok(mapping) => Some(mapping),
+                Err(error) => return Err((error, object)),
+            }
+        } else {
+            None
+        };
+        let address = match desc {
+            ResourceDesc::Buffer(_) => device.gpu_address(&object),
+            ResourceDesc::Texture(_) => None,
+        };
+        Ok(Self { object, states: StateCell::for_resource(desc, State::COMMON), mapping, address })
+    }
+}
+
+impl<D: Device> AsRef<StateCell> for Native<D> {
+    fn as_ref(&self) -> &StateCell {
+        &self.states
+    }
+}

@@ -1,0 +1,177 @@
+//! Page allocators: for what is loaded together and dropped together (spec M8).
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{Held, Texture, TextureDesc};
+use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
+use crate::gpu::{Garbage, Shared};
+use crate::memory::policy::Placement;
+use crate::memory::{Home, MemoryUse, Page, PageSeat, Place, ResourceRequest, allows};
+use crate::registry::{ObjectKind, RecordKey};
+use crate::resource::Buffer;
+use crate::{BufferDesc, Error, Name};
+
+/// What a [`PageAllocator`] holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageStats {
+    /// Pages taken from the driver.
+    pub pages: u64,
+    /// Their bytes.
+    pub reserved: u64,
+    /// Bytes handed out since each page was last empty.
+    pub used: u64,
+    /// Resources alive, or dropped and still in use by the GPU.
+    pub live: u64,
+}
+
+/// Places resources one behind the other in pages; a page becomes empty again as a whole, when the
+/// last resource in it is gone.
+///
+/// # What it is good at
+/// Batches that come and go together, such as a level: creation is a bump, nothing fragments, and
+/// what leaves together leaves whole pages. Its downside: one survivor keeps its page.
+///
+/// # Algorithm
+/// A bump in the newest page of the right class; else in an empty page of it; else a new page, of
+/// the page size or the request, whichever is larger. A resource that the driver wants dedicated
+/// is committed.
+///
+/// # Efficiency
+/// O(1) and one API call, unless a page is added; finding an empty page costs O(pages).
+///
+/// Pages are given back when the allocator and all its resources are gone.
+/// Any thread may create from it; creations from one allocator wait for each other.
+pub struct PageAllocator<D: Device> {
+    shared: Arc<Shared<D>>,
+    name: Name,
+    page_size: u64,
+    pages: Mutex<Vec<Arc<Page<D>>>>,
+    record: RecordKey,
+}
+
+impl<D: Device> PageAllocator<D> {
+    pub(crate) fn new(shared: &Arc<Shared<D>>, name: Name, page_size: u64) -> Self {
+        let record = shared.register(&name, ObjectKind::Pages, 0);
+        Self { shared: shared.clone(), name, page_size, pages: Mutex::new(Vec::new()), record }
+    }
+
+    /// Creates a buffer for the GPU alone, or a mapped one, in a page.
+    ///
+    /// # Errors
+    /// As [`Gpu::create_buffer`](crate::Gpu::create_buffer).
+    pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
+        let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+        let needs = self.shared.requirements(&desc.name, &resource)?;
+        let home = self.create(&resource, &needs, desc.memory, &desc.name)?;
+        let trace = self.shared.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
+        let held = Held::new(&self.shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
+        Ok(Buffer::from_parts(held, desc.usage))
+    }
+
+    /// Creates a texture in a page.
+    ///
+    /// # Errors
+    /// As [`Gpu::create_texture`](crate::Gpu::create_texture).
+    pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
+        let resource = ResourceDesc::Texture(desc.info.clone());
+        let needs = self.shared.requirements(&desc.name, &resource)?;
+        let home = self.create(&resource, &needs, MemoryUse::GpuOnly, &desc.name)?;
+        let trace = self.shared.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
+        let held = Held::new(&self.shared, &desc.name, ObjectKind::Texture, home, needs.size, trace);
+        Ok(Texture::from_parts(held, desc.info.clone()))
+    }
+
+    /// What it holds. Cost: its pages.
+    #[must_use]
+    pub fn stats(&self) -> PageStats {
+        let pages = self.pages.lock();
+        pages.iter().fold(PageStats::default(), |sum, page| {
+            let (used, live) = page.usage();
+            PageStats {
+                pages: sum.pages + 1,
+                reserved: sum.reserved + page.size,
+                used: sum.used + used,
+                live: sum.live + live,
+            }
+        })
+    }
+
+    fn create(
+        &self,
+        resource: &ResourceDesc,
+        needs: &Requirements,
+        memory_use: MemoryUse,
+        name: &Name,
+    ) -> Result<Home<D>, Error> {
+        let committed =
+            ResourceRequest { desc: resource, needs, placement: Placement::Committed, memory_use, name };
+        if needs.requires_dedicated || needs.prefers_dedicated {
+            return self.shared.place_resource(committed);
+        }
+        let seat = match self.seat(needs, memory_use) {
+            Ok(seat) => seat,
+            Err(error) if error.is_shortage() => return self.shared.place_resource(committed),
+            Err(error) => return Err(self.shared.refused(name, error)),
+        };
+        let (device, objects) = (&self.shared.device, &self.shared.pools.objects);
+        let mapped = memory_use.is_mapped();
+        match objects.create_placed(device, resource, &seat.page.heap, seat.offset, mapped, name) {
+            Ok(native) => Ok(Home { native, place: Place::Page(seat) }),
+            Err(error) => {
+                seat.page.leave();
+                if error.is_shortage() {
+                    self.shared.place_resource(committed)
+                } else {
+                    Err(self.shared.refused(name, error))
+                }
+            }
+        }
+    }
+
+    fn seat(&self, needs: &Requirements, memory_use: MemoryUse) -> Result<PageSeat<D>, DeviceError> {
+        let order = self.shared.pools.order(memory_use);
+        let mut refusal = DeviceError::Unsupported { feature: "a memory type for this resource and use" };
+        let mut pages = self.pages.lock();
+        for memory in order.iter().copied().filter(|memory| allows(needs.memory_types, *memory)) {
+            let fits = |page: &&Arc<Page<D>>| page.memory == memory && page.category == needs.category;
+            let seat =
+                pages.iter().rev().filter(fits).find_map(|page| page.take(needs.size, needs.alignment));
+            if let Some(seat) = seat {
+                return Ok(seat);
+            }
+            match self.new_page(needs, memory) {
+                Ok(page) => {
+                    let page = Arc::new(page);
+                    pages.push(page.clone());
+                    let too_large = DeviceError::OutOfMemory { requested: needs.size, memory };
+                    return page.take(needs.size, needs.alignment).ok_or(too_large);
+                }
+                Err(error) if error.is_shortage() => refusal = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refusal)
+    }
+
+    fn new_page(&self, needs: &Requirements, memory: MemoryTypeId) -> Result<Page<D>, DeviceError> {
+        let alignment = needs.alignment.max(self.shared.alignments.heap);
+        let size = needs.size.max(self.page_size).checked_next_multiple_of(alignment);
+        let size = size.ok_or(DeviceError::OutOfMemory { requested: needs.size, memory })?;
+        let desc = HeapDesc { size, alignment, memory, category: needs.category };
+        let heap = self.shared.pools.objects.create_heap(&self.shared.device, &desc, self.name.as_str())?;
+        Ok(Page::new(heap, size, memory, needs.category))
+    }
+}
+
+impl<D: Device> Drop for PageAllocator<D> {
+    fn drop(&mut self) {
+        self.shared.registry.remove(self.record);
+        let born = self.shared.clock.stamp();
+        for page in self.pages.get_mut().drain(..) {
+            let bytes = page.size;
+            self.shared.release(Garbage::Page(page), born, bytes);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Textures (spec M3).
+
+use std::sync::Arc;
+
+use super::{Buffer, BufferDesc, Held};
+use crate::device::{ClearValue, Device, DeviceError, Dimension, Format, ResourceDesc, TextureInfo, Usage};
+use crate::gpu::Shared;
+use crate::memory::policy::place_texture;
+use crate::memory::{LocationKind, MemoryUse, ResourceRequest};
+use crate::registry::ObjectKind;
+use crate::{Error, Name};
+
+/// A texture to create.
+///
+/// ```
+/// use tenure_core::device::{Format, Usage};
+/// use tenure_core::TextureDesc;
+/// let grass = TextureDesc::d2(1024, 1024, Format::Bc7Unorm, Usage::SHADER_READ).mips(11).name("grass");
+/// # let _ = grass;
+/// ```
+#[derive(Clone, Debug)]
+pub struct TextureDesc {
+    /// Its shape, format and uses.
+    pub info: TextureInfo,
+    /// Its name.
+    pub name: Name,
+}
+
+impl TextureDesc {
+    /// A 2D texture of one mip, layer and sample, filled by copies or drawn to:
+    /// [`Usage::COPY_DST`] is added unless it is a target.
+    #[must_use]
+    pub fn d2(width: u32, height: u32, format: Format, usage: Usage) -> Self {
+        let copied = if usage.intersects(Usage::TEXTURE_ONLY) { Usage::empty() } else { Usage::COPY_DST };
+        let info = TextureInfo {
+            dimension: Dimension::D2,
+            width,
+            height,
+            depth_or_layers: 1,
+            mips: 1,
+            samples: 1,
+            format,
+            usage: usage | copied,
+            clear: None,
+        };
+        Self { info, name: Name::default() }
+    }
+
+    /// A 3D texture of one mip.
+    #[must_use]
+    pub fn d3(width: u32, height: u32, depth: u32, format: Format, usage: Usage) -> Self {
+        let flat = Self::d2(width, height, format, usage);
+        Self { info: TextureInfo { dimension: Dimension::D3, depth_or_layers: depth, ..flat.info }, ..flat }
+    }
+
+    /// Sets the number of mip levels.
+    #[must_use]
+    pub fn mips(mut self, mips: u32) -> Self {
+        self.info.mips = mips;
+        self
+    }
+
+    /// Sets the number of array layers.
+    #[must_use]
+    pub fn layers(mut self, layers: u32) -> Self {
+        self.info.depth_or_layers = layers;
+        self
+    }
+
+    /// Sets the samples a texel.
+    #[must_use]
+    pub fn samples(mut self, samples: u32) -> Self {
+        self.info.samples = samples;
+        self
+    }
+
+    /// Sets the value that it is most often cleared to.
+    #[must_use]
+    pub fn clear(mut self, clear: ClearValue) -> Self {
+        self.info.clear = Some(clear);
+        self
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+}
+
+/// A texture, owned: dropping it frees it once no recording and no GPU work uses it any more.
+///
+/// `Send` and `Sync`; methods may be called from any thread.
+pub struct Texture<D: Device> {
+    pub(super) held: Held<D>,
+    info: TextureInfo,
+}
+
+impl<D: Device> Texture<D> {
+    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &TextureDesc) -> Result<Self, Error> {
+        let resource = ResourceDesc::Texture(desc.info.clone());
+        let needs = shared.requirements(&desc.name, &resource)?;
+        let placement = place_texture(desc.info.usage, &needs, &shared.config);
+        let request = ResourceRequest {
+            desc: &resource,
+            needs: &needs,
+            placement,
+            memory_use: MemoryUse::GpuOnly,
+            name: &desc.name,
+        };
+        let home = shared.place_resource(request)?;
+        let trace = shared.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
+        let held = Held::new(shared, &desc.name, ObjectKind::Texture, home, needs.size, trace);
+        Ok(Self { held, info: desc.info.clone() })
+    }
+
+    pub(super) const fn from_parts(held: Held<D>, info: TextureInfo) -> Self {
+        Self { held, info }
+    }
+
+    /// The API texture. Do not destroy or keep it.
+    #[must_use]
+    pub fn raw(&self) -> &D::Resource {
+        &self.held.native().object
+    }
+
+    /// Its shape, format, uses and clear value.
+    #[must_use]
+    pub const fn info(&self) -> &TextureInfo {
+        &self.info
+    }
+
+    /// Bytes that the device says it needs.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.held.size()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        &self.held.name
+    }
+
+    /// Where its bytes are.
+    #[must_use]
+    pub const fn location(&self) -> LocationKind {
+        self.held.place().kind()
+    }
+}
+
+/// How one subresource lies in a [`ReadbackTexture`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubresourceLayout {
+    /// Byte of its first texel.
+    pub offset: u64,
+    /// Bytes from one row of blocks to the next.
+    pub row_pitch: u64,
+    /// Rows of blocks in one slice.
+    pub rows: u32,
+    /// Slices.
+    pub depth: u32,
+}
+
+/// A texture for the CPU to read: a readback buffer, laid out as copies from a texture need it.
+pub struct ReadbackTexture<D: Device> {
+    buffer: Buffer<D>,
+    layouts: Vec<SubresourceLayout>,
+}
+
+impl<D: Device> ReadbackTexture<D> {
+    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &TextureDesc) -> Result<Self, Error> {
+        let refuse = |source| Error::device(&desc.name, source);
+        desc.info.validate().map_err(refuse)?;
+        let (pitch, offset) = (shared.alignments.copy_pitch, shared.alignments.copy_offset);
+        let too_large = DeviceError::InvalidDesc { field: "size", value: u64::MAX };
+        let (layouts, size) = layouts(&desc.info, pitch, offset).ok_or_else(|| refuse(too_large))?;
+        let buffer = BufferDesc::new(size, Usage::COPY_DST)
+            .memory(MemoryUse::Readback)
+            .alignment(offset)
+            .name(desc.name.clone());
+        Ok(Self { buffer: Buffer::create(shared, &buffer)?, layouts })
+    }
+
+    /// The buffer.
+    #[must_use]
+    pub const fn buffer(&self) -> &Buffer<D> {
+        &self.buffer
+    }
+
+    /// How subresource `mip + layer * mips` lies in it; `None` beyond the last.
+    #[must_use]
+    pub fn layout(&self, subresource: u32) -> Option<SubresourceLayout> {
+        self.layouts.get(usize::try_from(subresource).ok()?).copied()
+    }
+}
+
+/// The layout of each subresource one after the other, and the bytes of all; `None` on overflow.
+fn layouts(info: &TextureInfo, pitch: u64, offset: u64) -> Option<(Vec<SubresourceLayout>, u64)> {
+    let block = info.format.block();
+    let mut end = 0_u64;
+    let mut layouts = Vec::new();
+    for _layer in 0..info.layers() {
+        for mip in 0..info.mips {
+            let [width, height, depth] = info.mip_extent(mip);
+            let row = u64::from(width.div_ceil(block.width)).checked_mul(u64::from(block.bytes))?;
+            let row_pitch = row.checked_next_multiple_of(pitch)?;
+            let rows = height.div_ceil(block.height);
+            let start = end.checked_next_multiple_of(offset)?;
+            layouts.push(SubresourceLayout { offset: start, row_pitch, rows, depth });
+            let bytes = row_pitch.checked_mul(u64::from(rows))?.checked_mul(u64::from(depth))?;
+            end = start.checked_add(bytes)?;
+        }
+    }
+    Some((layouts, end))
+}

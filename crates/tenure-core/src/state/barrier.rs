@@ -1,0 +1,52 @@
+//! Barriers that name resources by the caller's handle.
+
+use crate::device::{Barrier, Device, QueueTransfer, State, Subresource};
+
+/// A [`Barrier`] before the handle of its resource is looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateBarrier<H> {
+    /// A change of state. `before` equals `after` where Vulkan orders two writes of one kind.
+    Transition {
+        /// The resource.
+        resource: H,
+        /// Which part of it.
+        subresource: Subresource,
+        /// How it was used.
+        before: State,
+        /// How it will be used.
+        after: State,
+        /// The change of owner, if any.
+        transfer: Option<QueueTransfer>,
+    },
+    /// Unordered accesses before it are done before those after it.
+    Unordered {
+        /// The resource.
+        resource: H,
+    },
+}
+
+impl<H> StateBarrier<H> {
+    /// The resource.
+    pub const fn resource(&self) -> &H {
+        match self {
+            Self::Transition { resource, .. } | Self::Unordered { resource } => resource,
+        }
+    }
+
+    /// The barrier as a command list takes it; `object` finds the device's resource in the handle.
+    pub fn to_device<'a, D: Device>(
+        &'a self,
+        object: impl FnOnce(&'a H) -> &'a D::Resource,
+    ) -> Barrier<'a, D> {
+        match self {
+            Self::Transition { resource, subresource, before, after, transfer } => Barrier::Transition {
+                resource: object(resource),
+                subresource: *subresource,
+                before: *before,
+                after: *after,
+                transfer: *transfer,
+            },
+            Self::Unordered { resource } => Barrier::Unordered { resource: object(resource) },
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The barriers that a flush hands out.
+
+use super::StateBarrier;
+use super::recorded::Entry;
+use crate::device::{State, Subresource};
+
+/// A barrier, by the number of its resource's entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ready {
+    Transition { entry: usize, subresource: Subresource, before: State, after: State },
+    Unordered { entry: usize },
+}
+
+impl Ready {
+    pub(super) const fn entry(&self) -> usize {
+        match self {
+            Self::Transition { entry, .. } | Self::Unordered { entry } => *entry,
+        }
+    }
+}
+
+/// The barriers to record before the next command; see [`Tracker::flush`](super::Tracker::flush).
+#[derive(Debug)]
+pub struct Flush<'a, H> {
+    entries: &'a [Entry<H>],
+    ready: std::slice::Iter<'a, Ready>,
+}
+
+impl<'a, H> Flush<'a, H> {
+    pub(super) fn new(entries: &'a [Entry<H>], ready: &'a [Ready]) -> Self {
+        Self { entries, ready: ready.iter() }
+    }
+}
+
+impl<'a, H> Iterator for Flush<'a, H> {
+    type Item = StateBarrier<&'a H>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let ready = self.ready.next()?;
+        let resource = &self.entries.get(ready.entry())?.resource;
+        Some(match *ready {
+            Ready::Transition { subresource, before, after, .. } => {
+                StateBarrier::Transition { resource, subresource, before, after, transfer: None }
+            }
+            Ready::Unordered { .. } => StateBarrier::Unordered { resource },
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ready.size_hint()
+    }
+}
+
+impl<H> ExactSizeIterator for Flush<'_, H> {}

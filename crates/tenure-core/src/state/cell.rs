@@ -1,0 +1,278 @@
+//! The state of one API resource as the submissions so far leave it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::hint::Hints;
+use super::parts::Parts;
+use super::rules::{Rules, is_valid};
+use super::{ResourceKind, StateError};
+use crate::device::{
+    MAX_QUEUES, QueueId, QueueKind, QueueProperties, QueueSerial, ResourceDesc, State, StateModel,
+    Subresource, Usage,
+};
+
+/// The most subresources a cell tells apart: more than any API offers (16 mips of 2048 layers with
+/// two planes), and a bound on what splitting a state may allocate.
+pub const MAX_SUBRESOURCES: u32 = 1 << 16;
+
+/// The last identity given to a cell.
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
+
+/// What one subresource is after the submissions so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) state: State,
+    /// Reached without a barrier: more reads are free.
+    pub(super) promoted: bool,
+    /// On `Explicit`, the states in which the owner has used it since its last barrier.
+    pub(super) open: State,
+    /// On `Explicit`, the states in which each other queue has read since; such a queue saw all
+    /// there is to see when it waited for `at`.
+    pub(super) reads: [State; MAX_QUEUES],
+    /// Equal to the owner's count in `epochs` while unordered accesses are not yet followed by a
+    /// barrier; 0: there are none.
+    pub(super) unordered: u32,
+    /// The submission that brought about `state`; its queue owns the contents.
+    pub(super) at: Option<QueueSerial>,
+}
+
+impl Part {
+    pub(super) const NO_READS: [State; MAX_QUEUES] = [State::COMMON; MAX_QUEUES];
+
+    /// The part as a later submission finds it, after D3D12's decay.
+    ///
+    /// What does not matter any more is forgotten, so that parts that mean the same are equal.
+    pub(super) fn settled(
+        mut self,
+        rules: Rules,
+        submission: QueueSerial,
+        queues: &[QueueProperties],
+    ) -> Self {
+        let Some(at) = self.at else { return self };
+        if at == submission {
+            return self;
+        }
+        self.at = Some(QueueSerial { serial: 0, ..at });
+        if rules.model == StateModel::Promotion {
+            let copied = queues.get(at.queue.index()).is_some_and(|queue| queue.kind == QueueKind::Copy);
+            let fixed = self.state == State::ACCELERATION_STRUCTURE;
+            let buffer = rules.kind == ResourceKind::Buffer && !fixed;
+            if buffer || copied || (self.promoted && !self.state.is_write()) {
+                self.state = State::COMMON;
+                self.at = None;
+            }
+            self.promoted = false;
+            // The end of a submission orders everything before it.
+            self.unordered = 0;
+        }
+        self
+    }
+}
+
+/// What the submissions so far left behind.
+#[derive(Clone, Debug)]
+pub(super) struct Submitted {
+    pub(super) parts: Parts<Part>,
+    /// Per queue, the count of its unordered barriers on the whole resource. Never 0.
+    pub(super) epochs: [u32; MAX_QUEUES],
+    /// Per queue, the last submission that used any part.
+    pub(super) uses: [u64; MAX_QUEUES],
+    /// Per queue, the last submission that wrote or moved any part.
+    pub(super) changes: [u64; MAX_QUEUES],
+}
+
+/// The usage state of one API resource; every sub-range of a pooled buffer shares its buffer's.
+///
+/// The resource keeps it for life. [`Tracker`](super::Tracker)s know it while commands are
+/// recorded, [`resolve`](super::resolve) brings it up to date when they are submitted.
+///
+/// One state stands for the whole resource as long as all subresources agree. Thread-safe; a
+/// small lock is taken by `resolve` and by the getters of submitted state, never by recording.
+#[derive(Debug)]
+pub struct StateCell {
+    id: u64,
+    kind: ResourceKind,
+    subresources: u32,
+    allowed: State,
+    initial: State,
+    hints: Hints,
+    submitted: Mutex<Submitted>,
+}
+
+impl StateCell {
+    /// The cell of a resource just created in state `initial`.
+    ///
+    /// `subresources` is taken to be in `1..=`[`MAX_SUBRESOURCES`]; those beyond are not tracked
+    /// and asking for them is an error. [`State::COMMON`] as the initial state means on
+    /// [`StateModel::Explicit`] that a texture has no contents.
+    ///
+    /// ```
+    /// use tenure_core::device::{State, Subresource, Usage};
+    /// use tenure_core::state::{ResourceKind, StateCell};
+    ///
+    /// let cell = StateCell::new(ResourceKind::Texture, 6, Usage::SHADER_READ, State::COMMON);
+    /// assert_eq!(cell.submitted(5), Some(State::COMMON));
+    /// assert_eq!(cell.submitted(6), None);
+    /// ```
+    #[must_use]
+    pub fn new(kind: ResourceKind, subresources: u32, usage: Usage, initial: State) -> Self {
+        let whole = Part {
+            state: initial,
+            promoted: false,
+            open: State::COMMON,
+            reads: Part::NO_READS,
+            unordered: 0,
+            at: None,
+        };
+        Self {
+            id: LAST_ID.fetch_add(1, Ordering::Relaxed) + 1,
+            kind,
+            subresources: subresources.clamp(1, MAX_SUBRESOURCES),
+            allowed: State::allowed_for(usage),
+            initial,
+            hints: Hints::default(),
+            submitted: Mutex::new(Submitted {
+                parts: Parts::Whole(whole),
+                epochs: [1; MAX_QUEUES],
+                uses: [0; MAX_QUEUES],
+                changes: [0; MAX_QUEUES],
+            }),
+        }
+    }
+
+    /// The cell of a resource just created from `desc` in state `initial`.
+    #[must_use]
+    pub fn for_resource(desc: &ResourceDesc, initial: State) -> Self {
+        let kind = match desc {
+            ResourceDesc::Buffer(_) => ResourceKind::Buffer,
+            ResourceDesc::Texture(_) => ResourceKind::Texture,
+        };
+        Self::new(kind, desc.subresources(), desc.usage(), initial)
+    }
+
+    /// A number that no other cell of this process has.
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Which rules the resource follows.
+    #[must_use]
+    pub const fn kind(&self) -> ResourceKind {
+        self.kind
+    }
+
+    /// How many subresources are told apart.
+    #[must_use]
+    pub const fn subresources(&self) -> u32 {
+        self.subresources
+    }
+
+    /// The states that the resource's usage allows.
+    #[must_use]
+    pub const fn allowed(&self) -> State {
+        self.allowed
+    }
+
+    /// The state it was created in.
+    #[must_use]
+    pub const fn initial(&self) -> State {
+        self.initial
+    }
+
+    /// The state that the last resolved submission leaves a subresource in, before any decay;
+    /// `None` when there is no such subresource. Takes the lock.
+    #[must_use]
+    pub fn submitted(&self, subresource: u32) -> Option<State> {
+        self.part(subresource).map(|part| part.state)
+    }
+
+    /// The queue that owns the contents of a subresource: the one that last changed it, or first
+    /// used it. `None` when it was never used, has decayed or does not exist. Takes the lock.
+    #[must_use]
+    pub fn owner(&self, subresource: u32) -> Option<QueueId> {
+        self.part(subresource).and_then(|part| part.at).map(|at| at.queue)
+    }
+
+    /// True while one state stands for all subresources. Takes the lock.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        matches!(self.submitted.lock().parts, Parts::Whole(_))
+    }
+
+    fn part(&self, subresource: u32) -> Option<Part> {
+        let index = usize::try_from(subresource).ok().filter(|_| subresource < self.subresources)?;
+        self.submitted.lock().parts.get(index)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Submitted> {
+        self.submitted.lock()
+    }
+
+    pub(super) const fn hints(&self) -> &Hints {
+        &self.hints
+    }
+
+    /// How many subresources, as a length.
+    pub(super) const fn count(&self) -> usize {
+        self.subresources as usize
+    }
+
+    /// Checks a use against everything that does not depend on earlier uses.
+    pub(super) fn check(
+        &self,
+        subresource: Subresource,
+        state: State,
+        model: StateModel,
+        kind: QueueKind,
+    ) -> Result<(), StateError> {
+        let on_queue = State::allowed_on(kind);
+        match subresource {
+            Subresource::One(index) if index >= self.subresources => {
+                Err(StateError::OutOfRange { subresource: index, count: self.subresources })
+            }
+            _ if !is_valid(state) => Err(StateError::InvalidCombination { state }),
+            _ if !self.allowed.contains(state) => {
+                Err(StateError::NotAllowedForUsage { state, allowed: self.allowed })
+            }
+            _ if !on_queue.contains(state) => {
+                Err(StateError::NotAllowedOnQueue { state, allowed: on_queue, kind })
+            }
+            _ if model == StateModel::Promotion && self.breaks_fixed_state(state) => {
+                Err(StateError::Fixed { state, initial: self.initial })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn breaks_fixed_state(&self, state: State) -> bool {
+        let fixed = State::ACCELERATION_STRUCTURE;
+        (state == fixed) != (self.initial == fixed)
+    }
+
+    /// Notes a transition that another submission makes.
+    pub(super) fn note(&self, subresource: Subresource, state: State, at: QueueSerial) {
+        let reached = Part {
+            state,
+            promoted: false,
+            open: State::COMMON,
+            reads: Part::NO_READS,
+            unordered: 0,
+            at: Some(at),
+        };
+        let submitted = &mut *self.lock();
+        match subresource {
+            Subresource::All => submitted.parts = Parts::Whole(reached),
+            Subresource::One(index) => {
+                if let Some(part) = submitted.parts.split(self.count()).get_mut(index as usize) {
+                    *part = reached;
+                }
+            }
+        }
+        if let Some(last) = submitted.uses.get_mut(at.queue.index()) {
+            *last = at.serial.max(*last);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What can be wrong with a wanted state.
+
+use crate::device::{QueueId, QueueKind, QueueSerial, State};
+
+/// Why a use was not tracked or a recording not resolved. Nothing has changed when it is returned.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// A write state, or the acceleration structure state, together with another state.
+    #[error("the states {state:?} cannot be combined")]
+    InvalidCombination {
+        /// The states asked for.
+        state: State,
+    },
+    /// A state that the usage the resource was created with rules out.
+    #[error("the resource may be {allowed:?}, not {state:?}")]
+    NotAllowedForUsage {
+        /// The states asked for.
+        state: State,
+        /// The states its usage allows.
+        allowed: State,
+    },
+    /// A state that the recording's kind of queue cannot use.
+    #[error("a {kind:?} queue uses {allowed:?}, not {state:?}")]
+    NotAllowedOnQueue {
+        /// The states asked for.
+        state: State,
+        /// The states the queue can use.
+        allowed: State,
+        /// The kind of queue that the recording is for.
+        kind: QueueKind,
+    },
+    /// D3D12 creates an acceleration structure's buffer in its state and never changes it, and
+    /// brings no other buffer into it.
+    #[error(
+        "the resource was created in {initial:?} and cannot be used in {state:?}: the state of an acceleration structure is fixed"
+    )]
+    Fixed {
+        /// The states asked for.
+        state: State,
+        /// The state that the resource was created in.
+        initial: State,
+    },
+    /// A subresource that the resource does not have.
+    #[error("subresource {subresource} of {count}")]
+    OutOfRange {
+        /// The subresource asked for.
+        subresource: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// The recording ends with barriers that no one has taken; see [`Tracker::flush`](super::Tracker::flush).
+    #[error("{pending} barriers are not flushed")]
+    Unflushed {
+        /// How many barriers are pending, at most.
+        pending: usize,
+    },
+    /// A queue that the device does not have.
+    #[error("queue {} of {count}", queue.0)]
+    UnknownQueue {
+        /// The queue asked for.
+        queue: QueueId,
+        /// How many queues there are.
+        count: usize,
+    },
+    /// A recording for one kind of queue is resolved for a queue of another kind.
+    #[error("recorded for a {recorded:?} queue, submitted to a {actual:?} queue")]
+    WrongQueue {
+        /// The kind of queue it was recorded for.
+        recorded: QueueKind,
+        /// The kind of the queue it is submitted to.
+        actual: QueueKind,
+    },
+    /// A resource is in a state that no queue of the device can take it out of.
+    #[error("no queue can move a resource out of {state:?}")]
+    NoCapableQueue {
+        /// The state.
+        state: State,
+    },
+    /// Another queue has to change a resource that this submission already uses. Submit what was
+    /// resolved so far and resolve the recording again for the next submission.
+    #[error("submission {} of queue {} has to be cut: another queue must change a resource it already uses", submission.serial, submission.queue.0)]
+    SplitSubmission {
+        /// The submission that cannot take the recording.
+        submission: QueueSerial,
+    },
+}

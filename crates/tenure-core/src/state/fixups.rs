@@ -1,0 +1,127 @@
+//! What has to be submitted so that a recording finds its resources as it expects them.
+
+use super::cell::Submitted;
+use super::{StateBarrier, StateCell};
+use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
+
+/// The submissions of other queues that one has to wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits([u64; MAX_QUEUES]);
+
+impl Waits {
+    /// True when there is nothing to wait for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|serial| *serial == 0)
+    }
+
+    /// At most one serial for each queue, as [`Device::submit`](crate::device::Device::submit)
+    /// takes them.
+    pub fn iter(&self) -> impl Iterator<Item = QueueSerial> + '_ {
+        (0u8..)
+            .zip(self.0)
+            .filter(|(_, serial)| *serial > 0)
+            .map(|(queue, serial)| QueueSerial { queue: QueueId(queue), serial })
+    }
+
+    /// Also waits for the given submissions, except those of the queue that waits.
+    pub(super) fn add(&mut self, serials: &[u64; MAX_QUEUES], waiting: QueueId) {
+        for (index, (mine, other)) in self.0.iter_mut().zip(serials).enumerate() {
+            if index != waiting.index() {
+                *mine = (*mine).max(*other);
+            }
+        }
+    }
+}
+
+/// Barriers that another queue has to execute before the submission.
+#[derive(Clone, Debug)]
+pub struct Elsewhere<H> {
+    /// The queue to submit them to.
+    pub queue: QueueId,
+    /// What that submission has to wait for.
+    pub waits: Waits,
+    /// The barriers; in no particular order.
+    pub barriers: Vec<StateBarrier<H>>,
+}
+
+/// What has to be submitted with a recording; filled by [`resolve`](super::resolve).
+///
+/// In this order:
+/// 1. for each of [`elsewhere`](Self::elsewhere): wait for its `waits`, submit its barriers to
+///    its queue;
+/// 2. on the recording's queue, wait for those submissions and for [`waits`](Self::waits);
+/// 3. submit [`here`](Self::here), then the recording.
+#[derive(Clone, Debug)]
+pub struct Fixups<H> {
+    /// Barriers for other queues, each queue once.
+    pub elsewhere: Vec<Elsewhere<H>>,
+    /// Barriers right before the recording, on its queue; in no particular order.
+    pub here: Vec<StateBarrier<H>>,
+    /// The submissions that use the same resources and have to be complete before this one:
+    /// for what is only read, those that changed the resource; for what is written or moved, all
+    /// that used it. Kept for whole resources, so that subresources may wait for each other.
+    pub waits: Waits,
+    /// The submitted states before, for [`undo`](Self::undo).
+    pub(super) before: Vec<(H, Submitted)>,
+}
+
+impl<H> Fixups<H> {
+    /// Nothing to do.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { elsewhere: Vec::new(), here: Vec::new(), waits: Waits([0; MAX_QUEUES]), before: Vec::new() }
+    }
+
+    /// True when there is no barrier and nothing to wait for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.elsewhere.is_empty() && self.here.is_empty() && self.waits.is_empty()
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.elsewhere.clear();
+        self.here.clear();
+        self.before.clear();
+        self.waits = Waits::default();
+    }
+
+    /// The barriers for one other queue, begun if need be.
+    pub(super) fn on(&mut self, queue: QueueId) -> Option<&mut Elsewhere<H>> {
+        let found = self.elsewhere.iter().position(|other| other.queue == queue);
+        let index = found.unwrap_or(self.elsewhere.len());
+        if found.is_none() {
+            self.elsewhere.push(Elsewhere { queue, waits: Waits::default(), barriers: Vec::new() });
+        }
+        self.elsewhere.get_mut(index)
+    }
+}
+
+impl<H> Default for Fixups<H> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<H: AsRef<StateCell>> Fixups<H> {
+    /// Takes back what [`resolve`](super::resolve) noted, because the driver refused the
+    /// submission. `submitted` are the submissions of the first of
+    /// [`elsewhere`](Self::elsewhere): what they do stays noted, for it will be executed.
+    ///
+    /// Under the same lock as `resolve`, before anything else is resolved.
+    pub fn undo(&mut self, submitted: &[QueueSerial]) {
+        for (resource, before) in self.before.drain(..) {
+            *resource.as_ref().lock() = before;
+        }
+        for (other, at) in self.elsewhere.iter().zip(submitted) {
+            for barrier in &other.barriers {
+                if let StateBarrier::Transition { resource, subresource, after, transfer: None, .. } = barrier
+                {
+                    resource.as_ref().note(*subresource, *after, *at);
+                }
+            }
+        }
+        self.clear();
+    }
+}

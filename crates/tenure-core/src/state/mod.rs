@@ -1,0 +1,114 @@
+//! Usage states: which barriers to record so that every use finds its resource in the right state.
+//!
+//! Recordings are made on many threads and submitted later, in another order. What a resource
+//! will have been before a recording is not known while it is made. So there are two levels:
+//!
+//! * A [`Tracker`] follows one recording. The first use of each subresource is only noted;
+//!   between later uses it finds the barriers, batched and folded, as they are recorded.
+//! * [`resolve`] joins a closed recording to what was submitted before, which a [`StateCell`] in
+//!   each API resource remembers. It finds the barriers in front of the recording, those which
+//!   only another queue may execute, and what has to be waited for.
+//!
+//! # Rules
+//!
+//! Between two uses on one queue ([`StateModel`] is the API's part in it):
+//!
+//! | is → wanted | `Promotion` (D3D12) | `Explicit` (Vulkan) |
+//! | --- | --- | --- |
+//! | `COMMON` → any, buffer | nothing (promoted) | nothing (never used) |
+//! | `COMMON` → shader read, copy, texture | nothing (promoted) | transition (first layout) |
+//! | `COMMON` → other, texture | transition | transition (first layout) |
+//! | any → `COMMON` | transition | nothing |
+//! | read → read, contained | nothing | nothing if the layout is the same |
+//! | read → read, wider | nothing while promoted, else transition to the union | transition to the union if the layout is the same, else to the wanted state |
+//! | read → write, write → read, write → other write | transition | transition |
+//! | unordered → unordered | unordered barrier | unordered barrier |
+//! | other write → same write | nothing | transition into the same state |
+//!
+//! The last two lines hold for uses that depend on each other; uses declared as overlapping need
+//! nothing. The wider read needs a barrier on Vulkan because the write before it was made visible
+//! to the narrower reads only.
+//!
+//! Between submissions and queues:
+//!
+//! * **D3D12.** States are the device's, whatever the queue. When a submission ends, memory is in
+//!   order without any barrier, and `COMMON` again are: buffers, what a copy queue used, and
+//!   textures that were only read after a promotion. Copy queues share `COMMON` and nothing else
+//!   with other queues; a compute queue leaves a state that it may not name to a queue that may.
+//! * **Vulkan.** Waiting for another queue makes everything visible, so between queues of one
+//!   family only layouts are changed. Contents belong to a family: another one takes them over
+//!   with a release and an acquire. Hazards within a queue are closed by barriers on that queue,
+//!   even where a detour over another queue would order them.
+//! * **Both.** A recording that leaves the state it begins with finds exactly that state; one that
+//!   only reads is content with more. `COMMON` on Vulkan is only ever the state of what was never
+//!   used: as `before` it means `UNDEFINED`, and asking for it does nothing.
+//!
+//! All of this is for resources whose uses the tracker is told of; a request is a promise that
+//! the next command makes the use.
+//!
+//! # Example
+//!
+//! A shadow map is rendered, then sampled:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tenure_core::device::{
+//!     QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
+//! };
+//! use tenure_core::state::{Fixups, ResourceKind, StateBarrier, StateCell, Tracker, resolve};
+//!
+//! // Any handle that is `Clone` and leads to the cell will do.
+//! let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
+//! let shadow = Arc::new(StateCell::new(ResourceKind::Texture, 1, usage, State::COMMON));
+//!
+//! let mut tracker = Tracker::new(StateModel::Promotion, QueueKind::Graphics);
+//! tracker.require(&shadow, Subresource::All, State::DEPTH_WRITE)?;
+//! assert_eq!(tracker.flush().len(), 0); // not known yet what it was
+//! // … draw the casters …
+//! tracker.require(&shadow, Subresource::All, State::PIXEL_SHADER)?;
+//! for barrier in tracker.flush() {
+//!     // … record it …
+//!     assert!(matches!(
+//!         barrier,
+//!         StateBarrier::Transition { before: State::DEPTH_WRITE, after: State::PIXEL_SHADER, .. }
+//!     ));
+//! }
+//! // … draw the scene …
+//! let recorded = tracker.close()?;
+//!
+//! // At submission: it was `COMMON`, so one barrier goes in front.
+//! let queues = [QueueProperties { kind: QueueKind::Graphics, family: 0 }];
+//! let submission = QueueSerial { queue: QueueId(0), serial: 1 };
+//! let mut fixups = Fixups::new();
+//! resolve(&recorded, submission, &queues, &mut fixups)?;
+//! assert_eq!(fixups.here.len(), 1);
+//! assert!(fixups.elsewhere.is_empty() && fixups.waits.is_empty());
+//! tracker.recycle(recorded);
+//! # Ok::<(), tenure_core::state::StateError>(())
+//! ```
+//!
+//! [`StateModel`]: crate::device::StateModel
+
+mod barrier;
+mod batch;
+mod cell;
+mod error;
+mod fixups;
+mod hint;
+mod part_use;
+mod parts;
+mod plan;
+mod recorded;
+mod resolve;
+mod rules;
+mod tracker;
+
+pub use barrier::StateBarrier;
+pub use batch::Flush;
+pub use cell::{MAX_SUBRESOURCES, StateCell};
+pub use error::StateError;
+pub use fixups::{Elsewhere, Fixups, Waits};
+pub use recorded::{Recorded, RecordedUse};
+pub use resolve::resolve;
+pub use rules::{Layout, ResourceKind};
+pub use tracker::Tracker;

@@ -1,0 +1,190 @@
+//! What one recording does with one subresource.
+
+use super::rules::{Rules, Step, is_read, is_unordered};
+use crate::device::State;
+
+/// A barrier that the next flush hands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pending {
+    /// None.
+    No,
+    /// A transition.
+    Transition,
+    /// An unordered barrier.
+    Unordered,
+}
+
+/// Where in a recording a use is, as far as unordered barriers are concerned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// The batch of barriers that comes before the next command, counted from 1.
+    pub(super) batch: u32,
+    /// The last batch with an unordered barrier on the resource; 0: none yet.
+    pub(super) barrier: u32,
+}
+
+/// The uses of one subresource up to some point of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Uses {
+    /// False: not used in this recording.
+    pub(super) used: bool,
+    /// The state that the recording expects to begin with.
+    pub(super) first: State,
+    /// The first use depends on what earlier recordings did in the same state.
+    pub(super) ordered: bool,
+    /// The recording has left `first`.
+    pub(super) left: bool,
+    /// The state now.
+    pub(super) current: State,
+    /// `current` was reached without a barrier since `COMMON`.
+    pub(super) promoted: bool,
+    /// The states used since the last barrier.
+    pub(super) open: State,
+    /// The batch of barriers before the first use.
+    since: u32,
+    /// The batch of barriers before the last unordered access; 0: there was none.
+    unordered: u32,
+}
+
+impl Uses {
+    const NONE: Self = Self {
+        used: false,
+        first: State::COMMON,
+        ordered: false,
+        left: false,
+        current: State::COMMON,
+        promoted: false,
+        open: State::COMMON,
+        since: 0,
+        unordered: 0,
+    };
+
+    /// With one more use, and the barrier before it.
+    fn then(self, rules: Rules, wanted: State, ordered: bool, clock: Clock) -> (Self, Pending) {
+        let unordered = if is_unordered(wanted) { clock.batch } else { self.unordered };
+        if !self.used {
+            // An unordered barrier recorded for other subresources holds for all.
+            let ordered = ordered && !(is_unordered(wanted) && clock.barrier > 0);
+            let first = Self { used: true, first: wanted, current: wanted, ordered, ..Self::NONE };
+            return (Self { open: wanted, since: clock.batch, unordered, ..first }, Pending::No);
+        }
+        if !self.left && rules.merges(self.first, wanted) {
+            let first = self.first | wanted;
+            return (Self { first, current: first, open: first, ..self }, Pending::No);
+        }
+        let ordered = ordered && (!is_unordered(wanted) || self.is_unsettled(clock.barrier));
+        let next = Self { unordered, open: self.open | wanted, ..self };
+        match rules.step(self.current, self.promoted, wanted, ordered) {
+            Step::Keep => (next, Pending::No),
+            Step::Free(current) => (Self { left: true, current, promoted: true, ..next }, Pending::No),
+            Step::Unordered => (next, Pending::Unordered),
+            Step::Transition(current) => {
+                let moved = Self { left: true, current, promoted: false, open: wanted, ..next };
+                (moved, Pending::Transition)
+            }
+        }
+    }
+
+    /// True when the first use needs exactly the state it asked for, not one that contains it.
+    pub(super) const fn is_exact(&self) -> bool {
+        self.left || self.first.is_empty()
+    }
+
+    /// True when the recording changes the subresource for others: it writes, or moves it.
+    pub(super) const fn changes(&self) -> bool {
+        self.left || !is_read(self.first)
+    }
+
+    /// True when unordered accesses came after `barrier`, the resource's last unordered barrier.
+    pub(super) const fn is_unsettled(&self, barrier: u32) -> bool {
+        self.unordered != 0 && self.unordered >= barrier
+    }
+
+    /// Without the times that no later barrier depends on.
+    fn key(&self, clock: Clock) -> Self {
+        Self {
+            since: if self.since == clock.batch { self.since } else { 0 },
+            unordered: u32::from(self.is_unsettled(clock.barrier)),
+            ..*self
+        }
+    }
+}
+
+/// The uses of one subresource, before and after the requests since the last flush. All that is
+/// requested between two flushes is for one command, so each request starts anew from `base`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartUse {
+    /// As the last command left it.
+    base: Uses,
+    /// As the next command finds it.
+    pub(super) now: Uses,
+    pub(super) pending: Pending,
+    /// What was requested in `batch`, and whether any of it was ordered.
+    asked: State,
+    ordered: bool,
+    batch: u32,
+}
+
+impl PartUse {
+    /// A subresource not used yet.
+    pub(super) const UNUSED: Self = Self {
+        base: Uses::NONE,
+        now: Uses::NONE,
+        pending: Pending::No,
+        asked: State::COMMON,
+        ordered: false,
+        batch: 0,
+    };
+
+    /// Notes a request.
+    pub(super) fn require(&mut self, rules: Rules, wanted: State, ordered: bool, clock: Clock) {
+        if self.batch != clock.batch {
+            *self = Self { base: self.now, batch: clock.batch, ..Self::UNUSED };
+        }
+        self.asked = if rules.merges(self.asked, wanted) { self.asked | wanted } else { wanted };
+        self.ordered |= ordered;
+        (self.now, self.pending) = self.base.then(rules, self.asked, self.ordered, clock);
+    }
+
+    /// The transition that is pending, if it is one.
+    pub(super) fn transition(&self) -> Option<(State, State)> {
+        (self.pending == Pending::Transition).then_some((self.base.current, self.now.current))
+    }
+
+    /// What was pending has been handed out.
+    pub(super) const fn flushed(&mut self) {
+        self.pending = Pending::No;
+    }
+
+    /// An unordered barrier on the resource is in the batch: it also orders what came before the
+    /// recording, for subresources first used after this batch.
+    pub(super) fn covered_by(&mut self, batch: u32) {
+        if self.now.since == batch && !self.now.left && is_unordered(self.now.first) {
+            self.now.ordered = false;
+        }
+    }
+
+    /// The one use that stands for all of these, if they agree in all that still matters.
+    pub(super) fn common(parts: &[Self], clock: Clock) -> Option<Self> {
+        let [first, rest @ ..] = parts else { return None };
+        let key = first.key(clock);
+        if rest.iter().any(|part| part.key(clock) != key) {
+            return None;
+        }
+        let mut whole = *first;
+        for part in rest {
+            whole.now.unordered = whole.now.unordered.max(part.now.unordered);
+            whole.base.unordered = whole.base.unordered.max(part.base.unordered);
+        }
+        Some(whole)
+    }
+
+    fn key(&self, clock: Clock) -> Self {
+        let now = self.now.key(clock);
+        if self.batch == clock.batch {
+            Self { base: self.base.key(clock), now, ..*self }
+        } else {
+            Self { now, ..Self::UNUSED }
+        }
+    }
+}

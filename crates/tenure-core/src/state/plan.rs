@@ -1,0 +1,255 @@
+//! What one subresource needs so that a recording finds it as expected.
+
+use super::StateError;
+use super::cell::Part;
+use super::part_use::Uses;
+use super::rules::{Rules, Step, is_unordered};
+use crate::device::{QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel};
+
+/// Where a transition is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In front of the recording.
+    Here,
+    /// On another queue, first.
+    Elsewhere(QueueId),
+    /// Released by that queue, acquired in front of the recording.
+    Handover(QueueId),
+}
+
+/// What has to happen before the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// Nothing; the state stays.
+    Keep,
+    /// Nothing; the state becomes this one by itself.
+    Free(State),
+    /// An unordered barrier.
+    Unordered,
+    /// A transition.
+    Transition { place: Place, before: State, after: State },
+}
+
+/// A submission in the making, seen by one resource.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context<'a> {
+    pub(super) rules: Rules,
+    pub(super) submission: QueueSerial,
+    pub(super) queues: &'a [QueueProperties],
+    /// The kind of the submission's queue.
+    pub(super) kind: QueueKind,
+    /// The count of the queue's unordered barriers on the resource.
+    pub(super) epoch: u32,
+}
+
+impl Context<'_> {
+    /// What `part`, already settled, needs before `wanted`.
+    pub(super) fn plan(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
+        match self.rules.model {
+            StateModel::Promotion => self.plan_promotion(part, wanted),
+            StateModel::Explicit => self.plan_explicit(part, wanted),
+        }
+    }
+
+    /// D3D12: states are global, memory is ordered between submissions, and copy queues share
+    /// `COMMON` and nothing else with the other queues.
+    fn plan_promotion(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
+        let same_submission = part.at == Some(self.submission);
+        if self.kind == QueueKind::Copy && !same_submission && !part.state.is_empty() {
+            let queue = self.capable(part, part.state, |queue| queue.kind != QueueKind::Copy)?;
+            let place = Place::Elsewhere(queue);
+            return Ok(Plan::Transition { place, before: part.state, after: State::COMMON });
+        }
+        let before = part.state;
+        let after = match self.step(part, before, part.promoted, wanted) {
+            Step::Transition(after) => after,
+            Step::Free(state) => return Ok(Plan::Free(state)),
+            Step::Unordered => return Ok(Plan::Unordered),
+            Step::Keep => return Ok(Plan::Keep),
+        };
+        if self.may_name(before) {
+            return Ok(Plan::Transition { place: Place::Here, before, after });
+        }
+        let queue = self.capable(part, before | after, |queue| queue.kind != QueueKind::Copy)?;
+        Ok(Plan::Transition { place: Place::Elsewhere(queue), before, after })
+    }
+
+    /// Vulkan: memory is ordered by barriers within a queue and by waiting between queues, and
+    /// contents belong to a queue family.
+    fn plan_explicit(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
+        let before = self.found_by_this_queue(part);
+        let owner = part.at.map(|at| at.queue);
+        let owner_family = owner.and_then(|queue| self.family(queue));
+        let mine = self.family(self.submission.queue);
+        if let (Some(owner), true) = (owner, owner_family.is_some() && owner_family != mine) {
+            let place = Place::Handover(owner);
+            return Ok(Plan::Transition { place, before: part.state, after: wanted.first });
+        }
+        let step = if self.is_fresh(part) {
+            // Nothing was used, or waiting for the other queue made everything visible: only the
+            // layout may be wrong.
+            match wanted.first {
+                first if self.rules.same_layout(part.state, first) => Step::Free(first),
+                first => Step::Transition(first),
+            }
+        } else {
+            self.step(part, before, part.promoted || self.is_reader(part), wanted)
+        };
+        let after = match step {
+            Step::Transition(after) => after,
+            Step::Free(state) => return Ok(Plan::Free(state)),
+            Step::Unordered => return Ok(Plan::Unordered),
+            Step::Keep => return Ok(Plan::Keep),
+        };
+        if self.may_name(before) {
+            return Ok(Plan::Transition { place: Place::Here, before, after });
+        }
+        let queue = self.capable(part, before, |_| true)?;
+        let place = if self.family(queue) == mine { Place::Elsewhere(queue) } else { Place::Handover(queue) };
+        Ok(Plan::Transition { place, before, after: wanted.first })
+    }
+
+    /// The step of the rules, made exact where the recording names the state it begins with.
+    fn step(&self, part: Part, from: State, promoted: bool, wanted: &Uses) -> Step {
+        let to = wanted.first;
+        let unsettled = !is_unordered(to) || part.unordered == self.epoch;
+        let step = self.rules.step(from, promoted, to, wanted.ordered && unsettled);
+        let differs = match (step, self.rules.model) {
+            (Step::Transition(state), _) | (Step::Free(state), StateModel::Promotion) => state != to,
+            (Step::Keep, StateModel::Promotion) => from != to,
+            // The barrier that leaves `to` has to come after the reads that no barrier followed.
+            (Step::Keep | Step::Free(_), StateModel::Explicit) => !to.contains(self.open(part)),
+            (Step::Unordered, _) => false,
+        };
+        if wanted.is_exact() && differs { Step::Transition(to) } else { step }
+    }
+
+    /// How this queue used the part since the last barrier.
+    fn open(&self, part: Part) -> State {
+        if self.is_foreign(part) { self.own_reads(part) } else { part.open }
+    }
+
+    /// True when the submission's queue may move resources out of `state`.
+    const fn may_name(&self, state: State) -> bool {
+        State::allowed_on(self.kind).contains(state)
+    }
+
+    /// The state as far as the submission's own queue is concerned.
+    fn found_by_this_queue(&self, part: Part) -> State {
+        if self.is_reader(part) { self.own_reads(part) } else { part.state }
+    }
+
+    /// True when the queue has only read since another one brought about the state.
+    fn is_reader(&self, part: Part) -> bool {
+        self.is_foreign(part) && !self.own_reads(part).is_empty()
+    }
+
+    /// True when the queue has not touched the part since another one brought about the state,
+    /// or none has.
+    fn is_fresh(&self, part: Part) -> bool {
+        part.at.is_none() || (self.is_foreign(part) && self.own_reads(part).is_empty())
+    }
+
+    fn is_foreign(&self, part: Part) -> bool {
+        part.at.is_some_and(|at| at.queue != self.submission.queue)
+    }
+
+    fn own_reads(&self, part: Part) -> State {
+        part.reads.get(self.submission.queue.index()).copied().unwrap_or_default()
+    }
+
+    fn family(&self, queue: QueueId) -> Option<u32> {
+        self.queues.get(queue.index()).map(|queue| queue.family)
+    }
+
+    /// A queue that may name `states`: the owner, else one of this family, else any.
+    fn capable(
+        &self,
+        part: Part,
+        states: State,
+        fits: impl Fn(&QueueProperties) -> bool,
+    ) -> Result<QueueId, StateError> {
+        let mine = self.family(self.submission.queue);
+        let owner = part.at.map(|at| at.queue);
+        (0u8..)
+            .map(QueueId)
+            .zip(self.queues)
+            .filter(|(_, queue)| fits(queue) && State::allowed_on(queue.kind).contains(states))
+            .min_by_key(|(id, queue)| (Some(*id) != owner, Some(queue.family) != mine, *id))
+            .map(|(id, _)| id)
+            .ok_or(StateError::NoCapableQueue { state: part.state })
+    }
+
+    /// True when, with this plan, the recording writes or moves the part.
+    pub(super) fn changes(&self, plan: Plan, wanted: &Uses) -> bool {
+        let moved = match plan {
+            Plan::Transition { place: Place::Here, before, after } => {
+                self.rules.model == StateModel::Promotion || !self.rules.same_layout(before, after)
+            }
+            Plan::Transition { .. } => true,
+            Plan::Keep | Plan::Free(_) | Plan::Unordered => false,
+        };
+        moved || wanted.changes()
+    }
+
+    /// The part after the submission. `unordered` is what becomes of [`Part::unordered`].
+    pub(super) fn after(&self, part: Part, plan: Plan, wanted: &Uses, unordered: u32) -> Part {
+        if !wanted.changes() && self.rules.model == StateModel::Explicit {
+            match plan {
+                // The other queue made the change; this one only reads.
+                Plan::Transition { place: Place::Elsewhere(queue), after, .. } => {
+                    let at = Some(QueueSerial { queue, serial: 0 });
+                    let reads = Part::NO_READS;
+                    let moved =
+                        Part { state: after, promoted: false, open: State::COMMON, reads, unordered: 0, at };
+                    return self.also_read(moved, wanted.first);
+                }
+                Plan::Keep | Plan::Free(_) if self.is_foreign(part) => {
+                    return self.also_read(part, wanted.first);
+                }
+                _ => {}
+            }
+        }
+        let changes = self.changes(plan, wanted);
+        let open = self.left_open(part, plan, wanted);
+        if !changes && plan == Plan::Keep {
+            return Part { open, ..part };
+        }
+        let (state, promoted) = self.left_in(part, plan, wanted);
+        let reads = if changes { Part::NO_READS } else { part.reads };
+        Part { state, promoted, open, reads, unordered, at: Some(self.submission) }
+    }
+
+    /// How the recording leaves [`Part::open`].
+    fn left_open(&self, part: Part, plan: Plan, wanted: &Uses) -> State {
+        match plan {
+            _ if self.rules.model == StateModel::Promotion => State::COMMON,
+            Plan::Keep | Plan::Free(_) if !wanted.left => self.open(part) | wanted.first,
+            _ => wanted.open,
+        }
+    }
+
+    /// The part, owned by another queue, after reads on this one.
+    fn also_read(&self, mut part: Part, state: State) -> Part {
+        if let Some(reads) = part.reads.get_mut(self.submission.queue.index()) {
+            *reads |= state;
+        }
+        part
+    }
+
+    /// The state that the recording leaves, and whether no barrier led there.
+    fn left_in(&self, part: Part, plan: Plan, wanted: &Uses) -> (State, bool) {
+        if wanted.left {
+            return (wanted.current, wanted.promoted);
+        }
+        match plan {
+            Plan::Keep | Plan::Unordered => (part.state, part.promoted),
+            Plan::Free(state) => (state, true),
+            // On a copy queue, from `COMMON`.
+            Plan::Transition { place: Place::Elsewhere(_), after, .. } if after.is_empty() => {
+                (wanted.first, true)
+            }
+            Plan::Transition { after, .. } => (after, false),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What a recording does to the state of its resources.
+
+use super::part_use::PartUse;
+use super::{ResourceKind, StateCell};
+use crate::device::{QueueKind, State, StateModel, Subresource};
+
+/// One resource in a recording.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<H> {
+    pub(super) resource: H,
+    /// What happens to all subresources, unless `split`.
+    pub(super) whole: PartUse,
+    pub(super) split: bool,
+    /// Where the subresources' own uses begin, once they were needed.
+    pub(super) parts: Option<usize>,
+    /// How many subresources have something pending.
+    pub(super) pending: usize,
+    /// The last batch with an unordered barrier on this resource; 0: none.
+    pub(super) barrier: u32,
+    /// Such a barrier is already in the batch that is being put together.
+    pub(super) in_batch: bool,
+}
+
+impl<H: AsRef<StateCell>> Entry<H> {
+    pub(super) fn cell(&self) -> &StateCell {
+        self.resource.as_ref()
+    }
+
+    /// The uses of the subresources, or `None` while one stands for all.
+    pub(super) fn parts<'a>(&self, spill: &'a [PartUse]) -> Option<&'a [PartUse]> {
+        let start = self.parts.filter(|_| self.split)?;
+        spill.get(start..start + self.cell().count())
+    }
+}
+
+/// A closed recording: how it found and how it leaves each subresource that it used.
+///
+/// May be [`resolve`](super::resolve)d any number of times, once for each submission. Holds a
+/// handle of every resource it used.
+#[derive(Clone, Debug)]
+pub struct Recorded<H> {
+    pub(super) entries: Vec<Entry<H>>,
+    pub(super) spill: Vec<PartUse>,
+    pub(super) model: StateModel,
+    pub(super) kind: QueueKind,
+}
+
+/// How a recording uses one subresource, or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedUse<'a, H> {
+    /// The resource.
+    pub resource: &'a H,
+    /// Which part of it.
+    pub subresource: Subresource,
+    /// The state it has to be in before the recording.
+    pub first: State,
+    /// The state that the recording leaves it in.
+    pub last: State,
+}
+
+impl<H: AsRef<StateCell>> Recorded<H> {
+    /// The kind of queue it was recorded for.
+    #[must_use]
+    pub const fn queue_kind(&self) -> QueueKind {
+        self.kind
+    }
+
+    /// True when no resource is used.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Every resource used, in the order of first use, with its subresources in index order.
+    pub fn uses(&self) -> impl Iterator<Item = RecordedUse<'_, H>> {
+        self.entries.iter().flat_map(move |entry| {
+            let parts = entry.parts(&self.spill).unwrap_or(std::slice::from_ref(&entry.whole));
+            let whole = !entry.split;
+            let name = move |index| if whole { Subresource::All } else { Subresource::One(index) };
+            (0..).zip(parts).filter(|(_, part)| part.now.used).map(move |(index, part)| RecordedUse {
+                resource: &entry.resource,
+                subresource: name(index),
+                first: part.now.first,
+                last: part.now.current,
+            })
+        })
+    }
+
+    /// The rules for one of its resources.
+    pub(super) const fn rules(&self, kind: ResourceKind) -> super::rules::Rules {
+        super::rules::Rules { model: self.model, kind }
+    }
+}

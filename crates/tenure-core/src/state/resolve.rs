@@ -1,0 +1,249 @@
+//! Joining a recording to what was submitted before it.
+
+use parking_lot::MutexGuard;
+
+use super::cell::{Part, Submitted};
+use super::part_use::PartUse;
+use super::parts::Parts;
+use super::plan::{Context, Place, Plan};
+use super::recorded::Entry;
+use super::{Fixups, Recorded, StateBarrier, StateCell, StateError};
+use crate::device::{MAX_QUEUES, QueueProperties, QueueSerial, QueueTransfer, State, Subresource};
+
+/// Says what has to be submitted so that `recorded` finds its resources as it expects them, and
+/// takes its last states as the resources' submitted states.
+///
+/// Calls are made in the order of submission, one at a time, under the caller's lock. Several
+/// recordings may be resolved for one `submission` (serials begin at 1); on
+/// [`StateModel::Promotion`](crate::device::StateModel::Promotion) nothing decays between them.
+/// `queues` are those of the device, always the same.
+///
+/// O(subresources whose state is told apart); allocates only while `fixups` grows, when another
+/// queue is needed, and when subresources begin to differ.
+///
+/// # Errors
+/// [`StateError::UnknownQueue`], [`StateError::WrongQueue`], [`StateError::NoCapableQueue`],
+/// [`StateError::SplitSubmission`]; then no state has changed and `fixups` is empty.
+pub fn resolve<H: Clone + AsRef<StateCell>>(
+    recorded: &Recorded<H>,
+    submission: QueueSerial,
+    queues: &[QueueProperties],
+    fixups: &mut Fixups<H>,
+) -> Result<(), StateError> {
+    fixups.clear();
+    let index = submission.queue.index();
+    let queue = queues
+        .get(index)
+        .filter(|_| index < MAX_QUEUES)
+        .ok_or(StateError::UnknownQueue { queue: submission.queue, count: queues.len().min(MAX_QUEUES) })?;
+    if queue.kind != recorded.kind {
+        return Err(StateError::WrongQueue { recorded: recorded.kind, actual: queue.kind });
+    }
+    for entry in &recorded.entries {
+        Resolution::new(recorded, entry, submission, queues).check()?;
+    }
+    for entry in &recorded.entries {
+        Resolution::new(recorded, entry, submission, queues).apply(fixups)?;
+    }
+    Ok(())
+}
+
+/// One resource of a recording on its way to a queue.
+struct Resolution<'a, H> {
+    entry: &'a Entry<H>,
+    /// The uses of the subresources, or `None` while one stands for all.
+    uses: Option<&'a [PartUse]>,
+    context: Context<'a>,
+    submitted: MutexGuard<'a, Submitted>,
+}
+
+impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
+    fn new(
+        recorded: &'a Recorded<H>,
+        entry: &'a Entry<H>,
+        submission: QueueSerial,
+        queues: &'a [QueueProperties],
+    ) -> Self {
+        let cell = entry.cell();
+        let submitted = cell.lock();
+        let context = Context {
+            rules: recorded.rules(cell.kind()),
+            submission,
+            queues,
+            kind: recorded.kind,
+            epoch: submitted.epochs.get(submission.queue.index()).copied().unwrap_or(1),
+        };
+        Self { entry, uses: entry.parts(&recorded.spill), context, submitted }
+    }
+
+    /// Finds what would fail, before anything is changed.
+    fn check(&self) -> Result<(), StateError> {
+        let submission = self.context.submission;
+        let last_use = self.submitted.uses.get(submission.queue.index()).copied().unwrap_or(0);
+        for plan in self.plans() {
+            let elsewhere = match plan? {
+                Plan::Transition { place, .. } => place != Place::Here,
+                Plan::Keep | Plan::Free(_) | Plan::Unordered => false,
+            };
+            if elsewhere && last_use >= submission.serial {
+                return Err(StateError::SplitSubmission { submission });
+            }
+        }
+        Ok(())
+    }
+
+    /// What each subresource that is told apart needs.
+    fn plans(&self) -> impl Iterator<Item = Result<Plan, StateError>> {
+        let whole = self.uses.is_none() && matches!(self.submitted.parts, Parts::Whole(_));
+        let count = if whole { 1 } else { self.entry.cell().count() };
+        (0..count).filter_map(|index| {
+            let wanted = self.uses.map_or(Some(&self.entry.whole), |uses| uses.get(index))?;
+            let part = self.submitted.parts.get(index).filter(|_| wanted.now.used)?;
+            Some(self.context.plan(self.settle(part), &wanted.now))
+        })
+    }
+
+    fn settle(&self, part: Part) -> Part {
+        part.settled(self.context.rules, self.context.submission, self.context.queues)
+    }
+
+    fn apply(mut self, fixups: &mut Fixups<H>) -> Result<(), StateError> {
+        fixups.before.push((self.entry.resource.clone(), self.submitted.clone()));
+        self.order_unordered(fixups);
+        let context = self.context;
+        // Unordered barriers within the recording are on all of the resource as well.
+        let epoch = if self.entry.barrier > 0 { next_epoch(context.epoch) } else { context.epoch };
+        let mut changes = false;
+        let entry = self.entry;
+        for_each(entry, self.uses, &mut self.submitted.parts, |subresource, part, wanted| {
+            let wanted = &wanted.now;
+            let settled = part.settled(context.rules, context.submission, context.queues);
+            let plan = context.plan(settled, wanted)?;
+            emit(entry, subresource, plan, context.submission, fixups);
+            changes |= context.changes(plan, wanted);
+            let unordered = if wanted.is_unsettled(entry.barrier) { epoch } else { 0 };
+            *part = context.after(settled, plan, wanted, unordered);
+            Ok(())
+        })?;
+        if let Some(count) = self.submitted.epochs.get_mut(context.submission.queue.index()) {
+            *count = epoch;
+        }
+        self.submitted.parts.collapse(|part| part.settled(context.rules, context.submission, context.queues));
+        self.wait(changes, fixups);
+        merge(&mut fixups.here, entry.cell());
+        for other in &mut fixups.elsewhere {
+            merge(&mut other.barriers, entry.cell());
+        }
+        Ok(())
+    }
+
+    /// One unordered barrier if any subresource needs it.
+    fn order_unordered(&mut self, fixups: &mut Fixups<H>) {
+        if self.plans().any(|plan| plan == Ok(Plan::Unordered)) {
+            fixups.here.push(StateBarrier::Unordered { resource: self.entry.resource.clone() });
+            self.context.epoch = next_epoch(self.context.epoch);
+        }
+    }
+
+    /// Waits for the other queues' uses and counts this one.
+    fn wait(&mut self, changes: bool, fixups: &mut Fixups<H>) {
+        let Submitted { uses, changes: changed, .. } = &mut *self.submitted;
+        let id = self.entry.cell().id();
+        for other in &mut fixups.elsewhere {
+            if other.barriers.last().is_some_and(|barrier| barrier.resource().as_ref().id() == id) {
+                other.waits.add(uses, other.queue);
+            }
+        }
+        let QueueSerial { queue, serial } = self.context.submission;
+        fixups.waits.add(if changes { uses } else { changed }, queue);
+        if let Some(last) = uses.get_mut(queue.index()) {
+            *last = serial.max(*last);
+        }
+        if let Some(last) = changed.get_mut(queue.index()).filter(|_| changes) {
+            *last = serial.max(*last);
+        }
+    }
+}
+
+/// The count after `epoch`; 0 means "none" in parts.
+const fn next_epoch(epoch: u32) -> u32 {
+    match epoch.wrapping_add(1) {
+        0 => 1,
+        next => next,
+    }
+}
+
+/// Goes through the subresources that are used and told apart.
+fn for_each<H: AsRef<StateCell>>(
+    entry: &Entry<H>,
+    uses: Option<&[PartUse]>,
+    parts: &mut Parts<Part>,
+    mut visit: impl FnMut(Subresource, &mut Part, &PartUse) -> Result<(), StateError>,
+) -> Result<(), StateError> {
+    match (uses, parts) {
+        (None, Parts::Whole(part)) => visit(Subresource::All, part, &entry.whole),
+        (None, Parts::Each(parts)) => {
+            (0..).zip(parts).try_for_each(|(index, part)| visit(Subresource::One(index), part, &entry.whole))
+        }
+        (Some(uses), parts) => (0..)
+            .zip(parts.split(entry.cell().count()))
+            .zip(uses)
+            .filter(|(_, wanted)| wanted.now.used)
+            .try_for_each(|((index, part), wanted)| visit(Subresource::One(index), part, wanted)),
+    }
+}
+
+/// Writes a transition down for the queues that execute it.
+fn emit<H: Clone>(
+    entry: &Entry<H>,
+    subresource: Subresource,
+    plan: Plan,
+    submission: QueueSerial,
+    fixups: &mut Fixups<H>,
+) {
+    let Plan::Transition { place, before, after } = plan else { return };
+    let transfer = match place {
+        Place::Handover(from) => Some(QueueTransfer { from, to: submission.queue }),
+        Place::Here | Place::Elsewhere(_) => None,
+    };
+    let barrier = || {
+        let resource = entry.resource.clone();
+        StateBarrier::Transition { resource, subresource, before, after, transfer }
+    };
+    if let Place::Elsewhere(queue) | Place::Handover(queue) = place
+        && let Some(other) = fixups.on(queue)
+    {
+        other.barriers.push(barrier());
+    }
+    if let Place::Here | Place::Handover(_) = place {
+        fixups.here.push(barrier());
+    }
+}
+
+/// Puts one barrier in place of those on every subresource of the last resource, if they agree.
+fn merge<H: AsRef<StateCell>>(barriers: &mut Vec<StateBarrier<H>>, cell: &StateCell) {
+    let count = cell.count();
+    let Some(tail) = barriers.len().checked_sub(count).filter(|_| count > 1) else { return };
+    let Some(agreed) = barriers.last().and_then(|last| moves(last, cell)) else { return };
+    if barriers.iter().skip(tail).all(|barrier| moves(barrier, cell) == Some(agreed)) {
+        barriers.truncate(tail + 1);
+        if let Some(StateBarrier::Transition { subresource, .. }) = barriers.last_mut() {
+            *subresource = Subresource::All;
+        }
+    }
+}
+
+/// What a transition of one subresource of `cell` does.
+fn moves<H: AsRef<StateCell>>(
+    barrier: &StateBarrier<H>,
+    cell: &StateCell,
+) -> Option<(State, State, Option<QueueTransfer>)> {
+    match barrier {
+        StateBarrier::Transition { resource, subresource: Subresource::One(_), before, after, transfer }
+            if resource.as_ref().id() == cell.id() =>
+        {
+            Some((*before, *after, *transfer))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,182 @@
+//! The rules of the two kinds of API, as one function from "is" and "wanted" to "do".
+//! The table is in the documentation of [`state`](super).
+
+use crate::device::{State, StateModel};
+
+/// Which rules a resource follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ResourceKind {
+    /// No layout; decays to `COMMON` after each submission on D3D12.
+    Buffer,
+    /// Has a layout per subresource on Vulkan.
+    Texture,
+}
+
+/// The image layout that a state means on Vulkan.
+///
+/// A use finds its texture in exactly the layout of the state it asked for, so that descriptors
+/// can be written before anything is recorded. Read states of different layouts are therefore
+/// never merged, but a caller may ask for their combination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// `UNDEFINED`: never used.
+    Undefined,
+    /// `GENERAL`: unordered access, and combinations that no other layout serves.
+    General,
+    /// `SHADER_READ_ONLY_OPTIMAL`.
+    ShaderRead,
+    /// `TRANSFER_SRC_OPTIMAL`.
+    CopySrc,
+    /// `TRANSFER_DST_OPTIMAL`.
+    CopyDst,
+    /// `COLOR_ATTACHMENT_OPTIMAL`.
+    RenderTarget,
+    /// `DEPTH_STENCIL_ATTACHMENT_OPTIMAL`.
+    DepthWrite,
+    /// `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, which shaders may sample as well.
+    DepthRead,
+}
+
+impl Layout {
+    /// The layout of a texture in `state`.
+    ///
+    /// ```
+    /// # use tenure_core::{device::State, state::Layout};
+    /// assert_eq!(Layout::of(State::PIXEL_SHADER), Layout::of(State::NON_PIXEL_SHADER));
+    /// assert_eq!(Layout::of(State::DEPTH_READ | State::PIXEL_SHADER), Layout::DepthRead);
+    /// assert_eq!(Layout::of(State::COPY_SRC | State::PIXEL_SHADER), Layout::General);
+    /// ```
+    #[must_use]
+    pub const fn of(state: State) -> Self {
+        const COPY_SRC: State = State::COPY_SRC.union(State::RESOLVE_SRC);
+        const COPY_DST: State = State::COPY_DST.union(State::RESOLVE_DST);
+        const DEPTH: State = State::DEPTH_READ.union(State::SHADER_READ);
+        if state.is_empty() {
+            Self::Undefined
+        } else if State::SHADER_READ.contains(state) {
+            Self::ShaderRead
+        } else if COPY_SRC.contains(state) {
+            Self::CopySrc
+        } else if COPY_DST.contains(state) {
+            Self::CopyDst
+        } else if State::RENDER_TARGET.contains(state) {
+            Self::RenderTarget
+        } else if State::DEPTH_WRITE.contains(state) {
+            Self::DepthWrite
+        } else if DEPTH.contains(state) {
+            Self::DepthRead
+        } else {
+            Self::General
+        }
+    }
+}
+
+/// The textures' states that D3D12 reaches from `COMMON` without a barrier.
+const PROMOTED_TEXTURE: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
+
+/// States ordered by unordered barriers; builds of acceleration structures write in a state that
+/// otherwise only reads.
+const UNORDERED: State = State::UNORDERED_ACCESS.union(State::ACCELERATION_STRUCTURE);
+
+/// True for states in which the GPU may write and which stand alone.
+pub(super) const fn is_exclusive(state: State) -> bool {
+    state.intersects(State::WRITES.union(State::ACCELERATION_STRUCTURE))
+}
+
+/// True for states ordered by unordered barriers.
+pub(super) const fn is_unordered(state: State) -> bool {
+    state.intersects(UNORDERED)
+}
+
+/// True for combinations of read states.
+pub(super) const fn is_read(state: State) -> bool {
+    !state.is_empty() && !is_exclusive(state)
+}
+
+/// True for what one use may ask for.
+pub(super) const fn is_valid(state: State) -> bool {
+    !is_exclusive(state) || state.bits().count_ones() == 1
+}
+
+/// What has to happen before a use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Nothing; the state stays.
+    Keep,
+    /// Nothing; the state becomes this one by itself.
+    Free(State),
+    /// An unordered barrier.
+    Unordered,
+    /// A transition to this state.
+    Transition(State),
+}
+
+/// The rules for one resource.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) model: StateModel,
+    pub(super) kind: ResourceKind,
+}
+
+impl Rules {
+    /// What a use in state `to` needs after one in state `from`.
+    ///
+    /// `promoted`: further reads are free, because `from` was reached without a barrier.
+    /// `ordered`: the use depends on the earlier one.
+    pub(super) fn step(self, from: State, promoted: bool, to: State, ordered: bool) -> Step {
+        if from == to && is_exclusive(to) {
+            return self.repeat(to, ordered);
+        }
+        if from == to {
+            return Step::Keep;
+        }
+        if from.is_empty() {
+            return if self.promotes(to) { Step::Free(to) } else { Step::Transition(to) };
+        }
+        if self.merges(from, to) {
+            let union = from | to;
+            return match () {
+                () if union == from => Step::Keep,
+                () if promoted && self.widens(union) => Step::Free(union),
+                () => Step::Transition(union),
+            };
+        }
+        Step::Transition(to)
+    }
+
+    /// A write state entered again.
+    const fn repeat(self, state: State, ordered: bool) -> Step {
+        match self.model {
+            _ if !ordered => Step::Keep,
+            _ if is_unordered(state) => Step::Unordered,
+            StateModel::Promotion => Step::Keep,
+            StateModel::Explicit => Step::Transition(state),
+        }
+    }
+
+    /// True when a resource that is in no state reaches `to` without a barrier.
+    const fn promotes(self, to: State) -> bool {
+        match (self.model, self.kind) {
+            (_, ResourceKind::Buffer) => true,
+            (StateModel::Promotion, ResourceKind::Texture) => PROMOTED_TEXTURE.contains(to),
+            (StateModel::Explicit, ResourceKind::Texture) => to.is_empty(),
+        }
+    }
+
+    /// True when promoted reads may grow to `union` without a barrier.
+    const fn widens(self, union: State) -> bool {
+        matches!(self.model, StateModel::Explicit) || self.promotes(union)
+    }
+
+    /// True when two uses are reads that one state serves.
+    pub(super) fn merges(self, one: State, other: State) -> bool {
+        is_read(one)
+            && is_read(other)
+            && (self.model == StateModel::Promotion || self.same_layout(one, other))
+    }
+
+    /// True when going from one state to the other leaves the layout as it is.
+    pub(super) fn same_layout(self, one: State, other: State) -> bool {
+        self.kind == ResourceKind::Buffer || Layout::of(one) == Layout::of(other)
+    }
+}

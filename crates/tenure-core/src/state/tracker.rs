@@ -1,0 +1,344 @@
+//! What one recording does to the state of its resources, while it is recorded.
+
+use std::collections::HashMap;
+
+use super::batch::{Flush, Ready};
+use super::hint::Slot;
+use super::part_use::{Clock, PartUse, Pending};
+use super::recorded::{Entry, Recorded};
+use super::rules::Rules;
+use super::{StateCell, StateError};
+use crate::device::{QueueKind, State, StateModel, Subresource};
+
+/// Follows the states of resources through one recording and says which barriers to record.
+///
+/// Before each command: one [`require`](Self::require) for each resource the command uses, then
+/// one [`flush`](Self::flush). What the resources were before the recording is not known yet;
+/// their first uses are therefore only noted, for [`resolve`](super::resolve).
+///
+/// * Requests for one subresource between two flushes fold: of `A → B → C` remains `A → C`, of
+///   `A → B → A` nothing. Reads among them are taken together, else the last request counts.
+/// * A request must be followed by a command that makes the use: on D3D12 it is the use that
+///   promotes.
+/// * On [`StateModel::Explicit`], [`State::COMMON`] asks for nothing: it is the state of what was
+///   never used.
+///
+/// A request takes O(1) for a subresource or a whole resource whose subresources agree, O(count)
+/// for all of a resource whose subresources differ. Nothing is hashed as long as at most eight
+/// trackers are live, nothing allocated once it has seen its largest recording.
+///
+/// One thread at a time; many trackers may use the same resources at once.
+#[derive(Debug)]
+pub struct Tracker<H> {
+    model: StateModel,
+    kind: QueueKind,
+    slot: Option<Slot>,
+    /// Finds entries by the cell's identity when there is no slot.
+    map: HashMap<u64, usize>,
+    entries: Vec<Entry<H>>,
+    spill: Vec<PartUse>,
+    /// Entries and subresources in which something may be pending.
+    pending: Vec<(usize, Subresource)>,
+    ready: Vec<Ready>,
+    /// The number of the next batch of barriers, from 1.
+    batch: u32,
+}
+
+impl<H: Clone + AsRef<StateCell>> Tracker<H> {
+    /// A tracker for recordings for one kind of queue.
+    #[must_use]
+    pub fn new(model: StateModel, kind: QueueKind) -> Self {
+        Self {
+            model,
+            kind,
+            slot: Slot::acquire(),
+            map: HashMap::new(),
+            entries: Vec::new(),
+            spill: Vec::new(),
+            pending: Vec::new(),
+            ready: Vec::new(),
+            batch: 1,
+        }
+    }
+
+    /// The kind of queue the recordings are for.
+    #[must_use]
+    pub const fn queue_kind(&self) -> QueueKind {
+        self.kind
+    }
+
+    /// The next command uses a resource in `state`, after and depending on its earlier uses.
+    ///
+    /// # Errors
+    /// [`StateError::OutOfRange`], [`StateError::InvalidCombination`],
+    /// [`StateError::NotAllowedForUsage`], [`StateError::NotAllowedOnQueue`],
+    /// [`StateError::Fixed`]; then the request is as if never made.
+    pub fn require(
+        &mut self,
+        resource: &H,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        self.note(resource, subresource, state, true)
+    }
+
+    /// As [`require`](Self::require), but the command does not depend on the uses in the same
+    /// state right before: copies to other bytes, dispatches that write elsewhere, traces that
+    /// only read. Nothing is recorded between those.
+    ///
+    /// # Errors
+    /// As [`require`](Self::require).
+    pub fn require_overlapping(
+        &mut self,
+        resource: &H,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        self.note(resource, subresource, state, false)
+    }
+
+    /// The barriers to record before the next command. All of them are taken, whether or not the
+    /// iterator is run to its end.
+    ///
+    /// O(requests since the last flush).
+    pub fn flush(&mut self) -> Flush<'_, H> {
+        self.ready.clear();
+        let mut pending = std::mem::take(&mut self.pending);
+        for (index, subresource) in pending.drain(..) {
+            if let Some(entry) = self.entries.get_mut(index) {
+                entry.flush(index, subresource, &mut self.spill, self.batch, &mut self.ready);
+            }
+        }
+        self.pending = pending;
+        for ready in &self.ready {
+            if let Some(entry) = self.entries.get_mut(ready.entry()) {
+                entry.in_batch = false;
+            }
+        }
+        self.batch = self.batch.saturating_add(1);
+        Flush::new(&self.entries, &self.ready)
+    }
+
+    /// Ends the recording; the tracker is empty and ready for the next one.
+    ///
+    /// # Errors
+    /// [`StateError::Unflushed`] when barriers are pending; then nothing has changed.
+    pub fn close(&mut self) -> Result<Recorded<H>, StateError> {
+        let pending = self.entries.iter().map(|entry| entry.pending).sum();
+        if pending > 0 {
+            return Err(StateError::Unflushed { pending });
+        }
+        let entries = std::mem::take(&mut self.entries);
+        let spill = std::mem::take(&mut self.spill);
+        self.reset();
+        Ok(Recorded { entries, spill, model: self.model, kind: self.kind })
+    }
+
+    /// Forgets the recording, which is not going to be submitted.
+    pub fn reset(&mut self) {
+        self.entries.clear();
+        self.spill.clear();
+        self.pending.clear();
+        self.map.clear();
+        self.batch = 1;
+    }
+
+    /// Takes back the memory of a recording that is not going to be submitted again. Of no use,
+    /// and without effect, in the middle of the next recording.
+    pub fn recycle(&mut self, recorded: Recorded<H>) {
+        if self.entries.is_empty() {
+            self.entries = recorded.entries;
+            self.spill = recorded.spill;
+            self.reset();
+        }
+    }
+
+    fn note(
+        &mut self,
+        resource: &H,
+        subresource: Subresource,
+        state: State,
+        ordered: bool,
+    ) -> Result<(), StateError> {
+        let cell = resource.as_ref();
+        cell.check(subresource, state, self.model, self.kind)?;
+        if state.is_empty() && self.model == StateModel::Explicit {
+            return Ok(());
+        }
+        let rules = Rules { model: self.model, kind: cell.kind() };
+        let subresource = if cell.count() == 1 { Subresource::All } else { subresource };
+        let index = self.find_or_insert(resource, cell);
+        let Some(entry) = self.entries.get_mut(index) else { return Ok(()) };
+        let clock = Clock { batch: self.batch, barrier: entry.barrier };
+        let mut added = false;
+        entry.update(subresource, &mut self.spill, |part| {
+            let was = part.pending;
+            part.require(rules, state, ordered, clock);
+            added |= was == Pending::No && part.pending != Pending::No;
+        });
+        if added {
+            self.pending.push((index, subresource));
+        }
+        if subresource == Subresource::All {
+            entry.collapse(&self.spill, clock);
+        }
+        Ok(())
+    }
+
+    /// Where the resource's entry is.
+    fn find_or_insert(&mut self, resource: &H, cell: &StateCell) -> usize {
+        let found = match &self.slot {
+            Some(slot) => Some(cell.hints().get(slot)),
+            None => self.map.get(&cell.id()).copied(),
+        };
+        let is_here = |index: &usize| self.entries.get(*index).is_some_and(|e| e.cell().id() == cell.id());
+        if let Some(index) = found.filter(is_here) {
+            return index;
+        }
+        let index = self.entries.len();
+        match &self.slot {
+            Some(slot) => cell.hints().set(slot, index),
+            None => {
+                self.map.insert(cell.id(), index);
+            }
+        }
+        self.entries.push(Entry {
+            resource: resource.clone(),
+            whole: PartUse::UNUSED,
+            split: false,
+            parts: None,
+            pending: 0,
+            barrier: 0,
+            in_batch: false,
+        });
+        index
+    }
+}
+
+impl<H: AsRef<StateCell>> Entry<H> {
+    /// Applies a change to all or one of the subresources and keeps count of what is pending.
+    fn update(
+        &mut self,
+        subresource: Subresource,
+        spill: &mut Vec<PartUse>,
+        mut change: impl FnMut(&mut PartUse),
+    ) {
+        let mut counted = |part: &mut PartUse, weight: usize, pending: usize| {
+            let was = usize::from(part.pending != Pending::No) * weight;
+            change(part);
+            pending - was + usize::from(part.pending != Pending::No) * weight
+        };
+        let count = self.cell().count();
+        match subresource {
+            Subresource::All if !self.split => {
+                self.pending = counted(&mut self.whole, count, self.pending);
+            }
+            Subresource::All => {
+                let mut pending = self.pending;
+                for part in self.split(spill) {
+                    pending = counted(part, 1, pending);
+                }
+                self.pending = pending;
+            }
+            Subresource::One(index) => {
+                let mut pending = self.pending;
+                if let Some(part) = self.split(spill).get_mut(index as usize) {
+                    pending = counted(part, 1, pending);
+                }
+                self.pending = pending;
+            }
+        }
+    }
+
+    /// The subresources' own uses, made from the common one if need be.
+    fn split<'a>(&mut self, spill: &'a mut Vec<PartUse>) -> &'a mut [PartUse] {
+        let count = self.cell().count();
+        let start = *self.parts.get_or_insert_with(|| {
+            let start = spill.len();
+            spill.resize(start + count, PartUse::UNUSED);
+            start
+        });
+        let parts = spill.get_mut(start..start + count).unwrap_or_default();
+        if !self.split {
+            self.split = true;
+            parts.fill(self.whole);
+        }
+        parts
+    }
+
+    /// Goes back to one use for all if they agree.
+    fn collapse(&mut self, spill: &[PartUse], clock: Clock) {
+        if let Some(whole) = self.parts(spill).and_then(|parts| PartUse::common(parts, clock)) {
+            self.whole = whole;
+            self.split = false;
+        }
+    }
+
+    /// Moves what is pending for a request into the batch.
+    fn flush(
+        &mut self,
+        index: usize,
+        subresource: Subresource,
+        spill: &mut Vec<PartUse>,
+        batch: u32,
+        ready: &mut Vec<Ready>,
+    ) {
+        if self.pending == 0 {
+            return;
+        }
+        if self.split && self.pending == self.cell().count() {
+            self.flush_agreeing(index, spill, ready);
+        }
+        match subresource {
+            Subresource::All if self.split => {
+                for part in (0..self.cell().subresources()).map(Subresource::One) {
+                    self.flush_one(index, part, spill, batch, ready);
+                }
+            }
+            Subresource::One(_) if self.split => self.flush_one(index, subresource, spill, batch, ready),
+            _ => self.flush_one(index, Subresource::All, spill, batch, ready),
+        }
+    }
+
+    /// One transition for the whole resource if the same is pending for every subresource.
+    fn flush_agreeing(&mut self, index: usize, spill: &mut [PartUse], ready: &mut Vec<Ready>) {
+        let Some(parts) = self.parts.and_then(|start| spill.get_mut(start..start + self.cell().count()))
+        else {
+            return;
+        };
+        let Some((before, after)) = parts.first().and_then(PartUse::transition) else { return };
+        if parts.iter().any(|part| part.transition() != Some((before, after))) {
+            return;
+        }
+        parts.iter_mut().for_each(PartUse::flushed);
+        self.pending = 0;
+        ready.push(Ready::Transition { entry: index, subresource: Subresource::All, before, after });
+    }
+
+    /// Moves what is pending for one subresource, or for all while they agree.
+    fn flush_one(
+        &mut self,
+        index: usize,
+        subresource: Subresource,
+        spill: &mut Vec<PartUse>,
+        batch: u32,
+        ready: &mut Vec<Ready>,
+    ) {
+        let mut unordered = false;
+        self.update(subresource, spill, |part| {
+            if let Some((before, after)) = part.transition() {
+                ready.push(Ready::Transition { entry: index, subresource, before, after });
+            }
+            unordered |= part.pending == Pending::Unordered;
+            part.flushed();
+        });
+        if unordered && !self.in_batch {
+            ready.push(Ready::Unordered { entry: index });
+            self.in_batch = true;
+            self.barrier = batch;
+            if self.split {
+                self.split(spill).iter_mut().for_each(|part| part.covered_by(batch));
+            }
+        }
+    }
+}

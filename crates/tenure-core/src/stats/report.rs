@@ -1,0 +1,112 @@
+//! A walk over everything.
+
+use super::{PoolStats, Stats};
+use crate::device::Device;
+use crate::gpu::{Leak, Shared};
+use crate::registry::ObjectKind;
+
+/// One block of a pool. Bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct BlockReport {
+    /// Taken from the driver.
+    pub size: u64,
+    /// Given out.
+    pub used: u64,
+}
+
+/// One pool, block by block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct PoolReport {
+    /// In numbers.
+    pub stats: PoolStats,
+    /// Its blocks.
+    pub blocks: Vec<BlockReport>,
+}
+
+/// A handle that lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct LiveObject {
+    /// Its name; empty when it has none.
+    pub name: String,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// The frame in which it was created.
+    pub frame: u64,
+    /// Where it was created, when [`Config::leak_backtraces`](crate::Config::leak_backtraces) is on.
+    pub backtrace: Option<String>,
+}
+
+/// A recording that is open, and what that costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct OpenRecordingReport {
+    /// The name given when it was opened.
+    pub name: String,
+    /// Frames since it was opened.
+    pub age: u64,
+    /// Bytes dropped since it was opened, which it holds back.
+    pub held_back: u64,
+}
+
+/// Everything there is to see. With the feature `serde` it can be written as JSON; the schema is
+/// `schemas/report.schema.json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct Report {
+    /// The version of this format: 1.
+    pub version: u32,
+    /// The adapter.
+    pub device: String,
+    /// The API: `sim`, `vulkan` or `d3d12`.
+    pub backend: String,
+    /// The counters.
+    pub stats: Stats,
+    /// Each pool, block by block.
+    pub pools: Vec<PoolReport>,
+    /// Live handles, by name.
+    pub objects: Vec<LiveObject>,
+    /// Open recordings, oldest first.
+    pub open_recordings: Vec<OpenRecordingReport>,
+}
+
+impl Report {
+    pub(crate) fn collect<D: Device>(shared: &Shared<D>) -> Self {
+        let properties = shared.device.properties();
+        let mut pools = Vec::new();
+        shared.pools.each(|pool| {
+            let blocks = pool.blocks().into_iter().map(|(size, used)| BlockReport { size, used }).collect();
+            pools.push(PoolReport { stats: PoolStats::of(pool), blocks });
+        });
+        let mut objects = Vec::new();
+        shared.registry.for_each(|record| objects.push(LiveObject::of(Leak::of(record))));
+        objects.sort_by(|a, b| (&a.name, a.frame, a.bytes).cmp(&(&b.name, b.frame, b.bytes)));
+        let frame = shared.current_frame();
+        let held_back = shared.releases.held_back(&shared.recordings).into_iter();
+        let open_recordings = held_back.map(|(recording, held_back)| OpenRecordingReport {
+            name: recording.name.to_owned(),
+            age: frame.saturating_sub(recording.frame),
+            held_back,
+        });
+        Self {
+            version: 1,
+            device: properties.name.clone(),
+            backend: properties.backend.to_owned(),
+            stats: Stats::collect(shared),
+            pools,
+            objects,
+            open_recordings: open_recordings.collect(),
+        }
+    }
+}
+
+impl LiveObject {
+    fn of(leak: Leak) -> Self {
+        let Leak { name, kind, bytes, frame, backtrace } = leak;
+        Self { name: name.as_str().to_owned(), kind, bytes, frame, backtrace }
+    }
+}

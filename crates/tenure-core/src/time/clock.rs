@@ -1,0 +1,234 @@
+//! The submission clock: serials given out, serials completed (spec T1).
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use super::SyncPoint;
+use crate::device::{Device, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
+use crate::sync::{AtomicU64, Mutex, Ordering};
+
+/// A moment in the order of all submissions on all queues; taken when an object is created.
+///
+/// A queue that has submitted nothing since then cannot be using the object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp(u64);
+
+/// The newest submission of each queue at one moment. From [`Clock::submissions`].
+#[derive(Clone, Copy, Debug)]
+pub struct Submissions {
+    newest: [(u64, Stamp); MAX_QUEUES],
+}
+
+impl Submissions {
+    /// What an object created at `born` must outlive: the newest submission of each queue that
+    /// has submitted anything since.
+    #[must_use]
+    pub fn since(&self, born: Stamp) -> SyncPoint {
+        let mut point = SyncPoint::NONE;
+        for (id, (serial, stamp)) in (0_u8..).zip(self.newest) {
+            if stamp > born {
+                point.require(QueueId(id), serial);
+            }
+        }
+        point
+    }
+}
+
+#[derive(Debug)]
+struct QueueClock {
+    /// Held over increment, submit and signal, so that serials reach the driver in order.
+    order: Mutex<()>,
+    submitted: AtomicU64,
+    /// The newest completed serial that anyone has seen.
+    completed: AtomicU64,
+    /// The stamp of the newest submission.
+    stamp: AtomicU64,
+}
+
+/// Counts submissions and completions on each queue of a device.
+///
+/// A submission takes its serial, goes to the driver and signals the queue's fence in one step
+/// under that queue's lock. The fence's value is therefore always the total of completed
+/// submissions. Every method may be called from any thread; only submissions to the same queue
+/// wait for each other.
+#[derive(Debug)]
+pub struct Clock {
+    queues: Vec<QueueClock>,
+    stamps: AtomicU64,
+    lost: OnceLock<String>,
+}
+
+impl Clock {
+    /// A clock for `queues` queues, at most [`MAX_QUEUES`] of which are kept.
+    #[must_use]
+    pub fn new(queues: usize) -> Self {
+        let queue = || QueueClock {
+            order: Mutex::new(()),
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            stamp: AtomicU64::new(0),
+        };
+        Self {
+            queues: (0..queues.min(MAX_QUEUES)).map(|_| queue()).collect(),
+            stamps: AtomicU64::new(0),
+            lost: OnceLock::new(),
+        }
+    }
+
+    /// Queues counted.
+    #[must_use]
+    pub fn queues(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// The present moment in the order of submissions.
+    #[inline]
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        Stamp(self.stamps.load(Ordering::Acquire))
+    }
+
+    /// Takes the queue's next serial and lets `submit` hand the work to the driver with it.
+    ///
+    /// # Errors
+    /// What `submit` answers, and then the serial is not used up; [`DeviceError::InvalidCall`] for
+    /// a queue that does not exist; [`DeviceError::Lost`].
+    pub fn submit(
+        &self,
+        queue: QueueId,
+        submit: impl FnOnce(u64) -> Result<(), DeviceError>,
+    ) -> Result<QueueSerial, DeviceError> {
+        self.check()?;
+        let clock = self.queues.get(queue.index()).ok_or(DeviceError::InvalidCall {
+            rule: "the queue must exist",
+            value: u64::from(queue.0),
+            limit: self.queues.len() as u64,
+        })?;
+        let _order = clock.order.lock();
+        let serial = clock.submitted.load(Ordering::Relaxed) + 1;
+        self.note_loss(submit(serial))?;
+        let stamp = self.stamps.fetch_add(1, Ordering::AcqRel) + 1;
+        clock.stamp.store(stamp, Ordering::Release);
+        clock.submitted.store(serial, Ordering::Release);
+        Ok(QueueSerial { queue, serial })
+    }
+
+    /// The newest serial submitted on each queue.
+    #[must_use]
+    pub fn submitted(&self) -> SyncPoint {
+        self.point(|clock| clock.submitted.load(Ordering::Acquire))
+    }
+
+    /// The newest serial known to be complete on each queue, without asking the driver.
+    #[must_use]
+    pub fn completed(&self) -> SyncPoint {
+        self.point(|clock| clock.completed.load(Ordering::Acquire))
+    }
+
+    /// The newest submission of each queue, with its place in the order of all submissions.
+    #[must_use]
+    pub fn submissions(&self) -> Submissions {
+        let mut newest = [(0, Stamp(0)); MAX_QUEUES];
+        for (slot, clock) in newest.iter_mut().zip(&self.queues) {
+            // The stamp is stored before the serial: a serial seen here has its stamp, or a newer one.
+            let serial = clock.submitted.load(Ordering::Acquire);
+            *slot = (serial, Stamp(clock.stamp.load(Ordering::Acquire)));
+        }
+        Submissions { newest }
+    }
+
+    fn point(&self, serial: impl Fn(&QueueClock) -> u64) -> SyncPoint {
+        let mut point = SyncPoint::NONE;
+        for (id, clock) in (0_u8..).zip(&self.queues) {
+            point.require(QueueId(id), serial(clock));
+        }
+        point
+    }
+
+    /// Asks the driver how far each queue is. Never blocks.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`].
+    pub fn poll<D: Device>(&self, device: &D) -> Result<SyncPoint, DeviceError> {
+        for (id, clock) in (0_u8..).zip(&self.queues) {
+            self.check()?;
+            if clock.completed.load(Ordering::Acquire) < clock.submitted.load(Ordering::Acquire) {
+                let completed = self.note_loss(device.completed(QueueId(id)))?;
+                self.note_completed(QueueId(id), completed);
+            }
+        }
+        self.check()?;
+        Ok(self.completed())
+    }
+
+    /// Records that all up to `serial` is complete; what is already known stays.
+    pub fn note_completed(&self, queue: QueueId, serial: u64) {
+        if let Some(clock) = self.queues.get(queue.index()) {
+            clock.completed.fetch_max(serial, Ordering::AcqRel);
+        }
+    }
+
+    /// Blocks until `point` is complete or `timeout` is over; true when it is complete.
+    ///
+    /// A serial that was never submitted is waited for until the time is over.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`].
+    pub fn wait<D: Device>(
+        &self,
+        device: &D,
+        point: &SyncPoint,
+        timeout: Duration,
+    ) -> Result<bool, DeviceError> {
+        let start = Instant::now();
+        for target in point.iter() {
+            self.check()?;
+            let Some(clock) = self.queues.get(target.queue.index()) else { return Ok(false) };
+            if clock.completed.load(Ordering::Acquire) >= target.serial {
+                continue;
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            if !self.note_loss(device.wait(target, left))? {
+                return Ok(false);
+            }
+            self.note_completed(target.queue, target.serial);
+        }
+        Ok(true)
+    }
+
+    /// Submissions, on all queues, that are not known to be complete.
+    #[must_use]
+    pub fn incomplete(&self) -> u64 {
+        let of_queue = |clock: &QueueClock| {
+            let completed = clock.completed.load(Ordering::Acquire);
+            clock.submitted.load(Ordering::Acquire).saturating_sub(completed)
+        };
+        self.queues.iter().map(of_queue).sum()
+    }
+
+    /// The reason the device was lost, once it was.
+    #[must_use]
+    pub fn loss(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
+    }
+
+    /// `Err` once the device is lost.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`] with the first reason that any call saw.
+    pub fn check(&self) -> Result<(), DeviceError> {
+        self.lost.get().map_or(Ok(()), |reason| Err(DeviceError::Lost { reason: reason.clone() }))
+    }
+
+    /// Passes a driver's answer on, remembering when it says that the device is lost.
+    ///
+    /// # Errors
+    /// The answer's own error.
+    pub fn note_loss<T>(&self, answer: Result<T, DeviceError>) -> Result<T, DeviceError> {
+        if let Err(DeviceError::Lost { reason }) = &answer {
+            // The first reason stays: later calls only repeat it in other words.
+            let _already_known = self.lost.set(reason.clone());
+        }
+        answer
+    }
+}

@@ -1,0 +1,114 @@
+//! Which recordings are open (spec T3).
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use crate::sync::{AtomicU64, Mutex, Ordering};
+
+/// The number of a recording, rising from 1 in the order in which recordings are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordingId(pub(crate) u64);
+
+impl fmt::Display for RecordingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// A recording that is still open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenRecording {
+    /// Its number.
+    pub id: RecordingId,
+    /// The name given when it was opened.
+    pub name: &'static str,
+    /// The frame in which it was opened.
+    pub frame: u64,
+}
+
+#[derive(Debug, Default)]
+struct Registry {
+    /// Recordings `first..first + len`; `None` where closed. The front is always open.
+    recordings: VecDeque<Option<OpenRecording>>,
+    first: u64,
+}
+
+/// The register of open recordings.
+///
+/// An object that is dropped may still be used by the recordings open at that moment, and by none
+/// opened later, since to use it one must have held it. So a dropped object notes
+/// [`newest`](Self::newest), and once [`oldest_open`](Self::oldest_open) is past that, all that
+/// may use it has been submitted or discarded.
+///
+/// Opening and closing take a lock, once a recording; reading either end takes none.
+#[derive(Debug)]
+pub struct Recordings {
+    registry: Mutex<Registry>,
+    newest: AtomicU64,
+    oldest_open: AtomicU64,
+}
+
+impl Default for Recordings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Recordings {
+    /// No recording was ever opened.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            registry: Mutex::new(Registry { recordings: VecDeque::new(), first: 1 }),
+            newest: AtomicU64::new(0),
+            oldest_open: AtomicU64::new(1),
+        }
+    }
+
+    /// Opens a recording. `name` and `frame` are for statistics.
+    pub fn open(&self, name: &'static str, frame: u64) -> RecordingId {
+        let mut registry = self.registry.lock();
+        let id = RecordingId(registry.first + registry.recordings.len() as u64);
+        registry.recordings.push_back(Some(OpenRecording { id, name, frame }));
+        self.newest.store(id.0, Ordering::Release);
+        id
+    }
+
+    /// Closes a recording, after its submission has its serial or when it is discarded.
+    /// Closing one twice does nothing.
+    pub fn close(&self, id: RecordingId) {
+        let mut registry = self.registry.lock();
+        let Some(index) = id.0.checked_sub(registry.first).and_then(|index| usize::try_from(index).ok())
+        else {
+            return;
+        };
+        if let Some(slot) = registry.recordings.get_mut(index) {
+            *slot = None;
+        }
+        while registry.recordings.front().is_some_and(Option::is_none) {
+            registry.recordings.pop_front();
+            registry.first += 1;
+        }
+        self.oldest_open.store(registry.first, Ordering::Release);
+    }
+
+    /// The number of the newest recording ever opened; 0 when there was none.
+    #[inline]
+    #[must_use]
+    pub fn newest(&self) -> u64 {
+        self.newest.load(Ordering::Acquire)
+    }
+
+    /// Every recording with a lower number is closed.
+    #[inline]
+    #[must_use]
+    pub fn oldest_open(&self) -> u64 {
+        self.oldest_open.load(Ordering::Acquire)
+    }
+
+    /// The open recordings, oldest first. Cost: the span from the oldest open to the newest.
+    #[must_use]
+    pub fn list(&self) -> Vec<OpenRecording> {
+        self.registry.lock().recordings.iter().flatten().cloned().collect()
+    }
+}

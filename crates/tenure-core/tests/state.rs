@@ -1,0 +1,15 @@
+//! State tracking: examples that can be read, and a property test against a simulation of the
+//! APIs' rules.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+#[path = "state/examples.rs"]
+mod examples;
+#[path = "state/explicit.rs"]
+mod explicit;
+#[path = "state/program.rs"]
+mod program;
+#[path = "state/promotion.rs"]
+mod promotion;
+#[path = "state/property.rs"]
+mod property;

@@ -1,0 +1,214 @@
+//! A naive simulation of Vulkan's rules: every access is kept, with what has been made visible
+//! where, until a later write is ordered after it.
+
+use tenure_core::device::{QueueTransfer, State};
+use tenure_core::state::{Layout, ResourceKind};
+
+use crate::program::{Clocks, Event, Program, Verdict, writes};
+
+/// One access in one state, or a barrier that wrote (a layout change, an acquire).
+#[derive(Clone)]
+struct Access {
+    queue: usize,
+    serial: u64,
+    /// A single bit, or empty for a barrier.
+    state: State,
+    write: bool,
+    /// The states on its own queue that come after it.
+    reach: State,
+}
+
+#[derive(Clone)]
+struct Sub {
+    texture: bool,
+    layout: Layout,
+    owner: Option<u32>,
+    in_flight: Option<(QueueTransfer, State, State, u64)>,
+    accesses: Vec<Access>,
+}
+
+/// Where an event happens.
+struct Place<'a> {
+    queue: usize,
+    serial: u64,
+    family: u32,
+    allowed: State,
+    known: &'a [u64; 8],
+}
+
+/// Runs a program without one of its barriers.
+pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
+    let mut clocks = Clocks::default();
+    let mut subs: Vec<Vec<Sub>> = program
+        .resources
+        .iter()
+        .map(|cell| {
+            let sub = Sub {
+                texture: cell.kind() == ResourceKind::Texture,
+                layout: Layout::of(cell.initial()),
+                owner: None,
+                in_flight: None,
+                accesses: Vec::new(),
+            };
+            vec![sub; cell.subresources() as usize]
+        })
+        .collect();
+    for (batch, events) in program.events(skipped) {
+        let properties = &program.queues[batch.queue];
+        let known = clocks.begin(batch);
+        let place = Place {
+            queue: batch.queue,
+            serial: batch.serial,
+            family: properties.family,
+            allowed: State::allowed_on(properties.kind),
+            known: &known,
+        };
+        for event in events {
+            let explain = |error| format!("{event:?} on {}: {error}", batch.queue);
+            match *event {
+                Event::Transition { resource, subresource, before, after, transfer } => {
+                    for index in program.range(resource, subresource) {
+                        let sub = &mut subs[resource][index];
+                        match transfer {
+                            None => sub.barrier(&place, before, after),
+                            Some(transfer) => sub.hand_over(&place, transfer, before, after),
+                        }
+                        .map_err(explain)?;
+                    }
+                }
+                Event::Unordered { resource } => {
+                    let both = [State::UNORDERED_ACCESS, State::ACCELERATION_STRUCTURE];
+                    for sub in &mut subs[resource] {
+                        both.iter().for_each(|state| sub.pick_up(&place, *state, *state));
+                    }
+                }
+                Event::Use { resource, subresource, state, ordered } => {
+                    subs[resource][subresource as usize].access(&place, state, ordered).map_err(explain)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Access {
+    /// True when a barrier from `before` on that queue comes after the access.
+    fn precedes(&self, place: &Place<'_>, before: State) -> bool {
+        match self.queue == place.queue {
+            true => before.intersects(self.state | self.reach),
+            false => place.known[self.queue] >= self.serial,
+        }
+    }
+
+    /// True when a use in `state` comes after the access and sees it.
+    fn is_seen(&self, place: &Place<'_>, state: State) -> bool {
+        match self.queue == place.queue {
+            true => self.reach.contains(state),
+            false => place.known[self.queue] >= self.serial,
+        }
+    }
+}
+
+impl Sub {
+    fn own(&mut self, place: &Place<'_>) -> Verdict {
+        if self.in_flight.is_some() || self.owner.is_some_and(|owner| owner != place.family) {
+            return Err(format!("owned by family {:?}", self.owner));
+        }
+        self.owner = Some(place.family);
+        Ok(())
+    }
+
+    fn pick_up(&mut self, place: &Place<'_>, before: State, after: State) {
+        for access in self.accesses.iter_mut().filter(|access| access.queue == place.queue) {
+            if access.precedes(place, before) {
+                access.reach |= after;
+            }
+        }
+    }
+
+    fn barrier(&mut self, place: &Place<'_>, before: State, after: State) -> Verdict {
+        self.own(place)?;
+        if !place.allowed.contains(before | after) {
+            return Err("illegal".into());
+        }
+        if self.texture && Layout::of(before) != self.layout {
+            return Err(format!("the layout is {:?}", self.layout));
+        }
+        self.pick_up(place, before, after);
+        if self.texture && Layout::of(after) != self.layout {
+            self.all_precede(place, before)?;
+            self.rewrite(place, after);
+        }
+        Ok(())
+    }
+
+    fn hand_over(
+        &mut self,
+        place: &Place<'_>,
+        transfer: QueueTransfer,
+        before: State,
+        after: State,
+    ) -> Verdict {
+        if transfer.from.index() == place.queue {
+            self.own(place)?;
+            self.all_precede(place, before)?;
+            if !place.allowed.contains(before) || (self.texture && Layout::of(before) != self.layout) {
+                return Err("illegal release".into());
+            }
+            self.in_flight = Some((transfer, before, after, place.serial));
+            return Ok(());
+        }
+        let Some((released, from, to, serial)) = self.in_flight.take() else {
+            return Err("acquired without a release".into());
+        };
+        let waited = place.known[transfer.from.index()] >= serial;
+        let mine = transfer.to.index() == place.queue;
+        if (released, from, to) != (transfer, before, after) || !waited || !mine {
+            return Err("the acquire does not match the release".into());
+        }
+        if !place.allowed.contains(after) {
+            return Err("illegal acquire".into());
+        }
+        self.owner = Some(place.family);
+        self.rewrite(place, after);
+        Ok(())
+    }
+
+    fn all_precede(&self, place: &Place<'_>, before: State) -> Verdict {
+        match self.accesses.iter().find(|access| !access.precedes(place, before)) {
+            Some(access) => Err(format!("not after {:?} on {}", access.state, access.queue)),
+            None => Ok(()),
+        }
+    }
+
+    /// The barrier itself is a write, after all there was.
+    fn rewrite(&mut self, place: &Place<'_>, after: State) {
+        self.layout = Layout::of(after);
+        let (queue, serial) = (place.queue, place.serial);
+        self.accesses = vec![Access { queue, serial, state: State::COMMON, write: true, reach: after }];
+    }
+
+    fn access(&mut self, place: &Place<'_>, state: State, ordered: bool) -> Verdict {
+        self.own(place)?;
+        if self.texture && Layout::of(state) != self.layout {
+            return Err(format!("the layout is {:?}", self.layout));
+        }
+        let write = writes(state);
+        let exempt = |access: &Access| !ordered && access.queue == place.queue && access.state == state;
+        for access in self.accesses.iter().filter(|access| access.write || write) {
+            if !exempt(access) && !access.is_seen(place, state) {
+                return Err(format!("hazard with {:?} on {}", access.state, access.queue));
+            }
+        }
+        if write {
+            self.accesses.retain(exempt);
+        }
+        for bit in state.iter() {
+            // A newer access of the same kind is the harder one to come after.
+            self.accesses.retain(|access| (access.queue, access.state) != (place.queue, bit));
+            let (queue, serial) = (place.queue, place.serial);
+            self.accesses.push(Access { queue, serial, state: bit, write, reach: State::COMMON });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! What the queues were told to do, in the order of submission, for the oracles to judge.
+
+use std::sync::Arc;
+
+use tenure_core::device::{QueueProperties, QueueTransfer, State, Subresource};
+use tenure_core::state::{StateBarrier, StateCell};
+
+/// One thing a queue does.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    /// A barrier that the tracker or the resolver asked for.
+    Transition {
+        resource: usize,
+        subresource: Subresource,
+        before: State,
+        after: State,
+        transfer: Option<QueueTransfer>,
+    },
+    /// An unordered barrier that one of them asked for.
+    Unordered { resource: usize },
+    /// A command's use of one subresource.
+    Use { resource: usize, subresource: u32, state: State, ordered: bool },
+}
+
+/// One submission.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch {
+    pub(crate) queue: usize,
+    pub(crate) serial: u64,
+    /// Pairs of queue and serial.
+    pub(crate) waits: Vec<(usize, u64)>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// A world and everything submitted to it.
+pub(crate) struct Program {
+    pub(crate) queues: Vec<QueueProperties>,
+    pub(crate) resources: Vec<Arc<StateCell>>,
+    pub(crate) batches: Vec<Batch>,
+}
+
+/// Why an oracle rejects a program.
+pub(crate) type Verdict = Result<(), String>;
+
+impl Program {
+    /// How many barriers there are.
+    pub(crate) fn barriers(&self) -> usize {
+        let events = self.batches.iter().flat_map(|batch| &batch.events);
+        events.filter(|event| !matches!(event, Event::Use { .. })).count()
+    }
+
+    /// The program with barrier number `skipped` left out.
+    pub(crate) fn events(&self, skipped: Option<usize>) -> impl Iterator<Item = (&Batch, Vec<&Event>)> {
+        let mut next = 0;
+        self.batches.iter().map(move |batch| {
+            let kept = batch.events.iter().filter(|event| {
+                if matches!(event, Event::Use { .. }) {
+                    return true;
+                }
+                next += 1;
+                skipped != Some(next - 1)
+            });
+            (batch, kept.collect())
+        })
+    }
+
+    /// The subresources that a barrier names.
+    pub(crate) fn range(&self, resource: usize, subresource: Subresource) -> std::ops::Range<usize> {
+        match subresource {
+            Subresource::All => 0..self.resources[resource].subresources() as usize,
+            Subresource::One(index) => index as usize..index as usize + 1,
+        }
+    }
+
+    /// Takes a barrier down.
+    pub(crate) fn event<H: AsRef<StateCell>>(&self, barrier: &StateBarrier<H>) -> Event {
+        let id = barrier.resource().as_ref().id();
+        let resource = self.resources.iter().position(|cell| cell.id() == id).unwrap();
+        match *barrier {
+            StateBarrier::Transition { subresource, before, after, transfer, .. } => {
+                Event::Transition { resource, subresource, before, after, transfer }
+            }
+            StateBarrier::Unordered { .. } => Event::Unordered { resource },
+        }
+    }
+}
+
+/// Per queue, the last submission that is known to be complete before the current one.
+#[derive(Clone, Default)]
+pub(crate) struct Clocks {
+    /// The knowledge of each submission so far.
+    known: Vec<(usize, u64, [u64; 8])>,
+}
+
+impl Clocks {
+    /// What is complete when `batch` begins: what its queue knew, and what it waits for.
+    pub(crate) fn begin(&mut self, batch: &Batch) -> [u64; 8] {
+        let mut mine = [0; 8];
+        let last = self.known.iter().rev().find(|(queue, ..)| *queue == batch.queue);
+        let waited = batch.waits.iter().map(|wait| {
+            self.known.iter().rev().find(|(queue, serial, _)| (*queue, *serial) == *wait).unwrap()
+        });
+        for (queue, serial, known) in waited.chain(last) {
+            for (mine, known) in mine.iter_mut().zip(known) {
+                *mine = (*mine).max(*known);
+            }
+            mine[*queue] = mine[*queue].max(*serial);
+        }
+        self.known.push((batch.queue, batch.serial, mine));
+        mine
+    }
+}
+
+/// True for the states in which the GPU may write.
+pub(crate) fn writes(state: State) -> bool {
+    state.is_write() || state.contains(State::ACCELERATION_STRUCTURE)
+}

@@ -1,0 +1,130 @@
+//! A naive simulation of D3D12's rules.
+
+use tenure_core::device::{QueueKind, State};
+use tenure_core::state::ResourceKind;
+
+use crate::program::{Clocks, Event, Program, Verdict, writes};
+
+#[derive(Clone, Default)]
+struct Sub {
+    state: State,
+    promoted: bool,
+    /// Unordered accesses of this submission without a barrier after them.
+    unordered: bool,
+    touched: bool,
+    used: [u64; 8],
+    changed: [u64; 8],
+}
+
+/// Runs a program without one of its barriers.
+pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
+    let mut clocks = Clocks::default();
+    let mut subs: Vec<Vec<Sub>> = program
+        .resources
+        .iter()
+        .map(|cell| vec![Sub { state: cell.initial(), ..Sub::default() }; cell.subresources() as usize])
+        .collect();
+    for (batch, events) in program.events(skipped) {
+        let kind = program.queues[batch.queue].kind;
+        let known = clocks.begin(batch);
+        for event in events {
+            match *event {
+                Event::Transition { resource, subresource, before, after, transfer } => {
+                    let legal = State::allowed_on(kind);
+                    if !legal.contains(before | after) || transfer.is_some() || before == after {
+                        return Err(format!("illegal on {kind:?}: {event:?}"));
+                    }
+                    for index in program.range(resource, subresource) {
+                        let sub = &mut subs[resource][index];
+                        sub.enter(kind)?;
+                        if sub.state != before {
+                            return Err(format!("{event:?}, but it is {:?}", sub.state));
+                        }
+                        sub.visit(batch.queue, batch.serial, &known, true)?;
+                        sub.state = after;
+                        sub.promoted = false;
+                        sub.unordered = false;
+                    }
+                }
+                Event::Unordered { resource } => {
+                    subs[resource].iter_mut().for_each(|sub| sub.unordered = false);
+                }
+                Event::Use { resource, subresource, state, ordered } => {
+                    let sub = &mut subs[resource][subresource as usize];
+                    sub.enter(kind)?;
+                    sub.visit(batch.queue, batch.serial, &known, writes(state))?;
+                    sub.access(program.resources[resource].kind(), state, ordered)
+                        .map_err(|error| format!("{event:?}: {error}"))?;
+                }
+            }
+        }
+        for (cell, subs) in program.resources.iter().zip(&mut subs) {
+            subs.iter_mut().for_each(|sub| sub.end(cell.kind(), kind));
+        }
+    }
+    Ok(())
+}
+
+impl Sub {
+    /// Copy queues find everything in `COMMON`.
+    fn enter(&mut self, kind: QueueKind) -> Verdict {
+        if kind == QueueKind::Copy && !self.touched && !self.state.is_empty() {
+            return Err(format!("{:?} on a copy queue", self.state));
+        }
+        self.touched = true;
+        Ok(())
+    }
+
+    /// Accesses that conflict are ordered between queues.
+    fn visit(&mut self, queue: usize, serial: u64, known: &[u64; 8], change: bool) -> Verdict {
+        let before = if change { self.used } else { self.changed };
+        for other in (0..8).filter(|other| *other != queue) {
+            if before[other] > known[other] {
+                return Err(format!("queue {queue} does not wait for {} of {other}", before[other]));
+            }
+        }
+        self.used[queue] = serial;
+        if change {
+            self.changed[queue] = serial;
+        }
+        Ok(())
+    }
+
+    fn access(&mut self, kind: ResourceKind, wanted: State, ordered: bool) -> Verdict {
+        let promotable = |state: State| {
+            kind == ResourceKind::Buffer
+                || (State::SHADER_READ | State::COPY_SRC).contains(state)
+                || state == State::COPY_DST
+        };
+        let found = if wanted.is_empty() { self.state.is_empty() } else { self.state.contains(wanted) };
+        if !found {
+            let union = self.state | wanted;
+            let from_common = self.state.is_empty();
+            let grows = self.promoted && !wanted.is_empty() && !writes(union);
+            if !(from_common || grows) || !promotable(union) {
+                return Err(format!("it is {:?}", self.state));
+            }
+            self.state = union;
+            self.promoted = true;
+        }
+        if wanted == State::UNORDERED_ACCESS || wanted == State::ACCELERATION_STRUCTURE {
+            if self.unordered && ordered {
+                return Err("no unordered barrier".into());
+            }
+            self.unordered = true;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, kind: ResourceKind, queue: QueueKind) {
+        let fixed = self.state == State::ACCELERATION_STRUCTURE;
+        let buffer = kind == ResourceKind::Buffer && !fixed;
+        let copied = queue == QueueKind::Copy && self.touched;
+        if buffer || copied || (self.promoted && !writes(self.state)) {
+            self.state = State::COMMON;
+        }
+        self.promoted = false;
+        self.unordered = false;
+        self.touched = false;
+    }
+}
