@@ -1,0 +1,50 @@
+//! States and the barriers that change them.
+
+use std::sync::Arc;
+
+use tenure_core::device::{State, Subresource};
+
+use super::state::{Role, Wrong};
+use crate::execute::{Execution, Use};
+use crate::hazard::{Checks, HazardKind};
+use crate::layout::Span;
+use crate::resource::ResourceState;
+
+impl Execution<'_> {
+    pub(crate) fn check_state(&mut self, used: &Use<'_>) {
+        let (Some(state), true) = (used.state, self.is_on(Checks::STATES)) else { return };
+        self.touch(used.resource);
+        let which = used.resource.layout.subresources(&used.span);
+        let place = self.place(used.resource);
+        let result = used.resource.states.lock().use_as(place, which, state);
+        self.report_wrong(used.resource, result);
+    }
+
+    pub(crate) fn check_transition(
+        &mut self,
+        resource: &Arc<ResourceState>,
+        subresource: Subresource,
+        states: (State, State),
+        half: Option<(Role, u32)>,
+    ) {
+        if self.is_on(Checks::STATES) {
+            self.touch(resource);
+            let which = resource.layout.subresources(&Span::Subresource(subresource));
+            let place = self.place(resource);
+            let result = resource.states.lock().transition(place, which, states, half);
+            self.report_wrong(resource, result);
+            resource.unordered.lock().settle();
+        }
+        // A texture's transition may rewrite it: to another queue it is a write.
+        if !resource.is_buffer() {
+            let ranges = resource.layout.ranges(&Span::Subresource(subresource));
+            self.check_race(resource, &ranges, true);
+        }
+    }
+
+    fn report_wrong(&self, resource: &ResourceState, result: Result<(), Wrong>) {
+        if let Err(wrong) = result {
+            self.report(HazardKind::WrongState, &[&resource.label], wrong.to_string());
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The rules, one file each.
+
+mod aliasing;
+mod barrier;
+pub(crate) mod cpu;
+mod descriptor;
+mod lifetime;
+mod race;
+pub(crate) mod state;
+pub(crate) mod unordered;
+mod written;
+
+use tenure_core::device::State;
+
+use crate::execute::{Execution, Use};
+use crate::hazard::{Checks, HazardKind};
+
+impl Execution<'_> {
+    /// Makes every check of one use; false when its effect is to be left out because the memory
+    /// is gone.
+    pub(crate) fn check(&mut self, used: &Use<'_>) -> bool {
+        if !self.is_alive(used.resource, used.fills()) {
+            return false;
+        }
+        if self.shared.checks.is_empty() {
+            return true;
+        }
+        self.check_usage(used);
+        self.check_aliasing(used.resource);
+        self.check_state(used);
+        let ranges = used.resource.layout.ranges(&used.span);
+        self.check_unordered(used, &ranges);
+        self.check_race(used.resource, &ranges, used.writes());
+        self.check_written(used, &ranges);
+        true
+    }
+
+    fn check_usage(&self, used: &Use<'_>) {
+        let (Some(state), true) = (used.state, self.is_on(Checks::USAGE)) else { return };
+        let allowed = State::allowed_for(used.resource.desc.usage());
+        if !allowed.contains(state) {
+            let detail = format!(
+                "used as {}, but its usage allows only {}",
+                state::Shown(state),
+                state::Shown(allowed)
+            );
+            self.report(HazardKind::InvalidUse, &[&used.resource.label], detail);
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! States of resources: what use is legal now, and what it changes.
+//!
+//! `Promotion` follows Direct3D 12's implicit state transitions: from `COMMON`, buffers are
+//! promoted to any state and textures to shader reads and copies; reads promoted add up; when the
+//! submission completes, buffers, what was promoted to reads, and everything on a copy queue
+//! decay to `COMMON`.
+//!
+//! Copy queues share `COMMON` and nothing else with other queues.
+//!
+//! `Explicit` follows Vulkan: an image must be in the state (layout) it is used in. A buffer has
+//! no layout: reads add up until something writes, then each needs a barrier that names it. A
+//! wait between queues of one family makes everything visible. Each resource belongs to the queue
+//! family that used it first, until a transfer.
+
+use std::fmt;
+
+use tenure_core::device::{MemoryFlags, QueueSerial, ResourceDesc, State, StateModel, Usage};
+
+/// The part of a transfer that is done: released, not yet acquired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Release {
+    to: u32,
+    before: State,
+    after: State,
+}
+
+/// The state of one subresource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Current {
+    state: State,
+    /// It came into this state by a use, not by a barrier.
+    implied: bool,
+    /// Contents are undefined, so the next transition may come from `COMMON` whatever the state.
+    fresh: bool,
+    owner: Option<u32>,
+    release: Option<Release>,
+    /// The submission that touched it last.
+    at: Option<QueueSerial>,
+}
+
+/// Where a command runs, as far as states care.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) model: StateModel,
+    pub(crate) at: QueueSerial,
+    pub(crate) copy_queue: bool,
+    pub(crate) family: u32,
+    /// Resources the CPU writes are not handed from family to family.
+    pub(crate) shared: bool,
+}
+
+/// Why a use or transition is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    Use { is: State, wanted: State },
+    Transition { is: State, before: State },
+    Fixed { is: State, wanted: State },
+    Crossing { is: State },
+    Owner { owner: u32, user: u32 },
+    NotReleased { to: u32 },
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Use { is, wanted } => {
+                write!(f, "used as {} while in state {}", Shown(*wanted), Shown(*is))
+            }
+            Self::Transition { is, before } => {
+                write!(f, "the barrier says it was {}, but it is in state {}", Shown(*before), Shown(*is))
+            }
+            Self::Fixed { is, wanted } => write!(
+                f,
+                "its memory fixes its state to {}, and {} was asked for",
+                Shown(*is),
+                Shown(*wanted)
+            ),
+            Self::Crossing { is } => {
+                write!(f, "comes to a copy queue in state {} and not in COMMON", Shown(*is))
+            }
+            Self::Owner { owner, user } => {
+                write!(f, "owned by queue family {owner} and used by family {user} without a transfer")
+            }
+            Self::NotReleased { to } => {
+                write!(f, "acquired by queue family {to} without a matching release before it")
+            }
+        }
+    }
+}
+
+/// A state by its names.
+pub(crate) struct Shown(pub(crate) State);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("COMMON");
+        }
+        for (index, (name, _)) in self.0.iter_names().enumerate() {
+            write!(f, "{}{name}", if index == 0 { "" } else { "|" })?;
+        }
+        Ok(())
+    }
+}
+
+/// What the memory or the usage forbids to change, if anything.
+fn fixed(model: StateModel, desc: &ResourceDesc, flags: MemoryFlags) -> Option<State> {
+    if model == StateModel::Explicit {
+        return None;
+    }
+    let host = flags.contains(MemoryFlags::HOST_VISIBLE) && !flags.contains(MemoryFlags::DEVICE_LOCAL);
+    match (host, flags.contains(MemoryFlags::HOST_CACHED)) {
+        (true, true) => Some(State::COPY_DST),
+        // GENERIC_READ: every read state at once.
+        (true, false) => Some(State::all().difference(State::WRITES)),
+        _ if desc.usage().contains(Usage::ACCELERATION_STRUCTURE) => Some(State::ACCELERATION_STRUCTURE),
+        _ => None,
+    }
+}
+
+/// Which states a texture is promoted to from `COMMON`.
+const TEXTURE_PROMOTION: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
+
+/// The states of all subresources of a resource.
+pub(crate) struct States {
+    buffer: bool,
+    count: u32,
+    fixed: Option<State>,
+    /// One entry while all are alike.
+    current: Vec<Current>,
+}
+
+impl States {
+    pub(crate) fn new(model: StateModel, desc: &ResourceDesc, flags: MemoryFlags) -> Self {
+        Self {
+            buffer: matches!(desc, ResourceDesc::Buffer(_)),
+            count: desc.subresources(),
+            fixed: fixed(model, desc, flags),
+            current: vec![Current { fresh: true, ..Current::default() }],
+        }
+    }
+
+    /// The entries of the subresources `which`, split from the others if need be.
+    fn entries(&mut self, which: std::ops::Range<u32>) -> &mut [Current] {
+        if self.current.len() == 1 && which == (0..self.count) {
+            return &mut self.current;
+        }
+        if self.current.len() == 1 {
+            self.current = vec![self.current[0]; self.count as usize];
+        }
+        let end = (which.end as usize).min(self.current.len());
+        let start = (which.start as usize).min(end);
+        &mut self.current[start..end]
+    }
+
+    /// Uses subresources in `wanted`.
+    pub(crate) fn use_as(
+        &mut self,
+        place: Place,
+        which: std::ops::Range<u32>,
+        wanted: State,
+    ) -> Result<(), Wrong> {
+        if let Some(fixed) = self.fixed {
+            return if fixed.contains(wanted) { Ok(()) } else { Err(Wrong::Fixed { is: fixed, wanted }) };
+        }
+        let buffer = self.buffer;
+        let mut result = Ok(());
+        for current in self.entries(which) {
+            let owned = current.own(place);
+            let used = match place.model {
+                StateModel::Promotion => current.promote(place, buffer, wanted),
+                StateModel::Explicit => current.use_explicitly(place, buffer, wanted),
+            };
+            current.at = Some(place.at);
+            result = result.and(owned).and(used);
+        }
+        result
+    }
+
+    /// Moves subresources from `before` to `after`.
+    pub(crate) fn transition(
+        &mut self,
+        place: Place,
+        which: std::ops::Range<u32>,
+        (before, after): (State, State),
+        half: Option<(Role, u32)>,
+    ) -> Result<(), Wrong> {
+        if let Some(fixed) = self.fixed {
+            let stays = before == after && fixed.contains(after);
+            return if stays { Ok(()) } else { Err(Wrong::Fixed { is: fixed, wanted: after }) };
+        }
+        let whole = which == (0..self.count);
+        let mut result = Ok(());
+        for current in self.entries(which) {
+            let moved = match half {
+                Some((Role::Acquire, _)) => current.acquire(place.family, before, after),
+                Some((Role::Release, to)) => {
+                    let matched = current.own(place).and(current.check_before(before));
+                    current.release = Some(Release { to, before, after });
+                    matched
+                }
+                None => {
+                    let matched = current.own(place).and(current.check_before(before));
+                    current.enter(after);
+                    matched
+                }
+            };
+            current.at = Some(place.at);
+            result = result.and(moved);
+        }
+        if whole {
+            self.merge();
+        }
+        result
+    }
+
+    /// Back to one entry when all have become alike.
+    fn merge(&mut self) {
+        if self.current.windows(2).all(|pair| pair[0] == pair[1]) {
+            self.current.truncate(1);
+        }
+    }
+
+    /// The contents became undefined: on Vulkan with them what the layout was and who owned
+    /// it, while Direct3D 12 keeps its states.
+    pub(crate) fn activate(&mut self, model: StateModel) {
+        for current in &mut self.current {
+            current.fresh = model == StateModel::Explicit;
+            current.owner = None;
+            current.release = None;
+        }
+    }
+
+    /// Back to `COMMON`, where Direct3D 12 does so when a submission completes.
+    pub(crate) fn decay(&mut self, copy_queue: bool) {
+        let everything = self.buffer || copy_queue;
+        for current in &mut self.current {
+            if everything || (current.implied && !current.state.is_write()) {
+                current.state = State::COMMON;
+                current.implied = false;
+            }
+        }
+        self.merge();
+    }
+}
+
+/// Which half of a transfer a barrier is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Release,
+    Acquire,
+}
+
+impl Current {
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.implied = false;
+        self.fresh = false;
+    }
+
+    /// Takes possession, or finds that somebody else has it.
+    fn own(&mut self, place: Place) -> Result<(), Wrong> {
+        if place.model == StateModel::Promotion || place.shared {
+            return Ok(());
+        }
+        match self.owner {
+            Some(owner) if owner != place.family || self.release.is_some() => {
+                let wrong = Wrong::Owner {
+                    owner: self.release.map_or(owner, |release| release.to),
+                    user: place.family,
+                };
+                // Said once; from here on it is taken as moved.
+                self.owner = Some(place.family);
+                self.release = None;
+                Err(wrong)
+            }
+            _ => {
+                self.owner = Some(place.family);
+                Ok(())
+            }
+        }
+    }
+
+    fn acquire(&mut self, family: u32, before: State, after: State) -> Result<(), Wrong> {
+        let wanted = Release { to: family, before, after };
+        let matched = self.release == Some(wanted);
+        self.release = None;
+        self.owner = Some(family);
+        self.enter(after);
+        if matched { Ok(()) } else { Err(Wrong::NotReleased { to: family }) }
+    }
+
+    fn check_before(&self, before: State) -> Result<(), Wrong> {
+        let reads = |state: State| !state.is_empty() && !state.is_write();
+        let wider_read = reads(self.state) && reads(before) && before.contains(self.state);
+        let from_nothing = self.fresh && before.is_empty();
+        if self.state == before || from_nothing || (self.implied && wider_read) {
+            Ok(())
+        } else {
+            Err(Wrong::Transition { is: self.state, before })
+        }
+    }
+
+    fn promote(&mut self, place: Place, buffer: bool, wanted: State) -> Result<(), Wrong> {
+        if place.copy_queue && !self.state.is_empty() && self.at != Some(place.at) {
+            let wrong = Err(Wrong::Crossing { is: self.state });
+            self.enter(wanted);
+            return wrong;
+        }
+        if self.state == wanted || (!wanted.is_empty() && self.state.contains(wanted)) {
+            return Ok(());
+        }
+        let allowed = buffer || TEXTURE_PROMOTION.contains(wanted);
+        let reads_add_up = self.implied && !self.state.is_write() && !wanted.is_write() && !wanted.is_empty();
+        if allowed && (self.state.is_empty() || reads_add_up) {
+            self.state |= wanted;
+            self.implied = true;
+            self.fresh = false;
+            return Ok(());
+        }
+        let wrong = Err(Wrong::Use { is: self.state, wanted });
+        self.enter(wanted);
+        wrong
+    }
+
+    fn use_explicitly(&mut self, place: Place, buffer: bool, wanted: State) -> Result<(), Wrong> {
+        if self.state == wanted || (!wanted.is_empty() && self.state.contains(wanted)) {
+            return Ok(());
+        }
+        // Whether the other queue was waited for is the business of the race check.
+        let from_afar = self.at.is_some_and(|at| at.queue != place.at.queue);
+        let untouched = self.fresh || from_afar || self.state.is_empty();
+        let reads_add_up = self.implied && !self.state.is_write() && !wanted.is_write();
+        if buffer && (untouched || reads_add_up) {
+            self.state = if untouched { wanted } else { self.state | wanted };
+            self.implied = true;
+            self.fresh = false;
+            return Ok(());
+        }
+        let wrong = Err(Wrong::Use { is: self.state, wanted });
+        self.enter(wanted);
+        wrong
+    }
+}

@@ -1,0 +1,24 @@
+//! Nothing reads bytes that nobody wrote.
+
+use crate::execute::{Execution, Use};
+use crate::hazard::{Checks, HazardKind};
+use crate::layout::Ranges;
+
+impl Execution<'_> {
+    pub(crate) fn check_written(&self, used: &Use<'_>, ranges: &Ranges) {
+        if !self.is_on(Checks::INITIALIZED) {
+            return;
+        }
+        let written = &used.resource.written;
+        if used.fills() {
+            ranges.iter().for_each(|range| written.insert(range.clone()));
+        }
+        if !used.reads() {
+            return;
+        }
+        if let Some(gap) = ranges.iter().find_map(|range| written.first_gap(range.clone())) {
+            let detail = format!("bytes {}..{} were never written", gap.start, gap.end);
+            self.report(HazardKind::UninitializedRead, &[&used.resource.label], detail);
+        }
+    }
+}

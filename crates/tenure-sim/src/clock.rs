@@ -1,0 +1,68 @@
+//! Vector clocks: which submissions of which queues are known to be done.
+//!
+//! Mattern's and Fidge's vector time (1988), one component a queue. Within a queue submissions
+//! run in order, so one number stands for all up to it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tenure_core::device::{MAX_QUEUES, QueueId};
+
+/// For each queue the newest serial that is ordered before something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock([u64; MAX_QUEUES]);
+
+impl Clock {
+    pub(crate) fn get(&self, queue: QueueId) -> u64 {
+        self.0[queue.index()]
+    }
+
+    pub(crate) fn raise(&mut self, queue: QueueId, serial: u64) {
+        let component = &mut self.0[queue.index()];
+        *component = (*component).max(serial);
+    }
+
+    /// What is known when both are known.
+    pub(crate) fn join(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+
+    /// What is known in either case; `except` is left alone.
+    pub(crate) fn meet(&mut self, other: &Self, except: QueueId) {
+        for (queue, (mine, theirs)) in self.0.iter_mut().zip(&other.0).enumerate() {
+            if queue != except.index() {
+                *mine = (*mine).min(*theirs);
+            }
+        }
+    }
+}
+
+/// A clock that any thread reads and raises: what the CPU has seen complete, or the last serials
+/// that use an object.
+#[derive(Default)]
+pub(crate) struct SharedClock([AtomicU64; MAX_QUEUES]);
+
+impl SharedClock {
+    pub(crate) fn load(&self) -> Clock {
+        Clock(std::array::from_fn(|queue| self.0[queue].load(Ordering::Acquire)))
+    }
+
+    pub(crate) fn raise(&self, queue: QueueId, serial: u64) {
+        self.0[queue.index()].fetch_max(serial, Ordering::AcqRel);
+    }
+
+    pub(crate) fn join(&self, clock: &Clock) {
+        for (mine, theirs) in self.0.iter().zip(&clock.0) {
+            mine.fetch_max(*theirs, Ordering::AcqRel);
+        }
+    }
+
+    /// The first queue whose serial here is not in `done`.
+    pub(crate) fn first_after(&self, done: &Self) -> Option<(QueueId, u64)> {
+        self.0.iter().zip(&done.0).zip(0_u8..).find_map(|((mine, done), queue)| {
+            let serial = mine.load(Ordering::Acquire);
+            (serial > done.load(Ordering::Acquire)).then_some((QueueId(queue), serial))
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! What driver calls cost on real machines, as a model.
+
+use crate::calls::CallKind;
+
+/// Nanoseconds of each driver call.
+///
+/// The defaults are magnitudes of drivers on desktop machines: taking memory from the kernel is
+/// slow and grows with the size (it is mapped, and zeroed where the API promises zeroes), placing
+/// a resource in memory that is there is cheap, and everything else lies between. They make two
+/// runs comparable on a machine without a GPU; they do not predict one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// A heap, before its size.
+    pub create_heap: u64,
+    /// A committed resource, before its size.
+    pub create_committed: u64,
+    /// Each MiB of a heap or committed resource.
+    pub per_mib: u64,
+    /// A placed buffer.
+    pub create_placed_buffer: u64,
+    /// A placed texture.
+    pub create_placed_texture: u64,
+    /// A reserved resource.
+    pub create_reserved: u64,
+    /// Giving a heap or a committed resource back.
+    pub destroy_memory: u64,
+    /// Destroying a placed or reserved resource.
+    pub destroy_placed: u64,
+    /// Mapping.
+    pub map: u64,
+    /// A command list with its allocator.
+    pub create_list: u64,
+    /// Destroying one.
+    pub destroy_list: u64,
+    /// Beginning or closing a list.
+    pub list: u64,
+    /// A submission.
+    pub submit: u64,
+    /// An update of tile mappings.
+    pub update_tiles: u64,
+    /// Asking for requirements.
+    pub requirements: u64,
+    /// Polling or waiting for a fence, before the waiting.
+    pub poll: u64,
+    /// Asking for the budget.
+    pub budget: u64,
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self {
+            create_heap: 60_000,
+            create_committed: 20_000,
+            per_mib: 2_000,
+            create_placed_buffer: 2_000,
+            create_placed_texture: 4_000,
+            create_reserved: 15_000,
+            destroy_memory: 20_000,
+            destroy_placed: 1_000,
+            map: 500,
+            create_list: 15_000,
+            destroy_list: 5_000,
+            list: 1_000,
+            submit: 5_000,
+            update_tiles: 10_000,
+            requirements: 300,
+            poll: 50,
+            budget: 100_000,
+        }
+    }
+}
+
+/// What a call is about, as far as its cost depends on it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Work {
+    /// Bytes of driver memory taken or given back.
+    pub(crate) bytes: u64,
+    pub(crate) texture: bool,
+}
+
+impl Costs {
+    pub(crate) fn of(&self, call: CallKind, work: Work) -> u64 {
+        let sized = |base: u64| base.saturating_add((work.bytes >> 20).saturating_mul(self.per_mib));
+        match call {
+            CallKind::CreateHeap => sized(self.create_heap),
+            CallKind::CreateCommitted => sized(self.create_committed),
+            CallKind::CreatePlaced if work.texture => self.create_placed_texture,
+            CallKind::CreatePlaced => self.create_placed_buffer,
+            CallKind::CreateReserved => self.create_reserved,
+            CallKind::DestroyHeap => self.destroy_memory,
+            CallKind::DestroyResource if work.bytes > 0 => self.destroy_memory,
+            CallKind::DestroyResource => self.destroy_placed,
+            CallKind::Map => self.map,
+            CallKind::CreateList => self.create_list,
+            CallKind::DestroyList => self.destroy_list,
+            CallKind::BeginList | CallKind::CloseList => self.list,
+            CallKind::Submit => self.submit,
+            CallKind::UpdateTiles => self.update_tiles,
+            CallKind::Requirements => self.requirements,
+            CallKind::Completed | CallKind::Wait => self.poll,
+            CallKind::Budget => self.budget,
+        }
+    }
+}

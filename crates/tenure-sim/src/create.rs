@@ -1,0 +1,281 @@
+//! Making and unmaking heaps and resources.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use parking_lot::Mutex;
+use tenure_core::device::{
+    DeviceError, Features, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, Requirements, ResourceDesc,
+    Usage,
+};
+
+use crate::calls::CallKind;
+use crate::checks::state::States;
+use crate::clock::SharedClock;
+use crate::costs::Work;
+use crate::hazard::{Checks, HazardKind};
+use crate::heap::{Heap, HeapState, Store, Tenant};
+use crate::layout::Layout;
+use crate::object::{Label, ObjectKind};
+use crate::profile::Rules;
+use crate::record::invalid;
+use crate::requirements::requirements;
+use crate::resource::{Memory, Resource, ResourceState, Written};
+use crate::shared::{Request, Shared};
+use crate::tiles::{self, TILE, TileTable};
+
+fn kind(desc: &ResourceDesc) -> ObjectKind {
+    match desc {
+        ResourceDesc::Buffer(_) => ObjectKind::Buffer,
+        ResourceDesc::Texture(_) => ObjectKind::Texture,
+    }
+}
+
+/// The narrowest category of heap that a resource may be in.
+fn own_category(rules: Rules, desc: &ResourceDesc) -> HeapCategory {
+    let target = desc.usage().intersects(Usage::TEXTURE_ONLY);
+    match (desc, rules) {
+        (ResourceDesc::Buffer(_), _) => HeapCategory::Buffers,
+        (ResourceDesc::Texture(_), Rules::D3d12 { .. }) if target => HeapCategory::Targets,
+        (ResourceDesc::Texture(_), _) => HeapCategory::Textures,
+    }
+}
+
+fn request(bytes: u64, memory: MemoryTypeId, desc: Option<&ResourceDesc>) -> Request {
+    let texture = matches!(desc, Some(ResourceDesc::Texture(_)));
+    Request { bytes, memory: memory.0, work: Work { bytes, texture } }
+}
+
+impl Shared {
+    fn memory_flags(&self, memory: MemoryTypeId) -> Result<MemoryFlags, DeviceError> {
+        let types = &self.properties.memory_types;
+        let found = types.get(usize::from(memory.0)).map(|memory| memory.flags);
+        found.ok_or_else(|| invalid("the memory type exists", u64::from(memory.0), types.len() as u64))
+    }
+
+    fn check_heap(&self, desc: &HeapDesc) -> Result<(), DeviceError> {
+        self.memory_flags(desc.memory)?;
+        let smallest = self.properties.heap_alignment;
+        if !desc.alignment.is_power_of_two() || desc.alignment < smallest {
+            return Err(invalid(
+                "the heap's alignment is a power of two and not too small",
+                desc.alignment,
+                smallest,
+            ));
+        }
+        let largest = self.properties.msaa_heap_alignment.max(smallest);
+        if self.promotes() && desc.alignment != smallest && desc.alignment != largest {
+            return Err(invalid("the heap's alignment is one of the two allowed", desc.alignment, largest));
+        }
+        if desc.size == 0 || !desc.size.is_multiple_of(desc.alignment) {
+            return Err(invalid("the heap's size is a multiple of its alignment", desc.size, desc.alignment));
+        }
+        if desc.size > self.properties.max_heap_size {
+            return Err(invalid("the heap is not too large", desc.size, self.properties.max_heap_size));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+        self.call(CallKind::CreateHeap, request(desc.size, desc.memory, None), || {
+            self.check_heap(desc)?;
+            self.memory.take(&self.properties, desc.memory, desc.size)?;
+            let address = self.addresses(desc.size, desc.alignment).inspect_err(|_| {
+                self.memory.give(&self.properties, desc.memory, desc.size);
+            })?;
+            let label = self.register.create(ObjectKind::Heap);
+            Ok(Heap { state: Arc::new(HeapState::new(label, desc.clone(), address, self.zeroed)) })
+        })
+    }
+
+    pub(crate) fn destroy_heap(&self, heap: &Heap) {
+        let state = &heap.state;
+        self.count(CallKind::DestroyHeap, Work { bytes: state.desc.size, texture: false });
+        if let Some((first, count)) = state.tenants() {
+            let objects = vec![state.label.to_string(), first.to_string()];
+            let detail = || format!("{count} resources are still placed in it");
+            let kind = HazardKind::HeapDestroyedFirst;
+            self.report(Checks::LIFETIME, kind, objects, detail, "destroy_heap");
+        }
+        self.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_heap");
+        self.register.destroy(&state.label);
+        self.memory.give(&self.properties, state.desc.memory, state.desc.size);
+    }
+
+    pub(crate) fn requirements_of(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        requirements(&self.properties, self.rules, desc)
+    }
+
+    fn check_memory_type(
+        &self,
+        needs: &Requirements,
+        memory: MemoryTypeId,
+    ) -> Result<MemoryFlags, DeviceError> {
+        let flags = self.memory_flags(memory)?;
+        let bit = 1_u32.checked_shl(u32::from(memory.0)).unwrap_or(0);
+        if needs.memory_types & bit == 0 {
+            let rule = "the resource can live in this memory type";
+            return Err(invalid(rule, u64::from(memory.0), u64::from(needs.memory_types)));
+        }
+        Ok(flags)
+    }
+
+    fn layout(desc: &ResourceDesc) -> Result<Layout, DeviceError> {
+        Layout::linear(desc).ok_or(DeviceError::InvalidDesc { field: "size", value: u64::MAX })
+    }
+
+    pub(crate) fn create_committed(
+        &self,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+    ) -> Result<Resource, DeviceError> {
+        let size = self.requirements_of(desc).map_or(0, |needs| needs.size);
+        self.call(CallKind::CreateCommitted, request(size, memory, Some(desc)), || {
+            let needs = self.requirements_of(desc)?;
+            let flags = self.check_memory_type(&needs, memory)?;
+            if needs.size > self.properties.max_heap_size {
+                return Err(invalid(
+                    "the resource is not too large",
+                    needs.size,
+                    self.properties.max_heap_size,
+                ));
+            }
+            let layout = Self::layout(desc)?;
+            self.memory.take(&self.properties, memory, needs.size)?;
+            let address = self.addresses(needs.size, needs.alignment).inspect_err(|_| {
+                self.memory.give(&self.properties, memory, needs.size);
+            })?;
+            let written = Written::new(layout.bytes());
+            if self.zeroed {
+                written.insert(0..layout.bytes());
+            }
+            let store = Arc::new(Store::new(needs.size, self.zeroed));
+            let label = self.register.create(kind(desc));
+            let memory = Memory::Committed { store, memory, size: needs.size };
+            Ok(self.resource(label, desc, layout, memory, (flags, address), written))
+        })
+    }
+
+    /// A heap takes its own category, or everything where the device knows such heaps.
+    pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: &HeapState) -> Result<(), DeviceError> {
+        let (is, own) = (heap.desc.category, own_category(self.rules, desc));
+        let apart = matches!(self.rules, Rules::D3d12 { tier1: true } | Rules::Vulkan { split: true, .. });
+        let rule = match is {
+            HeapCategory::Any if apart => "the device allows heaps for everything",
+            HeapCategory::Any => return Ok(()),
+            is if is == own => return Ok(()),
+            _ => "the heap is of the resource's category",
+        };
+        Err(invalid(rule, is as u64, own as u64))
+    }
+
+    fn check_placement(
+        &self,
+        desc: &ResourceDesc,
+        needs: &Requirements,
+        heap: &HeapState,
+        offset: u64,
+    ) -> Result<(), DeviceError> {
+        self.check_category(desc, heap)?;
+        if !offset.is_multiple_of(needs.alignment) {
+            return Err(invalid("the offset is aligned", offset, needs.alignment));
+        }
+        if self.promotes() && needs.alignment > heap.desc.alignment {
+            return Err(invalid("the heap is aligned as the resource", heap.desc.alignment, needs.alignment));
+        }
+        match offset.checked_add(needs.size) {
+            Some(end) if end <= heap.desc.size => Ok(()),
+            end => Err(invalid("the resource is inside the heap", end.unwrap_or(u64::MAX), heap.desc.size)),
+        }
+    }
+
+    pub(crate) fn create_placed(
+        &self,
+        desc: &ResourceDesc,
+        heap: &Heap,
+        offset: u64,
+    ) -> Result<Resource, DeviceError> {
+        let heap = &heap.state;
+        let mut asked = request(0, heap.memory(), Some(desc));
+        asked.bytes = self.requirements_of(desc).map_or(0, |needs| needs.size);
+        self.call(CallKind::CreatePlaced, asked, || {
+            let needs = self.requirements_of(desc)?;
+            let flags = self.check_memory_type(&needs, heap.memory())?;
+            self.check_placement(desc, &needs, heap, offset)?;
+            let layout = Self::layout(desc)?;
+            let label = self.register.create(kind(desc));
+            let written = Written::new(layout.bytes());
+            let fresh = heap.place(&label, offset..offset + needs.size);
+            // Targets come with compression data that zeroes do not initialise.
+            if self.zeroed && !desc.usage().intersects(Usage::TEXTURE_ONLY) {
+                for range in fresh {
+                    let end = (range.end - offset).min(layout.bytes());
+                    written.insert((range.start - offset).min(end)..end);
+                }
+            }
+            let tenant = Arc::new(Tenant::new(Arc::clone(&label)));
+            let address = heap.address + offset;
+            let memory = Memory::Placed { heap: Arc::clone(heap), tenant, offset, size: needs.size };
+            Ok(self.resource(label, desc, layout, memory, (flags, address), written))
+        })
+    }
+
+    pub(crate) fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
+        let asked = request(0, MemoryTypeId(0), Some(desc));
+        self.call(CallKind::CreateReserved, asked, || {
+            let layout = tiles::layout(&self.properties, desc)?;
+            let address = self.addresses(layout.bytes(), TILE)?;
+            let label = self.register.create(kind(desc));
+            // Unmapped tiles read as zero.
+            let written = Written::new(layout.bytes());
+            written.insert(0..layout.bytes());
+            let memory = Memory::Reserved(Mutex::new(TileTable::default()));
+            Ok(self.resource(label, desc, layout, memory, (MemoryFlags::empty(), address), written))
+        })
+    }
+
+    fn resource(
+        &self,
+        label: Arc<Label>,
+        desc: &ResourceDesc,
+        layout: Layout,
+        memory: Memory,
+        (flags, address): (MemoryFlags, u64),
+        written: Written,
+    ) -> Resource {
+        let has_address = self.properties.features.contains(Features::DEVICE_ADDRESS)
+            && matches!(desc, ResourceDesc::Buffer(_));
+        Resource {
+            state: Arc::new(ResourceState {
+                label,
+                desc: desc.clone(),
+                layout,
+                memory,
+                flags,
+                address: has_address.then_some(address),
+                mapped: AtomicBool::new(false),
+                last_use: SharedClock::default(),
+                written,
+                states: Mutex::new(States::new(self.properties.state_model, desc, flags)),
+                unordered: Mutex::default(),
+                submitted: Mutex::default(),
+            }),
+        }
+    }
+
+    pub(crate) fn destroy_resource(&self, resource: &Resource) {
+        let state = &resource.state;
+        let bytes = match &state.memory {
+            Memory::Committed { size, .. } => *size,
+            _ => 0,
+        };
+        self.count(CallKind::DestroyResource, Work { bytes, texture: !state.is_buffer() });
+        self.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_resource");
+        self.register.destroy(&state.label);
+        match &state.memory {
+            Memory::Committed { memory, size, .. } => self.memory.give(&self.properties, *memory, *size),
+            Memory::Placed { heap, tenant, offset, size } => heap.leave(tenant, *offset..offset + size),
+            Memory::Reserved(_) => {}
+        }
+    }
+}

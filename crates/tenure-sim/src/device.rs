@@ -1,0 +1,333 @@
+//! The device itself: the contract, and what a test wants beyond it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tenure_core::device::{
+    DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
+    Requirements, ResourceDesc, TileLayout, TileUpdate,
+};
+
+use crate::calls::{CallKind, Calls};
+use crate::costs::Work;
+use crate::descriptor::DescriptorTable;
+use crate::faults::Faults;
+use crate::hazard::{Hazard, HazardKind};
+use crate::heap::Heap;
+use crate::layout::Layout;
+use crate::list::List;
+use crate::mapping::Mapping;
+use crate::object::{LiveObject, ObjectKind};
+use crate::options::Options;
+use crate::profile::Profile;
+use crate::record::invalid;
+use crate::report::Findings;
+use crate::resource::{Memory, Resource};
+use crate::shared::{Request, Shared};
+use crate::tiles::buffer_tiles;
+
+/// A GPU in software. Clones are handles to the same device, which any thread may use.
+///
+/// See the [crate documentation](crate) for what it does and what it checks.
+#[derive(Clone)]
+pub struct Device {
+    shared: Arc<Shared>,
+}
+
+impl Device {
+    /// A device of that profile, with the default options.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        Self::with_options(Options::new(profile))
+    }
+
+    /// A device with these options.
+    #[must_use]
+    pub fn with_options(options: Options) -> Self {
+        Self { shared: Arc::new(Shared::new(options)) }
+    }
+
+    /// What went wrong so far, oldest first; at most
+    /// [`HAZARD_LOG_LIMIT`](crate::HAZARD_LOG_LIMIT) are kept.
+    #[must_use]
+    pub fn hazards(&self) -> Vec<Hazard> {
+        self.shared.hazards.snapshot()
+    }
+
+    /// Empties the log of hazards and returns what was in it.
+    #[must_use]
+    pub fn take_hazards(&self) -> Vec<Hazard> {
+        self.shared.hazards.take()
+    }
+
+    /// Hazards found since the device was made, kept in the log or not.
+    #[must_use]
+    pub fn hazards_found(&self) -> u64 {
+        self.shared.hazards.found()
+    }
+
+    /// Objects created and not destroyed, oldest first. At the end of a program each is a leak.
+    /// O(live objects).
+    #[must_use]
+    pub fn leaks(&self) -> Vec<LiveObject> {
+        self.shared.register.live()
+    }
+
+    /// For the end of a test: `Ok` when there was no hazard and everything is destroyed.
+    ///
+    /// # Errors
+    /// [`Findings`], which shows each hazard and each leak on a line of its own.
+    pub fn check_clean(&self) -> Result<(), Findings> {
+        let findings = Findings { hazards: self.hazards(), found: self.hazards_found(), leaks: self.leaks() };
+        if findings.is_empty() { Ok(()) } else { Err(findings) }
+    }
+
+    /// The failures to come.
+    #[must_use]
+    pub fn faults(&self) -> Faults {
+        Faults::new(&self.shared)
+    }
+
+    /// The counters at this moment. O(live objects).
+    #[must_use]
+    pub fn calls(&self) -> Calls {
+        let shared = &self.shared;
+        let totals = shared.memory.totals();
+        let live = |wanted: &[ObjectKind]| shared.register.count(|kind| wanted.contains(&kind));
+        let mut calls = shared.counters.snapshot();
+        calls.live_heaps = live(&[ObjectKind::Heap]);
+        calls.live_resources = live(&[ObjectKind::Buffer, ObjectKind::Texture]);
+        calls.live_lists = live(&[ObjectKind::List]);
+        calls.allocations = totals.allocations;
+        calls.reserved_bytes = totals.reserved;
+        calls.peak_reserved_bytes = totals.peak;
+        calls
+    }
+
+    /// A line for each call since the device was made, where
+    /// [`Options::record_calls`](Options::record_calls) asked for it; else nothing.
+    #[must_use]
+    pub fn call_log(&self) -> Vec<String> {
+        self.shared.counters.lines()
+    }
+
+    /// Ticks of simulated time since the device was made.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.shared.timeline.lock().now()
+    }
+
+    /// Changes what the OS grants of a memory heap, as when another program starts. Nothing is
+    /// taken away; [`budget`](tenure_core::device::Device::budget) reports it.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] when there is no such heap.
+    pub fn set_budget(&self, heap: usize, bytes: u64) -> Result<(), DeviceError> {
+        if self.shared.memory.set_budget(heap, bytes) {
+            return Ok(());
+        }
+        let heaps = self.shared.properties.memory_heaps.len();
+        Err(invalid("the memory heap exists", heap as u64, heaps as u64))
+    }
+
+    /// Completes the oldest submission of a queue now, whatever its lag; its serial, or `None`
+    /// when there is none or it waits for another queue. The CPU has not seen it until it polls
+    /// or waits.
+    pub fn complete_one(&self, queue: QueueId) -> Option<u64> {
+        let done = self.shared.timeline.lock().complete_one(&self.shared, queue);
+        self.shared.changed.notify_all();
+        done
+    }
+
+    /// Completes the submissions of a queue up to `serial`; false when it gets stuck before, at
+    /// one that waits for another queue or was not made yet.
+    pub fn complete(&self, queue: QueueId, serial: u64) -> bool {
+        loop {
+            let completed = self.shared.timeline.lock().completed(queue);
+            if completed.is_some_and(|completed| completed >= serial) {
+                return true;
+            }
+            if self.complete_one(queue).is_none() {
+                return false;
+            }
+        }
+    }
+
+    /// Completes everything that can complete on all queues, in the order of its time, and lets
+    /// the CPU see it, as a wait for an idle device does; false when something is left that waits
+    /// for a submission not made yet.
+    pub fn run_until_idle(&self) -> bool {
+        let idle = self.shared.timeline.lock().run_until_idle(&self.shared);
+        self.shared.changed.notify_all();
+        idle
+    }
+
+    /// A table of descriptors that lists may use by index. Dropping it frees it.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidDesc`] for more than a million slots, the most that hardware has.
+    pub fn create_descriptor_table(&self, slots: u32) -> Result<DescriptorTable, DeviceError> {
+        const MOST: u32 = 1_000_000;
+        if slots > MOST {
+            return Err(DeviceError::InvalidDesc { field: "slots", value: u64::from(slots) });
+        }
+        Ok(DescriptorTable::new(self.shared.register.label(ObjectKind::DescriptorTable), slots))
+    }
+
+    /// Gives a table the name that hazards show.
+    pub fn name_descriptor_table(&self, table: &DescriptorTable, name: &str) {
+        table.state.label.set_name(name);
+    }
+
+    /// Points a slot of a table at a resource.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] when there is no such slot.
+    pub fn write_descriptor(
+        &self,
+        table: &DescriptorTable,
+        slot: u32,
+        resource: &Resource,
+    ) -> Result<(), DeviceError> {
+        table.write(slot, resource)
+    }
+}
+
+impl tenure_core::device::Device for Device {
+    type Heap = Heap;
+    type Resource = Resource;
+    type Mapping = Mapping;
+    type List = List;
+
+    fn properties(&self) -> &Properties {
+        &self.shared.properties
+    }
+
+    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        let shared = &self.shared;
+        shared.call(CallKind::Requirements, Request::default(), || shared.requirements_of(desc))
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+        self.shared.create_heap(desc)
+    }
+
+    fn destroy_heap(&self, heap: Heap) {
+        self.shared.destroy_heap(&heap);
+    }
+
+    fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
+        self.shared.create_committed(desc, memory)
+    }
+
+    fn create_placed(&self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Result<Resource, DeviceError> {
+        self.shared.create_placed(desc, heap, offset)
+    }
+
+    fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
+        self.shared.create_reserved(desc)
+    }
+
+    fn destroy_resource(&self, resource: Resource) {
+        self.shared.destroy_resource(&resource);
+    }
+
+    fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
+        self.shared.call(CallKind::Map, Request::default(), || {
+            let state = &resource.state;
+            if !state.is_host_visible() {
+                return Err(invalid("mapped memory is host-visible", u64::from(state.flags.bits()), 0));
+            }
+            if !state.is_buffer() {
+                return Err(invalid("only buffers are mapped", state.label.id, 0));
+            }
+            state.mapped.store(true, Ordering::Relaxed);
+            Ok(Mapping::new(Arc::clone(&self.shared), Arc::clone(state)))
+        })
+    }
+
+    fn gpu_address(&self, resource: &Resource) -> Option<u64> {
+        resource.state.address
+    }
+
+    fn tile_layout(&self, resource: &Resource) -> Result<TileLayout, DeviceError> {
+        self.shared.alive()?;
+        let state = &resource.state;
+        match (&state.memory, &state.desc, &state.layout) {
+            (Memory::Reserved(_), ResourceDesc::Buffer(info), _) => Ok(buffer_tiles(info)),
+            (Memory::Reserved(_), _, Layout::Tiled { tiles, .. }) => Ok(tiles.clone()),
+            _ => Err(invalid("the resource is reserved", 0, 1)),
+        }
+    }
+
+    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+        match object {
+            ObjectRef::Heap(heap) => heap.state.label.set_name(name),
+            ObjectRef::Resource(resource) => resource.state.label.set_name(name),
+            ObjectRef::List(list) => list.state.label.set_name(name),
+        }
+    }
+
+    fn create_list(&self, queue: QueueId) -> Result<List, DeviceError> {
+        self.shared.call(CallKind::CreateList, Request::default(), || {
+            let queues = &self.shared.properties.queues;
+            let Some(properties) = queues.get(queue.index()) else {
+                return Err(invalid("the queue exists", u64::from(queue.0), queues.len() as u64));
+            };
+            let label = self.shared.register.create(ObjectKind::List);
+            Ok(List::new(&self.shared, label, queue, properties.kind))
+        })
+    }
+
+    fn destroy_list(&self, list: List) {
+        let shared = &self.shared;
+        shared.count(CallKind::DestroyList, Work::default());
+        let state = &list.state;
+        shared.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_list");
+        shared.register.destroy(&state.label);
+    }
+
+    fn submit(
+        &self,
+        queue: QueueId,
+        lists: &[&List],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.shared.submit(queue, lists, waits, signal)
+    }
+
+    fn update_tiles(
+        &self,
+        queue: QueueId,
+        updates: &[TileUpdate<'_, Self>],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.shared.update_tiles(queue, updates, waits, signal)
+    }
+
+    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        self.shared.completed(queue)
+    }
+
+    fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.shared.wait(target, timeout)
+    }
+
+    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+        self.shared.call(CallKind::Budget, Request::default(), || Ok(self.shared.memory.budgets()))
+    }
+
+    fn status(&self) -> Result<(), DeviceError> {
+        self.shared.alive()
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("name", &self.shared.properties.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,363 @@
+//! What happens when a queue reaches a submission: the checks of each command, then its effect.
+
+use std::fmt::Display;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tenure_core::device::{
+    BufferLayout, QueueId, QueueKind, QueueSerial, QueueTransfer, State, StateModel, Subresource,
+    TextureRegion,
+};
+
+use crate::checks::state::{Place, Role};
+use crate::clock::Clock;
+use crate::command::{Command, clear_state, copied_rows};
+use crate::hazard::{Checks, Hazard, HazardKind, Origin};
+use crate::heap::HeapState;
+use crate::layout::Span;
+use crate::resource::{Memory, ResourceState};
+use crate::shared::Shared;
+use crate::tiles::{TILE, TileTarget};
+use crate::timeline::Recorded;
+
+/// Bytes that are moved at a time.
+const CHUNK: usize = 4096;
+
+/// What tiles are to be mapped to.
+pub(crate) enum TileOrigin {
+    Heap { heap: Arc<HeapState>, offset: u64 },
+    Unmapped,
+    CopyOf { resource: Arc<ResourceState>, tiles: Vec<u64> },
+}
+
+/// A change of tile mappings, checked.
+pub(crate) struct TileChange {
+    pub(crate) resource: Arc<ResourceState>,
+    pub(crate) tiles: Vec<u64>,
+    pub(crate) origin: TileOrigin,
+}
+
+/// A command's use of a part of a resource.
+pub(crate) struct Use<'a> {
+    pub(crate) resource: &'a Arc<ResourceState>,
+    pub(crate) span: Span,
+    /// `None`: whatever it is in.
+    pub(crate) state: Option<State>,
+}
+
+impl Use<'_> {
+    pub(crate) fn writes(&self) -> bool {
+        self.state.is_some_and(State::is_write)
+    }
+
+    /// Unordered accesses may read or write, and so may those to acceleration structures; they
+    /// are taken to write, so that they never complain about what nobody wrote.
+    pub(crate) fn fills(&self) -> bool {
+        self.writes() || self.state == Some(State::ACCELERATION_STRUCTURE)
+    }
+
+    pub(crate) fn reads(&self) -> bool {
+        !self.fills() && self.state != Some(State::COMMON)
+    }
+}
+
+/// One submission being executed.
+pub(crate) struct Execution<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) queue: QueueId,
+    kind: QueueKind,
+    family: u32,
+    pub(crate) serial: u64,
+    /// What is ordered before this submission, and what the CPU had seen when it submitted it.
+    pub(crate) clock: Clock,
+    pub(crate) observed: Clock,
+    /// What everybody is ordered after.
+    pub(crate) floor: Clock,
+    list: String,
+    index: usize,
+    name: &'static str,
+    /// To decay at the end.
+    touched: Vec<Arc<ResourceState>>,
+}
+
+impl<'a> Execution<'a> {
+    pub(crate) fn new(
+        shared: &'a Shared,
+        (queue, kind, family): (QueueId, QueueKind, u32),
+        serial: u64,
+        (clock, observed): (Clock, Clock),
+        floor: Clock,
+    ) -> Self {
+        Self {
+            shared,
+            queue,
+            kind,
+            family,
+            serial,
+            clock,
+            observed,
+            floor,
+            list: String::new(),
+            index: 0,
+            name: "update_tiles",
+            touched: Vec::new(),
+        }
+    }
+
+    pub(crate) fn list(&mut self, list: &Recorded) {
+        if self.shared.checks.is_empty() {
+            list.commands.iter().for_each(|command| self.command(command));
+            return;
+        }
+        self.list = list.label.to_string();
+        for (index, command) in list.commands.iter().enumerate() {
+            (self.index, self.name) = (index, command.name());
+            self.command(command);
+        }
+    }
+
+    /// The submission is done: Direct3D 12's states decay.
+    pub(crate) fn finish(self) {
+        for resource in &self.touched {
+            resource.states.lock().decay(self.kind == QueueKind::Copy);
+        }
+    }
+
+    pub(crate) fn is_on(&self, check: Checks) -> bool {
+        self.shared.checks.contains(check)
+    }
+
+    pub(crate) fn report(&self, kind: HazardKind, objects: &[&dyn Display], detail: String) {
+        let origin = Origin::Command {
+            name: self.name,
+            index: self.index,
+            list: self.list.clone(),
+            queue: self.queue,
+            serial: self.serial,
+        };
+        let objects = objects.iter().map(ToString::to_string).collect();
+        self.shared.hazards.push(Hazard { kind, objects, detail, origin });
+    }
+
+    pub(crate) fn place(&self, resource: &ResourceState) -> Place {
+        let shared = resource.mapped.load(Ordering::Relaxed) && resource.is_buffer();
+        Place {
+            model: self.shared.properties.state_model,
+            at: QueueSerial { queue: self.queue, serial: self.serial },
+            copy_queue: self.kind == QueueKind::Copy,
+            family: self.family,
+            shared,
+        }
+    }
+
+    /// Remembers a resource whose states may decay.
+    pub(crate) fn touch(&mut self, resource: &Arc<ResourceState>) {
+        let known = self.touched.last().is_some_and(|last| Arc::ptr_eq(last, resource));
+        if !known && self.shared.properties.state_model == StateModel::Promotion {
+            self.touched.push(Arc::clone(resource));
+        }
+    }
+
+    fn command(&mut self, command: &Command) {
+        match command {
+            Command::Transition { resource, subresource, before, after, transfer } => {
+                self.transition(resource, *subresource, (*before, *after), *transfer);
+            }
+            Command::Unordered { resource } => {
+                if self.is_alive(resource, true) {
+                    resource.unordered.lock().settle();
+                }
+            }
+            Command::Aliasing { before, after } => self.activate(before.as_ref(), after),
+            Command::CopyBuffer { src, src_offset, dst, dst_offset, size } => {
+                let from = Span::Bytes { start: *src_offset, end: src_offset + size };
+                let to = Span::Bytes { start: *dst_offset, end: dst_offset + size };
+                if self.uses((src, from, State::COPY_SRC), (dst, to, State::COPY_DST)) {
+                    copy(&src.memory, *src_offset, &dst.memory, *dst_offset, *size);
+                }
+            }
+            Command::CopyTexture { buffer, layout, texture, region, to_texture } => {
+                self.copy_texture((buffer, *layout), (texture, region), *to_texture);
+            }
+            Command::ClearTexture { resource, subresource, pattern } => {
+                let span = Span::Subresource(*subresource);
+                if self.uses_one(resource, span, clear_state(resource)) {
+                    for range in resource.layout.ranges(&span) {
+                        fill_pattern(&resource.memory, range, pattern);
+                    }
+                }
+            }
+            Command::FillBuffer { resource, offset, size, byte } => {
+                let span = Span::Bytes { start: *offset, end: offset + size };
+                if self.uses_one(resource, span, clear_state(resource)) {
+                    resource.memory.fill(*offset..offset + size, *byte);
+                }
+            }
+            Command::Use { resource, span, state } => {
+                self.uses_one(resource, *span, *state);
+            }
+            Command::UseDescriptor { table, slot, state } => self.descriptor(table, *slot, *state),
+            Command::Discard { resource } => self.discard(resource),
+            Command::ExpectBytes { resource, offset, bytes } => self.expect(resource, *offset, bytes),
+        }
+    }
+
+    /// Checks one use; false when its effect is to be left out.
+    pub(crate) fn uses_one(&mut self, resource: &Arc<ResourceState>, span: Span, state: State) -> bool {
+        self.check(&Use { resource, span, state: Some(state) })
+    }
+
+    fn uses(
+        &mut self,
+        (src, from, src_state): (&Arc<ResourceState>, Span, State),
+        (dst, to, dst_state): (&Arc<ResourceState>, Span, State),
+    ) -> bool {
+        let src_alive = self.uses_one(src, from, src_state);
+        self.uses_one(dst, to, dst_state) && src_alive
+    }
+
+    fn copy_texture(
+        &mut self,
+        (buffer, layout): (&Arc<ResourceState>, BufferLayout),
+        (texture, region): (&Arc<ResourceState>, &TextureRegion),
+        to_texture: bool,
+    ) {
+        let rows = copied_rows(texture, region, layout);
+        let texels = Span::Region(*region);
+        let (read, written) = (State::COPY_SRC, State::COPY_DST);
+        let legal = if to_texture {
+            self.uses((buffer, rows, read), (texture, texels, written))
+        } else {
+            self.uses((texture, texels, read), (buffer, rows, written))
+        };
+        if !legal {
+            return;
+        }
+        texture.layout.runs(region, |run| {
+            let row = run.slice * u64::from(layout.rows) + run.row;
+            let at = layout.offset + row * layout.row_pitch + run.column;
+            if to_texture {
+                copy(&buffer.memory, at, &texture.memory, run.offset, run.bytes);
+            } else {
+                copy(&texture.memory, run.offset, &buffer.memory, at, run.bytes);
+            }
+        });
+    }
+
+    fn transition(
+        &mut self,
+        resource: &Arc<ResourceState>,
+        subresource: Subresource,
+        states: (State, State),
+        transfer: Option<QueueTransfer>,
+    ) {
+        if !self.is_alive(resource, true) {
+            return;
+        }
+        let family = |queue: QueueId| self.shared.properties.queues[queue.index()].family;
+        let half = match transfer {
+            Some(transfer) if family(transfer.from) == family(transfer.to) => {
+                if transfer.from != transfer.to && self.queue == transfer.to {
+                    // Within a family there is nothing to acquire: the first half did it all.
+                    return;
+                }
+                None
+            }
+            Some(transfer) => {
+                let role = if self.queue == transfer.from { Role::Release } else { Role::Acquire };
+                Some((role, family(transfer.to)))
+            }
+            None => None,
+        };
+        self.check_transition(resource, subresource, states, half);
+    }
+
+    fn expect(&mut self, resource: &Arc<ResourceState>, offset: u64, bytes: &[u8]) {
+        let span = Span::Bytes { start: offset, end: offset + bytes.len() as u64 };
+        if !self.check(&Use { resource, span, state: None }) {
+            return;
+        }
+        let mut buffer = [0; CHUNK];
+        for (expected, at) in bytes.chunks(CHUNK).zip((offset..).step_by(CHUNK)) {
+            let found = &mut buffer[..expected.len()];
+            resource.memory.read(at, found);
+            let differs = found.iter().zip(expected).position(|(found, expected)| found != expected);
+            if let Some(index) = differs {
+                let detail = format!(
+                    "byte {} is {:#04x} where {:#04x} was expected",
+                    at + index as u64,
+                    found[index],
+                    expected[index]
+                );
+                self.report(HazardKind::WrongBytes, &[&resource.label], detail);
+                return;
+            }
+        }
+    }
+
+    /// Changes tile mappings. What a newly mapped tile holds is whatever the heap holds.
+    pub(crate) fn tiles(&mut self, change: &TileChange) {
+        if !self.is_alive(&change.resource, true) {
+            return;
+        }
+        let Memory::Reserved(table) = &change.resource.memory else { return };
+        for (index, &tile) in change.tiles.iter().enumerate() {
+            let bytes = tile * TILE..(tile + 1) * TILE;
+            let target = match &change.origin {
+                TileOrigin::Unmapped => None,
+                TileOrigin::Heap { heap, offset } => {
+                    Some(TileTarget { heap: Arc::clone(heap), offset: offset + index as u64 * TILE })
+                }
+                TileOrigin::CopyOf { resource, tiles } => {
+                    let Memory::Reserved(source) = &resource.memory else { continue };
+                    source.lock().get(tiles[index]).cloned()
+                }
+            };
+            table.lock().set(tile, target);
+            change.resource.written.remove(bytes.clone());
+            match &change.origin {
+                // Reads of unmapped tiles are defined: they give zero.
+                TileOrigin::Unmapped => change.resource.written.insert(bytes),
+                TileOrigin::Heap { .. } => {}
+                TileOrigin::CopyOf { resource, tiles } => {
+                    let from = tiles[index] * TILE;
+                    for range in resource.written.within(from..from + TILE) {
+                        let start = bytes.start + (range.start - from);
+                        change.resource.written.insert(start..start + (range.end - range.start));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn copy(src: &Memory, src_offset: u64, dst: &Memory, dst_offset: u64, size: u64) {
+    let mut buffer = [0; CHUNK];
+    let mut done = 0;
+    while done < size {
+        let taken = (size - done).min(CHUNK as u64);
+        let part = &mut buffer[..taken as usize];
+        src.read(src_offset + done, part);
+        dst.write(dst_offset + done, part);
+        done += taken;
+    }
+}
+
+fn fill_pattern(memory: &Memory, range: Range<u64>, pattern: &[u8]) {
+    if let [byte] = pattern {
+        memory.fill(range, *byte);
+        return;
+    }
+    // Patterns are powers of two long, so each chunk begins with a whole one.
+    let mut buffer = [0; CHUNK];
+    for (byte, value) in buffer.iter_mut().zip(pattern.iter().cycle()) {
+        *byte = *value;
+    }
+    let mut at = range.start;
+    while at < range.end {
+        let taken = (range.end - at).min(CHUNK as u64);
+        memory.write(at, &buffer[..taken as usize]);
+        at += taken;
+    }
+}

@@ -1,0 +1,182 @@
+//! Failures on order.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use tenure_core::device::{DeviceError, MemoryTypeId};
+
+use crate::calls::CallKind;
+use crate::shared::Shared;
+
+/// What a [`Fault`] makes the call answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// [`DeviceError::OutOfMemory`], with the size and memory type that the call asked for.
+    OutOfMemory,
+    /// [`DeviceError::OutOfHostMemory`]
+    OutOfHostMemory,
+    /// [`DeviceError::TooManyAllocations`]
+    TooManyAllocations,
+    /// The device is removed with this reason; the call answers [`DeviceError::Lost`].
+    Removed(String),
+}
+
+/// A failure to come: the *n*-th call (of a kind, or of all that can fail) counted from now.
+///
+/// ```
+/// use tenure_sim::{CallKind, Fault, FaultKind};
+///
+/// let once = Fault::nth(3, FaultKind::OutOfMemory);
+/// let heaps_are_gone = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateHeap).onwards();
+/// # let _ = (once, heaps_are_gone);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    after: u64,
+    call: Option<CallKind>,
+    onwards: bool,
+    kind: FaultKind,
+}
+
+impl Fault {
+    /// Fails the `n`-th call that can fail; 1 is the next, 0 is taken as 1.
+    #[must_use]
+    pub const fn nth(n: u64, kind: FaultKind) -> Self {
+        Self { after: n.saturating_sub(1), call: None, onwards: false, kind }
+    }
+
+    /// Counts and fails only calls of this kind.
+    #[must_use]
+    pub const fn of(mut self, call: CallKind) -> Self {
+        self.call = Some(call);
+        self
+    }
+
+    /// Fails every such call from the *n*-th on, not only that one.
+    #[must_use]
+    pub const fn onwards(mut self) -> Self {
+        self.onwards = true;
+        self
+    }
+
+    /// Counts one call; the answer when this fault strikes.
+    fn strike(&mut self, call: CallKind) -> Option<FaultKind> {
+        if self.call.is_some_and(|wanted| wanted != call) {
+            return None;
+        }
+        if self.after > 0 {
+            self.after -= 1;
+            return None;
+        }
+        Some(self.kind.clone())
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct FaultState {
+    /// Kept apart so that calls without faults take no lock.
+    armed: AtomicBool,
+    faults: Mutex<Vec<Fault>>,
+    fence_delay: AtomicU64,
+}
+
+impl FaultState {
+    pub(crate) fn fence_delay(&self) -> u64 {
+        self.fence_delay.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn strike(&self, call: CallKind) -> Option<FaultKind> {
+        if !self.armed.load(Ordering::Relaxed) || !call.can_fail() {
+            return None;
+        }
+        let mut faults = self.faults.lock();
+        let mut answer = None;
+        faults.retain_mut(|fault| {
+            let struck = fault.strike(call);
+            let keep = struck.is_none() || fault.onwards;
+            answer = answer.take().or(struck);
+            keep
+        });
+        self.armed.store(!faults.is_empty(), Ordering::Relaxed);
+        answer
+    }
+}
+
+/// Injects failures into a device: [`Device::faults`](crate::Device::faults).
+///
+/// ```
+/// use tenure_core::device::{Device as _, QueueId};
+/// use tenure_sim::{Device, Fault, FaultKind, Profile};
+///
+/// let device = Device::new(Profile::DISCRETE);
+/// device.faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory));
+/// let first = device.create_list(QueueId(0))?;
+/// assert!(device.create_list(QueueId(0)).is_err());
+/// assert!(device.create_list(QueueId(0)).is_ok());
+/// # device.destroy_list(first);
+/// # Ok::<(), tenure_core::device::DeviceError>(())
+/// ```
+#[derive(Clone)]
+pub struct Faults {
+    shared: Arc<Shared>,
+}
+
+impl Faults {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        Self { shared: Arc::clone(shared) }
+    }
+
+    /// Adds a failure to come. Several may be pending; each counts by itself.
+    pub fn inject(&self, fault: Fault) {
+        let state = &self.shared.faults;
+        let mut faults = state.faults.lock();
+        faults.push(fault);
+        state.armed.store(true, Ordering::Relaxed);
+    }
+
+    /// Forgets all pending failures and the delay of fences. A removed device stays removed.
+    pub fn clear(&self) {
+        let state = &self.shared.faults;
+        let mut faults = state.faults.lock();
+        faults.clear();
+        state.armed.store(false, Ordering::Relaxed);
+        state.fence_delay.store(0, Ordering::Relaxed);
+    }
+
+    /// Makes every submission from now on complete `ticks` later than its lag says.
+    pub fn delay_fences(&self, ticks: u64) {
+        self.shared.faults.fence_delay.store(ticks, Ordering::Relaxed);
+    }
+
+    /// Removes the device now: what is in flight never completes, waits end, every call answers
+    /// [`DeviceError::Lost`] with `reason`, and `destroy_*` still frees.
+    pub fn remove(&self, reason: &str) {
+        self.shared.lose(reason);
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Faults").field("pending", &*self.shared.faults.faults.lock()).finish()
+    }
+}
+
+impl FaultKind {
+    /// The error that `call` answers, or the reason to remove the device.
+    pub(crate) fn error(
+        self,
+        call: CallKind,
+        requested: u64,
+        memory: MemoryTypeId,
+        limit: u64,
+    ) -> Result<DeviceError, String> {
+        match self {
+            Self::OutOfMemory => Ok(DeviceError::OutOfMemory { requested, memory }),
+            Self::OutOfHostMemory => Ok(DeviceError::OutOfHostMemory { what: call.name() }),
+            Self::TooManyAllocations => Ok(DeviceError::TooManyAllocations { limit }),
+            Self::Removed(reason) => Err(reason),
+        }
+    }
+}

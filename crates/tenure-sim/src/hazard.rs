@@ -1,0 +1,179 @@
+//! What the device found wrong, and the log of it.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bitflags::bitflags;
+use parking_lot::Mutex;
+use tenure_core::device::QueueId;
+
+bitflags! {
+    /// Which checks are made. All by default; with none, commands only move bytes and a mapped
+    /// write is a bounds check and the copy.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct Checks: u32 {
+        /// Use of destroyed objects, destruction of objects in use, wrong order of destruction.
+        const LIFETIME = 1 << 0;
+        /// Reads of bytes that were never written.
+        const INITIALIZED = 1 << 1;
+        /// Overlapping placed resources used without an aliasing barrier between them.
+        const ALIASING = 1 << 2;
+        /// States, promotion and decay, ownership by queue families, unordered-access barriers.
+        const STATES = 1 << 3;
+        /// CPU accesses to bytes that the GPU may be using.
+        const MAPPING = 1 << 4;
+        /// Unordered accesses from several queues.
+        const RACES = 1 << 5;
+        /// Descriptors of destroyed resources.
+        const DESCRIPTORS = 1 << 6;
+        /// Uses that the resource was not created for.
+        const USAGE = 1 << 7;
+    }
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self::all()
+    }
+}
+
+/// What kind of mistake a [`Hazard`] is.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HazardKind {
+    /// A command or the CPU reads a destroyed resource, or one whose heap is destroyed.
+    ReadOfFreed,
+    /// A command or the CPU writes a destroyed resource, or one whose heap is destroyed.
+    WriteOfFreed,
+    /// An object was destroyed while the CPU had not seen a submission complete that uses it.
+    DestroyedInUse,
+    /// A heap was destroyed before the resources placed in it.
+    HeapDestroyedFirst,
+    /// A list was begun anew while the CPU had not seen its last submission complete.
+    ListInUse,
+    /// Bytes are read that were never written.
+    UninitializedRead,
+    /// A resource is used whose bytes another live resource used last, without an aliasing
+    /// barrier.
+    MissingAliasingBarrier,
+    /// A resource is used in a state it is not in, or a transition names a wrong state.
+    WrongState,
+    /// Unordered accesses, or on Vulkan copies, to the same bytes without a barrier between them.
+    MissingBarrier,
+    /// The CPU touches bytes that a submission, not seen complete, writes, or writes bytes that
+    /// it reads.
+    MappingHazard,
+    /// Two queues touch the same bytes, one writes, and nothing orders them.
+    QueueRace,
+    /// A descriptor is used that was never written or whose resource is destroyed.
+    DeadDescriptor,
+    /// A use that is not among those the resource was created for.
+    InvalidUse,
+    /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
+    WrongBytes,
+}
+
+impl fmt::Display for HazardKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReadOfFreed => "read of freed memory",
+            Self::WriteOfFreed => "write to freed memory",
+            Self::DestroyedInUse => "destroyed in use",
+            Self::HeapDestroyedFirst => "heap destroyed before its resources",
+            Self::ListInUse => "command list reset in use",
+            Self::UninitializedRead => "read of bytes never written",
+            Self::MissingAliasingBarrier => "missing aliasing barrier",
+            Self::WrongState => "wrong state",
+            Self::MissingBarrier => "missing barrier",
+            Self::MappingHazard => "CPU access races the GPU",
+            Self::QueueRace => "queues race",
+            Self::DeadDescriptor => "dead descriptor",
+            Self::InvalidUse => "invalid use",
+            Self::WrongBytes => "wrong bytes",
+        })
+    }
+}
+
+/// The call in which a hazard came to light.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A call of the CPU, by name.
+    Call(&'static str),
+    /// A command of a submission.
+    Command {
+        /// The command's name.
+        name: &'static str,
+        /// Its index in its list.
+        index: usize,
+        /// The list.
+        list: String,
+        /// The queue.
+        queue: QueueId,
+        /// The submission.
+        serial: u64,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(name) => write!(f, "in {name}"),
+            Self::Command { name, index, list, queue, serial } => {
+                write!(f, "in command {index} ({name}) of {list}, submission {serial} on queue {}", queue.0)
+            }
+        }
+    }
+}
+
+/// One mistake that a real driver would have let pass.
+///
+/// `Display` gives one line: the kind, the objects by name, what is wrong, and the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hazard {
+    /// What kind of mistake.
+    pub kind: HazardKind,
+    /// The objects involved, the offender first: `texture 'bloom' (#7)`.
+    pub objects: Vec<String>,
+    /// What is wrong, with the numbers.
+    pub detail: String,
+    /// The call that caused it.
+    pub origin: Origin,
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}, {}", self.kind, self.objects.join(" and "), self.detail, self.origin)
+    }
+}
+
+/// Hazards kept in the log; more are only counted.
+pub const HAZARD_LOG_LIMIT: usize = 4096;
+
+/// The log. A program that errs each frame must not eat the machine, so it is bounded.
+#[derive(Default)]
+pub(crate) struct HazardLog {
+    kept: Mutex<Vec<Hazard>>,
+    found: AtomicU64,
+}
+
+impl HazardLog {
+    pub(crate) fn push(&self, hazard: Hazard) {
+        self.found.fetch_add(1, Ordering::Relaxed);
+        let mut kept = self.kept.lock();
+        if kept.len() < HAZARD_LOG_LIMIT {
+            kept.push(hazard);
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Vec<Hazard> {
+        self.kept.lock().clone()
+    }
+
+    pub(crate) fn take(&self) -> Vec<Hazard> {
+        std::mem::take(&mut *self.kept.lock())
+    }
+
+    pub(crate) fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
+    }
+}

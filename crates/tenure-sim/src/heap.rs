@@ -1,0 +1,170 @@
+//! Heaps: memory, who is placed in it, and who used which bytes last.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use tenure_core::device::{HeapDesc, MemoryTypeId};
+
+use crate::bytes::Bytes;
+use crate::clock::SharedClock;
+use crate::history::History;
+use crate::interval::IntervalSet;
+use crate::object::Label;
+
+/// Memory with the history of who touched it: that of a heap or of one committed resource.
+pub(crate) struct Store {
+    pub(crate) bytes: Bytes,
+    pub(crate) history: Mutex<History>,
+}
+
+impl Store {
+    /// What memory reads as that nobody zeroed.
+    const GARBAGE: u8 = 0xCD;
+
+    pub(crate) fn new(size: u64, zeroed: bool) -> Self {
+        let fill = if zeroed { 0 } else { Self::GARBAGE };
+        Self { bytes: Bytes::new(size, fill), history: Mutex::default() }
+    }
+}
+
+/// A placed resource as its heap sees it.
+pub(crate) struct Tenant {
+    pub(crate) label: Arc<Label>,
+    /// True while it was the last to use each of its bytes: no need to look.
+    owns_all: AtomicBool,
+}
+
+impl Tenant {
+    pub(crate) const fn new(label: Arc<Label>) -> Self {
+        Self { label, owns_all: AtomicBool::new(false) }
+    }
+}
+
+/// Who used which bytes last.
+#[derive(Default)]
+struct Owners(BTreeMap<u64, (u64, Arc<Tenant>)>);
+
+impl Owners {
+    fn overlapping(&self, range: &Range<u64>) -> SmallVec<[(u64, u64, Arc<Tenant>); 2]> {
+        let before = self.0.range(..range.start).next_back();
+        before
+            .into_iter()
+            .chain(self.0.range(range.clone()))
+            .filter(|(_, (end, _))| *end > range.start)
+            .map(|(start, (end, tenant))| (*start, *end, Arc::clone(tenant)))
+            .collect()
+    }
+
+    /// Gives the bytes to `tenant` and returns the live others that lost some.
+    fn claim(&mut self, range: Range<u64>, tenant: &Arc<Tenant>) -> SmallVec<[Arc<Tenant>; 1]> {
+        let mut losers = SmallVec::new();
+        for (start, end, owner) in self.overlapping(&range) {
+            self.0.remove(&start);
+            if start < range.start {
+                self.0.insert(start, (range.start, Arc::clone(&owner)));
+            }
+            if end > range.end {
+                self.0.insert(range.end, (end, Arc::clone(&owner)));
+            }
+            if owner.label.id != tenant.label.id {
+                owner.owns_all.store(false, Ordering::Relaxed);
+                if !owner.label.is_destroyed() {
+                    losers.push(owner);
+                }
+            }
+        }
+        self.0.insert(range.start, (range.end, Arc::clone(tenant)));
+        tenant.owns_all.store(true, Ordering::Relaxed);
+        losers
+    }
+
+    fn forget(&mut self, range: Range<u64>, tenant: &Tenant) {
+        for (start, _, owner) in self.overlapping(&range) {
+            if owner.label.id == tenant.label.id {
+                self.0.remove(&start);
+            }
+        }
+    }
+}
+
+/// The state of a heap, shared with what is placed in it.
+pub(crate) struct HeapState {
+    pub(crate) label: Arc<Label>,
+    pub(crate) desc: HeapDesc,
+    pub(crate) store: Arc<Store>,
+    pub(crate) address: u64,
+    pub(crate) last_use: SharedClock,
+    owners: Mutex<Owners>,
+    placed: Mutex<BTreeMap<u64, Arc<Label>>>,
+    /// Bytes that some resource has covered since the heap was made.
+    touched: Mutex<IntervalSet>,
+}
+
+impl HeapState {
+    pub(crate) fn new(label: Arc<Label>, desc: HeapDesc, address: u64, zeroed: bool) -> Self {
+        let store = Arc::new(Store::new(desc.size, zeroed));
+        Self {
+            label,
+            desc,
+            store,
+            address,
+            last_use: SharedClock::default(),
+            owners: Mutex::default(),
+            placed: Mutex::default(),
+            touched: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn memory(&self) -> MemoryTypeId {
+        self.desc.memory
+    }
+
+    /// Takes a new resource in; returns the parts of `range` that nobody had before.
+    pub(crate) fn place(&self, label: &Arc<Label>, range: Range<u64>) -> Vec<Range<u64>> {
+        self.placed.lock().insert(label.id, Arc::clone(label));
+        let mut touched = self.touched.lock();
+        let mut fresh = Vec::new();
+        let mut at = range.start;
+        while let Some(gap) = touched.first_gap(at..range.end) {
+            at = gap.end;
+            fresh.push(gap);
+        }
+        touched.insert(range);
+        fresh
+    }
+
+    pub(crate) fn leave(&self, tenant: &Tenant, range: Range<u64>) {
+        self.placed.lock().remove(&tenant.label.id);
+        self.owners.lock().forget(range, tenant);
+    }
+
+    /// The first resource still placed here, and how many there are.
+    pub(crate) fn tenants(&self) -> Option<(Arc<Label>, usize)> {
+        let placed = self.placed.lock();
+        placed.values().next().map(|first| (Arc::clone(first), placed.len()))
+    }
+
+    /// Makes `tenant` the last user of `range`; returns the live resources that were before it.
+    pub(crate) fn claim(&self, range: Range<u64>, tenant: &Arc<Tenant>) -> SmallVec<[Arc<Tenant>; 1]> {
+        if tenant.owns_all.load(Ordering::Relaxed) {
+            return SmallVec::new();
+        }
+        self.owners.lock().claim(range, tenant)
+    }
+}
+
+/// A heap: a handle for [`Device::destroy_heap`](tenure_core::device::Device::destroy_heap).
+/// Dropping it without that is a leak and is reported as one.
+pub struct Heap {
+    pub(crate) state: Arc<HeapState>,
+}
+
+impl std::fmt::Debug for Heap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Heap({})", self.state.label)
+    }
+}

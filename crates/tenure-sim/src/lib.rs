@@ -1,0 +1,189 @@
+//! A simulated GPU that finds the memory hazards no driver reports.
+//!
+//! [`Device`] is a complete device behind tenure's contract
+//! ([`tenure_core::device::Device`]), in software, with no GPU, no driver and no `unsafe`. It moves
+//! real bytes, its queues run behind the CPU as far as you choose, and it checks each use of each
+//! byte against what was promised for it.
+//!
+//! # Use it in your engine's CI
+//!
+//! Memory code fails on the one card, under the one load, where nobody is looking: a buffer freed
+//! a frame too early, a barrier that only matters when two passes swap, an upload page reused
+//! while the copy from it is still in flight. Run the same code against this device in an ordinary
+//! test and each of these is one line with the names of the objects and the call:
+//!
+//! ```
+//! use std::time::Duration;
+//! use tenure_core::device::{
+//!     BufferInfo, CommandList as _, Device as _, DeviceError, Mapping as _, MemoryTypeId, ObjectRef,
+//!     QueueId, QueueSerial, ResourceDesc, Usage,
+//! };
+//! use tenure_sim::{Device, HazardKind, Options, Profile};
+//!
+//! # fn main() -> Result<(), DeviceError> {
+//! let device = Device::with_options(Options::new(Profile::DISCRETE).seed(1));
+//! let graphics = QueueId(0);
+//! let buffer = |usage| ResourceDesc::Buffer(BufferInfo { size: 1024, usage });
+//!
+//! // Your engine's memory code goes here: it creates, maps, records, submits.
+//! let page = device.create_committed(&buffer(Usage::COPY_SRC), MemoryTypeId(1))?;
+//! let rock = device.create_committed(&buffer(Usage::COPY_DST | Usage::VERTEX), MemoryTypeId(0))?;
+//! device.set_name(ObjectRef::Resource(&page), "upload page 7");
+//! device.set_name(ObjectRef::Resource(&rock), "rock");
+//! device.map(&page)?.write(0, &[1; 1024])?;
+//! let mut list = device.create_list(graphics)?;
+//! list.begin()?;
+//! list.copy_buffer(&page, 0, &rock, 0, 1024);
+//! list.close()?;
+//! device.submit(graphics, &[&list], &[], 1)?;
+//!
+//! // A frame too early: the copy above is still in flight.
+//! device.map(&page)?.write(512, &[2; 16])?;
+//!
+//! let hazards = device.take_hazards();
+//! assert_eq!(hazards[0].kind, HazardKind::MappingHazard);
+//! assert_eq!(
+//!     hazards[0].to_string(),
+//!     "CPU access races the GPU: buffer 'upload page 7' (#1): the CPU writes bytes 512..528, which \
+//!      submission 1 on queue 0 reads and has not been seen complete, in Mapping::write",
+//! );
+//!
+//! // The end of every test: wait, tear down, and nothing may be wrong or left.
+//! device.wait(QueueSerial { queue: graphics, serial: 1 }, Duration::from_secs(1))?;
+//! device.destroy_list(list);
+//! device.destroy_resource(page);
+//! device.destroy_resource(rock);
+//! device.check_clean().expect("no hazards, no leaks");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A test suite is most useful run several times: with each [`Profile`], with [`Lag::None`],
+//! [`Lag::Random`] under some seeds and [`Lag::Submissions`] larger than your frames in flight, and
+//! once with a [`Fault`] at each call in turn. Runs repeat exactly: the same seed and the same calls
+//! in the same order give the same completions, addresses, hazards and costs. (With several threads
+//! the order of the calls is theirs.)
+//!
+//! # Time
+//!
+//! Simulated time counts in ticks. A submission is one tick, and so is a poll (`completed`, or
+//! `wait` with no time to wait), on any queue. A submission made at tick *t* is due at *t* plus the
+//! [`Lag`], after the one before it on its queue and after all it waits for; then all of it is
+//! executed and complete at once. A program that only polls therefore never hangs. A `wait` with
+//! time to wait lets ticks pass until its serial is complete; when that takes a submission that
+//! nobody has made yet, or a word from [`Lag::Manual`]'s test, it blocks on the real clock up to
+//! its timeout. Waiting before the signal is allowed; a deadlock answers `false` when the time is
+//! over. `Duration::MAX` has no end.
+//!
+//! What the CPU *knows* is not what *is*: a submission counts as complete for the CPU once a poll
+//! or a wait returned its serial, or that of one that waited for it. Freeing or overwriting before
+//! that is a hazard even if the queue happens to be done: on another day it is not.
+//! [`Device::run_until_idle`] counts as waiting, [`Device::complete`] does not.
+//!
+//! # What is checked
+//!
+//! | [`HazardKind`] | is |
+//! | --- | --- |
+//! | `ReadOfFreed`, `WriteOfFreed` | a command, or the CPU through a mapping, uses a destroyed resource, or one whose heap is destroyed |
+//! | `DestroyedInUse` | destroyed while the CPU had not seen a submission complete that uses it |
+//! | `HeapDestroyedFirst` | a heap destroyed with resources in it |
+//! | `ListInUse` | a list begun anew while in flight |
+//! | `UninitializedRead` | bytes read that nobody wrote, to the byte, by the GPU or the CPU |
+//! | `MissingAliasingBarrier` | a resource used whose bytes another live one used last |
+//! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in; a queue family uses what another owns |
+//! | `MissingBarrier` | unordered accesses, or on Vulkan copies, to the same bytes with no barrier between |
+//! | `MappingHazard` | the CPU touches what a submission in flight writes, or writes what it reads |
+//! | `QueueRace` | two queues touch the same bytes, one writes, and no wait, nor the CPU, orders them |
+//! | `DeadDescriptor` | a descriptor is used whose resource is destroyed, or that was never written |
+//! | `InvalidUse` | a use that the resource was not created for |
+//! | `WrongBytes` | [`List::expect_bytes`] found others |
+//!
+//! [`Checks`] switches them in groups. Leaks are [`Device::leaks`]. What breaks a rule of the API by
+//! itself (a misaligned offset, a heap of the wrong category, a copy outside its texture, a list
+//! that is not closed) is an error of the call, [`DeviceError::InvalidCall`], even where real
+//! drivers let it pass; errors of recording come out of `close`, as in Direct3D 12.
+//!
+//! [`DeviceError::InvalidCall`]: tenure_core::device::DeviceError::InvalidCall
+//!
+//! **Contents** are undefined at creation, even where an earlier resource wrote the same bytes,
+//! except in memory that the API zeroes (new heaps and committed resources of the `d3d12` profiles,
+//! but not placed targets) and in unmapped tiles, which read as zero. They become undefined again by
+//! an aliasing barrier, by `discard`, and where tiles are mapped anew. Uses in a write state
+//! ([`List::use_buffer`], [`List::use_texture`]) count as writing all they touch.
+//!
+//! **States** follow [`StateModel`](tenure_core::device::StateModel). `Promotion`: buffers are
+//! promoted from `COMMON` to any state, textures to shader reads and copies; when a submission ends,
+//! buffers, reads that came by promotion, and everything on a copy queue decay to `COMMON`. Upload
+//! memory stays in every read state at once, readback memory in `COPY_DST`, acceleration structures
+//! in theirs, and no barrier may move them. What comes to a copy queue comes in `COMMON`.
+//! `Explicit`: an image must be in the state it is used in; a buffer may be used first in any state,
+//! and once it is written each use needs a barrier that names it, except on another queue of the
+//! same family, which has waited. A resource belongs to the queue family that uses it first until
+//! both halves of a transfer are recorded, mapped buffers excepted. After creation or an aliasing
+//! barrier the first transition may come from `COMMON`; none goes there.
+//!
+//! **Races** are found by vector clocks, so it does not matter which queue happened to run first. A
+//! transition counts as a write of a texture's bytes.
+//!
+//! # What is not simulated
+//!
+//! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their
+//! corruption: the hazard is reported, the bytes stay whole. The time that work takes on a GPU.
+//! Paging: memory over the budget still works, memory over the heap's size is refused. Bytes that
+//! are written take as much real memory; untouched ones take none, however large the heap.
+//!
+//! # Cost
+//!
+//! A mapped write checks the bounds, a few counters, and copies; the history of a byte is looked up
+//! only while something in flight uses that buffer. Executing a command is O(log n) in the ranges
+//! in flight. Queues share one lock; resources, heaps and logs have their own.
+//! [`Device::calls`] counts driver calls and what they would have cost by a model ([`Costs`]).
+
+#![forbid(unsafe_code)]
+
+mod budget;
+mod bytes;
+mod calls;
+mod checks;
+mod clock;
+mod command;
+mod costs;
+mod create;
+mod descriptor;
+mod device;
+mod execute;
+mod faults;
+mod hazard;
+mod heap;
+mod history;
+mod interval;
+mod layout;
+mod list;
+mod mapping;
+mod object;
+mod options;
+mod profile;
+mod record;
+mod report;
+mod requirements;
+mod resource;
+mod rng;
+mod shared;
+mod submit;
+mod tiles;
+mod timeline;
+
+pub use calls::{CallKind, Calls};
+pub use costs::Costs;
+pub use descriptor::DescriptorTable;
+pub use device::Device;
+pub use faults::{Fault, FaultKind, Faults};
+pub use hazard::{Checks, HAZARD_LOG_LIMIT, Hazard, HazardKind, Origin};
+pub use heap::Heap;
+pub use list::List;
+pub use mapping::Mapping;
+pub use object::{LiveObject, ObjectKind};
+pub use options::{Lag, Options};
+pub use profile::Profile;
+pub use report::Findings;
+pub use resource::Resource;

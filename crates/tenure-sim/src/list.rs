@@ -1,0 +1,305 @@
+//! Recording.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tenure_core::device::{
+    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, QueueTransfer, State, Subresource,
+    TextureRegion,
+};
+
+use crate::calls::CallKind;
+use crate::clock::SharedClock;
+use crate::command::Command;
+use crate::descriptor::DescriptorTable;
+use crate::device::Device;
+use crate::hazard::HazardKind;
+use crate::layout::Span;
+use crate::object::Label;
+use crate::record;
+use crate::resource::{Memory, Resource};
+use crate::shared::{Request, Shared};
+
+/// What submissions need to know of a list while it may be recorded anew.
+pub(crate) struct ListState {
+    pub(crate) label: Arc<Label>,
+    pub(crate) last_use: SharedClock,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Never begun, or closed with an error.
+    Unusable,
+    Open,
+    Closed,
+}
+
+/// A command allocator with its list.
+///
+/// Beyond the contract it records what an engine would draw with: uses of resources in given
+/// states, clears, fills, and checks of bytes on the GPU's side of time. What is wrong with a
+/// command by itself (a range outside its resource, a state the queue does not know) comes out of
+/// [`close`](CommandList::close); what is wrong with it at its moment is a [`Hazard`](crate::Hazard).
+pub struct List {
+    shared: Arc<Shared>,
+    pub(crate) state: Arc<ListState>,
+    pub(crate) queue: QueueId,
+    kind: QueueKind,
+    phase: Phase,
+    commands: Arc<Vec<Command>>,
+    error: Option<DeviceError>,
+}
+
+impl List {
+    pub(crate) fn new(shared: &Arc<Shared>, label: Arc<Label>, queue: QueueId, kind: QueueKind) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            state: Arc::new(ListState { label, last_use: SharedClock::default() }),
+            queue,
+            kind,
+            phase: Phase::Unusable,
+            commands: Arc::default(),
+            error: None,
+        }
+    }
+
+    pub(crate) fn is_from(&self, shared: &Shared) -> bool {
+        std::ptr::eq(Arc::as_ptr(&self.shared), shared)
+    }
+
+    /// What was recorded, once it is closed.
+    pub(crate) fn closed(&self) -> Option<&Arc<Vec<Command>>> {
+        (self.phase == Phase::Closed).then_some(&self.commands)
+    }
+
+    /// Records a command that passed its checks; keeps the first error for `close`.
+    fn record(&mut self, command: Result<Command, DeviceError>) {
+        if self.phase != Phase::Open {
+            let rule = "commands are recorded between begin and close";
+            self.error.get_or_insert(record::invalid(rule, 0, 1));
+            return;
+        }
+        match command {
+            Ok(command) => {
+                if let Some(commands) = Arc::get_mut(&mut self.commands) {
+                    commands.push(command);
+                }
+            }
+            Err(error) => {
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// A draw or dispatch that accesses `size` bytes of a buffer in `state`.
+    ///
+    /// Read states read all of it, write states write all of it; unordered access does both to
+    /// the eyes of the barrier and race checks and initialises what it touches. No byte changes.
+    pub fn use_buffer(&mut self, resource: &Resource, offset: u64, size: u64, state: State) {
+        let command = record::buffer_span(resource, offset, size)
+            .and_then(|span| record::state_on(self.kind, state).map(|()| span))
+            .map(|span| Command::Use { resource: Arc::clone(&resource.state), span, state });
+        self.record(command);
+    }
+
+    /// A draw or dispatch that accesses subresources of a texture in `state`; see
+    /// [`use_buffer`](Self::use_buffer).
+    pub fn use_texture(&mut self, resource: &Resource, subresource: Subresource, state: State) {
+        let command = record::texture_subresource(resource, subresource)
+            .and_then(|()| record::state_on(self.kind, state))
+            .map(|()| Command::Use {
+                resource: Arc::clone(&resource.state),
+                span: Span::Subresource(subresource),
+                state,
+            });
+        self.record(command);
+    }
+
+    /// A draw or dispatch that accesses, in `state`, all of the resource that a descriptor points
+    /// at when the command runs.
+    pub fn use_descriptor(&mut self, table: &DescriptorTable, slot: u32, state: State) {
+        let command = record::state_on(self.kind, state).map(|()| Command::UseDescriptor {
+            table: Arc::clone(&table.state),
+            slot,
+            state,
+        });
+        self.record(command);
+    }
+
+    /// Clears subresources of a texture to a repeated `texel`: one byte, or as many as a block of
+    /// its format has. The texture is in the state of its target usage (`RENDER_TARGET`,
+    /// `DEPTH_WRITE`), or `COPY_DST`, or `UNORDERED_ACCESS`: the first that its usage allows.
+    pub fn clear_texture(&mut self, resource: &Resource, subresource: Subresource, texel: &[u8]) {
+        let command = record::clear(resource, subresource, texel).map(|()| Command::ClearTexture {
+            resource: Arc::clone(&resource.state),
+            subresource,
+            pattern: SmallVec::from_slice(texel),
+        });
+        self.record(command);
+    }
+
+    /// Sets bytes of a buffer, in state `COPY_DST` where its usage allows that and else in
+    /// `UNORDERED_ACCESS`.
+    pub fn fill_buffer(&mut self, resource: &Resource, offset: u64, size: u64, byte: u8) {
+        let command = record::buffer_span(resource, offset, size).map(|_| Command::FillBuffer {
+            resource: Arc::clone(&resource.state),
+            offset,
+            size,
+            byte,
+        });
+        self.record(command);
+    }
+
+    /// Declares the contents of a resource undefined, as `DiscardResource` does.
+    pub fn discard(&mut self, resource: &Resource) {
+        self.record(Ok(Command::Discard { resource: Arc::clone(&resource.state) }));
+    }
+
+    /// Checks, when the command runs, that a resource holds `bytes` at `offset` of its linear
+    /// layout (rows follow one another, then slices, mips, layers). Counts as a read in whatever
+    /// state the resource is in; other bytes are a
+    /// [`WrongBytes`](crate::HazardKind::WrongBytes) hazard.
+    pub fn expect_bytes(&mut self, resource: &Resource, offset: u64, bytes: &[u8]) {
+        let limit = resource.state.layout.bytes();
+        let command = record::inside(offset, bytes.len() as u64, limit).map(|_| Command::ExpectBytes {
+            resource: Arc::clone(&resource.state),
+            offset,
+            bytes: bytes.into(),
+        });
+        self.record(command);
+    }
+
+    fn barrier(&self, barrier: &Barrier<'_, Device>) -> Result<Command, DeviceError> {
+        match *barrier {
+            Barrier::Transition { resource, subresource, before, after, transfer } => {
+                self.check_transition(resource, subresource, before, after, transfer)?;
+                let resource = Arc::clone(&resource.state);
+                Ok(Command::Transition { resource, subresource, before, after, transfer })
+            }
+            Barrier::Unordered { resource } => {
+                Ok(Command::Unordered { resource: Arc::clone(&resource.state) })
+            }
+            Barrier::Aliasing { before, after } => {
+                if matches!(after.state.memory, Memory::Committed { .. }) {
+                    return Err(record::invalid(
+                        "aliasing barriers are for placed and reserved resources",
+                        0,
+                        1,
+                    ));
+                }
+                Ok(Command::Aliasing {
+                    before: before.map(|before| Arc::clone(&before.state)),
+                    after: Arc::clone(&after.state),
+                })
+            }
+        }
+    }
+
+    fn check_transition(
+        &self,
+        resource: &Resource,
+        subresource: Subresource,
+        before: State,
+        after: State,
+        transfer: Option<QueueTransfer>,
+    ) -> Result<(), DeviceError> {
+        record::subresource(resource, subresource)?;
+        if after.is_empty() && !self.shared.promotes() {
+            return Err(record::invalid("nothing is moved to COMMON (UNDEFINED) on Vulkan", 0, 1));
+        }
+        let Some(transfer) = transfer else {
+            record::state_on(self.kind, before)?;
+            return record::state_on(self.kind, after);
+        };
+        let queues = &self.shared.properties.queues;
+        for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
+            let Some(properties) = queues.get(queue.index()) else {
+                return Err(record::invalid("the queue exists", u64::from(queue.0), queues.len() as u64));
+            };
+            record::state_on(properties.kind, state)?;
+        }
+        if self.queue != transfer.from && self.queue != transfer.to {
+            let rule = "a transfer is recorded on one of its two queues";
+            return Err(record::invalid(rule, u64::from(self.queue.0), u64::from(transfer.to.0)));
+        }
+        Ok(())
+    }
+}
+
+impl CommandList<Device> for List {
+    fn begin(&mut self) -> Result<(), DeviceError> {
+        let shared = Arc::clone(&self.shared);
+        shared.call(CallKind::BeginList, Request::default(), || {
+            if self.phase == Phase::Open {
+                return Err(record::invalid("a list is closed before it is begun again", 0, 1));
+            }
+            self.shared.check_unused(&self.state.label, &self.state.last_use, HazardKind::ListInUse, "begin");
+            match Arc::get_mut(&mut self.commands) {
+                Some(commands) => commands.clear(),
+                None => self.commands = Arc::default(),
+            }
+            self.error = None;
+            self.phase = Phase::Open;
+            Ok(())
+        })
+    }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        let shared = Arc::clone(&self.shared);
+        shared.call(CallKind::CloseList, Request::default(), || {
+            if self.phase != Phase::Open {
+                return Err(record::invalid("a list is begun before it is closed", 0, 1));
+            }
+            match self.error.take() {
+                None => {
+                    self.phase = Phase::Closed;
+                    Ok(())
+                }
+                Some(error) => {
+                    self.phase = Phase::Unusable;
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn barriers(&mut self, barriers: &[Barrier<'_, Device>]) {
+        for barrier in barriers {
+            let command = self.barrier(barrier);
+            self.record(command);
+        }
+    }
+
+    fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {
+        let command = record::copy_buffer((src, src_offset), (dst, dst_offset), size);
+        self.record(command);
+    }
+
+    fn copy_buffer_to_texture(
+        &mut self,
+        src: &Resource,
+        layout: BufferLayout,
+        dst: &Resource,
+        region: TextureRegion,
+    ) {
+        let command = record::copy_texture(&self.shared.properties, (src, layout), (dst, region), true);
+        self.record(command);
+    }
+
+    fn copy_texture_to_buffer(
+        &mut self,
+        src: &Resource,
+        region: TextureRegion,
+        dst: &Resource,
+        layout: BufferLayout,
+    ) {
+        let command = record::copy_texture(&self.shared.properties, (dst, layout), (src, region), false);
+        self.record(command);
+    }
+}
+
+impl std::fmt::Debug for List {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "List({})", self.state.label)
+    }
+}

@@ -1,0 +1,67 @@
+//! The CPU's window into a resource.
+
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use tenure_core::device::DeviceError;
+
+use crate::resource::ResourceState;
+use crate::shared::Shared;
+
+/// A mapped resource. Each access is checked, so it has no address.
+///
+/// With all checks off a write is a bounds check and the copy.
+pub struct Mapping {
+    shared: Arc<Shared>,
+    resource: Arc<ResourceState>,
+}
+
+impl Mapping {
+    pub(crate) const fn new(shared: Arc<Shared>, resource: Arc<ResourceState>) -> Self {
+        Self { shared, resource }
+    }
+
+    fn range(&self, offset: u64, size: usize) -> Result<Range<u64>, DeviceError> {
+        self.shared.alive()?;
+        let limit = self.resource.layout.bytes();
+        match offset.checked_add(size as u64) {
+            Some(end) if end <= limit => Ok(offset..end),
+            end => Err(DeviceError::InvalidCall {
+                rule: "the range is inside the mapping",
+                value: end.unwrap_or(u64::MAX),
+                limit,
+            }),
+        }
+    }
+}
+
+impl tenure_core::device::Mapping for Mapping {
+    fn size(&self) -> u64 {
+        self.resource.layout.bytes()
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let range = self.range(offset, bytes.len())?;
+        self.shared.cpu_access(&self.resource, range, true)?;
+        self.resource.memory.write(offset, bytes);
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
+        let range = self.range(offset, out.len())?;
+        self.shared.cpu_access(&self.resource, range, false)?;
+        self.resource.memory.read(offset, out);
+        Ok(())
+    }
+
+    fn as_ptr(&self) -> Option<NonNull<u8>> {
+        None
+    }
+}
+
+impl std::fmt::Debug for Mapping {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Mapping({})", self.resource.label)
+    }
+}

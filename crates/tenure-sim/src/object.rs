@@ -1,0 +1,122 @@
+//! Identity, name and life of every object, and the register of those alive.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectKind {
+    /// A heap.
+    Heap,
+    /// A buffer.
+    Buffer,
+    /// A texture.
+    Texture,
+    /// A command list.
+    List,
+    /// A descriptor table.
+    DescriptorTable,
+}
+
+impl fmt::Display for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Heap => "heap",
+            Self::Buffer => "buffer",
+            Self::Texture => "texture",
+            Self::List => "command list",
+            Self::DescriptorTable => "descriptor table",
+        })
+    }
+}
+
+/// Shows as `buffer 'rock' (#3)`, or `buffer #3` without a name.
+pub(crate) struct Label {
+    pub(crate) id: u64,
+    pub(crate) kind: ObjectKind,
+    name: Mutex<Option<Arc<str>>>,
+    destroyed: AtomicBool,
+}
+
+impl Label {
+    pub(crate) fn set_name(&self, name: &str) {
+        *self.name.lock() = Some(name.into());
+    }
+
+    pub(crate) fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.name.lock() {
+            Some(name) => write!(f, "{} '{name}' (#{})", self.kind, self.id),
+            None => write!(f, "{} #{}", self.kind, self.id),
+        }
+    }
+}
+
+/// An object that is still alive: see [`Device::leaks`](crate::Device::leaks).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveObject {
+    /// Its number, in order of creation.
+    pub id: u64,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Its name, as given by `set_name`.
+    pub name: Option<String>,
+}
+
+impl fmt::Display for LiveObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{} '{name}' (#{})", self.kind, self.id),
+            None => write!(f, "{} #{}", self.kind, self.id),
+        }
+    }
+}
+
+/// Everything created and not yet destroyed, by number.
+#[derive(Default)]
+pub(crate) struct Register {
+    next: AtomicU64,
+    live: Mutex<BTreeMap<u64, Arc<Label>>>,
+}
+
+impl Register {
+    /// A number for an object that is not tracked as alive.
+    pub(crate) fn label(&self, kind: ObjectKind) -> Arc<Label> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        Arc::new(Label { id, kind, name: Mutex::new(None), destroyed: AtomicBool::new(false) })
+    }
+
+    pub(crate) fn create(&self, kind: ObjectKind) -> Arc<Label> {
+        let label = self.label(kind);
+        self.live.lock().insert(label.id, Arc::clone(&label));
+        label
+    }
+
+    pub(crate) fn destroy(&self, label: &Label) {
+        label.destroyed.store(true, Ordering::Release);
+        self.live.lock().remove(&label.id);
+    }
+
+    pub(crate) fn live(&self) -> Vec<LiveObject> {
+        let live = self.live.lock();
+        let show = |label: &Arc<Label>| LiveObject {
+            id: label.id,
+            kind: label.kind,
+            name: label.name.lock().as_deref().map(str::to_owned),
+        };
+        live.values().map(show).collect()
+    }
+
+    pub(crate) fn count(&self, wanted: impl Fn(ObjectKind) -> bool) -> u64 {
+        self.live.lock().values().filter(|label| wanted(label.kind)).count() as u64
+    }
+}

@@ -1,0 +1,152 @@
+//! How a device is set up.
+
+use crate::costs::Costs;
+use crate::hazard::Checks;
+use crate::profile::Profile;
+
+/// How far the queues run behind the CPU. See the [crate documentation](crate#time).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lag {
+    /// Every submission is done when `submit` returns, unless it waits for another queue.
+    None,
+    /// A submission is due this many ticks after it was made: a tick is a submission or a poll,
+    /// on any queue.
+    Submissions(u64),
+    /// A submission is due a random number of ticks after it was made, drawn from the seed:
+    /// `0..=max`.
+    Random {
+        /// The most ticks.
+        max: u64,
+    },
+    /// Nothing completes until [`Device::complete_one`](crate::Device::complete_one),
+    /// [`complete`](crate::Device::complete) or
+    /// [`run_until_idle`](crate::Device::run_until_idle) says so. `wait` blocks on the real clock.
+    Manual,
+}
+
+/// The settings of a device.
+///
+/// ```
+/// use tenure_sim::{Checks, Device, Lag, Options, Profile};
+///
+/// let options = Options::new(Profile::VULKAN_NVIDIA)
+///     .seed(7)
+///     .lag(Lag::Random { max: 5 })
+///     .checks(Checks::all().difference(Checks::RACES));
+/// let device = Device::with_options(options);
+/// # let _ = device;
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The hardware to be.
+    pub profile: Profile,
+    /// Where all chance comes from. *Default*: 0.
+    pub seed: u64,
+    /// How far the queues run behind. *Default*: two ticks.
+    pub lag: Lag,
+    /// Which checks are made. *Default*: all.
+    pub checks: Checks,
+    /// The cost model.
+    pub costs: Costs,
+    /// Bytes of each memory heap instead of the profile's; heaps not named keep theirs. Values
+    /// over 16 TiB are taken as 16 TiB. The budgets follow, and `max_heap_size`: on `d3d12`
+    /// profiles it is the largest heap, on `vulkan` ones at most that.
+    pub heap_sizes: Vec<u64>,
+    /// Bytes that the OS grants of each memory heap instead of nine tenths of its size; heaps not
+    /// named keep that.
+    pub budgets: Vec<u64>,
+    /// Buffers may be placed every 256 B (D3D12 tight alignment). *Default*: as the profile says.
+    pub tight_alignment: Option<bool>,
+    /// New memory reads as zero. *Default*: as the profile says.
+    pub zeroed: Option<bool>,
+    /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
+    pub record_calls: bool,
+}
+
+impl Options {
+    /// The defaults, for a profile.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            seed: 0,
+            lag: Lag::Submissions(2),
+            checks: Checks::all(),
+            costs: Costs::default(),
+            heap_sizes: Vec::new(),
+            budgets: Vec::new(),
+            tight_alignment: None,
+            zeroed: None,
+            record_calls: false,
+        }
+    }
+
+    /// Sets [`seed`](Self::seed).
+    #[must_use]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets [`lag`](Self::lag).
+    #[must_use]
+    pub const fn lag(mut self, lag: Lag) -> Self {
+        self.lag = lag;
+        self
+    }
+
+    /// Sets [`checks`](Self::checks).
+    #[must_use]
+    pub const fn checks(mut self, checks: Checks) -> Self {
+        self.checks = checks;
+        self
+    }
+
+    /// Sets [`costs`](Self::costs).
+    #[must_use]
+    pub fn costs(mut self, costs: Costs) -> Self {
+        self.costs = costs;
+        self
+    }
+
+    /// Sets [`heap_sizes`](Self::heap_sizes).
+    #[must_use]
+    pub fn heap_sizes(mut self, bytes: impl Into<Vec<u64>>) -> Self {
+        self.heap_sizes = bytes.into();
+        self
+    }
+
+    /// Sets [`budgets`](Self::budgets).
+    #[must_use]
+    pub fn budgets(mut self, bytes: impl Into<Vec<u64>>) -> Self {
+        self.budgets = bytes.into();
+        self
+    }
+
+    /// Sets [`tight_alignment`](Self::tight_alignment).
+    #[must_use]
+    pub const fn tight_alignment(mut self, on: bool) -> Self {
+        self.tight_alignment = Some(on);
+        self
+    }
+
+    /// Sets [`zeroed`](Self::zeroed).
+    #[must_use]
+    pub const fn zeroed(mut self, on: bool) -> Self {
+        self.zeroed = Some(on);
+        self
+    }
+
+    /// Sets [`record_calls`](Self::record_calls).
+    #[must_use]
+    pub const fn record_calls(mut self) -> Self {
+        self.record_calls = true;
+        self
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new(Profile::default())
+    }
+}

@@ -1,0 +1,106 @@
+//! What pretends to be which hardware.
+
+mod d3d12;
+mod table;
+mod vulkan;
+
+pub(crate) use table::{Rules, Table};
+
+/// A hardware profile: memory types, heaps, queues, alignments, limits and rules of a device.
+///
+/// The tables follow what the named kind of device reports through its API, as collected by
+/// public capability databases. `d3d12-*` profiles behave as Direct3D 12 does
+/// ([`StateModel::Promotion`](tenure_core::device::StateModel), zeroed heaps, 64 KiB placement);
+/// `vulkan-*` profiles as Vulkan does (explicit barriers, ownership of queue families, heaps with
+/// whatever was there before).
+///
+/// ```
+/// use tenure_core::device::Device as _;
+/// use tenure_sim::{Device, Profile};
+///
+/// for profile in Profile::ALL {
+///     assert_eq!(Profile::by_name(profile.name()), Some(*profile));
+///     assert!(!Device::new(*profile).properties().queues.is_empty());
+/// }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Profile(&'static Table);
+
+impl Profile {
+    /// A discrete card under Direct3D 12 with heap tier 2: the default.
+    pub const DISCRETE: Self = Self::D3D12_TIER2;
+    /// Direct3D 12, discrete, heap tier 1: buffers, targets and other textures keep apart.
+    pub const D3D12_TIER1: Self = Self(&d3d12::TIER1);
+    /// Direct3D 12, discrete, heap tier 2: one heap holds everything.
+    pub const D3D12_TIER2: Self = Self(&d3d12::TIER2);
+    /// Direct3D 12, discrete, heap tier 2, with GPU upload heaps (resizable BAR) and tight
+    /// alignment of buffers.
+    pub const D3D12_REBAR: Self = Self(&d3d12::REBAR);
+    /// Direct3D 12, integrated: one memory for CPU and GPU.
+    pub const D3D12_UMA: Self = Self(&d3d12::UMA);
+    /// Vulkan on a discrete NVIDIA card: 10 GiB, a 214 MiB window, `bufferImageGranularity` 1024.
+    pub const VULKAN_NVIDIA: Self = Self(&vulkan::NVIDIA);
+    /// Vulkan on a discrete AMD card whose BAR shows 256 MiB to the CPU.
+    pub const VULKAN_AMD_SMALL_BAR: Self = Self(&vulkan::AMD_SMALL_BAR);
+    /// Vulkan on an integrated Intel GPU.
+    pub const VULKAN_INTEL: Self = Self(&vulkan::INTEL);
+    /// Vulkan on a phone: one queue, non-coherent cached memory, lazily allocated memory.
+    pub const VULKAN_MOBILE: Self = Self(&vulkan::MOBILE);
+    /// Vulkan on Mesa's lavapipe: one heap, one memory type, one queue.
+    pub const VULKAN_LAVAPIPE: Self = Self(&vulkan::LAVAPIPE);
+
+    /// Every profile, each once.
+    pub const ALL: &'static [Self] = &[
+        Self::D3D12_TIER1,
+        Self::D3D12_TIER2,
+        Self::D3D12_REBAR,
+        Self::D3D12_UMA,
+        Self::VULKAN_NVIDIA,
+        Self::VULKAN_AMD_SMALL_BAR,
+        Self::VULKAN_INTEL,
+        Self::VULKAN_MOBILE,
+        Self::VULKAN_LAVAPIPE,
+    ];
+
+    /// The profile's name, as command lines write it: `"d3d12-tier2"`.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    /// The profile of that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|profile| profile.name() == name).copied()
+    }
+
+    /// True when new heaps and committed resources read as zero, as on Direct3D 12.
+    #[must_use]
+    pub const fn zeroes_memory(&self) -> bool {
+        self.0.zeroed
+    }
+
+    pub(crate) const fn table(self) -> &'static Table {
+        self.0
+    }
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self::DISCRETE
+    }
+}
+
+impl PartialEq for Profile {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Profile {}
+
+impl std::fmt::Debug for Profile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Profile({})", self.name())
+    }
+}

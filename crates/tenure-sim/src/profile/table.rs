@@ -1,0 +1,95 @@
+//! The shape of a profile's table.
+
+use tenure_core::device::{
+    Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties, StateModel,
+};
+
+/// Everything a profile fixes. Sizes and alignments are in bytes.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) adapter: &'static str,
+    pub(crate) rules: Rules,
+    /// Flags and heap of each memory type.
+    pub(crate) types: &'static [(MemoryFlags, u8)],
+    /// Size of each memory heap, and whether it is local to the GPU.
+    pub(crate) heaps: &'static [(u64, bool)],
+    /// Kind and family of each queue.
+    pub(crate) queues: &'static [(QueueKind, u32)],
+    pub(crate) features: Features,
+    pub(crate) uma: bool,
+    pub(crate) zeroed: bool,
+    pub(crate) constant_alignment: u64,
+    pub(crate) storage_alignment: u64,
+    pub(crate) heap_alignment: u64,
+    pub(crate) msaa_heap_alignment: u64,
+    pub(crate) copy_pitch_alignment: u64,
+    pub(crate) copy_offset_alignment: u64,
+    pub(crate) non_coherent_atom: u64,
+    pub(crate) max_allocations: u64,
+    pub(crate) max_heap_size: u64,
+    pub(crate) max_buffer_size: u64,
+    pub(crate) max_texture_2d: u32,
+    pub(crate) max_texture_3d: u32,
+    pub(crate) max_layers: u32,
+}
+
+/// How the API sizes and places resources.
+#[derive(Clone, Copy)]
+pub(crate) enum Rules {
+    /// Direct3D 12.
+    D3d12 {
+        /// Heap tier 1 keeps categories apart.
+        tier1: bool,
+    },
+    /// Vulkan.
+    Vulkan {
+        buffer_alignment: u64,
+        /// Of images up to 64 KiB.
+        image_alignment: u64,
+        /// Of larger images.
+        large_image_alignment: u64,
+        /// Bit *i* is set when memory type *i* holds optimal images.
+        image_types: u32,
+        /// `bufferImageGranularity` is coarser than the alignments, so buffers and images part.
+        split: bool,
+        /// Bytes from which the driver prefers a dedicated allocation for targets.
+        dedicated_targets_from: u64,
+    },
+}
+
+impl Table {
+    pub(crate) fn properties(&self) -> Properties {
+        Properties {
+            name: self.adapter.to_owned(),
+            backend: "sim",
+            memory_types: self.types.iter().map(|&(flags, heap)| MemoryType { flags, heap }).collect(),
+            memory_heaps: self
+                .heaps
+                .iter()
+                .map(|&(size, device_local)| MemoryHeap { size, device_local })
+                .collect(),
+            queues: self.queues.iter().map(|&(kind, family)| QueueProperties { kind, family }).collect(),
+            features: self.features,
+            state_model: match self.rules {
+                Rules::D3d12 { .. } => StateModel::Promotion,
+                Rules::Vulkan { .. } => StateModel::Explicit,
+            },
+            uma: self.uma,
+            constant_alignment: self.constant_alignment,
+            storage_alignment: self.storage_alignment,
+            acceleration_structure_alignment: 256,
+            heap_alignment: self.heap_alignment,
+            msaa_heap_alignment: self.msaa_heap_alignment,
+            copy_pitch_alignment: self.copy_pitch_alignment,
+            copy_offset_alignment: self.copy_offset_alignment,
+            non_coherent_atom: self.non_coherent_atom,
+            tile_size: 64 << 10,
+            max_allocations: self.max_allocations,
+            max_heap_size: self.max_heap_size,
+            max_buffer_size: self.max_buffer_size,
+            max_texture_2d: self.max_texture_2d,
+            max_texture_3d: self.max_texture_3d,
+            max_layers: self.max_layers,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What resources need: sizes, alignments, memory types, categories.
+
+use tenure_core::device::{
+    BufferInfo, DeviceError, Dimension, Features, Format, HeapCategory, MemoryFlags, Properties,
+    Requirements, ResourceDesc, TextureInfo, Usage,
+};
+
+use crate::profile::Rules;
+
+const KIB: u64 = 1 << 10;
+const SMALL_PAGE: u64 = 4 * KIB;
+const PAGE: u64 = 64 * KIB;
+
+fn bad(field: &'static str, value: u64) -> DeviceError {
+    DeviceError::InvalidDesc { field, value }
+}
+
+/// Checks `desc` against the limits of the device.
+pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), DeviceError> {
+    desc.validate()?;
+    match desc {
+        ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => Err(bad("size", info.size)),
+        ResourceDesc::Buffer(_) => Ok(()),
+        ResourceDesc::Texture(info) => {
+            let (side, depth, depth_limit) = match info.dimension {
+                Dimension::D3 => (properties.max_texture_3d, info.depth_or_layers, properties.max_texture_3d),
+                _ => (properties.max_texture_2d, info.depth_or_layers, properties.max_layers),
+            };
+            for (field, value, limit) in [
+                ("width", info.width, side),
+                ("height", info.height, side),
+                ("depth_or_layers", depth, depth_limit),
+            ] {
+                if value > limit {
+                    return Err(bad(field, u64::from(value)));
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// What `desc` needs from a heap of this device.
+pub(crate) fn requirements(
+    properties: &Properties,
+    rules: Rules,
+    desc: &ResourceDesc,
+) -> Result<Requirements, DeviceError> {
+    check_limits(properties, desc)?;
+    let found = match (desc, rules) {
+        (ResourceDesc::Buffer(info), Rules::D3d12 { tier1 }) => d3d12_buffer(properties, tier1, info),
+        (ResourceDesc::Texture(info), Rules::D3d12 { tier1 }) => d3d12_texture(tier1, info),
+        (ResourceDesc::Buffer(info), Rules::Vulkan { buffer_alignment, split, .. }) => {
+            vulkan_buffer(properties, buffer_alignment, split, info)
+        }
+        (ResourceDesc::Texture(info), Rules::Vulkan { .. }) => vulkan_texture(properties, rules, info),
+    };
+    found.ok_or_else(|| bad("size", u64::MAX))
+}
+
+fn general_types(properties: &Properties) -> u32 {
+    let usable = |flags: MemoryFlags| !flags.contains(MemoryFlags::LAZILY_ALLOCATED);
+    properties
+        .memory_types
+        .iter()
+        .zip(0_u32..32)
+        .filter(|(memory, _)| usable(memory.flags))
+        .fold(0, |mask, (_, index)| mask | 1 << index)
+}
+
+fn d3d12_buffer(properties: &Properties, tier1: bool, info: &BufferInfo) -> Option<Requirements> {
+    let tight = properties.features.contains(Features::TIGHT_ALIGNMENT);
+    let alignment = if tight { 256 } else { PAGE };
+    Some(Requirements {
+        size: info.size.checked_next_multiple_of(alignment)?,
+        alignment,
+        memory_types: general_types(properties),
+        category: if tier1 { HeapCategory::Buffers } else { HeapCategory::Any },
+        prefers_dedicated: false,
+        requires_dedicated: false,
+    })
+}
+
+fn d3d12_texture(tier1: bool, info: &TextureInfo) -> Option<Requirements> {
+    let target = info.usage.intersects(Usage::TEXTURE_ONLY);
+    // The rule of D3D12_SMALL_RESOURCE_PLACEMENT_ALIGNMENT: no target, no samples, and the most
+    // detailed mip takes at most sixteen 4 KiB tiles.
+    let small = !target && info.samples == 1 && tiled_mip(info, 0, SMALL_PAGE)? <= PAGE;
+    let alignment = match (small, info.samples > 1) {
+        (true, _) => SMALL_PAGE,
+        (false, true) => 4 << 20,
+        (false, false) => PAGE,
+    };
+    let size = tiled_bytes(info, if small { SMALL_PAGE } else { PAGE })?;
+    Some(Requirements {
+        size: size.checked_next_multiple_of(if small { SMALL_PAGE } else { PAGE })?,
+        alignment,
+        memory_types: 1,
+        category: match (tier1, target) {
+            (false, _) => HeapCategory::Any,
+            (true, true) => HeapCategory::Targets,
+            (true, false) => HeapCategory::Textures,
+        },
+        prefers_dedicated: false,
+        requires_dedicated: false,
+    })
+}
+
+fn vulkan_buffer(
+    properties: &Properties,
+    alignment: u64,
+    split: bool,
+    info: &BufferInfo,
+) -> Option<Requirements> {
+    let uses = [
+        (Usage::CONSTANT, properties.constant_alignment),
+        (Usage::UNORDERED_ACCESS | Usage::SHADER_READ, properties.storage_alignment),
+        (Usage::ACCELERATION_STRUCTURE, properties.acceleration_structure_alignment),
+    ];
+    let alignment = uses
+        .into_iter()
+        .filter(|(usage, _)| info.usage.intersects(*usage))
+        .fold(alignment, |alignment, (_, needed)| alignment.max(needed));
+    Some(Requirements {
+        size: info.size.checked_next_multiple_of(alignment)?,
+        alignment,
+        memory_types: general_types(properties),
+        category: if split { HeapCategory::Buffers } else { HeapCategory::Any },
+        prefers_dedicated: false,
+        requires_dedicated: false,
+    })
+}
+
+fn vulkan_texture(properties: &Properties, rules: Rules, info: &TextureInfo) -> Option<Requirements> {
+    let Rules::Vulkan {
+        image_alignment,
+        large_image_alignment,
+        image_types,
+        split,
+        dedicated_targets_from,
+        ..
+    } = rules
+    else {
+        return None;
+    };
+    let target = info.usage.intersects(Usage::TEXTURE_ONLY);
+    let packed = tiled_bytes(info, image_alignment.max(256))?;
+    let alignment = if packed > PAGE { large_image_alignment } else { image_alignment };
+    let size = packed.checked_next_multiple_of(alignment)?;
+    // Only a target that is nothing else can stay on the tile and so live in lazy memory.
+    let lazy_too = info.usage.difference(Usage::TEXTURE_ONLY).is_empty() && target;
+    let types = if lazy_too { image_types } else { image_types & general_types(properties) };
+    Some(Requirements {
+        size,
+        alignment,
+        memory_types: types,
+        category: if split { HeapCategory::Textures } else { HeapCategory::Any },
+        prefers_dedicated: properties.features.contains(Features::DEDICATED)
+            && target
+            && size >= dedicated_targets_from,
+        requires_dedicated: false,
+    })
+}
+
+/// Width and height in texels of a tile of `bytes`, by the standard tile shapes: squares or two
+/// squares side by side of texel blocks.
+pub(crate) fn tile_extent(format: Format, bytes: u64) -> [u32; 2] {
+    let block = format.block();
+    let blocks = (bytes / u64::from(block.bytes)).max(1).ilog2();
+    let (across, down) = (blocks.div_ceil(2), blocks / 2);
+    [block.width << across, block.height << down]
+}
+
+/// Bytes of a mip of one layer in whole tiles of `tile` bytes.
+fn tiled_mip(info: &TextureInfo, mip: u32, tile: u64) -> Option<u64> {
+    let [tile_width, tile_height] = tile_extent(info.format, tile);
+    let [width, height, depth] = info.mip_extent(mip);
+    u64::from(width.div_ceil(tile_width))
+        .checked_mul(u64::from(height.div_ceil(tile_height)))?
+        .checked_mul(u64::from(depth))?
+        .checked_mul(u64::from(info.samples))?
+        .checked_mul(tile)
+}
+
+/// Bytes of the whole texture: mips of at least a tile in whole tiles, the smaller ones packed
+/// behind them, each layer on its own.
+fn tiled_bytes(info: &TextureInfo, tile: u64) -> Option<u64> {
+    let [tile_width, tile_height] = tile_extent(info.format, tile);
+    let (mut whole, mut packed) = (0_u64, 0_u64);
+    for mip in 0..info.mips {
+        let [width, height, _] = info.mip_extent(mip);
+        if width >= tile_width && height >= tile_height {
+            whole = whole.checked_add(tiled_mip(info, mip, tile)?)?;
+        } else {
+            // A long thin mip takes whole tiles along its length, but never more than its share.
+            let share = tiled_mip(info, mip, tile)?.min(info.mip_bytes(mip)?.checked_next_multiple_of(256)?);
+            packed = packed.checked_add(share)?;
+        }
+    }
+    let layer = whole.checked_add(packed.checked_next_multiple_of(tile.min(SMALL_PAGE))?)?;
+    layer.checked_mul(u64::from(info.layers()))
+}

@@ -1,0 +1,176 @@
+//! What all handles of one device share.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+use tenure_core::device::{DeviceError, Features, MemoryTypeId, Properties, StateModel};
+
+use crate::budget::DriverMemory;
+use crate::bytes::MAX_BYTES;
+use crate::calls::{CallKind, Counters};
+use crate::clock::SharedClock;
+use crate::costs::{Costs, Work};
+use crate::faults::FaultState;
+use crate::hazard::{Checks, Hazard, HazardKind, HazardLog, Origin};
+use crate::object::Register;
+use crate::options::{Lag, Options};
+use crate::profile::Rules;
+use crate::timeline::Timeline;
+
+/// The first GPU address that is handed out: not 0, and not something a program could have made up.
+const FIRST_ADDRESS: u64 = 1 << 32;
+
+/// What a call asks for, for its cost, its log line and the errors injected into it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Request {
+    pub(crate) bytes: u64,
+    pub(crate) memory: u8,
+    pub(crate) work: Work,
+}
+
+pub(crate) struct Shared {
+    pub(crate) properties: Properties,
+    pub(crate) rules: Rules,
+    pub(crate) zeroed: bool,
+    pub(crate) checks: Checks,
+    pub(crate) lag: Lag,
+    costs: Costs,
+    pub(crate) register: Register,
+    pub(crate) memory: DriverMemory,
+    pub(crate) hazards: HazardLog,
+    pub(crate) counters: Counters,
+    pub(crate) faults: FaultState,
+    /// What the CPU has seen complete, by polling or waiting.
+    pub(crate) observed: SharedClock,
+    pub(crate) timeline: Mutex<Timeline>,
+    /// Signalled when something was submitted or completed by hand, or the device is lost: all
+    /// that a wait cannot bring about by letting time pass.
+    pub(crate) changed: Condvar,
+    lost: OnceLock<String>,
+    next_address: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn new(options: Options) -> Self {
+        let table = options.profile.table();
+        let mut properties = table.properties();
+        for (heap, size) in properties.memory_heaps.iter_mut().zip(&options.heap_sizes) {
+            heap.size = (*size).min(MAX_BYTES);
+        }
+        let largest = properties.memory_heaps.iter().map(|heap| heap.size).max().unwrap_or(0);
+        // Direct3D 12 has no limit but the memory; Vulkan names one.
+        properties.max_heap_size = match table.rules {
+            Rules::D3d12 { .. } => largest,
+            Rules::Vulkan { .. } => properties.max_heap_size.min(largest),
+        };
+        if let Some(tight) = options.tight_alignment {
+            properties.features.set(Features::TIGHT_ALIGNMENT, tight);
+        }
+        let memory = DriverMemory::new(&properties, &options.budgets);
+        let timeline = Timeline::new(&properties, options.seed);
+        Self {
+            rules: table.rules,
+            zeroed: options.zeroed.unwrap_or(table.zeroed),
+            checks: options.checks,
+            lag: options.lag,
+            costs: options.costs,
+            register: Register::default(),
+            memory,
+            hazards: HazardLog::default(),
+            counters: Counters::new(options.record_calls),
+            faults: FaultState::default(),
+            observed: SharedClock::default(),
+            timeline: Mutex::new(timeline),
+            changed: Condvar::new(),
+            lost: OnceLock::new(),
+            next_address: AtomicU64::new(FIRST_ADDRESS),
+            properties,
+        }
+    }
+
+    pub(crate) fn promotes(&self) -> bool {
+        self.properties.state_model == StateModel::Promotion
+    }
+
+    /// `Err` once the device is lost.
+    pub(crate) fn alive(&self) -> Result<(), DeviceError> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(reason) => Err(DeviceError::Lost { reason: reason.clone() }),
+        }
+    }
+
+    pub(crate) fn lose(&self, reason: &str) {
+        // The first reason stays: it is the cause, the others follow from it.
+        if self.lost.set(reason.to_owned()).is_ok() {
+            self.timeline.lock().abandon();
+        }
+        self.changed.notify_all();
+    }
+
+    /// Makes one driver call: counts it, lets faults strike, runs it.
+    pub(crate) fn call<T>(
+        &self,
+        call: CallKind,
+        request: Request,
+        run: impl FnOnce() -> Result<T, DeviceError>,
+    ) -> Result<T, DeviceError> {
+        self.counters.made(call, self.costs.of(call, request.work));
+        let result = self.alive().and_then(|()| self.strike(call, request)).and_then(|()| run());
+        if result.is_err() {
+            self.counters.failed(call);
+        }
+        self.counters.log(|| {
+            let outcome = result.as_ref().map_or_else(ToString::to_string, |_| "ok".to_owned());
+            format!("{}({}, {}): {outcome}", call.name(), request.bytes, request.memory)
+        });
+        result
+    }
+
+    /// Counts a call that cannot fail.
+    pub(crate) fn count(&self, call: CallKind, work: Work) {
+        self.counters.made(call, self.costs.of(call, work));
+        self.counters.log(|| format!("{}({}): ok", call.name(), work.bytes));
+    }
+
+    fn strike(&self, call: CallKind, request: Request) -> Result<(), DeviceError> {
+        let Some(kind) = self.faults.strike(call) else { return Ok(()) };
+        let memory = MemoryTypeId(request.memory);
+        match kind.error(call, request.bytes, memory, self.properties.max_allocations) {
+            Ok(error) => Err(error),
+            Err(reason) => {
+                self.lose(&reason);
+                self.alive()
+            }
+        }
+    }
+
+    /// A range of GPU addresses that nobody else has; a gap of a page follows it.
+    pub(crate) fn addresses(&self, size: u64, alignment: u64) -> Result<u64, DeviceError> {
+        const GUARD: u64 = 64 << 10;
+        let place = |next: u64| {
+            let start = next.checked_next_multiple_of(alignment.max(GUARD))?;
+            Some((start, start.checked_add(size)?.checked_add(GUARD)?))
+        };
+        self.next_address
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| Some(place(next)?.1))
+            .ok()
+            .and_then(|next| Some(place(next)?.0))
+            .ok_or(DeviceError::OutOfHostMemory { what: "GPU addresses" })
+    }
+
+    /// Logs a hazard that a call of the CPU caused, if that check is on.
+    pub(crate) fn report(
+        &self,
+        check: Checks,
+        kind: HazardKind,
+        objects: Vec<String>,
+        detail: impl FnOnce() -> String,
+        call: &'static str,
+    ) {
+        if self.checks.contains(check) {
+            self.hazards.push(Hazard { kind, objects, detail: detail(), origin: Origin::Call(call) });
+        }
+    }
+}

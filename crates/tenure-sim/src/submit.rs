@@ -1,0 +1,227 @@
+//! From closed lists to work on a queue.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tenure_core::device::{
+    BufferInfo, DeviceError, QueueId, QueueSerial, ResourceDesc, TileSource, TileUpdate,
+};
+
+use crate::calls::CallKind;
+use crate::device::Device;
+use crate::execute::{TileChange, TileOrigin};
+use crate::hazard::Checks;
+use crate::heap::HeapState;
+use crate::history::Access;
+use crate::list::List;
+use crate::record::invalid;
+use crate::resource::{Memory, ResourceState};
+use crate::shared::{Request, Shared};
+use crate::tiles::{TILE, region_tiles};
+use crate::timeline::{Job, Recorded};
+
+impl Shared {
+    pub(crate) fn submit(
+        &self,
+        queue: QueueId,
+        lists: &[&List],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.call(CallKind::Submit, Request::default(), || {
+            if lists.iter().any(|list| !list.is_from(self)) {
+                return Err(invalid("a list is submitted to the device that made it", 0, 1));
+            }
+            let recorded = lists.iter().map(|list| recorded(queue, list)).collect::<Result<_, _>>()?;
+            let mut timeline = self.timeline.lock();
+            timeline.check(queue, waits, signal)?;
+            for list in lists {
+                list.state.last_use.raise(queue, signal);
+                self.note_uses(queue, signal, list);
+            }
+            timeline.push(self, queue, Job::Lists(recorded), waits);
+            drop(timeline);
+            self.changed.notify_all();
+            Ok(())
+        })
+    }
+
+    /// Notes on each object that a submission uses it, for whoever destroys or maps it.
+    fn note_uses(&self, queue: QueueId, serial: u64, list: &List) {
+        if !self.checks.intersects(Checks::LIFETIME | Checks::MAPPING) {
+            return;
+        }
+        for command in list.closed().into_iter().flat_map(|commands| commands.iter()) {
+            command.resources(|resource| {
+                resource.last_use.raise(queue, serial);
+                if let Some(heap) = resource.heap() {
+                    heap.last_use.raise(queue, serial);
+                }
+            });
+            if self.checks.contains(Checks::MAPPING) {
+                command.accesses(|resource, span, write| {
+                    if resource.is_host_visible() {
+                        let ranges = resource.layout.ranges(&span);
+                        self.note_submitted(resource, &ranges, Access { queue, serial, write });
+                    }
+                });
+            }
+        }
+    }
+
+    pub(crate) fn update_tiles(
+        &self,
+        queue: QueueId,
+        updates: &[TileUpdate<'_, Device>],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.call(CallKind::UpdateTiles, Request::default(), || {
+            let changes =
+                updates.iter().map(|update| self.tile_change(update)).collect::<Result<Vec<_>, _>>()?;
+            let mut timeline = self.timeline.lock();
+            timeline.check(queue, waits, signal)?;
+            for change in &changes {
+                change.note_use(queue, signal);
+            }
+            timeline.push(self, queue, Job::Tiles(changes), waits);
+            drop(timeline);
+            self.changed.notify_all();
+            Ok(())
+        })
+    }
+
+    fn tile_change(&self, update: &TileUpdate<'_, Device>) -> Result<TileChange, DeviceError> {
+        let resource = reserved(&update.resource.state)?;
+        let tiles = region_tiles(&resource.layout, &update.region)?;
+        let origin = match &update.source {
+            TileSource::Unmapped => TileOrigin::Unmapped,
+            TileSource::Heap { heap, offset } => {
+                self.check_tile_heap(resource, &heap.state, *offset, tiles.len() as u64)?;
+                TileOrigin::Heap { heap: Arc::clone(&heap.state), offset: *offset }
+            }
+            TileSource::CopyOf { resource, region } => {
+                let source = reserved(&resource.state)?;
+                let from = region_tiles(&source.layout, region)?;
+                if from.len() != tiles.len() {
+                    let rule = "mappings are copied between regions of one size";
+                    return Err(invalid(rule, from.len() as u64, tiles.len() as u64));
+                }
+                TileOrigin::CopyOf { resource: Arc::clone(source), tiles: from }
+            }
+        };
+        Ok(TileChange { resource: Arc::clone(resource), tiles, origin })
+    }
+
+    fn check_tile_heap(
+        &self,
+        resource: &ResourceState,
+        heap: &HeapState,
+        offset: u64,
+        tiles: u64,
+    ) -> Result<(), DeviceError> {
+        self.check_category(&resource.desc, heap)?;
+        let needs = self.requirements_of(&least(&resource.desc))?.memory_types;
+        let bit = 1_u32.checked_shl(u32::from(heap.memory().0)).unwrap_or(0);
+        if needs & bit == 0 {
+            let rule = "the resource can live in this memory type";
+            return Err(invalid(rule, u64::from(heap.memory().0), u64::from(needs)));
+        }
+        if !offset.is_multiple_of(TILE) {
+            return Err(invalid("the heap offset of a tile is aligned", offset, TILE));
+        }
+        let end = tiles.checked_mul(TILE).and_then(|bytes| bytes.checked_add(offset));
+        match end {
+            Some(end) if end <= heap.desc.size => Ok(()),
+            _ => Err(invalid("the tiles are inside the heap", end.unwrap_or(u64::MAX), heap.desc.size)),
+        }
+    }
+
+    pub(crate) fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        self.call(CallKind::Completed, Request::default(), || {
+            let completed = self.timeline.lock().poll(self, queue);
+            completed.ok_or_else(|| self.no_queue(queue))
+        })
+    }
+
+    fn no_queue(&self, queue: QueueId) -> DeviceError {
+        invalid("the queue exists", u64::from(queue.0), self.properties.queues.len() as u64)
+    }
+
+    pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.call(CallKind::Wait, Request::default(), || {
+            // A deadline too far for the clock is none.
+            let deadline = Instant::now().checked_add(timeout);
+            let mut timeline = self.timeline.lock();
+            if timeline.completed(target.queue).is_none() {
+                return Err(self.no_queue(target.queue));
+            }
+            loop {
+                self.alive()?;
+                let done = if timeout.is_zero() {
+                    timeline.poll(self, target.queue).is_some_and(|completed| completed >= target.serial)
+                } else {
+                    timeline.advance_to(self, target)
+                };
+                if done {
+                    timeline.observe(self, target.queue, target.serial);
+                    return Ok(true);
+                }
+                if timeout.is_zero() {
+                    return Ok(false);
+                }
+                let late = match deadline {
+                    Some(deadline) => self.changed.wait_until(&mut timeline, deadline).timed_out(),
+                    None => {
+                        self.changed.wait(&mut timeline);
+                        false
+                    }
+                };
+                if late {
+                    self.alive()?;
+                    let done = timeline.completed(target.queue).is_some_and(|serial| serial >= target.serial);
+                    if done {
+                        timeline.observe(self, target.queue, target.serial);
+                    }
+                    return Ok(done);
+                }
+            }
+        })
+    }
+}
+
+/// A resource of the same kind that is not too large to be created otherwise: reserved buffers
+/// may be.
+fn least(desc: &ResourceDesc) -> ResourceDesc {
+    match desc {
+        ResourceDesc::Buffer(info) => ResourceDesc::Buffer(BufferInfo { size: 1, usage: info.usage }),
+        ResourceDesc::Texture(_) => desc.clone(),
+    }
+}
+
+fn recorded(queue: QueueId, list: &List) -> Result<Recorded, DeviceError> {
+    if list.queue != queue {
+        let rule = "a list is submitted to the queue it was made for";
+        return Err(invalid(rule, u64::from(queue.0), u64::from(list.queue.0)));
+    }
+    let commands = list.closed().ok_or_else(|| invalid("a submitted list is closed", 0, 1))?;
+    Ok(Recorded { label: Arc::clone(&list.state.label), commands: Arc::clone(commands) })
+}
+
+fn reserved(state: &Arc<ResourceState>) -> Result<&Arc<ResourceState>, DeviceError> {
+    match &state.memory {
+        Memory::Reserved(_) => Ok(state),
+        _ => Err(invalid("the resource is reserved", 0, 1)),
+    }
+}
+
+impl TileChange {
+    fn note_use(&self, queue: QueueId, serial: u64) {
+        self.resource.last_use.raise(queue, serial);
+        match &self.origin {
+            TileOrigin::Heap { heap, .. } => heap.last_use.raise(queue, serial),
+            TileOrigin::CopyOf { resource, .. } => resource.last_use.raise(queue, serial),
+            TileOrigin::Unmapped => {}
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Reserved resources: how they are tiled and what their tiles are mapped to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tenure_core::device::{
+    BufferInfo, DeviceError, Dimension, Features, Properties, ResourceDesc, TextureInfo, TileLayout,
+    TileRegion, Usage,
+};
+
+use crate::heap::HeapState;
+use crate::layout::Layout;
+use crate::object::Label;
+use crate::requirements::{check_limits, tile_extent};
+
+/// Bytes of a tile.
+pub(crate) const TILE: u64 = 64 << 10;
+
+/// Bytes of the largest reserved resource, as D3D12's 40 bits of virtual address.
+const MAX_RESERVED: u64 = 1 << 40;
+
+/// Where a tile's bytes are.
+#[derive(Clone)]
+pub(crate) struct TileTarget {
+    pub(crate) heap: Arc<HeapState>,
+    pub(crate) offset: u64,
+}
+
+/// The mappings of one reserved resource; a tile not in it is unmapped.
+#[derive(Default)]
+pub(crate) struct TileTable(BTreeMap<u64, TileTarget>);
+
+impl TileTable {
+    pub(crate) fn get(&self, tile: u64) -> Option<&TileTarget> {
+        self.0.get(&tile)
+    }
+
+    pub(crate) fn set(&mut self, tile: u64, target: Option<TileTarget>) {
+        match target {
+            Some(target) => self.0.insert(tile, target),
+            None => self.0.remove(&tile),
+        };
+    }
+
+    /// The first tile whose heap is destroyed, and that heap. O(mapped tiles).
+    pub(crate) fn first_dead_heap(&self) -> Option<(u64, Arc<Label>)> {
+        let dead = self.0.iter().find(|(_, target)| target.heap.label.is_destroyed());
+        dead.map(|(tile, target)| (*tile, Arc::clone(&target.heap.label)))
+    }
+}
+
+/// The layout of a reserved resource, once the device is known to support it.
+pub(crate) fn layout(properties: &Properties, desc: &ResourceDesc) -> Result<Layout, DeviceError> {
+    match desc {
+        ResourceDesc::Buffer(info) => {
+            supported(properties, Features::RESERVED_BUFFERS, "reserved (sparse) buffers")?;
+            desc.validate()?;
+            if info.size > MAX_RESERVED {
+                return Err(DeviceError::InvalidDesc { field: "size", value: info.size });
+            }
+            Ok(Layout::Buffer { size: info.size })
+        }
+        ResourceDesc::Texture(info) => {
+            supported(properties, Features::RESERVED_TEXTURES, "reserved (sparse) textures")?;
+            if info.dimension != Dimension::D2 {
+                return Err(DeviceError::Unsupported { feature: "reserved (sparse) 3D textures" });
+            }
+            if info.samples > 1 || info.usage.contains(Usage::DEPTH_STENCIL) {
+                return Err(DeviceError::Unsupported {
+                    feature: "reserved (sparse) depth-stencil or multisampled textures",
+                });
+            }
+            check_limits(properties, desc)?;
+            texture_layout(info)
+        }
+    }
+}
+
+fn supported(properties: &Properties, feature: Features, name: &'static str) -> Result<(), DeviceError> {
+    if properties.features.contains(feature) {
+        return Ok(());
+    }
+    Err(DeviceError::Unsupported { feature: name })
+}
+
+/// The tiles of a reserved buffer.
+pub(crate) fn buffer_tiles(info: &BufferInfo) -> TileLayout {
+    let tiles = u32::try_from(info.size.div_ceil(TILE)).unwrap_or(u32::MAX);
+    TileLayout {
+        tile_size: TILE,
+        tile_extent: [TILE as u32, 1, 1],
+        subresources: vec![[tiles, 1, 1]],
+        first_packed_mip: 1,
+        packed_tiles: 0,
+    }
+}
+
+fn texture_layout(info: &TextureInfo) -> Result<Layout, DeviceError> {
+    let [tile_width, tile_height] = tile_extent(info.format, TILE);
+    let fills_a_tile = |mip: &u32| {
+        let [width, height, _] = info.mip_extent(*mip);
+        width >= tile_width && height >= tile_height
+    };
+    let first_packed_mip = (0..info.mips).take_while(fills_a_tile).count() as u32;
+    let packed_bytes: u64 = (first_packed_mip..info.mips).map(|mip| info.mip_bytes(mip).unwrap_or(0)).sum();
+    let packed_tiles = packed_bytes.div_ceil(TILE);
+    let mut subresources = Vec::new();
+    let mut bases = Vec::new();
+    let mut total = 0_u64;
+    for index in 0..info.subresources() {
+        let mip = index % info.mips;
+        bases.push(total);
+        if mip < first_packed_mip {
+            let [width, height, _] = info.mip_extent(mip);
+            let tiles = [width.div_ceil(tile_width), height.div_ceil(tile_height), 1];
+            total += u64::from(tiles[0]) * u64::from(tiles[1]);
+            subresources.push(tiles);
+        } else {
+            subresources.push([0; 3]);
+            if mip == info.mips - 1 {
+                total += packed_tiles;
+            }
+        }
+    }
+    if total > MAX_RESERVED / TILE {
+        return Err(DeviceError::InvalidDesc { field: "size", value: total.saturating_mul(TILE) });
+    }
+    let tiles = TileLayout {
+        tile_size: TILE,
+        tile_extent: [tile_width, tile_height, 1],
+        subresources,
+        first_packed_mip,
+        packed_tiles: packed_tiles as u32,
+    };
+    Ok(Layout::Tiled { info: info.clone(), tiles, bases, total })
+}
+
+fn invalid(rule: &'static str, value: u64, limit: u64) -> DeviceError {
+    DeviceError::InvalidCall { rule, value, limit }
+}
+
+/// The indices of a region's tiles, in the order x, y, z.
+pub(crate) fn region_tiles(layout: &Layout, region: &TileRegion) -> Result<Vec<u64>, DeviceError> {
+    let (base, size) = match layout {
+        Layout::Buffer { size } => {
+            let tiles = u32::try_from(size.div_ceil(TILE)).unwrap_or(u32::MAX);
+            if region.subresource != 0 {
+                return Err(invalid("the subresource exists", u64::from(region.subresource), 1));
+            }
+            (0, [tiles, 1, 1])
+        }
+        Layout::Tiled { info, tiles, bases, .. } => {
+            let index = region.subresource as usize;
+            let Some(base) = bases.get(index) else {
+                return Err(invalid(
+                    "the subresource exists",
+                    u64::from(region.subresource),
+                    bases.len() as u64,
+                ));
+            };
+            let mip = region.subresource % info.mips;
+            if mip == tiles.first_packed_mip {
+                (*base, [tiles.packed_tiles, 1, 1])
+            } else {
+                (*base, tiles.subresources[index])
+            }
+        }
+        Layout::Texture { .. } => return Err(invalid("the resource is reserved", 0, 1)),
+    };
+    for ((origin, extent), limit) in region.origin.iter().zip(region.extent).zip(size) {
+        let end = u64::from(*origin) + u64::from(extent);
+        if extent == 0 || end > u64::from(limit) {
+            return Err(invalid("the tile region is inside the resource", end, u64::from(limit)));
+        }
+    }
+    let axis = |axis: usize| {
+        let first = u64::from(region.origin[axis]);
+        first..first + u64::from(region.extent[axis])
+    };
+    let (width, height) = (u64::from(size[0]), u64::from(size[1]));
+    Ok(axis(2)
+        .flat_map(|z| axis(1).flat_map(move |y| axis(0).map(move |x| base + (z * height + y) * width + x)))
+        .collect())
+}

@@ -1,0 +1,285 @@
+//! Queues and simulated time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tenure_core::device::{DeviceError, Properties, QueueId, QueueKind, QueueSerial};
+
+use crate::clock::Clock;
+use crate::command::Command;
+use crate::execute::{Execution, TileChange};
+use crate::object::Label;
+use crate::options::Lag;
+use crate::rng::Rng;
+use crate::shared::Shared;
+
+/// What a list held when it was submitted.
+pub(crate) struct Recorded {
+    pub(crate) label: Arc<Label>,
+    pub(crate) commands: Arc<Vec<Command>>,
+}
+
+/// What a submission does.
+pub(crate) enum Job {
+    Lists(SmallVec<[Recorded; 2]>),
+    Tiles(Vec<TileChange>),
+}
+
+struct Submission {
+    serial: u64,
+    job: Job,
+    waits: SmallVec<[QueueSerial; 4]>,
+    due: u64,
+    /// What the CPU had seen complete when it submitted.
+    observed: Clock,
+}
+
+struct Queue {
+    kind: QueueKind,
+    family: u32,
+    pending: VecDeque<Submission>,
+    submitted: u64,
+    completed: u64,
+    /// What is ordered before the end of the newest completed submission, and of those before it
+    /// that somebody may still ask about.
+    clock: Clock,
+    clocks: VecDeque<(u64, Clock)>,
+}
+
+/// All queues, under one lock: what one does depends on the others.
+pub(crate) struct Timeline {
+    now: u64,
+    rng: Rng,
+    queues: Vec<Queue>,
+}
+
+fn invalid(rule: &'static str, value: u64, limit: u64) -> DeviceError {
+    DeviceError::InvalidCall { rule, value, limit }
+}
+
+impl Timeline {
+    pub(crate) fn new(properties: &Properties, seed: u64) -> Self {
+        let queue = |kind, family| Queue {
+            kind,
+            family,
+            pending: VecDeque::new(),
+            submitted: 0,
+            completed: 0,
+            clock: Clock::default(),
+            clocks: VecDeque::new(),
+        };
+        let queues = properties.queues.iter().map(|each| queue(each.kind, each.family)).collect();
+        Self { now: 0, rng: Rng::new(seed), queues }
+    }
+
+    /// Drops what is in flight: the device is lost and it never happens.
+    pub(crate) fn abandon(&mut self) {
+        for queue in &mut self.queues {
+            queue.pending.clear();
+        }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Checks a submission; nothing is changed.
+    pub(crate) fn check(
+        &self,
+        queue: QueueId,
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let count = self.queues.len() as u64;
+        let Some(state) = self.queues.get(queue.index()) else {
+            return Err(invalid("the queue exists", u64::from(queue.0), count));
+        };
+        if signal != state.submitted + 1 {
+            return Err(invalid("serials rise by one per submission", signal, state.submitted + 1));
+        }
+        for wait in waits {
+            if wait.queue.index() >= self.queues.len() {
+                return Err(invalid("the queue waited for exists", u64::from(wait.queue.0), count));
+            }
+            if wait.queue == queue && wait.serial >= signal {
+                return Err(invalid("a submission does not wait for itself", wait.serial, signal));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a checked submission.
+    pub(crate) fn push(&mut self, shared: &Shared, queue: QueueId, job: Job, waits: &[QueueSerial]) {
+        self.now = self.now.saturating_add(1);
+        let lag = match shared.lag {
+            Lag::None => 0,
+            Lag::Submissions(ticks) => ticks,
+            Lag::Random { max } => self.rng.up_to(max),
+            Lag::Manual => u64::MAX,
+        };
+        let due = self.now.saturating_add(lag).saturating_add(shared.faults.fence_delay());
+        let observed = shared.observed.load();
+        let state = &mut self.queues[queue.index()];
+        state.submitted += 1;
+        let serial = state.submitted;
+        state.pending.push_back(Submission { serial, job, waits: waits.into(), due, observed });
+        self.run_due(shared);
+    }
+
+    /// One tick of time, for a poll.
+    pub(crate) fn poll(&mut self, shared: &Shared, queue: QueueId) -> Option<u64> {
+        self.now = self.now.saturating_add(1);
+        self.run_due(shared);
+        let completed = self.queues.get(queue.index())?.completed;
+        self.observe(shared, queue, completed);
+        Some(completed)
+    }
+
+    /// The newest completed serial, without letting time pass or the CPU see it.
+    pub(crate) fn completed(&self, queue: QueueId) -> Option<u64> {
+        self.queues.get(queue.index()).map(|queue| queue.completed)
+    }
+
+    /// The CPU has seen this serial complete, and with it all that it waited for.
+    pub(crate) fn observe(&mut self, shared: &Shared, queue: QueueId, serial: u64) {
+        if let Some(clock) = self.clock_of(queue, serial) {
+            shared.observed.join(&clock);
+        }
+        shared.observed.raise(queue, serial);
+        self.forget_clocks(shared, queue);
+    }
+
+    /// Lets time pass until `serial` is complete; false when that takes a submission not yet made
+    /// or a word of the test that runs the queues by hand.
+    pub(crate) fn advance_to(&mut self, shared: &Shared, target: QueueSerial) -> bool {
+        loop {
+            if self.completed(target.queue).is_some_and(|completed| completed >= target.serial) {
+                return true;
+            }
+            let Some((due, queue)) = self.next_ready() else { return false };
+            if due == u64::MAX {
+                return false;
+            }
+            self.now = self.now.max(due);
+            self.run_head(shared, queue);
+        }
+    }
+
+    /// Completes the oldest submission of a queue, if it waits for nothing.
+    pub(crate) fn complete_one(&mut self, shared: &Shared, queue: QueueId) -> Option<u64> {
+        if !self.is_ready(queue.index()) {
+            return None;
+        }
+        self.run_head(shared, queue.index());
+        self.completed(queue)
+    }
+
+    /// Completes all that can complete; true when nothing is left.
+    pub(crate) fn run_until_idle(&mut self, shared: &Shared) -> bool {
+        while let Some((_, queue)) = self.next_ready() {
+            self.run_head(shared, queue);
+        }
+        for index in 0..self.queues.len() {
+            self.observe(shared, queue_id(index), self.queues[index].completed);
+        }
+        self.queues.iter().all(|queue| queue.pending.is_empty())
+    }
+
+    fn run_due(&mut self, shared: &Shared) {
+        while let Some((due, queue)) = self.next_ready() {
+            if due > self.now {
+                return;
+            }
+            self.run_head(shared, queue);
+        }
+    }
+
+    fn is_ready(&self, index: usize) -> bool {
+        let head = self.queues.get(index).and_then(|queue| queue.pending.front());
+        head.is_some_and(|head| {
+            head.waits.iter().all(|wait| self.queues[wait.queue.index()].completed >= wait.serial)
+        })
+    }
+
+    /// The queue whose oldest submission is due first among those that wait for nothing; of
+    /// equals the first. This order is what makes runs repeat.
+    fn next_ready(&self) -> Option<(u64, usize)> {
+        (0..self.queues.len())
+            .filter(|&index| self.is_ready(index))
+            .filter_map(|index| Some((self.queues[index].pending.front()?.due, index)))
+            .min()
+    }
+
+    fn run_head(&mut self, shared: &Shared, index: usize) {
+        let id = queue_id(index);
+        let Some(submission) = self.queues[index].pending.pop_front() else { return };
+        let mut clock = self.queues[index].clock;
+        clock.join(&submission.observed);
+        for wait in &submission.waits {
+            // One forgotten was seen by the CPU before this was submitted.
+            if let Some(known) = self.clock_of(wait.queue, wait.serial) {
+                clock.join(&known);
+            }
+        }
+        clock.raise(id, submission.serial);
+        let queue = &self.queues[index];
+        let mut execution = Execution::new(
+            shared,
+            (id, queue.kind, queue.family),
+            submission.serial,
+            (clock, submission.observed),
+            self.floor(shared, id, &clock),
+        );
+        match submission.job {
+            Job::Lists(lists) => lists.iter().for_each(|list| execution.list(list)),
+            Job::Tiles(changes) => changes.iter().for_each(|change| execution.tiles(change)),
+        }
+        execution.finish();
+        let queue = &mut self.queues[index];
+        queue.completed = submission.serial;
+        queue.clock = clock;
+        queue.clocks.push_back((submission.serial, clock));
+    }
+
+    /// What everything still to run, and everything still to be submitted, is ordered after.
+    fn floor(&self, shared: &Shared, running: QueueId, clock: &Clock) -> Clock {
+        let mut floor = shared.observed.load();
+        floor.meet(clock, running);
+        for (index, queue) in self.queues.iter().enumerate() {
+            if let Some(head) = queue.pending.front() {
+                let mut known = queue.clock;
+                known.join(&head.observed);
+                floor.meet(&known, queue_id(index));
+            }
+        }
+        floor
+    }
+
+    fn clock_of(&self, queue: QueueId, serial: u64) -> Option<Clock> {
+        let clocks = &self.queues.get(queue.index())?.clocks;
+        let index = clocks.binary_search_by_key(&serial, |(serial, _)| *serial).ok()?;
+        Some(clocks[index].1)
+    }
+
+    /// Forgets the clocks of serials that the CPU has seen and that no submission waits for:
+    /// whoever waits for them later knows at least as much through the CPU.
+    fn forget_clocks(&mut self, shared: &Shared, queue: QueueId) {
+        const KEPT: usize = 64;
+        let Some(state) = self.queues.get(queue.index()) else { return };
+        if state.clocks.len() <= KEPT {
+            return;
+        }
+        let waits = self.queues.iter().flat_map(|other| &other.pending).flat_map(|pending| &pending.waits);
+        let waited = waits.filter(|wait| wait.queue == queue).map(|wait| wait.serial).min();
+        let keep = waited.unwrap_or(u64::MAX).min(shared.observed.load().get(queue).saturating_add(1));
+        let state = &mut self.queues[queue.index()];
+        while state.clocks.front().is_some_and(|(serial, _)| *serial < keep) {
+            state.clocks.pop_front();
+        }
+    }
+}
+
+fn queue_id(index: usize) -> QueueId {
+    QueueId(u8::try_from(index).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,165 @@
+//! Texels go where an array of blocks says they go.
+
+use proptest::prelude::*;
+use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
+use tenure_sim::{Device, Lag, Options, Profile, Resource};
+
+use crate::common::*;
+
+const USES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
+
+/// A texture of random shape and a region inside it, in whole blocks.
+#[derive(Clone, Debug)]
+struct Case {
+    info: TextureInfo,
+    region: TextureRegion,
+    pitch: u64,
+    extra_rows: u32,
+    reserved: bool,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let shape =
+        (any::<bool>(), 1_u32..300, 1_u32..150, 1_u32..4, 0_u32..4, 0..Format::ALL.len(), any::<bool>());
+    let inside = (any::<u32>(), any::<u32>(), prop::array::uniform3((any::<u32>(), any::<u32>())));
+    (shape, inside, 0_u64..3, 0_u32..3).prop_map(|(shape, (mip, layer, axes), padding, extra_rows)| {
+        let (deep, width, height, depth_or_layers, mips, format, reserved) = shape;
+        let reserved = reserved && !deep;
+        let longest = width.max(height).max(if deep { depth_or_layers } else { 1 });
+        let info = TextureInfo {
+            dimension: if deep { Dimension::D3 } else { Dimension::D2 },
+            depth_or_layers,
+            mips: 1 + mips.min(longest.ilog2()),
+            format: Format::ALL[format],
+            ..texture_info(width, height, USES)
+        };
+        let (mip, layer) = (mip % info.mips, layer % info.layers());
+        let block = info.format.block();
+        let size = info.mip_extent(mip);
+        let mut region = TextureRegion { mip, layer, origin: [0; 3], extent: [0; 3] };
+        for (axis, step) in [block.width, block.height, 1].into_iter().enumerate() {
+            let blocks = size[axis].div_ceil(step);
+            let first = axes[axis].0 % blocks;
+            let count = 1 + axes[axis].1 % (blocks - first);
+            region.origin[axis] = first * step;
+            region.extent[axis] = (count * step).min(size[axis] - first * step);
+        }
+        let row = u64::from(region.extent[0].div_ceil(block.width)) * u64::from(block.bytes);
+        Case { info, region, pitch: row.next_multiple_of(256) + padding * 256, extra_rows, reserved }
+    })
+}
+
+fn create(device: &Device, case: &Case) -> (Resource, u64) {
+    let desc = ResourceDesc::Texture(case.info.clone());
+    if !case.reserved {
+        return (committed(device, "moss", &desc), 0);
+    }
+    let moss = device.create_reserved(&desc).unwrap();
+    let layout = device.tile_layout(&moss).unwrap();
+    let packed = (0..case.info.layers()).map(|layer| {
+        let subresource = layout.first_packed_mip + layer * case.info.mips;
+        (subresource, [layout.packed_tiles, 1, 1])
+    });
+    let packed = packed.filter(|(_, extent)| extent[0] > 0);
+    let whole = (0_u32..).zip(layout.subresources.iter().copied()).filter(|(_, extent)| extent[0] > 0);
+    let regions: Vec<_> = whole
+        .chain(packed)
+        .map(|(subresource, extent)| TileRegion { subresource, origin: [0; 3], extent })
+        .collect();
+    let tiles: u64 = regions.iter().map(|region| u64::from(region.tiles().unwrap())).sum();
+    let heap = device
+        .create_heap(&HeapDesc {
+            size: tiles << 16,
+            alignment: 1 << 16,
+            memory: MemoryTypeId(0),
+            category: HeapCategory::Any,
+        })
+        .unwrap();
+    let mut offset = 0;
+    let updates = regions.iter().map(|region| {
+        let source = TileSource::Heap { heap: &heap, offset };
+        offset += u64::from(region.tiles().unwrap()) << 16;
+        TileUpdate { resource: &moss, region: *region, source }
+    });
+    device.update_tiles(GRAPHICS, &updates.collect::<Vec<_>>(), &[], 1).unwrap();
+    (moss, 1)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn a_region_written_comes_back_and_nothing_else_changed(case in case()) {
+        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let Case { info, region, pitch, extra_rows, .. } = &case;
+        let block = info.format.block();
+        let (moss, serial) = create(&device, &case);
+        let rows = region.extent[1].div_ceil(block.height) + extra_rows;
+        let row = u64::from(region.extent[0].div_ceil(block.width)) * u64::from(block.bytes);
+        let layout = BufferLayout { offset: 512, row_pitch: *pitch, rows };
+        let bytes = 512 + pitch * u64::from(rows) * u64::from(region.extent[2]);
+        let up = upload(&device, "up", bytes);
+        let pattern: Vec<u8> = (0..bytes).map(|at| (at * 31 % 251) as u8).collect();
+        device.map(&up).unwrap().write(0, &pattern).unwrap();
+
+        // All of the mip comes back: the region as it was sent, the rest as it was cleared.
+        let size = info.mip_extent(region.mip);
+        let whole = TextureRegion { origin: [0; 3], extent: size, ..*region };
+        let whole_row = u64::from(size[0].div_ceil(block.width)) * u64::from(block.bytes);
+        let whole_rows = size[1].div_ceil(block.height);
+        let back_layout = BufferLayout { offset: 0, row_pitch: whole_row.next_multiple_of(256), rows: whole_rows };
+        let slice = back_layout.row_pitch * u64::from(whole_rows);
+        let back = device
+            .create_committed(&buffer(slice * u64::from(size[2]), Usage::COPY_DST), MemoryTypeId(2))
+            .unwrap();
+        submit(&device, GRAPHICS, serial + 1, &[], |list| {
+            list.clear_texture(&moss, Subresource::All, &[0xEE]);
+            list.copy_buffer_to_texture(&up, layout, &moss, *region);
+            transition(list, &moss, State::COPY_DST, State::COPY_SRC);
+            list.copy_texture_to_buffer(&moss, whole, &back, back_layout);
+        });
+        assert_clean(&hazards(&device));
+        let mut out = vec![0; (slice * u64::from(size[2])) as usize];
+        device.map(&back).unwrap().read(0, &mut out).unwrap();
+
+        let first = [region.origin[0] / block.width, region.origin[1] / block.height, region.origin[2]];
+        for z in 0..size[2] {
+            for y in 0..whole_rows {
+                let start = (u64::from(z) * slice + u64::from(y) * back_layout.row_pitch) as usize;
+                let mut expected = vec![0xEE; whole_row as usize];
+                let down = region.extent[1].div_ceil(block.height);
+                let hit = (first[2]..first[2] + region.extent[2]).contains(&z) && (first[1]..first[1] + down).contains(&y);
+                if hit {
+                    let line = u64::from((z - first[2]) * rows + (y - first[1]));
+                    let from = (512 + line * pitch) as usize;
+                    let to = (first[0] * block.bytes) as usize;
+                    expected[to..to + row as usize].copy_from_slice(&pattern[from..from + row as usize]);
+                }
+                prop_assert_eq!(&out[start..start + whole_row as usize], &expected[..], "row {} slice {}", y, z);
+            }
+        }
+    }
+}
+
+/// Copies the left `columns` of eight from rows 256 bytes apart, of which only the texels are
+/// written, and reads the texture whole.
+fn left_part(columns: u32) -> Vec<tenure_sim::Hazard> {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).zeroed(false));
+    let moss = committed(&device, "moss", &texture(8, 4, USES | Usage::SHADER_READ));
+    let up = upload(&device, "up", 1024);
+    let mapping = device.map(&up).unwrap();
+    (0..4).for_each(|row| mapping.write(row * 256, &vec![1; columns as usize * 4]).unwrap());
+    submit(&device, GRAPHICS, 1, &[], |list| {
+        let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 4 };
+        let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [columns, 4, 1] };
+        list.copy_buffer_to_texture(&up, layout, &moss, region);
+        transition(list, &moss, State::COPY_DST, State::PIXEL_SHADER);
+        list.use_texture(&moss, Subresource::All, State::PIXEL_SHADER);
+    });
+    hazards(&device)
+}
+
+#[test]
+fn padding_is_not_read_and_what_a_copy_leaves_out_is_not_written() {
+    assert_clean(&left_part(8));
+    assert_one(&left_part(7), tenure_sim::HazardKind::UninitializedRead, &["moss"]);
+}

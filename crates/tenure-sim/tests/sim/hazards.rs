@@ -1,0 +1,562 @@
+//! Each kind of hazard: provoked, found once and named; and next to it the legal twin, silent.
+
+use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
+use tenure_sim::{Checks, Device, HazardKind, Options, Profile};
+
+use crate::common::*;
+
+#[test]
+fn read_and_write_of_freed() {
+    for keep in [false, true] {
+        let device = manual(Profile::DISCRETE);
+        let rock = committed(&device, "rock", &buffer(256, Usage::COPY_SRC));
+        let sand = committed(&device, "sand", &buffer(256, Usage::COPY_DST));
+        let list = record(&device, GRAPHICS, |list| list.copy_buffer(&rock, 0, &sand, 0, 256));
+        if !keep {
+            device.destroy_resource(rock);
+        }
+        device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+        let found = hazards(&device);
+        if keep {
+            assert_clean(&found)
+        } else {
+            assert_one(&found, HazardKind::ReadOfFreed, &["rock"])
+        }
+        if !keep {
+            assert!(found[0].to_string().contains("copy_buffer"), "{}", found[0]);
+            device.destroy_resource(sand);
+            device.submit(GRAPHICS, &[&list], &[], 2).unwrap();
+            let found = hazards(&device);
+            assert!(found.iter().any(|hazard| hazard.kind == HazardKind::WriteOfFreed));
+        }
+    }
+}
+
+#[test]
+fn a_destroyed_heap_frees_what_is_placed_in_it() {
+    let device = manual(Profile::DISCRETE);
+    let desc = buffer(1024, Usage::COPY_DST);
+    let (heap, offset) = heap_for(&device, &desc);
+    device.set_name(ObjectRef::Heap(&heap), "vault");
+    let rock = device.create_placed(&desc, &heap, offset).unwrap();
+    device.set_name(ObjectRef::Resource(&rock), "rock");
+    device.destroy_heap(heap);
+    assert_one(&device.take_hazards(), HazardKind::HeapDestroyedFirst, &["vault", "rock"]);
+    submit(&device, GRAPHICS, 1, &[], |list| list.fill_buffer(&rock, 0, 4, 1));
+    assert_one(&hazards(&device), HazardKind::WriteOfFreed, &["rock"]);
+}
+
+#[test]
+fn heaps_go_after_their_resources() {
+    let device = manual(Profile::DISCRETE);
+    let desc = buffer(1024, Usage::COPY_DST);
+    let (heap, offset) = heap_for(&device, &desc);
+    let rock = device.create_placed(&desc, &heap, offset).unwrap();
+    device.destroy_resource(rock);
+    device.destroy_heap(heap);
+    device.check_clean().unwrap();
+}
+
+#[test]
+fn destroyed_in_use_until_the_cpu_has_seen_it_done() {
+    for seen in [false, true] {
+        let device = manual(Profile::DISCRETE);
+        let rock = committed(&device, "rock", &buffer(256, Usage::COPY_DST));
+        submit(&device, GRAPHICS, 1, &[], |list| list.fill_buffer(&rock, 0, 256, 1));
+        assert_eq!(device.complete_one(GRAPHICS), Some(1));
+        if seen {
+            assert_eq!(device.completed(GRAPHICS).unwrap(), 1);
+        }
+        device.destroy_resource(rock);
+        let found = device.take_hazards();
+        if seen { assert_clean(&found) } else { assert_one(&found, HazardKind::DestroyedInUse, &["rock"]) }
+    }
+}
+
+#[test]
+fn a_barrier_is_a_use() {
+    let (device, bloom, shadow, _heap) = aliased(Profile::DISCRETE);
+    submit(&device, GRAPHICS, 1, &[], |list| {
+        list.barriers(&[Barrier::Aliasing { before: Some(&bloom), after: &shadow }]);
+    });
+    device.destroy_resource(bloom);
+    assert_clean(&device.take_hazards());
+    device.destroy_resource(shadow);
+    assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["shadow"]);
+}
+
+#[test]
+fn seeing_a_queue_done_is_seeing_done_what_it_waited_for() {
+    let device = manual(Profile::DISCRETE);
+    let rock = committed(&device, "rock", &buffer(256, Usage::COPY_DST));
+    submit(&device, COPY, 1, &[], |list| list.fill_buffer(&rock, 0, 256, 1));
+    submit(&device, GRAPHICS, 1, &[after(COPY, 1)], |_| {});
+    assert!(device.complete(COPY, 1) && device.complete(GRAPHICS, 1));
+    assert_eq!(device.completed(GRAPHICS).unwrap(), 1);
+    device.destroy_resource(rock);
+    assert_clean(&device.take_hazards());
+}
+
+#[test]
+fn lists_in_use_are_neither_destroyed_nor_reset() {
+    let device = manual(Profile::DISCRETE);
+    let mut lists = ["opening", "closing"].map(|name| {
+        let list = record(&device, GRAPHICS, |_| {});
+        device.set_name(ObjectRef::List(&list), name);
+        list
+    });
+    device.submit(GRAPHICS, &[&lists[0], &lists[1]], &[], 1).unwrap();
+    lists[0].begin().unwrap();
+    assert_one(&device.take_hazards(), HazardKind::ListInUse, &["opening"]);
+    let [opening, closing] = lists;
+    device.destroy_list(closing);
+    assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["closing"]);
+    assert!(device.run_until_idle());
+    device.destroy_list(opening);
+    assert_clean(&device.take_hazards());
+}
+
+#[test]
+fn uninitialized_reads_to_the_byte() {
+    for (written, clean) in [(255, false), (256, true)] {
+        let device = Device::with_options(Options::new(Profile::DISCRETE).zeroed(false));
+        let rock =
+            committed(&device, "rock", &buffer(512, Usage::COPY_SRC | Usage::COPY_DST | Usage::VERTEX));
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            list.fill_buffer(&rock, 128, written, 1);
+            transition(list, &rock, State::COPY_DST, State::VERTEX_OR_CONSTANT);
+            list.use_buffer(&rock, 128, 256, State::VERTEX_OR_CONSTANT);
+        });
+        let found = hazards(&device);
+        if clean {
+            assert_clean(&found);
+        } else {
+            assert_one(&found, HazardKind::UninitializedRead, &["rock"]);
+            assert!(found[0].detail.contains("383..384"), "{}", found[0]);
+        }
+    }
+}
+
+#[test]
+fn memory_is_zeroed_once_and_only_where_the_api_says_so() {
+    let device = manual(Profile::DISCRETE);
+    let desc = buffer(1024, Usage::VERTEX);
+    let (heap, offset) = heap_for(&device, &desc);
+    let first = device.create_placed(&desc, &heap, offset).unwrap();
+    submit(&device, GRAPHICS, 1, &[], |list| list.use_buffer(&first, 0, 1024, State::VERTEX_OR_CONSTANT));
+    assert_clean(&hazards(&device));
+    device.destroy_resource(first);
+    let second = device.create_placed(&desc, &heap, offset).unwrap();
+    device.set_name(ObjectRef::Resource(&second), "second");
+    submit(&device, GRAPHICS, 2, &[], |list| list.use_buffer(&second, 0, 1024, State::VERTEX_OR_CONSTANT));
+    assert_one(&hazards(&device), HazardKind::UninitializedRead, &["second"]);
+
+    // Targets carry compression data, which zeroes do not make valid.
+    let (device, bloom, ..) = aliased(Profile::DISCRETE);
+    submit(&device, GRAPHICS, 1, &[], |list| {
+        list.use_texture(&bloom, Subresource::All, State::PIXEL_SHADER);
+    });
+    assert_one(&hazards(&device), HazardKind::UninitializedRead, &["bloom"]);
+
+    let device = manual(Profile::VULKAN_NVIDIA);
+    let rock = committed(&device, "rock", &desc);
+    submit(&device, GRAPHICS, 1, &[], |list| list.use_buffer(&rock, 0, 1024, State::VERTEX_OR_CONSTANT));
+    assert_one(&hazards(&device), HazardKind::UninitializedRead, &["rock"]);
+}
+
+#[test]
+fn the_cpu_reads_only_what_was_written() {
+    let device = manual(Profile::VULKAN_NVIDIA);
+    let pool = upload(&device, "pool", 64);
+    let mapping = device.map(&pool).unwrap();
+    let mut out = [0; 8];
+    mapping.write(0, &[1; 7]).unwrap();
+    mapping.read(0, &mut out[..7]).unwrap();
+    assert_clean(&device.take_hazards());
+    mapping.read(0, &mut out).unwrap();
+    assert_one(&device.take_hazards(), HazardKind::UninitializedRead, &["pool"]);
+}
+
+fn aliased(profile: Profile) -> (Device, tenure_sim::Resource, tenure_sim::Resource, tenure_sim::Heap) {
+    let device = manual(profile);
+    let desc = texture(256, 256, Usage::RENDER_TARGET | Usage::SHADER_READ);
+    let (heap, offset) = heap_for(&device, &desc);
+    let [bloom, shadow] = ["bloom", "shadow"].map(|name| {
+        let texture = device.create_placed(&desc, &heap, offset).unwrap();
+        device.set_name(ObjectRef::Resource(&texture), name);
+        texture
+    });
+    (device, bloom, shadow, heap)
+}
+
+#[test]
+fn aliases_need_a_barrier_that_names_the_right_one() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        for (barrier, kind) in [
+            (0, Some(HazardKind::MissingAliasingBarrier)),
+            (1, None),
+            (2, None),
+            (3, Some(HazardKind::MissingAliasingBarrier)),
+        ] {
+            let (device, bloom, shadow, _heap) = aliased(profile);
+            let other = committed(&device, "other", &texture(8, 8, Usage::SHADER_READ));
+            submit(&device, GRAPHICS, 1, &[], |list| {
+                transition(list, &bloom, State::COMMON, State::RENDER_TARGET);
+                list.clear_texture(&bloom, Subresource::All, &[1]);
+                let before = [None, None, Some(&bloom), Some(&other)][barrier];
+                if barrier > 0 {
+                    list.barriers(&[Barrier::Aliasing { before, after: &shadow }]);
+                }
+                transition(list, &shadow, State::COMMON, State::RENDER_TARGET);
+                list.clear_texture(&shadow, Subresource::All, &[2]);
+            });
+            let found = hazards(&device);
+            match kind {
+                Some(kind) => assert_one(&found, kind, &["bloom", "shadow"]),
+                None => assert_clean(&found),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_aliasing_barrier_leaves_the_contents_undefined() {
+    for cleared in [false, true] {
+        let (device, bloom, shadow, _heap) = aliased(Profile::DISCRETE);
+        let target = State::RENDER_TARGET;
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            for texture in [&bloom, &shadow, &bloom] {
+                list.barriers(&[Barrier::Aliasing { before: None, after: texture }]);
+                transition(list, texture, State::COMMON, target);
+                if cleared {
+                    list.clear_texture(texture, Subresource::All, &[1]);
+                } else {
+                    list.use_texture(texture, Subresource::All, State::RENDER_TARGET);
+                }
+                transition(list, texture, target, State::COMMON);
+            }
+            list.barriers(&[Barrier::Aliasing { before: Some(&bloom), after: &shadow }]);
+            if cleared {
+                transition(list, &shadow, State::COMMON, target);
+                list.clear_texture(&shadow, Subresource::All, &[3]);
+                transition(list, &shadow, target, State::COMMON);
+            }
+            list.use_texture(&shadow, Subresource::All, State::PIXEL_SHADER);
+        });
+        let found = hazards(&device);
+        if cleared {
+            assert_clean(&found)
+        } else {
+            assert_one(&found, HazardKind::UninitializedRead, &["shadow"])
+        }
+    }
+}
+
+#[test]
+fn aliases_need_a_barrier_on_the_way_back_too() {
+    for back in [false, true] {
+        let (device, bloom, shadow, _heap) = aliased(Profile::DISCRETE);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            for texture in [&bloom, &shadow] {
+                list.barriers(&[Barrier::Aliasing { before: None, after: texture }]);
+                transition(list, texture, State::COMMON, State::RENDER_TARGET);
+                list.clear_texture(texture, Subresource::All, &[1]);
+            }
+            if back {
+                list.barriers(&[Barrier::Aliasing { before: Some(&shadow), after: &bloom }]);
+            }
+            list.clear_texture(&bloom, Subresource::All, &[1]);
+        });
+        let found = hazards(&device);
+        if back {
+            assert_clean(&found);
+        } else {
+            assert_one(&found, HazardKind::MissingAliasingBarrier, &["bloom", "shadow"]);
+        }
+    }
+}
+
+#[test]
+fn a_dead_neighbour_needs_no_aliasing_barrier() {
+    let (device, bloom, shadow, _heap) = aliased(Profile::DISCRETE);
+    let clear = |texture: &tenure_sim::Resource, serial| {
+        submit(&device, GRAPHICS, serial, &[], |list| {
+            transition(list, texture, State::COMMON, State::RENDER_TARGET);
+            list.clear_texture(texture, Subresource::All, &[1]);
+        });
+        assert_clean(&hazards(&device));
+    };
+    clear(&bloom, 1);
+    device.destroy_resource(bloom);
+    clear(&shadow, 2);
+}
+
+#[test]
+fn unordered_accesses_need_a_barrier() {
+    for (profile, wait) in
+        [(Profile::DISCRETE, false), (Profile::VULKAN_NVIDIA, false), (Profile::VULKAN_NVIDIA, true)]
+    {
+        let desc = buffer(1024, Usage::UNORDERED_ACCESS);
+        let device = manual(profile);
+        let rock = committed(&device, "rock", &desc);
+        let access = State::UNORDERED_ACCESS;
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            list.use_buffer(&rock, 0, 512, access);
+            list.use_buffer(&rock, 512, 512, access);
+            list.barriers(&[Barrier::Unordered { resource: &rock }]);
+            list.use_buffer(&rock, 256, 512, access);
+        });
+        if wait {
+            assert_clean(&hazards(&device));
+        }
+        submit(&device, GRAPHICS, 2, &[], |list| list.use_buffer(&rock, 0, 1024, access));
+        let found = hazards(&device);
+        if profile == Profile::DISCRETE || wait {
+            assert_clean(&found);
+        } else {
+            assert_one(&found, HazardKind::MissingBarrier, &["rock"]);
+        }
+        submit(&device, GRAPHICS, 3, &[], |list| {
+            list.use_buffer(&rock, 0, 512, access);
+            list.use_buffer(&rock, 511, 1, access);
+        });
+        assert_one(&hazards(&device), HazardKind::MissingBarrier, &["rock"]);
+    }
+}
+
+#[test]
+fn the_cpu_keeps_off_what_the_gpu_uses() {
+    let device = manual(Profile::DISCRETE);
+    let up = upload(&device, "up", 256);
+    let mapping = device.map(&up).unwrap();
+    mapping.write(0, &[1; 256]).unwrap();
+    let rock = committed(&device, "rock", &buffer(256, Usage::COPY_DST));
+    submit(&device, GRAPHICS, 1, &[], |list| list.copy_buffer(&up, 0, &rock, 0, 128));
+
+    mapping.write(128, &[2; 128]).unwrap();
+    let mut out = [0; 128];
+    mapping.read(0, &mut out).unwrap();
+    assert_clean(&device.take_hazards());
+    mapping.write(127, &[3; 2]).unwrap();
+    assert_one(&device.take_hazards(), HazardKind::MappingHazard, &["up"]);
+
+    assert_eq!(device.complete_one(GRAPHICS), Some(1));
+    mapping.write(0, &[4]).unwrap();
+    assert_one(&device.take_hazards(), HazardKind::MappingHazard, &["up"]);
+    finish(&device, GRAPHICS, 1);
+    mapping.write(0, &[4]).unwrap();
+    assert_clean(&device.take_hazards());
+}
+
+#[test]
+fn the_cpu_does_not_read_what_the_gpu_is_writing() {
+    let device = manual(Profile::DISCRETE);
+    let back = device.create_committed(&buffer(256, Usage::COPY_DST), upload_type(&device, true)).unwrap();
+    device.set_name(ObjectRef::Resource(&back), "back");
+    let rock = committed(&device, "rock", &buffer(256, Usage::COPY_SRC));
+    submit(&device, GRAPHICS, 1, &[], |list| list.copy_buffer(&rock, 0, &back, 0, 256));
+    let mapping = device.map(&back).unwrap();
+    mapping.read(0, &mut [0; 4]).unwrap();
+    assert_one(&device.take_hazards(), HazardKind::MappingHazard, &["back"]);
+    assert!(device.run_until_idle());
+    mapping.read(0, &mut [0; 4]).unwrap();
+    assert_clean(&device.take_hazards());
+}
+
+#[test]
+fn mappings_die_with_their_resources() {
+    let device = manual(Profile::DISCRETE);
+    let up = upload(&device, "up", 256);
+    let mapping = device.map(&up).unwrap();
+    device.destroy_resource(up);
+    assert!(mapping.write(0, &[1]).is_err());
+    assert_one(&device.take_hazards(), HazardKind::WriteOfFreed, &["up"]);
+    assert!(mapping.read(0, &mut [1]).is_err());
+    assert_one(&device.take_hazards(), HazardKind::ReadOfFreed, &["up"]);
+}
+
+#[test]
+fn queues_race_unless_something_orders_them() {
+    // The second queue waits, or the CPU does between the two, or they touch other bytes, or
+    // nothing of all that.
+    for how in ["wait", "cpu", "apart", "race"] {
+        let device = manual(Profile::DISCRETE);
+        let rock = committed(&device, "rock", &buffer(256, Usage::COPY_DST));
+        submit(&device, GRAPHICS, 1, &[], |list| list.fill_buffer(&rock, 0, 128, 1));
+        if how == "cpu" {
+            assert!(device.complete(GRAPHICS, 1));
+            assert_eq!(device.completed(GRAPHICS).unwrap(), 1);
+        }
+        let waits = [after(GRAPHICS, 1)];
+        let start = if how == "apart" { 128 } else { 127 };
+        submit(&device, COPY, 1, if how == "wait" { &waits } else { &[] }, |list| {
+            list.fill_buffer(&rock, start, 8, 2);
+        });
+        let found = hazards(&device);
+        if how == "race" {
+            assert_one(&found, HazardKind::QueueRace, &["rock"]);
+        } else {
+            assert_clean(&found);
+        }
+    }
+}
+
+#[test]
+fn order_passes_through_a_third_queue() {
+    for whole in [true, false] {
+        let device = manual(Profile::DISCRETE);
+        let rock = committed(&device, "rock", &buffer(256, Usage::COPY_DST));
+        submit(&device, GRAPHICS, 1, &[], |list| list.fill_buffer(&rock, 0, 128, 1));
+        submit(
+            &device,
+            COMPUTE,
+            1,
+            if whole { &[QueueSerial { queue: GRAPHICS, serial: 1 }] } else { &[] },
+            |_| {},
+        );
+        submit(&device, COPY, 1, &[after(COMPUTE, 1)], |list| list.fill_buffer(&rock, 0, 128, 2));
+        let found = hazards(&device);
+        if whole { assert_clean(&found) } else { assert_one(&found, HazardKind::QueueRace, &["rock"]) }
+    }
+}
+
+#[test]
+fn a_transition_writes_a_texture() {
+    for waits in [&[][..], &[QueueSerial { queue: GRAPHICS, serial: 1 }]] {
+        let device = manual(Profile::DISCRETE);
+        let moss = committed(&device, "moss", &texture(8, 8, Usage::COPY_SRC | Usage::SHADER_READ));
+        submit(&device, GRAPHICS, 1, &[], |list| list.use_texture(&moss, Subresource::All, State::COPY_SRC));
+        submit(&device, COMPUTE, 1, waits, |list| {
+            transition(list, &moss, State::COMMON, State::NON_PIXEL_SHADER);
+        });
+        let found = hazards(&device);
+        if waits.is_empty() {
+            assert_one(&found, HazardKind::QueueRace, &["moss"])
+        } else {
+            assert_clean(&found)
+        }
+    }
+}
+
+#[test]
+fn an_aliasing_barrier_orders_unordered_accesses() {
+    let device = manual(Profile::DISCRETE);
+    let desc = buffer(1024, Usage::UNORDERED_ACCESS);
+    let (heap, offset) = heap_for(&device, &desc);
+    let rock = device.create_placed(&desc, &heap, offset).unwrap();
+    submit(&device, GRAPHICS, 1, &[], |list| {
+        list.use_buffer(&rock, 0, 64, State::UNORDERED_ACCESS);
+        list.barriers(&[Barrier::Aliasing { before: None, after: &rock }]);
+        list.use_buffer(&rock, 0, 64, State::UNORDERED_ACCESS);
+    });
+    assert_clean(&hazards(&device));
+}
+
+#[test]
+fn queues_race_on_aliased_bytes_too_and_not_on_reads() {
+    let device = manual(Profile::DISCRETE);
+    let desc = buffer(1024, Usage::COPY_DST | Usage::COPY_SRC);
+    let (heap, offset) = heap_for(&device, &desc);
+    let [one, two] = ["one", "two"].map(|name| {
+        let buffer = device.create_placed(&desc, &heap, offset).unwrap();
+        device.set_name(ObjectRef::Resource(&buffer), name);
+        buffer
+    });
+    for (serial, queue) in [(1, GRAPHICS), (1, COPY)] {
+        submit(&device, queue, serial, &[], |list| list.use_buffer(&one, 0, 64, State::COPY_SRC));
+    }
+    assert_clean(&hazards(&device));
+    submit(&device, GRAPHICS, 2, &[], |list| list.fill_buffer(&one, 0, 64, 1));
+    submit(&device, COPY, 2, &[], |list| {
+        list.barriers(&[Barrier::Aliasing { before: Some(&one), after: &two }]);
+        list.fill_buffer(&two, 0, 64, 1);
+    });
+    assert_one(&hazards(&device), HazardKind::QueueRace, &["two"]);
+}
+
+#[test]
+fn descriptors_of_the_dead() {
+    let device = manual(Profile::DISCRETE);
+    let table = device.create_descriptor_table(4).unwrap();
+    device.name_descriptor_table(&table, "materials");
+    let rock = committed(&device, "rock", &texture(4, 4, Usage::SHADER_READ));
+    device.write_descriptor(&table, 1, &rock).unwrap();
+    assert!(device.write_descriptor(&table, 4, &rock).is_err());
+    let look = |serial, slot| {
+        submit(&device, GRAPHICS, serial, &[], |list| list.use_descriptor(&table, slot, State::PIXEL_SHADER));
+        hazards(&device)
+    };
+    assert_clean(&look(1, 1));
+    assert_one(&look(2, 2), HazardKind::DeadDescriptor, &["materials"]);
+    device.destroy_resource(rock);
+    assert_one(&look(3, 1), HazardKind::DeadDescriptor, &["materials", "rock"]);
+}
+
+#[test]
+fn uses_must_be_declared() {
+    for (usage, clean) in [(Usage::VERTEX, true), (Usage::INDEX, false)] {
+        let device = manual(Profile::DISCRETE);
+        let rock = committed(&device, "rock", &buffer(256, usage));
+        submit(&device, GRAPHICS, 1, &[], |list| list.use_buffer(&rock, 0, 4, State::VERTEX_OR_CONSTANT));
+        let found = hazards(&device);
+        if clean { assert_clean(&found) } else { assert_one(&found, HazardKind::InvalidUse, &["rock"]) }
+    }
+}
+
+#[test]
+fn expected_bytes_are_checked_on_the_gpu() {
+    let device = manual(Profile::DISCRETE);
+    let rock = committed(&device, "rock", &texture(2, 2, Usage::RENDER_TARGET));
+    submit(&device, GRAPHICS, 1, &[], |list| {
+        transition(list, &rock, State::COMMON, State::RENDER_TARGET);
+        list.clear_texture(&rock, Subresource::All, &[1, 2, 3, 4]);
+        list.expect_bytes(&rock, 4, &[1, 2, 3, 4]);
+        list.expect_bytes(&rock, 4, &[1, 2, 9, 4]);
+    });
+    let found = hazards(&device);
+    assert_one(&found, HazardKind::WrongBytes, &["rock"]);
+    assert!(found[0].detail.contains("byte 6 is 0x03 where 0x09"), "{}", found[0]);
+}
+
+#[test]
+fn leaks_have_names() {
+    let device = manual(Profile::DISCRETE);
+    let rock = committed(&device, "rock", &buffer(256, Usage::VERTEX));
+    let kept = committed(&device, "kept", &buffer(256, Usage::VERTEX));
+    drop(rock);
+    device.destroy_resource(kept);
+    let leaks = device.leaks();
+    assert_eq!(leaks.len(), 1);
+    assert_eq!(leaks[0].name.as_deref(), Some("rock"));
+    assert!(device.check_clean().unwrap_err().to_string().contains("leaked: buffer 'rock'"));
+}
+
+#[test]
+fn each_check_can_be_switched_off() {
+    let provoke = |checks: Checks| {
+        let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).checks(checks));
+        let rock = committed(&device, "rock", &buffer(256, Usage::VERTEX | Usage::UNORDERED_ACCESS));
+        let up = upload(&device, "up", 64);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            list.use_buffer(&rock, 0, 4, State::VERTEX_OR_CONSTANT);
+            list.use_buffer(&rock, 0, 4, State::INDEX);
+            list.use_buffer(&rock, 0, 4, State::UNORDERED_ACCESS);
+            list.use_buffer(&up, 0, 4, State::COPY_SRC);
+        });
+        submit(&device, COMPUTE, 1, &[], |list| list.use_buffer(&rock, 0, 4, State::UNORDERED_ACCESS));
+        assert!(device.complete(GRAPHICS, 1) && device.complete(COMPUTE, 1));
+        device.map(&up).unwrap().write(0, &[1]).unwrap();
+        device.destroy_resource(rock);
+        device.take_hazards().into_iter().map(|hazard| hazard.kind).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert!(provoke(Checks::empty()).is_empty());
+    let all = provoke(Checks::all());
+    let mut seen = std::collections::BTreeSet::new();
+    for check in Checks::all().iter() {
+        let found = provoke(check);
+        assert!(found.is_subset(&all), "{check:?}: {found:?} of {all:?}");
+        seen.extend(found);
+    }
+    assert_eq!(seen, all);
+    assert!(all.len() >= 5, "{all:?}");
+}

@@ -1,0 +1,226 @@
+//! Rules whose breach a real driver often lets pass: each is an error at the call.
+
+use tenure_core::device::{CommandList as _, Device as _, *};
+use tenure_sim::{Device, List, Profile, Resource};
+
+use crate::common::*;
+
+const PAGE: u64 = 64 << 10;
+
+fn heap_desc(category: HeapCategory) -> HeapDesc {
+    HeapDesc { size: 8 * PAGE, alignment: PAGE, memory: MemoryTypeId(0), category }
+}
+
+#[track_caller]
+fn refused<T>(answer: Result<T, DeviceError>, wanted: &str) {
+    match answer {
+        Err(error @ DeviceError::InvalidCall { .. }) => {
+            assert!(error.to_string().contains(wanted), "{error}")
+        }
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("accepted"),
+    }
+}
+
+#[test]
+fn heaps() {
+    let device = Device::new(Profile::DISCRETE);
+    let with = |change: fn(&mut HeapDesc)| {
+        let mut desc = heap_desc(HeapCategory::Any);
+        change(&mut desc);
+        device.create_heap(&desc)
+    };
+    refused(with(|desc| desc.size = 0), "multiple of its alignment");
+    refused(with(|desc| desc.size = PAGE + 1), "multiple of its alignment");
+    refused(with(|desc| desc.alignment = 4096), "too small");
+    refused(with(|desc| desc.alignment = 3 * PAGE), "power of two");
+    refused(with(|desc| desc.alignment = 2 * PAGE), "one of the two");
+    refused(with(|desc| desc.size = 1 << 60), "not too large");
+    refused(with(|desc| desc.memory = MemoryTypeId(77)), "memory type exists");
+    with(|desc| (desc.size, desc.alignment) = (4 << 20, 4 << 20)).unwrap();
+    assert_eq!(device.calls().allocations, 1);
+}
+
+#[test]
+fn placement() {
+    let tier1 = Device::new(Profile::D3D12_TIER1);
+    let buffers = tier1.create_heap(&heap_desc(HeapCategory::Buffers)).unwrap();
+    let target = texture(64, 64, Usage::RENDER_TARGET);
+    refused(tier1.create_placed(&target, &buffers, 0), "category");
+    let any = tier1.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
+    refused(tier1.create_placed(&target, &any, 0), "heaps for everything");
+
+    let device = Device::new(Profile::DISCRETE);
+    // Tier 2 may, but need not, keep them apart.
+    let buffers = device.create_heap(&heap_desc(HeapCategory::Buffers)).unwrap();
+    refused(device.create_placed(&target, &buffers, 0), "category");
+    let placed = device.create_placed(&buffer(8, Usage::VERTEX), &buffers, 0).unwrap();
+    device.destroy_resource(placed);
+    let heap = device.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
+    let rock = buffer(PAGE, Usage::VERTEX);
+    refused(device.create_placed(&rock, &heap, 4096), "aligned");
+    refused(device.create_placed(&rock, &heap, 8 * PAGE), "inside the heap");
+    refused(device.create_placed(&rock, &heap, u64::MAX - PAGE + 1), "inside the heap");
+    let msaa = TextureInfo { samples: 4, ..texture_info(8, 8, Usage::RENDER_TARGET) };
+    refused(device.create_placed(&ResourceDesc::Texture(msaa), &heap, 0), "heap is aligned");
+    let up = HeapDesc { memory: MemoryTypeId(1), ..heap_desc(HeapCategory::Any) };
+    let up = device.create_heap(&up).unwrap();
+    refused(device.create_placed(&target, &up, 0), "memory type");
+    refused(device.create_committed(&target, MemoryTypeId(1)), "memory type");
+    refused(device.create_committed(&rock, MemoryTypeId(200)), "memory type exists");
+    assert_eq!(device.calls().live_resources, 0);
+    device.create_placed(&rock, &heap, 7 * PAGE).unwrap();
+}
+
+#[test]
+fn addresses_are_the_heaps_plus_the_offset() {
+    let device = Device::new(Profile::DISCRETE);
+    let heap = device.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
+    let [low, high, alias] = [0, PAGE, PAGE].map(|offset| {
+        let placed = device.create_placed(&buffer(8, Usage::VERTEX), &heap, offset).unwrap();
+        device.gpu_address(&placed).unwrap()
+    });
+    assert_eq!((high - low, alias), (PAGE, high));
+    let other = device.gpu_address(&committed(&device, "", &buffer(8, Usage::VERTEX))).unwrap();
+    assert!(other >= low + 8 * PAGE || other + PAGE <= low);
+    assert_eq!(device.gpu_address(&committed(&device, "", &texture(8, 8, Usage::SHADER_READ))), None);
+}
+
+#[test]
+fn mapping_needs_host_memory_and_stays_inside() {
+    use tenure_core::device::Mapping as _;
+    let device = Device::new(Profile::DISCRETE);
+    refused(device.map(&committed(&device, "", &buffer(8, Usage::VERTEX))), "host-visible");
+    let mapping = device.map(&upload(&device, "", 8)).unwrap();
+    assert_eq!((mapping.size(), mapping.as_ptr()), (8, None));
+    mapping.write(8, &[]).unwrap();
+    refused(mapping.write(8, &[1]), "inside the mapping");
+    refused(mapping.read(u64::MAX, &mut [1]), "inside the mapping");
+}
+
+/// What `close` says to one command.
+fn recorded(device: &Device, queue: QueueId, command: impl FnOnce(&mut List)) -> Result<(), DeviceError> {
+    let mut list = device.create_list(queue).unwrap();
+    list.begin().unwrap();
+    command(&mut list);
+    list.close()
+}
+
+fn things(device: &Device) -> (Resource, Resource) {
+    let usage = Usage::COPY_SRC | Usage::COPY_DST | Usage::SHADER_READ;
+    let info = TextureInfo { mips: 2, format: Format::Bc1Unorm, ..texture_info(64, 32, usage) };
+    (
+        committed(device, "rock", &buffer(16 << 10, usage)),
+        committed(device, "moss", &ResourceDesc::Texture(info)),
+    )
+}
+
+#[test]
+fn buffer_copies() {
+    let device = Device::new(Profile::DISCRETE);
+    let (rock, moss) = things(&device);
+    let size = 16 << 10;
+    refused(
+        recorded(&device, COPY, |list| list.copy_buffer(&rock, 1, &rock, 0, size)),
+        "inside the resource",
+    );
+    refused(
+        recorded(&device, COPY, |list| list.copy_buffer(&rock, u64::MAX, &rock, 0, 2)),
+        "inside the resource",
+    );
+    refused(recorded(&device, COPY, |list| list.copy_buffer(&rock, 0, &rock, 7, 8)), "overlap");
+    refused(recorded(&device, COPY, |list| list.copy_buffer(&moss, 0, &rock, 0, 8)), "is a buffer");
+    recorded(&device, COPY, |list| list.copy_buffer(&rock, 0, &rock, 8, 8)).unwrap();
+}
+
+#[test]
+fn texture_copies() {
+    let device = Device::new(Profile::DISCRETE);
+    let (rock, moss) = things(&device);
+    let layout = BufferLayout { offset: 512, row_pitch: 256, rows: 8 };
+    let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 32, 1] };
+    let copy = |layout: BufferLayout, region: TextureRegion| {
+        let up = recorded(&device, COPY, |list| list.copy_buffer_to_texture(&rock, layout, &moss, region));
+        let down = recorded(&device, COPY, |list| list.copy_texture_to_buffer(&moss, region, &rock, layout));
+        assert_eq!(up, down);
+        up
+    };
+    copy(layout, region).unwrap();
+    refused(copy(BufferLayout { offset: 256, ..layout }, region), "offset is aligned");
+    refused(copy(BufferLayout { row_pitch: 128, ..layout }, region), "pitch is aligned");
+    refused(copy(BufferLayout { row_pitch: 0, ..layout }, region), "holds a row");
+    refused(copy(BufferLayout { offset: 15 << 10, ..layout }, region), "inside the resource");
+    refused(copy(BufferLayout { row_pitch: u64::MAX - 255, ..layout }, region), "inside the resource");
+    refused(copy(layout, TextureRegion { mip: 2, ..region }), "mip exists");
+    refused(copy(layout, TextureRegion { layer: 1, ..region }), "layer exists");
+    refused(copy(layout, TextureRegion { mip: 1, ..region }), "inside the texture");
+    refused(copy(layout, TextureRegion { extent: [0, 4, 1], ..region }), "inside the texture");
+    refused(copy(layout, TextureRegion { origin: [u32::MAX, 0, 0], ..region }), "inside the texture");
+    refused(copy(layout, TextureRegion { origin: [2, 0, 0], extent: [4, 4, 1], ..region }), "whole blocks");
+    refused(copy(layout, TextureRegion { extent: [6, 4, 1], ..region }), "whole blocks");
+    let swapped = recorded(&device, COPY, |list| list.copy_buffer_to_texture(&moss, layout, &rock, region));
+    refused(swapped, "is a buffer");
+}
+
+#[test]
+fn states_that_the_queue_does_not_know() {
+    let device = Device::new(Profile::DISCRETE);
+    let (rock, moss) = things(&device);
+    let draw = |list: &mut List| list.use_texture(&moss, Subresource::All, State::PIXEL_SHADER);
+    refused(recorded(&device, COPY, draw), "knows the state");
+    refused(recorded(&device, COMPUTE, draw), "knows the state");
+    recorded(&device, GRAPHICS, draw).unwrap();
+    let barrier = |list: &mut List| transition(list, &rock, State::COMMON, State::INDEX);
+    refused(recorded(&device, COMPUTE, barrier), "knows the state");
+    let both = |list: &mut List| list.use_buffer(&rock, 0, 1, State::COPY_DST | State::COPY_SRC);
+    refused(recorded(&device, GRAPHICS, both), "stands alone");
+    let missing = |list: &mut List| list.use_texture(&moss, Subresource::One(2), State::COPY_SRC);
+    refused(recorded(&device, GRAPHICS, missing), "subresource exists");
+}
+
+#[test]
+fn barriers_that_make_no_sense() {
+    let device = Device::new(Profile::VULKAN_NVIDIA);
+    let (rock, _) = things(&device);
+    let aliasing = recorded(&device, GRAPHICS, |list| {
+        list.barriers(&[Barrier::Aliasing { before: None, after: &rock }]);
+    });
+    refused(aliasing, "placed and reserved");
+    let nowhere = recorded(&device, GRAPHICS, |list| transition(list, &rock, State::COPY_SRC, State::COMMON));
+    refused(nowhere, "nothing is moved to COMMON");
+    let hand_over = |from, to, queue| {
+        recorded(&device, queue, |list| {
+            list.barriers(&[Barrier::Transition {
+                resource: &rock,
+                subresource: Subresource::All,
+                before: State::COPY_DST,
+                after: State::COPY_SRC,
+                transfer: Some(QueueTransfer { from, to }),
+            }]);
+        })
+    };
+    refused(hand_over(COPY, COMPUTE, GRAPHICS), "one of its two queues");
+    refused(hand_over(COPY, QueueId(9), COPY), "queue exists");
+    hand_over(COPY, COMPUTE, COMPUTE).unwrap();
+}
+
+#[test]
+fn lists_are_open_while_recorded_and_closed_once() {
+    let device = Device::new(Profile::DISCRETE);
+    let (rock, _) = things(&device);
+    let mut list = device.create_list(GRAPHICS).unwrap();
+    refused(list.close(), "begun before");
+    list.begin().unwrap();
+    refused(list.begin(), "closed before");
+    list.close().unwrap();
+    refused(list.close(), "begun before");
+    list.begin().unwrap();
+    list.fill_buffer(&rock, 1 << 40, 1, 0);
+    list.fill_buffer(&rock, 0, 1, 0);
+    refused(list.close(), "inside the resource");
+    refused(device.submit(GRAPHICS, &[&list], &[], 1), "closed");
+    list.begin().unwrap();
+    list.close().unwrap();
+    device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+    refused(device.create_list(QueueId(3)), "queue exists");
+}
