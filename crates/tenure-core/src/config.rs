@@ -25,8 +25,8 @@ pub enum Strategy {
 /// The suballocator of small uploads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UploadSuballocator {
-    /// The general one (C4): less memory and fewer blocks on every recorded program; see the
-    /// `upload` comparison of the benchmark suite.
+    /// The general one (C4): as much memory or less, and as many blocks or fewer, on every
+    /// recorded program. `tenure replay --uploads buddy` shows the other.
     #[default]
     General,
     /// A buddy allocator (C3).
@@ -63,6 +63,10 @@ pub struct Config {
     /// Frames that the CPU may be ahead, the one being recorded included. Default 3; 1 to 16.
     pub frames_in_flight: u32,
     /// Frames after which an unused block is given back. Default 16; at most 1,000,000.
+    ///
+    /// A pool that needs a block again soon after giving one back (within four times this) waits
+    /// twice as long from then on, up to 64 times this, and half as long again when it is not
+    /// missed.
     pub idle_frames: u32,
     /// Where lasting resources go. Default: the placement policy.
     pub strategy: Strategy,

@@ -101,9 +101,13 @@ impl<D: Device> Recording<D> {
         subresource: Subresource,
         state: State,
     ) -> Result<(), Error> {
-        let Used { native, name } = resource.into();
+        let Used { native, name, allowed } = resource.into();
+        let refused = |source| Error::State { name: name.clone(), source };
+        if !allowed.contains(state) {
+            return Err(refused(StateError::NotAllowedForUsage { state, allowed }));
+        }
         let required = self.parts().tracker.require(&Tracked(native.clone()), subresource, state);
-        required.map_err(|source| Error::State { name: name.clone(), source })
+        required.map_err(refused)
     }
 
     /// Records the barriers that the uses noted since the last call need, all at once. Call it

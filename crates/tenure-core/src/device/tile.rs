@@ -9,7 +9,7 @@ pub struct TileLayout {
     pub tile_size: u64,
     /// Texels of one tile: width, height, depth. A buffer's tile is `tile_size` bytes wide.
     pub tile_extent: [u32; 3],
-    /// Tiles across, down and deep of each subresource that is tiled by itself.
+    /// Tiles across, down and deep of each subresource `mip + layer * mips`; zero for packed mips.
     pub subresources: Vec<[u32; 3]>,
     /// Mips from this one on are packed together into `packed_tiles` tiles, for each layer.
     pub first_packed_mip: u32,

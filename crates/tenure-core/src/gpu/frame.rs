@@ -56,7 +56,7 @@ impl<'a, D: Device> Frame<'a, D> {
         let shared = &self.gpu.shared;
         shared.pacer.lock().end(shared.clock.submitted());
         let purged = self.gpu.purge();
-        shared.pools.end_frame(&shared.device, &shared.config);
+        shared.pools.end_frame(&shared.device);
         shared.recorder.end_frame(self.number);
         purged
     }

@@ -171,7 +171,7 @@ impl<D: Device> Shared<D> {
         // A lost device is noted by the clock, and the next attempt says so.
         let _noted = self.clock.poll(&self.device);
         self.purge();
-        self.pools.trim(&self.device);
+        self.pools.reclaim(&self.device);
     }
 
     fn fallen(&self, name: &Name, size: u64, alignment: u64, fall: Fall) -> Error {

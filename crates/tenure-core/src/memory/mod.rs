@@ -18,6 +18,7 @@ mod growth;
 mod ladder;
 mod objects;
 mod page;
+mod patience;
 mod place;
 pub mod policy;
 mod pool;

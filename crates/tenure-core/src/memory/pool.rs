@@ -7,6 +7,7 @@ use tenure_suballoc::{BlockId, FreeError, Handle};
 
 use super::Class;
 use super::growth::Growth;
+use super::patience::Patience;
 use super::ranges::Ranges;
 use crate::device::{Device, Usage};
 use crate::resource::native::Native;
@@ -70,6 +71,7 @@ struct State<D: Device> {
     stores: Vec<Option<Store<D>>>,
     /// Blocks on their way out; empty between calls.
     leaving: Vec<BlockId>,
+    patience: Patience,
     /// Bytes asked for by what lives.
     requested: u64,
     allocations: u64,
@@ -114,11 +116,13 @@ impl<D: Device> Pool<D> {
         heap_alignment: u64,
         buffer_usage: Usage,
         ranges: Ranges,
+        idle_frames: u32,
     ) -> Self {
         let state = State {
             ranges,
             stores: Vec::new(),
             leaving: Vec::new(),
+            patience: Patience::new(idle_frames),
             requested: 0,
             allocations: 0,
             peak_used: 0,
@@ -171,6 +175,7 @@ impl<D: Device> Pool<D> {
             state.stores.resize_with(index + 1, || None);
         }
         state.stores[index] = Some(store);
+        state.patience.took();
         state.peak_reserved = state.peak_reserved.max(state.ranges.capacity());
         Ok(state.take(self.id, size, align))
     }
@@ -187,27 +192,27 @@ impl<D: Device> Pool<D> {
         Ok(())
     }
 
-    /// Removes the blocks that have been empty for `idle_frames` frames; returns their bytes.
-    pub(crate) fn end_frame(&self, idle_frames: u32, retired: &mut Vec<Store<D>>) -> u64 {
-        self.retire(retired, |ranges, blocks| ranges.end_frame(idle_frames, blocks))
+    /// Removes the blocks that have been empty for longer than the pool's patience; true when there
+    /// were any.
+    pub(crate) fn end_frame(&self, retired: &mut Vec<Store<D>>) -> bool {
+        let state = &mut *self.state.lock();
+        state.patience.end_frame();
+        let grace = state.patience.grace();
+        let has_some = state.retire(retired, |ranges, blocks| ranges.end_frame(grace, blocks));
+        if has_some {
+            state.patience.gave_away();
+        }
+        has_some
     }
 
-    /// Removes every empty block that its grace does not protect; returns their bytes.
-    pub(crate) fn trim(&self, retired: &mut Vec<Store<D>>) -> u64 {
-        self.retire(retired, Ranges::trim)
+    /// Removes every empty block that its grace does not protect; true when there were any.
+    pub(crate) fn trim(&self, retired: &mut Vec<Store<D>>) -> bool {
+        self.state.lock().retire(retired, Ranges::trim)
     }
 
-    fn retire(
-        &self,
-        retired: &mut Vec<Store<D>>,
-        choose: impl FnOnce(&mut Ranges, &mut Vec<BlockId>),
-    ) -> u64 {
-        let State { ranges, stores, leaving, .. } = &mut *self.state.lock();
-        let before = ranges.capacity();
-        choose(ranges, leaving);
-        let store_of = |block: BlockId| stores.get_mut(block.index()).and_then(Option::take);
-        retired.extend(leaving.drain(..).filter_map(store_of));
-        before - ranges.capacity()
+    /// Removes every empty block; true when there were any.
+    pub(crate) fn reclaim(&self, retired: &mut Vec<Store<D>>) -> bool {
+        self.state.lock().retire(retired, |ranges, blocks| ranges.end_frame(0, blocks))
     }
 
     /// Removes a block if nothing lives in it; returns its store.
@@ -243,6 +248,20 @@ impl<D: Device> Pool<D> {
 }
 
 impl<D: Device> State<D> {
+    /// Removes the empty blocks that `choose` names; true when there were any.
+    fn retire(
+        &mut self,
+        retired: &mut Vec<Store<D>>,
+        choose: impl FnOnce(&mut Ranges, &mut Vec<BlockId>),
+    ) -> bool {
+        choose(&mut self.ranges, &mut self.leaving);
+        let has_some = !self.leaving.is_empty();
+        let stores = &mut self.stores;
+        let store_of = |block: BlockId| stores.get_mut(block.index()).and_then(Option::take);
+        retired.extend(self.leaving.drain(..).filter_map(store_of));
+        has_some
+    }
+
     #[inline]
     fn take(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
         let found = self.ranges.allocate(size, align).ok()?;

@@ -149,22 +149,29 @@ impl<D: Device> Pools<D> {
         debug_assert!(matches!(freed, Some(Ok(()))), "a spot is freed once, in its own pool");
     }
 
-    /// Ages the idle blocks and gives back those that were idle long enough.
-    pub(crate) fn end_frame(&self, device: &D, config: &Config) {
-        self.retire(device, |pool, retired| pool.end_frame(config.idle_frames, retired));
+    /// Ages the idle blocks and gives back those that were idle long enough for their pool.
+    pub(crate) fn end_frame(&self, device: &D) {
+        self.retire(device, Pool::end_frame);
     }
 
     /// Gives every idle block back that its grace does not protect.
     pub(crate) fn trim(&self, device: &D) {
-        self.retire(device, Pool::trim);
+        while self.retire(device, Pool::trim) {}
     }
 
-    fn retire(&self, device: &D, choose: impl Fn(&Pool<D>, &mut Vec<Store<D>>) -> u64) {
+    /// Gives every idle block back, because memory is short.
+    pub(crate) fn reclaim(&self, device: &D) {
+        while self.retire(device, Pool::reclaim) {}
+    }
+
+    /// True when any block left its pool: if it was a slot in a heap of another pool, that heap
+    /// may be idle now.
+    fn retire(&self, device: &D, choose: impl Fn(&Pool<D>, &mut Vec<Store<D>>) -> bool) -> bool {
         let mut retired = std::mem::take(&mut *self.leaving.lock());
-        self.each(|pool| {
-            choose(pool, &mut retired);
-        });
+        let mut has_some = false;
+        self.each(|pool| has_some |= choose(pool, &mut retired));
         retired.into_iter().for_each(|store| self.unmake_later(device, store));
+        has_some
     }
 
     /// Unmakes a block that has left its pool, now or, while another thread has not quite let go
@@ -273,12 +280,13 @@ fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, class: Class) -
     };
     let halvings = if class.kind == PoolKind::SmallBuffers { 0 } else { 3 };
     let divisor = match class.kind {
-        // Many small slots of one program need few heaps anyway: the last one may be a smaller part.
+        // Even so they need few heaps, and the part of the last one that is still empty stays small.
         PoolKind::SmallBufferSlots => config.growth_divisor.saturating_mul(4),
         _ => config.growth_divisor,
     };
     let growth = Growth { min, max, divisor, alignment, halvings };
-    Some(Pool::new(id, class, growth, heap_alignment, buffer_usage(class.kind), ranges))
+    let usage = buffer_usage(class.kind);
+    Some(Pool::new(id, class, growth, heap_alignment, usage, ranges, config.idle_frames))
 }
 
 /// True when the mask has the memory type.

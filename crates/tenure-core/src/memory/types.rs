@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::device::{MemoryFlags, MemoryTypeId, Properties};
+use crate::device::{MemoryFlags, MemoryTypeId, Properties, StateModel};
 
 /// Who reads and writes a resource's memory.
 #[non_exhaustive]
@@ -54,12 +54,28 @@ impl MemoryUse {
     }
 }
 
+impl MemoryUse {
+    /// Whether D3D12 fixes the state of resources in such memory to one that this use cannot live
+    /// with: its upload heaps are only ever read by the GPU, its (cached) readback heaps only ever
+    /// copied to.
+    const fn is_ruled_out_by_state(self, flags: MemoryFlags) -> bool {
+        let is_default = flags.contains(MemoryFlags::DEVICE_LOCAL);
+        let is_readback = flags.contains(MemoryFlags::HOST_CACHED);
+        match self {
+            Self::GpuOnly => flags.contains(MemoryFlags::HOST_VISIBLE) && !is_default,
+            Self::Dynamic | Self::GpuUpload => is_readback,
+            Self::Readback => !is_readback,
+        }
+    }
+}
+
 /// Memory types in order of preference.
 pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
 
 /// The memory types to try for a use: those with the required flags, most preferred flags first,
 /// then fewest avoided ones, then in the device's own order, by which drivers rank them too.
-/// Memory for special purposes is never tried.
+/// Memory for special purposes is never tried, nor, on D3D12, heaps in which resources have a
+/// fixed state that rules the use out.
 ///
 /// ```
 /// use tenure_core::device::Device;
@@ -71,9 +87,11 @@ pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
 /// ```
 #[must_use]
 pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
+    let has_fixed_states = properties.state_model == StateModel::Promotion;
     let is_usable = |flags: MemoryFlags| {
         flags.contains(memory_use.required())
             && !flags.intersects(MemoryFlags::SPECIAL | MemoryFlags::LAZILY_ALLOCATED)
+            && !(has_fixed_states && memory_use.is_ruled_out_by_state(flags))
     };
     let mut order: Vec<(u32, u32, u8)> = (0_u8..)
         .zip(&properties.memory_types)

@@ -13,7 +13,6 @@ use crate::time::Stamp;
 
 /// A home, and who must learn that it is free again.
 pub(crate) struct Held<D: Device> {
-    pub(crate) shared: Arc<Shared<D>>,
     pub(crate) name: Name,
     home: Home<D>,
     record: RecordKey,
@@ -21,6 +20,9 @@ pub(crate) struct Held<D: Device> {
     trace: TraceId,
     /// Bytes asked for.
     size: u64,
+    /// Declared last: the last handle to go takes the manager with it, which can unmake only what
+    /// nobody holds any more.
+    pub(crate) shared: Arc<Shared<D>>,
 }
 
 impl<D: Device> Held<D> {

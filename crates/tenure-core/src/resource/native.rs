@@ -1,6 +1,6 @@
 //! An API object with what tenure keeps beside it.
 
-use crate::device::{Device, ResourceDesc, State};
+use crate::device::{Device, ResourceDesc, State, StateModel, Usage};
 use crate::state::StateCell;
 
 /// An API resource, its usage states, and its mapping and address where it has them.
@@ -36,8 +36,16 @@ impl<D: Device> Native<D> {
             ResourceDesc::Buffer(_) => device.gpu_address(&object),
             ResourceDesc::Texture(_) => None,
         };
-        Ok(Self { object, states: StateCell::for_resource(desc, State::COMMON), mapping, address })
+        let states = StateCell::for_resource(desc, initial_state(device, desc));
+        Ok(Self { object, states, mapping, address })
     }
+}
+
+/// D3D12 creates the buffer of an acceleration structure in its state, for life.
+fn initial_state<D: Device>(device: &D, desc: &ResourceDesc) -> State {
+    let is_structure = desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
+    let is_fixed = device.properties().state_model == StateModel::Promotion;
+    if is_structure && is_fixed { State::ACCELERATION_STRUCTURE } else { State::COMMON }
 }
 
 impl<D: Device> AsRef<StateCell> for Native<D> {

@@ -50,11 +50,12 @@ impl ReservedDesc {
 /// A run of tiles of the tile pool. Goes back when the last tile mapped to it is remapped,
 /// unmapped or dropped, and the GPU is done.
 struct TileRun<D: Device> {
-    shared: Arc<Shared<D>>,
     /// Keeps the heap: tiles are mapped into it.
     _store: Store<D>,
     spot: Spot,
     born: Stamp,
+    /// Declared last, as in every handle: it goes after what it must unmake.
+    shared: Arc<Shared<D>>,
 }
 
 impl<D: Device> Drop for TileRun<D> {
@@ -252,12 +253,13 @@ impl<D: Device> Reserved<D> {
         let (mip, layer) = (subresource % self.mips, subresource / self.mips);
         let standard_mips = self.layout.first_packed_mip.min(self.mips);
         let standard = &self.layout.subresources;
-        if layer < self.layers && mip < standard_mips {
-            let index = (layer * standard_mips + mip) as usize;
-            if let Some(extent) = standard.get(index) {
-                let first: u64 = standard[..index].iter().map(|extent| volume(*extent)).sum();
-                return Ok((usize::try_from(first).unwrap_or(usize::MAX), *extent));
-            }
+        let index = subresource as usize;
+        if layer < self.layers
+            && mip < standard_mips
+            && let Some(extent) = standard.get(index)
+        {
+            let first: u64 = standard[..index].iter().map(|extent| volume(*extent)).sum();
+            return Ok((usize::try_from(first).unwrap_or(usize::MAX), *extent));
         }
         if layer < self.layers && mip == standard_mips && self.layout.packed_tiles > 0 {
             let before: u64 = standard.iter().map(|extent| volume(*extent)).sum();
