@@ -1,0 +1,139 @@
+//! The contract of an allocator over many blocks.
+
+use alloc::vec::Vec;
+
+use crate::block_table::BlockIds;
+use crate::{AllocError, BlockError, FreeError, Handle, Inconsistency};
+
+/// How many frames a block stays empty before it is given back, by default.
+pub const DEFAULT_IDLE_FRAMES: u32 = 16;
+
+/// Names a block. The numbers are small and dense, and are used again after a block is removed: the
+/// lowest first. They suit as an index into the caller's own list of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub(crate) u32);
+
+impl BlockId {
+    /// The number as an index.
+    #[must_use]
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<BlockId> for u32 {
+    fn from(id: BlockId) -> Self {
+        id.0
+    }
+}
+
+/// A range that was allocated in one of the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockAllocation {
+    /// The block that it lies in.
+    pub block: BlockId,
+    /// Where it begins, in bytes from the start of the block; a multiple of the alignment.
+    pub offset: u64,
+    /// Bytes from `offset` on that it may use: at least those asked for.
+    pub size: u64,
+    /// Bytes before `offset` that it takes as well, because they are too few to be worth keeping as
+    /// a hole. `free_bytes` falls by exactly `size + padding`.
+    pub padding: u64,
+    /// What to free it by.
+    pub handle: Handle,
+}
+
+/// A range that was freed: what its [`BlockAllocation`] said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockFreed {
+    /// The block that it lay in.
+    pub block: BlockId,
+    /// Where it began, in bytes from the start of the block.
+    pub offset: u64,
+    /// Bytes that it could use.
+    pub size: u64,
+    /// Bytes before `offset` that it took as well.
+    pub padding: u64,
+    /// Whether nothing else is allocated in the block.
+    pub block_is_empty: bool,
+}
+
+/// Divides a changing set of blocks into allocations.
+///
+/// The set never adds a block by itself: when [`allocate`](Self::allocate) says
+/// [`Full`](AllocError::Full), the caller makes a block, in whatever way it makes memory, and tells
+/// the set by [`add_block`](Self::add_block). Blocks that have stayed empty are named by
+/// [`end_frame`](Self::end_frame) or [`trim`](Self::trim), and the caller destroys their memory.
+///
+/// Fuller and lower blocks are preferred, so that the others run empty. No call scans all blocks,
+/// except the iterator and `validate`. Deterministic: the same calls give the same blocks and
+/// offsets.
+pub trait BlockSuballocator {
+    /// Adds an empty block of `capacity` bytes. Amortised O(1), for a [`Growing`](crate::Growing)
+    /// as much as it takes to make the block's allocator.
+    ///
+    /// Right after it, `allocate` succeeds for any size and alignment that an empty range of this
+    /// capacity serves.
+    ///
+    /// # Errors
+    /// [`BlockError`] when such a range cannot be managed; nothing is then added.
+    fn add_block(&mut self, capacity: u64) -> Result<BlockId, BlockError>;
+
+    /// Removes an empty block. O(log removed).
+    ///
+    /// # Errors
+    /// [`BlockError::Unknown`], or [`BlockError::InUse`] while the block holds allocations.
+    fn remove_block(&mut self, block: BlockId) -> Result<(), BlockError>;
+
+    /// Allocates `size` bytes at a multiple of `align` in one of the blocks.
+    ///
+    /// # Errors
+    /// [`AllocError`]; the state is then unchanged.
+    fn allocate(&mut self, size: u64, align: u64) -> Result<BlockAllocation, AllocError>;
+
+    /// Frees an allocation.
+    ///
+    /// # Errors
+    /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
+    fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
+
+    /// Bytes that are managed in a block, if it exists. O(1).
+    fn block_capacity(&self, block: BlockId) -> Option<u64>;
+
+    /// Bytes that are allocated in a block, if it exists. O(1).
+    fn block_used(&self, block: BlockId) -> Option<u64>;
+
+    /// The blocks, in order of their numbers.
+    fn blocks(&self) -> BlockIds<'_>;
+
+    /// Bytes managed, in all blocks. O(1).
+    fn capacity(&self) -> u64;
+
+    /// Bytes free, in all blocks. O(1).
+    fn free_bytes(&self) -> u64;
+
+    /// Bytes of the largest free range, exactly. See the implementation for its cost.
+    fn largest_free(&self) -> u64;
+
+    /// Whether nothing is allocated. O(1).
+    fn is_empty(&self) -> bool {
+        self.free_bytes() == self.capacity()
+    }
+
+    /// Ends a frame: removes the blocks that have been empty for `idle_frames` whole frames (such
+    /// as [`DEFAULT_IDLE_FRAMES`]) and appends them to `retired`. The frame in which a block ran
+    /// empty, or was added, does not count. O(empty blocks).
+    fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>);
+
+    /// Removes all empty blocks now and appends them to `retired`. If that would leave none at all,
+    /// the one that ran empty last stays, until it has been empty for [`DEFAULT_IDLE_FRAMES`] whole
+    /// frames. O(empty blocks).
+    fn trim(&mut self, retired: &mut Vec<BlockId>);
+
+    /// Checks every internal promise, by walking everything. For tests.
+    ///
+    /// # Errors
+    /// [`Inconsistency`] says which promise is broken; that is a bug in this crate.
+    fn validate(&self) -> Result<(), Inconsistency>;
+}

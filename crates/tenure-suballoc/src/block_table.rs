@@ -1,0 +1,234 @@
+//! Which blocks exist, how much of each is used, and which have been empty for how long.
+
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use crate::error::ensure;
+use crate::{BlockError, BlockId, DEFAULT_IDLE_FRAMES, Inconsistency};
+
+/// Not in the list of empty blocks.
+const BUSY: u32 = u32::MAX;
+
+/// The bookkeeping that all sets of blocks share.
+///
+/// Empty blocks are in a list of their own, and each knows its place there, so that entering and
+/// leaving it is O(1) and ageing costs nothing for the blocks in use.
+#[derive(Debug, Default)]
+pub(crate) struct BlockTable {
+    blocks: Vec<Option<Block>>,
+    /// Numbers of removed blocks, to be used again from the lowest.
+    vacant: BinaryHeap<Reverse<u32>>,
+    /// Empty blocks; the last one entered last.
+    idle: Vec<u32>,
+    capacity: u64,
+    used: u64,
+    /// Frames ended so far.
+    frame: u64,
+}
+
+#[derive(Debug)]
+struct Block {
+    capacity: u64,
+    used: u64,
+    /// The frame in which it ran empty.
+    idle_since: u64,
+    /// Its place in the list of empty blocks, or [`BUSY`].
+    idle_place: u32,
+}
+
+impl BlockTable {
+    /// The number that [`add`](Self::add) will give to the next block.
+    pub(crate) fn next_id(&self) -> Result<u32, BlockError> {
+        let fresh = || u32::try_from(self.blocks.len()).ok().filter(|&id| id != BUSY);
+        let lowest = self.vacant.peek().map(|&Reverse(id)| id);
+        lowest.or_else(fresh).ok_or(BlockError::TooManyBlocks)
+    }
+
+    /// Adds an empty block. The sum of all capacities must stay below 2⁶⁴.
+    pub(crate) fn add(&mut self, capacity: u64) -> Result<u32, BlockError> {
+        let id = self.next_id()?;
+        let max = u64::MAX - self.capacity;
+        if capacity > max {
+            return Err(BlockError::TooLarge { capacity, max });
+        }
+        self.capacity += capacity;
+        let block = Some(Block { capacity, used: 0, idle_since: 0, idle_place: BUSY });
+        if self.vacant.pop().is_some() {
+            self.blocks[id as usize] = block;
+        } else {
+            self.blocks.push(block);
+        }
+        self.enter_idle(id);
+        Ok(id)
+    }
+
+    /// Removes a block that is empty.
+    pub(crate) fn remove(&mut self, id: BlockId) -> Result<(), BlockError> {
+        let block = self.get(id).ok_or(BlockError::Unknown { block: id })?;
+        if block.used > 0 {
+            let used = block.used;
+            return Err(BlockError::InUse { block: id, used });
+        }
+        self.capacity -= block.capacity;
+        self.leave_idle(id.0);
+        self.blocks[id.index()] = None;
+        self.vacant.push(Reverse(id.0));
+        Ok(())
+    }
+
+    fn get(&self, id: BlockId) -> Option<&Block> {
+        self.blocks.get(id.index())?.as_ref()
+    }
+
+    /// Counts `bytes` of a block as used.
+    #[inline]
+    pub(crate) fn charge(&mut self, id: u32, bytes: u64) {
+        self.used += bytes;
+        if let Some(block) = &mut self.blocks[id as usize] {
+            let was_empty = block.used == 0;
+            block.used += bytes;
+            if was_empty {
+                self.leave_idle(id);
+            }
+        }
+    }
+
+    /// Counts `bytes` of a block as free again; says whether it is empty now.
+    #[inline]
+    pub(crate) fn refund(&mut self, id: u32, bytes: u64) -> bool {
+        self.used -= bytes;
+        let Some(block) = &mut self.blocks[id as usize] else {
+            return false;
+        };
+        block.used -= bytes;
+        let is_empty = block.used == 0;
+        if is_empty {
+            self.enter_idle(id);
+        }
+        is_empty
+    }
+
+    fn enter_idle(&mut self, id: u32) {
+        let place = self.idle.len() as u32;
+        if let Some(block) = &mut self.blocks[id as usize] {
+            block.idle_place = place;
+            block.idle_since = self.frame;
+            self.idle.push(id);
+        }
+    }
+
+    fn leave_idle(&mut self, id: u32) {
+        let Some(block) = &mut self.blocks[id as usize] else {
+            return;
+        };
+        let place = core::mem::replace(&mut block.idle_place, BUSY) as usize;
+        self.idle.swap_remove(place);
+        if let Some(&moved) = self.idle.get(place)
+            && let Some(block) = &mut self.blocks[moved as usize]
+        {
+            block.idle_place = place as u32;
+        }
+    }
+
+    /// An empty block: the one that was added or ran empty last, unless others have left since.
+    #[inline]
+    pub(crate) fn last_idle(&self) -> Option<u32> {
+        self.idle.last().copied()
+    }
+
+    /// Ends a frame and removes the blocks that have been empty for `idle_frames`.
+    pub(crate) fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
+        self.retire(retired, |_, age| age >= u64::from(idle_frames));
+        self.frame += 1;
+    }
+
+    /// Removes all empty blocks but, if there were no other left, the last within its grace.
+    pub(crate) fn trim(&mut self, retired: &mut Vec<BlockId>) {
+        let keep = self.last_within_grace();
+        self.retire(retired, |id, _| Some(id) != keep);
+    }
+
+    fn last_within_grace(&self) -> Option<BlockId> {
+        if self.used > 0 {
+            return None;
+        }
+        let ages = self.idle.iter().map(|&id| (self.idle_age(BlockId(id)), BlockId(id)));
+        let (age, youngest) = ages.min()?;
+        // The frame in which it ran empty does not count.
+        (age <= u64::from(DEFAULT_IDLE_FRAMES)).then_some(youngest)
+    }
+
+    fn idle_age(&self, id: BlockId) -> u64 {
+        self.get(id).map_or(0, |block| self.frame - block.idle_since)
+    }
+
+    fn retire(&mut self, retired: &mut Vec<BlockId>, goes: impl Fn(BlockId, u64) -> bool) {
+        let mut place = 0;
+        while let Some(&id) = self.idle.get(place) {
+            let id = BlockId(id);
+            // Removing one moves the last into its place, which is then looked at next.
+            if goes(id, self.idle_age(id)) && self.remove(id).is_ok() {
+                retired.push(id);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    pub(crate) fn block_capacity(&self, id: BlockId) -> Option<u64> {
+        self.get(id).map(|block| block.capacity)
+    }
+
+    pub(crate) fn block_used(&self, id: BlockId) -> Option<u64> {
+        self.get(id).map(|block| block.used)
+    }
+
+    pub(crate) fn ids(&self) -> BlockIds<'_> {
+        BlockIds { blocks: self.blocks.iter().enumerate() }
+    }
+
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.capacity - self.used
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), Inconsistency> {
+        let (mut capacity, mut used, mut idle) = (0, 0, 0);
+        for (id, block) in self.blocks.iter().enumerate() {
+            let Some(block) = block else { continue };
+            capacity += block.capacity;
+            used += block.used;
+            ensure!(block.used <= block.capacity, "block {id} is overfull");
+            let place = self.idle.get(block.idle_place as usize);
+            let listed = place.is_some_and(|&listed| listed as usize == id);
+            ensure!(listed == (block.used == 0), "block {id} is empty or listed, not both");
+            idle += usize::from(listed);
+        }
+        ensure!(capacity == self.capacity, "capacity {} is {capacity}", self.capacity);
+        ensure!(used == self.used, "used {} is {used}", self.used);
+        ensure!(idle == self.idle.len(), "{} idle, not {idle}", self.idle.len());
+        let exist = self.blocks.iter().flatten().count();
+        let vacant = self.blocks.len() - exist;
+        ensure!(vacant == self.vacant.len(), "{} vacant, not {vacant}", self.vacant.len());
+        Ok(())
+    }
+}
+
+/// The blocks of a set, in order of their numbers.
+#[derive(Clone, Debug)]
+pub struct BlockIds<'a> {
+    blocks: core::iter::Enumerate<core::slice::Iter<'a, Option<Block>>>,
+}
+
+impl Iterator for BlockIds<'_> {
+    type Item = BlockId;
+
+    fn next(&mut self) -> Option<BlockId> {
+        let (id, _) = self.blocks.find(|(_, block)| block.is_some())?;
+        Some(BlockId(id as u32))
+    }
+}

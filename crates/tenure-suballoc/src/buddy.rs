@@ -1,0 +1,336 @@
+//! C3: blocks of powers of two.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::bit_tree::BitTree;
+use crate::error::ensure;
+use crate::handle::Owner;
+use crate::suballocator::check_request;
+use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Inconsistency, Suballocator};
+
+/// Smallest blocks in a range, at most. Their number must fit a handle, and metadata is made for
+/// each of them.
+const MAX_UNITS: u64 = 1 << 26;
+
+/// Bits of a state that hold the order of a block in use, plus one; the others count its uses.
+const ORDER_BITS: u32 = 5;
+const ORDER_MASK: u32 = (1 << ORDER_BITS) - 1;
+
+/// Divides one range into blocks whose sizes are powers of two.
+///
+/// Everything is aligned to its own size for free, and blocks split and merge in a predictable way:
+/// good for sizes that are powers of two already. Its downside is the rounding, which wastes a
+/// quarter of the memory on average for other sizes; [`internal_waste`](Self::internal_waste) says
+/// how much.
+///
+/// # Algorithm
+/// The blocks of an order (a power of two times the smallest block) lie at multiples of their size,
+/// and each but the largest has a buddy, with which it makes a block of the next order. An
+/// allocation takes the lowest free block of the least order that has one and is large enough, and
+/// halves it until it fits. A freed block merges with its buddy for as long as that is free too.
+/// The free blocks of an order are a set of bits with summaries, not a list: taking the lowest keeps
+/// the high addresses free, and a buddy is asked for by one bit.
+///
+/// A capacity that is no power of two is a row of blocks of falling sizes (its binary digits), from
+/// the largest at 0; what is less than a smallest block is not managed. The largest block that can
+/// ever be allocated is the first.
+///
+/// # Efficiency
+/// Allocating and freeing are O(orders between), each step touching one to four words (log₆₄ of the
+/// blocks). `largest_free` is O(1). 12 bytes for each smallest block, zeroed and untouched until
+/// used, and a few bits.
+///
+/// # Origin
+/// Knowlton, *A Fast Storage Allocator*, 1965; Knuth, *The Art of Computer Programming* 1, 2.5.
+///
+/// ```
+/// use tenure_suballoc::{Buddy, Suballocator};
+///
+/// let mut heap = Buddy::new(4 << 20)?;
+/// let constants = heap.allocate(1000, 256)?;
+/// assert_eq!(constants.size, 1024);
+/// assert_eq!(heap.internal_waste(), 24);
+/// heap.free(constants.handle)?;
+/// assert_eq!(heap.largest_free(), 4 << 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Buddy {
+    /// log₂ of the smallest block.
+    min_log2: u32,
+    /// Smallest blocks in the range.
+    units: u32,
+    /// The free blocks of each order, by their number within the order.
+    free: Vec<BitTree>,
+    /// Which orders have a free block.
+    free_orders: u32,
+    /// For the first smallest block of each block in use: how often it was used, and the order plus
+    /// one. The order bits are 0 everywhere else.
+    states: Vec<u32>,
+    /// For the same: the bytes that were asked for.
+    requested: Vec<u64>,
+    free_units: u32,
+    requested_bytes: u64,
+    owner: Owner,
+}
+
+impl Buddy {
+    /// The smallest block, unless another is asked for, in bytes.
+    pub const DEFAULT_MIN_BLOCK: u64 = 256;
+
+    /// Manages `0..capacity`, rounded down to the smallest block,
+    /// [`DEFAULT_MIN_BLOCK`](Self::DEFAULT_MIN_BLOCK).
+    ///
+    /// # Errors
+    /// [`BlockError`] when the capacity is less than one smallest block or more than 2²⁶.
+    pub fn new(capacity: u64) -> Result<Self, BlockError> {
+        Self::with_min_block(capacity, Self::DEFAULT_MIN_BLOCK)
+    }
+
+    /// Manages `0..capacity`, rounded down to the smallest block, `min_block` bytes.
+    ///
+    /// # Errors
+    /// [`BlockError`] as for [`new`](Self::new), or when `min_block` is no power of two.
+    pub fn with_min_block(capacity: u64, min_block: u64) -> Result<Self, BlockError> {
+        if !min_block.is_power_of_two() {
+            return Err(BlockError::BadGranule { granule: min_block });
+        }
+        if capacity < min_block {
+            return Err(BlockError::TooSmall { capacity, min: min_block });
+        }
+        let min_log2 = min_block.trailing_zeros();
+        let units = capacity >> min_log2;
+        if units > MAX_UNITS {
+            return Err(BlockError::TooLarge { capacity, max: MAX_UNITS.saturating_mul(min_block) });
+        }
+        Ok(Self::with_units(units as u32, min_log2))
+    }
+
+    fn with_units(units: u32, min_log2: u32) -> Self {
+        let top_order = units.ilog2();
+        let mut buddy = Self {
+            min_log2,
+            units,
+            free: (0..=top_order).map(|order| BitTree::new(units >> order)).collect(),
+            free_orders: 0,
+            states: vec![0; units as usize],
+            requested: vec![0; units as usize],
+            free_units: units,
+            requested_bytes: 0,
+            owner: Owner::next(),
+        };
+        let mut unit = 0;
+        for order in (0..=top_order).rev().filter(|order| units >> order & 1 != 0) {
+            buddy.insert_free(order, unit >> order);
+            unit += 1 << order;
+        }
+        buddy
+    }
+
+    /// The smallest block, in bytes.
+    #[must_use]
+    pub fn min_block(&self) -> u64 {
+        1 << self.min_log2
+    }
+
+    /// The largest block that an empty range has, in bytes: less than the capacity unless that is a
+    /// power of two.
+    #[must_use]
+    pub fn max_block(&self) -> u64 {
+        self.order_bytes(self.top_order())
+    }
+
+    /// Bytes asked for by all that is allocated, before rounding. O(1).
+    #[must_use]
+    pub fn requested_bytes(&self) -> u64 {
+        self.requested_bytes
+    }
+
+    /// Bytes allocated beyond those asked for, because sizes are rounded up. O(1).
+    #[must_use]
+    pub fn internal_waste(&self) -> u64 {
+        self.capacity() - self.free_bytes() - self.requested_bytes
+    }
+
+    fn top_order(&self) -> u32 {
+        self.units.ilog2()
+    }
+
+    #[inline]
+    fn order_bytes(&self, order: u32) -> u64 {
+        1 << (self.min_log2 + order)
+    }
+
+    /// The least order whose blocks hold `bytes` and are aligned to it.
+    #[inline]
+    fn order_for(&self, bytes: u64) -> u32 {
+        let log2 = u64::BITS - (bytes - 1).leading_zeros();
+        log2.saturating_sub(self.min_log2)
+    }
+
+    #[inline]
+    fn insert_free(&mut self, order: u32, index: u32) {
+        self.free[order as usize].insert(index);
+        self.free_orders |= 1 << order;
+    }
+
+    #[inline]
+    fn remove_free(&mut self, order: u32, index: u32) {
+        let set = &mut self.free[order as usize];
+        set.remove(index);
+        if set.is_empty() {
+            self.free_orders &= !(1 << order);
+        }
+    }
+
+    /// Takes the lowest free block of the least order from `order` on, and halves it until it is of
+    /// `order`. Returns its first unit.
+    #[inline]
+    fn take(&mut self, order: u32) -> Option<u32> {
+        let large_enough = self.free_orders & (u32::MAX << order);
+        if large_enough == 0 {
+            return None;
+        }
+        let found = large_enough.trailing_zeros();
+        let index = self.free[found as usize].first()?;
+        self.remove_free(found, index);
+        let unit = index << found;
+        for half in order..found {
+            self.insert_free(half, (unit >> half) + 1);
+        }
+        Some(unit)
+    }
+
+    /// Frees the block at `unit`, and merges it upwards.
+    #[inline]
+    fn give(&mut self, unit: u32, order: u32) {
+        let mut order = order;
+        let mut index = unit >> order;
+        while self.buddy_is_free(order, index) {
+            self.remove_free(order, index ^ 1);
+            index >>= 1;
+            order += 1;
+        }
+        self.insert_free(order, index);
+    }
+
+    /// The last block of an order may have no buddy, or one that is cut off by the end; the number
+    /// of that is never in the set, though the set has a bit for it.
+    #[inline]
+    fn buddy_is_free(&self, order: u32, index: u32) -> bool {
+        self.free[order as usize].contains(index ^ 1)
+    }
+
+    #[cold]
+    fn full(&self, size: u64, align: u64) -> AllocError {
+        AllocError::Full { size, align, free_bytes: self.free_bytes(), largest_free: self.largest_free() }
+    }
+}
+
+impl Suballocator for Buddy {
+    /// Takes the larger of `size` and `align`, rounded up to a power of two.
+    ///
+    /// # Errors
+    /// [`AllocError`]; it is `TooLarge` when size or alignment is above
+    /// [`max_block`](Buddy::max_block).
+    #[inline]
+    fn allocate(&mut self, size: u64, align: u64) -> Result<Allocation, AllocError> {
+        check_request(size, align)?;
+        let need = size.max(align);
+        let order = self.order_for(need);
+        if order > self.top_order() {
+            return Err(AllocError::TooLarge { size: need, capacity: self.max_block() });
+        }
+        let Some(unit) = self.take(order) else {
+            return Err(self.full(size, align));
+        };
+        let tag = self.states[unit as usize] | (order + 1);
+        self.states[unit as usize] = tag;
+        self.requested[unit as usize] = size;
+        self.requested_bytes += size;
+        self.free_units -= 1 << order;
+        Ok(Allocation {
+            offset: u64::from(unit) << self.min_log2,
+            size: self.order_bytes(order),
+            padding: 0,
+            handle: Handle::new(self.owner, 0, unit, tag),
+        })
+    }
+
+    #[inline]
+    fn free(&mut self, handle: Handle) -> Result<Freed, FreeError> {
+        if !handle.is_of(self.owner) {
+            return Err(FreeError::Foreign);
+        }
+        let unit = handle.slot();
+        match self.states.get_mut(unit as usize) {
+            Some(state) if *state == handle.tag() => {
+                *state = (*state & !ORDER_MASK).wrapping_add(1 << ORDER_BITS);
+            }
+            _ => return Err(FreeError::DoubleFree),
+        }
+        let order = (handle.tag() & ORDER_MASK) - 1;
+        self.requested_bytes -= self.requested[unit as usize];
+        self.free_units += 1 << order;
+        self.give(unit, order);
+        Ok(Freed { offset: u64::from(unit) << self.min_log2, size: self.order_bytes(order), padding: 0 })
+    }
+
+    fn capacity(&self) -> u64 {
+        u64::from(self.units) << self.min_log2
+    }
+
+    fn free_bytes(&self) -> u64 {
+        u64::from(self.free_units) << self.min_log2
+    }
+
+    /// The largest free block. O(1). Two free blocks side by side that are no buddies count as two.
+    fn largest_free(&self) -> u64 {
+        match self.free_orders {
+            0 => 0,
+            orders => self.order_bytes(orders.ilog2()),
+        }
+    }
+
+    fn sure_fit(&self, size: u64, align: u64) -> u64 {
+        if check_request(size, align).is_err() {
+            return u64::MAX;
+        }
+        let need = size.max(align).max(self.min_block());
+        need.checked_next_power_of_two().unwrap_or(u64::MAX)
+    }
+
+    fn validate(&self) -> Result<(), Inconsistency> {
+        let mut owners = vec![0u8; self.units as usize];
+        let mut claim = |unit: u32, order: u32| {
+            let range = unit as usize..(unit as usize + (1 << order));
+            let Some(range) = owners.get_mut(range) else {
+                return false;
+            };
+            range.iter_mut().all(|owner| core::mem::replace(owner, 1) == 0)
+        };
+        let mut free = 0;
+        for (order, set) in (0..).zip(&self.free) {
+            let marked = self.free_orders >> order & 1 != 0;
+            ensure!(marked != set.is_empty(), "order {order}: wrongly marked");
+            for index in set.iter() {
+                ensure!(claim(index << order, order), "order {order}: {index} overlaps");
+                ensure!(!self.buddy_is_free(order, index), "order {order}: {index} unmerged");
+                free += 1 << order;
+            }
+        }
+        ensure!(free == self.free_units, "{free} units are free, not {}", self.free_units);
+        let mut requested = 0;
+        for (unit, &state) in (0..).zip(&self.states) {
+            if let Some(order) = (state & ORDER_MASK).checked_sub(1) {
+                ensure!(claim(unit, order), "the block at {unit} overlaps");
+                ensure!(unit.trailing_zeros() >= order, "the block at {unit} is misplaced");
+                requested += self.requested[unit as usize];
+            }
+        }
+        ensure!(owners.iter().all(|&owner| owner == 1), "some units are lost");
+        ensure!(requested == self.requested_bytes, "{requested} bytes were asked for");
+        Ok(())
+    }
+}

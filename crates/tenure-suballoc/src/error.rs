@@ -1,0 +1,175 @@
+//! What can go wrong, with the numbers that explain it.
+
+use alloc::string::String;
+use core::fmt;
+
+use crate::BlockId;
+
+/// Why an allocation was refused. A refused allocation leaves the allocator exactly as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AllocError {
+    /// The size asked for is zero.
+    ZeroSize,
+    /// The alignment is zero or no power of two.
+    BadAlignment {
+        /// The alignment asked for, in bytes.
+        align: u64,
+    },
+    /// No state of this allocator, not even an empty one, could serve the request.
+    TooLarge {
+        /// Bytes asked for (for a [`Buddy`](crate::Buddy), size or alignment, whichever is larger).
+        size: u64,
+        /// The largest size that this allocator can ever serve, in bytes.
+        capacity: u64,
+    },
+    /// Nothing free fits now. Freeing something, or adding a block, may help.
+    Full {
+        /// Bytes asked for.
+        size: u64,
+        /// Alignment asked for, in bytes.
+        align: u64,
+        /// Bytes that are free in all.
+        free_bytes: u64,
+        /// A free range of this many bytes exists. It is the largest one, or less than it by at
+        /// most the width of a size class (1/128 for [`General`](crate::General), 1/4 for
+        /// [`Growing`](crate::Growing)), so that a refusal costs no more than a success.
+        largest_free: u64,
+    },
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::ZeroSize => f.write_str("the size asked for is zero"),
+            Self::BadAlignment { align } => {
+                write!(f, "the alignment {align} is no power of two")
+            }
+            Self::TooLarge { size, capacity } => {
+                write!(f, "{size} bytes can never be served: the limit is {capacity}")
+            }
+            Self::Full { size, align, free_bytes, largest_free } => write!(
+                f,
+                "no free range holds {size} bytes aligned to {align} \
+                 ({free_bytes} bytes are free, in ranges of up to {largest_free})"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for AllocError {}
+
+/// Why a free was refused. A refused free leaves the allocator exactly as it was.
+///
+/// Both cases are detected in every build, not only in debug builds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FreeError {
+    /// The handle's allocation has been freed before.
+    DoubleFree,
+    /// The handle was made by another allocator.
+    Foreign,
+}
+
+impl fmt::Display for FreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::DoubleFree => "the allocation has been freed before",
+            Self::Foreign => "the handle belongs to another allocator",
+        })
+    }
+}
+
+impl core::error::Error for FreeError {}
+
+/// Why a range cannot be managed, or a block cannot be added or removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// The capacity is less than one unit of management (granule or smallest block).
+    TooSmall {
+        /// Bytes given.
+        capacity: u64,
+        /// Bytes needed at least.
+        min: u64,
+    },
+    /// The capacity is more than the algorithm can number.
+    TooLarge {
+        /// Bytes given.
+        capacity: u64,
+        /// Bytes allowed at most.
+        max: u64,
+    },
+    /// The granule (or the smallest block) is zero or no power of two.
+    BadGranule {
+        /// Bytes given.
+        granule: u64,
+    },
+    /// Every block number is taken.
+    TooManyBlocks,
+    /// There is no such block (any more).
+    Unknown {
+        /// The block asked for.
+        block: BlockId,
+    },
+    /// The block still holds allocations.
+    InUse {
+        /// The block asked for.
+        block: BlockId,
+        /// Bytes that are allocated in it.
+        used: u64,
+    },
+}
+
+impl fmt::Display for BlockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::TooSmall { capacity, min } => {
+                write!(f, "a range of {capacity} bytes is below the minimum of {min}")
+            }
+            Self::TooLarge { capacity, max } => {
+                write!(f, "a range of {capacity} bytes is above the maximum of {max}")
+            }
+            Self::BadGranule { granule } => {
+                write!(f, "the granule {granule} is no power of two")
+            }
+            Self::TooManyBlocks => f.write_str("every block number is taken"),
+            Self::Unknown { block } => write!(f, "there is no block {}", block.index()),
+            Self::InUse { block, used } => {
+                write!(f, "block {} still holds {used} bytes", block.index())
+            }
+        }
+    }
+}
+
+impl core::error::Error for BlockError {}
+
+/// A contradiction found by a `validate` function: always a bug in this crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inconsistency {
+    what: String,
+}
+
+impl Inconsistency {
+    pub(crate) fn new(what: String) -> Self {
+        Self { what }
+    }
+}
+
+impl fmt::Display for Inconsistency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl core::error::Error for Inconsistency {}
+
+/// Returns an [`Inconsistency`] unless a condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($format:tt)+) => {
+        if !$condition {
+            return Err($crate::Inconsistency::new(alloc::format!($($format)+)));
+        }
+    };
+}
+pub(crate) use ensure;

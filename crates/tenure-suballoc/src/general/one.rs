@@ -1,0 +1,191 @@
+//! The general allocator over one range.
+
+use super::node::NIL;
+use super::ranges::{ABSORB, EXACT, Placed, Ranges};
+use super::units::Granule;
+use crate::handle::Owner;
+use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Inconsistency, Suballocator};
+
+/// Divides one range into allocations of any sizes: packs like best fit, in constant time.
+///
+/// The one to take unless something special is known about the sizes or the order of frees. Its
+/// downside is 32 bytes of metadata per allocation and per hole, where a [`Ring`](crate::Ring) or
+/// [`Linear`](crate::Linear) needs none.
+///
+/// Sizes and alignments are rounded up to the granule: pick the smallest alignment that is asked
+/// for. A range holds up to 2³¹ granules (512 GiB at 256 B).
+///
+/// # Algorithm
+/// *Units.* Everything is counted in granules, in 32 bits.
+///
+/// *Classes.* Each hole is in the list of its size class: exact below 256 granules, then 128 steps
+/// per power of two. Two levels of bits say which lists have something, so that "the first class at
+/// or above this size with a hole" is two bit scans.
+///
+/// *Search.* Two holes are looked at: the head of the first class that may hold the request, and
+/// the head of the first that surely does, alignment padding included. With classes this narrow the
+/// first is nearly the best fit. Up to eight more holes are looked at when there is no sure class,
+/// or when the padding might be more than 1/8 of the request.
+///
+/// *Split.* What an aligned allocation leaves before and behind it becomes a hole, unless it is at
+/// most 1/32 of the request: then the allocation takes it, because such slivers cost more time and
+/// metadata than they are worth. `Allocation::size` and `padding` tell.
+///
+/// *Free.* A piece in use knows its neighbours by address, and which of them are holes: those merge.
+///
+/// # Efficiency
+/// Allocating and freeing are O(1): at most ten holes looked at, at most two merges. (The bits of
+/// classes that ran empty are cleared by the next search that meets them, which makes the bit scan
+/// amortised; it is bounded by the number of classes.) 32 bytes for each piece, in use or free, and
+/// 32 for each class below the largest size (50 KiB for 64 MiB at 256 B). The slab of pieces grows
+/// when it must, by doubling; [`reserve`](Self::reserve) does it beforehand.
+///
+/// # What is guaranteed
+/// A request fails only when no hole has `size + align - granule` bytes, rounded up to a size class
+/// (by less than 1/128; not at all below 256 granules). Less may do by luck. An empty
+/// range serves any size up to its capacity at any alignment.
+///
+/// # Origin
+/// Segregated fits with two levels of bit maps and immediate merging: Masmano, Ripoll, Crespo,
+/// Real, *TLSF: a New Dynamic Memory Allocator for Real-Time Systems*, 2004. Offsets only, with the
+/// metadata apart from the memory: Aaltonen, *OffsetAllocator*, 2023. Finer classes, the second
+/// head, absorbed slivers and block preference are tenure's.
+///
+/// ```
+/// use tenure_suballoc::{General, Suballocator};
+///
+/// let mut heap = General::new(64 << 20, 256)?;
+/// let vertices = heap.allocate(48 * 1024, 256)?;
+/// let texture = heap.allocate(1 << 20, 64 * 1024)?;
+/// assert_eq!(texture.offset % (64 * 1024), 0);
+///
+/// heap.free(vertices.handle)?;
+/// assert!(heap.free(vertices.handle).is_err()); // reported, and harmless
+/// heap.free(texture.handle)?;
+/// assert_eq!(heap.largest_free(), 64 << 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct General {
+    ranges: Ranges,
+    granule: Granule,
+    capacity: u64,
+    first_piece: u32,
+    owner: Owner,
+}
+
+/// Whether an allocation may get a little more than it asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// Up to 1/32 more, when that leaves no sliver behind.
+    Loose,
+    /// Whole granules, no more.
+    Exact,
+}
+
+impl General {
+    /// Manages `0..capacity`, rounded down to whole granules of `granule` bytes.
+    ///
+    /// # Errors
+    /// [`BlockError`] when the granule is no power of two, or when the capacity is less than one
+    /// granule or more than 2³¹.
+    pub fn new(capacity: u64, granule: u64) -> Result<Self, BlockError> {
+        Self::with_fit(capacity, granule, Fit::Loose)
+    }
+
+    pub(crate) fn with_fit(capacity: u64, granule: u64, fit: Fit) -> Result<Self, BlockError> {
+        let granule = Granule::new(granule)?;
+        let units = granule.capacity(capacity)?;
+        let absorb = match fit {
+            Fit::Loose => ABSORB,
+            Fit::Exact => EXACT,
+        };
+        let mut ranges = Ranges::new(units, absorb);
+        let first_piece = ranges.add_range(units, 0);
+        Ok(Self {
+            ranges,
+            granule,
+            capacity: granule.bytes(u64::from(units)),
+            first_piece,
+            owner: Owner::next(),
+        })
+    }
+
+    /// Makes room for the metadata of `allocations` more, so that they take no memory later.
+    pub fn reserve(&mut self, allocations: usize) {
+        self.ranges.slab.reserve(allocations.saturating_mul(2));
+    }
+
+    /// Bytes in the unit of management.
+    #[must_use]
+    pub fn granule(&self) -> u64 {
+        self.granule.size()
+    }
+
+    #[cold]
+    fn full(&self, size: u64, align: u64) -> AllocError {
+        AllocError::Full {
+            size,
+            align,
+            free_bytes: self.free_bytes(),
+            largest_free: self.largest_free_floor(),
+        }
+    }
+}
+
+impl Suballocator for General {
+    #[inline]
+    fn allocate(&mut self, size: u64, align: u64) -> Result<Allocation, AllocError> {
+        let request = self.granule.request(size, align, self.capacity)?;
+        let placed = self.ranges.allocate::<false>(request.units, request.align_mask, NIL);
+        let Some(Placed { slot, tag, extent }) = placed else {
+            return Err(self.full(size, align));
+        };
+        Ok(Allocation {
+            offset: self.granule.bytes(u64::from(extent.offset)),
+            size: self.granule.bytes(u64::from(extent.size)),
+            padding: self.granule.bytes(u64::from(extent.padding)),
+            handle: Handle::new(self.owner, extent.block, slot, tag),
+        })
+    }
+
+    #[inline]
+    fn free(&mut self, handle: Handle) -> Result<Freed, FreeError> {
+        if !handle.is_of(self.owner) {
+            return Err(FreeError::Foreign);
+        }
+        let extent = self.ranges.free(handle.slot(), handle.tag()).ok_or(FreeError::DoubleFree)?;
+        Ok(Freed {
+            offset: self.granule.bytes(u64::from(extent.offset)),
+            size: self.granule.bytes(u64::from(extent.size)),
+            padding: self.granule.bytes(u64::from(extent.padding)),
+        })
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn free_bytes(&self) -> u64 {
+        self.granule.bytes(self.ranges.free_units())
+    }
+
+    /// O(1) when no hole has 256 granules, otherwise O(holes of the largest size class), which are
+    /// few unless many have nearly the same size.
+    fn largest_free(&self) -> u64 {
+        self.granule.bytes(u64::from(self.ranges.largest_free()))
+    }
+
+    fn largest_free_floor(&self) -> u64 {
+        self.granule.bytes(u64::from(self.ranges.largest_free_floor()))
+    }
+
+    fn sure_fit(&self, size: u64, align: u64) -> u64 {
+        self.granule.sure_fit(size, align)
+    }
+
+    fn validate(&self) -> Result<(), Inconsistency> {
+        let units = (self.capacity / self.granule.size()) as u32;
+        self.ranges.validate(core::iter::once((self.first_piece, 0, units)))
+    }
+}

@@ -1,0 +1,78 @@
+//! From bytes to granules and back.
+
+use super::class::{class_above, least};
+use super::ranges::MAX_UNITS;
+use crate::suballocator::check_request;
+use crate::{AllocError, BlockError};
+
+/// The granule: the unit in which a range is divided, a power of two of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Granule {
+    log2: u32,
+}
+
+/// A request in granules.
+pub(super) struct Request {
+    pub(super) units: u32,
+    pub(super) align_mask: u32,
+}
+
+impl Granule {
+    pub(super) fn new(granule: u64) -> Result<Self, BlockError> {
+        if !granule.is_power_of_two() {
+            return Err(BlockError::BadGranule { granule });
+        }
+        Ok(Self { log2: granule.trailing_zeros() })
+    }
+
+    #[inline]
+    pub(super) fn size(self) -> u64 {
+        1 << self.log2
+    }
+
+    /// The largest range that can be numbered, in bytes.
+    #[inline]
+    pub(super) fn max_capacity(self) -> u64 {
+        self.bytes(u64::from(MAX_UNITS))
+    }
+
+    #[inline]
+    pub(super) fn bytes(self, units: u64) -> u64 {
+        units.checked_shl(self.log2).filter(|bytes| bytes >> self.log2 == units).unwrap_or(u64::MAX)
+    }
+
+    /// Whole granules in a range of `capacity` bytes.
+    pub(super) fn capacity(self, capacity: u64) -> Result<u32, BlockError> {
+        let min = self.size();
+        if capacity < min {
+            return Err(BlockError::TooSmall { capacity, min });
+        }
+        let max = self.max_capacity();
+        if capacity > max {
+            return Err(BlockError::TooLarge { capacity, max });
+        }
+        Ok((capacity >> self.log2) as u32)
+    }
+
+    /// Granules for a request; refuses one of more than `capacity` bytes.
+    #[inline]
+    pub(super) fn request(self, size: u64, align: u64, capacity: u64) -> Result<Request, AllocError> {
+        check_request(size, align)?;
+        if size > capacity {
+            return Err(AllocError::TooLarge { size, capacity });
+        }
+        let units = ((size - 1) >> self.log2) + 1;
+        // No offset but 0 is a multiple of MAX_UNITS or of more.
+        let align_units = (align >> self.log2).clamp(1, u64::from(MAX_UNITS));
+        Ok(Request { units: units as u32, align_mask: (align_units - 1) as u32 })
+    }
+
+    /// The hole that surely serves a request, in bytes.
+    pub(super) fn sure_fit(self, size: u64, align: u64) -> u64 {
+        let Ok(request) = self.request(size, align, self.max_capacity()) else {
+            return u64::MAX;
+        };
+        let sure = least(class_above(request.units.saturating_add(request.align_mask)));
+        self.bytes(u64::from(sure))
+    }
+}

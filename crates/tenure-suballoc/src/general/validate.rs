@@ -1,0 +1,105 @@
+//! Checks of everything that the general allocator promises itself.
+
+use super::class::class;
+use super::node::{LEFT, NIL, RIGHT};
+use super::ranges::Ranges;
+use crate::Inconsistency;
+use crate::error::ensure;
+
+impl Ranges {
+    /// Walks the given ranges (first piece, block, units), which must be all there are, and all
+    /// lists.
+    pub(super) fn validate(
+        &self,
+        ranges: impl Iterator<Item = (u32, u32, u32)>,
+    ) -> Result<(), Inconsistency> {
+        let mut pieces = 0;
+        let mut holes = 0;
+        let mut free = 0;
+        for (first, block, units) in ranges {
+            let walked = self.validate_range(first, block, units)?;
+            pieces += walked.pieces;
+            holes += walked.holes;
+            free += self.free_units_from(first);
+        }
+        ensure!(free == self.free_units(), "{free} units are free, not {}", self.free_units());
+        let listed = self.validate_lists()?;
+        ensure!(holes == listed, "{listed} holes are listed, {holes} exist");
+        let slots = self.slab.heads() + 1 + pieces + self.slab.vacant();
+        ensure!(slots == self.slab.len(), "{} slots, not {slots}", self.slab.len());
+        self.validate_nil()
+    }
+
+    fn validate_nil(&self) -> Result<(), Inconsistency> {
+        let nil = self.slab.at(NIL);
+        ensure!(!nil.is_free() && nil.size == 0, "NIL looks like a hole");
+        let spare = self.slab.no_hole();
+        let links = [self.slab.at(spare).list_prev, self.slab.at(spare).list_next];
+        ensure!(links == [spare; 2] && self.slab.at(spare).size == 0, "the spare head is linked");
+        Ok(())
+    }
+
+    fn validate_range(&self, first: u32, block: u32, units: u32) -> Result<Walked, Inconsistency> {
+        let mut walked = Walked::default();
+        let (mut before, mut slot, mut end, mut after_hole) = (NIL, first, 0, false);
+        while slot != NIL {
+            let node = self.slab.at(slot);
+            ensure!(node.prev == before, "slot {slot}: its neighbour does not know it");
+            ensure!(node.block == block, "slot {slot}: in block {}, not {block}", node.block);
+            ensure!(node.offset == end, "slot {slot}: begins at {}, not {end}", node.offset);
+            ensure!(node.size > 0, "slot {slot}: empty");
+            ensure!(!(after_hole && node.is_free()), "slot {slot}: two holes in a row");
+            if !node.is_free() {
+                let right = node.next != NIL && self.slab.at(node.next).is_free();
+                let sides = if after_hole { LEFT } else { 0 } | if right { RIGHT } else { 0 };
+                ensure!(node.free_sides() == sides, "slot {slot}: wrong about its neighbours");
+                ensure!(node.padding() < node.size, "slot {slot}: all padding");
+            }
+            walked.pieces += 1;
+            walked.holes += u32::from(node.is_free());
+            after_hole = node.is_free();
+            end += node.size;
+            (before, slot) = (slot, node.next);
+        }
+        ensure!(end == units, "block {block}: pieces make {end} units, not {units}");
+        Ok(walked)
+    }
+
+    /// Counts the holes in all lists.
+    fn validate_lists(&self) -> Result<u32, Inconsistency> {
+        let mut holes = 0;
+        for head in 1..self.slab.heads() {
+            let (mut before, mut slot) = (head, self.slab.at(head).list_next);
+            while slot != head {
+                let node = self.slab.at(slot);
+                ensure!(node.list_prev == before, "slot {slot}: its list does not know it");
+                ensure!(node.is_free(), "slot {slot}: in use, but listed");
+                ensure!(class(node.size) == head, "slot {slot}: in the list of another class");
+                ensure!(self.used_classes.contains(head), "class {head}: holes, but not marked");
+                holes += 1;
+                (before, slot) = (slot, node.list_next);
+            }
+        }
+        Ok(holes)
+    }
+
+    /// Units that are free in the range that begins with the piece `first`.
+    pub(super) fn free_units_from(&self, first: u32) -> u64 {
+        let mut slot = first;
+        let mut free = 0;
+        while slot != NIL {
+            let node = self.slab.at(slot);
+            if node.is_free() {
+                free += u64::from(node.size);
+            }
+            slot = node.next;
+        }
+        free
+    }
+}
+
+#[derive(Default)]
+struct Walked {
+    pieces: u32,
+    holes: u32,
+}

@@ -1,0 +1,231 @@
+//! C6: any suballocator over many blocks.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::block_table::{BlockIds, BlockTable};
+use crate::buckets::Buckets;
+use crate::error::ensure;
+use crate::suballocator::check_request;
+use crate::{
+    AllocError, BlockAllocation, BlockError, BlockFreed, BlockId, BlockSuballocator, FreeError, Handle,
+    Inconsistency, Suballocator,
+};
+
+/// Makes a [`Suballocator`] for many blocks out of one for a single block.
+///
+/// Good for an algorithm that only knows one range, such as [`Buddy`](crate::Buddy): block by block
+/// it does what it would do alone. Its downside is what that costs: an update per call of where the
+/// block is filed. For the general algorithm, [`GeneralBlocks`](crate::GeneralBlocks) does without.
+///
+/// # Algorithm
+/// Each block is filed in a bucket by its largest free range, four buckets to the power of two. A
+/// request goes to the lowest block of the first bucket that has what it needs, so to the block
+/// whose largest range is the smallest that fits, which is usually the fullest; the emptier ones
+/// run empty. Should that fail, the first bucket that surely fits is next, and then a block that
+/// is empty.
+///
+/// # Efficiency
+/// At most four blocks are asked, however many there are, and finding each is O(log₆₄ blocks); to
+/// this comes the block's own cost.
+///
+/// # What is guaranteed
+/// A request fails only when no block's largest free range reaches what its allocator needs to be
+/// sure ([`Suballocator::sure_fit`]), rounded up to a bucket (by less than 1/4, and for `Buddy` not
+/// at all), and when the block that ran empty last cannot serve it either.
+///
+/// # Origin
+/// Superblocks filed by fullness: Berger, McKinley, Blumofe, Wilson, *Hoard*, 2000.
+///
+/// ```
+/// use tenure_suballoc::{BlockSuballocator, Buddy, Growing};
+///
+/// let mut pool = Growing::new(Buddy::new);
+/// pool.add_block(4 << 20)?;
+/// let constants = pool.allocate(1000, 256)?;
+/// assert_eq!(constants.size, 1024);
+/// pool.free(constants.handle)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Growing<A> {
+    make: Box<Make<A>>,
+    allocators: Vec<Option<A>>,
+    table: BlockTable,
+    buckets: Buckets,
+}
+
+type Make<A> = dyn Fn(u64) -> Result<A, BlockError> + Send + Sync;
+
+impl<A: Suballocator> Growing<A> {
+    /// A set without blocks; `make` makes the allocator of a block of the given capacity in bytes.
+    ///
+    /// The allocators should differ in their capacities only: what one of them needs for a request
+    /// is taken to hold for all.
+    pub fn new(make: impl Fn(u64) -> Result<A, BlockError> + Send + Sync + 'static) -> Self {
+        Self {
+            make: Box::new(make),
+            allocators: Vec::new(),
+            table: BlockTable::default(),
+            buckets: Buckets::default(),
+        }
+    }
+
+    /// The allocator of a block, to read its own statistics.
+    #[must_use]
+    pub fn block(&self, block: BlockId) -> Option<&A> {
+        self.allocators.get(block.index())?.as_ref()
+    }
+
+    /// Tries the blocks that suit best, in turn.
+    fn allocate_somewhere(&mut self, size: u64, align: u64) -> Option<BlockAllocation> {
+        let likely = self.buckets.may_fit(size)?;
+        let need = self.block(BlockId(likely))?.sure_fit(size, align);
+        let best = self.buckets.may_fit(need).filter(|&id| self.has_free(id, need));
+        let sure = || self.buckets.surely_fits(need);
+        if let Some(id) = best.or_else(sure)
+            && let Some(allocation) = self.allocate_in(id, size, align)
+        {
+            return Some(allocation);
+        }
+        let lucky = self.allocate_in(likely, size, align);
+        lucky.or_else(|| self.allocate_in(self.table.last_idle()?, size, align))
+    }
+
+    fn has_free(&self, id: u32, bytes: u64) -> bool {
+        let block = self.block(BlockId(id));
+        block.is_some_and(|block| block.largest_free_floor() >= bytes)
+    }
+
+    fn allocate_in(&mut self, id: u32, size: u64, align: u64) -> Option<BlockAllocation> {
+        let allocator = self.allocators[id as usize].as_mut()?;
+        let allocation = allocator.allocate(size, align).ok()?;
+        self.buckets.update(id, allocator.largest_free_floor());
+        self.table.charge(id, allocation.size + allocation.padding);
+        Some(BlockAllocation {
+            block: BlockId(id),
+            offset: allocation.offset,
+            size: allocation.size,
+            padding: allocation.padding,
+            handle: allocation.handle.in_block(id),
+        })
+    }
+
+    fn forget(&mut self, removed: &[BlockId]) {
+        for id in removed {
+            self.buckets.update(id.0, 0);
+            self.allocators[id.index()] = None;
+        }
+    }
+
+    #[cold]
+    fn full(&self, size: u64, align: u64) -> AllocError {
+        let fullest = self.buckets.one_of_last().map(BlockId);
+        let largest_free = fullest.and_then(|id| self.block(id)).map_or(0, A::largest_free_floor);
+        AllocError::Full { size, align, free_bytes: self.free_bytes(), largest_free }
+    }
+}
+
+impl<A: Suballocator> BlockSuballocator for Growing<A> {
+    fn add_block(&mut self, capacity: u64) -> Result<BlockId, BlockError> {
+        self.table.next_id()?;
+        let allocator = (self.make)(capacity)?;
+        let id = self.table.add(allocator.capacity())?;
+        self.buckets.add(id);
+        self.buckets.update(id, allocator.largest_free_floor());
+        match self.allocators.get_mut(id as usize) {
+            Some(place) => *place = Some(allocator),
+            None => self.allocators.push(Some(allocator)),
+        }
+        Ok(BlockId(id))
+    }
+
+    fn remove_block(&mut self, block: BlockId) -> Result<(), BlockError> {
+        self.table.remove(block)?;
+        self.forget(&[block]);
+        Ok(())
+    }
+
+    #[inline]
+    fn allocate(&mut self, size: u64, align: u64) -> Result<BlockAllocation, AllocError> {
+        check_request(size, align)?;
+        let allocation = self.allocate_somewhere(size, align);
+        allocation.ok_or_else(|| self.full(size, align))
+    }
+
+    #[inline]
+    fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError> {
+        let id = handle.block();
+        let block = self.allocators.get_mut(id as usize).and_then(Option::as_mut);
+        let block = block.ok_or(FreeError::Foreign)?;
+        let freed = block.free(handle)?;
+        self.buckets.update(id, block.largest_free_floor());
+        Ok(BlockFreed {
+            block: BlockId(id),
+            offset: freed.offset,
+            size: freed.size,
+            padding: freed.padding,
+            block_is_empty: self.table.refund(id, freed.size + freed.padding),
+        })
+    }
+
+    fn block_capacity(&self, block: BlockId) -> Option<u64> {
+        self.table.block_capacity(block)
+    }
+
+    fn block_used(&self, block: BlockId) -> Option<u64> {
+        self.table.block_used(block)
+    }
+
+    fn blocks(&self) -> BlockIds<'_> {
+        self.table.ids()
+    }
+
+    fn capacity(&self) -> u64 {
+        self.table.capacity()
+    }
+
+    fn free_bytes(&self) -> u64 {
+        self.table.free_bytes()
+    }
+
+    /// O(blocks), to find those of the last bucket, and what each of them takes.
+    fn largest_free(&self) -> u64 {
+        let blocks = self.buckets.last().filter_map(|id| self.block(BlockId(id)));
+        blocks.map(A::largest_free).max().unwrap_or(0)
+    }
+
+    fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
+        let before = retired.len();
+        self.table.end_frame(idle_frames, retired);
+        self.forget(&retired[before..]);
+    }
+
+    fn trim(&mut self, retired: &mut Vec<BlockId>) {
+        let before = retired.len();
+        self.table.trim(retired);
+        self.forget(&retired[before..]);
+    }
+
+    fn validate(&self) -> Result<(), Inconsistency> {
+        self.table.validate()?;
+        for id in self.blocks() {
+            let Some(block) = self.block(id) else {
+                ensure!(false, "block {} has no allocator", id.index());
+                continue;
+            };
+            block.validate()?;
+            let used = block.capacity() - block.free_bytes();
+            ensure!(self.block_used(id) == Some(used), "block {} uses {used}", id.index());
+            let largest = block.largest_free_floor();
+            ensure!(self.buckets.holds(id.0, largest), "block {} is misfiled", id.index());
+        }
+        Ok(())
+    }
+}
+
+impl<A: fmt::Debug> fmt::Debug for Growing<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Growing").field("allocators", &self.allocators).finish_non_exhaustive()
+    }
+}

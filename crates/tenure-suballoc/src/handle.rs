@@ -1,0 +1,83 @@
+//! Names of allocations.
+
+use core::fmt;
+use core::num::NonZeroU64;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+const UPPER_HALF: u64 = u64::MAX << 32;
+
+/// Names one allocation of one allocator; give it back to that allocator to free.
+///
+/// A handle is a plain value: copying it does not copy the allocation. It says which allocator
+/// made it and carries a tag that changes whenever its place is reused, so that freeing twice, or
+/// in the wrong allocator, is an error and never harms another allocation. (The tag of one place
+/// repeats after 2³¹ reuses, that of a [`Buddy`](crate::Buddy) after 2²⁷; the name of an allocator
+/// repeats after 2³² allocators.)
+///
+/// The value itself is opaque, and is the one thing that two equal runs need not agree on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Handle {
+    /// Block and slot. Two words, and not four halves, because this is what a handle is copied by:
+    /// reading as one what has just been written as two makes a processor wait.
+    place: u64,
+    /// Owner and tag.
+    proof: NonZeroU64,
+}
+
+impl Handle {
+    #[inline]
+    pub(crate) fn new(owner: Owner, block: u32, slot: u32, tag: u32) -> Self {
+        Self { place: u64::from(block) << 32 | u64::from(slot), proof: owner.0 | u64::from(tag) }
+    }
+
+    #[inline]
+    pub(crate) fn in_block(self, block: u32) -> Self {
+        Self { place: u64::from(block) << 32 | u64::from(self.slot()), ..self }
+    }
+
+    #[inline]
+    pub(crate) fn is_of(self, owner: Owner) -> bool {
+        self.proof.get() & UPPER_HALF == owner.0.get()
+    }
+
+    #[inline]
+    pub(crate) const fn block(self) -> u32 {
+        (self.place >> 32) as u32
+    }
+
+    #[inline]
+    pub(crate) const fn slot(self) -> u32 {
+        self.place as u32
+    }
+
+    #[inline]
+    pub(crate) const fn tag(self) -> u32 {
+        self.proof.get() as u32
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Handle({}:{}#{})", self.block(), self.slot(), self.tag())
+    }
+}
+
+/// The name of an allocator, different for each that a process makes.
+///
+/// It is in the upper half of the word, and never zero, so that an `Option<Handle>` takes no more
+/// room than a `Handle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Owner(NonZeroU64);
+
+impl Owner {
+    /// Takes the next name. Only uniqueness matters, so no ordering with other memory is needed.
+    pub(crate) fn next() -> Self {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let next = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+            if let Some(name) = NonZeroU64::new(u64::from(next) << 32) {
+                return Self(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Suballocators for GPU memory, and for anything else that is a range of numbers.
+//!
+//! They divide ranges of bytes (or of indices) into allocations and never touch the bytes: what
+//! comes out is an offset. No `std`, no dependency, no `unsafe`, no randomness: the same calls give
+//! the same offsets.
+//!
+//! | what | good for | one call costs |
+//! | --- | --- | --- |
+//! | [`Linear`] | things that die together | a few instructions |
+//! | [`Ring`] | things that die in the order of their frames | a few instructions |
+//! | [`Slots`] | rows of indices, such as descriptors | as `General` |
+//! | [`Buddy`] | sizes that are powers of two | O(log size) |
+//! | [`General`] | everything else | O(1) |
+//! | [`GeneralBlocks`] | everything else, in blocks that come and go | O(1) |
+//! | [`Growing`] | any of them, in blocks that come and go | as the one inside |
+//!
+//! Allocators of one range implement [`Suballocator`], those of many blocks [`BlockSuballocator`].
+//!
+//! # Promises
+//! - *No input is a bug.* Sizes, alignments and capacities may be anything up to `u64::MAX`: what
+//!   cannot be served is an error that says why, and leaves the state as it was.
+//! - *A handle is checked.* Freeing twice, or in another allocator, is an error in every build.
+//! - *Threads.* Nothing is shared and nothing locks; all types are [`Send`] and [`Sync`] (as far as
+//!   their parameters are), and changing them takes `&mut`.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+extern crate alloc;
+
+mod bit_tree;
+mod block;
+mod block_table;
+mod buckets;
+mod buddy;
+mod error;
+mod general;
+mod growing;
+mod handle;
+mod linear;
+mod ring;
+mod slots;
+mod suballocator;
+
+pub use block::{BlockAllocation, BlockFreed, BlockId, BlockSuballocator, DEFAULT_IDLE_FRAMES};
+pub use block_table::BlockIds;
+pub use buddy::Buddy;
+pub use error::{AllocError, BlockError, FreeError, Inconsistency};
+pub use general::{General, GeneralBlocks};
+pub use growing::Growing;
+pub use handle::Handle;
+pub use linear::Linear;
+pub use ring::Ring;
+pub use slots::{SlotRange, Slots};
+pub use suballocator::{Allocation, Freed, Suballocator};

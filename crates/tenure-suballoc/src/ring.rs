@@ -1,0 +1,198 @@
+//! C2: a ring of frames.
+
+use alloc::collections::VecDeque;
+
+use crate::suballocator::{align_up, check_request};
+
+/// Hands out ranges round a ring and frees them frame by frame, in order.
+///
+/// As fast as [`Linear`](crate::Linear), and space comes back without anything being freed by
+/// itself; its downside is the order: one frame that stays holds back all that came after it. Good
+/// for data that lives for a few frames: uploads, dynamic vertices.
+///
+/// # Algorithm
+/// Allocations move a head round the range; the oldest byte in use is the tail. What is allocated
+/// between two calls of [`close`](Self::close) is a frame, and carries a mark, such as the sync
+/// point after which the GPU no longer reads it. [`release_while`](Self::release_while) frees
+/// frames from the oldest on. A range never wraps across the end: the bytes skipped there belong to
+/// the frame that skipped them, as padding does. A count of the bytes in use tells a full ring from
+/// an empty one; when the ring runs empty it starts again at 0, where the free space is one range.
+///
+/// # Efficiency
+/// `allocate` and `close` are O(1) (`close` amortised: the queue of frames may grow), releasing is
+/// O(frames released).
+///
+/// # Origin
+/// The circular buffer; in this form the upload ring of many D3D12 engines.
+///
+/// ```
+/// use tenure_suballoc::Ring;
+///
+/// let mut ring = Ring::new(1024);
+/// assert_eq!(ring.allocate(700, 256), Some(0));
+/// ring.close(1); // the serial after which these bytes are free
+/// assert_eq!(ring.allocate(700, 256), None);
+///
+/// let completed = 1;
+/// assert_eq!(ring.release_while(|&serial| serial <= completed), 700);
+/// assert_eq!(ring.allocate(700, 256), Some(0));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ring<M> {
+    capacity: u64,
+    /// Where the next allocation begins, below `capacity`.
+    head: u64,
+    /// The oldest byte in use, below `capacity`.
+    tail: u64,
+    /// Bytes from tail to head, with all that was skipped.
+    used: u64,
+    /// Those of `used` that belong to no closed frame yet.
+    open: u64,
+    frames: VecDeque<Frame<M>>,
+}
+
+#[derive(Clone, Debug)]
+struct Frame<M> {
+    mark: M,
+    bytes: u64,
+}
+
+/// Where an allocation would go.
+struct Place {
+    offset: u64,
+    /// Bytes that it takes: padding or the skipped end, and the size.
+    taken: u64,
+}
+
+impl<M> Ring<M> {
+    /// Manages `0..capacity`. Nothing is allocated yet, and no frame is closed.
+    #[must_use]
+    pub const fn new(capacity: u64) -> Self {
+        Self { capacity, head: 0, tail: 0, used: 0, open: 0, frames: VecDeque::new() }
+    }
+
+    /// Allocates `size` bytes at a multiple of `align` for the open frame and returns the offset.
+    ///
+    /// `None`, with the state unchanged, when it does not fit now, when `size` is zero or when
+    /// `align` is no power of two. A size up to the capacity always fits once all is released.
+    #[inline]
+    pub fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
+        check_request(size, align).ok()?;
+        let place = self.place(size, align)?;
+        self.head = place.offset + size;
+        if self.head == self.capacity {
+            self.head = 0;
+        }
+        self.used += place.taken;
+        self.open += place.taken;
+        Some(place.offset)
+    }
+
+    fn place(&self, size: u64, align: u64) -> Option<Place> {
+        if self.used == self.capacity {
+            return None;
+        }
+        let wrapped = self.head < self.tail;
+        let limit = if wrapped { self.tail } else { self.capacity };
+        if let Some(offset) = align_up(self.head, align)
+            && offset <= limit
+            && size <= limit - offset
+        {
+            let taken = offset - self.head + size;
+            return Some(Place { offset, taken });
+        }
+        if wrapped || size > self.tail {
+            return None;
+        }
+        let skipped = self.capacity - self.head;
+        Some(Place { offset: 0, taken: skipped + size })
+    }
+
+    /// Closes the open frame: all that was allocated since the last call is freed together, once
+    /// [`release_while`](Self::release_while) accepts `mark`. Returns the bytes of the frame.
+    ///
+    /// When nothing was allocated there is no frame to close: `mark` is dropped and the result is 0.
+    pub fn close(&mut self, mark: M) -> u64 {
+        let bytes = core::mem::take(&mut self.open);
+        if bytes > 0 {
+            self.frames.push_back(Frame { mark, bytes });
+        }
+        bytes
+    }
+
+    /// Frees closed frames from the oldest on, for as long as `done` says yes to their marks, and
+    /// returns the bytes freed. The open frame is never freed.
+    pub fn release_while(&mut self, mut done: impl FnMut(&M) -> bool) -> u64 {
+        let mut freed = 0;
+        while let Some(frame) = self.frames.pop_front_if(|frame| done(&frame.mark)) {
+            freed += frame.bytes;
+        }
+        self.advance_tail(freed);
+        freed
+    }
+
+    fn advance_tail(&mut self, bytes: u64) {
+        self.used -= bytes;
+        if self.used == 0 {
+            self.head = 0;
+            self.tail = 0;
+            return;
+        }
+        let to_end = self.capacity - self.tail;
+        self.tail = if bytes < to_end { self.tail + bytes } else { bytes - to_end };
+    }
+
+    /// The mark of the oldest closed frame: the first to wait for when the ring is full.
+    #[must_use]
+    pub fn oldest(&self) -> Option<&M> {
+        self.frames.front().map(|frame| &frame.mark)
+    }
+
+    /// Closed frames that are not released yet.
+    #[must_use]
+    pub fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Bytes managed.
+    #[must_use]
+    pub const fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes in use, with padding and with what was skipped at the end.
+    #[must_use]
+    pub const fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Those of [`used`](Self::used) that belong to the open frame.
+    #[must_use]
+    pub const fn open_bytes(&self) -> u64 {
+        self.open
+    }
+
+    /// Bytes not in use. They may lie in two ranges: see [`largest_free`](Self::largest_free).
+    #[must_use]
+    pub const fn free_bytes(&self) -> u64 {
+        self.capacity - self.used
+    }
+
+    /// The largest size that fits now at alignment 1. O(1).
+    #[must_use]
+    pub fn largest_free(&self) -> u64 {
+        if self.used == self.capacity {
+            0
+        } else if self.head < self.tail {
+            self.tail - self.head
+        } else {
+            (self.capacity - self.head).max(self.tail)
+        }
+    }
+
+    /// Whether nothing is in use.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+}

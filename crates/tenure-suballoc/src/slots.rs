@@ -1,0 +1,118 @@
+//! C5: ranges of indices.
+
+use crate::general::Fit;
+use crate::{AllocError, BlockError, FreeError, General, Handle, Inconsistency, Suballocator};
+
+/// Divides the indices `0..capacity` into ranges: descriptors in a heap, rows of a table.
+///
+/// Good for things of one size that are wanted singly or in a row; exactly as many are taken as are
+/// asked for. Its downside, against a bare free list, is 32 bytes of metadata per range.
+///
+/// # Algorithm
+/// A [`General`] with a granule of one index and nothing absorbed. Rows below 256 indices have a
+/// size class each, so a free row of the very length is found if there is one.
+///
+/// # Efficiency
+/// That of `General`: O(1).
+///
+/// # Origin
+/// That of `General`.
+///
+/// ```
+/// use tenure_suballoc::Slots;
+///
+/// let mut heap = Slots::new(1_000_000)?;
+/// let table = heap.allocate(3)?;
+/// assert_eq!((table.first, table.count), (0, 3));
+/// assert_eq!(heap.allocate(1)?.first, 3);
+/// heap.free(table.handle)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Slots {
+    general: General,
+}
+
+/// A row of indices that was allocated: `first..first + count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotRange {
+    /// The first index.
+    pub first: u32,
+    /// How many: as many as were asked for.
+    pub count: u32,
+    /// What to free it by.
+    pub handle: Handle,
+}
+
+impl Slots {
+    /// Manages the indices `0..capacity`.
+    ///
+    /// # Errors
+    /// [`BlockError`] when `capacity` is zero or above 2³¹.
+    pub fn new(capacity: u32) -> Result<Self, BlockError> {
+        Ok(Self { general: General::with_fit(u64::from(capacity), 1, Fit::Exact)? })
+    }
+
+    /// Allocates `count` indices in a row. O(1).
+    ///
+    /// # Errors
+    /// [`AllocError`], in indices instead of bytes; the state is then unchanged.
+    #[inline]
+    pub fn allocate(&mut self, count: u32) -> Result<SlotRange, AllocError> {
+        let range = self.general.allocate(u64::from(count), 1)?;
+        Ok(SlotRange { first: range.offset as u32, count: range.size as u32, handle: range.handle })
+    }
+
+    /// Frees a row and returns it as `(first, count)`. O(1).
+    ///
+    /// # Errors
+    /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
+    #[inline]
+    pub fn free(&mut self, handle: Handle) -> Result<(u32, u32), FreeError> {
+        let freed = self.general.free(handle)?;
+        Ok((freed.offset as u32, freed.size as u32))
+    }
+
+    /// Makes room for the metadata of `ranges` more, so that they take no memory later.
+    pub fn reserve(&mut self, ranges: usize) {
+        self.general.reserve(ranges);
+    }
+
+    /// Indices managed.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.general.capacity() as u32
+    }
+
+    /// Indices that are free, in all. O(1).
+    #[must_use]
+    pub fn free_count(&self) -> u32 {
+        self.general.free_bytes() as u32
+    }
+
+    /// The longest free row. Costs what [`General`]'s `largest_free` does.
+    #[must_use]
+    pub fn largest_free(&self) -> u32 {
+        self.general.largest_free() as u32
+    }
+
+    /// How broken up the free indices are, from 0 to 1; costs a [`largest_free`](Self::largest_free).
+    #[must_use]
+    pub fn fragmentation(&self) -> f32 {
+        self.general.fragmentation()
+    }
+
+    /// Whether nothing is allocated. O(1).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.general.is_empty()
+    }
+
+    /// Checks every internal promise, by walking everything. For tests.
+    ///
+    /// # Errors
+    /// [`Inconsistency`] says which promise is broken; that is a bug in this crate.
+    pub fn validate(&self) -> Result<(), Inconsistency> {
+        self.general.validate()
+    }
+}

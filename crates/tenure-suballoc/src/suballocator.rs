@@ -1,0 +1,106 @@
+//! The contract of an allocator that divides one range.
+
+use crate::{AllocError, FreeError, Handle, Inconsistency};
+
+/// A range that was allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Where it begins, in bytes from the start of the managed range; a multiple of the alignment.
+    pub offset: u64,
+    /// Bytes from `offset` on that it may use: at least those asked for.
+    pub size: u64,
+    /// Bytes before `offset` that it takes as well, because they are too few to be worth keeping as
+    /// a hole. `free_bytes` falls by exactly `size + padding`.
+    pub padding: u64,
+    /// What to free it by.
+    pub handle: Handle,
+}
+
+/// A range that was freed: what its [`Allocation`] said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed {
+    /// Where it began, in bytes from the start of the managed range.
+    pub offset: u64,
+    /// Bytes that it could use.
+    pub size: u64,
+    /// Bytes before `offset` that it took as well.
+    pub padding: u64,
+}
+
+/// Divides one range of bytes, `0..capacity`, into allocations, without ever touching the bytes.
+///
+/// All implementations are deterministic: the same calls give the same offsets. None holds a lock
+/// or interior mutability: wrap it in whatever lock suits the caller.
+pub trait Suballocator {
+    /// Allocates `size` bytes at an offset that is a multiple of `align`.
+    ///
+    /// # Errors
+    /// [`AllocError`]; the state is then unchanged.
+    fn allocate(&mut self, size: u64, align: u64) -> Result<Allocation, AllocError>;
+
+    /// Frees an allocation and merges it with the free space around it.
+    ///
+    /// # Errors
+    /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
+    fn free(&mut self, handle: Handle) -> Result<Freed, FreeError>;
+
+    /// Bytes managed.
+    fn capacity(&self) -> u64;
+
+    /// Bytes free, in all. O(1).
+    fn free_bytes(&self) -> u64;
+
+    /// Bytes of the largest free range, exactly. See the implementation for its cost.
+    fn largest_free(&self) -> u64;
+
+    /// Bytes of a free range that is about the largest one, and surely not more. O(1).
+    fn largest_free_floor(&self) -> u64 {
+        self.largest_free()
+    }
+
+    /// The smallest [`largest_free_floor`](Self::largest_free_floor) that guarantees that
+    /// `allocate(size, align)` succeeds, in bytes; `u64::MAX` when nothing does. O(1).
+    ///
+    /// An allocation may well succeed below it.
+    fn sure_fit(&self, size: u64, align: u64) -> u64;
+
+    /// How broken up the free space is: 0 when all of it is one range, towards 1 when it is dust.
+    /// Costs one [`largest_free`](Self::largest_free).
+    fn fragmentation(&self) -> f32 {
+        let free = self.free_bytes();
+        if free == 0 {
+            return 0.0;
+        }
+        1.0 - (self.largest_free() as f64 / free as f64) as f32
+    }
+
+    /// Whether nothing is allocated. O(1).
+    fn is_empty(&self) -> bool {
+        self.free_bytes() == self.capacity()
+    }
+
+    /// Checks every internal promise, by walking everything. For tests.
+    ///
+    /// # Errors
+    /// [`Inconsistency`] says which promise is broken; that is a bug in this crate.
+    fn validate(&self) -> Result<(), Inconsistency>;
+}
+
+/// Refuses what no allocator can serve.
+#[inline]
+pub(crate) fn check_request(size: u64, align: u64) -> Result<(), AllocError> {
+    if size == 0 {
+        return Err(AllocError::ZeroSize);
+    }
+    if !align.is_power_of_two() {
+        return Err(AllocError::BadAlignment { align });
+    }
+    Ok(())
+}
+
+/// The smallest multiple of `align` (a power of two) at or above `value`, if there is one.
+#[inline]
+pub(crate) fn align_up(value: u64, align: u64) -> Option<u64> {
+    let mask = align - 1;
+    Some(value.checked_add(mask)? & !mask)
+}

@@ -1,0 +1,184 @@
+//! C6: the general allocator and the buddy over many blocks.
+
+use proptest::prelude::*;
+use tenure_suballoc::{
+    AllocError, BlockError, BlockSuballocator, Buddy, DEFAULT_IDLE_FRAMES, General, GeneralBlocks, Growing,
+};
+
+use crate::buddy::BuddyRules;
+use crate::model::blocks::{BlockRules, Op, play};
+use crate::model::general::GeneralRules;
+use crate::model::one_range::Rules;
+use crate::model::ranges::Ranges;
+use crate::strategy::{align, config, many, size};
+
+/// `GeneralBlocks` with this granule.
+#[derive(Clone, Copy, Debug)]
+struct OneSetOfLists(u64);
+
+impl BlockRules for OneSetOfLists {
+    type Allocator = GeneralBlocks;
+    type One = GeneralRules;
+
+    fn make(&self) -> GeneralBlocks {
+        GeneralBlocks::new(self.0).unwrap()
+    }
+
+    fn one(&self, capacity: u64) -> GeneralRules {
+        GeneralRules { capacity, granule: self.0 }
+    }
+
+    fn must_serve(&self, one: &GeneralRules, live: &Ranges, size: u64, align: u64) -> bool {
+        // Of several empty blocks only the last is sure to be looked at.
+        live.len() > 0 && one.must_serve(live, size, align)
+    }
+}
+
+/// `Growing<Buddy>` with this smallest block.
+#[derive(Clone, Copy, Debug)]
+struct Buddies(u64);
+
+impl BlockRules for Buddies {
+    type Allocator = Growing<Buddy>;
+    type One = BuddyRules;
+
+    fn make(&self) -> Growing<Buddy> {
+        let min_block = self.0;
+        Growing::new(move |capacity| Buddy::with_min_block(capacity, min_block))
+    }
+
+    fn one(&self, capacity: u64) -> BuddyRules {
+        BuddyRules { capacity, min_block: self.0 }
+    }
+
+    fn must_serve(&self, one: &BuddyRules, live: &Ranges, size: u64, align: u64) -> bool {
+        one.must_serve(live, size, align)
+    }
+}
+
+/// `Growing<General>` with this granule.
+#[derive(Clone, Copy, Debug)]
+struct Generals(u64);
+
+impl BlockRules for Generals {
+    type Allocator = Growing<General>;
+    type One = GeneralRules;
+
+    fn make(&self) -> Growing<General> {
+        let granule = self.0;
+        Growing::new(move |capacity| General::new(capacity, granule))
+    }
+
+    fn one(&self, capacity: u64) -> GeneralRules {
+        GeneralRules { capacity, granule: self.0 }
+    }
+
+    fn must_serve(&self, one: &GeneralRules, live: &Ranges, size: u64, align: u64) -> bool {
+        // Its largest range must reach the next bucket, a quarter above at most.
+        let more = size.saturating_add(align).saturating_mul(4) / 3;
+        live.len() > 0 && one.must_serve(live, more, 1)
+    }
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let capacity = prop_oneof![
+        10 => 1_000..100_000u64,
+        5 => (10..17u32).prop_map(|log2| 1 << log2),
+        1 => prop_oneof![Just(0), Just(u64::MAX)],
+    ];
+    prop_oneof![
+        8 => capacity.prop_map(|capacity| Op::AddBlock { capacity }),
+        4 => any::<u8>().prop_map(|id| Op::RemoveBlock { id: id % 50 }),
+        100 => (size(), align()).prop_map(|(size, align)| Op::Allocate { size, align }),
+        2 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateLargest { more, align }),
+        75 => any::<u32>().prop_map(|nth| Op::Free { nth }),
+        4 => any::<u32>().prop_map(|nth| Op::FreeBlock { nth }),
+        3 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
+        1 => Just(Op::FreeForeign),
+        4 => (0..20u8).prop_map(|idle_frames| Op::EndFrame { idle_frames }),
+        1 => Just(Op::Trim),
+    ]
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn one_set_of_lists(granule in prop_oneof![Just(1u64), Just(16)], ops in many(op())) {
+        play(&OneSetOfLists(granule), &ops);
+    }
+
+    #[test]
+    fn buddies(min_block in prop_oneof![Just(16u64), Just(256)], ops in many(op())) {
+        play(&Buddies(min_block), &ops);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..config() })]
+
+    #[test]
+    fn generals(ops in many(op())) {
+        play(&Generals(16), &ops);
+    }
+}
+
+fn both() -> [Box<dyn BlockSuballocator>; 2] {
+    [Box::new(GeneralBlocks::new(256).unwrap()), Box::new(Growing::new(Buddy::new))]
+}
+
+#[test]
+fn a_new_block_serves_what_did_not_fit() {
+    for mut set in both() {
+        set.add_block(1 << 20).unwrap();
+        while set.allocate(4096, 256).is_ok() {}
+        let refused = set.allocate(1 << 20, 1 << 20).unwrap_err();
+        assert!(matches!(refused, AllocError::Full { free_bytes: 0, largest_free: 0, .. }));
+        let id = set.add_block(1 << 20).unwrap();
+        let allocation = set.allocate(1 << 20, 1 << 20).unwrap();
+        assert_eq!((allocation.block, allocation.offset), (id, 0));
+    }
+}
+
+#[test]
+fn an_idle_block_goes_after_its_frames() {
+    for mut set in both() {
+        let id = set.add_block(1 << 20).unwrap();
+        let allocation = set.allocate(1, 1).unwrap();
+        let mut retired = Vec::new();
+        for _ in 0..100 {
+            set.end_frame(DEFAULT_IDLE_FRAMES, &mut retired);
+        }
+        set.free(allocation.handle).unwrap();
+        for _ in 0..DEFAULT_IDLE_FRAMES {
+            set.end_frame(DEFAULT_IDLE_FRAMES, &mut retired);
+            set.trim(&mut retired);
+            assert_eq!(retired, [], "the last one is within its grace");
+        }
+        set.end_frame(DEFAULT_IDLE_FRAMES, &mut retired);
+        assert_eq!(retired, [id]);
+        assert_eq!(set.remove_block(id), Err(BlockError::Unknown { block: id }));
+    }
+}
+
+#[test]
+fn fuller_blocks_are_preferred_so_that_others_run_empty() {
+    for mut set in both() {
+        for _ in 0..3 {
+            set.add_block(1 << 20).unwrap();
+        }
+        let halves: Vec<_> = (0..6).map(|_| set.allocate(1 << 19, 256).unwrap()).collect();
+        for half in &halves[1..] {
+            set.free(half.handle).unwrap();
+        }
+        let next = set.allocate(1 << 19, 256).unwrap();
+        assert_eq!(next.block, halves[0].block);
+    }
+}
+
+#[test]
+fn sets_can_be_sent_to_another_thread() {
+    fn assert_send_sync<T: Send + Sync>(_: &T) {}
+    assert_send_sync(&GeneralBlocks::new(1).unwrap());
+    assert_send_sync(&Growing::new(Buddy::new));
+}

@@ -1,0 +1,13 @@
+//! Every allocator against a plain list of what is live.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod blocks;
+mod buddy;
+mod determinism;
+mod general;
+mod linear;
+mod model;
+mod ring;
+mod slots;
+mod strategy;

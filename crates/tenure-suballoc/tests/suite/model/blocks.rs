@@ -1,0 +1,359 @@
+//! What is asked of a `BlockSuballocator`, and the check that it does what it promises.
+
+use tenure_suballoc::{
+    AllocError, BlockError, BlockId, BlockSuballocator, DEFAULT_IDLE_FRAMES, FreeError, Handle,
+};
+
+use super::one_range::Rules;
+use super::ranges::{Live, Ranges};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    AddBlock {
+        capacity: u64,
+    },
+    /// Removes the block with this number, whether or not there is one and it is empty.
+    RemoveBlock {
+        id: u8,
+    },
+    Allocate {
+        size: u64,
+        align: u64,
+    },
+    AllocateLargest {
+        more: i8,
+        align: u64,
+    },
+    Free {
+        nth: u32,
+    },
+    /// Frees all of one block.
+    FreeBlock {
+        nth: u32,
+    },
+    FreeAgain {
+        nth: u32,
+    },
+    FreeForeign,
+    EndFrame {
+        idle_frames: u8,
+    },
+    Trim,
+}
+
+/// What one algorithm promises.
+pub(crate) trait BlockRules {
+    type Allocator: BlockSuballocator;
+    /// The rules of a single block.
+    type One: Rules;
+
+    fn make(&self) -> Self::Allocator;
+
+    fn one(&self, capacity: u64) -> Self::One;
+
+    /// Whether a block with these live ranges guarantees that a request succeeds.
+    fn must_serve(&self, one: &Self::One, live: &Ranges, size: u64, align: u64) -> bool;
+}
+
+/// Blocks at most.
+const MAX_BLOCKS: usize = 40;
+const VALIDATE_EVERY: usize = 512;
+
+struct Block<R> {
+    rules: R,
+    live: Ranges,
+    /// Frames that it has been empty for, not counting the one in which it ran empty.
+    idle: u32,
+    /// Whether it ran empty in this frame.
+    fresh: bool,
+}
+
+/// Plays the operations, checks each, and returns what the allocations returned.
+pub(crate) fn play<R: BlockRules>(rules: &R, ops: &[Op]) -> Vec<Option<(usize, u64, u64)>> {
+    let mut other = rules.make();
+    let foreign = other.add_block(4096).ok().and_then(|_| other.allocate(1, 1).ok());
+    let mut player = Player {
+        rules,
+        allocator: rules.make(),
+        blocks: Vec::new(),
+        freed: Vec::new(),
+        foreign: foreign.map(|allocation| allocation.handle),
+        clock: 0,
+        results: Vec::new(),
+    };
+    for op in ops {
+        player.step(*op);
+        player.check(player.clock.is_multiple_of(VALIDATE_EVERY));
+        player.clock += 1;
+    }
+    player.free_all();
+    player.results
+}
+
+struct Player<'a, R: BlockRules> {
+    rules: &'a R,
+    allocator: R::Allocator,
+    blocks: Vec<Option<Block<R::One>>>,
+    freed: Vec<Handle>,
+    foreign: Option<Handle>,
+    clock: usize,
+    results: Vec<Option<(usize, u64, u64)>>,
+}
+
+impl<R: BlockRules> Player<'_, R> {
+    fn step(&mut self, op: Op) {
+        match op {
+            Op::AddBlock { capacity } => self.add_block(capacity),
+            Op::RemoveBlock { id } => self.remove_block(usize::from(id)),
+            Op::Allocate { size, align } => self.allocate(size, align),
+            Op::AllocateLargest { more, align } => {
+                let largest = self.allocator.largest_free();
+                self.allocate(largest.saturating_add_signed(i64::from(more)), align);
+            }
+            Op::Free { nth } => self.free_nth(nth as usize),
+            Op::FreeBlock { nth } => {
+                let ids: Vec<usize> = self.existing().collect();
+                if !ids.is_empty() {
+                    self.free_block(ids[nth as usize % ids.len()]);
+                }
+            }
+            Op::FreeAgain { nth } => self.free_again(nth as usize),
+            Op::FreeForeign => {
+                if let Some(handle) = self.foreign {
+                    assert_eq!(self.allocator.free(handle), Err(FreeError::Foreign));
+                }
+            }
+            Op::EndFrame { idle_frames } => self.end_frame(u32::from(idle_frames)),
+            Op::Trim => self.trim(),
+        }
+    }
+
+    fn existing(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.blocks.len()).filter(|&id| self.blocks[id].is_some())
+    }
+
+    fn present(&self) -> impl Iterator<Item = &Block<R::One>> {
+        self.blocks.iter().flatten()
+    }
+
+    fn add_block(&mut self, capacity: u64) {
+        if self.present().count() >= MAX_BLOCKS {
+            return;
+        }
+        let before = self.allocator.capacity();
+        let Ok(id) = self.allocator.add_block(capacity) else {
+            assert_eq!(self.allocator.capacity(), before);
+            return;
+        };
+        let index = id.index();
+        let vacant = self.blocks.iter().position(Option::is_none);
+        assert_eq!(index, vacant.unwrap_or(self.blocks.len()), "the lowest number is used");
+        let rules = self.rules.one(capacity);
+        let block = Some(Block { live: Ranges::new(rules.capacity()), rules, idle: 0, fresh: true });
+        if index == self.blocks.len() {
+            self.blocks.push(block);
+        } else {
+            self.blocks[index] = block;
+        }
+    }
+
+    fn remove_block(&mut self, index: usize) {
+        // The only way to name a block that is not there is to have known one that was.
+        let Some(id) = self.allocator.blocks().find(|id| id.index() == index) else {
+            return;
+        };
+        let used = self.blocks[index].as_ref().map_or(0, |block| block.live.used());
+        let removed = self.allocator.remove_block(id);
+        if used > 0 {
+            assert_eq!(removed, Err(BlockError::InUse { block: id, used }));
+        } else {
+            assert_eq!(removed, Ok(()));
+            self.blocks[index] = None;
+            assert_eq!(self.allocator.remove_block(id), Err(BlockError::Unknown { block: id }));
+        }
+    }
+
+    fn allocate(&mut self, size: u64, align: u64) {
+        match self.allocator.allocate(size, align) {
+            Ok(allocation) => {
+                assert!(size > 0 && align.is_power_of_two());
+                assert_eq!(allocation.offset % align, 0, "misaligned");
+                let block = self.blocks[allocation.block.index()].as_mut().unwrap();
+                let (least, most) = block.rules.reserved(size, align);
+                let taken = allocation.size + allocation.padding;
+                assert!(allocation.size >= least && taken <= most, "{allocation:?} for {size}");
+                block.live.insert(Live {
+                    offset: allocation.offset - allocation.padding,
+                    size: taken,
+                    handle: allocation.handle,
+                });
+                let block = allocation.block.index();
+                self.results.push(Some((block, allocation.offset, allocation.size)));
+            }
+            Err(error) => {
+                self.check_refusal(error, size, align);
+                self.results.push(None);
+            }
+        }
+    }
+
+    fn check_refusal(&self, error: AllocError, size: u64, align: u64) {
+        match error {
+            AllocError::ZeroSize => assert_eq!(size, 0),
+            AllocError::BadAlignment { .. } => assert!(!align.is_power_of_two()),
+            AllocError::TooLarge { capacity, .. } => assert!(size > capacity),
+            AllocError::Full { free_bytes, largest_free, .. } => {
+                assert_eq!(free_bytes, self.allocator.free_bytes());
+                let largest = self.allocator.largest_free();
+                assert!(largest_free <= largest && largest_free >= largest / 2);
+                for block in self.present() {
+                    let must = self.rules.must_serve(&block.rules, &block.live, size, align);
+                    assert!(!must, "refused {size}");
+                }
+                assert!(!self.an_empty_block_serves(size, align), "refused {size}");
+            }
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+
+    /// Whether the only empty block serves a request. (Of several, only one is looked at.)
+    fn an_empty_block_serves(&self, size: u64, align: u64) -> bool {
+        let mut empty = self.present().filter(|block| block.live.len() == 0);
+        let (first, second) = (empty.next(), empty.next());
+        second.is_none()
+            && first.is_some_and(|block| {
+                !block.rules.never_serves(size, align) && block.rules.must_serve(&block.live, size, align)
+            })
+    }
+
+    fn free_nth(&mut self, nth: usize) {
+        let total: usize = self.present().map(|block| block.live.len()).sum();
+        if total == 0 {
+            return;
+        }
+        let mut nth = nth % total;
+        for id in 0..self.blocks.len() {
+            let count = self.blocks[id].as_ref().map_or(0, |block| block.live.len());
+            if nth < count {
+                return self.free(id, nth);
+            }
+            nth -= count;
+        }
+    }
+
+    fn free(&mut self, id: usize, index: usize) {
+        let block = self.blocks[id].as_mut().unwrap();
+        let gone = block.live.remove(index);
+        let is_empty = block.live.len() == 0;
+        if is_empty {
+            block.idle = 0;
+            block.fresh = true;
+        }
+        let freed = self.allocator.free(gone.handle).unwrap();
+        let start = freed.offset - freed.padding;
+        assert_eq!((start, freed.size + freed.padding), (gone.offset, gone.size));
+        assert_eq!((freed.block.index(), freed.block_is_empty), (id, is_empty));
+        self.freed.push(gone.handle);
+    }
+
+    fn free_block(&mut self, id: usize) {
+        while self.blocks[id].as_ref().is_some_and(|block| block.live.len() > 0) {
+            self.free(id, 0);
+        }
+    }
+
+    fn free_again(&mut self, nth: usize) {
+        if !self.freed.is_empty() {
+            let handle = self.freed[nth % self.freed.len()];
+            // Once its block is gone, nobody knows any more whose the handle was.
+            assert!(self.allocator.free(handle).is_err());
+        }
+    }
+
+    fn end_frame(&mut self, idle_frames: u32) {
+        let mut expected = Vec::new();
+        for (id, place) in self.blocks.iter_mut().enumerate() {
+            let Some(block) = place else { continue };
+            if block.live.len() > 0 {
+                continue;
+            }
+            if !std::mem::take(&mut block.fresh) {
+                block.idle += 1;
+            }
+            if block.idle >= idle_frames {
+                *place = None;
+                expected.push(id);
+            }
+        }
+        let mut retired = Vec::new();
+        self.allocator.end_frame(idle_frames, &mut retired);
+        assert_eq!(sorted(&retired), expected);
+    }
+
+    fn trim(&mut self) {
+        let any_in_use = self.present().any(|block| block.live.len() > 0);
+        let mut expected: Vec<usize> = self.existing().collect();
+        expected.retain(|&id| self.blocks[id].as_ref().is_some_and(|b| b.live.len() == 0));
+        let mut retired = Vec::new();
+        self.allocator.trim(&mut retired);
+        let retired = sorted(&retired);
+        let kept: Vec<usize> = expected.iter().copied().filter(|id| !retired.contains(id)).collect();
+        if any_in_use || expected.is_empty() {
+            assert_eq!(kept, []);
+        } else {
+            self.check_kept(&kept);
+        }
+        for id in retired {
+            self.blocks[id] = None;
+        }
+    }
+
+    /// Checks which block stays when all are empty: the last within its grace.
+    fn check_kept(&self, kept: &[usize]) {
+        // How many frames ago it ran empty.
+        let idle = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
+        let youngest = self.present().map(idle).min().unwrap_or(0);
+        if youngest <= DEFAULT_IDLE_FRAMES {
+            assert_eq!(kept.len(), 1);
+            assert_eq!(self.blocks[kept[0]].as_ref().map(idle), Some(youngest));
+        } else {
+            assert_eq!(kept, []);
+        }
+    }
+
+    fn check(&self, walk: bool) {
+        let ids: Vec<usize> = self.allocator.blocks().map(BlockId::index).collect();
+        assert!(ids.iter().copied().eq(self.existing()));
+        let (mut capacity, mut used, mut largest) = (0, 0, 0);
+        for (id, block) in self.allocator.blocks().zip(self.present()) {
+            assert_eq!(self.allocator.block_capacity(id), Some(block.live.capacity()));
+            assert_eq!(self.allocator.block_used(id), Some(block.live.used()));
+            capacity += block.live.capacity();
+            used += block.live.used();
+            largest = largest.max(block.rules.largest_free(&block.live));
+        }
+        assert_eq!(self.allocator.capacity(), capacity);
+        assert_eq!(self.allocator.free_bytes(), capacity - used);
+        assert_eq!(self.allocator.largest_free(), largest);
+        if walk {
+            self.allocator.validate().unwrap();
+        }
+    }
+
+    fn free_all(&mut self) {
+        for id in 0..self.blocks.len() {
+            self.free_block(id);
+        }
+        self.check(true);
+        assert!(self.allocator.is_empty());
+        self.end_frame(0);
+        self.check(true);
+        assert_eq!(self.allocator.blocks().count(), 0);
+    }
+}
+
+fn sorted(ids: &[BlockId]) -> Vec<usize> {
+    let mut ids: Vec<usize> = ids.iter().map(|id| id.index()).collect();
+    ids.sort_unstable();
+    ids
+}

@@ -1,0 +1,197 @@
+//! What is asked of a `Suballocator`, and the check that it does what it promises.
+
+use tenure_suballoc::{AllocError, FreeError, Handle, Suballocator};
+
+use super::ranges::{Live, Ranges};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    Allocate {
+        size: u64,
+        align: u64,
+    },
+    /// Asks for what the largest hole has, and so many bytes more.
+    AllocateLargest {
+        more: i8,
+        align: u64,
+    },
+    /// Frees the live range with this number, modulo their count.
+    Free {
+        nth: u32,
+    },
+    /// Frees a range that was freed before.
+    FreeAgain {
+        nth: u32,
+    },
+    /// Frees a handle of another allocator of the same kind.
+    FreeForeign,
+}
+
+/// What one algorithm promises beyond what all do.
+pub(crate) trait Rules {
+    type Allocator: Suballocator;
+
+    fn make(&self) -> Self::Allocator;
+
+    /// Bytes that are managed.
+    fn capacity(&self) -> u64;
+
+    /// The bytes that a request may take: the least and the most.
+    fn reserved(&self, size: u64, align: u64) -> (u64, u64);
+
+    /// Whether a request must succeed.
+    fn must_serve(&self, live: &Ranges, size: u64, align: u64) -> bool;
+
+    /// Whether no state of the allocator can serve a request.
+    fn never_serves(&self, size: u64, align: u64) -> bool;
+
+    /// What `largest_free` must be.
+    fn largest_free(&self, live: &Ranges) -> u64 {
+        live.largest_hole()
+    }
+
+    /// How much less than `largest_free` its floor may be.
+    fn floor_slack(&self, largest_free: u64) -> u64;
+
+    /// Anything else.
+    fn check(&self, _allocator: &Self::Allocator, _live: &Ranges) {}
+}
+
+/// How often everything is walked, in operations.
+const VALIDATE_EVERY: usize = 512;
+
+/// Plays the operations, checks each, and returns what the allocations returned.
+pub(crate) fn play<R: Rules>(rules: &R, ops: &[Op]) -> Vec<Option<(u64, u64)>> {
+    let mut player = Player::new(rules);
+    for (step, op) in ops.iter().enumerate() {
+        player.step(*op);
+        player.check(step.is_multiple_of(VALIDATE_EVERY));
+    }
+    player.free_all();
+    player.results
+}
+
+struct Player<'a, R: Rules> {
+    rules: &'a R,
+    allocator: R::Allocator,
+    live: Ranges,
+    freed: Vec<Handle>,
+    foreign: Option<Handle>,
+    results: Vec<Option<(u64, u64)>>,
+}
+
+impl<'a, R: Rules> Player<'a, R> {
+    fn new(rules: &'a R) -> Self {
+        let allocator = rules.make();
+        assert_eq!(allocator.capacity(), rules.capacity());
+        let foreign = rules.make().allocate(1, 1).ok().map(|other| other.handle);
+        Self {
+            rules,
+            live: Ranges::new(allocator.capacity()),
+            allocator,
+            freed: Vec::new(),
+            foreign,
+            results: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, op: Op) {
+        match op {
+            Op::Allocate { size, align } => self.allocate(size, align),
+            Op::AllocateLargest { more, align } => {
+                let largest = self.allocator.largest_free();
+                self.allocate(largest.saturating_add_signed(i64::from(more)), align);
+            }
+            Op::Free { nth } => {
+                if self.live.len() > 0 {
+                    self.free(nth as usize % self.live.len());
+                }
+            }
+            Op::FreeAgain { nth } => {
+                if !self.freed.is_empty() {
+                    let handle = self.freed[nth as usize % self.freed.len()];
+                    assert_eq!(self.allocator.free(handle), Err(FreeError::DoubleFree));
+                }
+            }
+            Op::FreeForeign => {
+                if let Some(handle) = self.foreign {
+                    assert_eq!(self.allocator.free(handle), Err(FreeError::Foreign));
+                }
+            }
+        }
+    }
+
+    fn allocate(&mut self, size: u64, align: u64) {
+        let sure = self.allocator.largest_free_floor() >= self.allocator.sure_fit(size, align);
+        match self.allocator.allocate(size, align) {
+            Ok(allocation) => {
+                assert!(size > 0 && align.is_power_of_two());
+                assert_eq!(allocation.offset % align, 0, "misaligned");
+                let (least, most) = self.rules.reserved(size, align);
+                let taken = allocation.size + allocation.padding;
+                assert!(allocation.size >= least && taken <= most, "{allocation:?} for {size}");
+                self.live.insert(Live {
+                    offset: allocation.offset - allocation.padding,
+                    size: taken,
+                    handle: allocation.handle,
+                });
+                self.results.push(Some((allocation.offset, allocation.size)));
+            }
+            Err(error) => {
+                assert!(!sure, "sure_fit promised it");
+                self.check_refusal(error, size, align);
+                self.results.push(None);
+            }
+        }
+    }
+
+    fn check_refusal(&self, error: AllocError, size: u64, align: u64) {
+        match error {
+            AllocError::ZeroSize => assert_eq!(size, 0),
+            AllocError::BadAlignment { align: named } => {
+                assert!(named == align && !align.is_power_of_two());
+            }
+            AllocError::TooLarge { .. } => assert!(self.rules.never_serves(size, align)),
+            AllocError::Full { free_bytes, largest_free, .. } => {
+                assert!(!self.rules.never_serves(size, align));
+                assert!(!self.rules.must_serve(&self.live, size, align), "refused {size}");
+                assert_eq!(free_bytes, self.allocator.free_bytes());
+                assert_eq!(largest_free, self.allocator.largest_free_floor());
+            }
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+
+    fn free(&mut self, index: usize) {
+        let gone = self.live.remove(index);
+        let freed = self.allocator.free(gone.handle).unwrap();
+        let start = freed.offset - freed.padding;
+        assert_eq!((start, freed.size + freed.padding), (gone.offset, gone.size));
+        self.freed.push(gone.handle);
+    }
+
+    fn check(&self, walk: bool) {
+        let free = self.live.capacity() - self.live.used();
+        let largest = self.rules.largest_free(&self.live);
+        assert_eq!(self.allocator.free_bytes(), free);
+        assert_eq!(self.allocator.largest_free(), largest);
+        assert_eq!(self.allocator.is_empty(), self.live.len() == 0);
+        let floor = self.allocator.largest_free_floor();
+        assert!(floor <= largest && floor >= largest - self.rules.floor_slack(largest));
+        let fragmentation = self.allocator.fragmentation();
+        let expected = if free == 0 { 0.0 } else { 1.0 - largest as f64 / free as f64 };
+        assert!((f64::from(fragmentation) - expected).abs() < 1e-6);
+        self.rules.check(&self.allocator, &self.live);
+        if walk {
+            self.allocator.validate().unwrap();
+        }
+    }
+
+    /// Frees everything, from the middle outwards, which must leave the range as it began.
+    fn free_all(&mut self) {
+        while self.live.len() > 0 {
+            self.free(self.live.len() / 2);
+        }
+        self.check(true);
+    }
+}

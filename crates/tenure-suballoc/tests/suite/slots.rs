@@ -1,0 +1,117 @@
+//! C5.
+
+use proptest::prelude::*;
+use tenure_suballoc::{AllocError, FreeError, Handle, Slots};
+
+use crate::model::ranges::{Live, Ranges};
+use crate::strategy::{config, many};
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Allocate { count: u32 },
+    AllocateLargest { more: i8 },
+    Free { nth: u32 },
+    FreeAgain { nth: u32 },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let count = prop_oneof![
+        60 => Just(1u32),
+        60 => 1..=16u32,
+        20 => 1..=2_000u32,
+        1 => prop_oneof![Just(0), Just(u32::MAX)],
+    ];
+    prop_oneof![
+        100 => count.prop_map(|count| Op::Allocate { count }),
+        2 => any::<i8>().prop_map(|more| Op::AllocateLargest { more }),
+        85 => any::<u32>().prop_map(|nth| Op::Free { nth }),
+        4 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
+    ]
+}
+
+struct Player {
+    slots: Slots,
+    live: Ranges,
+    freed: Vec<Handle>,
+}
+
+impl Player {
+    fn step(&mut self, op: Op) {
+        match op {
+            Op::Allocate { count } => self.allocate(count),
+            Op::AllocateLargest { more } => {
+                let largest = self.slots.largest_free();
+                self.allocate(largest.saturating_add_signed(i32::from(more)));
+            }
+            Op::Free { nth } if self.live.len() > 0 => self.free(nth as usize % self.live.len()),
+            Op::FreeAgain { nth } if !self.freed.is_empty() => {
+                let handle = self.freed[nth as usize % self.freed.len()];
+                assert_eq!(self.slots.free(handle), Err(FreeError::DoubleFree));
+            }
+            Op::Free { .. } | Op::FreeAgain { .. } => {}
+        }
+    }
+
+    fn allocate(&mut self, count: u32) {
+        match self.slots.allocate(count) {
+            Ok(range) => {
+                assert_eq!(range.count, count);
+                self.live.insert(Live {
+                    offset: u64::from(range.first),
+                    size: u64::from(count),
+                    handle: range.handle,
+                });
+            }
+            Err(AllocError::ZeroSize) => assert_eq!(count, 0),
+            Err(AllocError::TooLarge { .. }) => assert!(count > self.slots.capacity()),
+            Err(error) => {
+                assert!(matches!(error, AllocError::Full { .. }), "{error:?}");
+                let need = if count < 256 { count } else { count + count / 128 };
+                assert!(self.live.largest_hole() < u64::from(need), "refused {count}");
+            }
+        }
+    }
+
+    fn free(&mut self, index: usize) {
+        let gone = self.live.remove(index);
+        let freed = self.slots.free(gone.handle).unwrap();
+        assert_eq!((u64::from(freed.0), u64::from(freed.1)), (gone.offset, gone.size));
+        self.freed.push(gone.handle);
+    }
+
+    fn check(&self) {
+        let free = self.live.capacity() - self.live.used();
+        assert_eq!(u64::from(self.slots.free_count()), free);
+        assert_eq!(u64::from(self.slots.largest_free()), self.live.largest_hole());
+        assert_eq!(self.slots.is_empty(), self.live.len() == 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn keep_their_promises(capacity in 1..100_000u32, ops in many(op())) {
+        let mut player = Player {
+            slots: Slots::new(capacity).unwrap(),
+            live: Ranges::new(u64::from(capacity)),
+            freed: Vec::new(),
+        };
+        for op in ops {
+            player.step(op);
+            player.check();
+        }
+        player.slots.validate().unwrap();
+        while player.live.len() > 0 {
+            player.free(player.live.len() / 2);
+        }
+        player.check();
+    }
+}
+
+#[test]
+fn refuse_capacities_that_they_cannot_number() {
+    assert!(Slots::new(0).is_err());
+    assert!(Slots::new(u32::MAX).is_err());
+    assert_eq!(Slots::new(1 << 31).unwrap().allocate(1 << 31).unwrap().first, 0);
+}

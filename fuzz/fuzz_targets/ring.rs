@@ -1,0 +1,58 @@
+//! The ring (C2) against a list of what is in use.
+
+#![no_main]
+
+use arbitrary::{Arbitrary, Unstructured};
+use libfuzzer_sys::fuzz_target;
+
+// Each target uses some of the models.
+#[allow(dead_code)]
+#[path = "../../crates/tenure-suballoc/tests/suite/model/mod.rs"]
+mod model;
+
+use model::ring::{Op, play};
+
+/// Keeps a step of the list that the model walks cheap.
+const MAX_OPS: usize = 2_000;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    capacity: u64,
+    small: bool,
+    ops: Vec<RawOp>,
+}
+
+#[derive(Arbitrary, Debug)]
+enum RawOp {
+    Small { size: u8, align_log2: u8 },
+    Any { size: u64, align: u64 },
+    Largest { more: i8, align_log2: u8 },
+    Close,
+    Release { frames: u8 },
+}
+
+impl RawOp {
+    fn op(&self) -> Op {
+        let align = |log2: u8| 1 << (log2 % 12);
+        match *self {
+            Self::Small { size, align_log2 } => {
+                Op::Allocate { size: u64::from(size), align: align(align_log2) }
+            }
+            Self::Any { size, align } => Op::Allocate { size, align },
+            Self::Largest { more, align_log2 } => {
+                Op::AllocateLargest { more, align: align(align_log2) }
+            }
+            Self::Close => Op::Close,
+            Self::Release { frames } => Op::Release { frames: frames % 4 },
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(data)) else {
+        return;
+    };
+    let capacity = if input.small { input.capacity % 5_000 } else { input.capacity };
+    let ops: Vec<Op> = input.ops.iter().take(MAX_OPS).map(RawOp::op).collect();
+    play(capacity, &ops);
+});
