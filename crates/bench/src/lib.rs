@@ -1,0 +1,3 @@
+//! Benchmarks of tenure against its peers: what is measured, and on what.
+
+pub mod suballoc;

@@ -1,0 +1,34 @@
+//! `General`.
+
+use tenure_suballoc::{General, Handle, Suballocator};
+
+use super::Peer;
+use crate::suballoc::trace::Trace;
+
+/// tenure's general allocator over one range.
+pub(super) struct OneRange(General);
+
+impl Peer for OneRange {
+    type Handle = Handle;
+
+    fn new(trace: &Trace, capacity: u64) -> Self {
+        match General::new(capacity, trace.granule) {
+            Ok(general) => Self(general),
+            Err(error) => panic!("{}: {error}", trace.name),
+        }
+    }
+
+    #[inline]
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Handle> {
+        self.0.allocate(size, align).ok().map(|allocation| allocation.handle)
+    }
+
+    #[inline]
+    fn free(&mut self, handle: Handle) {
+        std::hint::black_box(self.0.free(handle).is_ok());
+    }
+
+    fn reserved(&self) -> u64 {
+        self.0.capacity()
+    }
+}

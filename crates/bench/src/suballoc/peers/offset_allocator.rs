@@ -1,0 +1,43 @@
+//! The crate `offset-allocator`, the port of OffsetAllocator to Rust.
+
+use offset_allocator::{Allocation, Allocator};
+
+use super::Peer;
+use crate::suballoc::trace::Trace;
+
+/// It knows no alignment and counts in 32 bits: here in granules, with room for the padding.
+pub(super) struct Offsets {
+    allocator: Allocator,
+    granule_log2: u32,
+    capacity: u64,
+}
+
+/// Nodes that it makes room for unless told otherwise; each allocation and each hole needs one.
+const DEFAULT_NODES: u32 = 128 * 1024;
+
+impl Peer for Offsets {
+    type Handle = Allocation;
+
+    fn new(trace: &Trace, capacity: u64) -> Self {
+        let granule_log2 = trace.granule.trailing_zeros();
+        let units = u32::try_from(capacity >> granule_log2).unwrap_or(u32::MAX);
+        let nodes = (2 * trace.slots as u32).max(DEFAULT_NODES);
+        Self { allocator: Allocator::with_max_allocs(units, nodes), granule_log2, capacity }
+    }
+
+    #[inline]
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Allocation> {
+        let units = ((size - 1) >> self.granule_log2) + 1;
+        let padding = (align >> self.granule_log2) - 1;
+        self.allocator.allocate((units + padding) as u32)
+    }
+
+    #[inline]
+    fn free(&mut self, allocation: Allocation) {
+        self.allocator.free(allocation);
+    }
+
+    fn reserved(&self) -> u64 {
+        self.capacity
+    }
+}

@@ -1,0 +1,45 @@
+//! `Ring`.
+
+use tenure_suballoc::Ring;
+
+use super::Peer;
+use crate::suballoc::trace::{Kind, Trace};
+use crate::suballoc::workloads::FRAMES_LIVE;
+
+/// tenure's ring, which frees by frame.
+pub(super) struct FrameRing {
+    ring: Ring<usize>,
+    frame: usize,
+}
+
+/// Only what is freed in the order of frames.
+pub(super) fn wants(trace: &Trace) -> bool {
+    trace.ops.iter().any(|op| op.kind == Kind::EndFrame)
+}
+
+impl Peer for FrameRing {
+    type Handle = u64;
+
+    fn new(_trace: &Trace, capacity: u64) -> Self {
+        Self { ring: Ring::new(capacity), frame: 0 }
+    }
+
+    #[inline]
+    fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
+        self.ring.allocate(size, align)
+    }
+
+    #[inline]
+    fn free(&mut self, _offset: u64) {}
+
+    fn end_frame(&mut self) {
+        self.ring.close(self.frame);
+        self.frame += 1;
+        let live_from = (self.frame + 1).saturating_sub(FRAMES_LIVE);
+        self.ring.release_while(|&frame| frame < live_from);
+    }
+
+    fn reserved(&self) -> u64 {
+        self.ring.capacity()
+    }
+}

@@ -1,0 +1,136 @@
+//! Lists of operations that every peer replays.
+
+/// What one operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Allocates for a slot that holds nothing.
+    Allocate,
+    /// Frees what a slot holds.
+    Free,
+    /// Ends a frame: whatever was freed in this frame, those that free by frame may free now.
+    EndFrame,
+}
+
+/// One operation. Small, so that reading the trace costs little of what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// What to do.
+    pub kind: Kind,
+    /// log₂ of the alignment in bytes.
+    pub align_log2: u8,
+    /// Which of the live allocations is meant; numbers are used again.
+    pub slot: u32,
+    /// Bytes.
+    pub size: u32,
+}
+
+impl Op {
+    /// The alignment in bytes.
+    #[inline]
+    #[must_use]
+    pub fn align(&self) -> u64 {
+        1 << self.align_log2
+    }
+}
+
+/// A workload, drawn from a seed.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Its short name, such as `W1`.
+    pub name: &'static str,
+    /// What it stands for.
+    pub about: &'static str,
+    /// The operations. All that is allocated is freed in the end, or not: peers must not care.
+    pub ops: Vec<Op>,
+    /// Slots that the operations name.
+    pub slots: usize,
+    /// Allocations and frees.
+    pub calls: usize,
+    /// The most bytes that are live at once, as they were asked for.
+    pub peak_bytes: u64,
+    /// The least alignment, in bytes.
+    pub granule: u64,
+    /// Bytes of a range in which every peer that is measured serves the trace with ease.
+    pub ample_bytes: u64,
+    /// Bytes of a block where blocks are added as needed.
+    pub block_bytes: u64,
+}
+
+/// Collects the operations of a trace.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    ops: Vec<Op>,
+    sizes: Vec<u32>,
+    vacant: Vec<u32>,
+    calls: usize,
+    live_bytes: u64,
+    peak_bytes: u64,
+}
+
+impl Recorder {
+    /// Allocates, and returns the slot to free.
+    pub fn allocate(&mut self, size: u64, align: u64) -> u32 {
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.sizes.push(0);
+            self.sizes.len() as u32 - 1
+        });
+        self.sizes[slot as usize] = size;
+        self.ops.push(Op { kind: Kind::Allocate, align_log2: align.trailing_zeros() as u8, slot, size });
+        self.calls += 1;
+        self.live_bytes += u64::from(size);
+        self.peak_bytes = self.peak_bytes.max(self.live_bytes);
+        slot
+    }
+
+    /// Frees a slot.
+    pub fn free(&mut self, slot: u32) {
+        self.live_bytes -= u64::from(self.sizes[slot as usize]);
+        self.push(Kind::Free, slot);
+        self.calls += 1;
+        self.vacant.push(slot);
+    }
+
+    /// Ends a frame.
+    pub fn end_frame(&mut self) {
+        self.push(Kind::EndFrame, 0);
+    }
+
+    fn push(&mut self, kind: Kind, slot: u32) {
+        self.ops.push(Op { kind, align_log2: 0, slot, size: 0 });
+    }
+
+    /// Bytes that a slot holds.
+    #[must_use]
+    pub fn size(&self, slot: u32) -> u64 {
+        u64::from(self.sizes[slot as usize])
+    }
+
+    /// Bytes that are live now.
+    #[must_use]
+    pub fn live_bytes(&self) -> u64 {
+        self.live_bytes
+    }
+
+    /// Allocations and frees so far.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.calls
+    }
+
+    /// The trace of what was collected, for allocations at multiples of `granule`.
+    #[must_use]
+    pub fn finish(self, name: &'static str, about: &'static str, granule: u64) -> Trace {
+        Trace {
+            name,
+            about,
+            ops: self.ops,
+            slots: self.sizes.len(),
+            calls: self.calls,
+            peak_bytes: self.peak_bytes,
+            granule,
+            ample_bytes: self.peak_bytes.saturating_mul(3).next_multiple_of(granule),
+            block_bytes: 64 << 20,
+        }
+    }
+}

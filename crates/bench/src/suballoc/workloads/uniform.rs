@@ -1,0 +1,13 @@
+//! W1: uniform sizes.
+
+use super::{Scale, churn};
+use crate::suballoc::rng::Rng;
+use crate::suballoc::trace::Trace;
+
+/// 256 to 64 Ki, align 256, about 10,000 live, 1 M calls.
+pub(super) fn trace(mut rng: Rng, scale: Scale) -> Trace {
+    let request = |rng: &mut Rng| (rng.between(256, 64 << 10), 256);
+    let any = |rng: &mut Rng, len| rng.index(len);
+    let recorder = churn(&mut rng, 10_000, scale.calls(1_000_000), request, any);
+    recorder.finish("W1", "uniform 256..64 Ki", 256)
+}
