@@ -7,7 +7,7 @@
 //!
 //! - [`TraceReader`] streams and checks; [`read_all`] loads a whole recording, and only a sound
 //!   one; [`check`] only checks.
-//! - [`TraceWriter`] writes what a recorder observes.
+//! - [`TraceRecorder`] writes what a [`Gpu`](tenure_core::Gpu) does, [`TraceWriter`] any events.
 //! - [`generate`] makes synthetic recordings of four [`Workload`]s from a seed.
 //! - [`Validator`] holds the rules that all of them keep.
 //!
@@ -64,6 +64,7 @@ mod event;
 mod generate;
 mod line;
 mod reader;
+mod recorder;
 mod seen;
 mod trace;
 mod validate;
@@ -75,6 +76,7 @@ pub use event::{Event, Kind, Layout, MemoryKind};
 pub use generate::{Generator, UnknownWorkload, Workload, generate};
 pub use line::{HEADER, MAX_LINE_BYTES};
 pub use reader::TraceReader;
+pub use recorder::TraceRecorder;
 pub use trace::{LiveAllocation, Summary, Trace, check, read_all};
 pub use validate::{MAX_ALIGN, MAX_SIZE, Validator};
 pub use writer::TraceWriter;

@@ -1,0 +1,128 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use tenure::{Config, Strategy, sim};
+use tenure_trace::Workload;
+
+use crate::replay::Settings;
+
+/// GPU memory and lifetime manager: replay recordings of real programs, without a GPU.
+///
+/// Without a command: replays a recording of a small Bevy scene by three strategies and compares.
+/// Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
+/// usage or input.
+#[derive(Debug, Parser)]
+#[command(name = "tenure", version)]
+pub struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Replay a recording and measure
+    Replay(ReplayArgs),
+    /// Generate a recording
+    Gen(GenArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// The recording (plain, gzip or zstd); - for standard input
+    pub(crate) file: PathBuf,
+    /// The kind of device
+    #[arg(long, value_enum, default_value_t = DeviceKind::Sim)]
+    pub(crate) device: DeviceKind,
+    /// The hardware that the simulated device imitates
+    #[arg(long, value_name = "NAME", value_parser = profile, default_value = sim::Profile::DISCRETE.name())]
+    pub(crate) profile: sim::Profile,
+    /// Where resources go [default: each in turn]
+    #[arg(long, value_enum)]
+    pub(crate) strategy: Option<StrategyName>,
+    /// One JSON object a strategy, one a line, instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Frames that the CPU may be ahead of the GPU
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) frames_in_flight: u32,
+    /// Where all chance comes from
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+impl ReplayArgs {
+    pub(crate) fn settings(&self) -> Settings {
+        let Self { profile, frames_in_flight, seed, .. } = *self;
+        Settings { profile, config: Config { frames_in_flight, ..Config::default() }, seed }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GenArgs {
+    /// What kind of program to imitate: voxel, streaming, frames or fragment
+    pub(crate) workload: Workload,
+    /// Where all chance comes from
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Allocations and frees together
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) ops: u64,
+    /// The file, compressed when it ends in .gz or .zst [default: standard output, plain]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DeviceKind {
+    /// The simulated device
+    Sim,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum StrategyName {
+    /// A committed resource each
+    Committed,
+    /// A placed resource each, in pooled heaps
+    Placed,
+    /// tenure's placement policy
+    Tenure,
+}
+
+impl From<StrategyName> for Strategy {
+    fn from(name: StrategyName) -> Self {
+        match name {
+            StrategyName::Committed => Self::Committed,
+            StrategyName::Placed => Self::Placed,
+            StrategyName::Tenure => Self::Tenure,
+        }
+    }
+}
+
+fn profile(name: &str) -> Result<sim::Profile, String> {
+    sim::Profile::by_name(name).ok_or_else(|| {
+        let names: Vec<_> = sim::Profile::ALL.iter().map(sim::Profile::name).collect();
+        format!("the profiles are {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::{Args, Command};
+    use crate::replay::Settings;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_library() {
+        let args = Args::try_parse_from(["tenure", "replay", "a.csv"]).unwrap();
+        let Some(Command::Replay(replay)) = args.command else { panic!("that is a replay") };
+        assert_eq!(replay.settings(), Settings::default());
+    }
+}

@@ -1,0 +1,76 @@
+//! `tenure replay`: read, replay by each strategy, report.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use tenure::Strategy;
+use tenure_trace::{Trace, TraceError, read_all};
+
+use crate::args::{DeviceKind, ReplayArgs};
+use crate::error::CliError;
+use crate::replay::{Outcome, Settings, Verdict, prepare, replay, strategy_name};
+use crate::{output, table};
+
+/// In the order of comparison.
+pub(crate) const STRATEGIES: [Strategy; 3] = [Strategy::Committed, Strategy::Placed, Strategy::Tenure];
+
+pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
+    let DeviceKind::Sim = args.device;
+    let (name, trace) = read(&args.file)?;
+    let one = args.strategy.map(|strategy| vec![strategy.into()]);
+    let strategies = one.unwrap_or_else(|| STRATEGIES.to_vec());
+    let outcomes = replay_all((&name, &trace), &strategies, &args.settings())?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        for outcome in &outcomes {
+            serde_json::to_writer(&mut out, outcome).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+    } else {
+        write!(out, "{}", table::comparison(&outcomes))?;
+    }
+    out.flush()?;
+    Ok(verdict(&outcomes))
+}
+
+fn read(file: &Path) -> Result<(String, Trace), CliError> {
+    if file == Path::new("-") {
+        let name = "stdin".to_owned();
+        let trace = read_all(io::stdin().lock(), &name)?;
+        return Ok((name, trace));
+    }
+    let name = file.display().to_string();
+    let open = |error| TraceError::Open { name: name.clone(), error };
+    let trace = read_all(std::fs::File::open(file).map_err(open)?, &name)?;
+    Ok((name, trace))
+}
+
+/// Replays by each strategy, with a bar, and reports what was found wrong.
+pub(crate) fn replay_all(
+    (name, trace): (&str, &Trace),
+    strategies: &[Strategy],
+    settings: &Settings,
+) -> Result<Vec<Outcome>, CliError> {
+    let program = prepare(trace, settings.profile);
+    let bar = output::progress(program.steps.len() * strategies.len());
+    let mut outcomes = Vec::new();
+    for (done, strategy) in strategies.iter().enumerate() {
+        let before = (done * program.steps.len()) as u64;
+        bar.set_message(strategy_name(*strategy));
+        let progress = |steps: u64| bar.set_position(before + steps);
+        let outcome = replay((name, trace), &program, *strategy, settings, &progress);
+        outcomes.push(outcome.map_err(|source| CliError::Replay { trace: name.to_owned(), source })?);
+    }
+    bar.finish_and_clear();
+    for outcome in &outcomes {
+        for finding in &outcome.findings {
+            output::complain(format_args!("{} {}: {finding}", outcome.trace, outcome.strategy));
+        }
+    }
+    Ok(outcomes)
+}
+
+pub(crate) fn verdict(outcomes: &[Outcome]) -> Verdict {
+    let is_clean = outcomes.iter().all(|outcome| outcome.verdict() == Verdict::Clean);
+    if is_clean { Verdict::Clean } else { Verdict::Faulty }
+}

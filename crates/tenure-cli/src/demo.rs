@@ -1,0 +1,28 @@
+//! `tenure` alone: a recording that comes with the program, by three strategies.
+
+use std::io::{self, Write};
+
+use tenure_trace::read_all;
+
+use crate::error::CliError;
+use crate::replay::{Settings, Verdict};
+use crate::{compare, table};
+
+const NAME: &str = "bevy-3d_scene";
+const RECORDING: &[u8] = include_bytes!("../../../traces/bevy-3d_scene.csv.gz");
+
+pub(crate) fn run() -> Result<Verdict, CliError> {
+    let trace = read_all(RECORDING, NAME)?;
+    let outcomes = compare::replay_all((NAME, &trace), &compare::STRATEGIES, &Settings::default())?;
+    let mut out = io::stdout().lock();
+    let allocations = trace.summary.allocs;
+    let frames = trace.summary.frames;
+    writeln!(
+        out,
+        "What a small Bevy scene allocated in {frames} frames ({allocations} buffers and textures), replayed on a \
+         simulated GPU:"
+    )?;
+    write!(out, "{}", table::comparison(&outcomes))?;
+    out.flush()?;
+    Ok(compare::verdict(&outcomes))
+}

@@ -1,0 +1,44 @@
+//! The program `tenure`: replay recordings of what programs allocate, and generate such.
+//!
+//! Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
+//! usage or input.
+
+mod args;
+mod compare;
+mod demo;
+mod error;
+mod generate;
+mod output;
+pub mod replay;
+
+mod table;
+
+use std::process::ExitCode;
+
+pub use args::Args;
+use args::Command;
+use replay::Verdict;
+
+const FAULTY: u8 = 1;
+const BAD_INPUT: u8 = 2;
+
+/// Does what the arguments ask for, on the process's own streams. Never panics on what they, a
+/// file or a closed pipe hold.
+#[must_use]
+pub fn run(args: &Args) -> ExitCode {
+    let done = match &args.command {
+        None => demo::run(),
+        Some(Command::Replay(args)) => compare::run(args),
+        Some(Command::Gen(args)) => generate::run(args).map(|()| Verdict::Clean),
+    };
+    match done {
+        Ok(Verdict::Clean) => ExitCode::SUCCESS,
+        Ok(Verdict::Faulty) => ExitCode::from(FAULTY),
+        // Whoever reads our output has seen enough.
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            ExitCode::from(error.status())
+        }
+    }
+}

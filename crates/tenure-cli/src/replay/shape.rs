@@ -1,0 +1,150 @@
+//! Textures of a given number of bytes.
+//!
+//! A recording knows how many bytes a texture took, not what it looked like. The replay makes one
+//! that is as large, and of which the device asks for as little more as possible.
+
+use tenure::TextureDesc;
+use tenure::device::{Device, Format, Properties, ResourceDesc, Usage};
+
+/// What multisampled textures are aligned to on Direct3D 12, and nothing else is.
+const MULTISAMPLED_ALIGNMENT: u64 = 4 << 20;
+const SAMPLES: u32 = 4;
+/// Textures are stored in square-like tiles; heights in multiples of this waste no part of one.
+const TILE_HEIGHT: u32 = 256;
+const TILE_ROWS: u32 = 64;
+
+/// A texture's extents, format and samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Texels.
+    pub width: u32,
+    /// Texels.
+    pub height: u32,
+    /// Array layers.
+    pub layers: u32,
+    /// Samples a texel.
+    pub samples: u32,
+    /// The format of a texel.
+    pub format: Format,
+}
+
+impl Shape {
+    /// A texture of at least `size` bytes that was aligned to `align` bytes; of all that are tried
+    /// the one of which the device asks for least, and of these the one nearest to `size`.
+    ///
+    /// A size that no texture of the device has yields one that the device refuses.
+    pub fn of<D: Device>(device: &D, size: u64, align: u64) -> Self {
+        let samples = if align >= MULTISAMPLED_ALIGNMENT { SAMPLES } else { 1 };
+        let properties = device.properties();
+        let found = [Format::R8Unorm, Format::Rgba32Float].into_iter().find_map(|format| {
+            candidates(properties, size, format, samples)
+                .filter_map(|shape| Some((shape.needs(device)?, shape.bytes(), shape)))
+                .min_by_key(|&(needs, bytes, _)| (needs, bytes))
+        });
+        let refused = Self { width: 0, height: 0, layers: 1, samples, format: Format::R8Unorm };
+        found.map_or(refused, |(_, _, shape)| shape)
+    }
+
+    /// Bytes of its texels.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        [self.height, self.layers, self.samples, self.format.block().bytes]
+            .into_iter()
+            .fold(u64::from(self.width), |bytes, factor| bytes.saturating_mul(u64::from(factor)))
+    }
+
+    /// The texture to create.
+    #[must_use]
+    pub fn desc(&self) -> TextureDesc {
+        // Only targets have several samples.
+        let target = if self.samples > 1 { Usage::RENDER_TARGET } else { Usage::empty() };
+        TextureDesc::d2(self.width, self.height, self.format, Usage::SHADER_READ | target)
+            .layers(self.layers)
+            .samples(self.samples)
+            .name("texture")
+    }
+
+    fn needs<D: Device>(&self, device: &D) -> Option<u64> {
+        Some(device.requirements(&ResourceDesc::Texture(self.desc().info)).ok()?.size)
+    }
+}
+
+/// Shapes of at least `size` bytes: all useful heights, in as few layers as possible.
+fn candidates(
+    properties: &Properties,
+    size: u64,
+    format: Format,
+    samples: u32,
+) -> impl Iterator<Item = Shape> {
+    let limit = properties.max_texture_2d.max(1);
+    let texels = size.div_ceil(u64::from(format.block().bytes) * u64::from(samples));
+    let layers = texels.div_ceil(u64::from(limit) * u64::from(limit)).max(1);
+    let powers = (0..u32::BITS).map(|bit| 1 << bit);
+    let rows = (1..=TILE_ROWS).map(|row| row * TILE_HEIGHT);
+    powers.chain(rows).filter(move |height| *height <= limit).filter_map(move |height| {
+        let width = texels.div_ceil(layers).div_ceil(u64::from(height));
+        let (width, layers) = (u32::try_from(width).ok()?, u32::try_from(layers).ok()?);
+        (width <= limit).then_some(Shape { width, height, layers, samples, format })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tenure::device::{Device, ResourceDesc};
+    use tenure::sim;
+
+    use super::{MULTISAMPLED_ALIGNMENT, Shape};
+
+    fn needs(device: &sim::Device, shape: &Shape) -> (u64, u64) {
+        let needs = device.requirements(&ResourceDesc::Texture(shape.desc().info)).unwrap();
+        (needs.size, needs.alignment)
+    }
+
+    #[test]
+    fn a_size_that_can_be_met_is_met() {
+        let device = sim::Device::new(sim::Profile::DISCRETE);
+        for size in [1, 4096, 65_536, 1920 * 1080 * 4, 25_165_824, 268_435_456, 1 << 32, 1 << 33] {
+            assert_eq!(Shape::of(&device, size, 64).bytes(), size);
+        }
+    }
+
+    #[test]
+    fn the_alignment_of_multisampled_textures_makes_one() {
+        let device = sim::Device::new(sim::Profile::DISCRETE);
+        let shape = Shape::of(&device, 33 << 20, MULTISAMPLED_ALIGNMENT);
+        let (size, alignment) = needs(&device, &shape);
+        assert_eq!((shape.bytes(), alignment), (33 << 20, MULTISAMPLED_ALIGNMENT));
+        assert!(size < 34 << 20, "{size}");
+    }
+
+    #[test]
+    fn a_size_beyond_every_device_is_refused() {
+        for profile in sim::Profile::ALL {
+            let device = sim::Device::new(*profile);
+            let shape = Shape::of(&device, tenure_trace::MAX_SIZE, 64);
+            let resource = ResourceDesc::Texture(shape.desc().info);
+            let is_too_large = device
+                .requirements(&resource)
+                .map_or(true, |needs| needs.size > device.properties().max_heap_size);
+            assert!(is_too_large, "{profile:?}: {shape:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_device_asks_for_hardly_more(
+            bytes in (0_u32..28).prop_flat_map(|bits| (1_u64 << bits)..=(2 << bits)),
+            profile in prop::sample::select(sim::Profile::ALL),
+        ) {
+            let device = sim::Device::new(profile);
+            let shape = Shape::of(&device, bytes, 64);
+            prop_assert!(shape.bytes() >= bytes);
+            // At least whole tiles, of 4 KiB for small textures and 64 KiB for others.
+            let tile = if bytes <= 65_536 { 4096 } else { 65_536 };
+            let least = bytes.next_multiple_of(tile);
+            let (size, _) = needs(&device, &shape);
+            prop_assert!(size <= least + least / 50, "{size} for {bytes}");
+        }
+    }
+}

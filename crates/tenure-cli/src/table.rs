@@ -1,0 +1,92 @@
+//! Outcomes side by side, for people.
+
+use comfy_table::{CellAlignment, Table, presets};
+use tenure::Strategy;
+
+use crate::replay::{Outcome, Verdict, strategy_name};
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+const CLEAN: &str = "Whatever was dropped lived until the GPU was done with it, and nothing leaked.";
+const FAULTY: &str = "Something failed, leaked or was misused: see the last three rows.";
+
+type Row = (&'static str, fn(&Outcome) -> String);
+
+const ROWS: &[Row] = &[
+    ("peak live (MiB)", |outcome| mib(outcome.peak_live_bytes)),
+    ("peak reserved (MiB)", |outcome| mib(outcome.peak_reserved_bytes)),
+    ("live/reserved", |outcome| format!("{:.3}", outcome.live_share())),
+    ("reserved at the end (MiB)", |outcome| mib(outcome.reserved_at_end_bytes)),
+    ("driver memory allocations", |outcome| count(outcome.driver_allocations)),
+    ("of these in the second half", |outcome| count(outcome.steady_state_driver_allocations)),
+    ("driver creates", |outcome| count(outcome.driver_creates)),
+    ("driver destroys", |outcome| count(outcome.driver_destroys)),
+    ("driver time, modelled (ms)", |outcome| milliseconds(outcome.driver_cost_ns)),
+    ("wall time, with checks (ms)", |outcome| milliseconds(outcome.wall_ns)),
+    ("creation p50/p99 (ns)", |outcome| {
+        format!("{}/{}", count(outcome.alloc_ns_p50), count(outcome.alloc_ns_p99))
+    }),
+    ("failed", |outcome| count(outcome.failed)),
+    ("leaks", |outcome| count(outcome.leaks)),
+    ("hazards", |outcome| count(outcome.hazards)),
+];
+
+/// A table with a column for each outcome and, where several strategies are compared, what it
+/// shows in words.
+pub(crate) fn comparison(outcomes: &[Outcome]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    let titles = outcomes.iter().map(|outcome| outcome.strategy.to_owned());
+    table.set_header(std::iter::once(String::new()).chain(titles));
+    for (name, cell) in ROWS {
+        table.add_row(std::iter::once((*name).to_owned()).chain(outcomes.iter().map(cell)));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n{}", in_words(outcomes))
+}
+
+fn in_words(outcomes: &[Outcome]) -> String {
+    let of = |name| outcomes.iter().find(|outcome| outcome.strategy == strategy_name(name));
+    let (Some(committed), Some(tenure)) = (of(Strategy::Committed), of(Strategy::Tenure)) else {
+        return String::new();
+    };
+    let taken = |outcome: &Outcome| {
+        format!(
+            "{} MiB from the driver in {} allocations and {} ms of its time",
+            mib(outcome.peak_reserved_bytes),
+            count(outcome.driver_allocations),
+            milliseconds(outcome.driver_cost_ns),
+        )
+    };
+    let is_clean = outcomes.iter().all(|outcome| outcome.verdict() == Verdict::Clean);
+    format!(
+        "At its peak the program held {} MiB. A committed resource each took {}; tenure took {}.\n{}\n",
+        mib(tenure.peak_live_bytes),
+        taken(committed),
+        taken(tenure),
+        if is_clean { CLEAN } else { FAULTY },
+    )
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / MIB)
+}
+
+fn milliseconds(nanoseconds: u64) -> String {
+    format!("{:.1}", nanoseconds as f64 / 1e6)
+}
+
+/// A number with its thousands apart.
+fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

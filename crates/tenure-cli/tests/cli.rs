@@ -1,0 +1,226 @@
+//! The program from outside: streams, files and exit status.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tenure_trace::{Encoding, TraceReader, Workload};
+
+fn tenure(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    tenure(args).output().unwrap()
+}
+
+fn run_with_input(args: &[&str], input: &[u8]) -> Output {
+    let mut child =
+        tenure(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A program that stops early closes its input.
+    let _closed = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn objects(output: &Output) -> Vec<Value> {
+    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+const TINY: &str = "op,id,size,align,kind,frame\n\
+                    alloc,1,2304,64,cpu_to_gpu+linear,0\n\
+                    frame,,,,,1\n\
+                    free,1,2304,,cpu_to_gpu+linear,1\n";
+
+fn recording() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/egui_demo_app.csv.gz");
+    folder.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn without_arguments_three_strategies_are_compared() {
+    let output = run(&[]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(stderr(&output), "", "no progress bar where there is no terminal");
+    let text = stdout(&output);
+    for wanted in ["committed", "placed", "tenure", "peak live", "peak reserved", "hazards", "nothing leaked"]
+    {
+        assert!(text.contains(wanted), "{wanted} in {text}");
+    }
+}
+
+#[test]
+fn json_has_a_line_for_each_strategy_with_every_field() {
+    let output = run(&["replay", &recording(), "--json"]);
+    assert_eq!(status(&output), 0);
+    let objects = objects(&output);
+    let strategies: Vec<_> = objects.iter().map(|object| object["strategy"].as_str().unwrap()).collect();
+    assert_eq!(strategies, ["committed", "placed", "tenure"]);
+    for object in &objects {
+        assert_eq!(object["trace"], recording());
+        assert_eq!(object["device"], "sim");
+        assert_eq!(object["profile"], "d3d12-tier2");
+        for field in ["failed", "leaks", "hazards"] {
+            assert_eq!(object[field], 0, "{field}");
+        }
+        for field in [
+            "ops",
+            "frames",
+            "peak_live_bytes",
+            "peak_live_allocations",
+            "peak_reserved_bytes",
+            "driver_creates",
+            "driver_destroys",
+            "driver_allocations",
+            "driver_cost_ns",
+            "wall_ns",
+            "alloc_ns_p50",
+            "alloc_ns_p99",
+        ] {
+            assert!(object[field].as_u64().unwrap() > 0, "{field}");
+        }
+        for field in ["reserved_at_end_bytes", "steady_state_driver_allocations"] {
+            assert!(object[field].is_u64(), "{field}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_prints_the_same_but_for_the_times() {
+    let timeless = |seed| {
+        let output = run(&["replay", &recording(), "--json", "--seed", seed, "--frames-in-flight", "4"]);
+        let mut objects = objects(&output);
+        for object in objects.iter_mut().filter_map(Value::as_object_mut) {
+            object.retain(|field, _| !["wall_ns", "alloc_ns_p50", "alloc_ns_p99"].contains(&field.as_str()));
+        }
+        objects
+    };
+    assert_eq!(timeless("9"), timeless("9"));
+}
+
+#[test]
+fn generated_recordings_go_through_a_pipe() {
+    for workload in Workload::ALL {
+        let generated = run(&["gen", workload.name(), "--ops", "3000", "--seed", "4"]);
+        assert_eq!((status(&generated), stderr(&generated).as_str()), (0, ""));
+        let output = run_with_input(&["replay", "-", "--json", "--strategy", "tenure"], &generated.stdout);
+        assert_eq!(status(&output), 0, "{workload}: {}", stderr(&output));
+        let objects = objects(&output);
+        assert_eq!(objects.len(), 1);
+        assert_eq!(objects[0]["trace"], "stdin");
+        assert_eq!(objects[0]["ops"], 3000);
+    }
+}
+
+#[test]
+fn generated_files_are_encoded_as_their_names_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = run(&["gen", "voxel", "--ops", "500"]).stdout;
+    for (name, encoding) in
+        [("a.csv", Encoding::Plain), ("a.csv.gz", Encoding::Gzip), ("a.csv.zst", Encoding::Zstd)]
+    {
+        let file = folder.path().join(name);
+        let output = run(&["gen", "voxel", "--ops", "500", "--out", file.to_str().unwrap()]);
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, ""));
+        let reader = TraceReader::open(&file).unwrap();
+        assert_eq!(reader.encoding(), encoding);
+        assert_eq!(reader.finish().unwrap().allocs, 250);
+        if encoding == Encoding::Plain {
+            assert_eq!(fs::read(&file).unwrap(), plain);
+        }
+    }
+}
+
+#[test]
+fn damage_is_reported_with_its_line_before_anything_happens() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("damaged.csv");
+    let name = file.to_str().unwrap();
+    let cases: [(&[u8], &str); 5] = [
+        (b"", ":1: the header"),
+        (b"op,id,size,align,kind,frame\nalloc,1\n", ":2: 2 columns"),
+        (&[TINY.as_bytes(), b"free,1,2304,,,1\n"].concat(), ":5: double free of id 1"),
+        (&[TINY.as_bytes(), b"\xFF\n"].concat(), ":5: invalid UTF-8"),
+        (&[0x1F, 0x8B, 8, 0, 0, 0], ":1: cannot read (gzip)"),
+    ];
+    for (bytes, reason) in cases {
+        fs::write(&file, bytes).unwrap();
+        let output = run(&["replay", name, "--json"]);
+        assert_eq!(status(&output), 2);
+        assert_eq!(stdout(&output), "");
+        assert!(stderr(&output).starts_with(&format!("{name}{reason}")), "{}", stderr(&output));
+        let piped = run_with_input(&["replay", "-"], bytes);
+        assert_eq!((status(&piped), stdout(&piped).as_str()), (2, ""));
+        assert!(stderr(&piped).starts_with(&format!("stdin{reason}")), "{}", stderr(&piped));
+    }
+}
+
+#[test]
+fn bad_usage_is_status_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().to_str().unwrap();
+    for args in [
+        &["replay"] as &[&str],
+        &["replay", "no such file"],
+        &["replay", folder],
+        &["replay", "-", "--strategy", "best"],
+        &["replay", "-", "--device", "abacus"],
+        &["replay", "-", "--frames-in-flight", "0"],
+        &["replay", "-", "--frames-in-flight", "17"],
+        &["gen", "noise"],
+        &["gen", "voxel", "--ops", "-1"],
+        &["gen", "voxel", "--ops", "10", "--out", folder],
+        &["dance"],
+    ] {
+        let output = run(args);
+        assert_eq!(status(&output), 2, "{args:?}");
+        assert!(!stderr(&output).is_empty() && stdout(&output).is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_wrong_profile_is_told_the_right_ones() {
+    let output = run(&["replay", "-", "--profile", "help"]);
+    assert_eq!(status(&output), 2);
+    for profile in tenure::sim::Profile::ALL {
+        assert!(stderr(&output).contains(profile.name()));
+        let replayed = run_with_input(&["replay", "-", "--profile", profile.name()], TINY.as_bytes());
+        assert_eq!(status(&replayed), 0, "{}", stderr(&replayed));
+    }
+}
+
+#[test]
+fn a_replay_with_failures_is_status_1_and_says_why() {
+    let huge = "op,id,size,align,kind,frame\nalloc,1,10000000000000,4,gpu_only+linear,0\n";
+    let output = run_with_input(&["replay", "-", "--json", "--strategy", "tenure"], huge.as_bytes());
+    assert_eq!(status(&output), 1);
+    assert_eq!(objects(&output)[0]["failed"], 1);
+    assert!(stderr(&output).starts_with("stdin tenure: failed: "), "{}", stderr(&output));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_crash() {
+    for args in [&["gen", "voxel", "--ops", "18446744073709551615"] as &[&str], &["replay", &recording()]] {
+        let mut child = tenure(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((status(&output), stderr(&output).as_str()), (0, ""), "{args:?}");
+    }
+}
