@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tenure::{Config, Strategy, sim};
+use tenure::{Config, Strategy, UploadSuballocator, sim};
 use tenure_trace::Workload;
 
 use crate::replay::Settings;
@@ -50,12 +50,16 @@ pub(crate) struct ReplayArgs {
     /// Where all chance comes from
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// What divides upload memory
+    #[arg(long, value_enum, default_value_t = UploadsName::General)]
+    pub(crate) uploads: UploadsName,
 }
 
 impl ReplayArgs {
     pub(crate) fn settings(&self) -> Settings {
-        let Self { profile, frames_in_flight, seed, .. } = *self;
-        Settings { profile, config: Config { frames_in_flight, ..Config::default() }, seed }
+        let Self { profile, frames_in_flight, seed, uploads, .. } = *self;
+        let config = Config { frames_in_flight, upload_suballocator: uploads.into(), ..Config::default() };
+        Settings { profile, config, seed }
     }
 }
 
@@ -88,6 +92,23 @@ pub(crate) enum StrategyName {
     Placed,
     /// tenure's placement policy
     Tenure,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum UploadsName {
+    /// The general suballocator, one pool for all sizes
+    General,
+    /// A buddy allocator for small ones, the general one for the rest
+    Buddy,
+}
+
+impl From<UploadsName> for UploadSuballocator {
+    fn from(name: UploadsName) -> Self {
+        match name {
+            UploadsName::General => Self::General,
+            UploadsName::Buddy => Self::Buddy,
+        }
+    }
 }
 
 impl From<StrategyName> for Strategy {

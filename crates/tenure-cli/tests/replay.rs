@@ -82,16 +82,20 @@ fn recordings_replay_clean_on_every_profile_and_far_behind() {
 fn tenure_is_as_tight_as_promised() {
     for path in recordings() {
         let (name, trace) = load(&path);
-        let outcome = outcome(&name, &trace, Strategy::Tenure, &Settings::default());
         let promised = match &name {
             bevy if bevy.starts_with("bevy-") => 0.85,
             egui if egui.starts_with("egui") => 0.5,
             _ => 0.0,
         };
-        assert!(outcome.live_share() >= promised, "{name}: {:.3}", outcome.live_share());
-        let (made, late) = (outcome.driver_allocations, outcome.steady_state_driver_allocations);
-        assert!(made <= 64, "{name}: {made} driver allocations");
-        assert!(late <= 8, "{name}: {late} driver allocations in the second half");
+        // The seed decides how far the GPU lags, and so how much is kept for it.
+        for seed in 0..4 {
+            let settings = Settings { seed, ..Settings::default() };
+            let outcome = outcome(&name, &trace, Strategy::Tenure, &settings);
+            assert!(outcome.live_share() >= promised, "{name}: {:.3}", outcome.live_share());
+            let (made, late) = (outcome.driver_allocations, outcome.steady_state_driver_allocations);
+            assert!(made <= 64, "{name}: {made} driver allocations");
+            assert!(late <= 8, "{name}: {late} driver allocations in the second half");
+        }
     }
 }
 

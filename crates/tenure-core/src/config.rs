@@ -22,14 +22,14 @@ pub enum Strategy {
     Committed,
 }
 
-/// The suballocator of small uploads.
+/// The suballocator of uploads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UploadSuballocator {
-    /// The general one (C4): as much memory or less, and as many blocks or fewer, on every
-    /// recorded program. `tenure replay --uploads buddy` shows the other.
+    /// The general one (C4), for all sizes in one pool: less memory and fewer blocks on recorded
+    /// programs. `tenure replay --uploads buddy` shows the other.
     #[default]
     General,
-    /// A buddy allocator (C3).
+    /// A buddy allocator (C3) for small ones in a pool of their own, the general one for the rest.
     Buddy,
 }
 
@@ -74,7 +74,7 @@ pub struct Config {
     /// 64 KiB to 16 MiB.
     pub small_buffer_slot: u64,
     /// The smallest block a pool asks the driver for. Blocks grow with what the pool holds.
-    /// Default 256 KiB; 64 KiB to 256 MiB.
+    /// Default 192 KiB; 64 KiB to 256 MiB.
     pub min_block: u64,
     /// The largest block of a pool of buffers. Default 32 MiB; 64 KiB to 4 GiB.
     pub max_buffer_block: u64,
@@ -83,16 +83,16 @@ pub struct Config {
     /// Buffers above this are committed. Default 16 MiB; up to `max_buffer_block`.
     pub max_pooled_buffer: u64,
     /// A pool grows by blocks of what it holds divided by this: larger reserves less, smaller
-    /// calls the driver less often. Default 8; 1 to 64.
+    /// calls the driver less often. Default 16; 1 to 64.
     pub growth_divisor: u64,
-    /// Dynamic buffers up to this go to the small upload pool. Default 64 KiB; 256 B up to
-    /// `max_upload_block`.
+    /// Dynamic buffers up to this go to the small upload pool, when the buddy suballocator divides
+    /// it. Default 64 KiB; 256 B up to `max_upload_block`.
     pub max_small_upload: u64,
     /// Dynamic buffers above this are committed. Default 64 MiB; up to 4 GiB.
     pub max_pooled_upload: u64,
     /// The largest block of the small upload pool. Default 4 MiB; 64 KiB to 256 MiB.
     pub max_upload_block: u64,
-    /// The suballocator of the small upload pool.
+    /// The suballocator of uploads.
     pub upload_suballocator: UploadSuballocator,
     /// How long shutting down waits for the GPU. Default 5 s; at most an hour.
     pub shutdown_timeout: Duration,
@@ -111,11 +111,11 @@ impl Default for Config {
             idle_frames: tenure_suballoc::DEFAULT_IDLE_FRAMES,
             strategy: Strategy::Tenure,
             small_buffer_slot: 64 * KIB,
-            min_block: 256 * KIB,
+            min_block: 192 * KIB,
             max_buffer_block: 32 * MIB,
             max_texture_block: 64 * MIB,
             max_pooled_buffer: 16 * MIB,
-            growth_divisor: 8,
+            growth_divisor: 16,
             max_small_upload: 64 * KIB,
             max_pooled_upload: 64 * MIB,
             max_upload_block: 4 * MIB,

@@ -1,6 +1,8 @@
 //! Names of objects.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The name of an object, for people: it reaches the API's debug names, hazard messages, leak
@@ -12,11 +14,12 @@ use std::sync::Arc;
 /// use tenure_core::Name;
 /// assert_eq!(Name::from("rock").as_str(), "rock");
 /// assert_eq!(Name::default().as_str(), "");
+/// assert_eq!(Name::from("rock"), Name::from(String::from("rock")));
 /// ```
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Default)]
 pub struct Name(Text);
 
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone)]
 enum Text {
     Static(&'static str),
     Shared(Arc<str>),
@@ -60,6 +63,32 @@ impl From<String> for Name {
 impl From<Arc<str>> for Name {
     fn from(text: Arc<str>) -> Self {
         Self(Text::Shared(text))
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Name {}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 

@@ -207,9 +207,17 @@ impl<D: Device> Shared<D> {
     /// Gives back everything, because the GPU is idle or lost.
     pub(crate) fn purge_all(&self) -> Result<(), NotIdle> {
         let mut ready = Vec::new();
-        self.releases.purge_all(&self.recordings, &self.clock, &mut ready)?;
-        self.give_back(&mut ready);
-        Ok(())
+        let mut pending = u64::MAX;
+        loop {
+            self.releases.purge_all(&self.recordings, &self.clock, &mut ready)?;
+            self.give_back(&mut ready);
+            // A page is queued again when a resource in it was only just given back.
+            let left = self.releases.stats().pending();
+            if left == 0 || left >= pending {
+                return Ok(());
+            }
+            pending = left;
+        }
     }
 
     fn give_back(&self, ready: &mut Vec<Garbage<D>>) {

@@ -42,10 +42,10 @@ pool_kinds! {
     UnorderedBuffers = "unordered-access buffers",
     /// Placed buffers under [`Strategy::Placed`](crate::Strategy::Placed).
     PlacedBuffers = "placed buffers",
-    /// Ranges of mapped buffers for small dynamic buffers (spec U1).
+    /// Ranges of mapped buffers for small dynamic buffers, when the buddy suballocator divides them.
     SmallUploads = "small uploads",
-    /// Ranges of mapped buffers for large dynamic buffers.
-    LargeUploads = "large uploads",
+    /// Ranges of mapped buffers for dynamic buffers (spec U1).
+    Uploads = "uploads",
     /// Ranges of mapped, cached buffers that the CPU reads.
     Readbacks = "readbacks",
     /// Placed textures that may lie at 4 KiB.

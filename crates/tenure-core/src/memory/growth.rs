@@ -1,13 +1,13 @@
 //! How large a new block should be.
 
-/// A pool grows by half of what it holds until its blocks are this many times the smallest.
+/// A pool grows by a third of what it holds until its blocks are this many times the smallest.
 const YOUNG: u64 = 8;
 
 /// The block sizes to ask the driver for, best first.
 ///
 /// A pool grows in proportion to what it holds, so that what it reserves beyond that stays a
 /// small part and the number of blocks stays logarithmic; a young pool, for which even that would
-/// mean many tiny blocks, by half of it. A request that is larger gets a block of exactly its size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are tried (the ladder
+/// mean many tiny blocks, by a third of it. A request that is larger gets a block of exactly its size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are tried (the ladder
 /// of D3D12MA and VMA), as far as the request still fits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
@@ -28,7 +28,7 @@ impl Growth {
     /// overflows.
     pub(crate) fn sizes(self, size: u64, held: u64) -> impl Iterator<Item = u64> {
         let needed = size.checked_next_multiple_of(self.alignment);
-        let young = (held / 2).min(self.min.saturating_mul(YOUNG));
+        let young = (held / 3).min(self.min.saturating_mul(YOUNG));
         let wanted = (held / self.divisor.max(1)).max(young).clamp(self.min, self.max.max(self.min));
         let wanted = wanted.checked_next_multiple_of(self.alignment).unwrap_or(wanted);
         let mut last = None;
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn blocks_follow_demand() {
         assert_eq!(sizes(1, 0)[0], 256 << 10, "the first block is small");
-        assert_eq!(sizes(1, 2 << 20)[0], 1 << 20, "a young pool grows by half");
+        assert_eq!(sizes(1, 3 << 20)[0], 1 << 20, "a young pool grows by a third");
         assert_eq!(sizes(1, 64 << 20)[0], 8 << 20, "later ones are an eighth of what is held");
         assert_eq!(sizes(1, 1 << 40)[0], 32 << 20, "up to the largest");
         assert_eq!(sizes(100 << 20, 0), [100 << 20], "a large request gets what it needs");

@@ -215,7 +215,7 @@ impl<'a, D: Device> Ground<'a, D> {
             | PoolKind::IndirectBuffers
             | PoolKind::AccelerationStructures
             | PoolKind::SmallUploads
-            | PoolKind::LargeUploads
+            | PoolKind::Uploads
             | PoolKind::Readbacks => self.make_buffer(pool, capacity),
             _ => self.make_heap(pool, capacity),
         }

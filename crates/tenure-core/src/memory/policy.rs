@@ -5,8 +5,8 @@
 //!
 //! | subject | up to | goes to |
 //! | --- | --- | --- |
-//! | dynamic buffer | `max_small_upload` | a range of the small upload pool |
-//! | | `max_pooled_upload` | a range of the large upload pool |
+//! | dynamic buffer | `max_small_upload` | with the buddy suballocator: a range of the small upload pool |
+//! | | `max_pooled_upload` | a range of the upload pool |
 //! | | any | committed, mapped |
 //! | readback buffer | `max_pooled_buffer` | a range of the readback pool |
 //! | | any | committed, mapped |
@@ -27,7 +27,7 @@
 
 use super::{MemoryUse, PoolKind};
 use crate::device::{Requirements, Usage};
-use crate::{Config, Strategy};
+use crate::{Config, Strategy, UploadSuballocator};
 
 /// What the table tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ type Row = (Subject, UpTo, Placement);
 
 const BUFFERS: &[Row] = &[
     (Subject::Dynamic, SmallUpload, Range(PoolKind::SmallUploads)),
-    (Subject::Dynamic, PooledUpload, Range(PoolKind::LargeUploads)),
+    (Subject::Dynamic, PooledUpload, Range(PoolKind::Uploads)),
     (Subject::Readback, PooledBuffer, Range(PoolKind::Readbacks)),
     (Subject::Mesh, SmallSlot, Range(PoolKind::SmallBuffers)),
     (Subject::Mesh, PooledBuffer, Range(PoolKind::ReadOnlyBuffers)),
@@ -89,6 +89,8 @@ const BUFFERS: &[Row] = &[
 impl UpTo {
     const fn bytes(&self, config: &Config) -> u64 {
         match self {
+            // The general suballocator takes all sizes: two pools would only reserve more.
+            SmallUpload if matches!(config.upload_suballocator, UploadSuballocator::General) => 0,
             SmallUpload => config.max_small_upload,
             PooledUpload => config.max_pooled_upload,
             SmallSlot => config.small_buffer_slot,

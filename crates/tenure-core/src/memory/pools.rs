@@ -11,7 +11,6 @@ use super::place::{Home, Place};
 use super::pool::{HeapBlock, Pool, PoolId, Spot, Store};
 use super::ranges::Ranges;
 use super::{Class, MemoryUse, PoolKind, TypeOrder, type_order};
-use crate::config::UploadSuballocator;
 use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, ResourceDesc, Usage};
 use crate::{Config, Error};
 
@@ -240,7 +239,7 @@ pub(crate) const fn buffer_usage(kind: PoolKind) -> Usage {
 
 /// Who reads and writes what a pool of this kind holds, where that follows from the kind.
 pub(crate) const fn is_mapped(kind: PoolKind) -> bool {
-    matches!(kind, PoolKind::SmallUploads | PoolKind::LargeUploads | PoolKind::Readbacks)
+    matches!(kind, PoolKind::SmallUploads | PoolKind::Uploads | PoolKind::Readbacks)
 }
 
 /// `None` when the granule is refused, which the table below never causes.
@@ -249,15 +248,15 @@ fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, class: Class) -
     let buffers = [config.min_block, config.max_buffer_block];
     let textures = [config.min_block, config.max_texture_block];
     let slots = [config.small_buffer_slot, config.small_buffer_slot];
-    let uploads = [config.min_block.min(config.max_upload_block), config.max_upload_block];
-    let large_uploads = [config.min_block, config.max_pooled_upload.max(config.min_block)];
+    let small_uploads = [config.min_block.min(config.max_upload_block), config.max_upload_block];
+    let uploads = [config.min_block, config.max_pooled_upload.max(config.min_block)];
     let ([min, max], granule) = match class.kind {
         PoolKind::SmallBuffers => (slots, 4),
         PoolKind::ReadOnlyBuffers | PoolKind::IndirectBuffers | PoolKind::Readbacks => (buffers, 16),
         PoolKind::AccelerationStructures => (buffers, 256),
         PoolKind::SmallBufferSlots | PoolKind::UnorderedBuffers | PoolKind::PlacedBuffers => (buffers, 256),
-        PoolKind::SmallUploads => (uploads, 16),
-        PoolKind::LargeUploads => (large_uploads, 256),
+        PoolKind::SmallUploads => (small_uploads, 16),
+        PoolKind::Uploads => (uploads, 16),
         PoolKind::SmallTextures
         | PoolKind::Textures
         | PoolKind::Targets
@@ -265,9 +264,8 @@ fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, class: Class) -
         | PoolKind::MultisampledTextures => (textures, 256),
         PoolKind::Tiles => (textures, properties.tile_size.max(1)),
     };
-    let is_buddy =
-        class.kind == PoolKind::SmallUploads && config.upload_suballocator == UploadSuballocator::Buddy;
-    let ranges = if is_buddy { Ranges::buddy() } else { Ranges::general(granule).ok()? };
+    let ranges =
+        if class.kind == PoolKind::SmallUploads { Ranges::buddy() } else { Ranges::general(granule).ok()? };
     let heap_alignment = match class.kind {
         PoolKind::MultisampledTextures => properties.msaa_heap_alignment,
         PoolKind::Tiles => properties.heap_alignment.max(properties.tile_size),

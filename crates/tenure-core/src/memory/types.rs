@@ -38,7 +38,8 @@ impl MemoryUse {
         match self {
             Self::GpuOnly => MemoryFlags::DEVICE_LOCAL,
             Self::Dynamic => MemoryFlags::HOST_COHERENT,
-            Self::Readback => MemoryFlags::HOST_CACHED.union(MemoryFlags::HOST_COHERENT),
+            // Reading uncached memory costs far more than an invalidation.
+            Self::Readback => MemoryFlags::HOST_CACHED,
             Self::GpuUpload => MemoryFlags::DEVICE_LOCAL.union(MemoryFlags::HOST_COHERENT),
         }
     }
