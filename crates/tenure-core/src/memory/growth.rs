@@ -1,14 +1,18 @@
 //! How large a new block should be.
 
 /// A pool grows by a third of what it holds until its blocks are this many times the smallest.
-const YOUNG: u64 = 8;
+const YOUNG: u64 = 24;
 
 /// The block sizes to ask the driver for, best first.
 ///
 /// A pool grows in proportion to what it holds, so that what it reserves beyond that stays a
 /// small part and the number of blocks stays logarithmic; a young pool, for which even that would
-/// mean many tiny blocks, by a third of it. A request that is larger gets a block of exactly its size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are tried (the ladder
-/// of D3D12MA and VMA), as far as the request still fits.
+/// mean many tiny blocks, by a third of it. A request that is larger gets a block of exactly its
+/// size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are tried (the ladder of D3D12MA
+/// and VMA), as far as the request still fits.
+///
+/// The numbers were chosen on recordings of real programs, between little reserved and few driver
+/// allocations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     /// Bytes; the smallest block.
@@ -47,7 +51,7 @@ mod tests {
     use super::Growth;
 
     const GROWTH: Growth =
-        Growth { min: 256 << 10, max: 32 << 20, divisor: 8, alignment: 64 << 10, halvings: 3 };
+        Growth { min: 64 << 10, max: 32 << 20, divisor: 8, alignment: 64 << 10, halvings: 3 };
 
     fn sizes(size: u64, held: u64) -> Vec<u64> {
         GROWTH.sizes(size, held).collect()
@@ -55,7 +59,7 @@ mod tests {
 
     #[test]
     fn blocks_follow_demand() {
-        assert_eq!(sizes(1, 0)[0], 256 << 10, "the first block is small");
+        assert_eq!(sizes(1, 0)[0], 64 << 10, "the first block is small");
         assert_eq!(sizes(1, 3 << 20)[0], 1 << 20, "a young pool grows by a third");
         assert_eq!(sizes(1, 64 << 20)[0], 8 << 20, "later ones are an eighth of what is held");
         assert_eq!(sizes(1, 1 << 40)[0], 32 << 20, "up to the largest");

@@ -190,6 +190,7 @@ impl<'a, D: Device> Ground<'a, D> {
             return Ok(found);
         }
         let mut refusal = DeviceError::OutOfMemory { requested: size, memory: pool.class.memory };
+        self.trade_in(pool);
         for capacity in pool.growth.sizes(size, pool.used()) {
             match self.make_block(pool, capacity) {
                 Ok(store) => match pool.add_and_allocate(store, capacity, size, align) {
@@ -206,6 +207,14 @@ impl<'a, D: Device> Ground<'a, D> {
             }
         }
         Err(refusal)
+    }
+
+    /// Gives back the empty blocks that were too small for the request: the new one serves what
+    /// they did.
+    fn trade_in(&self, pool: &Pool<D>) {
+        let mut retired = Vec::new();
+        pool.take_empty(&mut retired);
+        retired.into_iter().for_each(|store| self.pools.unmake_later(self.device, store));
     }
 
     fn make_block(&self, pool: &Pool<D>, capacity: u64) -> Result<Store<D>, DeviceError> {

@@ -3,7 +3,8 @@
 //! # How a request is served (spec M11)
 //! For each memory type that can hold the resource, in [order of preference](type_order):
 //! 1. a range of the pool's blocks;
-//! 2. a new block: the preferred size, then a half, a quarter, an eighth of it;
+//! 2. a new block: the preferred size, then a half, a quarter, an eighth of it (the pool's empty
+//!    blocks, which were too small, go first);
 //! 3. memory of its own (a committed resource).
 //!
 //! When all types have refused, what the GPU is done with is released, idle blocks are given back,

@@ -205,6 +205,11 @@ impl<D: Device> Pool<D> {
         has_some
     }
 
+    /// Removes every empty block.
+    pub(crate) fn take_empty(&self, retired: &mut Vec<Store<D>>) {
+        self.state.lock().retire(retired, |ranges, blocks| ranges.end_frame(0, blocks));
+    }
+
     /// Removes every empty block that its grace does not protect; true when there were any.
     pub(crate) fn trim(&self, retired: &mut Vec<Store<D>>) -> bool {
         self.state.lock().retire(retired, Ranges::trim)
