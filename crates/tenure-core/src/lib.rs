@@ -33,4 +33,6 @@ pub use resource::{
     Buffer, BufferDesc, Deferred, PageAllocator, PageStats, ReadbackTexture, Reserved, ReservedDesc,
     SubresourceLayout, Texture, TextureDesc, Used,
 };
-pub use stats::{BlockReport, LiveObject, OpenRecordingReport, PoolReport, PoolStats, Report, Stats};
+pub use stats::{
+    BlockReport, FrameStats, LiveObject, OpenRecordingReport, PoolReport, PoolStats, Report, Stats,
+};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::tools::{Outcome, cargo, loom, miri};
+use crate::tools::{Outcome, cargo, cargo_with, loom, miri, with_component};
 
 /// One thing that must hold.
 struct Step {
@@ -12,7 +12,7 @@ struct Step {
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "format", what: "rustfmt changes nothing", run: || cargo(&["fmt", "--all", "--check"]) },
+    Step { name: "format", what: "rustfmt changes nothing", run: format },
     Step { name: "lint", what: "clippy has nothing to say", run: lint },
     Step { name: "docs", what: "the documentation builds without warnings", run: docs },
     Step { name: "test", what: "all tests and doctests", run: tests },
@@ -28,13 +28,19 @@ const STEPS: &[Step] = &[
 
 const EXAMPLES: &[&str] = &["voxel", "lifetimes"];
 
+fn format() -> Outcome {
+    with_component("rustfmt", || cargo(&["fmt", "--all", "--check"]))
+}
+
 fn lint() -> Outcome {
-    cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"])
+    let arguments =
+        ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"];
+    with_component("clippy", || cargo(&arguments))
 }
 
 fn docs() -> Outcome {
     let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
-    crate::tools::cargo_with(&arguments, &[("RUSTDOCFLAGS", "-D warnings")])
+    cargo_with(&arguments, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 fn tests() -> Outcome {

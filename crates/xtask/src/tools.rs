@@ -59,6 +59,17 @@ fn succeeds(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
+/// Runs a check that needs a component of the toolchain, which is installed if it is missing.
+pub(crate) fn with_component(component: &str, check: impl Fn() -> Outcome) -> Outcome {
+    let subcommand = component.trim_start_matches("rust");
+    let is_there = || succeeds("cargo", &[subcommand, "--version"]);
+    if is_there() || (succeeds("rustup", &["component", "add", component]) && is_there()) {
+        check()
+    } else {
+        Outcome::Failed(format!("needs {component}: rustup component add {component}"))
+    }
+}
+
 /// Interprets the tests of the release queue, with real threads. Needs a nightly toolchain with
 /// miri, which it tries to install.
 pub(crate) fn miri() -> Outcome {
@@ -77,7 +88,7 @@ pub(crate) fn miri() -> Outcome {
     command
         .args(["+nightly", "miri", "test", "--package", "tenure-core", "--test", "lifetimes"])
         .args(["--target-dir", "target/miri"])
-        .env("MIRIFLAGS", "-Zmiri-disable-isolation")
+        .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance")
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO");
     run(&mut command)

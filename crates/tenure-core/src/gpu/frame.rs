@@ -57,6 +57,7 @@ impl<'a, D: Device> Frame<'a, D> {
         shared.pacer.lock().end(shared.clock.submitted());
         let purged = self.gpu.purge();
         shared.pools.end_frame(&shared.device);
+        shared.meter.lock().end_frame(self.number, shared);
         shared.recorder.end_frame(self.number);
         purged
     }

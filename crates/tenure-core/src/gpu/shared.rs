@@ -13,6 +13,7 @@ use crate::device::{Device, DeviceError, HeapBudget, QueueSerial, Requirements, 
 use crate::memory::{Class, Fall, Home, Page, Pools, RangeRequest, ResourceRequest, Spot, Store};
 use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
+use crate::stats::FrameMeter;
 use crate::time::{Clock, FramePacer, NotIdle, Recordings, ReleaseQueue, Stamp, SyncPoint};
 use crate::{Config, Error, Name, OutOfMemory, Queue};
 
@@ -42,6 +43,7 @@ pub(crate) struct Shared<D: Device> {
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
     pub(crate) waits: Waits,
+    pub(crate) meter: Mutex<FrameMeter>,
     /// Set once the manager is gone: whatever is dropped then is released at once.
     pub(crate) is_shut_down: AtomicBool,
     /// The vector of a purge, kept for its capacity.
@@ -92,6 +94,7 @@ impl<D: Device> Shared<D> {
             contexts,
             frame: AtomicU64::new(0),
             waits: Waits::default(),
+            meter: Mutex::new(FrameMeter::default()),
             is_shut_down: AtomicBool::new(false),
             ready: Mutex::new(Vec::new()),
             config,

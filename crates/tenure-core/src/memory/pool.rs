@@ -74,6 +74,8 @@ struct State<D: Device> {
     patience: Patience,
     /// Bytes asked for by what lives.
     requested: u64,
+    /// Bytes skipped in front of what lives, for its alignment.
+    padding: u64,
     allocations: u64,
     peak_used: u64,
     peak_reserved: u64,
@@ -85,6 +87,7 @@ pub(crate) struct PoolTotals {
     pub(crate) reserved: u64,
     pub(crate) used: u64,
     pub(crate) requested: u64,
+    pub(crate) padding: u64,
     pub(crate) allocations: u64,
     pub(crate) peak_used: u64,
     pub(crate) peak_reserved: u64,
@@ -124,6 +127,7 @@ impl<D: Device> Pool<D> {
             leaving: Vec::new(),
             patience: Patience::new(idle_frames),
             requested: 0,
+            padding: 0,
             allocations: 0,
             peak_used: 0,
             peak_reserved: 0,
@@ -186,7 +190,8 @@ impl<D: Device> Pool<D> {
     /// [`FreeError`] when it is not a live range of this pool.
     pub(crate) fn free(&self, handle: Handle, size: u64) -> Result<(), FreeError> {
         let state = &mut *self.state.lock();
-        state.ranges.free(handle)?;
+        let freed = state.ranges.free(handle)?;
+        state.padding -= freed.padding;
         state.requested -= size;
         state.allocations -= 1;
         Ok(())
@@ -239,6 +244,7 @@ impl<D: Device> Pool<D> {
             reserved,
             used: reserved - state.ranges.free_bytes(),
             requested: state.requested,
+            padding: state.padding,
             allocations: state.allocations,
             peak_used: state.peak_used,
             peak_reserved: state.peak_reserved,
@@ -275,6 +281,7 @@ impl<D: Device> State<D> {
             return None;
         };
         self.requested += size;
+        self.padding += found.padding;
         self.allocations += 1;
         self.peak_used = self.peak_used.max(self.ranges.capacity() - self.ranges.free_bytes());
         let spot = Spot {

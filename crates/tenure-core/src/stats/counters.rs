@@ -20,6 +20,8 @@ pub struct PoolStats {
     pub used: u64,
     /// Asked for by what was given out; the rest of `used` is waste by alignment and rounding.
     pub requested: u64,
+    /// Skipped in front of what was given out, for its alignment.
+    pub alignment_waste: u64,
     /// Live ranges.
     pub allocations: u64,
     /// The most ever given out at once.
@@ -40,6 +42,7 @@ impl PoolStats {
             reserved: totals.reserved,
             used: totals.used,
             requested: totals.requested,
+            alignment_waste: totals.padding,
             allocations: totals.allocations,
             peak_used: totals.peak_used,
             peak_reserved: totals.peak_reserved,
@@ -47,16 +50,66 @@ impl PoolStats {
         }
     }
 
-    /// Bytes lost to alignment and rounding.
+    /// Bytes given out beyond what was asked for, by rounding up.
     #[must_use]
     pub const fn rounding_waste(&self) -> u64 {
-        self.used.saturating_sub(self.requested)
+        self.used.saturating_sub(self.requested).saturating_sub(self.alignment_waste)
     }
 
     /// Free bytes outside the largest free range.
     #[must_use]
     pub const fn fragmented(&self) -> u64 {
         self.reserved.saturating_sub(self.used).saturating_sub(self.largest_free)
+    }
+}
+
+/// What happened in one frame, from the end of the one before to its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct FrameStats {
+    /// The frame.
+    pub number: u64,
+    /// API resources created.
+    pub created: u64,
+    /// API resources destroyed.
+    pub destroyed: u64,
+    /// Memory allocations made by the driver.
+    pub driver_allocations: u64,
+    /// Things released that nothing used any more.
+    pub released: u64,
+    /// Nanoseconds that the beginning of frames waited for the GPU.
+    pub waited_ns: u64,
+}
+
+/// The totals at the end of the last frame, to tell what the next one adds.
+#[derive(Debug, Default)]
+pub(crate) struct FrameMeter {
+    /// Totals, in the fields of a frame's own numbers.
+    totals: FrameStats,
+    last: FrameStats,
+}
+
+impl FrameMeter {
+    /// A frame has ended.
+    pub(crate) fn end_frame<D: Device>(&mut self, number: u64, shared: &Shared<D>) {
+        let objects = shared.pools.objects.counts();
+        let now = FrameStats {
+            number,
+            created: objects.resources_made,
+            destroyed: objects.resources_destroyed,
+            driver_allocations: objects.allocations_made,
+            released: shared.releases.stats().released,
+            waited_ns: shared.waits.nanoseconds.load(Ordering::Relaxed),
+        };
+        let before = std::mem::replace(&mut self.totals, now);
+        self.last = FrameStats {
+            number,
+            created: now.created - before.created,
+            destroyed: now.destroyed - before.destroyed,
+            driver_allocations: now.driver_allocations - before.driver_allocations,
+            released: now.released - before.released,
+            waited_ns: now.waited_ns - before.waited_ns,
+        };
     }
 }
 
@@ -94,6 +147,8 @@ pub struct Stats {
     pub released: u64,
     /// Recordings open now.
     pub open_recordings: u64,
+    /// What happened in the frame that ended last.
+    pub last_frame: FrameStats,
     /// Each pool that was ever needed, in the order of need.
     pub pools: Vec<PoolStats>,
 }
@@ -120,6 +175,7 @@ impl Stats {
             pending_bytes: releases.pending_bytes,
             released: releases.released,
             open_recordings: shared.recordings.list().len() as u64,
+            last_frame: shared.meter.lock().last,
             pools,
         }
     }

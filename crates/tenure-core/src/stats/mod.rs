@@ -3,5 +3,6 @@
 mod counters;
 mod report;
 
-pub use counters::{PoolStats, Stats};
+pub(crate) use counters::FrameMeter;
+pub use counters::{FrameStats, PoolStats, Stats};
 pub use report::{BlockReport, LiveObject, OpenRecordingReport, PoolReport, Report};
