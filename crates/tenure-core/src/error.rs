@@ -1,7 +1,7 @@
 //! What can go wrong above the device.
 
-use crate::device::{DeviceError, HeapBudget};
-use crate::memory::Class;
+use crate::device::{DeviceError, HeapBudget, QueueId, State};
+use crate::memory::{Class, MemoryUse};
 use crate::state::StateError;
 use crate::{ConfigError, Name};
 
@@ -82,6 +82,40 @@ pub enum Error {
         /// Milliseconds waited.
         waited_ms: u64,
     },
+    /// As many frames as may be in flight have begun and not ended.
+    #[error("{open} frames have begun and not ended, and no more than {limit} may be in flight")]
+    TooManyFrames {
+        /// Frames begun and not ended.
+        open: u32,
+        /// [`Config::frames_in_flight`](crate::Config::frames_in_flight).
+        limit: u32,
+    },
+    /// Something waits for a submission that was never made, and would wait for ever.
+    #[error("serial {serial} of queue {} was never submitted (the newest is {newest})", queue.0)]
+    NeverSubmitted {
+        /// The queue.
+        queue: QueueId,
+        /// The serial.
+        serial: u64,
+        /// The newest serial submitted.
+        newest: u64,
+    },
+    /// A resource of another manager.
+    #[error("{name}: belongs to another Gpu")]
+    Foreign {
+        /// The resource.
+        name: Name,
+    },
+    /// The memory of a mapped buffer fixes its state on this API.
+    #[error("{name}: {memory:?} memory does not allow the state {state:?}")]
+    FixedState {
+        /// The buffer.
+        name: Name,
+        /// Who reads and writes it.
+        memory: MemoryUse,
+        /// The state asked for.
+        state: State,
+    },
     /// The device's tables contradict the contract, for example no memory type at all.
     #[error("the device breaks the contract: {rule} ({value})")]
     Contract {
@@ -107,6 +141,17 @@ pub enum Error {
 impl Error {
     pub(crate) fn device(name: &Name, source: DeviceError) -> Self {
         Self::Device { name: name.clone(), source }
+    }
+
+    /// Names the recording in an error of nothing in particular.
+    pub(crate) fn named(self, recording: &'static str) -> Self {
+        match self {
+            Self::Device { name, source } if name.is_empty() => {
+                Self::Device { name: recording.into(), source }
+            }
+            Self::State { name, source } if name.is_empty() => Self::State { name: recording.into(), source },
+            other => other,
+        }
     }
 
     /// True once the device is lost: nothing works any more.

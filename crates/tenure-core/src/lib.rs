@@ -31,7 +31,7 @@ pub use record::{RecordedAllocation, Recorder};
 pub use registry::ObjectKind;
 pub use resource::{
     Buffer, BufferDesc, Deferred, PageAllocator, PageStats, ReadbackTexture, Reserved, ReservedDesc,
-    SubresourceLayout, Texture, TextureDesc, Used,
+    SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
 };
 pub use stats::{
     BlockReport, FrameStats, LiveObject, OpenRecordingReport, PoolReport, PoolStats, Report, Stats,

@@ -7,7 +7,9 @@ use std::thread;
 
 use proptest::prelude::*;
 use tenure_core::device::{DeviceError, QueueId};
-use tenure_core::time::{Clock, FramePacer, RecordingId, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use tenure_core::time::{
+    BackPressure, Clock, FramePacer, RecordingId, Recordings, ReleaseQueue, Stamp, SyncPoint,
+};
 
 const QUEUES: u8 = 3;
 
@@ -246,15 +248,19 @@ fn a_failed_submission_uses_up_no_serial() {
 
 #[test]
 fn frames_press_back_when_the_gpu_is_behind() {
+    let point = |frame| SyncPoint::at(QueueId(0), frame);
     let mut pacer = FramePacer::new(3);
     for frame in 1..=3 {
-        assert_eq!(pacer.back_pressure(), None);
-        assert_eq!(pacer.begin(), frame);
-        pacer.end(SyncPoint::at(QueueId(0), frame));
+        assert_eq!(pacer.try_begin(), Ok(frame));
+        pacer.end(point(frame));
     }
-    assert_eq!(pacer.back_pressure(), Some(SyncPoint::at(QueueId(0), 1)));
-    pacer.note_completed(&SyncPoint::at(QueueId(0), 1));
-    assert_eq!(pacer.back_pressure(), None);
+    assert_eq!(pacer.try_begin(), Err(BackPressure::Behind(point(1))));
+    pacer.note_completed(&point(1));
+    assert_eq!(pacer.try_begin(), Ok(4));
+    assert_eq!(pacer.try_begin(), Err(BackPressure::Behind(point(2))), "frames that are open count, too");
+    pacer.note_completed(&point(3));
+    assert_eq!((pacer.try_begin(), pacer.try_begin()), (Ok(5), Ok(6)));
+    assert_eq!(pacer.try_begin(), Err(BackPressure::Open(3)), "nothing to wait for");
 }
 
 struct Watched {

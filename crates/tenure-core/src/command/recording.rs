@@ -27,6 +27,7 @@ pub struct Recording<D: Device> {
     pub(super) shared: Arc<Shared<D>>,
     pub(super) queue: QueueId,
     pub(super) id: RecordingId,
+    pub(super) name: &'static str,
     pub(super) waits: SyncPoint,
     /// `None` once submitted.
     pub(super) open: Option<Open<D>>,
@@ -45,7 +46,7 @@ impl<D: Device> Recording<D> {
         let tracker = shared.contexts.take_tracker(queue).map_err(refused)?;
         // Without asking the driver: a list more is made at worst.
         let completed = shared.clock.completed();
-        let list = match shared.contexts.take_list(&shared.device, queue, &completed) {
+        let list = match shared.contexts.take_list(shared.device(), queue, &completed) {
             Ok(list) => list,
             Err(error) => {
                 shared.contexts.return_tracker(queue, tracker);
@@ -54,7 +55,7 @@ impl<D: Device> Recording<D> {
         };
         let id = shared.recordings.open(name, shared.current_frame());
         let open = Some(Open { list, tracker });
-        Ok(Self { shared: shared.clone(), queue, id, waits: SyncPoint::NONE, open })
+        Ok(Self { shared: shared.clone(), queue, id, name, waits: SyncPoint::NONE, open })
     }
 
     /// The queue it is for.
@@ -86,28 +87,32 @@ impl<D: Device> Recording<D> {
     }
 
     /// Makes the submission wait for submissions of other queues.
-    pub fn wait_for(&mut self, point: &SyncPoint) {
+    ///
+    /// # Errors
+    /// [`Error::NeverSubmitted`] for a point that no submission will complete.
+    pub fn wait_for(&mut self, point: &SyncPoint) -> Result<(), Error> {
+        self.shared.check_submitted(point)?;
         self.waits.merge(point);
+        Ok(())
     }
 
     /// The next command uses a resource in `state`: barriers are found, and recorded by
     /// [`barriers`](Self::barriers). A range of a buffer shares the state of the whole buffer.
     ///
     /// # Errors
-    /// [`Error::State`] when the resource, or this queue, does not allow the state.
+    /// [`Error::State`] when the resource, or this queue, does not allow the state,
+    /// [`Error::FixedState`] when its memory does not, [`Error::Foreign`] for a resource of another
+    /// manager.
     pub fn use_resource<'a>(
         &mut self,
         resource: impl Into<Used<'a, D>>,
         subresource: Subresource,
         state: State,
     ) -> Result<(), Error> {
-        let Used { native, name, allowed } = resource.into();
-        let refused = |source| Error::State { name: name.clone(), source };
-        if !allowed.contains(state) {
-            return Err(refused(StateError::NotAllowedForUsage { state, allowed }));
-        }
-        let required = self.parts().tracker.require(&Tracked(native.clone()), subresource, state);
-        required.map_err(refused)
+        let used = resource.into();
+        let tracked = used.check(&self.shared, state)?;
+        let required = self.parts().tracker.require(&tracked, subresource, state);
+        required.map_err(|source| Error::State { name: used.name().clone(), source })
     }
 
     /// Records the barriers that the uses noted since the last call need, all at once. Call it
@@ -149,7 +154,9 @@ impl<D: Device> Recording<D> {
     /// the beginning of `src`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::State`].
+    /// As [`use_resource`](Self::use_resource); [`Error::OutOfRange`] when the texels leave the
+    /// buffer; [`Error::Device`] for a region outside the texture, or an offset or pitch that is not
+    /// aligned as the device's properties ask.
     pub fn copy_buffer_to_texture(
         &mut self,
         src: &Buffer<D>,
@@ -157,7 +164,7 @@ impl<D: Device> Recording<D> {
         dst: &Texture<D>,
         region: TextureRegion,
     ) -> Result<(), Error> {
-        check_range(src, layout.offset, 0)?;
+        self.check_texels(src, layout, dst, region)?;
         self.use_resource(src, Subresource::All, State::COPY_SRC)?;
         self.use_resource(dst, subresource(dst, region), State::COPY_DST)?;
         self.barriers();
@@ -170,7 +177,7 @@ impl<D: Device> Recording<D> {
     /// the beginning of `dst`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::State`].
+    /// As [`copy_buffer_to_texture`](Self::copy_buffer_to_texture).
     pub fn copy_texture_to_buffer(
         &mut self,
         src: &Texture<D>,
@@ -178,13 +185,43 @@ impl<D: Device> Recording<D> {
         dst: &Buffer<D>,
         layout: BufferLayout,
     ) -> Result<(), Error> {
-        check_range(dst, layout.offset, 0)?;
+        self.check_texels(dst, layout, src, region)?;
         self.use_resource(src, subresource(src, region), State::COPY_SRC)?;
         self.use_resource(dst, Subresource::All, State::COPY_DST)?;
         self.barriers();
         let layout = BufferLayout { offset: dst.offset() + layout.offset, ..layout };
         self.raw().copy_texture_to_buffer(src.raw(), region, dst.raw(), layout);
         Ok(())
+    }
+
+    /// Checks that a copy stays within both and is aligned: on a real device the bytes behind a
+    /// buffer's range belong to somebody else.
+    fn check_texels(
+        &self,
+        buffer: &Buffer<D>,
+        layout: BufferLayout,
+        texture: &Texture<D>,
+        region: TextureRegion,
+    ) -> Result<(), Error> {
+        let refuse = |name: &Name, rule, value, limit| {
+            let source = DeviceError::InvalidCall { rule, value, limit };
+            Err(Error::Device { name: name.clone(), source })
+        };
+        if let Err((rule, value, limit)) = region.check(texture.info()) {
+            return refuse(texture.name(), rule, value, limit);
+        }
+        let alignments = &self.shared.alignments;
+        let offset = buffer.offset().saturating_add(layout.offset);
+        if !offset.is_multiple_of(alignments.copy_offset) {
+            let rule = "the offset of texels must be aligned (see BufferDesc::alignment)";
+            return refuse(buffer.name(), rule, offset, alignments.copy_offset);
+        }
+        if !layout.row_pitch.is_multiple_of(alignments.copy_pitch) {
+            let rule = "the row pitch of texels must be aligned";
+            return refuse(buffer.name(), rule, layout.row_pitch, alignments.copy_pitch);
+        }
+        let bytes = layout.bytes(texture.info().format, region.extent).unwrap_or(u64::MAX);
+        check_range(buffer, layout.offset, bytes)
     }
 }
 
@@ -196,6 +233,7 @@ impl<D: Device> Drop for Recording<D> {
             self.shared.contexts.return_unused(self.queue, list);
             self.shared.contexts.return_tracker(self.queue, tracker);
             self.shared.recordings.close(self.id);
+            self.shared.settle();
         }
     }
 }

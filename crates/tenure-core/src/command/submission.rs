@@ -44,7 +44,8 @@ impl<D: Device> Recording<D> {
         contexts.return_tracker(queue, tracker);
         // Last: until here the recording protects what it uses.
         self.shared.recordings.close(self.id);
-        submitted.map(SyncPoint::from)
+        self.shared.settle_submission();
+        submitted.map(SyncPoint::from).map_err(|error| error.named(self.name))
     }
 }
 
@@ -103,7 +104,7 @@ impl<D: Device> Shared<D> {
         let mut refused = None;
         let submitted = self.clock.submit(queue, |serial| {
             let at = QueueSerial { queue, serial };
-            if let Err(error) = resolve(recorded, at, &self.device.properties().queues, fixups) {
+            if let Err(error) = resolve(recorded, at, &self.device().properties().queues, fixups) {
                 refused = Some(error);
                 return Err(DeviceError::InvalidCall {
                     rule: "states must resolve",
@@ -175,7 +176,7 @@ impl<D: Device> Shared<D> {
         queue: QueueId,
         barriers: &[StateBarrier<Tracked<D>>],
     ) -> Result<D::List, DeviceError> {
-        let mut list = self.contexts.take_list(&self.device, queue, &self.clock.completed())?;
+        let mut list = self.contexts.take_list(self.device(), queue, &self.clock.completed())?;
         record::<D, _>(&mut list, barriers);
         match list.close() {
             Ok(()) => Ok(list),

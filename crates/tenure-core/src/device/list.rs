@@ -1,6 +1,6 @@
 //! The few commands that tenure itself records.
 
-use super::{Device, DeviceError, QueueId, State};
+use super::{Device, DeviceError, Format, QueueId, State, TextureInfo};
 
 /// Which part of a resource a barrier is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,6 +71,37 @@ pub struct TextureRegion {
     pub extent: [u32; 3],
 }
 
+impl TextureRegion {
+    /// Checks that the box is not empty, lies within the texture, and begins and ends at whole
+    /// blocks (or at the mip's edge).
+    ///
+    /// # Errors
+    /// The rule that it breaks, the offending number and what it is measured against.
+    pub fn check(&self, info: &TextureInfo) -> Result<(), (&'static str, u64, u64)> {
+        let outside = |rule, value: u32, limit: u32| Err((rule, u64::from(value), u64::from(limit)));
+        if self.mip >= info.mips {
+            return outside("the mip must exist", self.mip, info.mips);
+        }
+        if self.layer >= info.layers() {
+            return outside("the layer must exist", self.layer, info.layers());
+        }
+        let block = info.format.block();
+        let blocks = [block.width, block.height, 1];
+        let sides = self.origin.into_iter().zip(self.extent).zip(info.mip_extent(self.mip)).zip(blocks);
+        for (((origin, size), side), block) in sides {
+            let end = u64::from(origin) + u64::from(size);
+            if size == 0 || end > u64::from(side) {
+                return Err(("the texels must lie within the mip", end, u64::from(side)));
+            }
+            let ends_whole = end.is_multiple_of(u64::from(block)) || end == u64::from(side);
+            if !origin.is_multiple_of(block) || !ends_whole {
+                return Err(("the texels must be whole blocks", end, u64::from(block)));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// How texels lie in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferLayout {
@@ -80,6 +111,25 @@ pub struct BufferLayout {
     pub row_pitch: u64,
     /// Rows of blocks from one slice to the next.
     pub rows: u32,
+}
+
+impl BufferLayout {
+    /// Bytes from the first texel to the end of the last, for a box of so many texels; `None` when
+    /// that overflows or rows would overlap.
+    #[must_use]
+    pub fn bytes(&self, format: Format, extent: [u32; 3]) -> Option<u64> {
+        let block = format.block();
+        let [width, height, depth] = extent;
+        let row = u64::from(width.div_ceil(block.width)).checked_mul(u64::from(block.bytes))?;
+        let rows = height.div_ceil(block.height);
+        let is_disjoint = (rows <= 1 && depth <= 1) || self.row_pitch >= row;
+        if !is_disjoint || (depth > 1 && self.rows < rows) {
+            return None;
+        }
+        let full_slices = u64::from(depth.saturating_sub(1)).checked_mul(u64::from(self.rows))?;
+        let full_rows = full_slices.checked_add(u64::from(rows.saturating_sub(1)))?;
+        full_rows.checked_mul(self.row_pitch)?.checked_add(row)
+    }
 }
 
 /// A command allocator and the list recorded from it, as one thing that is recycled as one.

@@ -47,27 +47,34 @@ impl<'a, D: Device> Frame<'a, D> {
     ///
     /// # Errors
     /// [`Error::Device`] when the device is lost.
+    ///
+    /// # Panics
+    /// As [`Gpu::purge`].
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
-        self.finish()
+        self.gpu.shared.pacer.lock().end(self.gpu.shared.clock.submitted());
+        let purged = self.gpu.purge();
+        self.age();
+        purged
     }
 
-    fn finish(&self) -> Result<(), Error> {
+    /// What the end of a frame does besides releasing.
+    fn age(&self) {
         let shared = &self.gpu.shared;
-        shared.pacer.lock().end(shared.clock.submitted());
-        let purged = self.gpu.purge();
-        shared.pools.end_frame(&shared.device);
+        shared.pools.end_frame(shared.device());
         shared.meter.lock().end_frame(self.number, shared);
         shared.recorder.end_frame(self.number);
-        purged
     }
 }
 
 impl<D: Device> Drop for Frame<'_, D> {
     fn drop(&mut self) {
-        if !self.has_ended {
-            // The next call on the device reports its loss again.
-            let _reported_by_the_next_call = self.finish();
+        if self.has_ended {
+            return;
         }
+        let shared = &self.gpu.shared;
+        shared.pacer.lock().end(shared.clock.submitted());
+        shared.end_quietly();
+        self.age();
     }
 }

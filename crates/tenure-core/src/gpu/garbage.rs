@@ -1,10 +1,9 @@
 //! Everything that goes through the release queue.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use crate::device::Device;
-use crate::memory::{Home, Page, Spot};
+use crate::memory::{Home, Spot};
 
 /// Something dropped, to be given back when the GPU is done with it.
 pub(crate) enum Garbage<D: Device> {
@@ -12,8 +11,9 @@ pub(crate) enum Garbage<D: Device> {
     Range(Spot),
     /// An API resource and its place.
     Home(Home<D>),
-    /// A page of an allocator that is gone.
-    Page(Arc<Page<D>>),
     /// Anything of the program's own.
-    User(Arc<dyn Any + Send + Sync>),
+    User(UserObject),
 }
+
+/// An object of the program's own, whose destructor is the program's code.
+pub(crate) type UserObject = Box<dyn Any + Send>;

@@ -8,7 +8,7 @@ use super::{Frame, Shared, ShutdownReport, shutdown};
 use crate::device::Device;
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
-use crate::time::SyncPoint;
+use crate::time::{BackPressure, SyncPoint};
 use crate::{
     Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, Queue, Recording, Report, Reserved,
     ReservedDesc, Stats, Texture, TextureDesc,
@@ -37,22 +37,24 @@ use crate::{
 /// ```
 pub struct Gpu<D: Device> {
     pub(super) shared: Arc<Shared<D>>,
+    has_shut_down: bool,
 }
 
 impl<D: Device> Gpu<D> {
-    /// Takes charge of a device.
+    /// Takes charge of a device: one manager at a time, and none while an earlier one's work is
+    /// still in flight, because it goes on counting where the device's queues are.
     ///
     /// # Errors
     /// [`Error::Config`] for a field out of range, [`Error::Contract`] when the device's tables
     /// contradict the contract.
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
-        Ok(Self { shared: Shared::new(device, config)? })
+        Ok(Self { shared: Shared::new(device, config)?, has_shut_down: false })
     }
 
     /// The device.
     #[must_use]
     pub fn device(&self) -> &D {
-        &self.shared.device
+        self.shared.device()
     }
 
     /// The configuration.
@@ -105,14 +107,19 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Puts any object under the care of the release queue.
-    pub fn defer<T: Send + Sync + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
+    pub fn defer<T: Send + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
         Deferred::new(&self.shared, &name.into(), value)
     }
 
     /// Keeps a value until `point` is complete, then drops it. Unlike a [`Deferred`] it waits for
     /// nothing else: the caller knows all its uses.
-    pub fn release_after<T: Send + Sync + 'static>(&self, value: T, point: SyncPoint) {
-        self.shared.releases.push_after(super::Garbage::User(Arc::new(value)), point, 0);
+    ///
+    /// # Errors
+    /// [`Error::NeverSubmitted`] for a point that no submission will complete; the value is dropped.
+    pub fn release_after<T: Send + 'static>(&self, value: T, point: SyncPoint) -> Result<(), Error> {
+        self.shared.check_submitted(&point)?;
+        self.shared.releases.push_after(super::Garbage::User(Box::new(value)), point, 0);
+        Ok(())
     }
 
     /// Opens a recording, inside or outside a frame, on any thread. `name` shows up when it is
@@ -127,26 +134,36 @@ impl<D: Device> Gpu<D> {
     /// Begins a frame. Waits only while more than the configured number of frames are in flight.
     ///
     /// # Errors
-    /// [`Error::Timeout`] when the GPU does not keep up, [`Error::Device`] when it is lost; then no
-    /// frame has begun.
+    /// [`Error::Timeout`] when the GPU does not keep up, [`Error::TooManyFrames`] when that many have
+    /// begun and not ended, [`Error::Device`] when the device is lost; then no frame has begun.
     pub fn begin_frame(&self) -> Result<Frame<'_, D>, Error> {
         let shared = &self.shared;
-        let mut pacer = shared.pacer.lock();
-        pacer.note_completed(&shared.clock.poll(&shared.device)?);
-        if let Some(point) = pacer.back_pressure() {
+        loop {
+            let completed = shared.clock.poll(shared.device())?;
+            let point = {
+                let mut pacer = shared.pacer.lock();
+                pacer.note_completed(&completed);
+                match pacer.try_begin() {
+                    Ok(number) => {
+                        shared.frame.fetch_max(number, Ordering::Relaxed);
+                        return Ok(Frame::new(self, number));
+                    }
+                    Err(BackPressure::Behind(point)) => point,
+                    Err(BackPressure::Open(open)) => {
+                        return Err(Error::TooManyFrames { open, limit: shared.config.frames_in_flight });
+                    }
+                }
+            };
+            // Without the lock, so that frames can end meanwhile.
             let start = Instant::now();
-            let is_complete = shared.clock.wait(&shared.device, &point, shared.config.frame_timeout)?;
+            let is_complete = shared.clock.wait(shared.device(), &point, shared.config.frame_timeout)?;
             let waited = start.elapsed();
             shared.waits.frames.fetch_add(1, Ordering::Relaxed);
             shared.waits.nanoseconds.fetch_add(nanoseconds(waited), Ordering::Relaxed);
             if !is_complete {
                 return Err(Error::Timeout { what: "an earlier frame", waited_ms: milliseconds(waited) });
             }
-            pacer.note_completed(&shared.clock.completed());
         }
-        let number = pacer.begin();
-        shared.frame.store(number, Ordering::Relaxed);
-        Ok(Frame::new(self, number))
     }
 
     /// What has been submitted so far.
@@ -176,18 +193,27 @@ impl<D: Device> Gpu<D> {
     ///
     /// # Errors
     /// [`Error::Device`] when the device is lost; then everything dropped is given back, too.
+    ///
+    /// # Panics
+    /// With the panic of a deferred object's own destructor, after all else was given back.
     pub fn purge(&self) -> Result<(), Error> {
-        let polled = self.shared.clock.poll(self.device());
-        if polled.is_err() {
-            // A lost device uses nothing any more, so that this always purges.
-            let _drained = self.shared.purge_all();
+        match self.shared.clock.poll(self.device()) {
+            Ok(_) => {
+                self.shared.purge().resume();
+                Ok(())
+            }
+            Err(lost) => {
+                // A lost device uses nothing any more, so that this always purges.
+                if let Ok(purged) = self.shared.purge_all() {
+                    purged.resume();
+                }
+                Err(lost.into())
+            }
         }
-        polled?;
-        self.shared.purge();
-        Ok(())
     }
 
-    /// Gives idle blocks back at once instead of after their grace.
+    /// Gives idle blocks back instead of waiting for their grace to end; of each pool that is empty
+    /// altogether the last one stays for its grace.
     pub fn trim(&self) {
         self.shared.pools.trim(self.device());
     }
@@ -212,14 +238,15 @@ impl<D: Device> Gpu<D> {
 
     /// Waits for the GPU, for a bounded time, gives everything back and says what was leaked.
     /// Handles that still live stay valid, and are given back when they are dropped.
-    pub fn shutdown(self) -> ShutdownReport {
+    pub fn shutdown(mut self) -> ShutdownReport {
+        self.has_shut_down = true;
         shutdown::shut_down(&self.shared)
     }
 }
 
 impl<D: Device> Drop for Gpu<D> {
     fn drop(&mut self) {
-        if !self.shared.is_shut_down.load(Ordering::Acquire) {
+        if !self.has_shut_down {
             shutdown::shut_down(&self.shared).log();
         }
     }

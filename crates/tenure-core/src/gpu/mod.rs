@@ -3,6 +3,7 @@
 mod frame;
 mod garbage;
 mod manager;
+mod purge;
 mod shared;
 mod shutdown;
 

@@ -1,21 +1,24 @@
 //! What the manager and all handles share.
 
 use std::backtrace::Backtrace;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use super::Garbage;
+use super::garbage::UserObject;
 use crate::command::Contexts;
-use crate::device::{Device, DeviceError, HeapBudget, QueueSerial, Requirements, ResourceDesc, TileUpdate};
-use crate::memory::{Class, Fall, Home, Page, Pools, RangeRequest, ResourceRequest, Spot, Store};
+use crate::device::{
+    Device, DeviceError, HeapBudget, MAX_QUEUES, QueueId, QueueSerial, Requirements, ResourceDesc, TileUpdate,
+};
+use crate::memory::{Class, Fall, Home, Pools, RangeRequest, ResourceRequest, Spot, Store};
 use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::stats::FrameMeter;
-use crate::time::{Clock, FramePacer, NotIdle, Recordings, ReleaseQueue, Stamp, SyncPoint};
-use crate::{Config, Error, Name, OutOfMemory, Queue};
+use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use crate::{Config, Error, Name, OutOfMemory};
 
 /// Alignments of the device that creation needs, at hand.
 #[derive(Clone, Copy, Debug)]
@@ -44,12 +47,15 @@ pub(crate) struct Shared<D: Device> {
     pub(crate) frame: AtomicU64,
     pub(crate) waits: Waits,
     pub(crate) meter: Mutex<FrameMeter>,
-    /// Set once the manager is gone: whatever is dropped then is released at once.
+    /// Set once the manager is gone: whatever is dropped then is released as soon as it can be.
     pub(crate) is_shut_down: AtomicBool,
     /// The vector of a purge, kept for its capacity.
-    ready: Mutex<Vec<Garbage<D>>>,
-    /// Declared last, because everything above belongs to it.
-    pub(crate) device: D,
+    pub(super) ready: Mutex<Vec<Garbage<D>>>,
+    /// Objects of the program's own that are to go, until a call that may run its code.
+    pub(super) users: Mutex<Vec<UserObject>>,
+    /// Declared last, because everything above belongs to it. Shared, so that it can be kept
+    /// alive for good when the GPU does not finish.
+    pub(crate) device: Arc<D>,
 }
 
 /// How often and how long the CPU waited for the GPU.
@@ -64,7 +70,7 @@ impl<D: Device> Shared<D> {
         config.validate()?;
         let properties = device.properties();
         let queues = properties.queues.len();
-        if queues == 0 || queues > crate::device::MAX_QUEUES {
+        if queues == 0 || queues > MAX_QUEUES {
             return Err(Error::Contract { rule: "1 to 8 queues", value: queues as u64 });
         }
         let alignments = Alignments {
@@ -79,13 +85,16 @@ impl<D: Device> Shared<D> {
             heap: checked_alignment("heap_alignment", properties.heap_alignment)?,
         };
         let max_buffer_size = properties.max_buffer_size;
+        // A device may have been in use before.
+        let completed: Result<Vec<u64>, DeviceError> =
+            (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
         let contexts = Contexts::new(properties);
         let pools = Pools::new(&device)?;
         Ok(Arc::new(Self {
             pacer: Mutex::new(FramePacer::new(config.frames_in_flight)),
             alignments,
             max_buffer_size,
-            clock: Clock::new(queues),
+            clock: Clock::starting_at(&completed?),
             recordings: Recordings::new(),
             releases: ReleaseQueue::new(),
             pools,
@@ -97,9 +106,16 @@ impl<D: Device> Shared<D> {
             meter: Mutex::new(FrameMeter::default()),
             is_shut_down: AtomicBool::new(false),
             ready: Mutex::new(Vec::new()),
+            users: Mutex::new(Vec::new()),
             config,
-            device,
+            device: Arc::new(device),
         }))
+    }
+
+    /// The device.
+    #[inline]
+    pub(crate) fn device(&self) -> &D {
+        &self.device
     }
 
     /// The frame that began last.
@@ -124,9 +140,16 @@ impl<D: Device> Shared<D> {
     #[inline]
     pub(crate) fn release(&self, garbage: Garbage<D>, born: Stamp, bytes: u64) {
         self.releases.push(&self.recordings, garbage, born, bytes);
-        if self.is_shut_down.load(Ordering::Acquire) {
-            self.purge();
-        }
+        self.settle();
+    }
+
+    /// Refuses to wait for what was never submitted.
+    pub(crate) fn check_submitted(&self, point: &SyncPoint) -> Result<(), Error> {
+        let submitted = self.clock.submitted();
+        let never = point.iter().find(|at| at.serial > submitted.serial(at.queue));
+        never.map_or(Ok(()), |QueueSerial { queue, serial }| {
+            Err(Error::NeverSubmitted { queue, serial, newest: submitted.serial(queue) })
+        })
     }
 
     /// Names the object in an error, and remembers a loss of the device.
@@ -145,13 +168,13 @@ impl<D: Device> Shared<D> {
 
     pub(crate) fn place_range(&self, request: RangeRequest<'_>) -> Result<Home<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.pools.place_range(&self.device, &self.config, request, || self.make_room());
+        let found = self.pools.place_range(self.device(), &self.config, request, || self.make_room());
         found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))
     }
 
     pub(crate) fn place_resource(&self, request: ResourceRequest<'_>) -> Result<Home<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.pools.place_resource(&self.device, &self.config, request, || self.make_room());
+        let found = self.pools.place_resource(self.device(), &self.config, request, || self.make_room());
         found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
     }
 
@@ -165,16 +188,16 @@ impl<D: Device> Shared<D> {
     ) -> Result<(Spot, Store<D>), Error> {
         self.clock.check().map_err(|source| Error::device(name, source))?;
         let found =
-            self.pools.place_tiles(&self.device, &self.config, needs, size, tile, || self.make_room());
+            self.pools.place_tiles(self.device(), &self.config, needs, size, tile, || self.make_room());
         found.map_err(|fall| self.fallen(name, size, tile, fall))
     }
 
     /// What may be had back at once: what the GPU is done with, and idle blocks.
     fn make_room(&self) {
         // A lost device is noted by the clock, and the next attempt says so.
-        let _noted = self.clock.poll(&self.device);
-        self.purge();
-        self.pools.reclaim(&self.device);
+        let _noted = self.clock.poll(self.device());
+        self.purge_memory();
+        self.pools.reclaim(self.device());
     }
 
     fn fallen(&self, name: &Name, size: u64, alignment: u64, fall: Fall) -> Error {
@@ -192,84 +215,24 @@ impl<D: Device> Shared<D> {
     }
 
     fn budget_of(&self, class: Class) -> HeapBudget {
-        let types = &self.device.properties().memory_types;
+        let types = &self.device().properties().memory_types;
         let heap = types.get(usize::from(class.memory.0)).map(|memory_type| usize::from(memory_type.heap));
         let budgets = self.device.budget().unwrap_or_default();
         heap.and_then(|heap| budgets.get(heap)).copied().unwrap_or_default()
-    }
-
-    /// Gives back what nothing can use any more, as far as the clock knows.
-    pub(crate) fn purge(&self) {
-        let mut ready = std::mem::take(&mut *self.ready.lock());
-        self.releases.purge(&self.recordings, &self.clock, &mut ready);
-        self.give_back(&mut ready);
-        ready.clear();
-        *self.ready.lock() = ready;
-    }
-
-    /// Gives back everything, because the GPU is idle or lost.
-    pub(crate) fn purge_all(&self) -> Result<(), NotIdle> {
-        let mut ready = Vec::new();
-        let mut pending = u64::MAX;
-        loop {
-            self.releases.purge_all(&self.recordings, &self.clock, &mut ready)?;
-            self.give_back(&mut ready);
-            // A page is queued again when a resource in it was only just given back.
-            let left = self.releases.stats().pending();
-            if left == 0 || left >= pending {
-                return Ok(());
-            }
-            pending = left;
-        }
-    }
-
-    fn give_back(&self, ready: &mut Vec<Garbage<D>>) {
-        let mut panic = None;
-        for garbage in ready.drain(..) {
-            match garbage {
-                Garbage::Range(spot) => self.pools.free(spot),
-                Garbage::Home(home) => self.give_back_home(home),
-                Garbage::Page(page) => self.give_back_page(page),
-                // The program's own code runs here; the rest is given back whatever it does.
-                Garbage::User(object) => {
-                    panic = catch_unwind(AssertUnwindSafe(|| drop(object))).err().or(panic);
-                }
-            }
-        }
-        if let Some(panic) = panic {
-            resume_unwind(panic);
-        }
-    }
-
-    fn give_back_home(&self, home: Home<D>) {
-        if let Err(home) = self.pools.release(&self.device, home) {
-            // The dropping thread has pushed it but not quite let go: once more, next time.
-            self.releases.push_after(Garbage::Home(home), SyncPoint::NONE, 0);
-        }
-    }
-
-    fn give_back_page(&self, page: Arc<Page<D>>) {
-        match Arc::try_unwrap(page) {
-            Ok(page) => self.pools.objects.destroy_heap(&self.device, page.heap, page.size),
-            // Resources still live in it; the page goes after the last of them.
-            Err(page) => {
-                let after = self.clock.submitted();
-                self.releases.push_after(Garbage::Page(page), after, 0);
-            }
-        }
     }
 
     /// Changes tile mappings as a submission. It counts as a recording while it is being submitted,
     /// so that what is dropped meanwhile outlives it.
     pub(crate) fn submit_tiles(
         &self,
-        queue: Queue,
+        queue: QueueId,
         updates: &[TileUpdate<'_, D>],
+        after: &SyncPoint,
     ) -> Result<QueueSerial, DeviceError> {
-        let queue = queue.id(self.device.properties());
         let recording = self.recordings.open("tile mappings", self.current_frame());
+        let waits: SmallVec<[_; MAX_QUEUES]> = after.iter().filter(|wait| wait.queue != queue).collect();
         let submitted =
-            self.clock.submit(queue, |serial| self.device.update_tiles(queue, updates, &[], serial));
+            self.clock.submit(queue, |serial| self.device.update_tiles(queue, updates, &waits, serial));
         self.recordings.close(recording);
         submitted
     }
@@ -277,23 +240,4 @@ impl<D: Device> Shared<D> {
 
 fn checked_alignment(rule: &'static str, value: u64) -> Result<u64, Error> {
     if value.is_power_of_two() { Ok(value) } else { Err(Error::Contract { rule, value }) }
-}
-
-impl<D: Device> Drop for Shared<D> {
-    /// The last handle is gone. The manager has waited for the GPU; a recording may have been
-    /// submitted since.
-    fn drop(&mut self) {
-        let timeout = self.config.shutdown_timeout;
-        let waited = self.clock.wait(&self.device, &self.clock.submitted(), timeout);
-        if waited == Ok(false) || self.purge_all().is_err() {
-            tracing::error!(target: "tenure", "the GPU did not finish; its objects are left alone");
-            self.pools.abandon();
-            std::mem::forget(std::mem::take(&mut self.releases));
-            return;
-        }
-        for list in self.contexts.take_all() {
-            self.device.destroy_list(list);
-        }
-        self.pools.unmake_all(&self.device);
-    }
 }

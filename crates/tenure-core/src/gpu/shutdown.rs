@@ -72,32 +72,59 @@ impl ShutdownReport {
     }
 }
 
+/// Waits, gives everything back and looks what is left.
 pub(super) fn shut_down<D: Device>(shared: &Arc<Shared<D>>) -> ShutdownReport {
     let start = Instant::now();
-    let waited = shared.clock.wait(&shared.device, &shared.clock.submitted(), shared.config.shutdown_timeout);
+    let waited =
+        shared.clock.wait(shared.device(), &shared.clock.submitted(), shared.config.shutdown_timeout);
     let timed_out = waited == Ok(false);
+    if timed_out {
+        // Whatever is destroyed now the GPU might still read: it all stays, with its device.
+        std::mem::forget(shared.clone());
+    } else {
+        shared.is_shut_down.store(true, Ordering::Release);
+        shared.settle();
+        shared.pools.trim(shared.device());
+    }
     let mut leaks = Vec::new();
     shared.registry.for_each(|record| leaks.push(Leak::of(record)));
     leaks.sort_by(|a, b| (&a.name, a.frame).cmp(&(&b.name, b.frame)));
     let open = shared.recordings.list();
-    let report = ShutdownReport {
+    ShutdownReport {
         leaks,
         open_recordings: open.iter().map(|recording| recording.name).collect(),
         waited: start.elapsed(),
         timed_out,
         lost: shared.clock.loss().map(str::to_owned),
-    };
-    if timed_out {
-        // Whatever is destroyed now the GPU might still read: it all stays, with its device.
-        std::mem::forget(shared.clone());
-        return report;
     }
-    shared.is_shut_down.store(true, Ordering::Release);
-    shared.purge();
-    if shared.clock.loss().is_some() {
-        // A lost device uses nothing any more, so that this always purges.
-        let _drained = shared.purge_all();
+}
+
+impl<D: Device> Drop for Shared<D> {
+    /// The last handle is gone. The manager has waited for the GPU; a recording may have been
+    /// submitted since.
+    fn drop(&mut self) {
+        let timeout = self.config.shutdown_timeout;
+        let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
+        match (waited, self.purge_all()) {
+            (Ok(false), _) | (_, Err(_)) => self.abandon(),
+            (_, Ok(purged)) => {
+                purged.log();
+                for list in self.contexts.take_all() {
+                    self.device.destroy_list(list);
+                }
+                self.pools.unmake_all(self.device());
+            }
+        }
     }
-    shared.pools.trim(&shared.device);
-    report
+}
+
+impl<D: Device> Shared<D> {
+    /// Leaves everything to the driver, for good, the device included: the GPU may still use it.
+    fn abandon(&mut self) {
+        tracing::error!(target: "tenure", "the GPU did not finish; its objects are left alone");
+        self.pools.abandon();
+        std::mem::forget(self.contexts.take_all());
+        std::mem::forget(std::mem::take(&mut self.releases));
+        std::mem::forget(self.device.clone());
+    }
 }

@@ -303,7 +303,7 @@ impl<'a, D: Device> Ground<'a, D> {
         let size = request.needs.size;
         let native =
             self.objects().create_committed(self.device, request.desc, memory, size, mapped, request.name)?;
-        Ok(Home { native, place: Place::Committed { memory, size } })
+        Ok(Home { native, place: Place::Committed { size } })
     }
 
     /// Memory of its own for what was to be a range.

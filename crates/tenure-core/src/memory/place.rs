@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::page::PageSeat;
 use super::pool::Spot;
-use crate::device::{Device, MemoryTypeId};
+use crate::device::Device;
 use crate::resource::native::Native;
 
 /// The kind of place a resource has.
@@ -29,21 +29,9 @@ pub enum LocationKind {
 pub(crate) enum Place<D: Device> {
     Range(Spot),
     Placed(Spot),
-    Committed { memory: MemoryTypeId, size: u64 },
+    Committed { size: u64 },
     Page(PageSeat<D>),
     Reserved,
-}
-
-impl<D: Device> Clone for Place<D> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Range(spot) => Self::Range(*spot),
-            Self::Placed(spot) => Self::Placed(*spot),
-            Self::Committed { memory, size } => Self::Committed { memory: *memory, size: *size },
-            Self::Page(seat) => Self::Page(seat.clone()),
-            Self::Reserved => Self::Reserved,
-        }
-    }
 }
 
 impl<D: Device> Place<D> {
@@ -80,10 +68,4 @@ impl<D: Device> Place<D> {
 pub(crate) struct Home<D: Device> {
     pub(crate) native: Arc<Native<D>>,
     pub(crate) place: Place<D>,
-}
-
-impl<D: Device> Clone for Home<D> {
-    fn clone(&self) -> Self {
-        Self { native: self.native.clone(), place: self.place.clone() }
-    }
 }

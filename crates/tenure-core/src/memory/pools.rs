@@ -134,7 +134,9 @@ impl<D: Device> Pools<D> {
             }
             Place::Page(seat) => {
                 self.objects.destroy_resource(device, native);
-                seat.page.leave();
+                if let Some(heap) = seat.page.leave() {
+                    self.objects.destroy_heap(device, heap, seat.page.size);
+                }
             }
             Place::Reserved | Place::Range(_) => self.objects.destroy_resource(device, native),
         }
@@ -144,7 +146,7 @@ impl<D: Device> Pools<D> {
     /// Gives a range back to its pool.
     pub(crate) fn free(&self, spot: Spot) {
         let freed = self.get(spot.pool).map(|pool| pool.free(spot.handle, spot.size));
-        // A spot is made by its pool and given back once: its owner is not `Clone`.
+        // A spot is made by its pool and given back once, with the home that it belongs to.
         debug_assert!(matches!(freed, Some(Ok(()))), "a spot is freed once, in its own pool");
     }
 

@@ -79,6 +79,7 @@ pub struct Buffer<D: Device> {
     /// Byte of the API buffer at which this one begins.
     offset: u64,
     usage: Usage,
+    memory: MemoryUse,
 }
 
 impl<D: Device> Buffer<D> {
@@ -107,11 +108,11 @@ impl<D: Device> Buffer<D> {
         let offset = home.place.offset() + padding;
         let trace = shared.recorder.allocate(desc.size, align, desc.memory, false);
         let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
-        Ok(Self { held, offset, usage: desc.usage })
+        Ok(Self { held, offset, usage: desc.usage, memory: desc.memory })
     }
 
-    pub(super) const fn from_parts(held: Held<D>, usage: Usage) -> Self {
-        Self { held, offset: 0, usage }
+    pub(super) const fn from_parts(held: Held<D>, usage: Usage, memory: MemoryUse) -> Self {
+        Self { held, offset: 0, usage, memory }
     }
 
     /// Bytes.
@@ -151,6 +152,12 @@ impl<D: Device> Buffer<D> {
     #[must_use]
     pub const fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// Who reads and writes it.
+    #[must_use]
+    pub const fn memory(&self) -> MemoryUse {
+        self.memory
     }
 
     /// Its name.

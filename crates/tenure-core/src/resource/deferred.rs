@@ -13,7 +13,10 @@ use crate::time::Stamp;
 /// it drops the value once every recording open now is submitted or discarded, and all that was
 /// submitted is complete.
 ///
-/// The value is dropped on whichever thread ends a frame then.
+/// The value is dropped on whichever thread ends a frame or calls [`Gpu::purge`](crate::Gpu::purge)
+/// then; after the manager is gone, on whichever lets go of what still held it. A panic in its
+/// destructor reaches the caller of those two after everything else was given back; elsewhere it
+/// is logged.
 ///
 /// ```
 /// # use tenure_core::{Config, Gpu};
@@ -24,32 +27,38 @@ use crate::time::Stamp;
 /// drop(pipeline); // lives on until the GPU is done with it
 /// # Ok::<(), tenure_core::Error>(())
 /// ```
-pub struct Deferred<D: Device, T: Send + Sync + 'static> {
-    shared: Arc<Shared<D>>,
-    value: Arc<T>,
+pub struct Deferred<D: Device, T: Send + 'static> {
+    /// `None` only inside `drop`.
+    value: Option<Box<T>>,
     record: RecordKey,
     born: Stamp,
+    shared: Arc<Shared<D>>,
 }
 
-impl<D: Device, T: Send + Sync + 'static> Deferred<D, T> {
+impl<D: Device, T: Send + 'static> Deferred<D, T> {
     pub(crate) fn new(shared: &Arc<Shared<D>>, name: &Name, value: T) -> Self {
         let record = shared.register(name, ObjectKind::User, 0);
         let born = shared.clock.stamp();
-        Self { shared: shared.clone(), value: Arc::new(value), record, born }
+        Self { value: Some(Box::new(value)), record, born, shared: shared.clone() }
     }
 }
 
-impl<D: Device, T: Send + Sync + 'static> Deref for Deferred<D, T> {
+impl<D: Device, T: Send + 'static> Deref for Deferred<D, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.value
+        match &self.value {
+            Some(value) => value,
+            None => unreachable!(),
+        }
     }
 }
 
-impl<D: Device, T: Send + Sync + 'static> Drop for Deferred<D, T> {
+impl<D: Device, T: Send + 'static> Drop for Deferred<D, T> {
     fn drop(&mut self) {
-        self.shared.registry.remove(self.record);
-        self.shared.release(Garbage::User(self.value.clone()), self.born, 0);
+        if let Some(value) = self.value.take() {
+            self.shared.registry.remove(self.record);
+            self.shared.release(Garbage::User(value), self.born, 0);
+        }
     }
 }

@@ -14,7 +14,8 @@ use crate::time::Stamp;
 /// A home, and who must learn that it is free again.
 pub(crate) struct Held<D: Device> {
     pub(crate) name: Name,
-    home: Home<D>,
+    /// `None` only inside `drop`.
+    home: Option<Home<D>>,
     record: RecordKey,
     born: Stamp,
     trace: TraceId,
@@ -36,17 +37,25 @@ impl<D: Device> Held<D> {
     ) -> Self {
         let record = shared.register(name, kind, size);
         let born = shared.clock.stamp();
-        Self { shared: shared.clone(), name: name.clone(), home, record, born, trace, size }
+        Self { shared: shared.clone(), name: name.clone(), home: Some(home), record, born, trace, size }
+    }
+
+    #[inline]
+    const fn home(&self) -> &Home<D> {
+        match &self.home {
+            Some(home) => home,
+            None => unreachable!(),
+        }
     }
 
     #[inline]
     pub(crate) const fn native(&self) -> &Arc<Native<D>> {
-        &self.home.native
+        &self.home().native
     }
 
     #[inline]
     pub(crate) const fn place(&self) -> &Place<D> {
-        &self.home.place
+        &self.home().place
     }
 
     #[inline]
@@ -57,12 +66,13 @@ impl<D: Device> Held<D> {
 
 impl<D: Device> Drop for Held<D> {
     fn drop(&mut self) {
-        let garbage = match &self.home.place {
+        let Some(Home { native, place }) = self.home.take() else { return };
+        let bytes = place.reserved();
+        let garbage = match place {
             // The buffer belongs to its pool; only the range is given back.
-            Place::Range(spot) => Garbage::Range(*spot),
-            _ => Garbage::Home(self.home.clone()),
+            Place::Range(spot) => Garbage::Range(spot),
+            place => Garbage::Home(Home { native, place }),
         };
-        let bytes = self.home.place.reserved();
         self.shared.registry.remove(self.record);
         self.shared.recorder.free(self.trace, self.size);
         self.shared.release(garbage, self.born, bytes);

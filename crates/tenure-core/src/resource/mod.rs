@@ -7,13 +7,14 @@ pub(crate) mod native;
 mod pages;
 mod reserved;
 mod texture;
+mod tile_map;
 mod tracked;
 
 pub use buffer::{Buffer, BufferDesc};
 pub use deferred::Deferred;
 pub(crate) use held::Held;
 pub use pages::{PageAllocator, PageStats};
-pub use reserved::{Reserved, ReservedDesc};
+pub use reserved::{Reserved, ReservedDesc, TileQueue};
 pub use texture::{ReadbackTexture, SubresourceLayout, Texture, TextureDesc};
 pub(crate) use tracked::Tracked;
 pub use tracked::Used;

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::{Held, Texture, TextureDesc};
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
-use crate::gpu::{Garbage, Shared};
+use crate::gpu::Shared;
 use crate::memory::policy::Placement;
 use crate::memory::{Home, MemoryUse, Page, PageSeat, Place, ResourceRequest, allows};
 use crate::registry::{ObjectKind, RecordKey};
@@ -67,7 +67,7 @@ impl<D: Device> PageAllocator<D> {
         let home = self.create(&resource, &needs, desc.memory, &desc.name)?;
         let trace = self.shared.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
         let held = Held::new(&self.shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
-        Ok(Buffer::from_parts(held, desc.usage))
+        Ok(Buffer::from_parts(held, desc.usage, desc.memory))
     }
 
     /// Creates a texture in a page.
@@ -110,17 +110,19 @@ impl<D: Device> PageAllocator<D> {
         if needs.requires_dedicated || needs.prefers_dedicated {
             return self.shared.place_resource(committed);
         }
-        let seat = match self.seat(needs, memory_use) {
-            Ok(seat) => seat,
+        let (seat, heap) = match self.seat(needs, memory_use) {
+            Ok(found) => found,
             Err(error) if error.is_shortage() => return self.shared.place_resource(committed),
             Err(error) => return Err(self.shared.refused(name, error)),
         };
-        let (device, objects) = (&self.shared.device, &self.shared.pools.objects);
+        let (device, objects) = (self.shared.device(), &self.shared.pools.objects);
         let mapped = memory_use.is_mapped();
-        match objects.create_placed(device, resource, &seat.page.heap, seat.offset, mapped, name) {
+        let made = objects.create_placed(device, resource, &heap, seat.offset, mapped, name);
+        drop(heap);
+        match made {
             Ok(native) => Ok(Home { native, place: Place::Page(seat) }),
             Err(error) => {
-                seat.page.leave();
+                self.give_up(&seat);
                 if error.is_shortage() {
                     self.shared.place_resource(committed)
                 } else {
@@ -130,12 +132,34 @@ impl<D: Device> PageAllocator<D> {
         }
     }
 
-    fn seat(&self, needs: &Requirements, memory_use: MemoryUse) -> Result<PageSeat<D>, DeviceError> {
+    /// Undoes a seat whose resource could not be made, and the page if nothing else is in it.
+    fn give_up(&self, seat: &PageSeat<D>) {
+        let mut pages = self.pages.lock();
+        let mut heap = seat.page.leave();
+        if seat.page.usage().1 == 0 {
+            pages.retain(|page| !Arc::ptr_eq(page, &seat.page));
+            heap = heap.or_else(|| seat.page.retire());
+        }
+        drop(pages);
+        if let Some(heap) = heap {
+            self.shared.pools.objects.destroy_heap(self.shared.device(), heap, seat.page.size);
+        }
+    }
+
+    /// A seat in a page that suits, with the heap to place the resource in.
+    fn seat(
+        &self,
+        needs: &Requirements,
+        memory_use: MemoryUse,
+    ) -> Result<(PageSeat<D>, Arc<D::Heap>), DeviceError> {
         let order = self.shared.pools.order(memory_use);
         let mut refusal = DeviceError::Unsupported { feature: "a memory type for this resource and use" };
         let mut pages = self.pages.lock();
         for memory in order.iter().copied().filter(|memory| allows(needs.memory_types, *memory)) {
-            let fits = |page: &&Arc<Page<D>>| page.memory == memory && page.category == needs.category;
+            let fits = |page: &&Arc<Page<D>>| {
+                let is_aligned = page.alignment >= needs.alignment;
+                page.memory == memory && page.category == needs.category && is_aligned
+            };
             let seat =
                 pages.iter().rev().filter(fits).find_map(|page| page.take(needs.size, needs.alignment));
             if let Some(seat) = seat {
@@ -160,18 +184,19 @@ impl<D: Device> PageAllocator<D> {
         let size = needs.size.max(self.page_size).checked_next_multiple_of(alignment);
         let size = size.ok_or(DeviceError::OutOfMemory { requested: needs.size, memory })?;
         let desc = HeapDesc { size, alignment, memory, category: needs.category };
-        let heap = self.shared.pools.objects.create_heap(&self.shared.device, &desc, self.name.as_str())?;
-        Ok(Page::new(heap, size, memory, needs.category))
+        let heap = self.shared.pools.objects.create_heap(self.shared.device(), &desc, self.name.as_str())?;
+        Ok(Page::new(heap, &desc))
     }
 }
 
 impl<D: Device> Drop for PageAllocator<D> {
     fn drop(&mut self) {
         self.shared.registry.remove(self.record);
-        let born = self.shared.clock.stamp();
+        // What was in an empty page has been through the release queue: nothing uses it.
         for page in self.pages.get_mut().drain(..) {
-            let bytes = page.size;
-            self.shared.release(Garbage::Page(page), born, bytes);
+            if let Some(heap) = page.retire() {
+                self.shared.pools.objects.destroy_heap(self.shared.device(), heap, page.size);
+            }
         }
     }
 }

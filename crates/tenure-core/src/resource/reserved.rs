@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::Held;
 use super::native::Native;
+use super::tile_map::{Refusal, TileMap};
 use crate::device::{
     BufferInfo, Device, DeviceError, QueueSerial, Requirements, ResourceDesc, TextureInfo, TileLayout,
     TileRegion, TileSource, TileUpdate, Usage,
@@ -14,7 +15,7 @@ use crate::gpu::{Garbage, Shared};
 use crate::memory::{Home, Place, Spot, Store};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
-use crate::time::Stamp;
+use crate::time::{Stamp, SyncPoint};
 use crate::{Error, Name, Queue};
 
 /// A reserved resource to create.
@@ -51,34 +52,60 @@ impl ReservedDesc {
 /// unmapped or dropped, and the GPU is done.
 struct TileRun<D: Device> {
     /// Keeps the heap: tiles are mapped into it.
-    _store: Store<D>,
+    store: Store<D>,
     spot: Spot,
-    born: Stamp,
     /// Declared last, as in every handle: it goes after what it must unmake.
     shared: Arc<Shared<D>>,
 }
 
 impl<D: Device> Drop for TileRun<D> {
     fn drop(&mut self) {
-        self.shared.release(Garbage::Range(self.spot), self.born, self.spot.reserved);
+        // Tiles are used through resources: by all that was ever submitted, also before they were
+        // mapped, for it may be done only now.
+        self.shared.release(Garbage::Range(self.spot), Stamp::default(), self.spot.reserved);
     }
 }
 
-/// What each tile of a resource is mapped to, by tile number.
-type Mappings<D> = Vec<Option<Arc<TileRun<D>>>>;
+/// The queue on which mappings change, and what must be complete before: by itself a queue, or a
+/// queue and a sync point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileQueue {
+    queue: Queue,
+    after: SyncPoint,
+}
+
+impl From<Queue> for TileQueue {
+    fn from(queue: Queue) -> Self {
+        Self { queue, after: SyncPoint::NONE }
+    }
+}
+
+impl From<(Queue, SyncPoint)> for TileQueue {
+    fn from((queue, after): (Queue, SyncPoint)) -> Self {
+        Self { queue, after }
+    }
+}
+
+/// What the tiles are mapped to, as the submissions so far leave it.
+struct Mappings<D: Device> {
+    /// By tile number.
+    runs: Vec<Option<Arc<TileRun<D>>>>,
+    /// The newest change on each queue; the next waits for those of other queues.
+    changed: SyncPoint,
+}
 
 /// A reserved (sparse) buffer or texture. Its tiles are mapped, remapped and unmapped in the order
-/// of a queue's submissions; tiles that are no longer mapped go back to the pool once the GPU is
-/// done with them. Dropping it unmaps everything.
+/// of the calls, each in the order of a queue's submissions; tiles that are no longer mapped go
+/// back to the pool once the GPU is done with them. Dropping it gives all of them back.
+///
+/// A mapping change waits for earlier changes, on whatever queue. It does not wait for uses on
+/// other queues: give the sync point with the queue.
 pub struct Reserved<D: Device> {
-    // Declared before `held`: the tiles' runs are let go of first, so that the resource, which is
-    // pushed last, is never destroyed after its tiles are reused.
-    mappings: Mutex<Mappings<D>>,
-    layout: TileLayout,
-    layers: u32,
-    mips: u32,
-    needs: Requirements,
+    /// Declared first: the resource is released before the tiles mapped to it.
     pub(super) held: Held<D>,
+    mappings: Mutex<Mappings<D>>,
+    map: TileMap,
+    needs: Requirements,
 }
 
 impl<D: Device> Reserved<D> {
@@ -86,8 +113,8 @@ impl<D: Device> Reserved<D> {
         let refuse = |source| shared.refused(&desc.name, source);
         let needs = shared.requirements(&desc.name, &desc.resource)?;
         let objects = &shared.pools.objects;
-        let native = objects.create_reserved(&shared.device, &desc.resource, &desc.name).map_err(refuse)?;
-        let layout = match shared.device.tile_layout(&native.object) {
+        let native = objects.create_reserved(shared.device(), &desc.resource, &desc.name).map_err(refuse)?;
+        let layout = match shared.device().tile_layout(&native.object) {
             Ok(layout) => layout,
             Err(error) => {
                 shared.discard(native);
@@ -98,18 +125,19 @@ impl<D: Device> Reserved<D> {
             ResourceDesc::Buffer(_) => (1, 1),
             ResourceDesc::Texture(info) => (info.layers(), info.mips),
         };
+        let map = TileMap::new(layout, layers, mips);
         let home = Home { native, place: Place::Reserved };
         let held = Held::new(shared, &desc.name, ObjectKind::Reserved, home, needs.size, TraceId::default());
-        let mut reserved = Self { mappings: Mutex::new(Vec::new()), layout, layers, mips, needs, held };
-        let tiles = reserved.tile_count();
-        reserved.mappings.get_mut().resize_with(tiles, || None);
-        Ok(reserved)
+        let tiles = usize::try_from(map.count()).unwrap_or(usize::MAX);
+        let runs = std::iter::repeat_with(|| None).take(tiles).collect();
+        let mappings = Mutex::new(Mappings { runs, changed: SyncPoint::NONE });
+        Ok(Self { held, mappings, map, needs })
     }
 
     /// How it is tiled.
     #[must_use]
     pub const fn layout(&self) -> &TileLayout {
-        &self.layout
+        &self.map.layout
     }
 
     /// The API resource. Do not destroy or keep it.
@@ -127,7 +155,7 @@ impl<D: Device> Reserved<D> {
     /// Tiles that are mapped to memory.
     #[must_use]
     pub fn mapped_tiles(&self) -> usize {
-        self.mappings.lock().iter().flatten().count()
+        self.mappings.lock().runs.iter().flatten().count()
     }
 
     /// Maps a box of tiles to memory of the tile pool, in the order of the queue's submissions.
@@ -135,28 +163,35 @@ impl<D: Device> Reserved<D> {
     ///
     /// # Errors
     /// [`Error::Tiles`] when the box leaves the resource, [`Error::OutOfMemory`],
-    /// [`Error::Device`]; then nothing has changed.
-    pub fn map(&self, queue: Queue, region: TileRegion) -> Result<QueueSerial, Error> {
+    /// [`Error::NeverSubmitted`], [`Error::Device`]; then nothing has changed.
+    pub fn map(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
         let tiles = self.tiles(region)?;
         let run = self.take_run(tiles.len())?;
-        let heap = match &run._store {
-            Store::Heap(block) => &block.heap,
-            Store::Buffer { .. } | Store::Slot { .. } => return Err(self.broken("tiles lie in heaps")),
+        let Store::Heap(block) = &run.store else {
+            let source = DeviceError::InvalidCall { rule: "tiles lie in heaps", value: 0, limit: 0 };
+            return Err(Error::device(&self.held.name, source));
         };
-        let source = TileSource::Heap { heap, offset: run.spot.offset };
-        let at = self.update(queue, region, source)?;
-        self.replace(&tiles, |_| Some(run.clone()));
+        let source = TileSource::Heap { heap: &block.heap, offset: run.spot.offset };
+        let mut mappings = self.mappings.lock();
+        let at = self.update(on.into(), region, source, &mut mappings.changed)?;
+        let old = mappings.replace(&tiles, |_| Some(run.clone()));
+        drop(mappings);
+        drop(old);
         Ok(at)
     }
 
-    /// Unmaps a box of tiles, in the order of the queue's submissions.
+    /// Unmaps a box of tiles, in the order of the queue's submissions. Memory goes back in the
+    /// pieces in which it was mapped: when no tile of a [`map`](Self::map) call is mapped any more.
     ///
     /// # Errors
     /// As [`map`](Self::map).
-    pub fn unmap(&self, queue: Queue, region: TileRegion) -> Result<QueueSerial, Error> {
+    pub fn unmap(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
         let tiles = self.tiles(region)?;
-        let at = self.update(queue, region, TileSource::Unmapped)?;
-        self.replace(&tiles, |_| None);
+        let mut mappings = self.mappings.lock();
+        let at = self.update(on.into(), region, TileSource::Unmapped, &mut mappings.changed)?;
+        let old = mappings.replace(&tiles, |_| None);
+        drop(mappings);
+        drop(old);
         Ok(at)
     }
 
@@ -164,130 +199,100 @@ impl<D: Device> Reserved<D> {
     /// are then shared, and go back when both have let go of them.
     ///
     /// # Errors
-    /// As [`map`](Self::map), and [`Error::Tiles`] when the boxes differ in size.
+    /// As [`map`](Self::map); [`Error::Tiles`] when the boxes differ in shape or both are of one
+    /// resource; [`Error::Foreign`] when `source` belongs to another manager.
     pub fn copy_mappings(
         &self,
-        queue: Queue,
+        on: impl Into<TileQueue>,
         region: TileRegion,
         source: &Self,
         source_region: TileRegion,
     ) -> Result<QueueSerial, Error> {
+        if !Arc::ptr_eq(&self.held.shared, &source.held.shared) {
+            return Err(Error::Foreign { name: source.held.name.clone() });
+        }
+        if std::ptr::eq(self, source) {
+            return Err(self.refuse(("mappings must be copied from another resource", 0, 0)));
+        }
         let (tiles, sources) = (self.tiles(region)?, source.tiles(source_region)?);
         if region.extent != source_region.extent {
-            return Err(self.refuse_tiles(
-                "both boxes must have the same extent",
-                sources.len(),
-                tiles.len(),
-            ));
+            let rule = "both boxes must have the same extent";
+            return Err(self.refuse((rule, sources.len() as u64, tiles.len() as u64)));
         }
-        let copied: Vec<_> = {
-            let mappings = source.mappings.lock();
-            sources.iter().map(|tile| mappings[*tile].clone()).collect()
-        };
+        let (mut mine, mut theirs) = lock_both(&self.mappings, &source.mappings);
+        let TileQueue { queue, mut after } = on.into();
+        after.merge(&theirs.changed);
         let from = TileSource::CopyOf { resource: source.raw(), region: source_region };
-        let at = self.update(queue, region, from)?;
-        self.replace(&tiles, |index| copied[index].clone());
+        let at = self.update(TileQueue { queue, after }, region, from, &mut mine.changed)?;
+        // What is copied must not change before it was.
+        theirs.changed.require(at.queue, at.serial);
+        let old = mine.replace(&tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
+        drop((mine, theirs));
+        drop(old);
         Ok(at)
     }
 
     fn update(
         &self,
-        queue: Queue,
+        on: TileQueue,
         region: TileRegion,
         source: TileSource<'_, D>,
+        changed: &mut SyncPoint,
     ) -> Result<QueueSerial, Error> {
-        let update = TileUpdate { resource: self.raw(), region, source };
         let shared = &self.held.shared;
-        // Tiles let go of after this must outlive it: it counts as a recording until it is submitted.
-        shared.submit_tiles(queue, &[update]).map_err(|source| shared.refused(&self.held.name, source))
-    }
-
-    fn replace(&self, tiles: &[usize], run: impl Fn(usize) -> Option<Arc<TileRun<D>>>) {
-        let mut mappings = self.mappings.lock();
-        let old: Vec<_> = tiles
-            .iter()
-            .enumerate()
-            .map(|(index, tile)| std::mem::replace(&mut mappings[*tile], run(index)))
-            .collect();
-        drop(mappings);
-        drop(old);
+        shared.check_submitted(&on.after)?;
+        let mut after = on.after;
+        after.merge(changed);
+        let update = TileUpdate { resource: self.raw(), region, source };
+        let queue = on.queue.id(shared.device().properties());
+        let submitted = shared.submit_tiles(queue, &[update], &after);
+        let at = submitted.map_err(|source| shared.refused(&self.held.name, source))?;
+        changed.require(at.queue, at.serial);
+        Ok(at)
     }
 
     fn take_run(&self, tiles: usize) -> Result<Arc<TileRun<D>>, Error> {
         let shared = &self.held.shared;
-        let size = (tiles as u64).saturating_mul(self.layout.tile_size);
-        let (spot, store) = shared.place_tiles(&self.held.name, &self.needs, size, self.layout.tile_size)?;
-        Ok(Arc::new(TileRun { shared: shared.clone(), _store: store, spot, born: shared.clock.stamp() }))
+        let tile = self.map.layout.tile_size;
+        let size = (tiles as u64).saturating_mul(tile);
+        let (spot, store) = shared.place_tiles(&self.held.name, &self.needs, size, tile)?;
+        Ok(Arc::new(TileRun { store, spot, shared: shared.clone() }))
     }
 
-    /// Tiles of all subresources and packed mips.
-    fn tile_count(&self) -> usize {
-        let standard: u64 = self.layout.subresources.iter().map(|extent| volume(*extent)).sum();
-        let packed = u64::from(self.layout.packed_tiles) * u64::from(self.layers);
-        usize::try_from(standard.saturating_add(packed)).unwrap_or(usize::MAX)
-    }
-
-    /// The numbers of the tiles of a box, in the order x, y, z.
     fn tiles(&self, region: TileRegion) -> Result<Vec<usize>, Error> {
-        let (first, extent) = self.subresource_tiles(region.subresource)?;
-        for ((origin, size), limit) in region.origin.into_iter().zip(region.extent).zip(extent) {
-            let end = u64::from(origin) + u64::from(size);
-            if size == 0 || end > u64::from(limit) {
-                let end = usize::try_from(end).unwrap_or(usize::MAX);
-                return Err(self.refuse_tiles(
-                    "the box must lie within the subresource",
-                    end,
-                    limit as usize,
-                ));
-            }
-        }
-        let [x, y, z] = region.origin.map(|tile| tile as usize);
-        let [width, height, depth] = region.extent.map(|tiles| tiles as usize);
-        let [across, down, _] = extent.map(|tiles| tiles as usize);
-        let row = move |z: usize, y: usize| (x..x + width).map(move |x| first + (z * down + y) * across + x);
-        Ok((z..z + depth).flat_map(|z| (y..y + height).flat_map(move |y| row(z, y))).collect())
+        let tiles = self.map.tiles(region).map_err(|refusal| self.refuse(refusal))?;
+        Ok(tiles.into_iter().map(|tile| usize::try_from(tile).unwrap_or(usize::MAX)).collect())
     }
 
-    /// The number of a subresource's first tile, and its tiles across, down and deep.
-    fn subresource_tiles(&self, subresource: u32) -> Result<(usize, [u32; 3]), Error> {
-        let (mip, layer) = (subresource % self.mips, subresource / self.mips);
-        let standard_mips = self.layout.first_packed_mip.min(self.mips);
-        let standard = &self.layout.subresources;
-        let index = subresource as usize;
-        if layer < self.layers
-            && mip < standard_mips
-            && let Some(extent) = standard.get(index)
-        {
-            let first: u64 = standard[..index].iter().map(|extent| volume(*extent)).sum();
-            return Ok((usize::try_from(first).unwrap_or(usize::MAX), *extent));
-        }
-        if layer < self.layers && mip == standard_mips && self.layout.packed_tiles > 0 {
-            let before: u64 = standard.iter().map(|extent| volume(*extent)).sum();
-            let first = before + u64::from(layer) * u64::from(self.layout.packed_tiles);
-            return Ok((usize::try_from(first).unwrap_or(usize::MAX), [self.layout.packed_tiles, 1, 1]));
-        }
-        let limit = (self.layers * self.mips) as usize;
-        Err(self.refuse_tiles(
-            "the subresource must exist and be tiled by itself",
-            subresource as usize,
-            limit,
-        ))
-    }
-
-    fn refuse_tiles(&self, rule: &'static str, value: usize, limit: usize) -> Error {
-        let name = self.held.name.clone();
-        Error::Tiles { name, rule, value: value as u64, limit: limit as u64 }
-    }
-
-    fn broken(&self, rule: &'static str) -> Error {
-        let source = DeviceError::InvalidCall { rule, value: 0, limit: 0 };
-        Error::device(&self.held.name, source)
+    fn refuse(&self, (rule, value, limit): Refusal) -> Error {
+        Error::Tiles { name: self.held.name.clone(), rule, value, limit }
     }
 }
 
-/// Tiles of a box.
-fn volume(extent: [u32; 3]) -> u64 {
-    extent.iter().fold(1_u64, |product, side| product.saturating_mul(u64::from(*side)))
+impl<D: Device> Mappings<D> {
+    /// Maps tiles anew and returns what they were mapped to, to be let go of without the lock.
+    fn replace(
+        &mut self,
+        tiles: &[usize],
+        run: impl Fn(usize) -> Option<Arc<TileRun<D>>>,
+    ) -> Vec<Option<Arc<TileRun<D>>>> {
+        let replaced = tiles.iter().enumerate().map(|(index, tile)| {
+            let slot = self.runs.get_mut(*tile)?;
+            std::mem::replace(slot, run(index))
+        });
+        replaced.collect()
+    }
+}
+
+/// Locks two in the order of their addresses, so that two threads never wait for each other.
+fn lock_both<'a, T>(first: &'a Mutex<T>, second: &'a Mutex<T>) -> (MutexGuard<'a, T>, MutexGuard<'a, T>) {
+    if std::ptr::from_ref(first) < std::ptr::from_ref(second) {
+        let first = first.lock();
+        (first, second.lock())
+    } else {
+        let second = second.lock();
+        (first.lock(), second)
+    }
 }
 
 impl<D: Device> Shared<D> {

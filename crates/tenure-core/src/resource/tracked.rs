@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::native::Native;
-use super::{Buffer, Reserved, Texture};
-use crate::Name;
-use crate::device::{Device, State};
-use crate::state::StateCell;
+use super::{Buffer, Held, Reserved, Texture};
+use crate::device::{Device, State, StateModel};
+use crate::gpu::Shared;
+use crate::memory::MemoryUse;
+use crate::state::{StateCell, StateError};
+use crate::{Error, Name};
 
 /// A share in an API object, by which a recording keeps it and finds its states.
 pub(crate) struct Tracked<D: Device>(pub(crate) Arc<Native<D>>);
@@ -26,16 +28,15 @@ impl<D: Device> AsRef<StateCell> for Tracked<D> {
 /// A resource as a [`Recording`](crate::Recording) uses it: made from a reference to a [`Buffer`],
 /// a [`Texture`] or a [`Reserved`].
 pub struct Used<'a, D: Device> {
-    pub(crate) native: &'a Arc<Native<D>>,
-    pub(crate) name: &'a Name,
+    held: &'a Held<D>,
     /// What the handle's own usage allows; the API buffer of a range may be more.
-    pub(crate) allowed: State,
+    allowed: State,
+    memory: MemoryUse,
 }
 
 impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
     fn from(buffer: &'a Buffer<D>) -> Self {
-        let allowed = State::allowed_for(buffer.usage());
-        Self { native: buffer.held.native(), name: &buffer.held.name, allowed }
+        Self { held: &buffer.held, allowed: State::allowed_for(buffer.usage()), memory: buffer.memory() }
     }
 }
 
@@ -43,11 +44,47 @@ macro_rules! used {
     ($($handle:ident),*) => {$(
         impl<'a, D: Device> From<&'a $handle<D>> for Used<'a, D> {
             fn from(handle: &'a $handle<D>) -> Self {
-                let native = handle.held.native();
-                Self { native, name: &handle.held.name, allowed: native.states.allowed() }
+                let allowed = handle.held.native().states.allowed();
+                Self { held: &handle.held, allowed, memory: MemoryUse::GpuOnly }
             }
         }
     )*};
 }
 
 used!(Texture, Reserved);
+
+impl<D: Device> Used<'_, D> {
+    /// The API object, if it may be used in `state` by a recording of `shared`.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`], [`Error::State`], [`Error::FixedState`].
+    pub(crate) fn check(&self, shared: &Arc<Shared<D>>, state: State) -> Result<Tracked<D>, Error> {
+        let name = || self.held.name.clone();
+        if !Arc::ptr_eq(&self.held.shared, shared) {
+            return Err(Error::Foreign { name: name() });
+        }
+        if !self.allowed.contains(state) {
+            let source = StateError::NotAllowedForUsage { state, allowed: self.allowed };
+            return Err(Error::State { name: name(), source });
+        }
+        let model = shared.device().properties().state_model;
+        if !fixed_states(model, self.memory).contains(state) {
+            return Err(Error::FixedState { name: name(), memory: self.memory, state });
+        }
+        Ok(Tracked(self.held.native().clone()))
+    }
+
+    pub(crate) fn name(&self) -> &Name {
+        &self.held.name
+    }
+}
+
+/// The states that the memory leaves: D3D12 keeps upload heaps readable and readback heaps a
+/// destination of copies, for life.
+fn fixed_states(model: StateModel, memory: MemoryUse) -> State {
+    match (model, memory) {
+        (StateModel::Promotion, MemoryUse::Dynamic) => State::all().difference(State::WRITES),
+        (StateModel::Promotion, MemoryUse::Readback) => State::COPY_DST,
+        _ => State::all(),
+    }
+}

@@ -174,7 +174,7 @@ impl Stats {
             pending_releases: releases.pending(),
             pending_bytes: releases.pending_bytes,
             released: releases.released,
-            open_recordings: shared.recordings.list().len() as u64,
+            open_recordings: shared.recordings.count() as u64,
             last_frame: shared.meter.lock().last,
             pools,
         }

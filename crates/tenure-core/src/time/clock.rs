@@ -59,17 +59,24 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock for `queues` queues, at most [`MAX_QUEUES`] of which are kept.
+    /// A clock for `queues` new queues, at most [`MAX_QUEUES`] of which are kept.
     #[must_use]
     pub fn new(queues: usize) -> Self {
-        let queue = || QueueClock {
+        Self::starting_at(&[0; MAX_QUEUES][..queues.min(MAX_QUEUES)])
+    }
+
+    /// A clock for queues on which so many submissions each have completed and no others were
+    /// made; at most [`MAX_QUEUES`] are kept.
+    #[must_use]
+    pub fn starting_at(completed: &[u64]) -> Self {
+        let queue = |completed: &u64| QueueClock {
             order: Mutex::new(()),
-            submitted: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
+            submitted: AtomicU64::new(*completed),
+            completed: AtomicU64::new(*completed),
             stamp: AtomicU64::new(0),
         };
         Self {
-            queues: (0..queues.min(MAX_QUEUES)).map(|_| queue()).collect(),
+            queues: completed.iter().take(MAX_QUEUES).map(queue).collect(),
             stamps: AtomicU64::new(0),
             lost: OnceLock::new(),
         }
@@ -170,7 +177,8 @@ impl Clock {
 
     /// Blocks until `point` is complete or `timeout` is over; true when it is complete.
     ///
-    /// A serial that was never submitted is waited for until the time is over.
+    /// A serial that was never submitted is waited for until the time is over; a queue that does
+    /// not exist never gets anywhere, so the answer is false at once.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].

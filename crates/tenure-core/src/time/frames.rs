@@ -4,22 +4,32 @@ use std::collections::VecDeque;
 
 use super::SyncPoint;
 
+/// Why a frame cannot begin yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackPressure {
+    /// The GPU is too far behind: this must be complete first.
+    Behind(SyncPoint),
+    /// So many frames have begun and not ended: there is nothing to wait for.
+    Open(u32),
+}
+
 /// The submissions of frames that have ended, to tell how far the GPU is behind.
 ///
 /// Pure bookkeeping: who waits and how is the caller's business. All calls are O(1) amortised.
 #[derive(Debug, Default)]
 pub struct FramePacer {
     in_flight: VecDeque<SyncPoint>,
-    limit: usize,
+    /// Frames that have begun and not ended.
+    open: u32,
+    limit: u32,
     current: u64,
 }
 
 impl FramePacer {
-    /// Lets at most `limit` frames be in flight, the one being recorded included; at least 1.
+    /// Lets at most `limit` frames be in flight, those being recorded included; at least 1.
     #[must_use]
     pub fn new(limit: u32) -> Self {
-        let limit = usize::try_from(limit.max(1)).unwrap_or(usize::MAX);
-        Self { in_flight: VecDeque::new(), limit, current: 0 }
+        Self { in_flight: VecDeque::new(), open: 0, limit: limit.max(1), current: 0 }
     }
 
     /// The number of the frame that began last; 0 before the first.
@@ -41,21 +51,24 @@ impl FramePacer {
         }
     }
 
-    /// What must be complete before another frame may begin; `None` when one may begin now.
-    #[must_use]
-    pub fn back_pressure(&self) -> Option<SyncPoint> {
-        let excess = (self.in_flight.len() + 1).checked_sub(self.limit)?;
-        excess.checked_sub(1).and_then(|last| self.in_flight.get(last)).copied()
-    }
-
     /// Begins a frame and gives its number, from 1.
-    pub fn begin(&mut self) -> u64 {
+    ///
+    /// # Errors
+    /// What must happen first; then no frame has begun.
+    pub fn try_begin(&mut self) -> Result<u64, BackPressure> {
+        let spare = self.limit.checked_sub(self.open + 1).ok_or(BackPressure::Open(self.open))?;
+        let excess = self.in_flight.len().saturating_sub(spare as usize);
+        if let Some(point) = excess.checked_sub(1).and_then(|last| self.in_flight.get(last)) {
+            return Err(BackPressure::Behind(*point));
+        }
+        self.open += 1;
         self.current += 1;
-        self.current
+        Ok(self.current)
     }
 
     /// Ends a frame whose submissions are all covered by `submitted`.
     pub fn end(&mut self, submitted: SyncPoint) {
+        self.open = self.open.saturating_sub(1);
         self.in_flight.push_back(submitted);
     }
 }

@@ -32,7 +32,7 @@ mod release;
 mod sync_point;
 
 pub use clock::{Clock, Stamp, Submissions};
-pub use frames::FramePacer;
+pub use frames::{BackPressure, FramePacer};
 pub use recordings::{OpenRecording, RecordingId, Recordings};
 pub use release::{NotIdle, ReleaseQueue, ReleaseStats};
 pub use sync_point::SyncPoint;

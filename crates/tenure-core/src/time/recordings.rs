@@ -31,6 +31,8 @@ struct Registry {
     /// Recordings `first..first + len`; `None` where closed. The front is always open.
     recordings: VecDeque<Option<OpenRecording>>,
     first: u64,
+    /// How many of them are open.
+    open: usize,
 }
 
 /// The register of open recordings.
@@ -59,7 +61,7 @@ impl Recordings {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            registry: Mutex::new(Registry { recordings: VecDeque::new(), first: 1 }),
+            registry: Mutex::new(Registry { recordings: VecDeque::new(), first: 1, open: 0 }),
             newest: AtomicU64::new(0),
             oldest_open: AtomicU64::new(1),
         }
@@ -69,6 +71,7 @@ impl Recordings {
     pub fn open(&self, name: &'static str, frame: u64) -> RecordingId {
         let mut registry = self.registry.lock();
         let id = RecordingId(registry.first + registry.recordings.len() as u64);
+        registry.open += 1;
         registry.recordings.push_back(Some(OpenRecording { id, name, frame }));
         self.newest.store(id.0, Ordering::Release);
         id
@@ -82,9 +85,8 @@ impl Recordings {
         else {
             return;
         };
-        if let Some(slot) = registry.recordings.get_mut(index) {
-            *slot = None;
-        }
+        let closed = registry.recordings.get_mut(index).and_then(Option::take);
+        registry.open -= usize::from(closed.is_some());
         while registry.recordings.front().is_some_and(Option::is_none) {
             registry.recordings.pop_front();
             registry.first += 1;
@@ -104,6 +106,12 @@ impl Recordings {
     #[must_use]
     pub fn oldest_open(&self) -> u64 {
         self.oldest_open.load(Ordering::Acquire)
+    }
+
+    /// How many recordings are open.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.registry.lock().open
     }
 
     /// The open recordings, oldest first. Cost: the span from the oldest open to the newest.

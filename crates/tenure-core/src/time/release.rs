@@ -181,7 +181,7 @@ impl<T> ReleaseQueue<T> {
         clock: &Clock,
         ready: &mut Vec<T>,
     ) -> Result<(), NotIdle> {
-        let open_recordings = recordings.list().len();
+        let open_recordings = recordings.count();
         let lost = clock.loss().is_some();
         if !lost && (open_recordings > 0 || clock.incomplete() > 0) {
             return Err(NotIdle { incomplete_submissions: clock.incomplete(), open_recordings });

@@ -1,0 +1,169 @@
+//! Buffers of every location: bytes in, bytes out.
+
+use tenure_core::device::{Features, Usage};
+use tenure_core::{Buffer, BufferDesc, Config, LocationKind, Strategy};
+
+use crate::Harness;
+use crate::bench::{Bench, assert_bytes};
+use crate::rng::Rng;
+
+/// Small enough for committed buffers not to be megabytes.
+fn config(strategy: Strategy) -> Config {
+    Config { strategy, max_pooled_buffer: 128 << 10, ..Config::default() }
+}
+
+const SPECIMENS: [(u64, Usage, LocationKind); 9] = [
+    (1000, Usage::VERTEX, LocationKind::Range),
+    (7, Usage::INDEX, LocationKind::Range),
+    (64 << 10, Usage::VERTEX.union(Usage::INDEX), LocationKind::Range),
+    (100_001, Usage::VERTEX, LocationKind::Range),
+    (5000, Usage::SHADER_READ, LocationKind::Range),
+    (700, Usage::CONSTANT, LocationKind::Range),
+    (320, Usage::INDIRECT, LocationKind::Range),
+    (3000, Usage::UNORDERED_ACCESS, LocationKind::Placed),
+    (200_003, Usage::VERTEX, LocationKind::Committed),
+];
+
+fn desc(size: u64, usage: Usage) -> BufferDesc {
+    BufferDesc::new(size, usage | Usage::COPY_SRC).name("specimen")
+}
+
+/// Fills, reads, changes the first, the last and some bytes between, and reads again.
+fn check<H: Harness>(bench: &Bench<'_, H>, buffer: &Buffer<H::Device>, rng: &mut Rng) {
+    let what = format!("{:?} buffer of {} B", buffer.location(), buffer.size());
+    let mut model = rng.bytes(buffer.size());
+    bench.upload(buffer, 0, &model);
+    assert_bytes(&bench.download(buffer, 0, buffer.size()), &model, &what);
+    let last = buffer.size() - 1;
+    for offset in [0, last, rng.below(buffer.size()), rng.below(buffer.size())] {
+        let size = 1 + rng.below(64).min(last - offset);
+        let bytes = rng.bytes(size);
+        bench.upload(buffer, offset, &bytes);
+        let start = usize::try_from(offset).unwrap();
+        model[start..start + bytes.len()].copy_from_slice(&bytes);
+    }
+    assert_bytes(&bench.download(buffer, 0, buffer.size()), &model, &what);
+}
+
+/// Ranges, placed, committed and paged buffers hold exactly what was copied to them.
+pub fn every_location_keeps_its_bytes<H: Harness>(harness: &H) {
+    let bench = Bench::with(harness, config(Strategy::Tenure));
+    let mut rng = Rng::new(1);
+    let mut alive = Vec::new();
+    for (size, usage, location) in SPECIMENS {
+        let buffer = bench.gpu.create_buffer(&desc(size, usage)).unwrap();
+        assert_eq!(buffer.location(), location, "{size} B for {usage:?}");
+        assert_eq!(buffer.size(), size);
+        check(&bench, &buffer, &mut rng);
+        alive.push(buffer);
+    }
+    let pages = bench.gpu.create_pages("pages", 1 << 20);
+    let paged = pages.create_buffer(&desc(9000, Usage::VERTEX)).unwrap();
+    assert_eq!(paged.location(), LocationKind::Page);
+    check(&bench, &paged, &mut rng);
+    drop((alive, paged, pages));
+    bench.end();
+}
+
+fn every_buffer_is<H: Harness>(harness: &H, strategy: Strategy, instead: LocationKind) {
+    let bench = Bench::with(harness, config(strategy));
+    let mut rng = Rng::new(2);
+    for (size, usage, location) in SPECIMENS {
+        let buffer = bench.gpu.create_buffer(&desc(size, usage)).unwrap();
+        let expected = if location == LocationKind::Committed { location } else { instead };
+        assert_eq!(buffer.location(), expected, "{size} B for {usage:?} under {strategy:?}");
+        check(&bench, &buffer, &mut rng);
+    }
+    bench.end();
+}
+
+/// An API resource each, in shared heaps, is no less right.
+pub fn placed_buffers_keep_their_bytes<H: Harness>(harness: &H) {
+    every_buffer_is(harness, Strategy::Placed, LocationKind::Placed);
+}
+
+/// Nor is memory of its own for each.
+pub fn committed_buffers_keep_their_bytes<H: Harness>(harness: &H) {
+    every_buffer_is(harness, Strategy::Committed, LocationKind::Committed);
+}
+
+/// A copy touches the bytes it names and no others.
+pub fn parts_are_copied_exactly<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(3);
+    let model = rng.bytes(10_000);
+    let buffer = bench.gpu.create_buffer(&desc(10_000, Usage::SHADER_READ)).unwrap();
+    bench.upload(&buffer, 0, &model);
+    for _ in 0..20 {
+        let offset = rng.below(10_000);
+        let size = 1 + rng.below(10_000 - offset);
+        let range = usize::try_from(offset).unwrap()..usize::try_from(offset + size).unwrap();
+        assert_bytes(&bench.download(&buffer, offset, size), &model[range], "part");
+    }
+    drop(buffer);
+    bench.end();
+}
+
+/// With any stride the first byte is a whole number of elements into the API buffer.
+pub fn odd_strides_start_at_whole_elements<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(4);
+    let mut alive = Vec::new();
+    for stride in [1, 2, 3, 4, 5, 6, 7, 12, 20, 28, 31, 36, 44, 52, 60, 100, 127, 1000, 2047] {
+        for usage in [Usage::VERTEX, Usage::SHADER_READ, Usage::CONSTANT | Usage::VERTEX] {
+            let count = 1 + rng.below(40);
+            let size = count * u64::from(stride);
+            let buffer = bench.gpu.create_buffer(&desc(size, usage).stride(stride)).unwrap();
+            let first = buffer.first_element(stride).expect("a whole element");
+            assert_eq!(first * u64::from(stride), buffer.offset());
+            assert_eq!(buffer.first_element(0), None);
+            let model = rng.bytes(size);
+            bench.upload(&buffer, 0, &model);
+            alive.push((buffer, model));
+        }
+    }
+    for (buffer, model) in &alive {
+        assert_bytes(&bench.download(buffer, 0, buffer.size()), model, "strided buffer");
+    }
+    drop(alive);
+    bench.end();
+}
+
+/// Offsets are multiples of what was asked for and of what the usage needs.
+pub fn alignments_are_honoured<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let constant = bench.properties().constant_alignment;
+    let storage = bench.properties().storage_alignment;
+    let mut rng = Rng::new(5);
+    let mut alive = Vec::new();
+    for power in [0, 1, 2, 3, 4, 6, 8, 9, 12, 14, 16] {
+        for (usage, needed) in
+            [(Usage::VERTEX, 1), (Usage::CONSTANT, constant), (Usage::SHADER_READ, storage)]
+        {
+            let size = 1 + rng.below(500);
+            let buffer = bench.gpu.create_buffer(&desc(size, usage).alignment(1 << power)).unwrap();
+            assert!(buffer.offset().is_multiple_of(1 << power), "{} for {power}", buffer.offset());
+            assert!(buffer.offset().is_multiple_of(needed), "{} for {usage:?}", buffer.offset());
+            alive.push(buffer);
+        }
+    }
+    drop(alive);
+    bench.end();
+}
+
+/// Where buffers have GPU addresses, that of a range is its buffer's plus its offset.
+pub fn addresses_follow_offsets<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let has_addresses = bench.properties().features.contains(Features::DEVICE_ADDRESS);
+    let buffers: Vec<_> =
+        (1..40).map(|step| bench.gpu.create_buffer(&desc(step * 100, Usage::VERTEX)).unwrap()).collect();
+    let mut ranges = Vec::new();
+    for buffer in &buffers {
+        assert_eq!(buffer.gpu_address().is_some(), has_addresses);
+        ranges.extend(buffer.gpu_address().map(|address| (address, address + buffer.size())));
+    }
+    ranges.sort_unstable();
+    assert!(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0), "two buffers share addresses");
+    drop(buffers);
+    bench.end();
+}

@@ -1,0 +1,66 @@
+//! Frames: how far the CPU may be ahead, and what their end gives back (spec T6).
+
+use std::time::Duration;
+
+use tenure_core::device::{Format, Usage};
+use tenure_core::{BufferDesc, Config, Error, MemoryUse, Queue, TextureDesc};
+
+use crate::Harness;
+use crate::bench::Bench;
+
+fn frame<H: Harness>(bench: &Bench<'_, H>) -> Result<u64, Error> {
+    let frame = bench.gpu.begin_frame()?;
+    let number = frame.number();
+    frame.submit(frame.record(Queue::Graphics, "frame")?)?;
+    frame.end()?;
+    Ok(number)
+}
+
+/// At most the configured number of frames are in flight; then beginning one waits, in vain as
+/// long as the GPU stands still.
+pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
+    let frames_in_flight = 3;
+    let frame_timeout = Duration::from_millis(30);
+    let bench = Bench::with(harness, Config { frames_in_flight, frame_timeout, ..Config::default() });
+    if harness.hold() {
+        for number in 1..=u64::from(frames_in_flight) {
+            assert_eq!(frame(&bench), Ok(number));
+        }
+        let refused = frame(&bench);
+        assert!(matches!(refused, Err(Error::Timeout { waited_ms, .. }) if waited_ms >= 30), "{refused:?}");
+        assert_eq!(bench.gpu.stats().frames, u64::from(frames_in_flight), "no frame has begun");
+    }
+    bench.finish();
+    let before = bench.gpu.stats().frames;
+    for number in 1..=50 {
+        assert_eq!(frame(&bench), Ok(before + number));
+    }
+    assert_eq!(bench.gpu.stats().frames, before + 50);
+    bench.end();
+}
+
+/// Memory that nothing has used for the configured frames goes back to the driver.
+pub fn idle_memory_is_returned<H: Harness>(harness: &H) {
+    let bench = Bench::with(harness, Config { idle_frames: 2, ..Config::default() });
+    let mut buffers = Vec::new();
+    for memory in [MemoryUse::GpuOnly, MemoryUse::Dynamic, MemoryUse::Readback] {
+        for size in [100, 5000, 100_000, 1 << 20] {
+            let usage = if memory == MemoryUse::Readback { Usage::COPY_DST } else { Usage::VERTEX };
+            let desc = BufferDesc::new(size, usage).memory(memory);
+            buffers.push(bench.gpu.create_buffer(&desc).unwrap());
+        }
+    }
+    let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let texture = bench.gpu.create_texture(&desc).unwrap();
+    assert!(bench.gpu.stats().reserved > 3 << 20, "what was asked for");
+    drop((buffers, texture));
+    // Slots leave after their grace, the heaps that held them after another.
+    for _ in 0..12 {
+        frame(&bench).unwrap();
+        bench.finish();
+    }
+    let stats = bench.gpu.stats();
+    assert_eq!((stats.reserved, stats.heaps, stats.committed), (0, 0, 0), "{stats:?}");
+    assert_eq!(stats.resources_created, stats.resources_destroyed);
+    bench.end();
+}

@@ -1,0 +1,85 @@
+//! Buffers that the CPU reaches.
+
+use tenure_core::device::Usage;
+use tenure_core::{BufferDesc, Config, Error, MemoryUse, Queue};
+
+use crate::Harness;
+use crate::bench::{Bench, assert_bytes, contents};
+use crate::rng::Rng;
+
+fn holds_what_is_written<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
+    let mut rng = Rng::new(21);
+    let mut alive = Vec::new();
+    for size in [1, 255, 256, 4096, 64 << 10, (64 << 10) + 1, 300_000] {
+        let usage = Usage::VERTEX | Usage::CONSTANT | Usage::COPY_SRC;
+        let desc = BufferDesc::new(size, usage).memory(memory).name("dynamic");
+        let buffer = bench.gpu.create_buffer(&desc).unwrap();
+        let mut model = rng.bytes(size);
+        buffer.write(0, &model).unwrap();
+        for offset in [0, size - 1, rng.below(size)] {
+            let byte = rng.bytes(1);
+            buffer.write(offset, &byte).unwrap();
+            model[usize::try_from(offset).unwrap()] = byte[0];
+        }
+        let mut seen = vec![0; model.len()];
+        buffer.read(0, &mut seen).unwrap();
+        assert_bytes(&seen, &model, "what the CPU sees");
+        alive.push((buffer, model));
+    }
+    for (buffer, model) in &alive {
+        assert_bytes(&bench.download(buffer, 0, buffer.size()), model, "what the GPU sees");
+    }
+}
+
+/// What the CPU writes, the CPU and the GPU read; small, large and committed.
+pub fn dynamic_buffers_hold_what_is_written<H: Harness>(harness: &H) {
+    let config = Config { max_pooled_upload: 128 << 10, ..Config::default() };
+    let bench = Bench::with(harness, config);
+    holds_what_is_written(&bench, MemoryUse::Dynamic);
+    bench.end();
+}
+
+/// The same in device-local memory that the CPU maps, or in its stead where there is none.
+pub fn upload_memory_on_the_gpu_is_found_or_replaced<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    holds_what_is_written(&bench, MemoryUse::GpuUpload);
+    bench.end();
+}
+
+/// What the GPU copies to a readback buffer, the CPU reads: pooled and committed.
+pub fn readback_buffers_show_what_was_copied<H: Harness>(harness: &H) {
+    let config = Config { max_pooled_buffer: 64 << 10, ..Config::default() };
+    let bench = Bench::with(harness, config);
+    let mut rng = Rng::new(22);
+    let source = rng.bytes(100_000);
+    let staging = bench.staging(&source);
+    let sizes = [1, 2, 511, 512, 65_536, 99_999];
+    let readbacks: Vec<_> = sizes.iter().map(|size| bench.readback(*size)).collect();
+    let done = bench.submit(Queue::Copy, |recording| {
+        for readback in &readbacks {
+            let size = readback.size();
+            recording.copy_buffer(&staging, 100_000 - size, readback, 0, size).unwrap();
+        }
+    });
+    bench.wait(&done);
+    for readback in &readbacks {
+        let start = source.len() - usize::try_from(readback.size()).unwrap();
+        assert_bytes(&contents(readback), &source[start..], "readback");
+    }
+    drop((readbacks, staging));
+    bench.end();
+}
+
+/// The CPU cannot reach buffers that are the GPU's alone, and is told so.
+pub fn only_mapped_buffers_are_reached_by_the_cpu<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    for usage in [Usage::VERTEX, Usage::UNORDERED_ACCESS] {
+        let buffer = bench.gpu.create_buffer(&BufferDesc::new(64, usage).name("far")).unwrap();
+        let written = buffer.write(0, &[1; 64]);
+        assert!(matches!(&written, Err(Error::NotMapped { name }) if name.as_str() == "far"), "{written:?}");
+        let read = buffer.read(0, &mut [0; 64]);
+        assert!(matches!(read, Err(Error::NotMapped { .. })), "{read:?}");
+        assert_eq!(buffer.mapped_ptr(), None);
+    }
+    bench.end();
+}

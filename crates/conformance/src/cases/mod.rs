@@ -1,0 +1,20 @@
+//! The cases. Each is a function of a harness and may be called by itself.
+//!
+//! # Panics
+//! A case panics when the device, or what stands above it, fails it.
+
+pub mod buffers;
+pub mod churn;
+pub mod frames;
+pub mod lifetimes;
+pub mod mapped;
+pub mod pages;
+pub mod properties;
+pub mod queues;
+pub mod refusals;
+pub mod shutdown;
+pub mod states;
+pub mod stats;
+pub mod textures;
+pub mod threads;
+pub mod tiles;

@@ -1,0 +1,165 @@
+//! Bad input is an error that changes nothing.
+
+use tenure_core::device::{ClearValue, DeviceError, Dimension, Format, TextureInfo, Usage};
+use tenure_core::{BufferDesc, Error, MemoryUse, Queue, Stats, TextureDesc};
+
+use crate::Harness;
+use crate::bench::{Bench, assert_bytes, contents};
+use crate::texels::whole;
+
+/// What a refused call must leave as it was.
+fn footprint(stats: &Stats) -> [u64; 4] {
+    let destroyed = stats.resources_created - stats.resources_destroyed;
+    [stats.reserved, stats.live_objects, destroyed, stats.pending_releases]
+}
+
+fn refused<H: Harness, T>(
+    bench: &Bench<'_, H>,
+    what: &str,
+    call: impl FnOnce() -> Result<T, Error>,
+) -> Error {
+    let before = footprint(&bench.gpu.stats());
+    let Err(error) = call() else { panic!("{what} was accepted") };
+    assert_eq!(footprint(&bench.gpu.stats()), before, "{what} changed something: {error}");
+    assert!(!error.to_string().is_empty());
+    error
+}
+
+/// Sizes of nothing and of everything, alignments that are none, uses that buffers do not have.
+pub fn bad_buffers_change_nothing<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let too_large = bench.properties().max_buffer_size.saturating_add(1);
+    for memory in MemoryUse::ALL {
+        for usage in [Usage::VERTEX, Usage::COPY_SRC, Usage::UNORDERED_ACCESS] {
+            let desc = BufferDesc::new(64, usage).memory(memory).name("bad");
+            for (field, value, desc) in [
+                ("size", 0, BufferDesc { size: 0, ..desc.clone() }),
+                ("size", too_large, BufferDesc { size: too_large, ..desc.clone() }),
+                ("size", u64::MAX, BufferDesc { size: u64::MAX, ..desc.clone() }),
+                ("alignment", 0, desc.clone().alignment(0)),
+                ("alignment", 3, desc.clone().alignment(3)),
+                ("alignment", u64::MAX, desc.clone().alignment(u64::MAX)),
+            ] {
+                let what = format!("{field} = {value} for {usage:?}, {memory:?}");
+                let error = refused(&bench, &what, || bench.gpu.create_buffer(&desc));
+                let Error::Device { name, source } = &error else { panic!("{what}: {error}") };
+                assert_eq!(name.as_str(), "bad");
+                assert_eq!(source, &DeviceError::InvalidDesc { field, value }, "{what}");
+            }
+        }
+    }
+    for usage in [Usage::RENDER_TARGET, Usage::DEPTH_STENCIL, Usage::VERTEX | Usage::RENDER_TARGET] {
+        let desc = BufferDesc::new(64, usage);
+        refused(&bench, &format!("{usage:?}"), || bench.gpu.create_buffer(&desc));
+    }
+    // Beyond all measure, but not wrong: either answer is right, a panic or a leak is not.
+    for desc in [
+        BufferDesc::new(64, Usage::VERTEX).stride(u32::MAX),
+        BufferDesc::new(64, Usage::VERTEX).alignment(1 << 63),
+        BufferDesc::new(64, Usage::VERTEX).alignment(1 << 40),
+        BufferDesc::new(64, Usage::VERTEX).alignment(1 << 63).stride(u32::MAX),
+    ] {
+        let before = footprint(&bench.gpu.stats());
+        if let Ok(buffer) = bench.gpu.create_buffer(&desc) {
+            assert!(buffer.offset().is_multiple_of(desc.alignment));
+        } else {
+            assert_eq!(footprint(&bench.gpu.stats()), before, "{desc:?}");
+        }
+    }
+    bench.end();
+}
+
+/// Extents, mips, layers, samples, uses and clear values that no texture has.
+pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let good = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).info;
+    let limits = bench.properties();
+    let wide = limits.max_texture_2d.saturating_add(1);
+    let deep = limits.max_texture_3d.saturating_add(1);
+    let layered = limits.max_layers.saturating_add(1);
+    let bad = [
+        ("no width", TextureInfo { width: 0, ..good.clone() }),
+        ("no height", TextureInfo { height: 0, ..good.clone() }),
+        ("no layers", TextureInfo { depth_or_layers: 0, ..good.clone() }),
+        ("no mips", TextureInfo { mips: 0, ..good.clone() }),
+        ("no samples", TextureInfo { samples: 0, ..good.clone() }),
+        ("too many mips", TextureInfo { mips: 8, ..good.clone() }),
+        ("endless mips", TextureInfo { mips: u32::MAX, ..good.clone() }),
+        ("3 samples", TextureInfo { samples: 3, ..good.clone() }),
+        ("32 samples", TextureInfo { samples: 32, ..good.clone() }),
+        ("samples and mips", TextureInfo { samples: 4, mips: 2, ..good.clone() }),
+        ("samples in 3D", TextureInfo { samples: 4, dimension: Dimension::D3, ..good.clone() }),
+        ("too wide", TextureInfo { width: wide, ..good.clone() }),
+        ("too high", TextureInfo { height: wide, ..good.clone() }),
+        ("too deep", TextureInfo { depth_or_layers: deep, dimension: Dimension::D3, ..good.clone() }),
+        ("too many layers", TextureInfo { depth_or_layers: layered, ..good.clone() }),
+        (
+            "everything",
+            TextureInfo { width: u32::MAX, height: u32::MAX, depth_or_layers: u32::MAX, ..good.clone() },
+        ),
+        ("a buffer's use", TextureInfo { usage: Usage::VERTEX, ..good.clone() }),
+        ("depth of colour", TextureInfo { usage: Usage::DEPTH_STENCIL, ..good.clone() }),
+        ("a stray clear value", TextureInfo { clear: Some(ClearValue::Color([0.0; 4])), ..good.clone() }),
+    ];
+    for (what, info) in bad {
+        let desc = TextureDesc { info, name: "bad".into() };
+        let error = refused(&bench, what, || bench.gpu.create_texture(&desc));
+        let is_named = matches!(&error, Error::Device { name, source: DeviceError::InvalidDesc { .. } } if name.as_str() == "bad");
+        assert!(is_named, "{what}: {error:?}");
+        let pages = bench.gpu.create_pages("pages", 1 << 20);
+        refused(&bench, what, || pages.create_texture(&desc));
+    }
+    bench.finish();
+    bench.end();
+}
+
+/// The CPU cannot write or read outside a buffer.
+pub fn accesses_out_of_range_change_nothing<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let buffer = bench.staging(&[9; 100]);
+    let neighbour = bench.staging(&[8; 100]);
+    for (offset, size) in [(100, 1), (0, 101), (99, 2), (u64::MAX, 1), (u64::MAX - 3, 8), (1 << 40, 4)] {
+        let bytes = vec![1; usize::try_from(size).unwrap()];
+        for result in [buffer.write(offset, &bytes), buffer.read(offset, &mut bytes.clone())] {
+            let Err(Error::OutOfRange { name, offset: at, size: of, capacity }) = result else {
+                panic!("{offset} + {size}: {result:?}");
+            };
+            assert_eq!((name.as_str(), at, of, capacity), ("staging", offset, size, 100));
+        }
+    }
+    buffer.write(100, &[]).unwrap();
+    assert_bytes(&contents(&buffer), &[9; 100], "untouched");
+    assert_bytes(&contents(&neighbour), &[8; 100], "the neighbour");
+    drop((buffer, neighbour));
+    bench.end();
+}
+
+/// A copy that is refused leaves the recording as it was: what comes after still works.
+pub fn bad_copies_leave_the_recording_usable<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let (staging, readback) = (bench.staging(&[3; 100]), bench.readback(100));
+    let desc = TextureDesc::d2(8, 8, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_SRC);
+    let texture = bench.gpu.create_texture(&desc).unwrap();
+    let twin = bench.staging(&[4; 100]);
+    let mut recording = bench.gpu.record(Queue::Graphics, "bad copies").unwrap();
+    for (from, to, size) in [(0, 0, 101), (1, 0, 100), (0, 1, 100), (u64::MAX, 0, 1), (0, u64::MAX, 2)] {
+        let result = recording.copy_buffer(&staging, from, &readback, to, size);
+        assert!(matches!(result, Err(Error::OutOfRange { .. })), "{from} {to} {size}: {result:?}");
+    }
+    let result = recording.copy_buffer(&readback, 0, &staging, 0, 10);
+    assert!(matches!(result, Err(Error::State { .. })), "readback memory is no source: {result:?}");
+    if std::ptr::eq(staging.raw(), twin.raw()) {
+        let result = recording.copy_buffer(&staging, 0, &twin, 0, 10);
+        assert!(matches!(result, Err(Error::Device { .. } | Error::State { .. })), "{result:?}");
+    }
+    let region = whole(texture.info(), 0, 0);
+    let layout = tenure_core::device::BufferLayout { offset: 512, row_pitch: 256, rows: 8 };
+    let result = recording.copy_buffer_to_texture(&staging, layout, &texture, region);
+    assert!(matches!(result, Err(Error::OutOfRange { .. })), "{result:?}");
+    recording.copy_buffer(&staging, 0, &readback, 0, 100).unwrap();
+    let done = recording.submit().unwrap();
+    bench.wait(&done);
+    assert_bytes(&contents(&readback), &[3; 100], "the good copy");
+    drop((staging, twin, readback, texture));
+    bench.end();
+}

@@ -1,0 +1,88 @@
+//! Counters against a naive count (spec O1).
+
+use tenure_core::device::{Format, Usage};
+use tenure_core::memory::PoolKind;
+use tenure_core::{BufferDesc, TextureDesc};
+
+use crate::Harness;
+use crate::bench::Bench;
+use crate::rng::Rng;
+
+/// Live handles, bytes asked for, reserved bytes and releases add up at every step.
+pub fn counters_agree_with_a_naive_count<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(91);
+    let mut meshes = Vec::new();
+    let mut dropped = 0;
+    for step in 0..200 {
+        if rng.below(3) > 0 || meshes.is_empty() {
+            let desc = BufferDesc::new(rng.size(13), Usage::VERTEX);
+            meshes.push(bench.gpu.create_buffer(&desc).unwrap());
+        } else {
+            let gone = usize::try_from(rng.below(meshes.len() as u64)).unwrap();
+            meshes.swap_remove(gone);
+            dropped += 1;
+        }
+        if step % 20 == 0 {
+            bench.finish();
+            let asked: u64 = meshes.iter().map(tenure_core::Buffer::size).sum();
+            check(&bench, meshes.len() as u64, asked, dropped);
+        }
+    }
+    let desc = TextureDesc::d2(32, 32, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let texture = bench.gpu.create_texture(&desc).unwrap();
+    assert_eq!(bench.gpu.stats().live_objects, meshes.len() as u64 + 1);
+    drop((meshes, texture));
+    bench.finish();
+    let stats = bench.gpu.stats();
+    assert_eq!((stats.live_objects, stats.pending_releases, stats.pending_bytes), (0, 0, 0));
+    bench.end();
+}
+
+fn check<H: Harness>(bench: &Bench<'_, H>, live: u64, asked: u64, dropped: u64) {
+    let stats = bench.gpu.stats();
+    assert_eq!(stats.live_objects, live);
+    assert_eq!((stats.pending_releases, stats.released), (0, dropped));
+    let mut reserved = 0;
+    for pool in &stats.pools {
+        assert!(pool.requested <= pool.used && pool.used <= pool.reserved, "{pool:?}");
+        assert!(pool.used <= pool.peak_used && pool.reserved <= pool.peak_reserved, "{pool:?}");
+        assert!(pool.largest_free <= pool.reserved - pool.used, "{pool:?}");
+        assert_eq!(pool.used - pool.requested, pool.rounding_waste());
+        if pool.kind == PoolKind::SmallBuffers {
+            assert_eq!((pool.allocations, pool.requested), (live, asked));
+        } else {
+            // The small buffers' slots lie in the heaps of a pool of their own.
+            reserved += pool.reserved;
+        }
+    }
+    assert_eq!(stats.reserved, reserved, "{stats:?}");
+    assert!(stats.reserved <= stats.peak_reserved);
+    let report = bench.gpu.report();
+    assert_eq!(report.objects.len() as u64, live);
+    assert_eq!(report.objects.iter().map(|object| object.bytes).sum::<u64>(), asked);
+    for pool in &report.pools {
+        let sum = |field: fn(&tenure_core::BlockReport) -> u64| pool.blocks.iter().map(field).sum::<u64>();
+        assert_eq!(sum(|block| block.size), pool.stats.reserved);
+        assert_eq!(sum(|block| block.used), pool.stats.used);
+    }
+}
+
+/// Names stay with handles and show in the report.
+pub fn names_are_kept<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let rock = bench.gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX).name("rock")).unwrap();
+    let big = BufferDesc::new(40 << 20, Usage::VERTEX).name(String::from("mountain"));
+    let mountain = bench.gpu.create_buffer(&big).unwrap();
+    let desc = TextureDesc::d2(8, 8, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
+    let grass = bench.gpu.create_texture(&desc).unwrap();
+    let nameless = bench.gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX)).unwrap();
+    assert_eq!(rock.name().as_str(), "rock");
+    assert_eq!(mountain.name().as_str(), "mountain");
+    assert_eq!(grass.name().as_str(), "grass");
+    assert!(nameless.name().is_empty());
+    let names: Vec<String> = bench.gpu.report().objects.into_iter().map(|object| object.name).collect();
+    assert_eq!(names, ["", "grass", "mountain", "rock"]);
+    drop((rock, mountain, grass, nameless));
+    bench.end();
+}

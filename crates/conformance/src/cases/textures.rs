@@ -1,0 +1,145 @@
+//! Textures: texels in, texels out.
+
+use tenure_core::device::{ClearValue, Format, TextureRegion, Usage};
+use tenure_core::{Config, LocationKind, TextureDesc};
+
+use crate::Harness;
+use crate::bench::{Bench, assert_bytes};
+use crate::rng::Rng;
+use crate::texels::{assert_texels, random, rows};
+
+const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
+
+/// Every colour format, at a size whose rows need padding.
+pub fn every_format_keeps_its_texels<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(31);
+    for format in Format::ALL.iter().filter(|format| !format.is_depth()) {
+        let (width, height) = if format.block().width > 1 { (68, 36) } else { (67, 33) };
+        bench.check_texture(&TextureDesc::d2(width, height, *format, SAMPLED).name("format"), &mut rng);
+    }
+    bench.end();
+}
+
+/// Each mip of each layer has texels of its own.
+pub fn mips_and_layers_keep_their_texels<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(32);
+    for (width, height, mips, layers) in [(64, 64, 7, 1), (40, 24, 3, 5), (1, 1, 1, 7), (100, 3, 7, 2)] {
+        let desc = TextureDesc::d2(width, height, Format::Rgba8Unorm, SAMPLED).mips(mips).layers(layers);
+        bench.check_texture(&desc, &mut rng);
+    }
+    bench.end();
+}
+
+/// Volumes, and their mips.
+pub fn volumes_keep_their_texels<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(33);
+    for (extent, mips) in [([20, 12, 7], 1), ([16, 8, 4], 4), ([3, 5, 33], 2)] {
+        let [width, height, depth] = extent;
+        let desc = TextureDesc::d3(width, height, depth, Format::Rg8Unorm, SAMPLED).mips(mips);
+        bench.check_texture(&desc, &mut rng);
+    }
+    bench.end();
+}
+
+/// Down to mips smaller than a block.
+pub fn block_compressed_mips_keep_their_texels<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(34);
+    for format in [Format::Bc1Unorm, Format::Bc7Unorm] {
+        bench.check_texture(&TextureDesc::d2(64, 32, format, SAMPLED).mips(7).layers(2), &mut rng);
+    }
+    bench.end();
+}
+
+/// A copy of a box touches no texel outside it.
+pub fn regions_are_copied_exactly<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(35);
+    let desc = TextureDesc::d2(61, 47, Format::R32Uint, SAMPLED).layers(2);
+    let texture = bench.gpu.create_texture(&desc).unwrap();
+    let mut texels = random(&desc.info, &mut rng);
+    bench.upload_texels(&texture, &texels);
+    for _ in 0..8 {
+        let pick = |rng: &mut Rng, limit: u32| u32::try_from(rng.below(u64::from(limit))).unwrap();
+        let (x, y, layer) = (pick(&mut rng, 61), pick(&mut rng, 47), pick(&mut rng, 2));
+        let extent = [1 + pick(&mut rng, 61 - x), 1 + pick(&mut rng, 47 - y), 1];
+        let region = TextureRegion { mip: 0, layer, origin: [x, y, 0], extent };
+        let (down, row) = rows(&desc.info, extent);
+        let packed = rng.bytes(u64::from(down) * row);
+        bench.upload_region(&texture, region, &packed);
+        let row = usize::try_from(row).unwrap();
+        for (line, bytes) in packed.chunks(row).enumerate() {
+            let start = ((y as usize + line) * 61 + x as usize) * 4;
+            texels[layer as usize][start..start + row].copy_from_slice(bytes);
+        }
+    }
+    assert_texels(&bench.download_texels(&texture), &texels, "regions");
+    drop(texture);
+    bench.end();
+}
+
+/// Above the largest block a texture has memory of its own, below it shares a heap.
+pub fn large_textures_stand_alone<H: Harness>(harness: &H) {
+    let config = Config { max_texture_block: 256 << 10, ..Config::default() };
+    let bench = Bench::with(harness, config);
+    let mut rng = Rng::new(36);
+    let small = bench.check_texture(&TextureDesc::d2(64, 64, Format::Rgba8Unorm, SAMPLED), &mut rng);
+    assert_eq!(small.location(), LocationKind::Placed);
+    let large = bench.check_texture(&TextureDesc::d2(300, 300, Format::Rgba8Unorm, SAMPLED), &mut rng);
+    assert_eq!(large.location(), LocationKind::Committed);
+    assert!(large.size() >= 300 * 300 * 4 && small.size() >= 64 * 64 * 4);
+    drop((small, large));
+    bench.end();
+}
+
+/// Render and depth targets, multisampled ones too, with their clear values.
+pub fn targets_are_created<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let target = |format, usage| TextureDesc::d2(128, 96, format, usage).name("target");
+    let color = ClearValue::Color([0.0, 0.5, 1.0, 1.0]);
+    let descs = [
+        target(Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ).clear(color),
+        target(Format::Rgba16Float, Usage::RENDER_TARGET | Usage::SHADER_READ).mips(4),
+        target(Format::D32Float, Usage::DEPTH_STENCIL).clear(ClearValue::DepthStencil(0.0, 0)),
+        target(Format::D32Float, Usage::DEPTH_STENCIL | Usage::SHADER_READ).layers(4),
+        target(Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4).clear(color),
+        target(Format::D32Float, Usage::DEPTH_STENCIL).samples(4),
+        target(Format::Rgba8Unorm, Usage::UNORDERED_ACCESS | Usage::SHADER_READ),
+    ];
+    let alive: Vec<_> = descs.iter().map(|desc| bench.gpu.create_texture(desc).unwrap()).collect();
+    for (texture, desc) in alive.iter().zip(&descs) {
+        assert_eq!(texture.info(), &desc.info);
+        assert!(texture.size() >= desc.info.packed_bytes().unwrap());
+    }
+    drop(alive);
+    bench.end();
+}
+
+/// Texels survive while neighbours in the same heaps come and go.
+pub fn textures_survive_their_neighbours<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(37);
+    let mut kept = Vec::new();
+    for _ in 0..harness.effort().operations / 30 {
+        let side = |rng: &mut Rng| u32::try_from(4 + rng.below(60)).unwrap();
+        let desc = TextureDesc::d2(side(&mut rng), side(&mut rng), Format::Rgba8Unorm, SAMPLED);
+        let texture = bench.gpu.create_texture(&desc).unwrap();
+        let texels = random(&desc.info, &mut rng);
+        bench.upload_texels(&texture, &texels);
+        kept.push((texture, texels));
+        if kept.len() > 12 {
+            let gone = usize::try_from(rng.below(kept.len() as u64)).unwrap();
+            kept.swap_remove(gone);
+        }
+        bench.gpu.purge().unwrap();
+    }
+    for (texture, texels) in &kept {
+        let found = bench.download_texels(texture);
+        assert_bytes(&found[0], &texels[0], "texels after churn");
+    }
+    drop(kept);
+    bench.end();
+}

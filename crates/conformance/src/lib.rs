@@ -1,0 +1,145 @@
+//! One suite of tests that every tenure device must pass, unchanged.
+//!
+//! A backend implements [`Harness`] in a test of its own and expands [`suite!`] there, which makes
+//! one `#[test]` a case:
+//!
+//! ```
+//! use conformance::Harness;
+//! use tenure_sim::{Device, Profile};
+//!
+//! struct Sim(Device);
+//!
+//! impl Harness for Sim {
+//!     type Device = Device;
+//!
+//!     fn device(&self) -> Device {
+//!         self.0.clone()
+//!     }
+//!
+//!     fn problems(&self) -> Vec<String> {
+//!         self.0.check_clean().err().iter().map(ToString::to_string).collect()
+//!     }
+//! }
+//!
+//! conformance::suite!(crate::Sim(Device::new(Profile::DISCRETE)));
+//! # conformance::cases::buffers::every_location_keeps_its_bytes(&Sim(Device::new(Profile::DISCRETE)));
+//! ```
+//!
+//! Bytes are really moved: written by the CPU, copied by the GPU and read back. What a device does
+//! not offer (see [`Features`](tenure_core::device::Features)) must be refused with a clear
+//! `Unsupported`; no case is skipped.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod bench;
+pub mod cases;
+mod rng;
+mod texels;
+
+use std::time::Duration;
+
+use tenure_core::device::Device;
+
+/// How much work the cases make of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Random operations against a model.
+    pub operations: usize,
+    /// How long many threads are let loose.
+    pub threads: Duration,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { operations: 3000, threads: Duration::from_millis(200) }
+    }
+}
+
+/// What a case needs to know of a device beyond the contract. Made anew for each case.
+pub trait Harness: Sync {
+    /// The device under test.
+    type Device: Device;
+
+    /// The device. A case calls it once; nothing has happened to it yet.
+    fn device(&self) -> Self::Device;
+
+    /// Keeps everything submitted from now on from completing, until [`settle`](Self::settle).
+    /// `false` when the device cannot be held: it then completes work whenever it likes.
+    fn hold(&self) -> bool {
+        false
+    }
+
+    /// Lets a device that was held go on, up to its last submission.
+    fn settle(&self) {}
+
+    /// Everything that went wrong without an error: validation messages, hazards, leaks. Asked at
+    /// the end of a case, when the manager is gone.
+    fn problems(&self) -> Vec<String>;
+
+    /// How much work to make of it.
+    fn effort(&self) -> Effort {
+        Effort::default()
+    }
+}
+
+macro_rules! suite_of {
+    (($dollar:tt) $($module:ident: $($case:ident)*;)*) => {
+        /// Runs every case, one after the other; for programs that are not tests.
+        ///
+        /// # Panics
+        /// When a case fails.
+        pub fn run<H: Harness>(harness: impl Fn() -> H) {
+            $($(cases::$module::$case(&harness());)*)*
+        }
+
+        /// Expands to one `#[test]` a case. The argument is an expression that makes a fresh
+        /// [`Harness`]($crate::Harness); each test evaluates it.
+        #[macro_export]
+        macro_rules! suite {
+            ($dollar harness:expr) => {
+                $($(
+                    #[test]
+                    fn $case() {
+                        $dollar crate::cases::$module::$case(&$dollar harness);
+                    }
+                )*)*
+            };
+        }
+    };
+}
+
+suite_of! { ($)
+    properties:
+        properties_keep_the_contract requirements_keep_the_contract every_use_has_a_memory_type
+        the_budget_covers_every_heap;
+    buffers:
+        every_location_keeps_its_bytes placed_buffers_keep_their_bytes
+        committed_buffers_keep_their_bytes parts_are_copied_exactly
+        odd_strides_start_at_whole_elements alignments_are_honoured addresses_follow_offsets;
+    churn: contents_survive_their_neighbours contents_survive_with_large_slots_and_buddies;
+    mapped:
+        dynamic_buffers_hold_what_is_written readback_buffers_show_what_was_copied
+        upload_memory_on_the_gpu_is_found_or_replaced only_mapped_buffers_are_reached_by_the_cpu;
+    textures:
+        every_format_keeps_its_texels mips_and_layers_keep_their_texels volumes_keep_their_texels
+        block_compressed_mips_keep_their_texels regions_are_copied_exactly
+        large_textures_stand_alone targets_are_created textures_survive_their_neighbours;
+    lifetimes:
+        what_an_open_recording_uses_outlives_it what_is_submitted_outlives_its_handle
+        a_discarded_recording_holds_nothing_back objects_of_the_program_are_deferred
+        values_wait_for_their_sync_point;
+    frames: the_cpu_waits_when_it_is_too_far_ahead idle_memory_is_returned;
+    queues: bytes_cross_queues waits_order_queues unknown_queues_are_refused;
+    states:
+        recordings_take_effect_in_the_order_of_submission subresources_have_states_of_their_own
+        impossible_states_are_refused;
+    tiles:
+        tiles_are_mapped_remapped_and_unmapped mappings_are_shared_by_copying
+        reserved_textures_hold_texels tiles_outside_are_refused;
+    pages: pages_are_reset_as_a_whole pages_keep_their_bytes;
+    stats: counters_agree_with_a_naive_count names_are_kept;
+    shutdown: shutdown_is_clean leaks_are_named_and_still_released;
+    refusals:
+        bad_buffers_change_nothing bad_textures_change_nothing accesses_out_of_range_change_nothing
+        bad_copies_leave_the_recording_usable;
+    threads: eight_threads_and_a_submitter;
+}

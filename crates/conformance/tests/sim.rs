@@ -1,0 +1,68 @@
+//! The suite on the simulated device, for every hardware profile, under a random lag and with all
+//! of its checks.
+
+use std::time::Duration;
+
+use conformance::{Effort, Harness};
+use tenure_sim::{Device, Lag, Options, Profile};
+
+struct Sim(Device);
+
+impl Sim {
+    fn new(profile: Profile) -> Self {
+        Self(Device::with_options(Options::new(profile).lag(Lag::Random { max: 6 }).seed(3)))
+    }
+}
+
+impl Harness for Sim {
+    type Device = Device;
+
+    fn device(&self) -> Device {
+        self.0.clone()
+    }
+
+    fn hold(&self) -> bool {
+        self.0.faults().delay_fences(u64::MAX);
+        true
+    }
+
+    fn settle(&self) {
+        self.0.faults().delay_fences(0);
+        assert!(self.0.run_until_idle(), "nothing waits for what was never submitted");
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.0.check_clean().err().iter().map(ToString::to_string).collect()
+    }
+
+    fn effort(&self) -> Effort {
+        Effort { operations: 6000, threads: Duration::from_millis(150) }
+    }
+}
+
+macro_rules! profiles {
+    ($($name:ident: $profile:ident,)*) => {
+        $(
+            mod $name {
+                conformance::suite!(super::Sim::new(tenure_sim::Profile::$profile));
+            }
+        )*
+
+        #[test]
+        fn every_profile_is_here() {
+            assert_eq!(Profile::ALL, [$(Profile::$profile,)*]);
+        }
+    };
+}
+
+profiles! {
+    d3d12_tier1: D3D12_TIER1,
+    d3d12_tier2: D3D12_TIER2,
+    d3d12_rebar: D3D12_REBAR,
+    d3d12_uma: D3D12_UMA,
+    vulkan_nvidia: VULKAN_NVIDIA,
+    vulkan_amd_small_bar: VULKAN_AMD_SMALL_BAR,
+    vulkan_intel: VULKAN_INTEL,
+    vulkan_mobile: VULKAN_MOBILE,
+    vulkan_lavapipe: VULKAN_LAVAPIPE,
+}

@@ -1,0 +1,114 @@
+//! Giving back what nothing uses any more.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering;
+
+use super::garbage::UserObject;
+use super::{Garbage, Shared};
+use crate::device::Device;
+use crate::memory::Home;
+use crate::time::{NotIdle, SyncPoint};
+
+/// A panic of the program's own destructors, after everything else was given back.
+#[must_use = "either goes on or is logged"]
+pub(crate) struct Panicked(Option<Box<dyn Any + Send>>);
+
+impl Panicked {
+    /// Lets the panic go on to the caller.
+    pub(crate) fn resume(self) {
+        if let Some(panic) = self.0 {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Ends the panic here: for callers that are being dropped themselves.
+    pub(crate) fn log(self) {
+        if self.0.is_some() {
+            tracing::error!(target: "tenure", "the destructor of a deferred object panicked");
+        }
+    }
+}
+
+impl<D: Device> Shared<D> {
+    /// Gives back what nothing can use any more, as far as the clock knows.
+    pub(crate) fn purge(&self) -> Panicked {
+        self.purge_memory();
+        self.drop_users()
+    }
+
+    /// As [`purge`](Self::purge), without running the program's code: objects of its own go with
+    /// the next purge. For calls inside which a program does not expect its destructors.
+    pub(crate) fn purge_memory(&self) {
+        let mut ready = std::mem::take(&mut *self.ready.lock());
+        self.releases.purge(&self.recordings, &self.clock, &mut ready);
+        self.give_back(&mut ready);
+        *self.ready.lock() = ready;
+    }
+
+    /// Gives back everything, because the GPU is idle or lost.
+    ///
+    /// # Errors
+    /// [`NotIdle`] when it is neither; then nothing is given back.
+    pub(crate) fn purge_all(&self) -> Result<Panicked, NotIdle> {
+        let mut ready = Vec::new();
+        self.releases.purge_all(&self.recordings, &self.clock, &mut ready)?;
+        self.give_back(&mut ready);
+        Ok(self.drop_users())
+    }
+
+    /// After the manager is gone nobody ends frames: gives back what it can, each time that
+    /// something changes.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        if self.is_shut_down.load(Ordering::Acquire) {
+            self.end_quietly();
+        }
+    }
+
+    /// Polls and purges for a caller that is being dropped: a loss of the device is reported by
+    /// the next call, a panic of the program's own destructors is logged.
+    #[cold]
+    pub(crate) fn end_quietly(&self) {
+        let purged = match self.clock.poll(self.device()) {
+            Ok(_) => self.purge(),
+            // A lost device uses nothing any more, so that this always purges.
+            Err(_) => self.purge_all().unwrap_or(Panicked(None)),
+        };
+        purged.log();
+    }
+
+    /// As [`settle`](Self::settle), after a submission: nobody else would wait for it.
+    pub(crate) fn settle_submission(&self) {
+        if self.is_shut_down.load(Ordering::Acquire) {
+            let timeout = self.config.shutdown_timeout;
+            // When the time is over, the last handle to go waits once more.
+            let _is_complete = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
+            self.end_quietly();
+        }
+    }
+
+    fn give_back(&self, ready: &mut Vec<Garbage<D>>) {
+        for garbage in ready.drain(..) {
+            match garbage {
+                Garbage::Range(spot) => self.pools.free(spot),
+                Garbage::Home(home) => self.give_back_home(home),
+                Garbage::User(object) => self.users.lock().push(object),
+            }
+        }
+    }
+
+    fn give_back_home(&self, home: Home<D>) {
+        if let Err(home) = self.pools.release(self.device(), home) {
+            // A recording that was just submitted has not quite let go of it: once more, next time.
+            self.releases.push_after(Garbage::Home(home), SyncPoint::NONE, 0);
+        }
+    }
+
+    /// Runs the program's destructors, without any lock: they may drop further handles.
+    fn drop_users(&self) -> Panicked {
+        let users: Vec<UserObject> = std::mem::take(&mut *self.users.lock());
+        let dropped = users.into_iter().map(|object| catch_unwind(AssertUnwindSafe(|| drop(object))));
+        Panicked(dropped.filter_map(Result::err).last())
+    }
+}

@@ -1,0 +1,98 @@
+//! How far the CPU may be ahead, and how long idle blocks stay.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tenure_core::device::{QueueId, Usage};
+use tenure_core::{BufferDesc, Config, Error, Gpu};
+use tenure_sim::{Device, Profile};
+
+use super::{frame, manual, mesh};
+
+#[test]
+fn beginning_a_frame_waits_for_the_oldest_one_too_many() {
+    for frames_in_flight in [1, 2, 3, 16] {
+        let (gpu, device) = manual(Config { frames_in_flight, ..Config::default() });
+        (0..frames_in_flight).for_each(|_| frame(&gpu).unwrap());
+        assert_eq!(gpu.stats().frame_waits, 0, "{frames_in_flight} frames begin at once");
+        thread::scope(|scope| {
+            let gpu_at_work = scope.spawn(|| {
+                thread::sleep(Duration::from_millis(20));
+                device.complete(QueueId(0), 1)
+            });
+            let begun = Instant::now();
+            frame(&gpu).unwrap();
+            assert!(begun.elapsed() >= Duration::from_millis(15), "it waits for the first frame");
+            assert!(gpu_at_work.join().unwrap());
+        });
+        let stats = gpu.stats();
+        assert_eq!((stats.frame_waits, stats.frames), (1, u64::from(frames_in_flight) + 1));
+        assert!(stats.frame_wait_ns >= 15_000_000, "{}", stats.frame_wait_ns);
+        assert!(device.run_until_idle());
+    }
+}
+
+#[test]
+fn a_gpu_that_does_not_keep_up_is_an_error_after_the_timeout() {
+    let frame_timeout = Duration::from_millis(25);
+    let (gpu, device) = manual(Config { frames_in_flight: 1, frame_timeout, ..Config::default() });
+    frame(&gpu).unwrap();
+    let begun = Instant::now();
+    let error = frame(&gpu).unwrap_err();
+    assert!(begun.elapsed() >= frame_timeout);
+    let Error::Timeout { what, waited_ms } = error else { panic!("{error}") };
+    assert!((25..5000).contains(&waited_ms), "{waited_ms} ms");
+    assert!(!what.is_empty());
+    assert_eq!(gpu.stats().frames, 1, "no frame has begun");
+    assert!(device.run_until_idle());
+    frame(&gpu).unwrap();
+    assert_eq!(gpu.stats().frames, 2, "all is well again");
+    assert!(device.run_until_idle());
+}
+
+#[test]
+fn frames_without_submissions_never_wait() {
+    let (gpu, _device) = manual(Config { frames_in_flight: 1, ..Config::default() });
+    for number in 1..=20 {
+        let frame = gpu.begin_frame().unwrap();
+        assert_eq!(frame.number(), number);
+    }
+    assert_eq!(gpu.stats().frame_waits, 0, "a dropped frame ends, too");
+}
+
+/// Frames after which a block that ran empty is gone.
+fn frames_until_returned(idle_frames: u32, size: u64) -> u32 {
+    let device = Device::new(Profile::DISCRETE);
+    let gpu = Gpu::new(device.clone(), Config { idle_frames, ..Config::default() }).unwrap();
+    drop(gpu.create_buffer(&BufferDesc::new(size, Usage::SHADER_READ)).unwrap());
+    assert!(gpu.stats().reserved > 0);
+    for frames in 1..200 {
+        gpu.begin_frame().unwrap().end().unwrap();
+        if gpu.stats().reserved == 0 {
+            return frames;
+        }
+    }
+    panic!("never returned");
+}
+
+#[test]
+fn idle_blocks_go_after_the_configured_frames_and_not_before() {
+    for idle_frames in [0, 1, 4, 16, 60] {
+        let frames = frames_until_returned(idle_frames, 5000);
+        // The frame at whose end it ran empty does not count.
+        assert_eq!(frames, idle_frames + 1, "for a grace of {idle_frames} frames");
+    }
+}
+
+#[test]
+fn a_block_that_is_used_again_begins_a_new_grace() {
+    let device = Device::new(Profile::DISCRETE);
+    let gpu = Gpu::new(device, Config { idle_frames: 4, ..Config::default() }).unwrap();
+    for _ in 0..10 {
+        drop(mesh(&gpu, "flicker", 100));
+        (0..3).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
+        assert!(gpu.stats().reserved > 0, "it was used three frames ago");
+    }
+    assert_eq!(gpu.stats().heaps, 1);
+    assert_eq!(gpu.device().calls().made(tenure_sim::CallKind::CreateHeap), 1, "nothing was made twice");
+}
