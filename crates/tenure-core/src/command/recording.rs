@@ -210,15 +210,18 @@ impl<D: Device> Recording<D> {
         if let Err((rule, value, limit)) = region.check(texture.info()) {
             return refuse(texture.name(), rule, value, limit);
         }
-        let alignments = &self.shared.alignments;
+        // Whole blocks, too, where the device asks for less.
+        let block = u64::from(texture.info().format.block().bytes);
+        let align_offset = self.shared.alignments.copy_offset.max(block);
+        let align_pitch = self.shared.alignments.copy_pitch.max(block);
         let offset = buffer.offset().saturating_add(layout.offset);
-        if !offset.is_multiple_of(alignments.copy_offset) {
+        if !offset.is_multiple_of(align_offset) {
             let rule = "the offset of texels must be aligned (see BufferDesc::alignment)";
-            return refuse(buffer.name(), rule, offset, alignments.copy_offset);
+            return refuse(buffer.name(), rule, offset, align_offset);
         }
-        if !layout.row_pitch.is_multiple_of(alignments.copy_pitch) {
+        if !layout.row_pitch.is_multiple_of(align_pitch) {
             let rule = "the row pitch of texels must be aligned";
-            return refuse(buffer.name(), rule, layout.row_pitch, alignments.copy_pitch);
+            return refuse(buffer.name(), rule, layout.row_pitch, align_pitch);
         }
         let bytes = layout.bytes(texture.info().format, region.extent).unwrap_or(u64::MAX);
         check_range(buffer, layout.offset, bytes)

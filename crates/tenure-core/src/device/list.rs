@@ -73,7 +73,8 @@ pub struct TextureRegion {
 
 impl TextureRegion {
     /// Checks that the box is not empty, lies within the texture, and begins and ends at whole
-    /// blocks (or at the mip's edge).
+    /// blocks (or at the mip's edge); and that the texture is not multisampled, because no API
+    /// copies such texels to or from a buffer.
     ///
     /// # Errors
     /// The rule that it breaks, the offending number and what it is measured against.
@@ -84,6 +85,9 @@ impl TextureRegion {
         }
         if self.layer >= info.layers() {
             return outside("the layer must exist", self.layer, info.layers());
+        }
+        if info.samples > 1 {
+            return outside("a texture copied to or from a buffer must have one sample", info.samples, 1);
         }
         let block = info.format.block();
         let blocks = [block.width, block.height, 1];
@@ -115,15 +119,15 @@ pub struct BufferLayout {
 
 impl BufferLayout {
     /// Bytes from the first texel to the end of the last, for a box of so many texels; `None` when
-    /// that overflows or rows would overlap.
+    /// that overflows, a row is longer than the pitch (even if it is the only one: no API takes
+    /// that), or slices would overlap.
     #[must_use]
     pub fn bytes(&self, format: Format, extent: [u32; 3]) -> Option<u64> {
         let block = format.block();
         let [width, height, depth] = extent;
         let row = u64::from(width.div_ceil(block.width)).checked_mul(u64::from(block.bytes))?;
         let rows = height.div_ceil(block.height);
-        let is_disjoint = (rows <= 1 && depth <= 1) || self.row_pitch >= row;
-        if !is_disjoint || (depth > 1 && self.rows < rows) {
+        if self.row_pitch < row || (depth > 1 && self.rows < rows) {
             return None;
         }
         let full_slices = u64::from(depth.saturating_sub(1)).checked_mul(u64::from(self.rows))?;

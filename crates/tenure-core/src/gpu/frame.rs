@@ -53,9 +53,10 @@ impl<'a, D: Device> Frame<'a, D> {
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
         self.gpu.shared.pacer.lock().end(self.gpu.shared.clock.submitted());
-        let purged = self.gpu.purge();
+        let (polled, panicked) = self.gpu.shared.poll_and_purge();
         self.age();
-        purged
+        panicked.resume();
+        Ok(polled?)
     }
 
     /// What the end of a frame does besides releasing.

@@ -197,19 +197,9 @@ impl<D: Device> Gpu<D> {
     /// # Panics
     /// With the panic of a deferred object's own destructor, after all else was given back.
     pub fn purge(&self) -> Result<(), Error> {
-        match self.shared.clock.poll(self.device()) {
-            Ok(_) => {
-                self.shared.purge().resume();
-                Ok(())
-            }
-            Err(lost) => {
-                // A lost device uses nothing any more, so that this always purges.
-                if let Ok(purged) = self.shared.purge_all() {
-                    purged.resume();
-                }
-                Err(lost.into())
-            }
-        }
+        let (polled, panicked) = self.shared.poll_and_purge();
+        panicked.resume();
+        Ok(polled?)
     }
 
     /// Gives idle blocks back instead of waiting for their grace to end; of each pool that is empty

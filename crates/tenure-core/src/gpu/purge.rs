@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::garbage::UserObject;
 use super::{Garbage, Shared};
-use crate::device::Device;
+use crate::device::{Device, DeviceError};
 use crate::memory::Home;
 use crate::time::{NotIdle, SyncPoint};
 
@@ -70,12 +70,17 @@ impl<D: Device> Shared<D> {
     /// the next call, a panic of the program's own destructors is logged.
     #[cold]
     pub(crate) fn end_quietly(&self) {
-        let purged = match self.clock.poll(self.device()) {
-            Ok(_) => self.purge(),
+        let (_reported_by_the_next_call, panicked) = self.poll_and_purge();
+        panicked.log();
+    }
+
+    /// Asks how far the GPU is and gives back what it is done with; everything, when it is lost.
+    pub(crate) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
+        match self.clock.poll(self.device()) {
+            Ok(_) => (Ok(()), self.purge()),
             // A lost device uses nothing any more, so that this always purges.
-            Err(_) => self.purge_all().unwrap_or(Panicked(None)),
-        };
-        purged.log();
+            Err(lost) => (Err(lost), self.purge_all().unwrap_or(Panicked(None))),
+        }
     }
 
     /// As [`settle`](Self::settle), after a submission: nobody else would wait for it.
@@ -106,7 +111,7 @@ impl<D: Device> Shared<D> {
     }
 
     /// Runs the program's destructors, without any lock: they may drop further handles.
-    fn drop_users(&self) -> Panicked {
+    pub(super) fn drop_users(&self) -> Panicked {
         let users: Vec<UserObject> = std::mem::take(&mut *self.users.lock());
         let dropped = users.into_iter().map(|object| catch_unwind(AssertUnwindSafe(|| drop(object))));
         Panicked(dropped.filter_map(Result::err).last())

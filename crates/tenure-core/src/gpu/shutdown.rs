@@ -122,6 +122,7 @@ impl<D: Device> Shared<D> {
     /// Leaves everything to the driver, for good, the device included: the GPU may still use it.
     fn abandon(&mut self) {
         tracing::error!(target: "tenure", "the GPU did not finish; its objects are left alone");
+        self.drop_users().log();
         self.pools.abandon();
         std::mem::forget(self.contexts.take_all());
         std::mem::forget(std::mem::take(&mut self.releases));

@@ -177,6 +177,7 @@ impl<D: Device> Reserved<D> {
         let old = mappings.replace(&tiles, |_| Some(run.clone()));
         drop(mappings);
         drop(old);
+        self.held.shared.settle_submission();
         Ok(at)
     }
 
@@ -192,6 +193,7 @@ impl<D: Device> Reserved<D> {
         let old = mappings.replace(&tiles, |_| None);
         drop(mappings);
         drop(old);
+        self.held.shared.settle_submission();
         Ok(at)
     }
 
@@ -229,6 +231,7 @@ impl<D: Device> Reserved<D> {
         let old = mine.replace(&tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
         drop((mine, theirs));
         drop(old);
+        self.held.shared.settle_submission();
         Ok(at)
     }
 

@@ -1,0 +1,127 @@
+//! What is dropped, submitted and mapped after the manager is gone.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use tenure_core::device::TileRegion;
+use tenure_core::{Buffer, Deferred, Gpu, Queue};
+use tenure_sim::{Device, Lag, Profile};
+
+use super::tiles::reserved;
+use super::{Counted, count, device, gpu, mesh, submit};
+
+/// Lags that no handful of polls outlasts, and none.
+const LAGS: [Lag; 3] = [Lag::None, Lag::Submissions(2), Lag::Submissions(50)];
+
+/// A deferred object that owns handles, which own the manager, which owns what was dropped: unless
+/// somebody releases it, nobody ever does.
+struct Bundle {
+    _mesh: Arc<Buffer<Device>>,
+    _dropped: Counted,
+}
+
+/// It, and how often it was dropped.
+fn bundle(gpu: &Gpu<Device>) -> (Deferred<Device, Bundle>, Arc<AtomicUsize>) {
+    let (counted, dropped) = Counted::new();
+    let bundle = Bundle { _mesh: Arc::new(mesh(gpu, "of the bundle", 1000)), _dropped: counted };
+    (gpu.defer("bundle", bundle), dropped)
+}
+
+#[test]
+fn what_an_open_recording_kept_goes_when_the_recording_is_discarded() {
+    for lag in LAGS {
+        let device = device(Profile::DISCRETE, lag);
+        let gpu = gpu(&device);
+        submit(&gpu);
+        let recording = gpu.record(Queue::Graphics, "open").unwrap();
+        let (bundle, dropped) = bundle(&gpu);
+        drop(bundle);
+        drop(gpu);
+        assert_eq!(count(&dropped), 0, "the recording may use it");
+        drop(recording);
+        assert_eq!(count(&dropped), 1, "{lag:?}");
+        device.check_clean().unwrap_or_else(|findings| panic!("{lag:?}: {findings}"));
+    }
+}
+
+#[test]
+fn what_a_late_submission_uses_goes_when_it_is_complete() {
+    for lag in LAGS {
+        for drops_first in [false, true] {
+            let device = device(Profile::DISCRETE, lag);
+            let gpu = gpu(&device);
+            let recording = gpu.record(Queue::Graphics, "submitted late").unwrap();
+            let (bundle, dropped) = bundle(&gpu);
+            drop(gpu);
+            if drops_first {
+                drop(bundle);
+                recording.submit().unwrap();
+            } else {
+                recording.submit().unwrap();
+                drop(bundle);
+            }
+            assert_eq!(count(&dropped), 1, "{lag:?}");
+            device.check_clean().unwrap_or_else(|findings| panic!("{lag:?}: {findings}"));
+        }
+    }
+}
+
+/// Mappings are submissions, too: nobody else would wait for them.
+#[test]
+fn what_a_late_mapping_holds_back_goes_when_it_is_complete() {
+    for lag in LAGS {
+        let device = device(Profile::DISCRETE, lag);
+        let gpu = gpu(&device);
+        let sparse = reserved(&gpu, "mapped late");
+        let (bundle, dropped) = bundle(&gpu);
+        drop(gpu);
+        sparse.map(Queue::Copy, TileRegion::buffer(0, 2)).unwrap();
+        sparse.unmap(Queue::Graphics, TileRegion::buffer(0, 1)).unwrap();
+        drop(bundle);
+        drop(sparse);
+        assert_eq!(count(&dropped), 1, "{lag:?}");
+        device.check_clean().unwrap_or_else(|findings| panic!("{lag:?}: {findings}"));
+    }
+}
+
+#[test]
+fn what_is_dropped_does_not_wait_for_the_last_handle() {
+    for lag in LAGS {
+        for is_submitted in [false, true] {
+            let device = device(Profile::DISCRETE, lag);
+            let gpu = gpu(&device);
+            let kept = mesh(&gpu, "kept", 1000);
+            let big = mesh(&gpu, "big", 20 << 20);
+            let recording = gpu.record(Queue::Graphics, "open").unwrap();
+            drop(big);
+            drop(gpu);
+            let is_alive = || device.leaks().iter().any(|leak| leak.to_string().contains("big"));
+            assert!(is_alive(), "the recording may use it");
+            if is_submitted {
+                recording.submit().unwrap();
+            } else {
+                drop(recording);
+            }
+            assert!(!is_alive(), "{lag:?}: 20 MiB stay for the sake of another handle");
+            drop(kept);
+            device.check_clean().unwrap();
+        }
+    }
+}
+
+#[test]
+fn handles_inside_what_was_dropped_are_not_leaks() {
+    for lag in LAGS {
+        let device = device(Profile::DISCRETE, lag);
+        let gpu = gpu(&device);
+        let (inner, dropped) = bundle(&gpu);
+        // Three deep, so that one more purge would not do.
+        let middle = gpu.defer("middle", inner);
+        drop(gpu.defer("outer", middle));
+        submit(&gpu);
+        let report = gpu.shutdown();
+        assert!(report.is_clean(), "{lag:?}: {:?}", report.leaks);
+        assert_eq!(count(&dropped), 1);
+        device.check_clean().unwrap();
+    }
+}

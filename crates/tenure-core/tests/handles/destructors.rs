@@ -1,0 +1,169 @@
+//! Destructors of the program run once, where it expects them, while the device is there.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tenure_core::device::Usage;
+use tenure_core::{BufferDesc, Config, Gpu, Queue};
+use tenure_sim::{CallKind, Fault, FaultKind, Lag, Profile};
+
+use super::watched::Watched;
+use super::{Counted, count, device, gpu, mesh};
+
+/// Panics when it is dropped.
+struct Boom(#[expect(dead_code, reason = "counts its own drop")] Counted);
+
+impl Drop for Boom {
+    fn drop(&mut self) {
+        panic!("boom");
+    }
+}
+
+fn boom() -> (Boom, Arc<AtomicUsize>) {
+    let (counted, dropped) = Counted::new();
+    (Boom(counted), dropped)
+}
+
+/// Notes whether the device was gone when it was dropped.
+struct Pipeline {
+    device_dropped: Arc<AtomicUsize>,
+    orphaned: Arc<AtomicUsize>,
+    _dropped: Counted,
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.orphaned.fetch_add(count(&self.device_dropped), Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_deferred_object_goes_before_the_device() {
+    for is_last in [false, true] {
+        let sim = device(Profile::DISCRETE, Lag::Submissions(2));
+        let (watched, device_dropped) = Watched::new(&sim);
+        let gpu = Gpu::new(watched, Config::default()).unwrap();
+        let orphaned = Arc::new(AtomicUsize::new(0));
+        let (counted, dropped) = Counted::new();
+        let pipeline = Pipeline {
+            device_dropped: device_dropped.clone(),
+            orphaned: orphaned.clone(),
+            _dropped: counted,
+        };
+        let pipeline = gpu.defer("pipeline", pipeline);
+        gpu.record(Queue::Graphics, "work").unwrap().submit().unwrap();
+        if is_last {
+            drop(gpu);
+            drop(pipeline);
+        } else {
+            drop(pipeline);
+            drop(gpu);
+        }
+        assert_eq!((count(&dropped), count(&orphaned), count(&device_dropped)), (1, 0, 1), "{is_last}");
+        sim.check_clean().unwrap();
+    }
+}
+
+#[test]
+fn dropping_one_handle_does_not_panic_for_another() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let (boom, dropped) = boom();
+    let (kept, rock) = (mesh(&gpu, "kept", 1000), mesh(&gpu, "rock", 20 << 20));
+    let recording = gpu.record(Queue::Graphics, "open").unwrap();
+    drop((gpu.defer("boom", boom), rock));
+    drop(gpu);
+    assert_eq!(count(&dropped), 0, "the recording may use it");
+    let answer = catch_unwind(AssertUnwindSafe(|| {
+        drop(recording);
+        drop(kept);
+    }));
+    assert!(answer.is_ok(), "somebody else's destructor");
+    assert_eq!(count(&dropped), 1);
+    device.check_clean().unwrap();
+}
+
+/// As what is dropped last, as what is dropped with the manager, and as what a frame releases that
+/// is itself dropped.
+#[test]
+fn a_panic_in_a_destructor_does_not_leave_a_drop() {
+    for way in 0..4 {
+        let device = device(Profile::DISCRETE, Lag::Submissions(2));
+        let gpu = gpu(&device);
+        let (boom, dropped) = boom();
+        let deferred = gpu.defer("boom", boom);
+        let answer = catch_unwind(AssertUnwindSafe(|| match way {
+            0 => {
+                drop(gpu);
+                drop(deferred);
+            }
+            1 => {
+                drop(deferred);
+                drop(gpu);
+            }
+            2 => {
+                drop(deferred);
+                assert!(gpu.shutdown().is_clean());
+            }
+            _ => {
+                drop(deferred);
+                drop(gpu.begin_frame().unwrap());
+                assert!(gpu.shutdown().is_clean());
+            }
+        }));
+        assert!(answer.is_ok(), "way {way}");
+        assert_eq!(count(&dropped), 1, "way {way}");
+        device.check_clean().unwrap();
+    }
+}
+
+#[test]
+fn a_panic_in_a_destructor_reaches_who_purges_after_all_else_was_released() {
+    for ends_a_frame in [false, true] {
+        let device = device(Profile::DISCRETE, Lag::None);
+        let gpu = gpu(&device);
+        let (first, first_dropped) = boom();
+        let (second, second_dropped) = boom();
+        let before = gpu.stats().released;
+        let frame = gpu.begin_frame().unwrap();
+        drop(gpu.defer("first", first));
+        drop(mesh(&gpu, "rock", 20 << 20));
+        drop(gpu.defer("second", second));
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            if ends_a_frame { frame.end().unwrap() } else { gpu.purge().unwrap() }
+        }));
+        let panic = answer.expect_err("the program is told");
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"boom"));
+        assert_eq!((count(&first_dropped), count(&second_dropped)), (1, 1));
+        let stats = gpu.stats();
+        assert_eq!((stats.released - before, stats.pending_releases, stats.committed), (3, 0, 0));
+        gpu.purge().expect("once");
+        gpu.begin_frame().expect("the frame has ended").end().unwrap();
+        assert!(gpu.shutdown().is_clean());
+        device.check_clean().unwrap();
+    }
+}
+
+/// A creation that looks for room releases memory, and runs no code of the program: it may hold a
+/// lock that the destructor needs.
+#[test]
+fn no_destructor_runs_inside_a_creation() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = Gpu::new(device.clone(), Config { idle_frames: 0, ..Config::default() }).unwrap();
+    let (counted, dropped) = Counted::new();
+    let (rock, counted) = (mesh(&gpu, "rock", 20 << 20), gpu.defer("counted", counted));
+    drop((rock, counted));
+    for call in [CallKind::CreateCommitted, CallKind::CreateHeap, CallKind::CreatePlaced] {
+        device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(call).onwards());
+    }
+    let made = gpu.create_buffer(&BufferDesc::new(1000, Usage::SHADER_READ));
+    assert!(made.is_err(), "every way to memory is closed");
+    device.faults().clear();
+    assert_eq!(count(&dropped), 0);
+    assert_eq!(gpu.stats().committed, 0, "while the memory of what was dropped is given back");
+    gpu.purge().unwrap();
+    assert_eq!(count(&dropped), 1);
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}

@@ -1,0 +1,74 @@
+//! A GPU that does not finish keeps what it may use, the device included, and nobody for long.
+
+use std::time::{Duration, Instant};
+
+use tenure_core::{Config, Gpu, Queue};
+use tenure_sim::{Lag, Profile};
+
+use super::watched::Watched;
+use super::{count, device, mesh, submit};
+
+const TIMEOUT: Duration = Duration::from_millis(500);
+
+fn config() -> Config {
+    Config { shutdown_timeout: TIMEOUT, ..Config::default() }
+}
+
+#[test]
+fn shutdown_waits_for_a_hung_gpu_once() {
+    for drops in [false, true] {
+        let device = device(Profile::DISCRETE, Lag::Manual);
+        let gpu = Gpu::new(device.clone(), config()).unwrap();
+        let rock = mesh(&gpu, "rock", 1000);
+        submit(&gpu);
+        let begun = Instant::now();
+        if drops {
+            drop(gpu);
+        } else {
+            let report = gpu.shutdown();
+            assert!(report.timed_out && report.waited >= TIMEOUT, "{report:?}");
+        }
+        drop(rock);
+        let took = begun.elapsed();
+        assert!(took >= TIMEOUT && took < 2 * TIMEOUT, "{took:?}");
+        assert!(!device.leaks().is_empty(), "what the GPU may use stays");
+        assert!(device.run_until_idle());
+        assert_eq!(device.hazards(), []);
+    }
+}
+
+#[test]
+fn a_hung_gpu_keeps_its_device() {
+    for is_submitted_late in [false, true] {
+        let sim = device(Profile::DISCRETE, Lag::Manual);
+        let (watched, device_dropped) = Watched::new(&sim);
+        let gpu = Gpu::new(watched, Config { shutdown_timeout: TIMEOUT / 5, ..config() }).unwrap();
+        let recording = gpu.record(Queue::Graphics, "endless").unwrap();
+        let begun = Instant::now();
+        if is_submitted_late {
+            drop(gpu);
+            recording.submit().unwrap();
+        } else {
+            recording.submit().unwrap();
+            drop(gpu);
+        }
+        assert!(begun.elapsed() < 2 * TIMEOUT, "{:?}", begun.elapsed());
+        assert_eq!(count(&device_dropped), 0, "late: {is_submitted_late}");
+        assert!(!sim.leaks().is_empty(), "its command list, at least");
+        assert!(sim.run_until_idle());
+        assert_eq!(sim.hazards(), [], "nothing was destroyed in use");
+    }
+}
+
+#[test]
+fn a_gpu_that_finishes_lets_its_device_go_with_the_last_handle() {
+    let sim = device(Profile::DISCRETE, Lag::Submissions(2));
+    let (watched, device_dropped) = Watched::new(&sim);
+    let gpu = Gpu::new(watched, config()).unwrap();
+    let recording = gpu.record(Queue::Graphics, "late").unwrap();
+    drop(gpu);
+    assert_eq!(count(&device_dropped), 0);
+    recording.submit().unwrap();
+    assert_eq!(count(&device_dropped), 1);
+    sim.check_clean().unwrap();
+}

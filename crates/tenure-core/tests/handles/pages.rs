@@ -1,0 +1,32 @@
+//! Page allocators whose pages outlive them.
+
+use tenure_core::device::Usage;
+use tenure_core::{BufferDesc, Config, Gpu};
+use tenure_sim::{Lag, Profile};
+
+use super::device;
+
+/// A page allocator that is gone leaves nothing in the release queue that comes back for ever.
+#[test]
+fn an_abandoned_page_is_quiet_until_its_last_resource_goes() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = Gpu::new(device.clone(), Config { idle_frames: 0, ..Config::default() }).unwrap();
+    let pages = gpu.create_pages("level", 1 << 20);
+    let survivor = pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("survivor")).unwrap();
+    drop(pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap());
+    drop(pages);
+    gpu.begin_frame().unwrap().end().unwrap();
+    let before = gpu.stats();
+    assert_eq!((before.pending_releases, before.pending_bytes), (0, 0));
+    for _ in 0..100 {
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+    let after = gpu.stats();
+    assert_eq!((after.released, after.pending_releases), (before.released, 0), "nothing was dropped");
+    assert!(after.reserved >= 1 << 20, "the survivor's page");
+    drop(survivor);
+    gpu.purge().unwrap();
+    assert_eq!((gpu.stats().reserved, gpu.stats().pending_releases), (0, 0), "the page went with it");
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}

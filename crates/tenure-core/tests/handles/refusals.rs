@@ -1,0 +1,147 @@
+//! What belongs to somebody else, what never comes, and what memory does not allow.
+
+use tenure_core::device::{
+    BufferLayout, Device as _, Format, QueueId, State, StateModel, Subresource, TextureRegion, TileRegion,
+    Usage,
+};
+use tenure_core::time::SyncPoint;
+use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc, TextureDesc};
+use tenure_sim::{Lag, Profile};
+
+use super::tiles::tiles_used;
+use super::{Counted, SECOND, bytes, count, device, gpu, readback, upload};
+
+const TILE: TileRegion = TileRegion::buffer(0, 1);
+
+fn is_foreign<T: std::fmt::Debug>(answer: Result<T, Error>, expected: &str) {
+    match answer {
+        Err(Error::Foreign { name }) => assert_eq!(name.as_str(), expected),
+        other => panic!("{expected}: {other:?}"),
+    }
+}
+
+/// Whoever used it could not tell its manager, which would destroy it in use.
+#[test]
+fn what_belongs_to_another_manager_is_refused() {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let (mine, other) = (gpu(&device), gpu(&device));
+    let source = upload(&mine, 1024, 1);
+    let texture = TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::COPY_SRC | Usage::SHADER_READ);
+    let sparse = ReservedDesc::buffer(1 << 20, Usage::COPY_SRC);
+    let (my_texture, my_sparse) =
+        (mine.create_texture(&texture).unwrap(), mine.create_reserved(&sparse).unwrap());
+    let desc = BufferDesc::new(20 << 20, Usage::SHADER_READ | Usage::COPY_SRC);
+    let buffer = other.create_buffer(&desc.name("their buffer")).unwrap();
+    let texture = other.create_texture(&texture.name("their texture")).unwrap();
+    let sparse = other.create_reserved(&sparse.name("their tiles")).unwrap();
+    let out = readback(&mine, "out", 1024);
+
+    let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [1, 1, 1] };
+    let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 1 };
+    let mut recording = mine.record(Queue::Graphics, "mine").unwrap();
+    is_foreign(recording.copy_buffer(&source, 0, &buffer, 0, 1024), "their buffer");
+    is_foreign(recording.copy_buffer(&buffer, 0, &out, 0, 1024), "their buffer");
+    is_foreign(recording.copy_buffer_to_texture(&source, layout, &texture, region), "their texture");
+    is_foreign(recording.copy_buffer_to_texture(&buffer, layout, &my_texture, region), "their buffer");
+    is_foreign(recording.copy_texture_to_buffer(&texture, region, &out, layout), "their texture");
+    is_foreign(recording.copy_texture_to_buffer(&my_texture, region, &buffer, layout), "their buffer");
+    is_foreign(recording.use_resource(&sparse, Subresource::All, State::COPY_DST), "their tiles");
+    is_foreign(recording.use_resource(&texture, Subresource::One(0), State::COMMON), "their texture");
+    is_foreign(my_sparse.copy_mappings(Queue::Graphics, TILE, &sparse, TILE), "their tiles");
+    recording.copy_buffer(&source, 0, &out, 0, 1024).unwrap();
+    recording.submit().unwrap();
+    // Nothing of it is in use: the other manager may give it back while mine is at work.
+    drop((buffer, texture, sparse));
+    assert!(other.shutdown().is_clean());
+    assert!(device.run_until_idle());
+    assert_eq!(device.hazards(), []);
+    mine.purge().unwrap();
+    assert_eq!(bytes(&out), [1; 1024]);
+    drop((source, my_texture, my_sparse, out));
+    assert!(mine.shutdown().is_clean());
+    device.check_clean().unwrap();
+}
+
+fn never<T: std::fmt::Debug>(answer: Result<T, Error>) -> (u8, u64, u64) {
+    match answer {
+        Err(Error::NeverSubmitted { queue, serial, newest }) => (queue.0, serial, newest),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The queue would wait for ever, and all behind it.
+#[test]
+fn nothing_waits_for_what_was_never_submitted() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let desc = ReservedDesc::buffer(1 << 20, Usage::COPY_SRC);
+    let (sparse, other) = (gpu.create_reserved(&desc).unwrap(), gpu.create_reserved(&desc).unwrap());
+    sparse.map(Queue::Graphics, TILE).unwrap();
+    let used = tiles_used(&gpu);
+    let graphics = gpu.submitted().serial(QueueId(0));
+    for (queue, serial, newest) in [(7, 1, 0), (1, u64::MAX, 0), (1, 1, 0), (0, graphics + 1, graphics)] {
+        let point = SyncPoint::at(QueueId(queue), serial);
+        let expected = (queue, serial, newest);
+        let mut recording = gpu.record(Queue::Graphics, "work").unwrap();
+        assert_eq!(never(recording.wait_for(&point)), expected);
+        drop(recording);
+        assert_eq!(never(sparse.map((Queue::Graphics, point), TILE)), expected);
+        assert_eq!(never(sparse.unmap((Queue::Copy, point), TILE)), expected);
+        assert_eq!(never(other.copy_mappings((Queue::Compute, point), TILE, &sparse, TILE)), expected);
+        let (counted, dropped) = Counted::new();
+        assert_eq!(never(gpu.release_after(counted, point)), expected);
+        assert_eq!(count(&dropped), 1, "dropped at once");
+    }
+    gpu.purge().unwrap();
+    assert_eq!(tiles_used(&gpu), used, "what was refused has given its tiles back");
+    assert_eq!(gpu.submitted().serial(QueueId(0)), graphics, "nothing was submitted");
+    assert_eq!((sparse.mapped_tiles(), other.mapped_tiles()), (1, 0));
+    // What was submitted can be waited for, by everything.
+    let newest = gpu.submitted();
+    let mut recording = gpu.record(Queue::Compute, "work").unwrap();
+    recording.wait_for(&newest).unwrap();
+    recording.submit().unwrap();
+    other.copy_mappings((Queue::Copy, newest), TILE, &sparse, TILE).unwrap();
+    gpu.release_after((), newest).unwrap();
+    assert!(gpu.wait(&gpu.submitted(), SECOND).unwrap());
+    drop((sparse, other));
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}
+
+/// D3D12 fixes the states of upload and readback heaps; Vulkan has no such rule.
+#[test]
+fn states_that_memory_fixes_are_refused() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::None);
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let is_fixed = device.properties().state_model == StateModel::Promotion;
+        let dynamic = upload(&gpu, 1024, 1);
+        let desc = BufferDesc::new(1024, Usage::COPY_SRC).memory(MemoryUse::Readback).name("readback");
+        let readback = gpu.create_buffer(&desc).unwrap();
+        let desc = BufferDesc::new(1024, Usage::COPY_SRC | Usage::SHADER_READ).name("local");
+        let local = gpu.create_buffer(&desc).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "copies").unwrap();
+        recording.copy_buffer(&dynamic, 0, &local, 0, 1024).unwrap();
+        recording.copy_buffer(&local, 0, &readback, 0, 1024).unwrap();
+        let into_dynamic = recording.copy_buffer(&local, 0, &dynamic, 0, 1024);
+        let from_readback = recording.copy_buffer(&readback, 0, &local, 0, 1024);
+        if is_fixed {
+            for (answer, expected) in [
+                (into_dynamic, ("upload", MemoryUse::Dynamic, State::COPY_DST)),
+                (from_readback, ("readback", MemoryUse::Readback, State::COPY_SRC)),
+            ] {
+                let Err(Error::FixedState { name, memory, state }) = answer else { panic!("{answer:?}") };
+                assert_eq!((name.as_str(), memory, state), expected);
+            }
+        } else {
+            into_dynamic.unwrap();
+            from_readback.unwrap();
+        }
+        assert!(gpu.wait(&recording.submit().unwrap(), SECOND).unwrap());
+        assert_eq!(bytes(&readback), [1; 1024]);
+        drop((dynamic, readback, local));
+        assert!(gpu.shutdown().is_clean(), "{}", profile.name());
+        device.check_clean().unwrap_or_else(|findings| panic!("{}: {findings}", profile.name()));
+    }
+}

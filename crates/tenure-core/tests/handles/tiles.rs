@@ -1,0 +1,210 @@
+//! Tile mappings: in the order of the calls, whatever queues and threads they come from, and alive
+//! as long as anything may go through them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tenure_core::device::{self, State, Subresource, TileRegion, Usage};
+use tenure_core::memory::PoolKind;
+use tenure_core::{Buffer, Config, Gpu, Queue, Recording, Reserved, ReservedDesc, Used};
+use tenure_sim::{Lag, Profile};
+
+use super::watched::Watched;
+use super::{SECOND, bytes, device, readback, upload};
+
+const TILE: TileRegion = TileRegion::buffer(0, 1);
+const BYTES: u64 = 256;
+
+pub(crate) fn reserved<D: device::Device>(gpu: &Gpu<D>, name: &'static str) -> Reserved<D> {
+    let desc = ReservedDesc::buffer(1 << 20, Usage::COPY_SRC | Usage::VERTEX).name(name);
+    gpu.create_reserved(&desc).unwrap()
+}
+
+/// Bytes of the tile pools that are given out.
+pub(crate) fn tiles_used<D: device::Device>(gpu: &Gpu<D>) -> u64 {
+    let stats = gpu.stats();
+    stats.pools.iter().filter(|pool| pool.kind == PoolKind::Tiles).map(|pool| pool.used).sum()
+}
+
+fn uses<'a, D: device::Device>(
+    recording: &mut Recording<D>,
+    from: impl Into<Used<'a, D>>,
+    to: impl Into<Used<'a, D>>,
+) {
+    recording.use_resource(from, Subresource::All, State::COPY_SRC).unwrap();
+    recording.use_resource(to, Subresource::All, State::COPY_DST).unwrap();
+    recording.barriers();
+}
+
+fn copy_in<D: device::Device>(recording: &mut Recording<D>, from: &Buffer<D>, to: &Reserved<D>) {
+    use tenure_core::device::CommandList as _;
+    uses(recording, from, to);
+    recording.raw().copy_buffer(from.raw(), from.offset(), to.raw(), 0, BYTES);
+}
+
+fn copy_out<D: device::Device>(recording: &mut Recording<D>, from: &Reserved<D>, to: &Buffer<D>) {
+    use tenure_core::device::CommandList as _;
+    uses(recording, from, to);
+    recording.raw().copy_buffer(from.raw(), 0, to.raw(), to.offset(), BYTES);
+}
+
+/// Writes 1 through `first`, then 2 through `second`: what the first reads is 2 only if both are
+/// mapped to the same memory.
+fn what_the_first_reads<D: device::Device>(
+    gpu: &Gpu<D>,
+    first: &Reserved<D>,
+    second: &Reserved<D>,
+) -> Vec<u8> {
+    let (one, two) = (upload(gpu, BYTES as usize, 1), upload(gpu, BYTES as usize, 2));
+    let out = readback(gpu, "out", BYTES);
+    let mut recording = gpu.record(Queue::Graphics, "write both, read the first").unwrap();
+    copy_in(&mut recording, &one, first);
+    copy_in(&mut recording, &two, second);
+    copy_out(&mut recording, first, &out);
+    assert!(gpu.wait(&recording.submit().unwrap(), SECOND).unwrap());
+    bytes(&out)
+}
+
+#[test]
+fn mappings_keep_the_order_of_their_calls_across_queues() {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let gpu = super::gpu(&device);
+    let (first, second) = (reserved(&gpu, "first"), reserved(&gpu, "second"));
+    let old = first.map(Queue::Copy, TILE).unwrap();
+    let new = first.map(Queue::Graphics, TILE).unwrap();
+    assert_ne!(old.queue, new.queue, "the device has a queue for copies");
+    assert!(!device.complete(new.queue, new.serial), "the later call waits for the earlier");
+    assert!(device.complete(old.queue, old.serial));
+    assert!(device.complete(new.queue, new.serial));
+    gpu.purge().unwrap();
+    // It gets the memory that the first call took, which is free.
+    second.map(Queue::Graphics, TILE).unwrap();
+    assert!(device.run_until_idle());
+    gpu.purge().unwrap();
+    let (one, two) = (upload(&gpu, BYTES as usize, 1), upload(&gpu, BYTES as usize, 2));
+    let out = readback(&gpu, "out", BYTES);
+    let mut recording = gpu.record(Queue::Graphics, "work").unwrap();
+    copy_in(&mut recording, &one, &first);
+    copy_in(&mut recording, &two, &second);
+    copy_out(&mut recording, &first, &out);
+    recording.submit().unwrap();
+    assert!(device.run_until_idle());
+    gpu.purge().unwrap();
+    assert_eq!(bytes(&out), [1; BYTES as usize], "two resources share a tile");
+    // Unmapping and copying wait, too.
+    let unmapped = second.unmap(Queue::Compute, TILE).unwrap();
+    let mapped = second.map(Queue::Copy, TILE).unwrap();
+    let copied = first.copy_mappings(Queue::Graphics, TILE, &second, TILE).unwrap();
+    let after = second.unmap(Queue::Compute, TILE).unwrap();
+    assert!(device.complete(unmapped.queue, unmapped.serial));
+    assert!(!device.complete(after.queue, after.serial), "what is copied does not change before it was");
+    assert!(!device.complete(copied.queue, copied.serial), "the mappings copied are made before");
+    assert!(device.complete(mapped.queue, mapped.serial));
+    assert!(device.run_until_idle());
+    drop((first, second, one, two, out));
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}
+
+/// A copy submitted before the tile was mapped may be done only now, through the new mapping.
+#[test]
+fn tiles_outlive_what_was_submitted_before_they_were_mapped() {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let config = Config { idle_frames: 0, frames_in_flight: 8, ..Config::default() };
+    let gpu = Gpu::new(device.clone(), config).unwrap();
+    let (sparse, source) = (reserved(&gpu, "sparse"), upload(&gpu, BYTES as usize, 9));
+    let mut recording = gpu.record(Queue::Copy, "slow copy").unwrap();
+    copy_in(&mut recording, &source, &sparse);
+    recording.submit().unwrap();
+    let mapped = sparse.map(Queue::Graphics, TILE).unwrap();
+    assert!(device.complete(mapped.queue, mapped.serial));
+    drop(sparse);
+    for _ in 0..4 {
+        gpu.begin_frame().unwrap().end().unwrap();
+        gpu.trim();
+        assert!(tiles_used(&gpu) > 0, "the copy may still write to the tile");
+    }
+    assert!(device.run_until_idle());
+    assert_eq!(device.hazards(), []);
+    gpu.purge().unwrap();
+    assert_eq!(tiles_used(&gpu), 0);
+    drop(source);
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}
+
+/// Between a mapping's submission and its bookkeeping another thread maps the same tile.
+#[test]
+fn a_thread_that_maps_in_between_does_not_lose_its_tile() {
+    let sim = device(Profile::DISCRETE, Lag::None);
+    let copy_queue = Queue::Copy.id(device::Device::properties(&sim));
+    let is_inside = Arc::new(AtomicBool::new(false));
+    let inside = is_inside.clone();
+    let (watched, _) = Watched::new(&sim);
+    let gpu = Gpu::new(
+        watched.after_tiles(move |queue| {
+            if queue == copy_queue {
+                inside.store(true, Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(150));
+            }
+        }),
+        Config::default(),
+    )
+    .unwrap();
+    let (first, second) = (reserved(&gpu, "first"), reserved(&gpu, "second"));
+    thread::scope(|scope| {
+        scope.spawn(|| first.map(Queue::Copy, TILE).unwrap());
+        while !is_inside.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+        first.map(Queue::Graphics, TILE).unwrap();
+    });
+    for _ in 0..2 {
+        gpu.purge().unwrap();
+    }
+    second.map(Queue::Graphics, TILE).unwrap();
+    assert_eq!(what_the_first_reads(&gpu, &first, &second), [1; BYTES as usize]);
+    drop((first, second));
+    assert!(gpu.shutdown().is_clean());
+    sim.check_clean().unwrap();
+}
+
+#[test]
+fn threads_that_map_the_same_tile_leave_one_tile_mapped() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = super::gpu(&device);
+    let (first, second) = (reserved(&gpu, "first"), reserved(&gpu, "second"));
+    let queues = [Queue::Graphics, Queue::Graphics, Queue::Compute, Queue::Copy];
+    for _ in 0..10 {
+        thread::scope(|scope| {
+            for queue in queues {
+                let (first, second) = (&first, &second);
+                scope.spawn(move || {
+                    for round in 0..20 {
+                        match round % 4 {
+                            // Opposite directions, so that both are locked in both orders.
+                            0 => first.copy_mappings(queue, TILE, second, TILE).unwrap(),
+                            1 => second.copy_mappings(queue, TILE, first, TILE).unwrap(),
+                            2 => second.map(queue, TILE).unwrap(),
+                            _ => first.map(queue, TILE).unwrap(),
+                        };
+                    }
+                });
+            }
+        });
+        first.map(Queue::Graphics, TILE).unwrap();
+        second.map(Queue::Compute, TILE).unwrap();
+        for _ in 0..2 {
+            assert!(gpu.wait(&gpu.submitted(), SECOND).unwrap());
+            gpu.purge().unwrap();
+        }
+        assert_eq!((first.mapped_tiles(), second.mapped_tiles()), (1, 1));
+        assert_eq!(tiles_used(&gpu), 2 * first.layout().tile_size, "all others are free");
+        assert_eq!(what_the_first_reads(&gpu, &first, &second), [1; BYTES as usize]);
+    }
+    drop((first, second));
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}

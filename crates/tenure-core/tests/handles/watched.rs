@@ -1,0 +1,219 @@
+//! A simulated device that tells when it is dropped, and lets a test step in where tiles change.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use tenure_core::device::{
+    Barrier, BufferLayout, CommandList, Device, DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef,
+    Properties, QueueId, QueueSerial, Requirements, ResourceDesc, TextureRegion, TileLayout, TileSource,
+    TileUpdate,
+};
+use tenure_sim as sim;
+
+use super::Counted;
+
+type Step = Box<dyn Fn(QueueId) + Send + Sync>;
+
+/// Owns its simulated device as a program's device owns a driver's.
+pub(crate) struct Watched {
+    sim: sim::Device,
+    after_tiles: Step,
+    _dropped: Counted,
+}
+
+impl Watched {
+    /// The device and how often it was dropped.
+    pub(crate) fn new(sim: &sim::Device) -> (Self, Arc<AtomicUsize>) {
+        let (dropped, count) = Counted::new();
+        (Self { sim: sim.clone(), after_tiles: Box::new(|_| {}), _dropped: dropped }, count)
+    }
+
+    /// Calls `step` each time that mappings were submitted, before the caller learns of it.
+    pub(crate) fn after_tiles(self, step: impl Fn(QueueId) + Send + Sync + 'static) -> Self {
+        Self { after_tiles: Box::new(step), ..self }
+    }
+}
+
+pub(crate) struct List(sim::List);
+
+fn barrier<'a>(barrier: &Barrier<'a, Watched>) -> Barrier<'a, sim::Device> {
+    match *barrier {
+        Barrier::Transition { resource, subresource, before, after, transfer } => {
+            Barrier::Transition { resource, subresource, before, after, transfer }
+        }
+        Barrier::Unordered { resource } => Barrier::Unordered { resource },
+        Barrier::Aliasing { before, after } => Barrier::Aliasing { before, after },
+    }
+}
+
+fn tile_update<'a>(update: &TileUpdate<'a, Watched>) -> TileUpdate<'a, sim::Device> {
+    let source = match update.source {
+        TileSource::Heap { heap, offset } => TileSource::Heap { heap, offset },
+        TileSource::Unmapped => TileSource::Unmapped,
+        TileSource::CopyOf { resource, region } => TileSource::CopyOf { resource, region },
+    };
+    TileUpdate { resource: update.resource, region: update.region, source }
+}
+
+impl CommandList<Watched> for List {
+    fn begin(&mut self) -> Result<(), DeviceError> {
+        self.0.begin()
+    }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        self.0.close()
+    }
+
+    fn barriers(&mut self, barriers: &[Barrier<'_, Watched>]) {
+        self.0.barriers(&barriers.iter().map(barrier).collect::<Vec<_>>());
+    }
+
+    fn copy_buffer(
+        &mut self,
+        src: &sim::Resource,
+        src_offset: u64,
+        dst: &sim::Resource,
+        dst_offset: u64,
+        size: u64,
+    ) {
+        self.0.copy_buffer(src, src_offset, dst, dst_offset, size);
+    }
+
+    fn copy_buffer_to_texture(
+        &mut self,
+        src: &sim::Resource,
+        layout: BufferLayout,
+        dst: &sim::Resource,
+        region: TextureRegion,
+    ) {
+        self.0.copy_buffer_to_texture(src, layout, dst, region);
+    }
+
+    fn copy_texture_to_buffer(
+        &mut self,
+        src: &sim::Resource,
+        region: TextureRegion,
+        dst: &sim::Resource,
+        layout: BufferLayout,
+    ) {
+        self.0.copy_texture_to_buffer(src, region, dst, layout);
+    }
+}
+
+impl Device for Watched {
+    type Heap = sim::Heap;
+    type Resource = sim::Resource;
+    type Mapping = sim::Mapping;
+    type List = List;
+
+    fn properties(&self) -> &Properties {
+        self.sim.properties()
+    }
+
+    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        self.sim.requirements(desc)
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<sim::Heap, DeviceError> {
+        self.sim.create_heap(desc)
+    }
+
+    fn destroy_heap(&self, heap: sim::Heap) {
+        self.sim.destroy_heap(heap);
+    }
+
+    fn create_committed(
+        &self,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+    ) -> Result<sim::Resource, DeviceError> {
+        self.sim.create_committed(desc, memory)
+    }
+
+    fn create_placed(
+        &self,
+        desc: &ResourceDesc,
+        heap: &sim::Heap,
+        offset: u64,
+    ) -> Result<sim::Resource, DeviceError> {
+        self.sim.create_placed(desc, heap, offset)
+    }
+
+    fn create_reserved(&self, desc: &ResourceDesc) -> Result<sim::Resource, DeviceError> {
+        self.sim.create_reserved(desc)
+    }
+
+    fn destroy_resource(&self, resource: sim::Resource) {
+        self.sim.destroy_resource(resource);
+    }
+
+    fn map(&self, resource: &sim::Resource) -> Result<sim::Mapping, DeviceError> {
+        self.sim.map(resource)
+    }
+
+    fn gpu_address(&self, resource: &sim::Resource) -> Option<u64> {
+        self.sim.gpu_address(resource)
+    }
+
+    fn tile_layout(&self, resource: &sim::Resource) -> Result<TileLayout, DeviceError> {
+        self.sim.tile_layout(resource)
+    }
+
+    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+        let object = match object {
+            ObjectRef::Heap(heap) => ObjectRef::Heap(heap),
+            ObjectRef::Resource(resource) => ObjectRef::Resource(resource),
+            ObjectRef::List(list) => ObjectRef::List(&list.0),
+        };
+        self.sim.set_name(object, name);
+    }
+
+    fn create_list(&self, queue: QueueId) -> Result<List, DeviceError> {
+        self.sim.create_list(queue).map(List)
+    }
+
+    fn destroy_list(&self, list: List) {
+        self.sim.destroy_list(list.0);
+    }
+
+    fn submit(
+        &self,
+        queue: QueueId,
+        lists: &[&List],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let lists: Vec<_> = lists.iter().map(|list| &list.0).collect();
+        self.sim.submit(queue, &lists, waits, signal)
+    }
+
+    fn update_tiles(
+        &self,
+        queue: QueueId,
+        updates: &[TileUpdate<'_, Self>],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let updates: Vec<_> = updates.iter().map(tile_update).collect();
+        self.sim.update_tiles(queue, &updates, waits, signal)?;
+        (self.after_tiles)(queue);
+        Ok(())
+    }
+
+    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        self.sim.completed(queue)
+    }
+
+    fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.sim.wait(target, timeout)
+    }
+
+    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+        self.sim.budget()
+    }
+
+    fn status(&self) -> Result<(), DeviceError> {
+        self.sim.status()
+    }
+}
