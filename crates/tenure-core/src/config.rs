@@ -49,7 +49,9 @@ pub struct ConfigError {
     pub rule: &'static str,
 }
 
-/// Everything about a [`Gpu`](crate::Gpu) that is a choice. Sizes are bytes.
+/// Everything about a [`Gpu`](crate::Gpu) that is a choice. Sizes are bytes. Whatever
+/// is chosen here, blocks are never larger than the device allows, nor, but for larger requests,
+/// than an eighth of the memory that they are taken from.
 ///
 /// ```
 /// use tenure_core::Config;
@@ -64,9 +66,9 @@ pub struct Config {
     pub frames_in_flight: u32,
     /// Frames after which an unused block is given back. Default 16; at most 1,000,000.
     ///
-    /// A pool that needs a block again soon after giving one back (within four times this) waits
-    /// twice as long from then on, up to 64 times this, and half as long again when it is not
-    /// missed.
+    /// A pool that needs a block again soon after giving one back waits twice as long from then
+    /// on, up to 64 times this, and half as long again when it is not missed; soon is within 16
+    /// times what it waits.
     pub idle_frames: u32,
     /// Where lasting resources go. Default: the placement policy.
     pub strategy: Strategy,
@@ -90,7 +92,8 @@ pub struct Config {
     pub max_small_upload: u64,
     /// Dynamic buffers above this are committed. Default 64 MiB; up to 4 GiB.
     pub max_pooled_upload: u64,
-    /// The largest block of the small upload pool. Default 4 MiB; 64 KiB to 256 MiB.
+    /// The largest block of the small upload pool, whose blocks are powers of two. Default 4 MiB;
+    /// 64 KiB to 256 MiB.
     pub max_upload_block: u64,
     /// The suballocator of uploads.
     pub upload_suballocator: UploadSuballocator,

@@ -19,8 +19,6 @@ pub enum ObjectKind {
     Texture,
     /// A reserved (sparse) resource.
     Reserved,
-    /// A pool of tiles.
-    TilePool,
     /// A page allocator.
     Pages,
     /// An object of the program's own behind [`Deferred`](crate::Deferred).

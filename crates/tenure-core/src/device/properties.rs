@@ -139,7 +139,7 @@ pub struct Properties {
     pub acceleration_structure_alignment: u64,
     /// Bytes; the smallest alignment a heap may be created with, and that heap sizes are rounded to.
     pub heap_alignment: u64,
-    /// Bytes; the heap alignment that multisampled textures need.
+    /// Bytes; the heap alignment that multisampled textures need; a power of two.
     pub msaa_heap_alignment: u64,
     /// Bytes; row pitch alignment of buffer-texture copies; a power of two.
     pub copy_pitch_alignment: u64,
@@ -147,7 +147,7 @@ pub struct Properties {
     pub copy_offset_alignment: u64,
     /// Bytes; flushes of non-coherent memory are rounded to this; a power of two.
     pub non_coherent_atom: u64,
-    /// Bytes of one tile of a reserved resource.
+    /// Bytes of one tile of a reserved resource; a power of two.
     pub tile_size: u64,
     /// Most driver memory allocations alive at once (Vulkan: `maxMemoryAllocationCount`).
     pub max_allocations: u64,

@@ -40,7 +40,8 @@ pool_kinds! {
     AccelerationStructures = "acceleration structures",
     /// Placed buffers that the GPU writes: each has a state of its own.
     UnorderedBuffers = "unordered-access buffers",
-    /// Placed buffers under [`Strategy::Placed`](crate::Strategy::Placed).
+    /// Placed buffers that could share one: under [`Strategy::Placed`](crate::Strategy::Placed),
+    /// or by request.
     PlacedBuffers = "placed buffers",
     /// Ranges of mapped buffers for small dynamic buffers, when the buddy suballocator divides them.
     SmallUploads = "small uploads",

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use super::objects::Objects;
 use super::place::{Home, Place};
 use super::policy::Placement;
-use super::pool::{HeapBlock, Pool, Store};
-use super::pools::{Pools, allows, buffer_usage, is_mapped};
+use super::pool::{HeapBlock, Pool, Store, Unfit};
+use super::pools::{Pools, allows, buffer_usage, is_mapped, is_range_pool};
 use super::{Class, MemoryUse, PoolKind, Spot};
-use crate::device::{
-    BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc, Usage,
-};
+use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
 use crate::resource::native::Native;
 use crate::{Config, Name};
 
@@ -28,10 +26,11 @@ pub(crate) enum Fall {
 pub(crate) struct RangeRequest<'a> {
     pub(crate) kind: PoolKind,
     pub(crate) memory_use: MemoryUse,
+    /// Bytes of the range.
     pub(crate) size: u64,
     pub(crate) align: u64,
-    /// What the resource itself is used as, should it get memory of its own.
-    pub(crate) usage: Usage,
+    /// What to create, should it get memory of its own.
+    pub(crate) alone: &'a BufferInfo,
     pub(crate) name: &'a Name,
 }
 
@@ -43,6 +42,22 @@ pub(crate) struct ResourceRequest<'a> {
     pub(crate) placement: Placement,
     pub(crate) memory_use: MemoryUse,
     pub(crate) name: &'a Name,
+}
+
+/// A range of a block.
+struct Found<D: Device> {
+    spot: Spot,
+    store: Store<D>,
+    block: Block,
+}
+
+/// How the block of a range came to be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Block {
+    /// It was there.
+    Old,
+    /// It was made for the range, and goes again if the range is not used after all.
+    New,
 }
 
 /// What every rung needs.
@@ -68,12 +83,9 @@ impl<D: Device> Pools<D> {
         let ground = Ground { pools: self, device, config };
         climb(order, needs.memory_types, class, make_room, |memory| {
             let pool = ground.pool(class(memory))?;
-            if let Some(place) = range_place(pool.allocate(request.size, request.align)) {
-                return Ok(place);
-            }
-            match ground.grow(pool, request.size, request.align) {
-                Ok(found) => range_place(Some(found)).ok_or(OVERSIZED),
-                Err(error) if error.is_shortage() => ground.dedicated_buffer(request, memory),
+            match ground.find(pool, request.size, request.align) {
+                Ok(found) => ground.range_home(pool, found),
+                Err(error) if may_stand_alone(&error) => ground.dedicated_buffer(request, memory),
                 Err(error) => Err(error),
             }
         })
@@ -92,8 +104,8 @@ impl<D: Device> Pools<D> {
         let class = |memory| Class { memory, category: needs.category, kind: PoolKind::Tiles };
         let ground = Ground { pools: self, device, config };
         climb(self.order(MemoryUse::GpuOnly), needs.memory_types, class, make_room, |memory| {
-            let pool = ground.pool(class(memory))?;
-            pool.allocate(size, tile).map_or_else(|| ground.grow(pool, size, tile), Ok)
+            let found = ground.find(ground.pool(class(memory))?, size, tile)?;
+            Ok((found.spot, found.store))
         })
     }
 
@@ -124,16 +136,24 @@ impl<D: Device> Pools<D> {
             };
             match ground.placed(pool, request) {
                 Ok((native, spot)) => Ok(Home { native, place: Place::Placed(spot) }),
-                Err(error) if error.is_shortage() => ground.committed(request, memory),
+                Err(error) if may_stand_alone(&error) => ground.committed(request, memory),
                 Err(error) => Err(error),
             }
         })
     }
 }
 
-/// The suballocator refused a request that fits its block: its alignment is beyond all measure.
-const OVERSIZED: DeviceError =
-    DeviceError::InvalidCall { rule: "the alignment must be within the block", value: 0, limit: 0 };
+/// True when memory of its own may do where the pool did not: the driver is short of memory for a
+/// block, or no block suits the request.
+const fn may_stand_alone(error: &DeviceError) -> bool {
+    error.is_shortage() || matches!(error, DeviceError::Unsupported { .. })
+}
+
+/// A pool whose blocks are not what its kind says; [`Ground::make_block`] makes none such.
+const fn wrong_store(kind: PoolKind) -> DeviceError {
+    let rule = "ranges are in buffers and placed resources in heaps (kind of pool)";
+    DeviceError::InvalidCall { rule, value: kind as u64, limit: PoolKind::ALL.len() as u64 }
+}
 
 /// Tries each allowed memory type, makes room once, and tries again.
 fn climb<T>(
@@ -166,12 +186,6 @@ fn climb<T>(
     Err(Fall::Short { class: class(first), refusal })
 }
 
-fn range_place<D: Device>(found: Option<(Spot, Store<D>)>) -> Option<Home<D>> {
-    let (spot, store) = found?;
-    let native = store.as_buffer()?.clone();
-    Some(Home { native, place: Place::Range(spot) })
-}
-
 impl<'a, D: Device> Ground<'a, D> {
     fn objects(&self) -> &'a Objects {
         &self.pools.objects
@@ -183,25 +197,27 @@ impl<'a, D: Device> Ground<'a, D> {
         pool.or_else(|| self.pools.find_or_make(self.device, self.config, class)).ok_or(no_such)
     }
 
-    /// A range after adding a block, or of one that another thread has added meanwhile.
-    fn grow(&self, pool: &Pool<D>, size: u64, align: u64) -> Result<(Spot, Store<D>), DeviceError> {
-        let _growing = pool.lock_growth();
-        if let Some(found) = pool.allocate(size, align) {
-            return Ok(found);
+    /// A range of the blocks there are, or of a new one.
+    #[inline]
+    fn find(&self, pool: &Pool<D>, size: u64, align: u64) -> Result<Found<D>, DeviceError> {
+        match pool.allocate(size, align) {
+            Some((spot, store)) => Ok(Found { spot, store, block: Block::Old }),
+            None => self.grow(pool, size, align),
         }
+    }
+
+    /// A range after adding a block, or of one that another thread has added meanwhile.
+    #[cold]
+    fn grow(&self, pool: &Pool<D>, size: u64, align: u64) -> Result<Found<D>, DeviceError> {
+        let _growing = pool.lock_growth();
+        if let Some((spot, store)) = pool.allocate(size, align) {
+            return Ok(Found { spot, store, block: Block::Old });
+        }
+        // What it comes to when the device allows no block that would do.
         let mut refusal = DeviceError::OutOfMemory { requested: size, memory: pool.class.memory };
-        self.trade_in(pool);
-        for capacity in pool.growth.sizes(size, pool.used()) {
+        for capacity in pool.growth.sizes(size, align, pool.used()) {
             match self.make_block(pool, capacity) {
-                Ok(store) => match pool.add_and_allocate(store, capacity, size, align) {
-                    Ok(found) => return found.ok_or(OVERSIZED),
-                    Err(store) => {
-                        // Nobody else has seen the block yet, so nothing keeps it from going.
-                        let unmade = self.pools.unmake(self.device, store);
-                        debug_assert!(unmade.is_ok(), "a block that was never shared can be unmade");
-                        return Err(OVERSIZED);
-                    }
-                },
+                Ok(store) => return self.add_block(pool, store, capacity, size, align),
                 Err(error) if error.is_shortage() => refusal = error,
                 Err(error) => return Err(error),
             }
@@ -209,23 +225,45 @@ impl<'a, D: Device> Ground<'a, D> {
         Err(refusal)
     }
 
-    /// Gives back the empty blocks that were too small for the request: the new one serves what
-    /// they did.
-    fn trade_in(&self, pool: &Pool<D>) {
+    /// Puts a new block into its pool, in place of the empty ones, which were too small for the
+    /// request. They go only now: had the driver refused the new one, nothing would have changed.
+    fn add_block(
+        &self,
+        pool: &Pool<D>,
+        store: Store<D>,
+        capacity: u64,
+        size: u64,
+        align: u64,
+    ) -> Result<Found<D>, DeviceError> {
         let mut retired = Vec::new();
-        pool.take_empty(&mut retired);
+        let added = pool.add_and_allocate(store, capacity, size, align, &mut retired);
         retired.into_iter().for_each(|store| self.pools.unmake_later(self.device, store));
+        match added {
+            Ok((spot, store)) => Ok(Found { spot, store, block: Block::New }),
+            Err(Unfit { store, reason }) => {
+                // Nobody else has seen the block, so nothing keeps it from going.
+                let unmade = self.pools.unmake(self.device, store);
+                debug_assert!(unmade.is_ok(), "a block that was never shared can be unmade");
+                Err(DeviceError::Unsupported { feature: reason })
+            }
+        }
+    }
+
+    /// The home that a range of a shared buffer is.
+    fn range_home(&self, pool: &Pool<D>, found: Found<D>) -> Result<Home<D>, DeviceError> {
+        match found.store.as_buffer() {
+            Some(buffer) => Ok(Home { native: buffer.clone(), place: Place::Range(found.spot) }),
+            None => {
+                self.pools.free(found.spot);
+                Err(wrong_store(pool.class.kind))
+            }
+        }
     }
 
     fn make_block(&self, pool: &Pool<D>, capacity: u64) -> Result<Store<D>, DeviceError> {
         match pool.class.kind {
             PoolKind::SmallBuffers => self.make_slot(pool, capacity),
-            PoolKind::ReadOnlyBuffers
-            | PoolKind::IndirectBuffers
-            | PoolKind::AccelerationStructures
-            | PoolKind::SmallUploads
-            | PoolKind::Uploads
-            | PoolKind::Readbacks => self.make_buffer(pool, capacity),
+            kind if is_range_pool(kind) => self.make_buffer(pool, capacity),
             _ => self.make_heap(pool, capacity),
         }
     }
@@ -269,31 +307,30 @@ impl<'a, D: Device> Ground<'a, D> {
         request: ResourceRequest<'_>,
     ) -> Result<(Arc<Native<D>>, Spot), DeviceError> {
         let Requirements { size, alignment, .. } = *request.needs;
-        let (spot, store, is_new) = match pool.allocate(size, alignment) {
-            Some((spot, store)) => (spot, store, false),
-            None => self.grow(pool, size, alignment).map(|(spot, store)| (spot, store, true))?,
-        };
-        let Store::Heap(block) = store else {
+        let Found { spot, store, block } = self.find(pool, size, alignment)?;
+        let Store::Heap(heap) = store else {
             self.pools.free(spot);
-            return Err(OVERSIZED);
+            return Err(wrong_store(pool.class.kind));
         };
         let mapped = request.memory_use.is_mapped();
         let made = self.objects().create_placed(
             self.device,
             request.desc,
-            &block.heap,
+            &heap.heap,
             spot.offset,
             mapped,
             request.name,
         );
-        drop(block);
-        made.map(|native| (native, spot)).inspect_err(|_| self.give_up(pool, spot, is_new))
+        drop(heap);
+        made.map(|native| (native, spot)).inspect_err(|_| self.give_up(pool, spot, block))
     }
 
     /// Undoes a suballocation whose resource could not be made, and the block if it was made for it.
-    fn give_up(&self, pool: &Pool<D>, spot: Spot, is_new: bool) {
+    fn give_up(&self, pool: &Pool<D>, spot: Spot, block: Block) {
         self.pools.free(spot);
-        if is_new && let Some(store) = pool.remove_if_empty(spot.block) {
+        if block == Block::New
+            && let Some(store) = pool.remove_if_empty(spot.block)
+        {
             self.pools.unmake_later(self.device, store);
         }
     }
@@ -301,6 +338,9 @@ impl<'a, D: Device> Ground<'a, D> {
     fn committed(&self, request: ResourceRequest<'_>, memory: MemoryTypeId) -> Result<Home<D>, DeviceError> {
         let mapped = request.memory_use.is_mapped();
         let size = request.needs.size;
+        if size > self.device.properties().max_heap_size {
+            return Err(DeviceError::OutOfMemory { requested: size, memory });
+        }
         let native =
             self.objects().create_committed(self.device, request.desc, memory, size, mapped, request.name)?;
         Ok(Home { native, place: Place::Committed { size } })
@@ -312,7 +352,7 @@ impl<'a, D: Device> Ground<'a, D> {
         request: RangeRequest<'_>,
         memory: MemoryTypeId,
     ) -> Result<Home<D>, DeviceError> {
-        let desc = ResourceDesc::Buffer(BufferInfo { size: request.size, usage: request.usage });
+        let desc = ResourceDesc::Buffer(request.alone.clone());
         let needs = self.device.requirements(&desc)?;
         let request = ResourceRequest {
             desc: &desc,

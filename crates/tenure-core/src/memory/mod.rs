@@ -3,8 +3,9 @@
 //! # How a request is served (spec M11)
 //! For each memory type that can hold the resource, in [order of preference](type_order):
 //! 1. a range of the pool's blocks;
-//! 2. a new block: the preferred size, then a half, a quarter, an eighth of it (the pool's empty
-//!    blocks, which were too small, go first);
+//! 2. a new block: the preferred size, then a half, a quarter, an eighth of it, as far as the
+//!    request fits and the device allows (it takes the place of the pool's empty blocks, which
+//!    were too small);
 //! 3. memory of its own (a committed resource).
 //!
 //! When all types have refused, what the GPU is done with is released, idle blocks are given back,
@@ -32,6 +33,7 @@ pub(crate) use page::{Page, PageSeat};
 pub(crate) use place::{Home, Place};
 pub(crate) use pool::{Pool, Spot, Store};
 pub(crate) use pools::{Pools, allows};
+pub(crate) use types::flush_atom;
 
 pub use class::{Class, PoolKind};
 pub use place::LocationKind;

@@ -15,7 +15,7 @@
 //! | | any | committed |
 //! | indirect arguments | `max_pooled_buffer` | a range of the indirect pool |
 //! | | any | committed |
-//! | acceleration structure | `max_pooled_buffer` | a range of the acceleration structure pool |
+//! | acceleration structure, read by shaders at most | `max_pooled_buffer` | a range of the acceleration structure pool |
 //! | | any | committed |
 //! | buffer the GPU writes | `max_pooled_buffer` | placed: it has a state of its own |
 //! | | any | committed |
@@ -23,7 +23,9 @@
 //! | | any | committed |
 //!
 //! Before the table: what the driver wants dedicated is committed; [`Strategy::Placed`] turns
-//! ranges into placed resources, [`Strategy::Committed`] everything into committed ones.
+//! ranges into placed resources, [`Strategy::Committed`] everything into committed ones. Ranges
+//! count with what their stride adds to the size; a buffer whose stride would add more than it is
+//! worth, or that asks for it, is placed instead.
 
 use super::{MemoryUse, PoolKind};
 use crate::device::{Requirements, Usage};
@@ -42,7 +44,7 @@ pub enum Subject {
     ReadOnly,
     /// Indirect arguments that the GPU does not write.
     Indirect,
-    /// Holds acceleration structures.
+    /// Holds acceleration structures, which shaders may read and copies reach, and nothing else.
     AccelerationStructure,
     /// Written by shaders, or of a use that no shared buffer has: it needs a state of its own.
     Unordered,
@@ -101,17 +103,15 @@ impl UpTo {
 
 const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
 const MESH: Usage = Usage::VERTEX.union(Usage::INDEX);
+const TRACED: Usage = Usage::ACCELERATION_STRUCTURE.union(Usage::SHADER_READ).union(COPIES);
 
 /// Which subject a buffer is.
 #[must_use]
 pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
-    if usage.contains(Usage::ACCELERATION_STRUCTURE) && matches!(memory_use, MemoryUse::GpuOnly) {
-        return Subject::AccelerationStructure;
-    }
-    if !usage.is_read_only() {
-        return Subject::Unordered;
-    }
+    let is_structure = usage.contains(Usage::ACCELERATION_STRUCTURE) && TRACED.contains(usage);
     match memory_use {
+        MemoryUse::GpuOnly if is_structure => Subject::AccelerationStructure,
+        _ if !usage.is_read_only() => Subject::Unordered,
         MemoryUse::Dynamic | MemoryUse::GpuUpload => Subject::Dynamic,
         MemoryUse::Readback if COPIES.contains(usage) => Subject::Readback,
         MemoryUse::Readback => Subject::Unordered,
@@ -121,7 +121,7 @@ pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
     }
 }
 
-/// Where a buffer of `size` bytes goes.
+/// Where a buffer goes that takes `size` bytes.
 ///
 /// ```
 /// use tenure_core::Config;
@@ -140,6 +140,15 @@ pub fn place_buffer(subject: Subject, size: u64, config: &Config) -> Placement {
         (Strategy::Placed, Range(_)) => Placed(PoolKind::PlacedBuffers),
         (Strategy::Placed, Placed(_) | Committed) => placement,
         (Strategy::Committed, _) => Committed,
+    }
+}
+
+/// Where a buffer of `size` bytes goes that is to be an API resource of its own.
+#[must_use]
+pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Placement {
+    match place_buffer(subject, size, config) {
+        Range(_) => Placed(PoolKind::PlacedBuffers),
+        placement => placement,
     }
 }
 

@@ -65,6 +65,12 @@ pub(crate) struct Spot {
     pub(crate) reserved: u64,
 }
 
+/// A block that a pool could not use, and what it would have needed.
+pub(crate) struct Unfit<D: Device> {
+    pub(crate) store: Store<D>,
+    pub(crate) reason: &'static str,
+}
+
 struct State<D: Device> {
     ranges: Ranges,
     /// By block number.
@@ -160,28 +166,41 @@ impl<D: Device> Pool<D> {
         state.ranges.capacity() - state.ranges.free_bytes()
     }
 
-    /// Adds a block and takes a range of it or of another; `None` when the request does not fit
-    /// into a block of that size, which then stays, empty.
+    /// Adds a block in place of those that are empty, and takes a range of it or of another.
+    /// `retired` gets the empty ones: the new block serves what they did, which is why patience is
+    /// not told that they were given away.
     ///
     /// # Errors
-    /// The store, when the suballocator cannot manage a block of that size; nothing was added.
+    /// [`Unfit`] with the store; nothing was changed then.
     pub(crate) fn add_and_allocate(
         &self,
         store: Store<D>,
         capacity: u64,
         size: u64,
         align: u64,
-    ) -> Result<Option<(Spot, Store<D>)>, Store<D>> {
+        retired: &mut Vec<Store<D>>,
+    ) -> Result<(Spot, Store<D>), Unfit<D>> {
         let state = &mut *self.state.lock();
-        let Ok(block) = state.ranges.add_block(capacity) else { return Err(store) };
+        let block = match state.ranges.add_block(capacity) {
+            Ok(block) => block,
+            Err(_) => return Err(Unfit { store, reason: "a block of this size in the suballocator" }),
+        };
         let index = block.index();
         if state.stores.len() <= index {
             state.stores.resize_with(index + 1, || None);
         }
-        state.stores[index] = Some(store);
+        state.stores[index] = Some(store.clone());
+        let Some(found) = state.take(self.id, size, align) else {
+            state.stores[index] = None;
+            let removed = state.ranges.remove_block(block);
+            debug_assert!(removed.is_ok(), "nothing lives in a block that is new");
+            return Err(Unfit { store, reason: "a range of this size and alignment in a new block" });
+        };
+        drop(store);
+        state.retire(retired, |ranges, blocks| ranges.end_frame(0, blocks));
         state.patience.took();
         state.peak_reserved = state.peak_reserved.max(state.ranges.capacity());
-        Ok(state.take(self.id, size, align))
+        Ok(found)
     }
 
     /// Gives a range back.
@@ -208,11 +227,6 @@ impl<D: Device> Pool<D> {
             state.patience.gave_away();
         }
         has_some
-    }
-
-    /// Removes every empty block.
-    pub(crate) fn take_empty(&self, retired: &mut Vec<Store<D>>) {
-        self.state.lock().retire(retired, |ranges, blocks| ranges.end_frame(0, blocks));
     }
 
     /// Removes every empty block that its grace does not protect; true when there were any.

@@ -17,8 +17,10 @@ impl Ranges {
         GeneralBlocks::new(granule).map(|ranges| Self::General(Box::new(ranges)))
     }
 
-    pub(crate) fn buddy() -> Self {
-        Self::Buddy(Box::new(Growing::new(Buddy::new)))
+    /// Buddies, with smallest ranges of `min_range` bytes, a power of two.
+    pub(crate) fn buddy(min_range: u64) -> Self {
+        let make = move |capacity| Buddy::with_min_block(capacity, min_range);
+        Self::Buddy(Box::new(Growing::new(make)))
     }
 
     fn inner(&self) -> &dyn BlockSuballocator {

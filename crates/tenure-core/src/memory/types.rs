@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::device::{MemoryFlags, MemoryTypeId, Properties, StateModel};
+use crate::device::{MemoryFlags, MemoryType, MemoryTypeId, Properties, StateModel};
 
 /// Who reads and writes a resource's memory.
 #[non_exhaustive]
@@ -105,4 +105,16 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
         .collect();
     order.sort_unstable();
     order.into_iter().map(|(_, _, index)| MemoryTypeId(index)).collect()
+}
+
+/// Bytes that ranges of a memory type must not share, a power of two: a flush or an invalidation
+/// takes whole atoms, and would undo what somebody else does to the rest of one. 1 where the CPU
+/// needs neither.
+pub(crate) fn flush_atom(properties: &Properties, memory: MemoryTypeId) -> u64 {
+    let needs_flushes = |memory_type: &&MemoryType| {
+        let host = MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_COHERENT);
+        memory_type.flags.intersection(host) == MemoryFlags::HOST_VISIBLE
+    };
+    let memory_type = properties.memory_types.get(usize::from(memory.0));
+    memory_type.filter(needs_flushes).map_or(1, |_| properties.non_coherent_atom)
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Held;
-use crate::device::{BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
+use crate::device::{BufferInfo, Device, DeviceError, Mapping, ResourceDesc, StateModel, Usage};
 use crate::gpu::Shared;
-use crate::memory::policy::{Placement, buffer_subject, place_buffer};
+use crate::memory::policy::{Placement, buffer_subject, place_buffer, place_buffer_alone};
 use crate::memory::{Home, LocationKind, MemoryUse, RangeRequest, ResourceRequest};
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -31,7 +31,15 @@ pub struct BufferDesc {
     /// 0 or 1: no matter.
     pub stride: u32,
     /// Bytes; a power of two. The larger of this and what the usage needs is honoured.
+    ///
+    /// A mapped buffer of 4 KiB or more that copies read, or that is for reading back, begins where
+    /// copies between buffers and textures may begin; a smaller one only if it asks for that here
+    /// (512 on Direct3D 12), because the small ones are many.
     pub alignment: u64,
+    /// An API resource of its own even where the policy would have it share one. Such a buffer has
+    /// a state of its own: it can be copied to and from others that would share its API resource.
+    /// The price is an API call, and on most Direct3D 12 devices 64 KiB.
+    pub own_resource: bool,
     /// Its name.
     pub name: Name,
 }
@@ -41,7 +49,8 @@ impl BufferDesc {
     #[must_use]
     pub fn new(size: u64, usage: Usage) -> Self {
         let usage = usage | Usage::COPY_DST;
-        Self { size, usage, memory: MemoryUse::GpuOnly, stride: 0, alignment: 1, name: Name::default() }
+        let (memory, name) = (MemoryUse::GpuOnly, Name::default());
+        Self { size, usage, memory, stride: 0, alignment: 1, own_resource: false, name }
     }
 
     /// Sets who reads and writes it.
@@ -60,6 +69,12 @@ impl BufferDesc {
     #[must_use]
     pub fn alignment(self, alignment: u64) -> Self {
         Self { alignment, ..self }
+    }
+
+    /// Asks for an API resource of its own.
+    #[must_use]
+    pub fn own_resource(self) -> Self {
+        Self { own_resource: true, ..self }
     }
 
     /// Names it.
@@ -87,25 +102,22 @@ impl<D: Device> Buffer<D> {
         let info = BufferInfo { size: desc.size, usage: desc.usage };
         let align = shared.buffer_alignment(desc)?;
         let subject = buffer_subject(desc.usage, desc.memory);
-        let (home, padding) = match place_buffer(subject, desc.size, &shared.config) {
+        let step = step(desc.size, align, desc.stride).filter(|_| !desc.own_resource);
+        let alone = || place_buffer_alone(subject, desc.size, &shared.config);
+        // Offsets are multiples of the alignment, so that less than a step lies before one that is
+        // a multiple of both.
+        let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
+        let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &shared.config));
+        let (home, offset) = match placement {
             Placement::Range(kind) => {
-                let slack = stride_slack(desc.stride, align);
-                let size = desc.size.saturating_add(slack);
-                let request = RangeRequest {
-                    kind,
-                    memory_use: desc.memory,
-                    size,
-                    align,
-                    usage: desc.usage,
-                    name: &desc.name,
-                };
+                let (memory_use, name) = (desc.memory, &desc.name);
+                let request = RangeRequest { kind, memory_use, size, align, alone: &info, name };
                 let home = shared.place_range(request)?;
-                let padding = to_multiple(home.place.offset(), desc.stride);
-                (home, padding)
+                let offset = home.place.offset().next_multiple_of(step.unwrap_or(1));
+                (home, offset)
             }
             placement => (shared.place_buffer_resource(desc, info, placement)?, 0),
         };
-        let offset = home.place.offset() + padding;
         let trace = shared.recorder.allocate(desc.size, align, desc.memory, false);
         let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
         Ok(Self { held, offset, usage: desc.usage, memory: desc.memory })
@@ -220,26 +232,19 @@ impl<D: Device> Buffer<D> {
     }
 }
 
-/// Bytes to ask for beyond the size so that a multiple of `stride` lies in the first of them.
-const fn stride_slack(stride: u32, align: u64) -> u64 {
-    let stride = stride as u64;
-    if stride <= 1 || align.is_multiple_of(stride) {
-        return 0;
-    }
-    // Offsets are multiples of `align`, so their remainders are multiples of what the two share.
-    let shared = 1 << min(stride.trailing_zeros(), align.trailing_zeros());
-    stride - shared
-}
-
-const fn min(a: u32, b: u32) -> u32 {
-    if a < b { a } else { b }
-}
-
-/// Bytes from `offset` to the next multiple of `stride`.
-fn to_multiple(offset: u64, stride: u32) -> u64 {
+/// What the offset in a shared buffer must be a multiple of: the least common multiple of the
+/// alignment, a power of two, and the stride. `None` when room to move to such an offset would cost
+/// more than sharing saves.
+fn step(size: u64, align: u64, stride: u32) -> Option<u64> {
+    /// A resource of its own costs up to 64 KiB and a driver call: this much is nothing beside it.
+    const CHEAP: u64 = 4 << 10;
     let stride = u64::from(stride.max(1));
-    (stride - offset % stride) % stride
+    let step = align.checked_mul(stride >> stride.trailing_zeros().min(align.trailing_zeros()))?;
+    (step - align <= size.max(CHEAP)).then_some(step)
 }
+
+/// Mapped buffers from this size on lie where copies between buffers and textures may begin.
+const COPIED_FROM: u64 = 4 << 10;
 
 impl<D: Device> Shared<D> {
     /// The alignment a buffer needs inside a larger one.
@@ -258,15 +263,29 @@ impl<D: Device> Shared<D> {
         if desc.usage.contains(Usage::CONSTANT) {
             align = align.max(self.alignments.constant);
         }
-        if desc.usage.intersects(Usage::UNORDERED_ACCESS)
-            || (desc.usage.contains(Usage::SHADER_READ) && desc.stride == 0)
+        if desc.usage.contains(Usage::UNORDERED_ACCESS)
+            || (desc.usage.contains(Usage::SHADER_READ) && !self.has_structured_views(desc))
         {
             align = align.max(self.alignments.storage);
         }
         if desc.usage.contains(Usage::ACCELERATION_STRUCTURE) {
             align = align.max(self.alignments.acceleration_structure);
         }
+        let is_copied = match desc.memory {
+            MemoryUse::GpuOnly => false,
+            MemoryUse::Dynamic | MemoryUse::GpuUpload => desc.usage.contains(Usage::COPY_SRC),
+            MemoryUse::Readback => desc.usage.contains(Usage::COPY_DST),
+        };
+        if is_copied && desc.size >= COPIED_FROM {
+            align = align.max(self.alignments.copy_offset);
+        }
         Ok(align)
+    }
+
+    /// Views of structured buffers begin at any element on Direct3D 12; elsewhere they are storage
+    /// buffers like others.
+    fn has_structured_views(&self, desc: &BufferDesc) -> bool {
+        desc.stride > 0 && self.device().properties().state_model == StateModel::Promotion
     }
 
     fn place_buffer_resource(

@@ -8,7 +8,7 @@ use super::{Held, Texture, TextureDesc};
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
 use crate::gpu::Shared;
 use crate::memory::policy::Placement;
-use crate::memory::{Home, MemoryUse, Page, PageSeat, Place, ResourceRequest, allows};
+use crate::memory::{Home, MemoryUse, Page, PageSeat, Place, ResourceRequest, allows, flush_atom};
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
 use crate::{BufferDesc, Error, Name};
@@ -35,8 +35,8 @@ pub struct PageStats {
 ///
 /// # Algorithm
 /// A bump in the newest page of the right class; else in an empty page of it; else a new page, of
-/// the page size or the request, whichever is larger. A resource that the driver wants dedicated
-/// is committed.
+/// the page size (as far as the device allows) or the request, whichever is larger. A resource that
+/// the driver wants dedicated is committed.
 ///
 /// # Efficiency
 /// O(1) and one API call, unless a page is added; finding an empty page costs O(pages).
@@ -160,17 +160,19 @@ impl<D: Device> PageAllocator<D> {
                 let is_aligned = page.alignment >= needs.alignment;
                 page.memory == memory && page.category == needs.category && is_aligned
             };
-            let seat =
-                pages.iter().rev().filter(fits).find_map(|page| page.take(needs.size, needs.alignment));
-            if let Some(seat) = seat {
+            // Whole atoms, so that no flush reaches into a neighbour.
+            let atom = flush_atom(self.shared.device().properties(), memory);
+            let too_large = DeviceError::OutOfMemory { requested: needs.size, memory };
+            let size = needs.size.checked_next_multiple_of(atom).ok_or_else(|| too_large.clone())?;
+            let align = needs.alignment.max(atom);
+            if let Some(seat) = pages.iter().rev().filter(fits).find_map(|page| page.take(size, align)) {
                 return Ok(seat);
             }
-            match self.new_page(needs, memory) {
+            match self.new_page(size, needs, memory) {
                 Ok(page) => {
                     let page = Arc::new(page);
                     pages.push(page.clone());
-                    let too_large = DeviceError::OutOfMemory { requested: needs.size, memory };
-                    return page.take(needs.size, needs.alignment).ok_or(too_large);
+                    return page.take(size, align).ok_or(too_large);
                 }
                 Err(error) if error.is_shortage() => refusal = error,
                 Err(error) => return Err(error),
@@ -179,10 +181,19 @@ impl<D: Device> PageAllocator<D> {
         Err(refusal)
     }
 
-    fn new_page(&self, needs: &Requirements, memory: MemoryTypeId) -> Result<Page<D>, DeviceError> {
+    /// A page for `size` bytes; as large as the allocator's pages are, or as the device allows.
+    fn new_page(
+        &self,
+        size: u64,
+        needs: &Requirements,
+        memory: MemoryTypeId,
+    ) -> Result<Page<D>, DeviceError> {
         let alignment = needs.alignment.max(self.shared.alignments.heap);
-        let size = needs.size.max(self.page_size).checked_next_multiple_of(alignment);
-        let size = size.ok_or(DeviceError::OutOfMemory { requested: needs.size, memory })?;
+        let limit = self.shared.device().properties().max_heap_size;
+        let limit = limit - limit % alignment;
+        let page = size.max(self.page_size.min(limit)).checked_next_multiple_of(alignment);
+        let too_large = DeviceError::OutOfMemory { requested: size, memory };
+        let size = page.filter(|page| *page <= limit).ok_or(too_large)?;
         let desc = HeapDesc { size, alignment, memory, category: needs.category };
         let heap = self.shared.pools.objects.create_heap(self.shared.device(), &desc, self.name.as_str())?;
         Ok(Page::new(heap, &desc))

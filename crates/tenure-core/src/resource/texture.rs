@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::{Buffer, BufferDesc, Held};
-use crate::device::{ClearValue, Device, DeviceError, Dimension, Format, ResourceDesc, TextureInfo, Usage};
+use crate::device::{
+    ClearValue, Device, DeviceError, Dimension, Format, Properties, ResourceDesc, TextureInfo, Usage,
+};
 use crate::gpu::Shared;
 use crate::memory::policy::place_texture;
 use crate::memory::{LocationKind, MemoryUse, ResourceRequest};
@@ -172,6 +174,7 @@ impl<D: Device> ReadbackTexture<D> {
     pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &TextureDesc) -> Result<Self, Error> {
         let refuse = |source| Error::device(&desc.name, source);
         desc.info.validate().map_err(refuse)?;
+        check_limits(&desc.info, shared.device().properties()).map_err(refuse)?;
         let (pitch, offset) = (shared.alignments.copy_pitch, shared.alignments.copy_offset);
         let too_large = DeviceError::InvalidDesc { field: "size", value: u64::MAX };
         let (layouts, size) = layouts(&desc.info, pitch, offset).ok_or_else(|| refuse(too_large))?;
@@ -192,6 +195,24 @@ impl<D: Device> ReadbackTexture<D> {
     #[must_use]
     pub fn layout(&self, subresource: u32) -> Option<SubresourceLayout> {
         self.layouts.get(usize::try_from(subresource).ok()?).copied()
+    }
+}
+
+/// Whether copies can read such a texture: no device has a larger one, or copies from samples.
+fn check_limits(info: &TextureInfo, properties: &Properties) -> Result<(), DeviceError> {
+    let (side, depth) = match info.dimension {
+        Dimension::D2 => (properties.max_texture_2d, properties.max_layers),
+        Dimension::D3 => (properties.max_texture_3d, properties.max_texture_3d),
+    };
+    let limits = [
+        ("width", info.width, side),
+        ("height", info.height, side),
+        ("depth_or_layers", info.depth_or_layers, depth),
+        ("samples", info.samples, 1),
+    ];
+    match limits.into_iter().find(|(_, value, limit)| value > limit) {
+        Some((field, value, _)) => Err(DeviceError::InvalidDesc { field, value: u64::from(value) }),
+        None => Ok(()),
     }
 }
 
