@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::make::{buffer_usage, is_mapped, is_range_pool};
 use super::objects::Objects;
 use super::place::{Home, Place};
 use super::policy::Placement;
 use super::pool::{HeapBlock, Pool, Store, Unfit};
-use super::pools::{Pools, allows, buffer_usage, is_mapped, is_range_pool};
+use super::pools::{Pools, allows};
 use super::{Class, MemoryUse, PoolKind, Spot};
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
 use crate::resource::native::Native;

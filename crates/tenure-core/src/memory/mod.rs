@@ -18,6 +18,7 @@
 mod class;
 mod growth;
 mod ladder;
+mod make;
 mod objects;
 mod page;
 mod patience;

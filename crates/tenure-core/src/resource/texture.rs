@@ -175,7 +175,10 @@ impl<D: Device> ReadbackTexture<D> {
         let refuse = |source| Error::device(&desc.name, source);
         desc.info.validate().map_err(refuse)?;
         check_limits(&desc.info, shared.device().properties()).map_err(refuse)?;
-        let (pitch, offset) = (shared.alignments.copy_pitch, shared.alignments.copy_offset);
+        // Whole blocks, too, where the device asks for less.
+        let block = u64::from(desc.info.format.block().bytes);
+        let (pitch, offset) =
+            (shared.alignments.copy_pitch.max(block), shared.alignments.copy_offset.max(block));
         let too_large = DeviceError::InvalidDesc { field: "size", value: u64::MAX };
         let (layouts, size) = layouts(&desc.info, pitch, offset).ok_or_else(|| refuse(too_large))?;
         let buffer = BufferDesc::new(size, Usage::COPY_DST)

@@ -185,3 +185,27 @@ fn one_wrong_copy_does_not_spoil_a_recording() {
     assert!(gpu.shutdown().is_clean());
     device.check_clean().unwrap();
 }
+
+/// On every device a layout that readback textures name is one that copies take, whatever the
+/// format: whole blocks, where the device itself asks for less.
+#[test]
+fn readback_layouts_are_what_copies_ask_for() {
+    for profile in Profile::ALL {
+        let gpu = gpu(&device(*profile, Lag::None));
+        for format in Format::ALL.iter().copied().filter(|format| !format.is_depth()) {
+            let desc = TextureDesc::d2(20, 12, format, Usage::SHADER_READ | Usage::COPY_SRC).mips(3);
+            let texture = gpu.create_texture(&desc).unwrap();
+            let read = gpu.create_readback_texture(&desc).unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "read back").unwrap();
+            for mip in 0..3 {
+                let layout = read.layout(mip).unwrap();
+                let layout =
+                    BufferLayout { offset: layout.offset, row_pitch: layout.row_pitch, rows: layout.rows };
+                let extent = texture.info().mip_extent(mip);
+                let region = TextureRegion { mip, layer: 0, origin: [0; 3], extent };
+                let copied = recording.copy_texture_to_buffer(&texture, region, read.buffer(), layout);
+                assert_eq!(copied, Ok(()), "{format:?} mip {mip} on {}", profile.name());
+            }
+        }
+    }
+}
