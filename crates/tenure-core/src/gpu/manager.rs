@@ -94,8 +94,8 @@ impl<D: Device> Gpu<D> {
     /// Creates a reserved (sparse) resource, without memory.
     ///
     /// # Errors
-    /// [`Error::Device`] with `Unsupported` naming the feature where the device lacks it; as
-    /// [`create_buffer`](Self::create_buffer).
+    /// [`Error::Device`]: `Unsupported` naming the feature where the device lacks it, a shortage
+    /// when there is none of addresses or objects even after giving back what is done with.
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
         Reserved::create(&self.shared, desc)
     }

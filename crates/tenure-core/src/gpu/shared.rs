@@ -193,7 +193,7 @@ impl<D: Device> Shared<D> {
     }
 
     /// What may be had back at once: what the GPU is done with, and idle blocks.
-    fn make_room(&self) {
+    pub(crate) fn make_room(&self) {
         // A lost device is noted by the clock, and the next attempt says so.
         let _noted = self.clock.poll(self.device());
         self.purge_memory();

@@ -41,18 +41,26 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// The sizes for a request of `size` bytes at a multiple of `align` in a pool that holds `held`;
-    /// empty when the device allows no block that would do.
+    /// The sizes for a request of `size` bytes at a multiple of `align` in a pool that holds `held`,
+    /// each a whole number of such requests, because requests come in series; empty when the device
+    /// allows no block that would do.
     pub(crate) fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> {
         let wanted = self.wanted(held);
         let mut last = None;
         let sizes = self.needed(size, align).into_iter().flat_map(move |needed| {
-            (0..=self.halvings).map(move |halvings| {
-                let smaller = (wanted >> halvings).next_multiple_of(self.alignment);
-                smaller.max(needed)
-            })
+            (0..=self.halvings).map(move |halvings| self.whole(wanted >> halvings, size, align).max(needed))
         });
         sizes.filter(move |size| last.replace(*size) != Some(*size))
+    }
+
+    /// As much of `wanted` as a whole number of such requests takes; all of it if none fits.
+    fn whole(self, wanted: u64, size: u64, align: u64) -> u64 {
+        let each = match self.shape {
+            BlockShape::Multiple => size.max(1).checked_next_multiple_of(align.max(1)),
+            BlockShape::PowerOfTwo => None,
+        };
+        let left_over = each.map_or(0, |each| if each <= wanted { wanted % each } else { 0 });
+        (wanted - left_over).next_multiple_of(self.alignment)
     }
 
     /// The smallest block that serves the request when it is empty.
@@ -114,7 +122,7 @@ mod tests {
     #[test]
     fn refused_blocks_shrink_as_far_as_the_request_fits() {
         assert_eq!(sizes(1, 64 << 20), [8 << 20, 4 << 20, 2 << 20, 1 << 20]);
-        assert_eq!(sizes(3 << 20, 64 << 20), [8 << 20, 4 << 20, 3 << 20]);
+        assert_eq!(sizes(3 << 20, 64 << 20), [6 << 20, 3 << 20], "in whole requests");
         assert_eq!(sizes(u64::MAX, 0), [0_u64; 0], "rounding up would overflow");
     }
 

@@ -113,7 +113,15 @@ impl<D: Device> Reserved<D> {
         let refuse = |source| shared.refused(&desc.name, source);
         let needs = shared.requirements(&desc.name, &desc.resource)?;
         let objects = &shared.pools.objects;
-        let native = objects.create_reserved(shared.device(), &desc.resource, &desc.name).map_err(refuse)?;
+        let reserve = || objects.create_reserved(shared.device(), &desc.resource, &desc.name);
+        let native = match reserve() {
+            Err(error) if error.is_shortage() => {
+                shared.make_room();
+                reserve()
+            }
+            answer => answer,
+        };
+        let native = native.map_err(refuse)?;
         let layout = match shared.device().tile_layout(&native.object) {
             Ok(layout) => layout,
             Err(error) => {
