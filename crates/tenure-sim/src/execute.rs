@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tenure_core::device::{
     BufferLayout, QueueId, QueueKind, QueueSerial, QueueTransfer, State, StateModel, Subresource,
@@ -140,14 +139,12 @@ impl<'a> Execution<'a> {
         self.shared.hazards.push(Hazard { kind, objects, detail, origin });
     }
 
-    pub(crate) fn place(&self, resource: &ResourceState) -> Place {
-        let shared = resource.mapped.load(Ordering::Relaxed) && resource.is_buffer();
+    pub(crate) fn place(&self) -> Place {
         Place {
             model: self.shared.properties.state_model,
             at: QueueSerial { queue: self.queue, serial: self.serial },
             copy_queue: self.kind == QueueKind::Copy,
             family: self.family,
-            shared,
         }
     }
 

@@ -117,9 +117,9 @@
 //! memory stays in every read state at once, readback memory in `COPY_DST`, acceleration structures
 //! in theirs, and no barrier may move them. What comes to a copy queue comes in `COMMON`.
 //! `Explicit`: an image must be in the state it is used in; a buffer may be used first in any state,
-//! and once it is written each use needs a barrier that names it, except on another queue of the
-//! same family, which has waited. A resource belongs to the queue family that uses it first until
-//! both halves of a transfer are recorded, mapped buffers excepted. After creation or an aliasing
+//! and once it is written each use needs a barrier that names it, except on another queue, which
+//! has waited. An image belongs to the queue family that uses it first until both halves of a
+//! transfer are recorded; buffers belong to all families. After creation or an aliasing
 //! barrier the first transition may come from `COMMON`; none goes there.
 //!
 //! **Races** are found by vector clocks, so it does not matter which queue happened to run first. A

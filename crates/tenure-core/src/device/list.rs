@@ -11,8 +11,9 @@ pub enum Subresource {
     One(u32),
 }
 
-/// Hands a resource from one queue family to another (Vulkan). The same barrier is recorded on
-/// both queues: first on `from` (release), then on `to` (acquire).
+/// Hands a texture from one queue family to another (Vulkan). The same barrier is recorded on
+/// both queues: first on `from` (release), then on `to` (acquire). Buffers are never handed over:
+/// see [`QueueProperties::family`](super::QueueProperties::family).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueTransfer {
     /// The queue that gives it up.
@@ -33,7 +34,7 @@ pub enum Barrier<'a, D: Device> {
         before: State,
         /// How it will be used.
         after: State,
-        /// The change of owner, if any.
+        /// The change of owner, if any; textures only.
         transfer: Option<QueueTransfer>,
     },
     /// Unordered accesses before it are done before those after it.

@@ -36,8 +36,9 @@
 //!   textures that were only read after a promotion. Copy queues share `COMMON` and nothing else
 //!   with other queues; a compute queue leaves a state that it may not name to a queue that may.
 //! * **Vulkan.** Waiting for another queue makes everything visible, so between queues of one
-//!   family only layouts are changed. Contents belong to a family: another one takes them over
-//!   with a release and an acquire. Hazards within a queue are closed by barriers on that queue,
+//!   family only layouts are changed. A texture's contents belong to a family: another one takes
+//!   them over with a release and an acquire. Buffers have no layout to hand over, and devices
+//!   create them for all families at once: one buffer is often shared by many ranges. Hazards within a queue are closed by barriers on that queue,
 //!   even where a detour over another queue would order them.
 //! * **Both.** A recording that leaves the state it begins with finds exactly that state; one that
 //!   only reads is content with more. `COMMON` on Vulkan is only ever the state of what was never

@@ -1,9 +1,9 @@
 //! What one subresource needs so that a recording finds it as expected.
 
-use super::StateError;
 use super::cell::Part;
 use super::part_use::Uses;
 use super::rules::{Rules, Step, is_unordered};
+use super::{ResourceKind, StateError};
 use crate::device::{QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel};
 
 /// Where a transition is executed.
@@ -78,10 +78,7 @@ impl Context<'_> {
     /// contents belong to a queue family.
     fn plan_explicit(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
         let before = self.found_by_this_queue(part);
-        let owner = part.at.map(|at| at.queue);
-        let owner_family = owner.and_then(|queue| self.family(queue));
-        let mine = self.family(self.submission.queue);
-        if let (Some(owner), true) = (owner, owner_family.is_some() && owner_family != mine) {
+        if let Some(owner) = part.at.map(|at| at.queue).filter(|owner| self.is_handed_over_from(*owner)) {
             let place = Place::Handover(owner);
             return Ok(Plan::Transition { place, before: part.state, after: wanted.first });
         }
@@ -105,7 +102,8 @@ impl Context<'_> {
             return Ok(Plan::Transition { place: Place::Here, before, after });
         }
         let queue = self.capable(part, before, |_| true)?;
-        let place = if self.family(queue) == mine { Place::Elsewhere(queue) } else { Place::Handover(queue) };
+        let place =
+            if self.is_handed_over_from(queue) { Place::Handover(queue) } else { Place::Elsewhere(queue) };
         Ok(Plan::Transition { place, before, after: wanted.first })
     }
 
@@ -156,6 +154,13 @@ impl Context<'_> {
 
     fn own_reads(&self, part: Part) -> State {
         part.reads.get(self.submission.queue.index()).copied().unwrap_or_default()
+    }
+
+    /// True when contents that `queue` owns must be released there and acquired here: those of
+    /// textures, whose layout belongs to a queue family. Buffers are shared by all families.
+    fn is_handed_over_from(&self, queue: QueueId) -> bool {
+        let (from, to) = (self.family(queue), self.family(self.submission.queue));
+        self.rules.kind == ResourceKind::Texture && from.is_some() && from != to
     }
 
     fn family(&self, queue: QueueId) -> Option<u32> {

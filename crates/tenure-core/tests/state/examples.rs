@@ -204,18 +204,30 @@ fn d3d12_uploads_a_vertex_buffer_without_barriers() {
 }
 
 #[test]
-fn vulkan_hands_an_upload_from_family_to_family() {
+fn vulkan_shares_buffers_between_families() {
     let queues = queues([0, 1, 2]);
     let rock = buffer(Usage::VERTEX | Usage::COPY_DST);
     let upload = used(StateModel::Explicit, QueueKind::Copy, &rock, State::COPY_DST);
     let draw = used(StateModel::Explicit, QueueKind::Graphics, &rock, State::VERTEX_OR_CONSTANT);
     assert!(submit(&upload, COPY, 1, &queues).is_empty());
     let fixups = submit(&draw, GRAPHICS, 1, &queues);
+    assert!(fixups.here.is_empty() && fixups.elsewhere.is_empty(), "the wait makes the bytes visible");
+    assert_eq!(fixups.waits.iter().collect::<Vec<_>>(), [QueueSerial { queue: COPY, serial: 1 }]);
+}
+
+#[test]
+fn vulkan_hands_an_upload_from_family_to_family() {
+    let queues = queues([0, 1, 2]);
+    let rock = texture(1, Usage::SHADER_READ | Usage::COPY_DST);
+    let upload = used(StateModel::Explicit, QueueKind::Copy, &rock, State::COPY_DST);
+    let draw = used(StateModel::Explicit, QueueKind::Graphics, &rock, State::PIXEL_SHADER);
+    assert!(!submit(&upload, COPY, 1, &queues).is_empty());
+    let fixups = submit(&draw, GRAPHICS, 1, &queues);
     let barrier = StateBarrier::Transition {
         resource: rock.clone(),
         subresource: ALL,
         before: State::COPY_DST,
-        after: State::VERTEX_OR_CONSTANT,
+        after: State::PIXEL_SHADER,
         transfer: Some(QueueTransfer { from: COPY, to: GRAPHICS }),
     };
     let same = |other: &StateBarrier<Handle>| transition(other) == transition(&barrier);

@@ -111,6 +111,9 @@ impl Access {
 
 impl Sub {
     fn own(&mut self, place: &Place<'_>) -> Verdict {
+        if !self.texture {
+            return Ok(()); // buffers belong to all families
+        }
         if self.in_flight.is_some() || self.owner.is_some_and(|owner| owner != place.family) {
             return Err(format!("owned by family {:?}", self.owner));
         }
@@ -149,10 +152,13 @@ impl Sub {
         before: State,
         after: State,
     ) -> Verdict {
+        if !self.texture {
+            return Err("buffers are not handed over".into());
+        }
         if transfer.from.index() == place.queue {
             self.own(place)?;
             self.all_precede(place, before)?;
-            if !place.allowed.contains(before) || (self.texture && Layout::of(before) != self.layout) {
+            if !place.allowed.contains(before) || Layout::of(before) != self.layout {
                 return Err("illegal release".into());
             }
             self.in_flight = Some((transfer, before, after, place.serial));

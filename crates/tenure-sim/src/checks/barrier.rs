@@ -15,7 +15,7 @@ impl Execution<'_> {
         let (Some(state), true) = (used.state, self.is_on(Checks::STATES)) else { return };
         self.touch(used.resource);
         let which = used.resource.layout.subresources(&used.span);
-        let place = self.place(used.resource);
+        let place = self.place();
         let result = used.resource.states.lock().use_as(place, which, state);
         self.report_wrong(used.resource, result);
     }
@@ -30,7 +30,7 @@ impl Execution<'_> {
         if self.is_on(Checks::STATES) {
             self.touch(resource);
             let which = resource.layout.subresources(&Span::Subresource(subresource));
-            let place = self.place(resource);
+            let place = self.place();
             let result = resource.states.lock().transition(place, which, states, half);
             self.report_wrong(resource, result);
             resource.unordered.lock().settle();

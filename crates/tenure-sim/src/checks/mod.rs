@@ -6,6 +6,7 @@ pub(crate) mod cpu;
 mod descriptor;
 mod lifetime;
 mod race;
+mod scopes;
 pub(crate) mod state;
 pub(crate) mod unordered;
 mod written;

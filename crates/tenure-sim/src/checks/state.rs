@@ -7,14 +7,14 @@
 //!
 //! Copy queues share `COMMON` and nothing else with other queues.
 //!
-//! `Explicit` follows Vulkan: an image must be in the state (layout) it is used in. A buffer has
-//! no layout: reads add up until something writes, then each needs a barrier that names it. A
-//! wait between queues of one family makes everything visible. Each resource belongs to the queue
-//! family that used it first, until a transfer.
+//! `Explicit` follows Vulkan: an image must be in the state (layout) it is used in, and belongs to
+//! the queue family that used it first, until a transfer. For buffers see [`scopes`](super::scopes).
 
 use std::fmt;
 
 use tenure_core::device::{MemoryFlags, QueueSerial, ResourceDesc, State, StateModel, Usage};
+
+use super::scopes::Scopes;
 
 /// The part of a transfer that is done: released, not yet acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,6 @@ pub(crate) struct Place {
     pub(crate) at: QueueSerial,
     pub(crate) copy_queue: bool,
     pub(crate) family: u32,
-    /// Resources the CPU writes are not handed from family to family.
-    pub(crate) shared: bool,
 }
 
 /// Why a use or transition is wrong.
@@ -58,6 +56,7 @@ pub(crate) enum Wrong {
     Crossing { is: State },
     Owner { owner: u32, user: u32 },
     NotReleased { to: u32 },
+    HandedOver,
 }
 
 impl fmt::Display for Wrong {
@@ -84,6 +83,7 @@ impl fmt::Display for Wrong {
             Self::NotReleased { to } => {
                 write!(f, "acquired by queue family {to} without a matching release before it")
             }
+            Self::HandedOver => f.write_str("a buffer is handed over, though all queue families share it"),
         }
     }
 }
@@ -126,16 +126,20 @@ pub(crate) struct States {
     buffer: bool,
     count: u32,
     fixed: Option<State>,
+    /// Of a buffer on `Explicit`, in place of `current`.
+    scopes: Option<Box<Scopes>>,
     /// One entry while all are alike.
     current: Vec<Current>,
 }
 
 impl States {
     pub(crate) fn new(model: StateModel, desc: &ResourceDesc, flags: MemoryFlags) -> Self {
+        let buffer = matches!(desc, ResourceDesc::Buffer(_));
         Self {
-            buffer: matches!(desc, ResourceDesc::Buffer(_)),
+            buffer,
             count: desc.subresources(),
             fixed: fixed(model, desc, flags),
+            scopes: (buffer && model == StateModel::Explicit).then(Box::default),
             current: vec![Current { fresh: true, ..Current::default() }],
         }
     }
@@ -163,13 +167,16 @@ impl States {
         if let Some(fixed) = self.fixed {
             return if fixed.contains(wanted) { Ok(()) } else { Err(Wrong::Fixed { is: fixed, wanted }) };
         }
+        if let Some(scopes) = &mut self.scopes {
+            return scopes.use_as(place.at.queue, wanted);
+        }
         let buffer = self.buffer;
         let mut result = Ok(());
         for current in self.entries(which) {
             let owned = current.own(place);
             let used = match place.model {
                 StateModel::Promotion => current.promote(place, buffer, wanted),
-                StateModel::Explicit => current.use_explicitly(place, buffer, wanted),
+                StateModel::Explicit => current.use_image(wanted),
             };
             current.at = Some(place.at);
             result = result.and(owned).and(used);
@@ -188,6 +195,12 @@ impl States {
         if let Some(fixed) = self.fixed {
             let stays = before == after && fixed.contains(after);
             return if stays { Ok(()) } else { Err(Wrong::Fixed { is: fixed, wanted: after }) };
+        }
+        if let Some(scopes) = &mut self.scopes {
+            return match half {
+                None => scopes.barrier(place.at.queue, before, after),
+                Some(_) => Err(Wrong::HandedOver),
+            };
         }
         let whole = which == (0..self.count);
         let mut result = Ok(());
@@ -224,6 +237,9 @@ impl States {
     /// The contents became undefined: on Vulkan with them what the layout was and who owned
     /// it, while Direct3D 12 keeps its states.
     pub(crate) fn activate(&mut self, model: StateModel) {
+        if let Some(scopes) = &mut self.scopes {
+            **scopes = Scopes::default();
+        }
         for current in &mut self.current {
             current.fresh = model == StateModel::Explicit;
             current.owner = None;
@@ -260,7 +276,7 @@ impl Current {
 
     /// Takes possession, or finds that somebody else has it.
     fn own(&mut self, place: Place) -> Result<(), Wrong> {
-        if place.model == StateModel::Promotion || place.shared {
+        if place.model == StateModel::Promotion {
             return Ok(());
         }
         match self.owner {
@@ -323,18 +339,8 @@ impl Current {
         wrong
     }
 
-    fn use_explicitly(&mut self, place: Place, buffer: bool, wanted: State) -> Result<(), Wrong> {
+    fn use_image(&mut self, wanted: State) -> Result<(), Wrong> {
         if self.state == wanted || (!wanted.is_empty() && self.state.contains(wanted)) {
-            return Ok(());
-        }
-        // Whether the other queue was waited for is the business of the race check.
-        let from_afar = self.at.is_some_and(|at| at.queue != place.at.queue);
-        let untouched = self.fresh || from_afar || self.state.is_empty();
-        let reads_add_up = self.implied && !self.state.is_write() && !wanted.is_write();
-        if buffer && (untouched || reads_add_up) {
-            self.state = if untouched { wanted } else { self.state | wanted };
-            self.implied = true;
-            self.fresh = false;
             return Ok(());
         }
         let wrong = Err(Wrong::Use { is: self.state, wanted });

@@ -260,6 +260,41 @@ fn staging_memory_belongs_to_no_queue_family() {
     assert_clean(&run(&device, GRAPHICS, 1, |list| list.use_buffer(&up, 0, 4, State::COPY_SRC)));
 }
 
+/// Each queue orders its own uses, whatever happens to a buffer elsewhere meanwhile.
+#[test]
+fn buffers_belong_to_all_queue_families() {
+    let device = manual(Profile::VULKAN_NVIDIA);
+    let rock = rock(&device, false);
+    submit(&device, COPY, 1, &[], |list| list.fill_buffer(&rock, 0, 256, 1));
+    submit(&device, GRAPHICS, 1, &[after(COPY, 1)], |list| list.use_buffer(&rock, 0, 4, State::COPY_SRC));
+    submit(&device, COPY, 2, &[after(GRAPHICS, 1)], |list| {
+        transition(list, &rock, State::COPY_DST, State::COPY_DST);
+        list.fill_buffer(&rock, 0, 256, 2);
+    });
+    // Its own reads are as if they had never been: the copy queue wrote since.
+    submit(&device, GRAPHICS, 2, &[after(COPY, 2)], |list| list.fill_buffer(&rock, 0, 256, 3));
+    assert_clean(&hazards(&device));
+    submit(&device, GRAPHICS, 3, &[], |list| list.use_buffer(&rock, 0, 4, State::COPY_SRC));
+    assert_one(&hazards(&device), HazardKind::WrongState, &["rock"]);
+}
+
+#[test]
+fn buffers_are_not_handed_over() {
+    let device = manual(Profile::VULKAN_NVIDIA);
+    let rock = rock(&device, false);
+    let found = run(&device, COPY, 1, |list| {
+        list.fill_buffer(&rock, 0, 256, 1);
+        list.barriers(&[Barrier::Transition {
+            resource: &rock,
+            subresource: Subresource::All,
+            before: State::COPY_DST,
+            after: State::COPY_SRC,
+            transfer: Some(QueueTransfer { from: COPY, to: GRAPHICS }),
+        }]);
+    });
+    assert_one(&found, HazardKind::WrongState, &["rock"]);
+}
+
 #[test]
 fn an_aliasing_barrier_resets_the_layout_on_vulkan_and_not_on_direct3d() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
