@@ -30,8 +30,8 @@ pub use queue::Queue;
 pub use record::{RecordedAllocation, Recorder};
 pub use registry::ObjectKind;
 pub use resource::{
-    Buffer, BufferDesc, Deferred, PageAllocator, PageStats, ReadbackTexture, Reserved, ReservedDesc,
-    SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
+    Buffer, BufferDesc, Deferred, PageAllocator, PageStats, ReadbackTexture, Rejected, Reserved,
+    ReservedDesc, SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
 };
 pub use stats::{
     BlockReport, FrameStats, LiveObject, OpenRecordingReport, PoolReport, PoolStats, Report, Stats,

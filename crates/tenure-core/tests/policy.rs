@@ -148,31 +148,33 @@ fn needs(size: u64, alignment: u64) -> Requirements {
 fn textures_go_to_the_pool_of_their_kind() {
     let config = Config::default();
     let sampled = Usage::SHADER_READ;
-    for (usage, alignment, kind) in [
-        (sampled, 4 * KIB, PoolKind::SmallTextures),
-        (sampled, 256, PoolKind::SmallTextures),
-        (sampled, 8 * KIB, PoolKind::Textures),
-        (sampled, 64 * KIB, PoolKind::Textures),
-        (sampled | Usage::RENDER_TARGET, 64 * KIB, PoolKind::Targets),
-        (sampled | Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS, 64 * KIB, PoolKind::Targets),
-        (Usage::DEPTH_STENCIL, 64 * KIB, PoolKind::Targets),
-        (sampled | Usage::UNORDERED_ACCESS, 4 * KIB, PoolKind::UnorderedTextures),
-        (Usage::RENDER_TARGET, 4 * MIB, PoolKind::MultisampledTextures),
+    let texture = |usage, samples| TextureDesc::d2(8, 8, Format::Rgba8Unorm, usage).samples(samples).info;
+    for (info, alignment, kind) in [
+        (texture(sampled, 1), 4 * KIB, PoolKind::SmallTextures),
+        (texture(sampled, 1), 256, PoolKind::SmallTextures),
+        (texture(sampled, 1), 8 * KIB, PoolKind::Textures),
+        (texture(sampled, 1), 64 * KIB, PoolKind::Textures),
+        (texture(sampled | Usage::RENDER_TARGET, 1), 64 * KIB, PoolKind::Targets),
+        (texture(sampled | Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS, 1), 64 * KIB, PoolKind::Targets),
+        (texture(Usage::DEPTH_STENCIL, 1), 64 * KIB, PoolKind::Targets),
+        (texture(sampled | Usage::UNORDERED_ACCESS, 1), 4 * KIB, PoolKind::UnorderedTextures),
+        (texture(Usage::RENDER_TARGET, 4), 4 * MIB, PoolKind::MultisampledTextures),
+        (texture(Usage::RENDER_TARGET, 4), 64 * KIB, PoolKind::MultisampledTextures),
     ] {
         for size in [1, 64 * MIB] {
-            let placed = place_texture(usage, &needs(size, alignment), &config);
-            assert_eq!(placed, Placement::Placed(kind), "{usage:?} at {alignment}");
+            let placed = place_texture(&info, &needs(size, alignment), &config);
+            assert_eq!(placed, Placement::Placed(kind), "{info:?} at {alignment}");
         }
-        let above = place_texture(usage, &needs(64 * MIB + 1, alignment), &config);
+        let above = place_texture(&info, &needs(64 * MIB + 1, alignment), &config);
         assert_eq!(above, Placement::Committed);
         for dedicated in [
             Requirements { prefers_dedicated: true, ..needs(1, alignment) },
             Requirements { requires_dedicated: true, ..needs(1, alignment) },
         ] {
-            assert_eq!(place_texture(usage, &dedicated, &config), Placement::Committed);
+            assert_eq!(place_texture(&info, &dedicated, &config), Placement::Committed);
         }
         let committed = Config { strategy: Strategy::Committed, ..Config::default() };
-        assert_eq!(place_texture(usage, &needs(1, alignment), &committed), Placement::Committed);
+        assert_eq!(place_texture(&info, &needs(1, alignment), &committed), Placement::Committed);
     }
 }
 

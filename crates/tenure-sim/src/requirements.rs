@@ -18,6 +18,10 @@ fn bad(field: &'static str, value: u64) -> DeviceError {
 /// Checks `desc` against the limits of the device.
 pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), DeviceError> {
     desc.validate()?;
+    let has_structures = properties.features.contains(Features::ACCELERATION_STRUCTURES);
+    if desc.usage().contains(Usage::ACCELERATION_STRUCTURE) && !has_structures {
+        return Err(DeviceError::Unsupported { feature: "acceleration structures" });
+    }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => Err(bad("size", info.size)),
         ResourceDesc::Buffer(_) => Ok(()),

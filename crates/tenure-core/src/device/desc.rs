@@ -52,6 +52,9 @@ pub struct TextureInfo {
     pub usage: Usage,
     /// The optimised clear value.
     pub clear: Option<ClearValue>,
+    /// Formats other than its own in which views may see it (D3D12's castable formats, Vulkan's
+    /// mutable format); texels of the same block, no depth formats.
+    pub view_formats: Vec<Format>,
 }
 
 impl TextureInfo {
@@ -102,7 +105,8 @@ impl TextureInfo {
 
     /// Checks what no device accepts, whatever its limits: zero extents, more mips than the
     /// extent has, sample counts that are no power of two or combined with mips or 3D, a depth
-    /// usage without a depth format, a clear value that does not fit the usage.
+    /// usage without a depth format, a clear value that does not fit the usage, views in formats
+    /// whose texels differ in size.
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] with the field and its value.
@@ -144,7 +148,14 @@ impl TextureInfo {
             Some(ClearValue::Color(_)) => self.usage.contains(Usage::RENDER_TARGET),
             Some(ClearValue::DepthStencil(..)) => self.usage.contains(Usage::DEPTH_STENCIL),
         };
-        if clear_fits { Ok(()) } else { bad("clear", self.usage.bits()) }
+        if !clear_fits {
+            return bad("clear", self.usage.bits());
+        }
+        let is_castable = |format: &Format| {
+            format.block() == self.format.block() && !format.is_depth() && !self.format.is_depth()
+        };
+        let wrong = self.view_formats.iter().position(|format| !is_castable(format));
+        wrong.map_or(Ok(()), |index| bad("view_formats", u32::try_from(index).unwrap_or(u32::MAX)))
     }
 }
 
@@ -165,6 +176,12 @@ impl ResourceDesc {
             Self::Buffer(info) => info.usage,
             Self::Texture(info) => info.usage,
         }
+    }
+
+    /// True for a texture of more than one sample a texel.
+    #[must_use]
+    pub const fn is_multisampled(&self) -> bool {
+        matches!(self, Self::Texture(TextureInfo { samples: 2.., .. }))
     }
 
     /// Mips times layers of a texture; 1 for a buffer.
@@ -218,6 +235,38 @@ impl HeapCategory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryTypeId(pub u8);
 
+/// How much it matters that memory stays resident in fast memory when that is short.
+///
+/// A hint: `VK_EXT_memory_priority`, `ID3D12Device1::SetResidencyPriority`; ignored elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// The first to be moved out.
+    Low,
+    /// As most resources.
+    #[default]
+    Normal,
+    /// What the GPU writes: moving it out costs most.
+    High,
+}
+
+impl Priority {
+    /// The priority of a resource by its usage; what a device gives to committed ones.
+    ///
+    /// ```
+    /// use tenure_core::device::{Priority, Usage};
+    /// assert_eq!(Priority::for_usage(Usage::RENDER_TARGET | Usage::SHADER_READ), Priority::High);
+    /// assert_eq!(Priority::for_usage(Usage::VERTEX), Priority::Normal);
+    /// ```
+    #[must_use]
+    pub const fn for_usage(usage: Usage) -> Self {
+        if usage.intersects(Usage::TEXTURE_ONLY.union(Usage::UNORDERED_ACCESS)) {
+            Self::High
+        } else {
+            Self::Normal
+        }
+    }
+}
+
 /// A heap to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeapDesc {
@@ -229,6 +278,8 @@ pub struct HeapDesc {
     pub memory: MemoryTypeId,
     /// What may be placed in it.
     pub category: HeapCategory,
+    /// How much it matters that it stays in fast memory.
+    pub priority: Priority,
 }
 
 /// What a resource needs from the heap it is placed in.

@@ -23,8 +23,8 @@ mod usage;
 use std::time::Duration;
 
 pub use desc::{
-    BufferInfo, ClearValue, Dimension, HeapCategory, HeapDesc, MemoryTypeId, Requirements, ResourceDesc,
-    TextureInfo,
+    BufferInfo, ClearValue, Dimension, HeapCategory, HeapDesc, MemoryTypeId, Priority, Requirements,
+    ResourceDesc, TextureInfo,
 };
 pub use error::DeviceError;
 pub use format::{Block, Format};
@@ -85,7 +85,8 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// Gives a heap back. Nothing is placed in it any more.
     fn destroy_heap(&self, heap: Self::Heap);
 
-    /// Creates a resource with memory of its own.
+    /// Creates a resource with memory of its own, with the priority of its usage
+    /// ([`Priority::for_usage`]).
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::InvalidCall`], [`DeviceError::Lost`].

@@ -2,6 +2,8 @@
 
 use bitflags::bitflags;
 
+use super::{Requirements, ResourceDesc};
+
 /// The most queues a device may expose to tenure. Sync points are arrays of this length.
 pub const MAX_QUEUES: usize = 8;
 
@@ -69,6 +71,9 @@ bitflags! {
         const DEDICATED = 1 << 7;
         /// Buffers may be placed at less than 64 KiB (D3D12 tight alignment).
         const TIGHT_ALIGNMENT = 1 << 8;
+        /// Buffers may hold acceleration structures. Elsewhere creating such a buffer is
+        /// `Unsupported`.
+        const ACCELERATION_STRUCTURES = 1 << 9;
     }
 }
 
@@ -95,8 +100,9 @@ pub struct MemoryHeap {
 pub struct QueueProperties {
     /// What it can do.
     pub kind: QueueKind,
-    /// Queues of equal family share resources without an ownership transfer (Vulkan). On D3D12
-    /// all queues have the same family.
+    /// Queues of equal family share textures without an ownership transfer (Vulkan). On D3D12 with
+    /// legacy barriers all queues have the same family. Buffers are shared by all families: the
+    /// device creates them so (Vulkan's concurrent sharing, which costs buffers nothing).
     pub family: u32,
 }
 
@@ -164,6 +170,25 @@ pub struct Properties {
 }
 
 impl Properties {
+    /// Bytes; the alignment of a heap in which a resource with these requirements is to be placed.
+    ///
+    /// ```
+    /// use tenure_core::TextureDesc;
+    /// use tenure_core::device::{Device, Format, ResourceDesc, Usage};
+    /// use tenure_sim as sim;
+    /// let device = sim::Device::new(sim::Profile::D3D12_TIER2);
+    /// let target = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
+    /// let desc = ResourceDesc::Texture(target.info);
+    /// let needs = device.requirements(&desc)?;
+    /// assert_eq!(device.properties().heap_alignment_for(&desc, &needs), 4 << 20);
+    /// # Ok::<(), tenure_core::device::DeviceError>(())
+    /// ```
+    #[must_use]
+    pub fn heap_alignment_for(&self, desc: &ResourceDesc, needs: &Requirements) -> u64 {
+        let heap = if desc.is_multisampled() { self.msaa_heap_alignment } else { self.heap_alignment };
+        heap.max(needs.alignment)
+    }
+
     /// The queue to use for work of `kind`: the first of that kind, else the first that can do
     /// it, which the first queue always can.
     #[must_use]

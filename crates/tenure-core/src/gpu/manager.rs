@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{Frame, Shared, ShutdownReport, shutdown};
-use crate::device::Device;
+use crate::device::{Device, State};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
 use crate::time::{BackPressure, SyncPoint};
 use crate::{
-    Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, Queue, Recording, Report, Reserved,
-    ReservedDesc, Stats, Texture, TextureDesc,
+    Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, Queue, Recording, Rejected, Report,
+    Reserved, ReservedDesc, Stats, Texture, TextureDesc,
 };
 
 /// The memory and lifetime manager of one device.
@@ -98,6 +98,57 @@ impl<D: Device> Gpu<D> {
     /// when there is none of addresses or objects even after giving back what is done with.
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
         Reserved::create(&self.shared, desc)
+    }
+
+    /// Takes a buffer that the program made into tenure's care, so that an engine can adopt tenure
+    /// piece by piece: its states are followed, and it outlives the GPU's use.
+    ///
+    /// `object` is the device's resource type wrapped around the program's own object (see the
+    /// device's documentation, also for who destroys it in the end); `desc` says what it is, and
+    /// `state` how it was last used. Its memory is not counted as tenure's. All work submitted with
+    /// it elsewhere is complete, or comes before tenure's in the same queue.
+    ///
+    /// # Errors
+    /// [`Rejected`], with the object, for a description that no device accepts, a state that its
+    /// usage forbids, or memory that cannot be mapped as [`BufferDesc::memory`] asks.
+    ///
+    /// ```
+    /// use tenure_core::device::{BufferInfo, Device, MemoryTypeId, ResourceDesc, State, Usage};
+    /// use tenure_core::{BufferDesc, Config, Gpu, LocationKind};
+    /// use tenure_sim as sim;
+    ///
+    /// let device = sim::Device::new(sim::Profile::DISCRETE);
+    /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
+    /// let own = device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0))?;
+    ///
+    /// let gpu = Gpu::new(device, Config::default())?;
+    /// let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(4096, Usage::VERTEX) };
+    /// let adopted = gpu.adopt_buffer(own, &desc.name("terrain"), State::COMMON)?;
+    /// assert_eq!(adopted.location(), LocationKind::Adopted);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn adopt_buffer(
+        &self,
+        object: D::Resource,
+        desc: &BufferDesc,
+        state: State,
+    ) -> Result<Buffer<D>, Rejected<D>> {
+        Buffer::adopt(&self.shared, object, desc, state)
+    }
+
+    /// Takes a texture that the program made into tenure's care, as
+    /// [`adopt_buffer`](Self::adopt_buffer) does. `state` is that of all its subresources;
+    /// [`State::COMMON`] on Vulkan: it has no contents.
+    ///
+    /// # Errors
+    /// As [`adopt_buffer`](Self::adopt_buffer).
+    pub fn adopt_texture(
+        &self,
+        object: D::Resource,
+        desc: &TextureDesc,
+        state: State,
+    ) -> Result<Texture<D>, Rejected<D>> {
+        Texture::adopt(&self.shared, object, desc, state)
     }
 
     /// Makes a page allocator with pages of at least `page_size` bytes. Takes no memory yet.

@@ -28,7 +28,6 @@ pub(crate) struct Alignments {
     pub(crate) acceleration_structure: u64,
     pub(crate) copy_pitch: u64,
     pub(crate) copy_offset: u64,
-    pub(crate) heap: u64,
 }
 
 /// One manager's parts. Handles hold it, so that it lives as long as the last of them.
@@ -82,7 +81,6 @@ impl<D: Device> Shared<D> {
             )?,
             copy_pitch: checked_alignment("copy_pitch_alignment", properties.copy_pitch_alignment)?,
             copy_offset: checked_alignment("copy_offset_alignment", properties.copy_offset_alignment)?,
-            heap: checked_alignment("heap_alignment", properties.heap_alignment)?,
         };
         let max_buffer_size = properties.max_buffer_size;
         // A device may have been in use before.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::device::{HeapCategory, MemoryTypeId};
+use crate::device::{HeapCategory, MemoryTypeId, Priority};
 
 macro_rules! pool_kinds {
     ($($(#[$doc:meta])* $kind:ident = $text:literal,)*) => {
@@ -57,10 +57,23 @@ pool_kinds! {
     Targets = "targets",
     /// Placed textures with unordered access.
     UnorderedTextures = "unordered-access textures",
-    /// Placed multisampled textures at 4 MiB.
+    /// Placed multisampled textures, in heaps aligned for them (4 MiB on Direct3D 12).
     MultisampledTextures = "multisampled textures",
     /// Tiles of reserved resources.
     Tiles = "tiles",
+}
+
+impl PoolKind {
+    /// How much it matters that the pool's heaps stay in fast memory.
+    #[must_use]
+    pub const fn priority(self) -> Priority {
+        match self {
+            Self::UnorderedBuffers | Self::Targets | Self::UnorderedTextures | Self::MultisampledTextures => {
+                Priority::High
+            }
+            _ => Priority::Normal,
+        }
+    }
 }
 
 /// What an allocation must share a heap with, and nothing else: memory type, heap category and

@@ -271,7 +271,8 @@ impl<'a, D: Device> Ground<'a, D> {
 
     fn make_heap(&self, pool: &Pool<D>, size: u64) -> Result<Store<D>, DeviceError> {
         let Class { memory, category, kind } = pool.class;
-        let desc = HeapDesc { size, alignment: pool.heap_alignment, memory, category };
+        let alignment = pool.heap_alignment;
+        let desc = HeapDesc { size, alignment, memory, category, priority: kind.priority() };
         let heap = self.objects().create_heap(self.device, &desc, kind.as_str())?;
         Ok(Store::Heap(Arc::new(HeapBlock { heap, size })))
     }

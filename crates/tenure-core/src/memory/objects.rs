@@ -115,7 +115,7 @@ impl Objects {
         if !name.is_empty() {
             device.set_name(ObjectRef::Resource(&object), name.as_str());
         }
-        match Native::new(device, object, desc, mapped) {
+        match Native::new(device, object, desc, mapped, None) {
             Ok(native) => {
                 self.resources_made.fetch_add(1, Ordering::Relaxed);
                 Ok(Arc::new(native))
@@ -125,6 +125,11 @@ impl Objects {
                 Err(error)
             }
         }
+    }
+
+    /// Counts a resource that the program made.
+    pub(crate) fn note_adopted(&self) {
+        self.resources_made.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn destroy_resource<D: Device>(&self, device: &D, native: Native<D>) {

@@ -36,7 +36,7 @@ pub(crate) struct PageSeat<D: Device> {
 
 impl<D: Device> Page<D> {
     pub(crate) fn new(heap: D::Heap, desc: &HeapDesc) -> Self {
-        let HeapDesc { size, alignment, memory, category } = *desc;
+        let HeapDesc { size, alignment, memory, category, .. } = *desc;
         let heap = Some(Arc::new(heap));
         let fill = Fill { bytes: Linear::new(size), live: 0, heap, is_retired: false };
         Self { size, memory, category, alignment, fill: Mutex::new(fill) }

@@ -23,6 +23,8 @@ pub enum LocationKind {
     Page,
     /// An address range whose tiles are mapped one by one.
     Reserved,
+    /// An API resource that the program made, in memory of the program's own.
+    Adopted,
 }
 
 /// The place itself: what must be given back when the resource goes.
@@ -32,6 +34,7 @@ pub(crate) enum Place<D: Device> {
     Committed { size: u64 },
     Page(PageSeat<D>),
     Reserved,
+    Adopted,
 }
 
 impl<D: Device> Place<D> {
@@ -42,6 +45,7 @@ impl<D: Device> Place<D> {
             Self::Committed { .. } => LocationKind::Committed,
             Self::Page(_) => LocationKind::Page,
             Self::Reserved => LocationKind::Reserved,
+            Self::Adopted => LocationKind::Adopted,
         }
     }
 
@@ -59,7 +63,7 @@ impl<D: Device> Place<D> {
             Self::Range(spot) | Self::Placed(spot) => spot.reserved,
             Self::Committed { size, .. } => *size,
             Self::Page(seat) => seat.size,
-            Self::Reserved => 0,
+            Self::Reserved | Self::Adopted => 0,
         }
     }
 }

@@ -28,7 +28,7 @@
 //! worth, or that asks for it, is placed instead.
 
 use super::{MemoryUse, PoolKind};
-use crate::device::{Requirements, Usage};
+use crate::device::{Requirements, TextureInfo, Usage};
 use crate::{Config, Strategy, UploadSuballocator};
 
 /// What the table tells apart.
@@ -154,19 +154,21 @@ pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Place
 
 /// Where a texture goes, by what the device says it needs.
 #[must_use]
-pub fn place_texture(usage: Usage, needs: &Requirements, config: &Config) -> Placement {
+pub fn place_texture(info: &TextureInfo, needs: &Requirements, config: &Config) -> Placement {
     let dedicated = needs.prefers_dedicated || needs.requires_dedicated;
     if dedicated || needs.size > config.max_texture_block || config.strategy == Strategy::Committed {
         return Committed;
     }
-    Placed(texture_pool(usage, needs.alignment))
+    Placed(texture_pool(info, needs.alignment))
 }
 
 const SMALL_TEXTURE_ALIGNMENT: u64 = 4 << 10;
 const TEXTURE_ALIGNMENT: u64 = 64 << 10;
 
-fn texture_pool(usage: Usage, alignment: u64) -> PoolKind {
-    if alignment > TEXTURE_ALIGNMENT {
+fn texture_pool(info: &TextureInfo, alignment: u64) -> PoolKind {
+    let usage = info.usage;
+    // Even those that may lie at 64 KiB need a heap aligned for samples on D3D12.
+    if info.samples > 1 || alignment > TEXTURE_ALIGNMENT {
         PoolKind::MultisampledTextures
     } else if usage.intersects(Usage::TEXTURE_ONLY) {
         PoolKind::Targets

@@ -129,7 +129,9 @@ impl<D: Device> Pools<D> {
                     self.objects.destroy_heap(device, heap, seat.page.size);
                 }
             }
-            Place::Reserved | Place::Range(_) => self.objects.destroy_resource(device, native),
+            Place::Reserved | Place::Adopted | Place::Range(_) => {
+                self.objects.destroy_resource(device, native)
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Handles: buffers, textures, reserved resources, and whatever else must outlive the GPU's use.
 
+mod adopt;
 mod buffer;
 mod deferred;
 mod held;
@@ -10,6 +11,7 @@ mod texture;
 mod tile_map;
 mod tracked;
 
+pub use adopt::Rejected;
 pub use buffer::{Buffer, BufferDesc};
 pub use deferred::Deferred;
 pub(crate) use held::Held;

@@ -14,7 +14,8 @@ pub(crate) struct Native<D: Device> {
 }
 
 impl<D: Device> Native<D> {
-    /// Takes an API resource in; maps it when asked.
+    /// Takes an API resource in; maps it when asked. `state` is what it was left in; `None` for one
+    /// just created.
     ///
     /// # Errors
     /// The device's, with the object to destroy.
@@ -23,6 +24,7 @@ impl<D: Device> Native<D> {
         object: D::Resource,
         desc: &ResourceDesc,
         mapped: bool,
+        state: Option<State>,
     ) -> Result<Self, (crate::device::DeviceError, D::Resource)> {
         let mapping = if mapped {
             match device.map(&object) {
@@ -36,7 +38,7 @@ impl<D: Device> Native<D> {
             ResourceDesc::Buffer(_) => device.gpu_address(&object),
             ResourceDesc::Texture(_) => None,
         };
-        let states = StateCell::for_resource(desc, initial_state(device, desc));
+        let states = StateCell::for_resource(desc, state.unwrap_or_else(|| initial_state(device, desc)));
         Ok(Self { object, states, mapping, address })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{Held, Texture, TextureDesc};
-use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
+use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, Priority, Requirements, ResourceDesc};
 use crate::gpu::Shared;
 use crate::memory::policy::Placement;
 use crate::memory::{Home, MemoryUse, Page, PageSeat, Place, ResourceRequest, allows, flush_atom};
@@ -110,7 +110,8 @@ impl<D: Device> PageAllocator<D> {
         if needs.requires_dedicated || needs.prefers_dedicated {
             return self.shared.place_resource(committed);
         }
-        let (seat, heap) = match self.seat(needs, memory_use) {
+        let alignment = self.shared.device().properties().heap_alignment_for(resource, needs);
+        let (seat, heap) = match self.seat(needs, alignment, memory_use) {
             Ok(found) => found,
             Err(error) if error.is_shortage() => return self.shared.place_resource(committed),
             Err(error) => return Err(self.shared.refused(name, error)),
@@ -146,10 +147,12 @@ impl<D: Device> PageAllocator<D> {
         }
     }
 
-    /// A seat in a page that suits, with the heap to place the resource in.
+    /// A seat in a page that suits, with the heap to place the resource in; `heap_alignment` is
+    /// what that needs.
     fn seat(
         &self,
         needs: &Requirements,
+        heap_alignment: u64,
         memory_use: MemoryUse,
     ) -> Result<(PageSeat<D>, Arc<D::Heap>), DeviceError> {
         let order = self.shared.pools.order(memory_use);
@@ -157,7 +160,7 @@ impl<D: Device> PageAllocator<D> {
         let mut pages = self.pages.lock();
         for memory in order.iter().copied().filter(|memory| allows(needs.memory_types, *memory)) {
             let fits = |page: &&Arc<Page<D>>| {
-                let is_aligned = page.alignment >= needs.alignment;
+                let is_aligned = page.alignment >= heap_alignment;
                 page.memory == memory && page.category == needs.category && is_aligned
             };
             // Whole atoms, so that no flush reaches into a neighbour.
@@ -168,7 +171,8 @@ impl<D: Device> PageAllocator<D> {
             if let Some(seat) = pages.iter().rev().filter(fits).find_map(|page| page.take(size, align)) {
                 return Ok(seat);
             }
-            match self.new_page(size, needs, memory) {
+            let (category, priority) = (needs.category, Priority::Normal);
+            match self.new_page(HeapDesc { size, alignment: heap_alignment, memory, category, priority }) {
                 Ok(page) => {
                     let page = Arc::new(page);
                     pages.push(page.clone());
@@ -181,20 +185,16 @@ impl<D: Device> PageAllocator<D> {
         Err(refusal)
     }
 
-    /// A page for `size` bytes; as large as the allocator's pages are, or as the device allows.
-    fn new_page(
-        &self,
-        size: u64,
-        needs: &Requirements,
-        memory: MemoryTypeId,
-    ) -> Result<Page<D>, DeviceError> {
-        let alignment = needs.alignment.max(self.shared.alignments.heap);
+    /// A page with at least the bytes of `desc`; as large as the allocator's pages are, or as the
+    /// device allows.
+    fn new_page(&self, desc: HeapDesc) -> Result<Page<D>, DeviceError> {
+        let HeapDesc { size, alignment, memory, .. } = desc;
         let limit = self.shared.device().properties().max_heap_size;
         let limit = limit - limit % alignment;
         let page = size.max(self.page_size.min(limit)).checked_next_multiple_of(alignment);
         let too_large = DeviceError::OutOfMemory { requested: size, memory };
         let size = page.filter(|page| *page <= limit).ok_or(too_large)?;
-        let desc = HeapDesc { size, alignment, memory, category: needs.category };
+        let desc = HeapDesc { size, ..desc };
         let heap = self.shared.pools.objects.create_heap(self.shared.device(), &desc, self.name.as_str())?;
         Ok(Page::new(heap, &desc))
     }

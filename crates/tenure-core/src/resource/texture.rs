@@ -44,6 +44,7 @@ impl TextureDesc {
             format,
             usage: usage | copied,
             clear: None,
+            view_formats: Vec::new(),
         };
         Self { info, name: Name::default() }
     }
@@ -83,6 +84,13 @@ impl TextureDesc {
         self
     }
 
+    /// Lets views see it in other formats, too: of the same texel size, no depth formats.
+    #[must_use]
+    pub fn view_formats(mut self, formats: impl IntoIterator<Item = Format>) -> Self {
+        self.info.view_formats.extend(formats);
+        self
+    }
+
     /// Names it.
     #[must_use]
     pub fn name(self, name: impl Into<Name>) -> Self {
@@ -102,7 +110,7 @@ impl<D: Device> Texture<D> {
     pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &TextureDesc) -> Result<Self, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
         let needs = shared.requirements(&desc.name, &resource)?;
-        let placement = place_texture(desc.info.usage, &needs, &shared.config);
+        let placement = place_texture(&desc.info, &needs, &shared.config);
         let request = ResourceRequest {
             desc: &resource,
             needs: &needs,

@@ -26,6 +26,7 @@ fn small_texture() -> impl Strategy<Value = TextureInfo> {
             format,
             usage: Usage::SHADER_READ,
             clear: None,
+            view_formats: Vec::new(),
         }
     })
 }
@@ -145,7 +146,7 @@ proptest! {
         let (format, [width, height, depth_or_layers], is_flat, mips) = texture;
         let dimension = if is_flat { Dimension::D2 } else { Dimension::D3 };
         let (usage, clear) = (Usage::SHADER_READ, None);
-        let info = TextureInfo { dimension, width, height, depth_or_layers, mips, samples: 1, format, usage, clear };
+        let info = TextureInfo { dimension, width, height, depth_or_layers, mips, samples: 1, format, usage, clear, view_formats: Vec::new() };
         let region = TextureRegion { mip, layer, origin, extent };
         match region.check(&info) {
             Ok(()) => {

@@ -109,17 +109,25 @@ impl Program {
         for (step, size, usage) in gpu_only {
             self.buffer(step, &BufferDesc::new(size, usage | Usage::COPY_SRC));
         }
-        let structure =
-            BufferDesc { usage: Usage::ACCELERATION_STRUCTURE, ..BufferDesc::new(70 * KIB, Usage::empty()) };
-        let created = self.gpu.create_buffer(&structure.name("acceleration structure"));
-        let structure = self.note("acceleration structure", true, created);
-        self.structures.extend(structure);
+        self.structure();
         for (step, size) in
             [("small upload", 300), ("large upload", 70 * KIB), ("committed upload", 90 * KIB)]
         {
             let desc = BufferDesc::new(size, Usage::CONSTANT | Usage::COPY_SRC);
             self.buffer(step, &desc.memory(MemoryUse::Dynamic));
         }
+    }
+
+    fn structure(&mut self) {
+        let features = self.gpu.device().properties().features;
+        if !features.contains(Features::ACCELERATION_STRUCTURES) {
+            return;
+        }
+        let desc =
+            BufferDesc { usage: Usage::ACCELERATION_STRUCTURE, ..BufferDesc::new(70 * KIB, Usage::empty()) };
+        let created = self.gpu.create_buffer(&desc.name("acceleration structure"));
+        let structure = self.note("acceleration structure", true, created);
+        self.structures.extend(structure);
     }
 
     fn buffer(&mut self, step: &'static str, desc: &BufferDesc) {

@@ -24,7 +24,8 @@ const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::MEMORY_BUDGET)
     .union(Features::MEMORY_PRIORITY)
     .union(Features::NOT_ZEROED)
-    .union(Features::DEVICE_ADDRESS);
+    .union(Features::DEVICE_ADDRESS)
+    .union(Features::ACCELERATION_STRUCTURES);
 
 pub(super) const TIER2: Table = Table {
     name: "d3d12-tier2",

@@ -21,7 +21,8 @@ const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::MEMORY_PRIORITY)
     .union(Features::NOT_ZEROED)
     .union(Features::DEVICE_ADDRESS)
-    .union(Features::DEDICATED);
+    .union(Features::DEDICATED)
+    .union(Features::ACCELERATION_STRUCTURES);
 
 pub(super) const NVIDIA: Table = Table {
     name: "vulkan-nvidia",

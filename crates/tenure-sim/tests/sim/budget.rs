@@ -8,7 +8,13 @@ use crate::common::*;
 const MIB: u64 = 1 << 20;
 
 fn heap_desc(size: u64) -> HeapDesc {
-    HeapDesc { size, alignment: 64 << 10, memory: MemoryTypeId(0), category: HeapCategory::Any }
+    HeapDesc {
+        size,
+        alignment: 64 << 10,
+        memory: MemoryTypeId(0),
+        category: HeapCategory::Any,
+        priority: Priority::Normal,
+    }
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub(crate) fn texture_info(width: u32, height: u32, usage: Usage) -> TextureInfo
         format: Format::Rgba8Unorm,
         usage,
         clear: None,
+        view_formats: Vec::new(),
     }
 }
 
@@ -65,6 +66,7 @@ pub(crate) fn heap_for(device: &Device, desc: &ResourceDesc) -> (Heap, u64) {
             alignment,
             memory: local_type(device, desc),
             category: needs.category,
+            priority: Priority::Normal,
         })
         .unwrap();
     (heap, needs.alignment)

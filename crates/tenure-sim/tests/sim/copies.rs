@@ -73,6 +73,7 @@ fn create(device: &Device, case: &Case) -> (Resource, u64) {
             alignment: 1 << 16,
             memory: MemoryTypeId(0),
             category: HeapCategory::Any,
+            priority: Priority::Normal,
         })
         .unwrap();
     let mut offset = 0;

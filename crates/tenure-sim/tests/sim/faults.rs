@@ -12,8 +12,13 @@ fn every_call(device: &Device) -> Vec<(CallKind, DeviceError)> {
     let mut failed = Vec::new();
     let mut note =
         |call, result: Result<(), DeviceError>| failed.extend(result.err().map(|error| (call, error)));
-    let heap_desc =
-        HeapDesc { size: 1 << 20, alignment: 64 << 10, memory: MemoryTypeId(0), category: HeapCategory::Any };
+    let heap_desc = HeapDesc {
+        size: 1 << 20,
+        alignment: 64 << 10,
+        memory: MemoryTypeId(0),
+        category: HeapCategory::Any,
+        priority: Priority::Normal,
+    };
     note(CallKind::CreateHeap, device.create_heap(&heap_desc).map(drop));
     let heap = device.create_heap(&heap_desc);
     note(

@@ -133,6 +133,7 @@ fn wild_desc() -> impl Strategy<Value = ResourceDesc> {
                 format: Format::ALL[format],
                 usage,
                 clear: None,
+                view_formats: Vec::new(),
             })
         });
     prop_oneof![buffer, texture]

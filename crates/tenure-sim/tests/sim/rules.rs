@@ -8,7 +8,13 @@ use crate::common::*;
 const PAGE: u64 = 64 << 10;
 
 fn heap_desc(category: HeapCategory) -> HeapDesc {
-    HeapDesc { size: 8 * PAGE, alignment: PAGE, memory: MemoryTypeId(0), category }
+    HeapDesc {
+        size: 8 * PAGE,
+        alignment: PAGE,
+        memory: MemoryTypeId(0),
+        category,
+        priority: Priority::Normal,
+    }
 }
 
 #[track_caller]

@@ -19,6 +19,7 @@ fn pool(device: &Device, tiles: u64) -> Heap {
             alignment: TILE,
             memory: MemoryTypeId(0),
             category: HeapCategory::Any,
+            priority: Priority::Normal,
         })
         .unwrap()
 }
@@ -93,6 +94,7 @@ fn texture_tiles_are_boxes_of_texels() {
             alignment: TILE,
             memory: MemoryTypeId(1),
             category: HeapCategory::Textures,
+            priority: Priority::Normal,
         })
         .unwrap();
     let corner = TileRegion { subresource: 0, origin: [1, 1, 0], extent: [1, 1, 1] };
@@ -139,7 +141,13 @@ fn heap_tier_1_keeps_tiles_apart() {
     for (category, fits) in
         [(HeapCategory::Textures, false), (HeapCategory::Any, false), (HeapCategory::Buffers, true)]
     {
-        let desc = HeapDesc { size: TILE, alignment: TILE, memory: MemoryTypeId(0), category };
+        let desc = HeapDesc {
+            size: TILE,
+            alignment: TILE,
+            memory: MemoryTypeId(0),
+            category,
+            priority: Priority::Normal,
+        };
         let heap = device.create_heap(&desc).unwrap();
         let source = TileSource::Heap { heap: &heap, offset: 0 };
         let update = TileUpdate { resource: &one, region: TileRegion::buffer(0, 1), source };

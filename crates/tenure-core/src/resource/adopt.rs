@@ -1,0 +1,120 @@
+//! Resources that the program made itself, taken into tenure's care.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::native::Native;
+use super::{Buffer, BufferDesc, Held, Texture, TextureDesc};
+use crate::device::{BufferInfo, Device, DeviceError, Mapping, ObjectRef, ResourceDesc, State};
+use crate::gpu::Shared;
+use crate::memory::{Home, Place};
+use crate::record::TraceId;
+use crate::registry::ObjectKind;
+use crate::state::StateError;
+use crate::{Error, Name};
+
+/// A resource that was not adopted: the reason, and the resource itself, untouched.
+pub struct Rejected<D: Device> {
+    /// Why.
+    pub error: Error,
+    /// What was to be adopted.
+    pub object: D::Resource,
+}
+
+impl<D: Device> fmt::Debug for Rejected<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rejected").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl<D: Device> fmt::Display for Rejected<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not adopted: {}", self.error)
+    }
+}
+
+impl<D: Device> std::error::Error for Rejected<D> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// What is to be adopted, as it will be known.
+struct Adoption<'a> {
+    name: &'a Name,
+    resource: ResourceDesc,
+    is_mapped: bool,
+    /// The state that its last use, before it was adopted, left it in.
+    state: State,
+}
+
+impl Adoption<'_> {
+    fn check(&self) -> Result<(), Error> {
+        self.resource.validate().map_err(|source| Error::device(self.name, source))?;
+        let allowed = State::allowed_for(self.resource.usage());
+        let refuse = |source| Err(Error::State { name: self.name.clone(), source });
+        if !self.state.is_valid() {
+            return refuse(StateError::InvalidCombination { state: self.state });
+        }
+        if !allowed.contains(self.state) {
+            return refuse(StateError::NotAllowedForUsage { state: self.state, allowed });
+        }
+        Ok(())
+    }
+
+    fn take_in<D: Device>(
+        &self,
+        shared: &Shared<D>,
+        object: D::Resource,
+    ) -> Result<Home<D>, (Error, D::Resource)> {
+        if let Err(error) = self.check() {
+            return Err((error, object));
+        }
+        let native = Native::new(shared.device(), object, &self.resource, self.is_mapped, Some(self.state))
+            .map_err(|(source, object)| (shared.refused(self.name, source), object))?;
+        if let (ResourceDesc::Buffer(info), Some(mapping)) = (&self.resource, &native.mapping)
+            && mapping.size() < info.size
+        {
+            let Native { object, mapping, .. } = native;
+            drop(mapping);
+            let source = DeviceError::InvalidDesc { field: "size", value: info.size };
+            return Err((Error::device(self.name, source), object));
+        }
+        if !self.name.is_empty() {
+            shared.device().set_name(ObjectRef::Resource(&native.object), self.name.as_str());
+        }
+        shared.pools.objects.note_adopted();
+        Ok(Home { native: Arc::new(native), place: Place::Adopted })
+    }
+}
+
+impl<D: Device> Buffer<D> {
+    pub(crate) fn adopt(
+        shared: &Arc<Shared<D>>,
+        object: D::Resource,
+        desc: &BufferDesc,
+        state: State,
+    ) -> Result<Self, Rejected<D>> {
+        let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+        let adoption = Adoption { name: &desc.name, resource, is_mapped: desc.memory.is_mapped(), state };
+        let home = adoption.take_in(shared, object).map_err(|(error, object)| Rejected { error, object })?;
+        let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, TraceId::default());
+        Ok(Self::from_parts(held, desc.usage, desc.memory))
+    }
+}
+
+impl<D: Device> Texture<D> {
+    pub(crate) fn adopt(
+        shared: &Arc<Shared<D>>,
+        object: D::Resource,
+        desc: &TextureDesc,
+        state: State,
+    ) -> Result<Self, Rejected<D>> {
+        let resource = ResourceDesc::Texture(desc.info.clone());
+        let adoption = Adoption { name: &desc.name, resource, is_mapped: false, state };
+        let home = adoption.take_in(shared, object).map_err(|(error, object)| Rejected { error, object })?;
+        let size = desc.info.packed_bytes().unwrap_or(u64::MAX);
+        let held = Held::new(shared, &desc.name, ObjectKind::Texture, home, size, TraceId::default());
+        Ok(Self::from_parts(held, desc.info.clone()))
+    }
+}

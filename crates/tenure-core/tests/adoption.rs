@@ -1,0 +1,99 @@
+//! Resources that the program made, taken into tenure's care.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+use std::time::Duration;
+
+use tenure_core::device::{
+    BufferInfo, Device as _, DeviceError, Format, MemoryTypeId, ResourceDesc, State, Usage,
+};
+use tenure_core::{BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Queue, TextureDesc};
+use tenure_sim::{Device, Lag, Options, Profile};
+
+const SIZE: u64 = 5000;
+
+fn device(profile: Profile) -> Device {
+    Device::with_options(Options::new(profile).lag(Lag::Random { max: 4 }).seed(9))
+}
+
+fn made(device: &Device, usage: Usage, memory: u8) -> <Device as tenure_core::device::Device>::Resource {
+    let info = BufferInfo { size: SIZE, usage };
+    device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(memory)).unwrap()
+}
+
+/// An adopted buffer is used, followed and released as any other, and counts for no memory.
+#[test]
+fn adopted_buffers_live_like_others() {
+    for profile in [Profile::D3D12_TIER2, Profile::VULKAN_NVIDIA] {
+        let device = device(profile);
+        let usage = Usage::VERTEX | Usage::COPY_DST | Usage::COPY_SRC;
+        let object = made(&device, usage, 0);
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let desc = BufferDesc::new(SIZE, usage).name("terrain");
+        let adopted = gpu.adopt_buffer(object, &desc, State::COMMON).unwrap();
+        assert_eq!((adopted.location(), adopted.offset(), adopted.size()), (LocationKind::Adopted, 0, SIZE));
+        assert_eq!(gpu.stats().reserved, 0, "the memory is the program's");
+
+        let staging = BufferDesc::new(SIZE, Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+        let staging = gpu.create_buffer(&staging).unwrap();
+        let bytes: Vec<u8> = (0..SIZE).map(|index| u8::try_from(index % 251).unwrap()).collect();
+        staging.write(0, &bytes).unwrap();
+        let back = BufferDesc::new(SIZE, Usage::COPY_DST).memory(MemoryUse::Readback);
+        let back = gpu.create_buffer(&back).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "there and back").unwrap();
+        recording.copy_buffer(&staging, 0, &adopted, 0, SIZE).unwrap();
+        recording.copy_buffer(&adopted, 0, &back, 0, SIZE).unwrap();
+        drop(adopted);
+        let done = recording.submit().unwrap();
+        gpu.purge().unwrap();
+        assert!(gpu.wait(&done, Duration::from_secs(10)).unwrap());
+        let mut found = vec![0; bytes.len()];
+        back.read(0, &mut found).unwrap();
+        assert!(found == bytes);
+        drop((staging, back));
+        assert!(gpu.shutdown().is_clean());
+        device.check_clean().unwrap();
+    }
+}
+
+/// A dynamic buffer is mapped; memory that the CPU cannot reach is refused and handed back.
+#[test]
+fn adopted_buffers_are_mapped_or_handed_back() {
+    let device = device(Profile::D3D12_TIER2);
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let usage = Usage::COPY_SRC;
+    let desc = BufferDesc { usage, ..BufferDesc::new(SIZE, usage) }.memory(MemoryUse::Dynamic);
+    let mapped = gpu.adopt_buffer(made(&device, usage, 1), &desc, State::COMMON).unwrap();
+    mapped.write(SIZE - 1, &[7]).unwrap();
+
+    let rejected = gpu.adopt_buffer(made(&device, usage, 0), &desc, State::COMMON).err().unwrap();
+    assert!(matches!(rejected.error, Error::Device { source: DeviceError::InvalidCall { .. }, .. }));
+    device.destroy_resource(rejected.object);
+
+    let larger = BufferDesc { size: SIZE + 1, ..desc.clone() };
+    let rejected = gpu.adopt_buffer(made(&device, usage, 1), &larger, State::COMMON).err().unwrap();
+    let expected = DeviceError::InvalidDesc { field: "size", value: SIZE + 1 };
+    assert!(matches!(&rejected.error, Error::Device { source, .. } if *source == expected), "{rejected}");
+    device.destroy_resource(rejected.object);
+
+    drop(mapped);
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}
+
+/// What the state may not be is an error, and the object comes back.
+#[test]
+fn impossible_states_are_refused() {
+    let device = device(Profile::VULKAN_NVIDIA);
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let desc = TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::SHADER_READ);
+    for state in [State::RENDER_TARGET, State::COPY_DST | State::PIXEL_SHADER] {
+        let object =
+            device.create_committed(&ResourceDesc::Texture(desc.info.clone()), MemoryTypeId(0)).unwrap();
+        let rejected = gpu.adopt_texture(object, &desc, state).err().unwrap();
+        assert!(matches!(rejected.error, Error::State { .. }), "{rejected}");
+        let adopted = gpu.adopt_texture(rejected.object, &desc, State::COMMON).unwrap();
+        assert_eq!(adopted.location(), LocationKind::Adopted);
+    }
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}
