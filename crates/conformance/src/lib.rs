@@ -32,6 +32,7 @@
 
 mod bench;
 pub mod cases;
+mod edges;
 mod rng;
 mod texels;
 
@@ -114,15 +115,18 @@ suite_of! { ($)
     buffers:
         every_location_keeps_its_bytes placed_buffers_keep_their_bytes
         committed_buffers_keep_their_bytes parts_are_copied_exactly
-        odd_strides_start_at_whole_elements alignments_are_honoured addresses_follow_offsets;
+        odd_strides_start_at_whole_elements alignments_are_honoured addresses_follow_offsets
+        acceleration_structures_have_buffers_where_offered;
     churn: contents_survive_their_neighbours contents_survive_with_large_slots_and_buddies;
+    locations: edges_survive_in_every_location;
     mapped:
         dynamic_buffers_hold_what_is_written readback_buffers_show_what_was_copied
         upload_memory_on_the_gpu_is_found_or_replaced only_mapped_buffers_are_reached_by_the_cpu;
     textures:
         every_format_keeps_its_texels mips_and_layers_keep_their_texels volumes_keep_their_texels
         block_compressed_mips_keep_their_texels regions_are_copied_exactly
-        large_textures_stand_alone targets_are_created textures_survive_their_neighbours;
+        large_textures_stand_alone targets_are_created textures_survive_their_neighbours
+        views_in_other_formats_are_allowed_for;
     lifetimes:
         what_an_open_recording_uses_outlives_it what_is_submitted_outlives_its_handle
         a_discarded_recording_holds_nothing_back objects_of_the_program_are_deferred

@@ -1,7 +1,7 @@
 //! Buffers of every location: bytes in, bytes out.
 
-use tenure_core::device::{Features, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, LocationKind, Strategy};
+use tenure_core::device::{DeviceError, Features, Usage};
+use tenure_core::{Buffer, BufferDesc, Config, Error, LocationKind, Strategy};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};
@@ -165,5 +165,26 @@ pub fn addresses_follow_offsets<H: Harness>(harness: &H) {
     ranges.sort_unstable();
     assert!(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0), "two buffers share addresses");
     drop(buffers);
+    bench.end();
+}
+
+/// Buffers of acceleration structures are there where the device has such, and refused by name
+/// where not.
+pub fn acceleration_structures_have_buffers_where_offered<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let is_offered = bench.properties().features.contains(Features::ACCELERATION_STRUCTURES);
+    for size in [1000, 200 << 10] {
+        let usage = Usage::ACCELERATION_STRUCTURE | Usage::SHADER_READ;
+        let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
+        match bench.gpu.create_buffer(&desc) {
+            Ok(buffer) => {
+                assert!(is_offered, "created although the feature is not there");
+                let alignment = bench.properties().acceleration_structure_alignment;
+                assert!(buffer.offset().is_multiple_of(alignment), "{} at {alignment}", buffer.offset());
+            }
+            Err(Error::Device { source: DeviceError::Unsupported { .. }, .. }) => assert!(!is_offered),
+            Err(error) => panic!("not a clear refusal: {error}"),
+        }
+    }
     bench.end();
 }

@@ -7,6 +7,7 @@ pub mod buffers;
 pub mod churn;
 pub mod frames;
 pub mod lifetimes;
+pub mod locations;
 pub mod mapped;
 pub mod pages;
 pub mod properties;

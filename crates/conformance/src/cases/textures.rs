@@ -1,7 +1,7 @@
 //! Textures: texels in, texels out.
 
-use tenure_core::device::{ClearValue, Format, TextureRegion, Usage};
-use tenure_core::{Config, LocationKind, TextureDesc};
+use tenure_core::device::{ClearValue, DeviceError, Format, TextureRegion, Usage};
+use tenure_core::{Config, Error, LocationKind, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};
@@ -141,5 +141,23 @@ pub fn textures_survive_their_neighbours<H: Harness>(harness: &H) {
         assert_bytes(&found[0], &texels[0], "texels after churn");
     }
     drop(kept);
+    bench.end();
+}
+
+/// A texture may be seen in a format that differs in its encoding only; texels of another size are
+/// refused, and texels of the same size are taken or refused clearly.
+pub fn views_in_other_formats_are_allowed_for<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(27);
+    let usage = Usage::SHADER_READ | Usage::COPY_SRC;
+    let desc = TextureDesc::d2(40, 30, Format::Rgba8Unorm, usage).mips(2);
+    bench.check_texture(&desc.clone().view_formats([Format::Rgba8Srgb]), &mut rng);
+    match bench.gpu.create_texture(&desc.clone().view_formats([Format::R32Uint])) {
+        Ok(_) | Err(Error::Device { source: DeviceError::Unsupported { .. }, .. }) => {}
+        Err(error) => panic!("not a clear refusal: {error}"),
+    }
+    let narrow = bench.gpu.create_texture(&desc.view_formats([Format::Rgba8Srgb, Format::R8Unorm])).err();
+    let expected = DeviceError::InvalidDesc { field: "view_formats", value: 1 };
+    assert!(matches!(&narrow, Some(Error::Device { source, .. }) if *source == expected), "{narrow:?}");
     bench.end();
 }

@@ -8,6 +8,7 @@ use tenure_core::{Error, Queue, Reserved, ReservedDesc, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
+use crate::edges::map_all;
 use crate::rng::Rng;
 use crate::texels::whole;
 
@@ -132,16 +133,7 @@ fn reserved_texture<H: Harness>(bench: &Bench<'_, H>) -> Option<(Reserved<H::Dev
 pub fn reserved_textures_hold_texels<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     if let Some((reserved, info)) = reserved_texture(&bench) {
-        let layout = reserved.layout().clone();
-        for (mip, extent) in (0..layout.first_packed_mip).zip(&layout.subresources) {
-            let region = TileRegion { subresource: mip, origin: [0; 3], extent: *extent };
-            reserved.map(Queue::Graphics, region).unwrap();
-        }
-        if layout.packed_tiles > 0 {
-            let extent = [layout.packed_tiles, 1, 1];
-            let region = TileRegion { subresource: layout.first_packed_mip, origin: [0; 3], extent };
-            reserved.map(Queue::Graphics, region).unwrap();
-        }
+        map_all(&reserved);
         let mut rng = Rng::new(73);
         for mip in 0..info.mips {
             check_mip(&bench, &reserved, &info, mip, &mut rng);
