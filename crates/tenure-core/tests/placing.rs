@@ -422,3 +422,31 @@ fn a_buffer_may_ask_for_a_resource_of_its_own() {
     let large = gpu.create_buffer(&BufferDesc::new(17 * MIB, Usage::VERTEX).own_resource()).unwrap();
     assert_eq!(large.location(), LocationKind::Committed);
 }
+
+/// A driver that wants everything in memory of its own gets it, backing buffers of ranges included.
+#[test]
+fn nothing_is_placed_where_the_driver_prefers_it_so() {
+    for profile in [Profile::D3D12_TIER2, Profile::VULKAN_NVIDIA] {
+        let device = Device::with_options(Options::new(profile).prefers_dedicated());
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let pages = gpu.create_pages("level", 1 << 20);
+        let (mut buffers, mut textures) = (Vec::new(), Vec::new());
+        for usage in [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {
+            let desc = BufferDesc::new(3000, usage);
+            buffers.push(gpu.create_buffer(&desc).unwrap());
+            buffers.push(gpu.create_buffer(&desc.clone().own_resource()).unwrap());
+            buffers.push(pages.create_buffer(&desc).unwrap());
+        }
+        for usage in [Usage::SHADER_READ, Usage::RENDER_TARGET, Usage::UNORDERED_ACCESS] {
+            let desc = TextureDesc::d2(32, 32, Format::Rgba8Unorm, usage);
+            textures.push(gpu.create_texture(&desc).unwrap());
+            textures.push(pages.create_texture(&desc).unwrap());
+        }
+        let calls = device.calls();
+        assert_eq!(calls.made(CallKind::CreateHeap) + calls.made(CallKind::CreatePlaced), 0, "{profile:?}");
+        assert_eq!(buffers[0].location(), LocationKind::Range, "small buffers still share");
+        drop((buffers, textures, pages));
+        assert!(gpu.shutdown().is_clean());
+        device.check_clean().unwrap();
+    }
+}

@@ -103,7 +103,8 @@ impl Shared {
     }
 
     pub(crate) fn requirements_of(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
-        requirements(&self.properties, self.rules, desc)
+        let needs = requirements(&self.properties, self.rules, desc)?;
+        Ok(Requirements { prefers_dedicated: needs.prefers_dedicated || self.prefers_dedicated, ..needs })
     }
 
     fn check_memory_type(

@@ -59,6 +59,9 @@ pub struct Options {
     pub tight_alignment: Option<bool>,
     /// New memory reads as zero. *Default*: as the profile says.
     pub zeroed: Option<bool>,
+    /// The driver prefers everything in memory of its own, as one that has trouble with placed
+    /// resources. *Default*: no.
+    pub prefers_dedicated: bool,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
     pub record_calls: bool,
 }
@@ -77,6 +80,7 @@ impl Options {
             budgets: Vec::new(),
             tight_alignment: None,
             zeroed: None,
+            prefers_dedicated: false,
             record_calls: false,
         }
     }
@@ -134,6 +138,13 @@ impl Options {
     #[must_use]
     pub const fn zeroed(mut self, on: bool) -> Self {
         self.zeroed = Some(on);
+        self
+    }
+
+    /// Sets [`prefers_dedicated`](Self::prefers_dedicated).
+    #[must_use]
+    pub const fn prefers_dedicated(mut self) -> Self {
+        self.prefers_dedicated = true;
         self
     }
 

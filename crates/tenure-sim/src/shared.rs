@@ -33,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) properties: Properties,
     pub(crate) rules: Rules,
     pub(crate) zeroed: bool,
+    pub(crate) prefers_dedicated: bool,
     pub(crate) checks: Checks,
     pub(crate) lag: Lag,
     costs: Costs,
@@ -72,6 +73,7 @@ impl Shared {
         Self {
             rules: table.rules,
             zeroed: options.zeroed.unwrap_or(table.zeroed),
+            prefers_dedicated: options.prefers_dedicated,
             checks: options.checks,
             lag: options.lag,
             costs: options.costs,

@@ -298,3 +298,11 @@ pub struct Requirements {
     /// The driver insists on an allocation of its own.
     pub requires_dedicated: bool,
 }
+
+impl Requirements {
+    /// True when the driver prefers an allocation of its own, or insists on it.
+    #[must_use]
+    pub const fn wants_dedicated(&self) -> bool {
+        self.prefers_dedicated || self.requires_dedicated
+    }
+}

@@ -286,10 +286,14 @@ impl<'a, D: Device> Ground<'a, D> {
         Ok(Store::Buffer { buffer, size })
     }
 
-    /// A backing buffer of the small-buffer pool: placed, so that many need few heaps.
+    /// A backing buffer of the small-buffer pool: placed, so that many need few heaps, unless the
+    /// driver wants it otherwise.
     fn make_slot(&self, pool: &Pool<D>, size: u64) -> Result<Store<D>, DeviceError> {
         let desc = ResourceDesc::Buffer(BufferInfo { size, usage: buffer_usage(pool.class.kind) });
         let needs = self.device.requirements(&desc)?;
+        if needs.wants_dedicated() {
+            return self.make_buffer(pool, size);
+        }
         let request = ResourceRequest {
             desc: &desc,
             needs: &needs,

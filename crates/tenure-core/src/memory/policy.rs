@@ -155,8 +155,10 @@ pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Place
 /// Where a texture goes, by what the device says it needs.
 #[must_use]
 pub fn place_texture(info: &TextureInfo, needs: &Requirements, config: &Config) -> Placement {
-    let dedicated = needs.prefers_dedicated || needs.requires_dedicated;
-    if dedicated || needs.size > config.max_texture_block || config.strategy == Strategy::Committed {
+    if needs.wants_dedicated()
+        || needs.size > config.max_texture_block
+        || config.strategy == Strategy::Committed
+    {
         return Committed;
     }
     Placed(texture_pool(info, needs.alignment))

@@ -296,7 +296,7 @@ impl<D: Device> Shared<D> {
     ) -> Result<Home<D>, Error> {
         let resource = ResourceDesc::Buffer(info);
         let needs = self.requirements(&desc.name, &resource)?;
-        let placement = if needs.requires_dedicated { Placement::Committed } else { placement };
+        let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
         let request = ResourceRequest {
             desc: &resource,
             needs: &needs,

@@ -107,7 +107,7 @@ impl<D: Device> PageAllocator<D> {
     ) -> Result<Home<D>, Error> {
         let committed =
             ResourceRequest { desc: resource, needs, placement: Placement::Committed, memory_use, name };
-        if needs.requires_dedicated || needs.prefers_dedicated {
+        if needs.wants_dedicated() {
             return self.shared.place_resource(committed);
         }
         let alignment = self.shared.device().properties().heap_alignment_for(resource, needs);
