@@ -60,6 +60,7 @@ profiles! {
     d3d12_tier2: D3D12_TIER2,
     d3d12_rebar: D3D12_REBAR,
     d3d12_uma: D3D12_UMA,
+    d3d12_enhanced: D3D12_ENHANCED,
     vulkan_nvidia: VULKAN_NVIDIA,
     vulkan_amd_small_bar: VULKAN_AMD_SMALL_BAR,
     vulkan_intel: VULKAN_INTEL,

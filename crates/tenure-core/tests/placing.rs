@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{BufferLayout, Device as _, DeviceError, Format, StateModel, TextureRegion, Usage};
+use tenure_core::device::{Api, BufferLayout, Device as _, DeviceError, Format, TextureRegion, Usage};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Name, OutOfMemory, PageAllocator, Queue,
@@ -46,7 +46,7 @@ fn invalid<T>(result: Result<T, Error>) -> (Name, &'static str, u64) {
 fn needed_alignment(device: &Device, desc: &BufferDesc) -> u64 {
     let properties = device.properties();
     // On Direct3D 12 a structured view begins at an element, whatever its size.
-    let is_structured = desc.stride > 0 && properties.state_model == StateModel::Promotion;
+    let is_structured = desc.stride > 0 && properties.api == Api::Direct3D12;
     let mut alignment = desc.alignment;
     if desc.usage.contains(Usage::CONSTANT) {
         alignment = alignment.max(properties.constant_alignment);

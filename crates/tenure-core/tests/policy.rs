@@ -206,11 +206,12 @@ fn resources_follow_the_table() {
 }
 
 /// By profile: the memory types for the GPU alone, dynamic, readback, and upload on the GPU.
-const ORDERS: [(Profile, [&[u8]; 4]); 9] = [
+const ORDERS: [(Profile, [&[u8]; 4]); 10] = [
     (Profile::D3D12_TIER1, [&[0], &[1], &[2], &[1]]),
     (Profile::D3D12_TIER2, [&[0], &[1], &[2], &[1]]),
     (Profile::D3D12_REBAR, [&[0, 3], &[1, 3], &[2], &[3, 1]]),
     (Profile::D3D12_UMA, [&[0], &[1], &[2], &[1]]),
+    (Profile::D3D12_ENHANCED, [&[0, 3], &[1, 3], &[2], &[3, 1]]),
     (Profile::VULKAN_NVIDIA, [&[1, 4, 0, 2, 3], &[2, 3, 4], &[3, 2, 4], &[4, 2, 3]]),
     (Profile::VULKAN_AMD_SMALL_BAR, [&[0, 2, 1, 3], &[1, 2, 3], &[3, 1, 2], &[2, 1, 3]]),
     (Profile::VULKAN_INTEL, [&[0, 1], &[0, 1], &[1, 0], &[0, 1]]),

@@ -64,7 +64,7 @@ impl Shared {
             ));
         }
         let largest = self.properties.msaa_heap_alignment.max(smallest);
-        if self.promotes() && desc.alignment != smallest && desc.alignment != largest {
+        if self.is_d3d12() && desc.alignment != smallest && desc.alignment != largest {
             return Err(invalid("the heap's alignment is one of the two allowed", desc.alignment, largest));
         }
         if desc.size == 0 || !desc.size.is_multiple_of(desc.alignment) {
@@ -160,7 +160,8 @@ impl Shared {
     /// A heap takes its own category, or everything where the device knows such heaps.
     pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: &HeapState) -> Result<(), DeviceError> {
         let (is, own) = (heap.desc.category, own_category(self.rules, desc));
-        let apart = matches!(self.rules, Rules::D3d12 { tier1: true } | Rules::Vulkan { split: true, .. });
+        let apart =
+            matches!(self.rules, Rules::D3d12 { tier1: true, .. } | Rules::Vulkan { split: true, .. });
         let rule = match is {
             HeapCategory::Any if apart => "the device allows heaps for everything",
             HeapCategory::Any => return Ok(()),
@@ -181,7 +182,7 @@ impl Shared {
         if !offset.is_multiple_of(needs.alignment) {
             return Err(invalid("the offset is aligned", offset, needs.alignment));
         }
-        if self.promotes() && needs.alignment > heap.desc.alignment {
+        if self.is_d3d12() && self.properties.heap_alignment_for(desc, needs) > heap.desc.alignment {
             return Err(invalid("the heap is aligned as the resource", heap.desc.alignment, needs.alignment));
         }
         match offset.checked_add(needs.size) {
@@ -257,7 +258,7 @@ impl Shared {
                 mapped: AtomicBool::new(false),
                 last_use: SharedClock::default(),
                 written,
-                states: Mutex::new(States::new(self.properties.state_model, desc, flags)),
+                states: Mutex::new(States::new(&self.properties, desc, flags)),
                 unordered: Mutex::default(),
                 submitted: Mutex::default(),
             }),

@@ -52,8 +52,8 @@ pub(crate) fn requirements(
 ) -> Result<Requirements, DeviceError> {
     check_limits(properties, desc)?;
     let found = match (desc, rules) {
-        (ResourceDesc::Buffer(info), Rules::D3d12 { tier1 }) => d3d12_buffer(properties, tier1, info),
-        (ResourceDesc::Texture(info), Rules::D3d12 { tier1 }) => d3d12_texture(tier1, info),
+        (ResourceDesc::Buffer(info), Rules::D3d12 { tier1, .. }) => d3d12_buffer(properties, tier1, info),
+        (ResourceDesc::Texture(info), Rules::D3d12 { tier1, .. }) => d3d12_texture(tier1, info),
         (ResourceDesc::Buffer(info), Rules::Vulkan { buffer_alignment, split, .. }) => {
             vulkan_buffer(properties, buffer_alignment, split, info)
         }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
-use tenure_core::device::{DeviceError, Features, MemoryTypeId, Properties, StateModel};
+use tenure_core::device::{Api, DeviceError, Features, MemoryTypeId, Properties, StateModel};
 
 use crate::budget::DriverMemory;
 use crate::bytes::MAX_BYTES;
@@ -93,6 +93,11 @@ impl Shared {
 
     pub(crate) fn promotes(&self) -> bool {
         self.properties.state_model == StateModel::Promotion
+    }
+
+    /// True when heaps are Direct3D 12's.
+    pub(crate) fn is_d3d12(&self) -> bool {
+        self.properties.api == Api::Direct3D12
     }
 
     /// `Err` once the device is lost.

@@ -31,8 +31,8 @@ pub use format::{Block, Format};
 pub use list::{Barrier, BufferLayout, CommandList, QueueTransfer, Subresource, TextureRegion};
 pub use mapping::Mapping;
 pub use properties::{
-    Features, HeapBudget, MAX_QUEUES, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueId, QueueKind,
-    QueueProperties, StateModel,
+    Api, Features, HeapBudget, MAX_QUEUES, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueId,
+    QueueKind, QueueProperties, StateModel,
 };
 pub use tile::{TileLayout, TileRegion, TileSource, TileUpdate};
 pub use usage::{State, Usage};

@@ -106,6 +106,17 @@ pub struct QueueProperties {
     pub family: u32,
 }
 
+/// Whose rules a device keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Api {
+    /// Direct3D 12: memory types are heap types, which fix how resources in them are used (upload
+    /// heaps are only read by the GPU, readback heaps only copied to), and structured views begin at
+    /// any element.
+    Direct3D12,
+    /// Vulkan.
+    Vulkan,
+}
+
 /// How the API treats resource states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StateModel {
@@ -114,7 +125,7 @@ pub enum StateModel {
     /// buffer, decays to `COMMON` when the submission completes.
     Promotion,
     /// Vulkan: nothing is implied, images have layouts, each write needs a barrier before the
-    /// next use, and another queue family needs a transfer.
+    /// next use, and another queue family needs a transfer. D3D12's enhanced barriers, too.
     Explicit,
 }
 
@@ -133,6 +144,8 @@ pub struct Properties {
     pub queues: Vec<QueueProperties>,
     /// What is offered.
     pub features: Features,
+    /// Whose rules it keeps.
+    pub api: Api,
     /// How states work.
     pub state_model: StateModel,
     /// CPU and GPU share one memory.

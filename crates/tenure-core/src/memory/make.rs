@@ -140,8 +140,8 @@ pub(super) fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, clas
 mod tests {
     use super::{buffer_usage, check, is_mapped, is_range_pool};
     use crate::device::{
-        Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties, StateModel,
-        Usage,
+        Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties,
+        StateModel, Usage,
     };
     use crate::memory::MemoryUse;
     use crate::memory::policy::{Placement, buffer_subject, place_buffer};
@@ -179,6 +179,7 @@ mod tests {
             memory_heaps: vec![MemoryHeap { size: 1 << 30, device_local: true }],
             queues: vec![QueueProperties { kind: QueueKind::Graphics, family: 0 }],
             features: Features::empty(),
+            api: Api::Vulkan,
             state_model: StateModel::Explicit,
             uma: true,
             constant_alignment: 256,

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::device::{MemoryFlags, MemoryType, MemoryTypeId, Properties, StateModel};
+use crate::device::{Api, MemoryFlags, MemoryType, MemoryTypeId, Properties};
 
 /// Who reads and writes a resource's memory.
 #[non_exhaustive]
@@ -88,7 +88,7 @@ pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
 /// ```
 #[must_use]
 pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
-    let has_fixed_states = properties.state_model == StateModel::Promotion;
+    let has_fixed_states = properties.api == Api::Direct3D12;
     let is_usable = |flags: MemoryFlags| {
         flags.contains(memory_use.required())
             && !flags.intersects(MemoryFlags::SPECIAL | MemoryFlags::LAZILY_ALLOCATED)

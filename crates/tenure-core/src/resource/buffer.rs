@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Held;
-use crate::device::{BufferInfo, Device, DeviceError, Mapping, ResourceDesc, StateModel, Usage};
+use crate::device::{Api, BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
 use crate::gpu::Shared;
 use crate::memory::policy::{Placement, buffer_subject, place_buffer, place_buffer_alone};
 use crate::memory::{Home, LocationKind, MemoryUse, RangeRequest, ResourceRequest};
@@ -285,7 +285,7 @@ impl<D: Device> Shared<D> {
     /// Views of structured buffers begin at any element on Direct3D 12; elsewhere they are storage
     /// buffers like others.
     fn has_structured_views(&self, desc: &BufferDesc) -> bool {
-        desc.stride > 0 && self.device().properties().state_model == StateModel::Promotion
+        desc.stride > 0 && self.device().properties().api == Api::Direct3D12
     }
 
     fn place_buffer_resource(

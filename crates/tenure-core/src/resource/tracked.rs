@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::native::Native;
 use super::{Buffer, Held, Reserved, Texture};
-use crate::device::{Device, State, StateModel};
+use crate::device::{Api, Device, State};
 use crate::gpu::Shared;
 use crate::memory::MemoryUse;
 use crate::state::{StateCell, StateError};
@@ -67,8 +67,8 @@ impl<D: Device> Used<'_, D> {
             let source = StateError::NotAllowedForUsage { state, allowed: self.allowed };
             return Err(Error::State { name: name(), source });
         }
-        let model = shared.device().properties().state_model;
-        if !fixed_states(model, self.memory).contains(state) {
+        let api = shared.device().properties().api;
+        if !fixed_states(api, self.memory).contains(state) {
             return Err(Error::FixedState { name: name(), memory: self.memory, state });
         }
         Ok(Tracked(self.held.native().clone()))
@@ -81,10 +81,10 @@ impl<D: Device> Used<'_, D> {
 
 /// The states that the memory leaves: D3D12 keeps upload heaps readable and readback heaps a
 /// destination of copies, for life.
-fn fixed_states(model: StateModel, memory: MemoryUse) -> State {
-    match (model, memory) {
-        (StateModel::Promotion, MemoryUse::Dynamic) => State::all().difference(State::WRITES),
-        (StateModel::Promotion, MemoryUse::Readback) => State::COPY_DST,
+fn fixed_states(api: Api, memory: MemoryUse) -> State {
+    match (api, memory) {
+        (Api::Direct3D12, MemoryUse::Dynamic) => State::all().difference(State::WRITES),
+        (Api::Direct3D12, MemoryUse::Readback) => State::COPY_DST,
         _ => State::all(),
     }
 }

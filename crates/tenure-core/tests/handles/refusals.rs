@@ -1,8 +1,7 @@
 //! What belongs to somebody else, what never comes, and what memory does not allow.
 
 use tenure_core::device::{
-    BufferLayout, Device as _, Format, QueueId, State, StateModel, Subresource, TextureRegion, TileRegion,
-    Usage,
+    Api, BufferLayout, Device as _, Format, QueueId, State, Subresource, TextureRegion, TileRegion, Usage,
 };
 use tenure_core::time::SyncPoint;
 use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc, TextureDesc};
@@ -115,7 +114,7 @@ fn states_that_memory_fixes_are_refused() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
         let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
-        let is_fixed = device.properties().state_model == StateModel::Promotion;
+        let is_fixed = device.properties().api == Api::Direct3D12;
         let dynamic = upload(&gpu, 1024, 1);
         let desc = BufferDesc::new(1024, Usage::COPY_SRC).memory(MemoryUse::Readback).name("readback");
         let readback = gpu.create_buffer(&desc).unwrap();

@@ -12,7 +12,9 @@
 
 use std::fmt;
 
-use tenure_core::device::{MemoryFlags, QueueSerial, ResourceDesc, State, StateModel, Usage};
+use tenure_core::device::{
+    Api, MemoryFlags, Properties, QueueSerial, ResourceDesc, State, StateModel, Usage,
+};
 
 use super::scopes::Scopes;
 
@@ -104,8 +106,8 @@ impl fmt::Display for Shown {
 }
 
 /// What the memory or the usage forbids to change, if anything.
-fn fixed(model: StateModel, desc: &ResourceDesc, flags: MemoryFlags) -> Option<State> {
-    if model == StateModel::Explicit {
+fn fixed(properties: &Properties, desc: &ResourceDesc, flags: MemoryFlags) -> Option<State> {
+    if properties.api == Api::Vulkan {
         return None;
     }
     let host = flags.contains(MemoryFlags::HOST_VISIBLE) && !flags.contains(MemoryFlags::DEVICE_LOCAL);
@@ -133,12 +135,13 @@ pub(crate) struct States {
 }
 
 impl States {
-    pub(crate) fn new(model: StateModel, desc: &ResourceDesc, flags: MemoryFlags) -> Self {
+    pub(crate) fn new(properties: &Properties, desc: &ResourceDesc, flags: MemoryFlags) -> Self {
+        let model = properties.state_model;
         let buffer = matches!(desc, ResourceDesc::Buffer(_));
         Self {
             buffer,
             count: desc.subresources(),
-            fixed: fixed(model, desc, flags),
+            fixed: fixed(properties, desc, flags),
             scopes: (buffer && model == StateModel::Explicit).then(Box::default),
             current: vec![Current { fresh: true, ..Current::default() }],
         }

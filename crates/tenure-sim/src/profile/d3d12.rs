@@ -30,7 +30,7 @@ const FEATURES: Features = Features::RESERVED_BUFFERS
 pub(super) const TIER2: Table = Table {
     name: "d3d12-tier2",
     adapter: "Simulated Direct3D 12 discrete GPU, heap tier 2",
-    rules: Rules::D3d12 { tier1: false },
+    rules: Rules::D3d12 { tier1: false, enhanced: false },
     types: &[(DEFAULT, 0), (UPLOAD, 1), (READBACK, 1)],
     heaps: &[(8 * GIB, true), (16 * GIB, false)],
     queues: QUEUES,
@@ -56,7 +56,7 @@ pub(super) const TIER2: Table = Table {
 pub(super) const TIER1: Table = Table {
     name: "d3d12-tier1",
     adapter: "Simulated Direct3D 12 discrete GPU, heap tier 1",
-    rules: Rules::D3d12 { tier1: true },
+    rules: Rules::D3d12 { tier1: true, enhanced: false },
     heaps: &[(4 * GIB, true), (16 * GIB, false)],
     max_heap_size: 4 * GIB,
     max_buffer_size: 2 * GIB,
@@ -80,4 +80,13 @@ pub(super) const UMA: Table = Table {
     heaps: &[(8 * GIB, true)],
     uma: true,
     ..TIER2
+};
+
+pub(super) const ENHANCED: Table = Table {
+    name: "d3d12-enhanced",
+    adapter: "Simulated Direct3D 12 discrete GPU with enhanced barriers",
+    rules: Rules::D3d12 { tier1: false, enhanced: true },
+    // Not every queue knows every layout: what belongs to one is handed over.
+    queues: &[(QueueKind::Graphics, 0), (QueueKind::Compute, 1), (QueueKind::Copy, 2)],
+    ..REBAR
 };

@@ -10,7 +10,8 @@ pub(crate) use table::{Rules, Table};
 ///
 /// The tables follow what the named kind of device reports through its API, as collected by
 /// public capability databases. `d3d12-*` profiles behave as Direct3D 12 does
-/// ([`StateModel::Promotion`](tenure_core::device::StateModel), zeroed heaps, 64 KiB placement);
+/// ([`StateModel::Promotion`](tenure_core::device::StateModel) but for `d3d12-enhanced`, zeroed heaps,
+/// 64 KiB placement);
 /// `vulkan-*` profiles as Vulkan does (explicit barriers, ownership of queue families, heaps with
 /// whatever was there before).
 ///
@@ -38,6 +39,9 @@ impl Profile {
     pub const D3D12_REBAR: Self = Self(&d3d12::REBAR);
     /// Direct3D 12, integrated: one memory for CPU and GPU.
     pub const D3D12_UMA: Self = Self(&d3d12::UMA);
+    /// As [`D3D12_REBAR`](Self::D3D12_REBAR), with enhanced barriers: layouts in place of legacy
+    /// states.
+    pub const D3D12_ENHANCED: Self = Self(&d3d12::ENHANCED);
     /// Vulkan on a discrete NVIDIA card: 10 GiB, a 214 MiB window, `bufferImageGranularity` 1024.
     pub const VULKAN_NVIDIA: Self = Self(&vulkan::NVIDIA);
     /// Vulkan on a discrete AMD card whose BAR shows 256 MiB to the CPU.
@@ -55,6 +59,7 @@ impl Profile {
         Self::D3D12_TIER2,
         Self::D3D12_REBAR,
         Self::D3D12_UMA,
+        Self::D3D12_ENHANCED,
         Self::VULKAN_NVIDIA,
         Self::VULKAN_AMD_SMALL_BAR,
         Self::VULKAN_INTEL,

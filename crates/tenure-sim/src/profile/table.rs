@@ -1,7 +1,7 @@
 //! The shape of a profile's table.
 
 use tenure_core::device::{
-    Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties, StateModel,
+    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties, StateModel,
 };
 
 /// Everything a profile fixes. Sizes and alignments are in bytes.
@@ -40,6 +40,8 @@ pub(crate) enum Rules {
     D3d12 {
         /// Heap tier 1 keeps categories apart.
         tier1: bool,
+        /// Enhanced barriers: layouts and access are named, nothing is promoted.
+        enhanced: bool,
     },
     /// Vulkan.
     Vulkan {
@@ -57,6 +59,22 @@ pub(crate) enum Rules {
     },
 }
 
+impl Rules {
+    const fn api(&self) -> Api {
+        match self {
+            Self::D3d12 { .. } => Api::Direct3D12,
+            Self::Vulkan { .. } => Api::Vulkan,
+        }
+    }
+
+    const fn state_model(&self) -> StateModel {
+        match self {
+            Self::D3d12 { enhanced: false, .. } => StateModel::Promotion,
+            Self::D3d12 { .. } | Self::Vulkan { .. } => StateModel::Explicit,
+        }
+    }
+}
+
 impl Table {
     pub(crate) fn properties(&self) -> Properties {
         Properties {
@@ -70,10 +88,8 @@ impl Table {
                 .collect(),
             queues: self.queues.iter().map(|&(kind, family)| QueueProperties { kind, family }).collect(),
             features: self.features,
-            state_model: match self.rules {
-                Rules::D3d12 { .. } => StateModel::Promotion,
-                Rules::Vulkan { .. } => StateModel::Explicit,
-            },
+            api: self.rules.api(),
+            state_model: self.rules.state_model(),
             uma: self.uma,
             constant_alignment: self.constant_alignment,
             storage_alignment: self.storage_alignment,

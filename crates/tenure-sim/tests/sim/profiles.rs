@@ -146,7 +146,7 @@ proptest! {
         let device = Device::new(Profile::ALL[profile]);
         if let Ok(needs) = device.requirements(&desc) {
             prop_assert!(needs.alignment.is_power_of_two());
-            prop_assert!(needs.size.is_multiple_of(needs.alignment) || device.properties().state_model == StateModel::Promotion);
+            prop_assert!(needs.size.is_multiple_of(needs.alignment) || device.properties().api == Api::Direct3D12);
             prop_assert_ne!(needs.memory_types, 0);
             let bytes = match &desc {
                 ResourceDesc::Buffer(info) => info.size,
