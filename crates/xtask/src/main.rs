@@ -1,7 +1,13 @@
 //! The project's own commands: `cargo xtask --help`.
 
+mod command;
+mod debian;
+mod devices;
+mod lab;
+mod outcome;
 mod step;
-mod tools;
+mod toolchain;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -17,13 +23,19 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Installs what is missing and checks everything: format, lints, documentation, tests, model
-    /// checking, examples, the main job.
+    /// checking, real devices, examples, the main job.
     Test {
         /// Only these steps, in their usual order; see `--list`.
         steps: Vec<String>,
         /// Lists the steps.
         #[arg(long)]
         list: bool,
+        /// A device that cannot be had here fails its step. Also with the environment variable `CI`.
+        #[arg(long)]
+        strict: bool,
+        /// The step `vulkan` runs on this machine's own Vulkan driver instead of the device lab.
+        #[arg(long)]
+        native: bool,
     },
     /// Runs each fuzz target for a while. Needs `cargo-fuzz` and a nightly toolchain.
     Fuzz {
@@ -39,8 +51,11 @@ fn main() -> ExitCode {
             step::list();
             Ok(())
         }
-        Command::Test { steps, .. } => step::run(&steps),
-        Command::Fuzz { seconds } => tools::fuzz(seconds),
+        Command::Test { steps, strict, native, .. } => {
+            let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+            step::run(&steps, step::Settings { is_strict: strict || is_ci, is_native: native })
+        }
+        Command::Fuzz { seconds } => verify::fuzz(seconds),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,40 +2,61 @@
 
 use std::time::{Duration, Instant};
 
-use crate::tools::{Outcome, cargo, cargo_with, loom, miri, with_component};
+use crate::command::{cargo, cargo_with};
+use crate::outcome::{Outcome, Trouble};
+use crate::{devices, lab, toolchain, verify};
+
+/// How to run the steps.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings {
+    /// A device that cannot be had is a failure.
+    pub(crate) is_strict: bool,
+    /// Vulkan on this machine's own driver.
+    pub(crate) is_native: bool,
+}
 
 /// One thing that must hold.
 struct Step {
     name: &'static str,
     what: &'static str,
-    run: fn() -> Outcome,
+    run: fn(Settings) -> Outcome,
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "format", what: "rustfmt changes nothing", run: format },
-    Step { name: "lint", what: "clippy has nothing to say", run: lint },
-    Step { name: "docs", what: "the documentation builds without warnings", run: docs },
-    Step { name: "test", what: "all tests and doctests", run: tests },
-    Step { name: "loom", what: "every interleaving of the release queue", run: loom },
-    Step { name: "miri", what: "the release queue on real threads, interpreted", run: miri },
-    Step { name: "examples", what: "every example runs to its end", run: examples },
+    Step { name: "format", what: "rustfmt changes nothing", run: |_| format() },
+    Step { name: "lint", what: "clippy has nothing to say", run: |_| lint() },
+    Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
+    Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
+    Step { name: "loom", what: "every interleaving of the release queue", run: |_| verify::loom() },
+    Step { name: "miri", what: "the release queue on real threads, interpreted", run: |_| verify::miri() },
+    #[cfg(not(windows))]
+    Step { name: "lab", what: "the device lab is built, and runs programs", run: |_| lab::check() },
+    Step { name: "vulkan", what: "the Vulkan backend", run: |settings| devices::vulkan(settings.is_native) },
+    #[cfg(not(windows))]
+    Step {
+        name: "vulkan-host",
+        what: "the Vulkan backend on this Debian's own software device",
+        run: |_| devices::vulkan_of_host(),
+    },
+    Step { name: "d3d12", what: "the Direct3D 12 backend", run: |_| devices::d3d12() },
+    Step { name: "examples", what: "every example runs to its end", run: |_| examples() },
     Step {
         name: "main",
         what: "the main job: the default replay",
-        run: || cargo(&["run", "--release", "--quiet"]),
+        run: |_| cargo(&["run", "--release", "--quiet"]),
     },
 ];
 
 const EXAMPLES: &[&str] = &["voxel", "lifetimes"];
 
 fn format() -> Outcome {
-    with_component("rustfmt", || cargo(&["fmt", "--all", "--check"]))
+    toolchain::component("rustfmt")?;
+    cargo(&["fmt", "--all", "--check"])
 }
 
 fn lint() -> Outcome {
-    let arguments =
-        ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"];
-    with_component("clippy", || cargo(&arguments))
+    toolchain::component("clippy")?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"])
 }
 
 fn docs() -> Outcome {
@@ -44,51 +65,72 @@ fn docs() -> Outcome {
 }
 
 fn tests() -> Outcome {
-    cargo(&["test", "--workspace", "--all-features"])
+    let all = ["test", "--workspace", "--all-features"];
+    // Theirs need devices: `vulkan` and `d3d12`.
+    let without = ["--exclude", "tenure-vulkan", "--exclude", "tenure-d3d12"];
+    cargo(&[&all[..], &without].concat())
 }
 
 fn examples() -> Outcome {
-    let mut arguments = vec!["build", "--release", "--quiet", "--package", "tenure", "--examples"];
-    let built = cargo(&arguments);
-    if !matches!(built, Outcome::Passed) {
-        return built;
-    }
-    for example in EXAMPLES {
-        arguments = vec!["run", "--release", "--quiet", "--package", "tenure", "--example", example];
-        let ran = cargo(&arguments);
-        if !matches!(ran, Outcome::Passed) {
-            return ran;
-        }
-    }
-    Outcome::Passed
+    cargo(&["build", "--release", "--quiet", "--package", "tenure", "--examples"])?;
+    EXAMPLES.iter().try_for_each(|example| {
+        cargo(&["run", "--release", "--quiet", "--package", "tenure", "--example", example])
+    })
 }
 
 /// Prints the steps.
 pub(crate) fn list() {
     for step in STEPS {
-        println!("{:10} {}", step.name, step.what);
+        println!("{:12} {}", step.name, step.what);
     }
 }
 
 /// Runs the named steps, or all, to the end, and says what became of each.
-pub(crate) fn run(names: &[String]) -> Result<(), String> {
+pub(crate) fn run(names: &[String], settings: Settings) -> Result<(), String> {
+    let steps = chosen(names)?;
+    let results: Vec<_> = steps.into_iter().map(|step| timed(step, settings)).collect();
+    println!();
+    for (step, outcome, time) in &results {
+        let said = outcome.as_ref().err().map_or_else(|| "passed".to_owned(), Trouble::to_string);
+        println!("{:12} {:6.1} s  {said}", step.name, time.as_secs_f64());
+    }
+    let passed = results.iter().filter(|(_, outcome, _)| outcome.is_ok()).count();
+    let failed =
+        results.iter().filter_map(|(_, outcome, _)| outcome.as_ref().err()).filter(|it| it.is_failure());
+    let failed = failed.count();
+    println!("steps: {passed} passed, {failed} failed, {} not run", results.len() - passed - failed);
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", results.len())) }
+}
+
+/// The named steps in their usual order; all if none is named.
+fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
     if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|step| step.name != *name)) {
         return Err(format!("no step is called {unknown}; see `cargo xtask test --list`"));
     }
     let is_wanted = |step: &&Step| names.is_empty() || names.iter().any(|name| name == step.name);
-    let results: Vec<_> = STEPS.iter().filter(is_wanted).map(timed).collect();
-    println!();
-    for (step, outcome, time) in &results {
-        println!("{:10} {:6.1} s  {outcome}", step.name, time.as_secs_f64());
-    }
-    let failed = results.iter().filter(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_))).count();
-    println!("steps: {} passed, {failed} failed", results.len() - failed);
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", results.len())) }
+    Ok(STEPS.iter().filter(is_wanted).collect())
 }
 
-fn timed(step: &Step) -> (&Step, Outcome, Duration) {
+fn timed(step: &Step, settings: Settings) -> (&Step, Outcome, Duration) {
     println!("\n=== {}: {}", step.name, step.what);
     let start = Instant::now();
-    let outcome = (step.run)();
+    let outcome = (step.run)(settings).map_err(|trouble| trouble.judged(settings.is_strict));
     (step, outcome, start.elapsed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STEPS, chosen};
+
+    fn names(of: &[&str]) -> Result<Vec<&'static str>, String> {
+        let given: Vec<_> = of.iter().map(|&name| name.to_owned()).collect();
+        Ok(chosen(&given)?.iter().map(|step| step.name).collect())
+    }
+
+    #[test]
+    fn steps_are_chosen_by_name_and_keep_their_order() {
+        assert_eq!(names(&["vulkan", "format"]), Ok(vec!["format", "vulkan"]));
+        assert_eq!(names(&[]).map(|all| all.len()), Ok(STEPS.len()));
+        assert!(names(&["vulkan", "metal"]).is_err_and(|reason| reason.contains("metal")));
+    }
 }

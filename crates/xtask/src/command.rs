@@ -1,0 +1,45 @@
+//! Running programs at the workspace's root.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::outcome::{Outcome, Trouble};
+
+/// The workspace's root.
+pub(crate) fn root() -> PathBuf {
+    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).join("../..")
+}
+
+/// Runs a command, which passes when its exit status is 0.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    let shown = format!("{command:?}");
+    match command.current_dir(root()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Trouble::Failed(format!("{status}: {shown}"))),
+        Err(error) => Err(Trouble::Failed(format!("{error}: {shown}"))),
+    }
+}
+
+/// Runs cargo.
+pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
+    cargo_with(arguments, &[])
+}
+
+/// Runs cargo with some environment variables set.
+pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> Outcome {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    run(Command::new(cargo).args(arguments).envs(environment.iter().copied()))
+}
+
+/// True when a command succeeds; its output is not shown.
+pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+}
+
+/// What a command that succeeds prints, without white space around it.
+pub(crate) fn printed(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

@@ -1,0 +1,75 @@
+//! The backends, on real devices.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::command::{cargo, cargo_with};
+use crate::debian;
+use crate::lab::{Lab, System};
+use crate::outcome::{Outcome, Trouble};
+use crate::toolchain;
+
+const TEST_VULKAN: [&str; 4] = ["test", "--package", "tenure-vulkan", "--all-features"];
+const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "--all-features"];
+
+/// The Vulkan backend: in the lab, or on this machine's own driver.
+pub(crate) fn vulkan(is_native: bool) -> Outcome {
+    if is_native || cfg!(windows) {
+        return cargo(&TEST_VULKAN);
+    }
+    let lab = Lab::ready().map_err(|trouble| match trouble {
+        Trouble::NoDevice(remedy) => Trouble::NoDevice(format!(
+            "{remedy}; or on a Vulkan driver and validation layers of this machine: cargo xtask test vulkan --native"
+        )),
+        other => other,
+    })?;
+    lab.cargo(System::Linux, &TEST_VULKAN)
+}
+
+/// The Vulkan backend on the software device that this machine's own Debian has, with the features of its day.
+pub(crate) fn vulkan_of_host() -> Outcome {
+    debian::packages(&["libvulkan1", "mesa-vulkan-drivers", "vulkan-validationlayers"])?;
+    let Some(driver) = software_driver() else {
+        return Err(Trouble::Failed("mesa-vulkan-drivers has no lavapipe".to_owned()));
+    };
+    let driver = driver.to_string_lossy();
+    // The second name is for loaders from before 2022.
+    cargo_with(&TEST_VULKAN, &[("VK_DRIVER_FILES", &driver), ("VK_ICD_FILENAMES", &driver)])
+}
+
+/// The manifest of lavapipe; its name has the architecture in it on some releases.
+fn software_driver() -> Option<PathBuf> {
+    let folder = fs::read_dir("/usr/share/vulkan/icd.d").ok()?;
+    folder
+        .flatten()
+        .find(|file| file.file_name().to_string_lossy().starts_with("lvp_icd"))
+        .map(|file| file.path())
+}
+
+/// The Direct3D 12 backend: on Windows as it is, elsewhere cross-compiled and in the lab.
+pub(crate) fn d3d12() -> Outcome {
+    if cfg!(windows) {
+        return cargo(&TEST_D3D12);
+    }
+    let triple = System::Windows.triple();
+    toolchain::target(triple)?;
+    toolchain::component("clippy")?;
+    let package = ["--target", triple, "--package", "tenure-d3d12", "--all-features"];
+    let clippy = [&["clippy", "--all-targets"][..], &package, &["--", "-D", "warnings"]].concat();
+    cargo(&clippy)?;
+    cargo_with(&[&["doc", "--no-deps"][..], &package].concat(), &[("RUSTDOCFLAGS", "-D warnings")])?;
+    check_msvc()?;
+    let lab = Lab::ready()?;
+    debian::packages(&["gcc-mingw-w64-x86-64"])?;
+    lab.cargo(System::Windows, &TEST_D3D12)
+}
+
+/// The other toolchain of Windows can be checked without its linker.
+fn check_msvc() -> Outcome {
+    let triple = "x86_64-pc-windows-msvc";
+    if let Err(trouble) = toolchain::target(triple) {
+        println!("not checked for {triple}: {trouble}");
+        return Ok(());
+    }
+    cargo(&["check", "--target", triple, "--package", "tenure-d3d12", "--all-features"])
+}

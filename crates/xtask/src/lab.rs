@@ -1,0 +1,126 @@
+//! The device lab of `lab/`: real Direct3D 12 and Vulkan calls on a machine without a GPU.
+
+use std::process::Command;
+
+use crate::command::{cargo, root, run, succeeds};
+use crate::debian;
+use crate::outcome::{Outcome, Trouble};
+
+/// For which system a program in the lab is built.
+#[derive(Clone, Copy)]
+pub(crate) enum System {
+    Linux,
+    /// By way of Wine.
+    Windows,
+}
+
+impl System {
+    pub(crate) const fn triple(self) -> &'static str {
+        match self {
+            Self::Linux => "x86_64-unknown-linux-gnu",
+            Self::Windows => "x86_64-pc-windows-gnu",
+        }
+    }
+}
+
+/// The lab, built.
+pub(crate) struct Lab(());
+
+impl Lab {
+    /// Builds the lab if that has not been done.
+    pub(crate) fn ready() -> Result<Self, Trouble> {
+        if let Some(remedy) = Machine::look().remedy() {
+            return Err(Trouble::NoDevice(remedy.to_owned()));
+        }
+        debian::packages(&["mmdebstrap"])?;
+        run(&mut Command::new(root().join("lab/setup")))?;
+        Ok(Self(()))
+    }
+
+    /// Runs cargo, here; what it builds and then runs (`run`, `test`) runs in the lab.
+    pub(crate) fn cargo(&self, system: System, arguments: &[&str]) -> Outcome {
+        let triple = system.triple();
+        // A variable would be split at the spaces of a path; relative to the root there are none.
+        let runner = format!("target.{triple}.runner=\"lab/run\"");
+        let mut all = vec!["--config", &runner];
+        let target = format!("build.target=\"{triple}\"");
+        if matches!(system, System::Windows) {
+            all.extend(["--config", &target]);
+        }
+        all.extend(arguments);
+        cargo(&all)
+    }
+
+    /// Runs a program in the lab, which must end with this status within these seconds.
+    pub(crate) fn ends_with(&self, status: i32, seconds: u32, program: &[&str]) -> Outcome {
+        let mut command = Command::new(root().join("lab/run"));
+        command.args(program).env("TENURE_LAB_TIMEOUT", seconds.to_string()).current_dir(root());
+        match command.status() {
+            Ok(ended) if ended.code() == Some(status) => Ok(()),
+            Ok(ended) => Err(Trouble::Failed(format!("in the lab, {program:?}: {ended}, not {status}"))),
+            Err(error) => Err(Trouble::Failed(format!("{error}: {command:?}"))),
+        }
+    }
+}
+
+/// The lab is there, has a device, and tells a program that fails from one that does not.
+pub(crate) fn check() -> Outcome {
+    let lab = Lab::ready()?;
+    lab.ends_with(0, 60, &["sh", "-c", "vulkaninfo --summary 2>&1 | grep deviceName"])?;
+    lab.ends_with(7, 60, &["sh", "-c", "exit 7"])?;
+    lab.ends_with(7, 120, &["cmd.exe", "/c", "exit 7"])?;
+    lab.ends_with(124, 1, &["sleep", "60"])
+}
+
+/// What matters to the lab about this machine.
+struct Machine {
+    is_linux: bool,
+    is_debian: bool,
+    is_root: bool,
+    has_namespaces: bool,
+}
+
+impl Machine {
+    fn look() -> Self {
+        Self {
+            is_linux: cfg!(all(target_os = "linux", target_arch = "x86_64")),
+            is_debian: debian::is_here(),
+            is_root: debian::is_root(),
+            has_namespaces: succeeds("unshare", &["--mount", "--ipc", "--net", "--pid", "--fork", "true"]),
+        }
+    }
+
+    /// What has to change before the lab can be had; nothing if it can.
+    fn remedy(&self) -> Option<&'static str> {
+        if !self.is_linux || !self.is_debian {
+            Some("the device lab needs Debian on x86-64: there, or in a privileged container of it")
+        } else if !self.is_root {
+            Some("the device lab needs root: run this command as root")
+        } else if !self.has_namespaces {
+            Some("the device lab makes namespaces and mounts of its own: run this container privileged")
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Machine;
+
+    const ABLE: Machine = Machine { is_linux: true, is_debian: true, is_root: true, has_namespaces: true };
+
+    fn remedy(machine: &Machine) -> &'static str {
+        machine.remedy().unwrap_or("nothing")
+    }
+
+    #[test]
+    fn the_first_thing_missing_decides_the_remedy() {
+        assert_eq!(ABLE.remedy(), None);
+        assert!(remedy(&Machine { has_namespaces: false, ..ABLE }).contains("privileged"));
+        let user = Machine { is_root: false, has_namespaces: false, ..ABLE };
+        assert!(remedy(&user).contains("as root"), "without root there are no namespaces either");
+        assert!(remedy(&Machine { is_debian: false, is_root: false, ..ABLE }).contains("Debian"));
+        assert!(remedy(&Machine { is_linux: false, ..ABLE }).contains("Debian"));
+    }
+}

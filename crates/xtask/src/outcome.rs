@@ -1,0 +1,55 @@
+//! What becomes of a step.
+
+use std::fmt;
+
+/// A step passes, or says what is wrong.
+pub(crate) type Outcome = Result<(), Trouble>;
+
+/// Why a step did not pass.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    Failed(String),
+    /// The tool cannot be had on this machine; what to do about it.
+    NoTool(String),
+    /// The device cannot be had on this machine; what to do about it.
+    NoDevice(String),
+}
+
+impl Trouble {
+    /// Where nobody may have gone without, as in CI, a device that cannot be had is a failure.
+    pub(crate) fn judged(self, is_strict: bool) -> Self {
+        match self {
+            Self::NoDevice(remedy) if is_strict => Self::Failed(remedy),
+            other => other,
+        }
+    }
+
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(reason) => write!(f, "FAILED: {reason}"),
+            Self::NoTool(remedy) | Self::NoDevice(remedy) => write!(f, "NOT RUN on this machine: {remedy}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Trouble::{Failed, NoDevice, NoTool};
+
+    fn remedy() -> String {
+        "buy one".to_owned()
+    }
+
+    #[test]
+    fn strictness_is_about_devices_alone() {
+        assert_eq!(NoDevice(remedy()).judged(true), Failed(remedy()));
+        assert_eq!(NoDevice(remedy()).judged(false), NoDevice(remedy()));
+        assert_eq!(NoTool(remedy()).judged(true), NoTool(remedy()));
+    }
+}

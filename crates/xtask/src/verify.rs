@@ -1,0 +1,45 @@
+//! Model checking, interpretation and fuzzing.
+
+use std::process::Command;
+
+use crate::command::{cargo_with, run, succeeds};
+use crate::outcome::Outcome;
+use crate::toolchain;
+
+/// Model checking, in a target folder of its own because the flag rebuilds everything.
+pub(crate) fn loom() -> Outcome {
+    let arguments =
+        ["test", "--package", "tenure-core", "--release", "--test", "loom", "--target-dir", "target/loom"];
+    cargo_with(&arguments, &[("RUSTFLAGS", "--cfg loom")])
+}
+
+/// Interprets the tests of the release queue, with real threads.
+pub(crate) fn miri() -> Outcome {
+    toolchain::miri()?;
+    let mut command = nightly();
+    command
+        .args(["miri", "test", "--package", "tenure-core", "--test", "lifetimes"])
+        .args(["--target-dir", "target/miri"])
+        .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
+    run(&mut command)
+}
+
+/// Runs each fuzz target.
+pub(crate) fn fuzz(seconds: u32) -> Result<(), String> {
+    if !succeeds("cargo", &["+nightly", "fuzz", "--version"]) {
+        return Err("needs a nightly toolchain and `cargo install cargo-fuzz`".to_owned());
+    }
+    for target in ["general", "ring"] {
+        let mut command = nightly();
+        command.args(["fuzz", "run", target, "--"]).arg(format!("-max_total_time={seconds}"));
+        run(&mut command).map_err(|trouble| trouble.to_string())?;
+    }
+    Ok(())
+}
+
+/// Cargo of the nightly toolchain, whichever runs this.
+fn nightly() -> Command {
+    let mut command = Command::new("cargo");
+    command.arg("+nightly").env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+    command
+}
