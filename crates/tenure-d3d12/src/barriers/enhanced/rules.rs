@@ -1,0 +1,351 @@
+//! The compatibility tables of the specification (`D3D12EnhancedBarriers.md` of Microsoft's
+//! DirectX-Specs), and the translation held to them.
+
+use tenure_core::TextureDesc;
+use tenure_core::device::{Format, QueueId, QueueKind, QueueTransfer, State, Subresource, Usage};
+use windows::Win32::Graphics::Direct3D12::*;
+
+use super::moves::{Move, Part, part_of, texture_move, to_barrier_layout, unordered};
+use super::range;
+use super::scope::{NO_USE, Scope, Stage};
+
+type Layout = D3D12_BARRIER_LAYOUT;
+type Access = D3D12_BARRIER_ACCESS;
+type Sync = D3D12_BARRIER_SYNC;
+
+const KINDS: [QueueKind; 3] = [QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy];
+
+/// "Command Queue Layout Compatibility".
+fn layouts_of(kind: QueueKind) -> &'static [Layout] {
+    match kind {
+        QueueKind::Graphics => &[
+            D3D12_BARRIER_LAYOUT_COMMON,
+            D3D12_BARRIER_LAYOUT_GENERIC_READ,
+            D3D12_BARRIER_LAYOUT_RENDER_TARGET,
+            D3D12_BARRIER_LAYOUT_UNORDERED_ACCESS,
+            D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_WRITE,
+            D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_READ,
+            D3D12_BARRIER_LAYOUT_SHADER_RESOURCE,
+            D3D12_BARRIER_LAYOUT_COPY_SOURCE,
+            D3D12_BARRIER_LAYOUT_COPY_DEST,
+            D3D12_BARRIER_LAYOUT_RESOLVE_SOURCE,
+            D3D12_BARRIER_LAYOUT_RESOLVE_DEST,
+            D3D12_BARRIER_LAYOUT_SHADING_RATE_SOURCE,
+            D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_COMMON,
+            D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_GENERIC_READ,
+            D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_UNORDERED_ACCESS,
+            D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_SHADER_RESOURCE,
+            D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_COPY_SOURCE,
+            D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_COPY_DEST,
+        ],
+        QueueKind::Compute => &[
+            D3D12_BARRIER_LAYOUT_COMMON,
+            D3D12_BARRIER_LAYOUT_GENERIC_READ,
+            D3D12_BARRIER_LAYOUT_UNORDERED_ACCESS,
+            D3D12_BARRIER_LAYOUT_SHADER_RESOURCE,
+            D3D12_BARRIER_LAYOUT_COPY_SOURCE,
+            D3D12_BARRIER_LAYOUT_COPY_DEST,
+            D3D12_BARRIER_LAYOUT_COMPUTE_QUEUE_COMMON,
+            D3D12_BARRIER_LAYOUT_COMPUTE_QUEUE_GENERIC_READ,
+            D3D12_BARRIER_LAYOUT_COMPUTE_QUEUE_UNORDERED_ACCESS,
+            D3D12_BARRIER_LAYOUT_COMPUTE_QUEUE_SHADER_RESOURCE,
+            D3D12_BARRIER_LAYOUT_COMPUTE_QUEUE_COPY_SOURCE,
+            D3D12_BARRIER_LAYOUT_COMPUTE_QUEUE_COPY_DEST,
+        ],
+        QueueKind::Copy => &[D3D12_BARRIER_LAYOUT_COMMON],
+    }
+}
+
+/// "Command Queue Access Compatibility".
+fn accesses_of(kind: QueueKind) -> Access {
+    let copy = D3D12_BARRIER_ACCESS_COPY_DEST | D3D12_BARRIER_ACCESS_COPY_SOURCE;
+    let compute = copy
+        | D3D12_BARRIER_ACCESS_CONSTANT_BUFFER
+        | D3D12_BARRIER_ACCESS_UNORDERED_ACCESS
+        | D3D12_BARRIER_ACCESS_SHADER_RESOURCE
+        | D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT
+        | D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_READ
+        | D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE;
+    match kind {
+        QueueKind::Copy => copy,
+        QueueKind::Compute => compute,
+        QueueKind::Graphics => {
+            compute
+                | D3D12_BARRIER_ACCESS_VERTEX_BUFFER
+                | D3D12_BARRIER_ACCESS_INDEX_BUFFER
+                | D3D12_BARRIER_ACCESS_RENDER_TARGET
+                | D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE
+                | D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ
+                | D3D12_BARRIER_ACCESS_RESOLVE_DEST
+                | D3D12_BARRIER_ACCESS_RESOLVE_SOURCE
+        }
+    }
+}
+
+/// "Command Queue Sync Compatibility".
+fn syncs_of(kind: QueueKind) -> Sync {
+    let copy = D3D12_BARRIER_SYNC_ALL | D3D12_BARRIER_SYNC_COPY;
+    let compute = copy
+        | D3D12_BARRIER_SYNC_COMPUTE_SHADING
+        | D3D12_BARRIER_SYNC_RAYTRACING
+        | D3D12_BARRIER_SYNC_EXECUTE_INDIRECT
+        | D3D12_BARRIER_SYNC_ALL_SHADING
+        | D3D12_BARRIER_SYNC_NON_PIXEL_SHADING
+        | D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
+        | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE
+        | D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW;
+    match kind {
+        QueueKind::Copy => copy,
+        QueueKind::Compute => compute,
+        QueueKind::Graphics => {
+            compute
+                | D3D12_BARRIER_SYNC_DRAW
+                | D3D12_BARRIER_SYNC_INDEX_INPUT
+                | D3D12_BARRIER_SYNC_VERTEX_SHADING
+                | D3D12_BARRIER_SYNC_PIXEL_SHADING
+                | D3D12_BARRIER_SYNC_DEPTH_STENCIL
+                | D3D12_BARRIER_SYNC_RENDER_TARGET
+                | D3D12_BARRIER_SYNC_RESOLVE
+        }
+    }
+}
+
+/// "Layout Access Compatibility", for the layouts that are used.
+fn accesses_in(layout: Layout) -> Access {
+    let common = D3D12_BARRIER_ACCESS_SHADER_RESOURCE | D3D12_BARRIER_ACCESS_COPY_SOURCE;
+    match layout {
+        D3D12_BARRIER_LAYOUT_COMMON => common | D3D12_BARRIER_ACCESS_COPY_DEST,
+        D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_GENERIC_READ => {
+            common | D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ | D3D12_BARRIER_ACCESS_RESOLVE_SOURCE
+        }
+        D3D12_BARRIER_LAYOUT_RENDER_TARGET => D3D12_BARRIER_ACCESS_RENDER_TARGET,
+        D3D12_BARRIER_LAYOUT_UNORDERED_ACCESS => D3D12_BARRIER_ACCESS_UNORDERED_ACCESS,
+        D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_WRITE => {
+            D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE | D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ
+        }
+        D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_READ => D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ,
+        D3D12_BARRIER_LAYOUT_RESOLVE_SOURCE => D3D12_BARRIER_ACCESS_RESOLVE_SOURCE,
+        D3D12_BARRIER_LAYOUT_RESOLVE_DEST => D3D12_BARRIER_ACCESS_RESOLVE_DEST,
+        D3D12_BARRIER_LAYOUT_UNDEFINED => D3D12_BARRIER_ACCESS_NO_ACCESS,
+        other => panic!("not a layout that is used: {other:?}"),
+    }
+}
+
+/// "Access Bits Barrier Sync Compatibility": each access needs at least one of these.
+fn syncs_for() -> Vec<(Access, Sync)> {
+    let shading = D3D12_BARRIER_SYNC_ALL
+        | D3D12_BARRIER_SYNC_VERTEX_SHADING
+        | D3D12_BARRIER_SYNC_PIXEL_SHADING
+        | D3D12_BARRIER_SYNC_COMPUTE_SHADING
+        | D3D12_BARRIER_SYNC_DRAW
+        | D3D12_BARRIER_SYNC_ALL_SHADING;
+    let all = D3D12_BARRIER_SYNC_ALL;
+    let draw = all | D3D12_BARRIER_SYNC_DRAW;
+    let structures = all
+        | D3D12_BARRIER_SYNC_COMPUTE_SHADING
+        | D3D12_BARRIER_SYNC_RAYTRACING
+        | D3D12_BARRIER_SYNC_ALL_SHADING
+        | D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
+        | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE;
+    vec![
+        (
+            D3D12_BARRIER_ACCESS_VERTEX_BUFFER,
+            draw | D3D12_BARRIER_SYNC_VERTEX_SHADING | D3D12_BARRIER_SYNC_ALL_SHADING,
+        ),
+        (D3D12_BARRIER_ACCESS_CONSTANT_BUFFER, shading),
+        (D3D12_BARRIER_ACCESS_INDEX_BUFFER, draw | D3D12_BARRIER_SYNC_INDEX_INPUT),
+        (D3D12_BARRIER_ACCESS_RENDER_TARGET, draw | D3D12_BARRIER_SYNC_RENDER_TARGET),
+        (D3D12_BARRIER_ACCESS_UNORDERED_ACCESS, shading | D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW),
+        (D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE, draw | D3D12_BARRIER_SYNC_DEPTH_STENCIL),
+        (D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ, draw | D3D12_BARRIER_SYNC_DEPTH_STENCIL),
+        (D3D12_BARRIER_ACCESS_SHADER_RESOURCE, shading),
+        (D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT, all | D3D12_BARRIER_SYNC_EXECUTE_INDIRECT),
+        (D3D12_BARRIER_ACCESS_COPY_DEST, all | D3D12_BARRIER_SYNC_COPY),
+        (D3D12_BARRIER_ACCESS_COPY_SOURCE, all | D3D12_BARRIER_SYNC_COPY),
+        (D3D12_BARRIER_ACCESS_RESOLVE_DEST, all | D3D12_BARRIER_SYNC_RESOLVE),
+        (D3D12_BARRIER_ACCESS_RESOLVE_SOURCE, all | D3D12_BARRIER_SYNC_RESOLVE),
+        (D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_READ, structures),
+        (D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE, structures),
+    ]
+}
+
+/// Every state that a resource of that usage can be in on a queue.
+fn states(kind: QueueKind, usage: Usage) -> Vec<State> {
+    let possible = State::allowed_on(kind) & State::allowed_for(usage);
+    let combinations = (1..=State::all().bits()).filter_map(State::from_bits);
+    combinations.filter(|state| possible.contains(*state) && state.is_valid()).collect()
+}
+
+const TEXTURES: Usage = Usage::SHADER_READ
+    .union(Usage::UNORDERED_ACCESS)
+    .union(Usage::COPY_SRC)
+    .union(Usage::COPY_DST)
+    .union(Usage::RENDER_TARGET)
+    .union(Usage::DEPTH_STENCIL);
+
+fn stage(kind: QueueKind) -> Stage {
+    Stage { kind, is_traced: true }
+}
+
+fn check_scope(kind: QueueKind, scope: Scope, what: &str) {
+    let Scope { sync, access } = scope;
+    if scope == NO_USE {
+        return;
+    }
+    assert!(!access.contains(D3D12_BARRIER_ACCESS_NO_ACCESS), "{what}: no access and some");
+    assert_ne!(access, D3D12_BARRIER_ACCESS_COMMON, "{what}: any access flushes everything");
+    assert!(accesses_of(kind).contains(access), "{what}: {access:?} on {kind:?}");
+    assert!(syncs_of(kind).contains(sync) && sync.0 != 0, "{what}: {sync:?} on {kind:?}");
+    for (bit, needed) in syncs_for() {
+        let is_matched = !access.contains(bit) || (sync & needed).0 != 0;
+        assert!(is_matched, "{what}: {bit:?} without a stage in {sync:?}");
+    }
+}
+
+fn check_layout(kind: QueueKind, layout: Layout, scope: Scope, what: &str) {
+    if layout == D3D12_BARRIER_LAYOUT_UNDEFINED {
+        assert_eq!(scope.access, D3D12_BARRIER_ACCESS_NO_ACCESS, "{what}: undefined contents");
+        return;
+    }
+    assert!(layouts_of(kind).contains(&layout), "{what}: {layout:?} on {kind:?}");
+    if scope != NO_USE {
+        assert!(accesses_in(layout).contains(scope.access), "{what}: {:?} in {layout:?}", scope.access);
+    }
+}
+
+fn check_move(kind: QueueKind, step: Move, what: &str) {
+    check_scope(kind, step.before, what);
+    check_scope(kind, step.after, what);
+    check_layout(kind, step.layouts.0, step.before, what);
+    check_layout(kind, step.layouts.1, step.after, what);
+    assert_ne!(step.layouts.1, D3D12_BARRIER_LAYOUT_UNDEFINED, "{what}: contents are kept");
+    let is_change = step.layouts.0 != step.layouts.1;
+    assert!(kind != QueueKind::Copy || !is_change, "{what}: copy queues change no layouts");
+    assert_eq!(step.discard, step.layouts.0 == D3D12_BARRIER_LAYOUT_UNDEFINED, "{what}: discard");
+}
+
+#[test]
+fn every_transition_on_a_queue_keeps_the_tables() {
+    for kind in KINDS {
+        let mut before = states(kind, TEXTURES);
+        before.push(State::COMMON);
+        for from in &before {
+            for to in states(kind, TEXTURES) {
+                let what = format!("{from:?} to {to:?} on {kind:?}");
+                match texture_move(stage(kind), *from, to, Part::Whole) {
+                    Some(step) => check_move(kind, step, &what),
+                    None => assert!(kind == QueueKind::Copy && from.is_empty(), "{what}: left out"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_buffer_state_keeps_the_tables() {
+    let buffers = Usage::all().difference(Usage::TEXTURE_ONLY);
+    for kind in KINDS {
+        for is_traced in [true, false] {
+            for state in states(kind, buffers) {
+                check_scope(kind, Stage { kind, is_traced }.of(state), &format!("{state:?}"));
+            }
+        }
+    }
+}
+
+/// "Sequential Barriers": what a barrier waits for contains what the one before it led to.
+#[test]
+fn wider_states_have_wider_scopes() {
+    for kind in KINDS {
+        let all = states(kind, Usage::all());
+        for wide in &all {
+            for narrow in all.iter().filter(|narrow| wide.contains(**narrow)) {
+                let (wide, narrow) = (stage(kind).of(*wide), stage(kind).of(*narrow));
+                assert!(wide.sync.contains(narrow.sync) && wide.access.contains(narrow.access));
+            }
+        }
+    }
+}
+
+/// Where a texture's layout is after both queues have done their part of a transfer.
+fn hand_over(kinds: (QueueKind, QueueKind), before: State, after: State) -> Layout {
+    let transfer = QueueTransfer { from: QueueId(0), to: QueueId(1) };
+    let what = format!("{before:?} on {:?} to {after:?} on {:?}", kinds.0, kinds.1);
+    let mut layout = to_barrier_layout(before);
+    if before.is_empty() {
+        layout = D3D12_BARRIER_LAYOUT_COMMON;
+    }
+    let mut executed = 0;
+    for (mine, kind) in [(transfer.from, kinds.0), (transfer.to, kinds.1)] {
+        let Some(part) = part_of(mine, transfer, kinds, (before, after)) else { continue };
+        let step = texture_move(stage(kind), before, after, part).expect("a layout to change");
+        check_move(kind, step, &what);
+        let unused = if part == Part::Release { step.after } else { step.before };
+        assert_eq!(unused, NO_USE, "{what}: the other queue's use is not this one's");
+        assert!(step.layouts.0 == layout || before.is_empty(), "{what}: found in another layout");
+        layout = step.layouts.1;
+        executed += 1;
+    }
+    assert!(executed <= 1, "{what}: one of the two");
+    layout
+}
+
+#[test]
+fn transfers_end_in_the_layout_that_the_next_queue_uses() {
+    for from in KINDS {
+        let mut before = states(from, TEXTURES);
+        before.push(State::COMMON);
+        for to in KINDS {
+            for before in &before {
+                for after in states(to, TEXTURES) {
+                    let layout = hand_over((from, to), *before, after);
+                    assert_eq!(layout, to_barrier_layout(after), "{before:?} {from:?}, {after:?} {to:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn unordered_barriers_leave_layouts_alone() {
+    for kind in [QueueKind::Graphics, QueueKind::Compute] {
+        let step = unordered(stage(kind));
+        check_scope(kind, step.before, "unordered");
+        assert_eq!(step.before, step.after);
+        assert_eq!(step.layouts, (D3D12_BARRIER_LAYOUT_UNDEFINED, D3D12_BARRIER_LAYOUT_UNDEFINED));
+        assert!(!step.discard);
+    }
+}
+
+#[test]
+fn what_is_read_and_copied_stays_in_common() {
+    let common = D3D12_BARRIER_LAYOUT_COMMON;
+    for state in [State::COPY_DST, State::COPY_SRC, State::SHADER_READ, State::COPY_SRC | State::PIXEL_SHADER]
+    {
+        assert_eq!(to_barrier_layout(state), common);
+    }
+    let transfer = QueueTransfer { from: QueueId(2), to: QueueId(0) };
+    let kinds = (QueueKind::Copy, QueueKind::Graphics);
+    for mine in [QueueId(0), QueueId(2)] {
+        let part = part_of(mine, transfer, kinds, (State::COPY_DST, State::PIXEL_SHADER));
+        assert_eq!(part, None, "an upload needs no barrier");
+    }
+    assert_eq!(
+        to_barrier_layout(State::DEPTH_READ | State::PIXEL_SHADER).0,
+        19,
+        "generic read of direct queues"
+    );
+    assert_eq!(to_barrier_layout(State::COMMON), D3D12_BARRIER_LAYOUT_UNDEFINED);
+}
+
+#[test]
+fn a_subresource_is_one_in_each_plane() {
+    let info = |format| TextureDesc::d2(16, 16, format, Usage::DEPTH_STENCIL).mips(3).layers(2).info;
+    let all = range(&info(Format::D24UnormS8Uint), Subresource::All);
+    assert_eq!((all.IndexOrFirstMipLevel, all.NumMipLevels), (u32::MAX, 0));
+    let one = range(&info(Format::D24UnormS8Uint), Subresource::One(4));
+    let mips = (one.IndexOrFirstMipLevel, one.NumMipLevels);
+    assert_eq!((mips, (one.FirstArraySlice, one.NumArraySlices)), ((1, 1), (1, 1)));
+    assert_eq!((one.FirstPlane, one.NumPlanes), (0, 2));
+    assert_eq!(range(&info(Format::D32Float), Subresource::One(0)).NumPlanes, 1);
+}

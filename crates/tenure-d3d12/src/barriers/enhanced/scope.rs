@@ -1,0 +1,82 @@
+//! Where on the GPU a use happens, and how it touches memory.
+
+use tenure_core::device::{QueueKind, State};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_BARRIER_ACCESS, D3D12_BARRIER_ACCESS_COMMON, D3D12_BARRIER_ACCESS_CONSTANT_BUFFER,
+    D3D12_BARRIER_ACCESS_COPY_DEST, D3D12_BARRIER_ACCESS_COPY_SOURCE,
+    D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE,
+    D3D12_BARRIER_ACCESS_INDEX_BUFFER, D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT,
+    D3D12_BARRIER_ACCESS_NO_ACCESS, D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_READ,
+    D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE, D3D12_BARRIER_ACCESS_RENDER_TARGET,
+    D3D12_BARRIER_ACCESS_RESOLVE_DEST, D3D12_BARRIER_ACCESS_RESOLVE_SOURCE,
+    D3D12_BARRIER_ACCESS_SHADER_RESOURCE, D3D12_BARRIER_ACCESS_UNORDERED_ACCESS,
+    D3D12_BARRIER_ACCESS_VERTEX_BUFFER, D3D12_BARRIER_SYNC, D3D12_BARRIER_SYNC_ALL_SHADING,
+    D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE,
+    D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW, D3D12_BARRIER_SYNC_COMPUTE_SHADING,
+    D3D12_BARRIER_SYNC_COPY, D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE,
+    D3D12_BARRIER_SYNC_DEPTH_STENCIL, D3D12_BARRIER_SYNC_EXECUTE_INDIRECT, D3D12_BARRIER_SYNC_INDEX_INPUT,
+    D3D12_BARRIER_SYNC_NONE, D3D12_BARRIER_SYNC_PIXEL_SHADING, D3D12_BARRIER_SYNC_RAYTRACING,
+    D3D12_BARRIER_SYNC_RENDER_TARGET, D3D12_BARRIER_SYNC_RESOLVE, D3D12_BARRIER_SYNC_VERTEX_SHADING,
+};
+
+/// What a use is to the GPU's pipeline: where it happens, and how memory is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scope {
+    pub(super) sync: D3D12_BARRIER_SYNC,
+    pub(super) access: D3D12_BARRIER_ACCESS,
+}
+
+/// No use in the same submission.
+pub(super) const NO_USE: Scope =
+    Scope { sync: D3D12_BARRIER_SYNC_NONE, access: D3D12_BARRIER_ACCESS_NO_ACCESS };
+
+/// The queue a barrier is recorded for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stage {
+    pub(super) kind: QueueKind,
+    /// The device has ray tracing, whose shaders are a stage of their own.
+    pub(super) is_traced: bool,
+}
+
+impl Stage {
+    /// Stages and accesses of one state. A union of states has the union of both: a barrier may
+    /// therefore come after one that led to part of its `before`.
+    pub(super) fn of(self, state: State) -> Scope {
+        use D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW as CLEAR_UNORDERED;
+        let is_graphics = self.kind == QueueKind::Graphics;
+        let traced = if self.is_traced { D3D12_BARRIER_SYNC_RAYTRACING } else { D3D12_BARRIER_SYNC_NONE };
+        let vertex = if is_graphics { D3D12_BARRIER_SYNC_VERTEX_SHADING } else { D3D12_BARRIER_SYNC_NONE };
+        let vertices =
+            if is_graphics { D3D12_BARRIER_ACCESS_VERTEX_BUFFER } else { D3D12_BARRIER_ACCESS_COMMON };
+        let structures = D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_READ
+            | D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE;
+        let build = D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
+            | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE;
+        let shaders = D3D12_BARRIER_SYNC_ALL_SHADING | traced;
+        let table = [
+            (State::VERTEX_OR_CONSTANT, shaders, D3D12_BARRIER_ACCESS_CONSTANT_BUFFER | vertices),
+            (State::INDEX, D3D12_BARRIER_SYNC_INDEX_INPUT, D3D12_BARRIER_ACCESS_INDEX_BUFFER),
+            (State::PIXEL_SHADER, D3D12_BARRIER_SYNC_PIXEL_SHADING, D3D12_BARRIER_ACCESS_SHADER_RESOURCE),
+            (
+                State::NON_PIXEL_SHADER,
+                D3D12_BARRIER_SYNC_COMPUTE_SHADING | vertex | traced,
+                D3D12_BARRIER_ACCESS_SHADER_RESOURCE,
+            ),
+            (State::INDIRECT, D3D12_BARRIER_SYNC_EXECUTE_INDIRECT, D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT),
+            (State::COPY_SRC, D3D12_BARRIER_SYNC_COPY, D3D12_BARRIER_ACCESS_COPY_SOURCE),
+            (State::RESOLVE_SRC, D3D12_BARRIER_SYNC_RESOLVE, D3D12_BARRIER_ACCESS_RESOLVE_SOURCE),
+            (State::DEPTH_READ, D3D12_BARRIER_SYNC_DEPTH_STENCIL, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ),
+            (State::ACCELERATION_STRUCTURE, shaders | build, structures),
+            (State::UNORDERED_ACCESS, shaders | CLEAR_UNORDERED, D3D12_BARRIER_ACCESS_UNORDERED_ACCESS),
+            (State::RENDER_TARGET, D3D12_BARRIER_SYNC_RENDER_TARGET, D3D12_BARRIER_ACCESS_RENDER_TARGET),
+            (State::DEPTH_WRITE, D3D12_BARRIER_SYNC_DEPTH_STENCIL, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE),
+            (State::COPY_DST, D3D12_BARRIER_SYNC_COPY, D3D12_BARRIER_ACCESS_COPY_DEST),
+            (State::RESOLVE_DST, D3D12_BARRIER_SYNC_RESOLVE, D3D12_BARRIER_ACCESS_RESOLVE_DEST),
+        ];
+        let uses = table.into_iter().filter(|(bit, ..)| state.contains(*bit));
+        let nothing = (D3D12_BARRIER_SYNC_NONE, D3D12_BARRIER_ACCESS_COMMON);
+        let (sync, access) =
+            uses.fold(nothing, |(all, every), (_, sync, access)| (all | sync, every | access));
+        if state.is_empty() { NO_USE } else { Scope { sync, access } }
+    }
+}

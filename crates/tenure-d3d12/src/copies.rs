@@ -1,0 +1,228 @@
+//! Copies, held to what the API allows before they are recorded.
+
+use tenure_core::device::{BufferLayout, DeviceError, Format, Properties, TextureInfo, TextureRegion};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_BOX, D3D12_PLACED_SUBRESOURCE_FOOTPRINT, D3D12_SUBRESOURCE_FOOTPRINT, D3D12_TEXTURE_COPY_LOCATION,
+    D3D12_TEXTURE_COPY_LOCATION_0, D3D12_TEXTURE_COPY_TYPE_PLACED_FOOTPRINT,
+    D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
+};
+
+use crate::error::invalid;
+use crate::formats::{in_buffers, planes};
+use crate::list::{List, borrowed};
+use crate::requirements::{READBACK, UPLOAD};
+use crate::resource::Resource;
+
+/// The end of a range inside a buffer.
+fn inside(resource: &Resource, offset: u64, size: u64) -> Result<(), DeviceError> {
+    let limit = resource.buffer()?.size;
+    match offset.checked_add(size) {
+        Some(end) if end <= limit => Ok(()),
+        end => Err(invalid("the range is inside the resource", end.unwrap_or(u64::MAX), limit)),
+    }
+}
+
+/// Heap types decide who may write, and who may read.
+fn check_direction(src: &Resource, dst: &Resource) -> Result<(), DeviceError> {
+    if dst.memory_type == UPLOAD {
+        return Err(invalid("nothing is copied to an upload heap", 0, 1));
+    }
+    if src.memory_type == READBACK {
+        return Err(invalid("nothing is copied from a readback heap", 0, 1));
+    }
+    Ok(())
+}
+
+pub(crate) fn buffer(
+    list: &List,
+    (src, src_offset): (&Resource, u64),
+    (dst, dst_offset): (&Resource, u64),
+    size: u64,
+) -> Result<(), DeviceError> {
+    list.check_owner(src)?;
+    list.check_owner(dst)?;
+    inside(src, src_offset, size)?;
+    inside(dst, dst_offset, size)?;
+    check_direction(src, dst)?;
+    if is_one(src, dst) {
+        check_within(list, src_offset.abs_diff(dst_offset), size)?;
+    }
+    if size > 0 {
+        // SAFETY: the list is open; both are buffers, alive, and the ranges lie inside them.
+        unsafe { list.raw.CopyBufferRegion(&dst.raw, dst_offset, &src.raw, src_offset, size) };
+    }
+    Ok(())
+}
+
+fn is_one(src: &Resource, dst: &Resource) -> bool {
+    std::ptr::eq(src, dst) || src.raw == dst.raw
+}
+
+/// A legacy state is a source or a destination; with enhanced barriers the two must not overlap.
+fn check_within(list: &List, apart: u64, size: u64) -> Result<(), DeviceError> {
+    if !list.device.caps.enhanced_barriers {
+        return Err(invalid("no buffer is copied to itself (legacy states)", apart, size));
+    }
+    if apart < size {
+        return Err(invalid("a copy within a buffer does not overlap itself", apart, size));
+    }
+    Ok(())
+}
+
+/// Depth and stencil are copied apart, and depth as a whole.
+fn check_depth(info: &TextureInfo, region: &TextureRegion) -> Result<(), DeviceError> {
+    if planes(info.format) > 1 {
+        let rule = "depth and stencil are not copied as one (planes)";
+        return Err(invalid(rule, u64::from(planes(info.format)), 1));
+    }
+    let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
+    if info.format.is_depth() && !is_whole {
+        return Err(invalid("depth is copied a whole subresource at a time", 0, 1));
+    }
+    Ok(())
+}
+
+fn check_layout(
+    properties: &Properties,
+    buffer: &Resource,
+    layout: BufferLayout,
+    format: Format,
+    region: &TextureRegion,
+) -> Result<(), DeviceError> {
+    let (offset, pitch) = (properties.copy_offset_alignment, properties.copy_pitch_alignment);
+    if !layout.offset.is_multiple_of(offset) {
+        return Err(invalid("the copy's offset is aligned", layout.offset, offset));
+    }
+    if !layout.row_pitch.is_multiple_of(pitch) {
+        return Err(invalid("the row pitch is aligned", layout.row_pitch, pitch));
+    }
+    let rule = "a row fits its pitch and a slice its rows";
+    let bytes =
+        layout.bytes(format, region.extent).ok_or(invalid(rule, layout.row_pitch, u64::from(layout.rows)))?;
+    inside(buffer, layout.offset, bytes)
+}
+
+/// A checked copy between a buffer and a texture.
+struct TexelCopy<'a> {
+    buffer: &'a Resource,
+    texture: &'a Resource,
+    footprint: D3D12_PLACED_SUBRESOURCE_FOOTPRINT,
+    subresource: u32,
+    region: TextureRegion,
+    /// In whole blocks.
+    extent: [u32; 3],
+    is_depth: bool,
+}
+
+fn check<'a>(
+    list: &List,
+    (buffer, layout): (&'a Resource, BufferLayout),
+    (texture, region): (&'a Resource, TextureRegion),
+) -> Result<TexelCopy<'a>, DeviceError> {
+    list.check_owner(buffer)?;
+    list.check_owner(texture)?;
+    buffer.buffer()?;
+    let info = texture.texture()?;
+    region.check(info).map_err(|(rule, value, limit)| invalid(rule, value, limit))?;
+    check_depth(info, &region)?;
+    check_layout(&list.device.properties, buffer, layout, info.format, &region)?;
+    let narrow =
+        |rule, value: u64| u32::try_from(value).map_err(|_| invalid(rule, value, u64::from(u32::MAX)));
+    let block = info.format.block();
+    let whole = |texels: u32, block: u32| texels.checked_next_multiple_of(block).unwrap_or(texels);
+    let [width, height, depth] = region.extent;
+    let extent = [whole(width, block.width), whole(height, block.height), depth];
+    // The rows from slice to slice follow from the footprint's height.
+    let rows = if depth > 1 { layout.rows } else { height.div_ceil(block.height) };
+    let footprint = D3D12_PLACED_SUBRESOURCE_FOOTPRINT {
+        Offset: layout.offset,
+        Footprint: D3D12_SUBRESOURCE_FOOTPRINT {
+            Format: in_buffers(info.format),
+            Width: extent[0],
+            Height: narrow("the rows fit 32 bits", u64::from(rows) * u64::from(block.height))?,
+            Depth: depth,
+            RowPitch: narrow("the row pitch fits 32 bits", layout.row_pitch)?,
+        },
+    };
+    let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip);
+    Ok(TexelCopy {
+        buffer,
+        texture,
+        footprint,
+        subresource,
+        region,
+        extent,
+        is_depth: info.format.is_depth(),
+    })
+}
+
+impl TexelCopy<'_> {
+    fn in_buffer(&self) -> D3D12_TEXTURE_COPY_LOCATION {
+        D3D12_TEXTURE_COPY_LOCATION {
+            pResource: borrowed(&self.buffer.raw),
+            Type: D3D12_TEXTURE_COPY_TYPE_PLACED_FOOTPRINT,
+            Anonymous: D3D12_TEXTURE_COPY_LOCATION_0 { PlacedFootprint: self.footprint },
+        }
+    }
+
+    fn in_texture(&self) -> D3D12_TEXTURE_COPY_LOCATION {
+        D3D12_TEXTURE_COPY_LOCATION {
+            pResource: borrowed(&self.texture.raw),
+            Type: D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
+            Anonymous: D3D12_TEXTURE_COPY_LOCATION_0 { SubresourceIndex: self.subresource },
+        }
+    }
+
+    /// The box of texels that begins at `origin`. It lies in a mip or a footprint of its own size,
+    /// so that its numbers do not saturate.
+    const fn texels(&self, origin: [u32; 3]) -> D3D12_BOX {
+        let [left, top, front] = origin;
+        let [width, height, depth] = self.extent;
+        D3D12_BOX {
+            left,
+            top,
+            front,
+            right: left.saturating_add(width),
+            bottom: top.saturating_add(height),
+            back: front.saturating_add(depth),
+        }
+    }
+
+    /// Copies between the locations; the box is in the source, and of depth, which is copied whole,
+    /// there must be none.
+    fn record(
+        &self,
+        list: &List,
+        (from, texels): (&D3D12_TEXTURE_COPY_LOCATION, D3D12_BOX),
+        (to, [x, y, z]): (&D3D12_TEXTURE_COPY_LOCATION, [u32; 3]),
+    ) {
+        let part = (!self.is_depth).then_some(&raw const texels);
+        // SAFETY: the list is open; both resources are alive, the texels lie inside them, and all
+        // pointers are to data that outlives the call.
+        unsafe { list.raw.CopyTextureRegion(to, x, y, z, from, part) };
+    }
+}
+
+pub(crate) fn to_texture(
+    list: &List,
+    src: (&Resource, BufferLayout),
+    dst: (&Resource, TextureRegion),
+) -> Result<(), DeviceError> {
+    let copy = check(list, src, dst)?;
+    check_direction(copy.buffer, copy.texture)?;
+    let (from, to) = (copy.in_buffer(), copy.in_texture());
+    copy.record(list, (&from, copy.texels([0; 3])), (&to, copy.region.origin));
+    Ok(())
+}
+
+pub(crate) fn to_buffer(
+    list: &List,
+    src: (&Resource, TextureRegion),
+    dst: (&Resource, BufferLayout),
+) -> Result<(), DeviceError> {
+    let copy = check(list, dst, src)?;
+    check_direction(copy.texture, copy.buffer)?;
+    let (from, to) = (copy.in_texture(), copy.in_buffer());
+    copy.record(list, (&from, copy.texels(copy.region.origin)), (&to, [0; 3]));
+    Ok(())
+}

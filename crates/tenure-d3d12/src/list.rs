@@ -1,0 +1,200 @@
+//! Recording.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tenure_core::device::{
+    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, TextureRegion,
+};
+use windows::Win32::Graphics::Direct3D12::{
+    ID3D12CommandAllocator, ID3D12GraphicsCommandList, ID3D12GraphicsCommandList7, ID3D12PipelineState,
+    ID3D12Resource,
+};
+use windows::core::Interface;
+
+use crate::error::{Asked, invalid};
+use crate::inner::Inner;
+use crate::queue::list_type;
+use crate::resource::Resource;
+use crate::{Device, copies};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Never begun, or closed with an error.
+    Unusable,
+    Open,
+    Closed,
+}
+
+/// A command allocator with the list recorded from it.
+///
+/// What is wrong with a command of tenure's is found when it is recorded, by checks of our own,
+/// and comes out of [`close`](CommandList::close); such a command never reaches the driver.
+/// Through [`raw`](Self::raw) the program records its own.
+pub struct List {
+    pub(crate) raw: ID3D12GraphicsCommandList,
+    /// The same list, where it takes enhanced barriers.
+    pub(crate) raw7: Option<ID3D12GraphicsCommandList7>,
+    pub(crate) allocator: ID3D12CommandAllocator,
+    pub(crate) queue: QueueId,
+    pub(crate) kind: QueueKind,
+    phase: Phase,
+    error: Option<DeviceError>,
+    /// An aliasing barrier was recorded since the list was begun.
+    pub(crate) has_aliased: bool,
+    /// Declared last: the device outlives all of its objects.
+    pub(crate) device: Arc<Inner>,
+}
+
+const NO_STATE: Option<&ID3D12PipelineState> = None;
+
+/// A resource as the structures of the API name it, without a reference of its own: they are read
+/// in one call, during which the resource is borrowed.
+pub(crate) fn borrowed(resource: &ID3D12Resource) -> ManuallyDrop<Option<ID3D12Resource>> {
+    // SAFETY: an interface and an optional interface have the same representation, a pointer. The
+    // copy is never dropped, so that the count of references stays right.
+    unsafe { std::mem::transmute_copy(resource) }
+}
+
+impl Inner {
+    pub(crate) fn create_list(self: &Arc<Self>, id: QueueId) -> Result<List, DeviceError> {
+        self.look()?;
+        let queue = self.queue(id)?;
+        let kind = list_type(queue.kind);
+        // SAFETY: takes no pointers.
+        let allocator: ID3D12CommandAllocator = unsafe { self.raw.CreateCommandAllocator(kind) }
+            .map_err(|error| self.fail(&error, Asked::Object("CreateCommandAllocator")))?;
+        // SAFETY: the allocator is alive and of the same type; the list is created open and closed at
+        // once.
+        let raw: ID3D12GraphicsCommandList = unsafe {
+            let list = self.raw.CreateCommandList(0, kind, &allocator, NO_STATE);
+            list.and_then(|list: ID3D12GraphicsCommandList| list.Close().map(|()| list))
+        }
+        .map_err(|error| self.fail(&error, Asked::Object("CreateCommandList")))?;
+        let raw7 = if self.caps.enhanced_barriers {
+            let newer = raw.cast::<ID3D12GraphicsCommandList7>();
+            Some(newer.map_err(|error| self.fail(&error, Asked::Object("enhanced barriers in lists")))?)
+        } else {
+            None
+        };
+        self.counters.lists.fetch_add(1, Ordering::Relaxed);
+        self.messages.deliver();
+        Ok(List {
+            raw,
+            raw7,
+            allocator,
+            queue: id,
+            kind: queue.kind,
+            phase: Phase::Unusable,
+            error: None,
+            has_aliased: false,
+            device: Arc::clone(self),
+        })
+    }
+}
+
+impl List {
+    /// The list itself, for commands of the program's own between
+    /// [`begin`](CommandList::begin) and [`close`](CommandList::close). Do not reset or close it.
+    #[must_use]
+    pub const fn raw(&self) -> &ID3D12GraphicsCommandList {
+        &self.raw
+    }
+
+    /// True once it is closed without an error.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+
+    /// Records with `record` if the list is open; keeps the first error for `close`.
+    fn record(&mut self, record: impl FnOnce(&mut Self) -> Result<(), DeviceError>) {
+        let recorded = match (self.phase, self.device.alive()) {
+            (Phase::Open, Ok(())) => record(self),
+            (_, Err(lost)) => Err(lost),
+            (Phase::Unusable | Phase::Closed, Ok(())) => {
+                Err(invalid("commands are recorded between begin and close", 0, 1))
+            }
+        };
+        if let Err(error) = recorded {
+            self.error.get_or_insert(error);
+        }
+    }
+}
+
+impl CommandList<Device> for List {
+    fn begin(&mut self) -> Result<(), DeviceError> {
+        self.device.look()?;
+        if self.phase == Phase::Open {
+            return Err(invalid("a list is closed before it is begun again", 0, 1));
+        }
+        self.phase = Phase::Unusable;
+        // SAFETY: both are alive; the caller has made sure that the GPU is done with what was
+        // recorded from the allocator, and the list, its only one, is closed.
+        let begun =
+            unsafe { self.allocator.Reset().and_then(|()| self.raw.Reset(&self.allocator, NO_STATE)) };
+        begun.map_err(|error| self.device.fail(&error, Asked::Object("ID3D12GraphicsCommandList::Reset")))?;
+        self.error = None;
+        self.has_aliased = false;
+        self.phase = Phase::Open;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        self.device.look()?;
+        if self.phase != Phase::Open {
+            return Err(invalid("a list is begun before it is closed", 0, 1));
+        }
+        self.phase = Phase::Unusable;
+        // SAFETY: the list is alive and open.
+        let closed = unsafe { self.raw.Close() };
+        self.device.messages.deliver();
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        closed
+            .map_err(|error| self.device.fail(&error, Asked::Object("ID3D12GraphicsCommandList::Close")))?;
+        self.phase = Phase::Closed;
+        Ok(())
+    }
+
+    fn barriers(&mut self, barriers: &[Barrier<'_, Device>]) {
+        self.record(|list| list.record_barriers(barriers));
+    }
+
+    fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {
+        self.record(|list| copies::buffer(list, (src, src_offset), (dst, dst_offset), size));
+    }
+
+    fn copy_buffer_to_texture(
+        &mut self,
+        src: &Resource,
+        layout: BufferLayout,
+        dst: &Resource,
+        region: TextureRegion,
+    ) {
+        self.record(|list| copies::to_texture(list, (src, layout), (dst, region)));
+    }
+
+    fn copy_texture_to_buffer(
+        &mut self,
+        src: &Resource,
+        region: TextureRegion,
+        dst: &Resource,
+        layout: BufferLayout,
+    ) {
+        self.record(|list| copies::to_buffer(list, (src, region), (dst, layout)));
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        self.device.counters.lists.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for List {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("List").field("queue", &self.queue).field("phase", &self.phase).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,195 @@
+//! What a device says about itself.
+
+use tenure_core::device::{
+    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties, StateModel,
+};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT,
+    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT, D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION,
+    D3D12_REQ_TEXTURE2D_U_OR_V_DIMENSION, D3D12_REQ_TEXTURE3D_U_V_OR_W_DIMENSION,
+    D3D12_TEXTURE_DATA_PITCH_ALIGNMENT, D3D12_TEXTURE_DATA_PLACEMENT_ALIGNMENT,
+    D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES,
+};
+
+use crate::adapter::AdapterInfo;
+use crate::caps::Caps;
+use crate::small::{DEFAULT, MULTISAMPLED};
+
+/// What the properties are made from.
+pub(crate) struct Facts<'a> {
+    pub(crate) caps: &'a Caps,
+    pub(crate) adapter: &'a AdapterInfo,
+    pub(crate) queues: &'a [QueueKind],
+    pub(crate) has_budget: bool,
+    pub(crate) has_priorities: bool,
+    pub(crate) has_opt_outs: bool,
+}
+
+/// Bytes assumed of a memory that the adapter does not describe.
+const UNDESCRIBED: u64 = 1 << 30;
+
+const UPLOAD: MemoryFlags = MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_COHERENT);
+
+/// The local and the non-local memory segment; one of both on a UMA device.
+fn memory_heaps(caps: &Caps, adapter: &AdapterInfo) -> Vec<MemoryHeap> {
+    let dedicated = adapter.dedicated_video.saturating_add(adapter.dedicated_system);
+    let known = |size: u64| if size == 0 { UNDESCRIBED } else { size };
+    let local = |size| MemoryHeap { size: known(size), device_local: true };
+    if caps.uma {
+        return vec![local(dedicated.saturating_add(adapter.shared_system))];
+    }
+    vec![local(dedicated), MemoryHeap { size: known(adapter.shared_system), device_local: false }]
+}
+
+/// Heap types stand in for memory types: `DEFAULT`, `UPLOAD`, `READBACK`, `GPU_UPLOAD`.
+fn memory_types(caps: &Caps) -> Vec<MemoryType> {
+    let system = u8::from(!caps.uma);
+    let mut types = vec![
+        MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 },
+        MemoryType { flags: UPLOAD, heap: system },
+        MemoryType { flags: UPLOAD | MemoryFlags::HOST_CACHED, heap: system },
+    ];
+    if caps.gpu_upload_heaps {
+        types.push(MemoryType { flags: UPLOAD | MemoryFlags::DEVICE_LOCAL, heap: 0 });
+    }
+    types
+}
+
+fn features(facts: &Facts<'_>) -> Features {
+    let caps = facts.caps;
+    let mut features = Features::DEVICE_ADDRESS;
+    for (feature, is_there) in [
+        (Features::RESERVED_BUFFERS | Features::RESERVED_TEXTURES, caps.tiled_tier > 0),
+        (Features::MEMORY_BUDGET, facts.has_budget),
+        (Features::MEMORY_PRIORITY, facts.has_priorities),
+        (Features::NOT_ZEROED, caps.not_zeroed),
+        (Features::GPU_UPLOAD, caps.gpu_upload_heaps),
+        (Features::DEDICATED, facts.has_opt_outs),
+        (Features::TIGHT_ALIGNMENT, caps.tight_alignment),
+        (Features::ACCELERATION_STRUCTURES, caps.acceleration_structures),
+    ] {
+        features.set(feature, is_there);
+    }
+    features
+}
+
+/// With legacy barriers all queues are of one family. Enhanced barriers give each queue its own:
+/// what one queue did to a layout another has to be told, by a transfer.
+fn queues(facts: &Facts<'_>) -> Vec<QueueProperties> {
+    let is_apart = facts.caps.enhanced_barriers;
+    let family = |index: u32| if is_apart { index } else { 0 };
+    (0..)
+        .zip(facts.queues)
+        .map(|(index, kind)| QueueProperties { kind: *kind, family: family(index) })
+        .collect()
+}
+
+pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
+    let caps = facts.caps;
+    let memory_heaps = memory_heaps(caps, facts.adapter);
+    // Direct3D 12 has no limit but the memory.
+    let max_heap_size = memory_heaps.iter().map(|heap| heap.size).max().unwrap_or(0);
+    Properties {
+        name: facts.adapter.name.clone(),
+        backend: "d3d12",
+        memory_types: memory_types(caps),
+        memory_heaps,
+        queues: queues(facts),
+        features: features(facts),
+        api: Api::Direct3D12,
+        state_model: if caps.enhanced_barriers { StateModel::Explicit } else { StateModel::Promotion },
+        uma: caps.uma,
+        constant_alignment: u64::from(D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT),
+        storage_alignment: u64::from(D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT),
+        acceleration_structure_alignment: u64::from(D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT),
+        heap_alignment: DEFAULT,
+        msaa_heap_alignment: MULTISAMPLED,
+        copy_pitch_alignment: u64::from(D3D12_TEXTURE_DATA_PITCH_ALIGNMENT),
+        copy_offset_alignment: u64::from(D3D12_TEXTURE_DATA_PLACEMENT_ALIGNMENT),
+        non_coherent_atom: 1,
+        tile_size: u64::from(D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES),
+        // Direct3D 12 names no limit; this is about where its drivers run out of kernel handles.
+        max_allocations: 65_536,
+        max_heap_size,
+        max_buffer_size: 1 << caps.address_bits.clamp(31, 40),
+        max_texture_2d: D3D12_REQ_TEXTURE2D_U_OR_V_DIMENSION,
+        max_texture_3d: D3D12_REQ_TEXTURE3D_U_V_OR_W_DIMENSION,
+        max_layers: D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::device::{Features, MemoryFlags, QueueKind, StateModel};
+
+    use super::{Facts, properties};
+    use crate::adapter::AdapterInfo;
+    use crate::caps::Caps;
+
+    const GIB: u64 = 1 << 30;
+    const NOTHING: Caps = Caps {
+        heap_tier_2: false,
+        tiled_tier: 0,
+        uma: false,
+        enhanced_barriers: false,
+        relaxed_casting: false,
+        gpu_upload_heaps: false,
+        not_zeroed: false,
+        tight_alignment: false,
+        small_textures: false,
+        acceleration_structures: false,
+        unaligned_blocks: false,
+        address_bits: 31,
+    };
+
+    fn adapter() -> AdapterInfo {
+        AdapterInfo {
+            name: "GPU".to_owned(),
+            vendor: 0,
+            device: 0,
+            driver: None,
+            dedicated_video: 8 * GIB,
+            dedicated_system: 0,
+            shared_system: 16 * GIB,
+            software: false,
+        }
+    }
+
+    fn made(caps: &Caps, adapter: &AdapterInfo) -> tenure_core::device::Properties {
+        let queues = &[QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy];
+        let (has_budget, has_priorities, has_opt_outs) = (true, false, false);
+        properties(&Facts { caps, adapter, queues, has_budget, has_priorities, has_opt_outs })
+    }
+
+    #[test]
+    fn discrete_cards_have_two_memories() {
+        let plain = made(&NOTHING, &adapter());
+        assert_eq!(plain.memory_heaps.iter().map(|heap| heap.size).collect::<Vec<_>>(), [8 * GIB, 16 * GIB]);
+        assert_eq!(plain.memory_types.iter().map(|memory| memory.heap).collect::<Vec<_>>(), [0, 1, 1]);
+        assert_eq!((plain.max_heap_size, plain.max_buffer_size), (16 * GIB, 2 * GIB));
+        assert_eq!(plain.features, Features::DEVICE_ADDRESS | Features::MEMORY_BUDGET);
+        let rebar = made(&Caps { gpu_upload_heaps: true, ..NOTHING }, &adapter());
+        assert_eq!(rebar.memory_types[3].heap, 0);
+        assert!(rebar.memory_types[3].flags.contains(MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE));
+        assert!(rebar.features.contains(Features::GPU_UPLOAD));
+    }
+
+    #[test]
+    fn integrated_ones_have_one() {
+        let shared = made(&Caps { uma: true, ..NOTHING }, &adapter());
+        assert_eq!(shared.memory_heaps.iter().map(|heap| heap.size).collect::<Vec<_>>(), [24 * GIB]);
+        assert!(shared.memory_types.iter().all(|memory| memory.heap == 0));
+        let unknown = AdapterInfo { dedicated_video: 0, shared_system: 0, ..adapter() };
+        assert!(made(&NOTHING, &unknown).memory_heaps.iter().all(|heap| heap.size > 0));
+    }
+
+    #[test]
+    fn enhanced_barriers_give_each_queue_a_family() {
+        let families =
+            |caps: &Caps| made(caps, &adapter()).queues.iter().map(|queue| queue.family).collect::<Vec<_>>();
+        assert_eq!(families(&NOTHING), [0, 0, 0]);
+        let enhanced = Caps { enhanced_barriers: true, ..NOTHING };
+        assert_eq!(families(&enhanced), [0, 1, 2]);
+        assert_eq!(made(&enhanced, &adapter()).state_model, StateModel::Explicit);
+    }
+}

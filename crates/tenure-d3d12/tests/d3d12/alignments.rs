@@ -1,0 +1,71 @@
+//! The ladder of alignments: small ones are asked for first.
+
+use tenure_core::TextureDesc;
+use tenure_core::device::{Device as _, Format, Requirements, ResourceDesc, Usage};
+use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12Resource;
+use tenure_d3d12::{Device, Options};
+
+use crate::bench::{GPU_ONLY, KIB, MIB, buffer, create, device};
+
+fn needs(device: &Device, desc: &TextureDesc) -> Requirements {
+    device.requirements(&ResourceDesc::Texture(desc.info.clone())).unwrap()
+}
+
+fn sampled(side: u32) -> TextureDesc {
+    TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ)
+}
+
+#[test]
+fn small_textures_lie_at_4_kib_and_others_at_64() {
+    let device = device();
+    for (side, alignment) in [(1, 4 * KIB), (64, 4 * KIB), (128, 4 * KIB), (129, 64 * KIB), (1024, 64 * KIB)]
+    {
+        let needs = needs(&device, &sampled(side));
+        assert_eq!(needs.alignment, alignment, "{side} x {side}");
+        assert!(needs.size.is_multiple_of(alignment), "{side} x {side}: {needs:?}");
+    }
+    let target = TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::RENDER_TARGET);
+    assert_eq!(needs(&device, &target).alignment, 64 * KIB, "a target is never small");
+    let coarse = create(Options { small_textures: false, ..Options::default() });
+    assert_eq!(needs(&coarse, &sampled(16)).alignment, 64 * KIB, "switched off");
+}
+
+/// A driver may have only 4 MiB for them, or 64 KiB for all.
+#[test]
+fn multisampled_textures_lie_at_64_kib_or_4_mib() {
+    let device = device();
+    for side in [64, 512, 2048] {
+        let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
+        let needs = needs(&device, &desc);
+        assert!([64 * KIB, 4 * MIB].contains(&needs.alignment), "{needs:?}");
+        assert!(needs.size >= desc.info.packed_bytes().unwrap());
+    }
+}
+
+fn asked_for(raw: &ID3D12Resource) -> u64 {
+    // SAFETY: the resource is alive; the description is returned by value.
+    unsafe { raw.GetDesc() }.Alignment
+}
+
+/// What is created has the alignment that its requirements were asked with.
+#[test]
+fn resources_are_created_as_they_were_asked_for() {
+    let device = device();
+    let small = ResourceDesc::Texture(sampled(16).info);
+    let made = device.create_committed(&small, GPU_ONLY).unwrap();
+    assert_eq!(asked_for(made.raw()), 4 * KIB);
+    let large = device.create_committed(&ResourceDesc::Texture(sampled(256).info), GPU_ONLY).unwrap();
+    assert!([0, 64 * KIB].contains(&asked_for(large.raw())));
+}
+
+#[test]
+fn buffers_take_whole_alignments() {
+    let device = device();
+    let tight = create(Options { tight_alignment: false, ..Options::default() });
+    for size in [1, 64 * KIB, 64 * KIB + 1, 5 * MIB] {
+        let needs = tight.requirements(&buffer(size, Usage::VERTEX)).unwrap();
+        assert_eq!((needs.size, needs.alignment), (size.next_multiple_of(64 * KIB), 64 * KIB));
+        let needs = device.requirements(&buffer(size, Usage::VERTEX)).unwrap();
+        assert_eq!(needs.size, size.next_multiple_of(needs.alignment));
+    }
+}

@@ -1,0 +1,111 @@
+//! The devices under test.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::{Effort, Harness};
+use tenure_core::device::{Device as _, QueueId};
+use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{D3D12_FENCE_FLAG_NONE, ID3D12Fence};
+use tenure_d3d12::{Device, Message, Options, Severity};
+
+use crate::bench::create;
+
+/// A fence that only the CPU signals: queues that wait for it stand still.
+pub(crate) struct Gate {
+    device: Device,
+    fence: ID3D12Fence,
+    closed: Mutex<u64>,
+}
+
+impl Gate {
+    pub(crate) fn new(device: &Device) -> Self {
+        // SAFETY: takes no pointers.
+        let fence = unsafe { device.raw().CreateFence(0, D3D12_FENCE_FLAG_NONE) }.unwrap();
+        Self { device: device.clone(), fence, closed: Mutex::new(0) }
+    }
+
+    /// Whatever is submitted from now on waits.
+    pub(crate) fn close(&self) {
+        let mut closed = self.closed.lock().unwrap();
+        *closed += 1;
+        for queue in (0..).map_while(|id| self.device.queue(QueueId(id))) {
+            // SAFETY: both are alive and of one device.
+            unsafe { queue.Wait(&self.fence, *closed) }.unwrap();
+        }
+    }
+
+    pub(crate) fn open(&self) {
+        // SAFETY: the fence is alive.
+        unsafe { self.fence.Signal(*self.closed.lock().unwrap()) }.unwrap();
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.open();
+    }
+}
+
+/// A fresh device with its debug layer, where there is one.
+pub(crate) struct D3d12 {
+    pub(crate) device: Device,
+    gate: Gate,
+    messages: Arc<Mutex<Vec<Message>>>,
+    threads: Duration,
+}
+
+impl D3d12 {
+    pub(crate) fn new(options: Options) -> Self {
+        let messages = Arc::new(Mutex::new(Vec::new()));
+        let heard = messages.clone();
+        let sink = move |message: &Message| heard.lock().unwrap().push(message.clone());
+        let options = Options { validation: true, messages: Some(Arc::new(sink)), ..options };
+        let device = create(options);
+        let gate = Gate::new(&device);
+        Self { device, gate, messages, threads: Duration::from_secs(1) }
+    }
+
+    pub(crate) fn threads(mut self, threads: Duration) -> Self {
+        self.threads = threads;
+        self
+    }
+}
+
+impl Harness for D3d12 {
+    type Device = Device;
+
+    fn device(&self) -> Device {
+        self.device.clone()
+    }
+
+    fn hold(&self) -> bool {
+        self.gate.close();
+        true
+    }
+
+    fn settle(&self) {
+        self.gate.open();
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.device.deliver_messages();
+        let mut problems: Vec<String> = Vec::new();
+        let messages = self.messages.lock().unwrap();
+        problems.extend(
+            messages
+                .iter()
+                .filter(|message| message.severity >= Severity::Warning)
+                .map(|message| message.text.clone()),
+        );
+        problems.extend(self.device.status().err().map(|lost| lost.to_string()));
+        let live = self.device.live_objects();
+        if live != Default::default() {
+            problems.push(format!("left behind: {live:?}"));
+        }
+        problems
+    }
+
+    fn effort(&self) -> Effort {
+        Effort { operations: 3000, threads: self.threads }
+    }
+}

@@ -1,0 +1,133 @@
+//! A device that is gone: each call says so, and none waits.
+
+use std::time::{Duration, Instant};
+
+use tenure_core::device::{
+    CommandList as _, Device as _, DeviceError, Format, HeapCategory, Mapping as _, QueueSerial, Usage,
+};
+use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue};
+use tenure_d3d12::Device;
+use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12Device5;
+use tenure_d3d12::windows::core::Interface;
+
+use crate::bench::{Bench, COPY, GPU_ONLY, GRAPHICS, LONG, MIB, UPLOAD, buffer, device, heap_desc, texture};
+use crate::harness::Gate;
+
+/// What Windows does to the fences of a device that it removes.
+fn remove(device: &Device) {
+    for id in [GRAPHICS, COPY] {
+        // SAFETY: the fence is alive.
+        unsafe { device.fence(id).unwrap().Signal(u64::MAX) }.unwrap();
+    }
+}
+
+#[track_caller]
+fn lost<T>(answer: Result<T, DeviceError>) {
+    match answer.err() {
+        Some(DeviceError::Lost { reason }) => assert!(reason.contains("DEVICE_REMOVED"), "{reason}"),
+        other => panic!("not lost: {other:?}"),
+    }
+}
+
+#[test]
+fn every_call_says_that_the_device_is_lost() {
+    let bench = Bench::new(device());
+    let device = &bench.device;
+    let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
+    let staging = device.create_committed(&buffer(64, Usage::COPY_SRC), UPLOAD).unwrap();
+    let mapping = device.map(&staging).unwrap();
+    let closed = bench.recorded(GRAPHICS, |_| ()).unwrap();
+    let mut fresh = device.create_list(GRAPHICS).unwrap();
+    let mut open = device.create_list(GRAPHICS).unwrap();
+    open.begin().unwrap();
+    remove(device);
+    lost(device.completed(GRAPHICS));
+
+    let desc = buffer(64, Usage::VERTEX);
+    lost(device.status());
+    lost(device.requirements(&desc));
+    lost(device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)));
+    lost(device.create_committed(&desc, GPU_ONLY));
+    lost(device.create_placed(&desc, &heap, 0));
+    lost(device.create_reserved(&texture(64, Format::R8Unorm, Usage::SHADER_READ)));
+    lost(device.map(&staging));
+    lost(device.tile_layout(&staging));
+    lost(device.create_list(GRAPHICS));
+    lost(device.submit(GRAPHICS, &[&closed], &[], 1));
+    lost(device.update_tiles(GRAPHICS, &[], &[], 1));
+    lost(device.completed(COPY));
+    lost(device.wait(QueueSerial { queue: GRAPHICS, serial: 1 }, LONG));
+    lost(device.budget());
+    lost(mapping.write(0, &[1; 4]));
+    lost(mapping.read(0, &mut [1; 4]));
+    lost(fresh.begin());
+    open.copy_buffer(&staging, 0, &staging, 0, 4);
+    lost(open.close());
+    // Objects are given back all the same.
+    drop((mapping, closed, open, fresh));
+    device.destroy_resource(staging);
+    device.destroy_heap(heap);
+    assert_eq!(device.live_objects(), Default::default());
+}
+
+/// A wait that began before ends when the device goes.
+#[test]
+fn waits_end_when_the_device_is_lost() {
+    let mut bench = Bench::new(device());
+    let gate = Gate::new(&bench.device);
+    gate.close();
+    let held = bench.submit(GRAPHICS, &[], &[]);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let device = &bench.device;
+        let waiting = scope.spawn(move || device.wait(held, Duration::MAX));
+        std::thread::sleep(Duration::from_millis(100));
+        remove(device);
+        lost(waiting.join().unwrap());
+    });
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+/// The manager drains and ends; nothing hangs and nothing stays.
+#[test]
+fn the_manager_survives_the_loss() {
+    let device = device();
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let staging =
+        gpu.create_buffer(&BufferDesc::new(100, Usage::COPY_SRC).memory(MemoryUse::Dynamic)).unwrap();
+    let target = gpu.create_buffer(&BufferDesc::new(100, Usage::VERTEX)).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "lost").unwrap();
+    recording.copy_buffer(&staging, 0, &target, 0, 100).unwrap();
+    remove(&device);
+    let refused = recording.submit();
+    assert!(refused.is_err() || gpu.wait(&gpu.submitted(), LONG).is_err(), "it is noticed");
+    let refusal = gpu.create_buffer(&BufferDesc::new(1 << 20, Usage::VERTEX)).err();
+    let is_lost = matches!(&refusal, Some(Error::Device { source: DeviceError::Lost { .. }, .. }));
+    assert!(is_lost, "{refusal:?}");
+    drop((staging, target));
+    let begun = Instant::now();
+    let report = gpu.shutdown();
+    assert!(begun.elapsed() < Duration::from_secs(5), "nothing waits for a GPU that is gone");
+    assert!(report.lost.is_some() && report.leaks.is_empty(), "{report:?}");
+    assert_eq!(device.live_objects(), Default::default());
+}
+
+/// `RemoveDevice` of Windows: the next call knows. Some runtimes take the call and do nothing; the
+/// device must then still work.
+#[test]
+fn a_removed_device_is_noticed_with_its_reason() {
+    let device = device();
+    let newer: ID3D12Device5 = device.raw().cast().expect("every runtime of interest has it");
+    // SAFETY: the interface is alive, and nothing is in flight.
+    unsafe { newer.RemoveDevice() };
+    // SAFETY: as above.
+    let removed = unsafe { device.raw().GetDeviceRemovedReason() };
+    let made = device.create_committed(&buffer(64, Usage::VERTEX), GPU_ONLY);
+    match removed {
+        Err(_) => lost(made),
+        Ok(()) => {
+            made.unwrap();
+            assert_eq!(device.status(), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! tenure on a real Direct3D 12 runtime. A device that cannot be created is a failure.
+#![cfg(windows)]
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod adoption;
+mod alignments;
+mod bench;
+mod checks;
+mod copies;
+mod device;
+mod formats;
+mod harness;
+mod lists;
+mod loss;
+mod maker;
+mod names;
+mod opt_outs;
+mod order;
+mod reserved;
+mod suite;

@@ -1,0 +1,35 @@
+//! Where devices are made.
+//!
+//! Wine's window driver connects each thread that asks DXGI for anything to the display, and
+//! disconnects it when the thread ends, which it cannot do safely while other threads come and go:
+//! a test thread that made its own device may take the process with it. So devices are made on a
+//! thread that never ends.
+
+use std::sync::LazyLock;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use tenure_d3d12::{Device, Options};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+static MAKER: LazyLock<Sender<Job>> = LazyLock::new(|| {
+    let (jobs, queue) = mpsc::channel::<Job>();
+    thread::spawn(move || {
+        // Where there is a debug layer it has to be enabled before any device is made without.
+        drop(Device::create(&Options { validation: true, ..Options::default() }));
+        queue.into_iter().for_each(|job| job());
+    });
+    jobs
+});
+
+/// Makes something on that thread and waits for it.
+pub(crate) fn make<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> T {
+    let (answer, made) = mpsc::channel();
+    let job = move || {
+        // Nobody listens any more only when the test has failed.
+        let _heard = answer.send(make());
+    };
+    MAKER.send(Box::new(job)).unwrap();
+    made.recv().expect("made without a panic")
+}

@@ -1,0 +1,25 @@
+//! The suite of every tenure device, under heap tier 2 and as on tier 1.
+
+/// One kind of heap holds everything.
+mod tier2 {
+    use std::time::Duration;
+
+    use tenure_d3d12::Options;
+
+    use crate::harness::D3d12;
+
+    fn harness() -> D3d12 {
+        D3d12::new(Options::default()).threads(Duration::from_secs(10))
+    }
+
+    conformance::suite!(harness());
+}
+
+/// Buffers, targets and other textures keep apart.
+mod tier1 {
+    use tenure_d3d12::Options;
+
+    use crate::harness::D3d12;
+
+    conformance::suite!(D3d12::new(Options { heap_tier_2: false, ..Options::default() }));
+}
