@@ -1,0 +1,267 @@
+//! The device itself: the contract, and the way to the API beneath it.
+
+use core::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+use smallvec::SmallVec;
+use tenure_core::device::{
+    DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
+    Requirements, ResourceDesc, State, TileLayout, TileUpdate, Usage,
+};
+
+use crate::error::CreateError;
+use crate::memory::{Heap, Mapping};
+use crate::queue::Work;
+use crate::record::{List, QueueStages, StateUse};
+use crate::resource::Resource;
+use crate::setup::{self, Adapter, ApiVersion, OptionalFeatures, Options, Raw};
+use crate::shared::Shared;
+
+/// A Vulkan device behind tenure's contract. Clones are handles to the same device, which any
+/// thread may use.
+///
+/// See the [crate documentation](crate).
+#[derive(Clone)]
+pub struct Device {
+    shared: Arc<Shared>,
+}
+
+impl Device {
+    /// Makes an instance, and a device on the adapter to prefer: a discrete GPU where there is one.
+    ///
+    /// ```no_run
+    /// use tenure_core::{Config, Gpu};
+    /// use tenure_vulkan::{Device, Options};
+    /// let gpu = Gpu::new(Device::create(&Options::default())?, Config::default())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CreateError`].
+    pub fn create(options: &Options) -> Result<Self, CreateError> {
+        Self::create_on(&setup::best(options)?, options)
+    }
+
+    /// Makes a device on an adapter: see [`Adapter::create`].
+    ///
+    /// # Errors
+    /// [`CreateError`].
+    pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, CreateError> {
+        Ok(Self { shared: Arc::new(setup::create(adapter, options)?) })
+    }
+
+    /// Wraps a device that somebody else made, and destroys nothing of theirs.
+    ///
+    /// Its queues become tenure's to submit to: whoever else submits to one does so inside
+    /// [`with_queue`](Self::with_queue).
+    ///
+    /// # Errors
+    /// [`CreateError::TooOld`], [`CreateError::InvalidRaw`]; [`CreateError::Failed`] when semaphores
+    /// cannot be made.
+    ///
+    /// # Safety
+    /// What `raw` says is true: the objects belong together, and versions, features and extensions
+    /// are those they were created with. They live until this device, its clones and all that was
+    /// made with it are gone. Meanwhile nobody uses the queues outside
+    /// [`with_queue`](Self::with_queue), `vkDeviceWaitIdle` included.
+    pub unsafe fn from_raw(raw: Raw, options: &Options) -> Result<Self, CreateError> {
+        // SAFETY: the caller promises just this.
+        let shared = unsafe { setup::wrap(raw, options) }?;
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The loader; `None` where a wrapped device came without.
+    #[must_use]
+    pub fn entry(&self) -> Option<&ash::Entry> {
+        self.shared.api.entry.as_ref()
+    }
+
+    /// The instance.
+    #[must_use]
+    pub fn instance(&self) -> &ash::Instance {
+        &self.shared.api.instance
+    }
+
+    /// The physical device.
+    #[must_use]
+    pub fn physical_device(&self) -> vk::PhysicalDevice {
+        self.shared.api.physical
+    }
+
+    /// The device, to make with it what tenure does not: pipelines, views, samplers.
+    #[must_use]
+    pub fn raw(&self) -> &ash::Device {
+        &self.shared.api.device
+    }
+
+    /// The version of Vulkan that is used.
+    #[must_use]
+    pub fn api_version(&self) -> ApiVersion {
+        self.shared.api.version
+    }
+
+    /// What is used of what is optional.
+    #[must_use]
+    pub fn optional_features(&self) -> OptionalFeatures {
+        self.shared.api.enabled
+    }
+
+    /// What is enabled of Vulkan 1.0's features.
+    pub fn enabled_features(&self) -> &vk::PhysicalDeviceFeatures {
+        &self.shared.api.features
+    }
+
+    /// A queue, to know it by; to submit to it there is [`with_queue`](Self::with_queue). `None` when
+    /// there is no such queue.
+    #[must_use]
+    pub fn queue(&self, queue: QueueId) -> Option<vk::Queue> {
+        self.with_queue(queue, |queue| queue)
+    }
+
+    /// The family of a queue; `None` when there is no such queue.
+    #[must_use]
+    pub fn queue_family(&self, queue: QueueId) -> Option<u32> {
+        self.shared.queues.get(queue.index()).map(|queue| queue.properties.family)
+    }
+
+    /// The families of all queues, each once: what buffers are shared among.
+    #[must_use]
+    pub fn queue_families(&self) -> &[u32] {
+        &self.shared.families
+    }
+
+    /// Calls `run` with a queue while tenure does not use it: the only way to submit to it besides
+    /// tenure. `None` when there is no such queue.
+    ///
+    /// What is submitted so is not counted: no serial of tenure's waits for it by name, though later
+    /// ones do, where the API orders submissions of a queue. `run` must not submit through tenure,
+    /// or it waits for itself.
+    pub fn with_queue<T>(&self, queue: QueueId, run: impl FnOnce(vk::Queue) -> T) -> Option<T> {
+        self.shared.queues.get(queue.index()).map(|queue| queue.with(run))
+    }
+
+    /// What a state means to a barrier on a queue of this device; `None` when there is no such
+    /// queue. States that the queue does not know have no stages.
+    #[must_use]
+    pub fn stage_access_layout(&self, queue: QueueId, state: State) -> Option<StateUse> {
+        let family = &self.shared.queues.get(queue.index())?.family;
+        let stages = QueueStages::new(self.shared.shader_stages, family.flags);
+        Some(stages.of(state, Usage::all()))
+    }
+}
+
+impl tenure_core::device::Device for Device {
+    type Heap = Heap;
+    type Resource = Resource;
+    type Mapping = Mapping;
+    type List = List;
+
+    fn properties(&self) -> &Properties {
+        &self.shared.tables.properties
+    }
+
+    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        self.shared.requirements(desc)
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+        self.shared.create_heap(desc)
+    }
+
+    fn destroy_heap(&self, heap: Heap) {
+        heap.memory.destroy();
+    }
+
+    fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
+        self.shared.create_committed(desc, memory)
+    }
+
+    fn create_placed(&self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Result<Resource, DeviceError> {
+        self.shared.create_placed(desc, heap, offset)
+    }
+
+    fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
+        self.shared.create_reserved(desc)
+    }
+
+    fn destroy_resource(&self, resource: Resource) {
+        resource.destroy();
+    }
+
+    fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
+        resource.map()
+    }
+
+    fn gpu_address(&self, resource: &Resource) -> Option<u64> {
+        resource.address
+    }
+
+    fn tile_layout(&self, resource: &Resource) -> Result<TileLayout, DeviceError> {
+        resource.tile_layout()
+    }
+
+    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+        self.shared.set_name(&object, name);
+    }
+
+    fn create_list(&self, queue: QueueId) -> Result<List, DeviceError> {
+        List::create(&self.shared, queue)
+    }
+
+    fn destroy_list(&self, list: List) {
+        list.destroy();
+    }
+
+    fn submit(
+        &self,
+        queue: QueueId,
+        lists: &[&List],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.shared.alive()?;
+        let buffers = lists.iter().map(|list| list.closed(&self.shared, queue));
+        let buffers = buffers.collect::<Result<SmallVec<[_; 4]>, _>>()?;
+        self.shared.execute(queue, Work::Lists(&buffers), waits, signal)?;
+        lists.iter().for_each(|list| list.note_submitted(signal));
+        Ok(())
+    }
+
+    fn update_tiles(
+        &self,
+        queue: QueueId,
+        updates: &[TileUpdate<'_, Self>],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.shared.update_tiles(queue, updates, waits, signal)
+    }
+
+    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        self.shared.completed(queue)
+    }
+
+    fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.shared.wait(target, timeout)
+    }
+
+    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+        self.shared.budget()
+    }
+
+    fn status(&self) -> Result<(), DeviceError> {
+        self.shared.alive()
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("name", &self.shared.tables.properties.name).finish_non_exhaustive()
+    }
+}

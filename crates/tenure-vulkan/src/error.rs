@@ -1,0 +1,153 @@
+//! Why no device could be made, and what the driver's results mean to tenure.
+
+use ash::vk;
+use tenure_core::device::{DeviceError, MemoryTypeId};
+
+/// Why no instance or device could be made or wrapped.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CreateError {
+    /// There is no Vulkan loader on this machine.
+    #[error("no Vulkan loader: {reason}")]
+    NoLoader {
+        /// What the system's loader of libraries says.
+        reason: String,
+    },
+    /// The loader, or the version given with a wrapped device, is older than Vulkan 1.1.
+    #[error("Vulkan {found} is older than 1.1")]
+    TooOld {
+        /// The version that is there.
+        found: crate::ApiVersion,
+    },
+    /// A layer that was asked for is not installed.
+    #[error("the layer {layer} is not installed")]
+    NoLayer {
+        /// Its name.
+        layer: String,
+    },
+    /// An extension that was asked for by name is not offered.
+    #[error("the extension {extension} is not offered")]
+    NoExtension {
+        /// Its name.
+        extension: String,
+    },
+    /// No adapter offers Vulkan 1.1 and a queue that can do everything.
+    #[error("none of {found} adapters has Vulkan 1.1 and a queue for graphics and compute")]
+    NoAdapter {
+        /// Adapters there are.
+        found: usize,
+    },
+    /// A call failed.
+    #[error("{call} failed: {result}")]
+    Failed {
+        /// The call.
+        call: &'static str,
+        /// What it returned.
+        result: vk::Result,
+    },
+    /// What was to be wrapped is not what tenure can work with.
+    #[error("cannot wrap the device: {rule} ({value})")]
+    InvalidRaw {
+        /// The rule that is broken.
+        rule: &'static str,
+        /// The offending number.
+        value: u64,
+    },
+}
+
+impl CreateError {
+    /// For `map_err`.
+    pub(crate) fn failed(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
+        move |result| Self::Failed { call, result }
+    }
+}
+
+/// A rule of the API that a call breaks.
+pub(crate) const fn invalid(rule: &'static str, value: u64, limit: u64) -> DeviceError {
+    DeviceError::InvalidCall { rule, value, limit }
+}
+
+/// A description that the device does not accept.
+pub(crate) const fn bad(field: &'static str, value: u64) -> DeviceError {
+    DeviceError::InvalidDesc { field, value }
+}
+
+/// A feature that the device lacks.
+pub(crate) const fn unsupported(feature: &'static str) -> DeviceError {
+    DeviceError::Unsupported { feature }
+}
+
+/// What a driver's result means, device loss aside: `None` for that, which is to be remembered.
+///
+/// `asked`: the memory that the call wanted to allocate, if it did.
+pub(crate) fn meaning(
+    call: &'static str,
+    result: vk::Result,
+    asked: Option<(u64, MemoryTypeId)>,
+    max_allocations: u64,
+) -> Option<DeviceError> {
+    Some(match (result, asked) {
+        (vk::Result::ERROR_DEVICE_LOST, _) => return None,
+        (vk::Result::ERROR_TOO_MANY_OBJECTS, _) => DeviceError::TooManyAllocations { limit: max_allocations },
+        (vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, Some((requested, memory))) => {
+            DeviceError::OutOfMemory { requested, memory }
+        }
+        // No memory of the kind that tenure counts: the driver's own, or addresses.
+        (
+            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY
+            | vk::Result::ERROR_OUT_OF_HOST_MEMORY
+            | vk::Result::ERROR_OUT_OF_POOL_MEMORY
+            | vk::Result::ERROR_FRAGMENTED_POOL
+            | vk::Result::ERROR_FRAGMENTATION
+            | vk::Result::ERROR_MEMORY_MAP_FAILED
+            | vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS,
+            _,
+        ) => DeviceError::OutOfHostMemory { what: call },
+        (
+            vk::Result::ERROR_FEATURE_NOT_PRESENT
+            | vk::Result::ERROR_EXTENSION_NOT_PRESENT
+            | vk::Result::ERROR_FORMAT_NOT_SUPPORTED,
+            _,
+        ) => DeviceError::Unsupported { feature: call },
+        (other, _) => {
+            let code = u64::from(other.as_raw().unsigned_abs());
+            DeviceError::InvalidCall { rule: call, value: code, limit: 0 }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortages_are_shortages_and_loss_is_none() {
+        let memory = MemoryTypeId(3);
+        let read = |result, asked| meaning("vkAllocateMemory", result, asked, 4096);
+        let asked = Some((100, memory));
+        assert_eq!(
+            read(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, asked),
+            Some(DeviceError::OutOfMemory { requested: 100, memory })
+        );
+        let short = [
+            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+            vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            vk::Result::ERROR_TOO_MANY_OBJECTS,
+            vk::Result::ERROR_FRAGMENTED_POOL,
+            vk::Result::ERROR_OUT_OF_POOL_MEMORY,
+            vk::Result::ERROR_FRAGMENTATION,
+            vk::Result::ERROR_MEMORY_MAP_FAILED,
+        ];
+        for result in short {
+            for asked in [None, asked] {
+                assert!(read(result, asked).unwrap().is_shortage(), "{result} {asked:?}");
+            }
+        }
+        let limit = DeviceError::TooManyAllocations { limit: 4096 };
+        assert_eq!(read(vk::Result::ERROR_TOO_MANY_OBJECTS, asked), Some(limit));
+        assert_eq!(read(vk::Result::ERROR_DEVICE_LOST, asked), None);
+        for result in [vk::Result::ERROR_UNKNOWN, vk::Result::ERROR_FEATURE_NOT_PRESENT] {
+            assert!(!read(result, asked).unwrap().is_shortage(), "{result}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Vulkan behind tenure's device contract.
+//!
+//! [`Device`] is the contract ([`tenure_core::device::Device`]) on any GPU with Vulkan 1.1 or newer. It
+//! makes instance, device and queues from nothing ([`Device::create`], [`adapters`]), or wraps those
+//! of an engine and destroys nothing of theirs ([`Device::from_raw`]).
+//!
+//! ```no_run
+//! use tenure_core::device::Usage;
+//! use tenure_core::{BufferDesc, Config, Gpu};
+//! use tenure_vulkan::{Device, Options, Validation};
+//!
+//! let options = Options::default().validation(Validation::SYNCHRONIZATION);
+//! let gpu = Gpu::new(Device::create(&options)?, Config::default())?;
+//! let rock = gpu.create_buffer(&BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock"))?;
+//! // For the engine's own code: the API's handles come out of every object.
+//! let buffer: Option<tenure_vulkan::ash::vk::Buffer> = rock.raw().buffer();
+//! # let _ = buffer;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is used
+//!
+//! | where it is there | else |
+//! | --- | --- |
+//! | timeline semaphores | a fence for each submission, binary semaphores between queues |
+//! | `synchronization2` | `vkQueueSubmit`, `vkCmdPipelineBarrier` |
+//! | `maintenance4` requirement queries | a short-lived object to ask |
+//! | dedicated allocations preferred by the driver, and for all that is committed | only where the driver requires them |
+//! | `VK_EXT_memory_budget` | four fifths of each heap, and tenure's own count |
+//! | `VK_EXT_memory_priority` | no priorities |
+//! | `bufferDeviceAddress` | no addresses |
+//! | sparse binding, residency and aliasing, for buffers and 2D images | `Unsupported` |
+//! | `VK_KHR_acceleration_structure`, from Vulkan 1.2 | `Unsupported` |
+//! | `VK_EXT_debug_utils` | no names |
+//!
+//! [`Options`] switch each off. The same device passes the same tests with all of them and with none.
+//!
+//! # Queues
+//!
+//! The first queue can do everything; one that only computes and one that only copies are used where
+//! there are families for them. Each is a `VkQueue` under a lock of its own: whoever else submits to
+//! one does so inside [`Device::with_queue`]. A submission signals the queue's timeline semaphore with
+//! its serial. Without timeline semaphores, the submission waited for is followed by an empty batch
+//! that signals a binary semaphore; only what was submitted can be waited for then, and work of an
+//! engine's on these queues must not wait for the CPU.
+//!
+//! # Resources
+//!
+//! Buffers are shared by all families in use (`VK_SHARING_MODE_CONCURRENT`; with one family
+//! `EXCLUSIVE`), images belong to one and are handed over. Images have optimal tiling. Square arrays
+//! of six and more layers may be viewed as cubes, volumes that are render targets as arrays.
+//! [`TextureInfo::view_formats`](tenure_core::device::TextureInfo::view_formats) makes formats
+//! mutable and, where only a view's format allows a use, extends the usage.
+//!
+//! `bufferImageGranularity` is padding up to 1 KiB; where it is more, heaps are for buffers or for
+//! textures. Before anything reaches the driver it is checked, in release builds too: offsets,
+//! ranges, memory types, categories, formats and extents, what commands touch, the order of serials.
+//! What is wrong is a [`DeviceError`](tenure_core::device::DeviceError), with the rule and the numbers.
+//!
+//! Copies move one aspect at a time: those of formats with depth and stencil are `Unsupported`.
+//!
+//! # Memory
+//!
+//! A `VkDeviceMemory` is mapped once, as a whole, when something in it is first mapped. Mappings
+//! flush and invalidate memory that is not coherent, in whole atoms. Lists end with a barrier that
+//! shows the CPU what they copied to mapped memory, and all that was recorded through
+//! [`List::command_buffer`].
+//!
+//! Dropping an object without `destroy_*` leaks it, as far as Vulkan is concerned: the GPU might
+//! still use it. Memory is freed when the heap or resource that it is for is destroyed, but never
+//! under a mapping.
+//!
+//! # States
+//!
+//! | state | stages | layout |
+//! | --- | --- | --- |
+//! | `COMMON` | none: contents are undefined | `UNDEFINED` |
+//! | `VERTEX_OR_CONSTANT` | vertex input, all shaders | |
+//! | `INDEX`, `INDIRECT` | vertex input, indirect draws | |
+//! | `PIXEL_SHADER`, `NON_PIXEL_SHADER` | fragment shaders, all others and builds | `SHADER_READ_ONLY_OPTIMAL` |
+//! | `COPY_SRC`, `RESOLVE_SRC` | transfer | `TRANSFER_SRC_OPTIMAL` |
+//! | `COPY_DST`, `RESOLVE_DST` | transfer | `TRANSFER_DST_OPTIMAL` |
+//! | `UNORDERED_ACCESS` | all shaders, builds | `GENERAL` |
+//! | `RENDER_TARGET` | colour output | `COLOR_ATTACHMENT_OPTIMAL` |
+//! | `DEPTH_READ` | depth tests | `DEPTH_STENCIL_READ_ONLY_OPTIMAL` |
+//! | `DEPTH_WRITE` | depth tests | `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` |
+//! | `ACCELERATION_STRUCTURE` | builds, all shaders | |
+//!
+//! Each queue names only the stages that its family has. [`Device::stage_access_layout`] tells an
+//! engine's own barriers the same.
+//!
+//! # Reserved resources
+//!
+//! A reserved buffer has tiles of 64 KiB, or of a sparse block where that is larger; a texture has
+//! the tiles and the mip tail that its format has. Where layers share one tail, each gets its part of
+//! it, and all of it has to be mapped before any of it is used. Mappings change in the order of the
+//! queue's submissions, on whatever queue; they are made by the first queue that can, and semaphores
+//! keep the order. Which memory a tile is mapped to is remembered, so that mappings can be copied.
+//!
+//! # An engine's own resources
+//!
+//! [`Resource::from_raw_buffer`] and [`Resource::from_raw_image`] take in what an engine made itself,
+//! for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and its like; [`Ownership`] says who
+//! destroys it.
+//!
+//! # When it goes wrong
+//!
+//! Refused memory, host memory, objects and address space are shortages. A lost device is remembered
+//! with the call that saw it first; from then on each call answers so, and none blocks. The end of a
+//! device waits for the GPU for ten seconds; a device that is not done then is left to the process.
+
+mod api;
+mod device;
+mod error;
+mod format;
+mod memory;
+mod names;
+mod queue;
+mod record;
+mod resource;
+mod setup;
+mod shared;
+mod sparse;
+mod tables;
+mod usage;
+
+pub use ash;
+
+pub use device::Device;
+pub use error::CreateError;
+pub use format::to_vk_format;
+pub use memory::{Heap, Mapping};
+pub use record::{List, StateUse, vk_stage_access_layout};
+pub use resource::{Ownership, RawBuffer, RawImage, RawMemory, Resource};
+pub use setup::{
+    Adapter, AdapterKind, ApiVersion, Message, MessageKind, MessageSink, OptionalFeatures, Options, Raw,
+    RawQueue, Severity, Validation, adapters,
+};

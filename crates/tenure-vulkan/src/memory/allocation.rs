@@ -1,0 +1,201 @@
+//! Allocations of device memory.
+
+use core::fmt;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+use ash::vk;
+use parking_lot::Mutex;
+use tenure_core::device::{DeviceError, MemoryFlags, MemoryTypeId, Priority};
+
+use crate::error::invalid;
+use crate::setup::OptionalFeatures;
+use crate::shared::Shared;
+
+/// The address of byte 0 of mapped memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Address(NonNull<u8>);
+
+// SAFETY: an address is a number; what is done with it is the business of those who do it.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+
+impl Address {
+    pub(crate) const fn new(address: NonNull<u8>) -> Self {
+        Self(address)
+    }
+
+    pub(crate) const fn get(self) -> NonNull<u8> {
+        self.0
+    }
+}
+
+/// A `VkDeviceMemory`: a heap, or what a committed resource lives in.
+///
+/// Shared by the heap, what is placed in it, its tiles and all mappings. It is freed when the last
+/// of them is gone, once the contract has it destroyed: at that very moment when the contract is
+/// kept, and never under a mapping.
+pub(crate) struct Memory {
+    shared: Arc<Shared>,
+    pub(crate) handle: vk::DeviceMemory,
+    /// Bytes.
+    pub(crate) size: u64,
+    pub(crate) kind: MemoryTypeId,
+    /// tenure allocated it, or was given it.
+    is_ours: bool,
+    /// It counts among the allocations of the device.
+    is_counted: bool,
+    is_destroyed: AtomicBool,
+    /// Once it is mapped: all of it, for as long as it lives.
+    address: Mutex<Option<Address>>,
+}
+
+/// What an allocation is for.
+pub(crate) struct Allocation<'a> {
+    pub(crate) size: u64,
+    pub(crate) kind: MemoryTypeId,
+    pub(crate) priority: Priority,
+    /// Buffers will be in it.
+    pub(crate) holds_buffers: bool,
+    /// The one resource that will be in it.
+    pub(crate) dedicated: Option<vk::MemoryDedicatedAllocateInfo<'a>>,
+}
+
+impl Shared {
+    /// The flags of a memory type.
+    pub(crate) fn memory_flags(&self, kind: MemoryTypeId) -> Result<MemoryFlags, DeviceError> {
+        let types = &self.tables.properties.memory_types;
+        let found = types.get(usize::from(kind.0)).map(|found| found.flags);
+        found.ok_or(invalid("the memory type exists", u64::from(kind.0), types.len() as u64))
+    }
+
+    /// Takes memory from the driver.
+    pub(crate) fn allocate(self: &Arc<Self>, asked: Allocation<'_>) -> Result<Arc<Memory>, DeviceError> {
+        let Allocation { size, kind, priority, holds_buffers, dedicated } = asked;
+        let properties = &self.tables.properties;
+        self.memory.take(properties, kind, size)?;
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let mut weight = vk::MemoryPriorityAllocateInfoEXT::default().priority(weight(priority));
+        let mut dedicated = dedicated;
+        let mut info =
+            vk::MemoryAllocateInfo::default().allocation_size(size).memory_type_index(u32::from(kind.0));
+        if holds_buffers && self.api.address.is_some() {
+            info = info.push_next(&mut flags);
+        }
+        if self.api.uses(OptionalFeatures::MEMORY_PRIORITY) {
+            info = info.push_next(&mut weight);
+        }
+        if let Some(dedicated) = &mut dedicated {
+            info = info.push_next(dedicated);
+        }
+        // SAFETY: the memory type exists, the structures in the chain belong to what is enabled.
+        match unsafe { self.api.device.allocate_memory(&info, None) } {
+            Ok(handle) => Ok(Arc::new(Memory {
+                shared: self.clone(),
+                handle,
+                size,
+                kind,
+                is_ours: true,
+                is_counted: true,
+                is_destroyed: AtomicBool::new(false),
+                address: Mutex::new(None),
+            })),
+            Err(result) => {
+                self.memory.give(properties, kind, size);
+                Err(self.allocation_error("vkAllocateMemory", result, size, kind))
+            }
+        }
+    }
+}
+
+/// As the extension counts: 0.5 is what an allocation without a priority has.
+const fn weight(priority: Priority) -> f32 {
+    match priority {
+        Priority::Low => 0.25,
+        Priority::Normal => 0.5,
+        Priority::High => 1.0,
+    }
+}
+
+impl Memory {
+    /// Memory that somebody else allocated. `address`: where they mapped byte 0, if they did.
+    pub(crate) fn adopt(
+        shared: &Arc<Shared>,
+        handle: vk::DeviceMemory,
+        size: u64,
+        kind: MemoryTypeId,
+        is_ours: bool,
+        address: Option<Address>,
+    ) -> Self {
+        Self {
+            shared: shared.clone(),
+            handle,
+            size,
+            kind,
+            is_ours,
+            is_counted: false,
+            is_destroyed: AtomicBool::new(false),
+            address: Mutex::new(address),
+        }
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// It is to be freed as soon as nothing holds it any more.
+    pub(crate) fn destroy(self: Arc<Self>) {
+        self.is_destroyed.store(true, Ordering::Release);
+    }
+
+    /// True when the CPU's accesses need flushes and invalidations.
+    pub(crate) fn needs_flushes(&self) -> bool {
+        self.shared.memory_flags(self.kind).is_ok_and(|flags| !flags.contains(MemoryFlags::HOST_COHERENT))
+    }
+
+    /// Maps all of it, once, and says where byte 0 is.
+    pub(crate) fn map(&self) -> Result<Address, DeviceError> {
+        let flags = self.shared.memory_flags(self.kind)?;
+        if !flags.contains(MemoryFlags::HOST_VISIBLE) {
+            return Err(invalid("mapped memory is host-visible", u64::from(flags.bits()), 0));
+        }
+        let mut address = self.address.lock();
+        if let Some(address) = *address {
+            return Ok(address);
+        }
+        if !self.is_ours {
+            return Err(invalid("memory of another owner is mapped by its owner", 0, 1));
+        }
+        let flags = vk::MemoryMapFlags::empty();
+        // SAFETY: the memory is host-visible and ours, and, under the lock, not mapped.
+        let mapped = unsafe { self.shared.api.device.map_memory(self.handle, 0, vk::WHOLE_SIZE, flags) };
+        let mapped = mapped.map_err(|result| self.shared.error("vkMapMemory", result))?;
+        let Some(found) = NonNull::new(mapped.cast::<u8>()) else {
+            return Err(DeviceError::OutOfHostMemory { what: "vkMapMemory" });
+        };
+        Ok(*address.insert(Address::new(found)))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // Without a word from the contract the GPU may still use it.
+        if !self.is_ours || !*self.is_destroyed.get_mut() {
+            return;
+        }
+        // SAFETY: the contract has destroyed all that is in it, and no mapping is left. Freeing
+        // also unmaps.
+        unsafe { self.shared.api.device.free_memory(self.handle, None) };
+        if self.is_counted {
+            self.shared.memory.give(&self.shared.tables.properties, self.kind, self.size);
+        }
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {} B, type {}", self.handle, self.size, self.kind.0)
+    }
+}

@@ -1,0 +1,116 @@
+//! The CPU's window into a buffer.
+
+use core::fmt;
+use core::ops::Range;
+use core::ptr::{NonNull, copy_nonoverlapping};
+use std::sync::Arc;
+
+use ash::vk;
+use tenure_core::device::DeviceError;
+
+use super::allocation::{Address, Memory};
+use super::flush::{FlushRange, flush_range};
+use crate::error::invalid;
+
+/// A mapped buffer. What is written to memory that is not coherent is flushed at once, what is read
+/// from it invalidated first.
+///
+/// The memory belongs to the driver and the GPU: no Rust reference ever points into it. Threads
+/// that write the same bytes at once mix them, as the contract says.
+pub struct Mapping {
+    memory: Arc<Memory>,
+    /// Of byte 0 of the buffer.
+    address: Address,
+    /// Of the buffer in the memory.
+    offset: u64,
+    size: u64,
+    needs_flushes: bool,
+}
+
+impl Mapping {
+    /// Maps `size` bytes at `offset` of `memory`.
+    pub(crate) fn new(memory: &Arc<Memory>, offset: u64, size: u64) -> Result<Self, DeviceError> {
+        let base = memory.map()?.get();
+        let outside = invalid("the mapping is inside the memory", offset.saturating_add(size), memory.size);
+        let is_inside = offset.checked_add(size).is_some_and(|end| end <= memory.size);
+        let (Ok(start), Ok(_), true) = (usize::try_from(offset), usize::try_from(memory.size), is_inside)
+        else {
+            return Err(outside);
+        };
+        // SAFETY: all of the memory is mapped from `base` on, and `start` is inside.
+        let address = Address::new(unsafe { base.add(start) });
+        let needs_flushes = memory.needs_flushes();
+        Ok(Self { memory: memory.clone(), address, offset, size, needs_flushes })
+    }
+
+    /// The bytes of an access, as a place in the buffer.
+    fn range(&self, offset: u64, size: usize) -> Result<Range<usize>, DeviceError> {
+        self.memory.shared().alive()?;
+        let end = u64::try_from(size).ok().and_then(|size| offset.checked_add(size));
+        let outside = || invalid("the range is inside the mapping", end.unwrap_or(u64::MAX), self.size);
+        let end = end.filter(|end| *end <= self.size).ok_or_else(outside)?;
+        match (usize::try_from(offset), usize::try_from(end)) {
+            (Ok(start), Ok(end)) => Ok(start..end),
+            _ => Err(outside()),
+        }
+    }
+
+    /// The whole atoms around a range, for a flush or an invalidation; `None` when it needs none.
+    fn atoms(&self, range: &Range<usize>) -> Option<vk::MappedMemoryRange<'static>> {
+        if !self.needs_flushes {
+            return None;
+        }
+        let atom = self.memory.shared().tables.properties.non_coherent_atom;
+        let start = self.offset.saturating_add(range.start as u64);
+        let FlushRange { offset, size } = flush_range(start, range.len() as u64, atom, self.memory.size)?;
+        Some(vk::MappedMemoryRange::default().memory(self.memory.handle).offset(offset).size(size))
+    }
+}
+
+impl tenure_core::device::Mapping for Mapping {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let range = self.range(offset, bytes.len())?;
+        // SAFETY: the range is inside the mapping, which lives as long as `memory`; `bytes` is
+        // memory of the program, so they do not overlap.
+        unsafe {
+            copy_nonoverlapping(bytes.as_ptr(), self.address.get().as_ptr().add(range.start), bytes.len())
+        };
+        let Some(atoms) = self.atoms(&range) else { return Ok(()) };
+        let shared = self.memory.shared();
+        // SAFETY: the memory is mapped, and the range is made of whole atoms or ends with it.
+        let flushed = unsafe { shared.api.device.flush_mapped_memory_ranges(&[atoms]) };
+        flushed.map_err(|result| shared.error("vkFlushMappedMemoryRanges", result))
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
+        let range = self.range(offset, out.len())?;
+        if let Some(atoms) = self.atoms(&range) {
+            let shared = self.memory.shared();
+            // SAFETY: as in `write`.
+            let invalidated = unsafe { shared.api.device.invalidate_mapped_memory_ranges(&[atoms]) };
+            invalidated.map_err(|result| shared.error("vkInvalidateMappedMemoryRanges", result))?;
+        }
+        // SAFETY: as in `write`, the other way round.
+        unsafe {
+            copy_nonoverlapping(self.address.get().as_ptr().add(range.start), out.as_mut_ptr(), out.len())
+        };
+        Ok(())
+    }
+
+    fn as_ptr(&self) -> Option<NonNull<u8>> {
+        Some(self.address.get())
+    }
+}
+
+impl fmt::Debug for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mapping")
+            .field("memory", &self.memory)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,15 @@
+//! Memory: heaps, what resources need of it, mappings, budgets.
+
+mod allocation;
+mod budget;
+mod count;
+mod flush;
+mod heap;
+mod mapping;
+mod requirements;
+
+pub(crate) use allocation::{Address, Allocation, Memory};
+pub(crate) use count::MemoryCount;
+pub use heap::Heap;
+pub use mapping::Mapping;
+pub(crate) use requirements::Needs;

@@ -1,0 +1,89 @@
+//! Queues and how far they are.
+
+use std::time::{Duration, Instant};
+
+use ash::vk;
+use parking_lot::Mutex;
+use tenure_core::device::{DeviceError, QueueId, QueueProperties, QueueSerial};
+
+use super::fences::Fences;
+use super::timeline::Timeline;
+use crate::setup::Family;
+use crate::shared::Shared;
+
+/// How long one call into the driver blocks at most: then it is looked whether the device is lost.
+pub(crate) const SLICE: Duration = Duration::from_millis(50);
+
+/// What counts a queue's completed submissions.
+pub(crate) enum Clock {
+    /// A timeline semaphore, whose value is the newest completed serial.
+    Timeline(Timeline),
+    /// A fence for each submission in flight.
+    Fences(Fences),
+}
+
+/// A queue of the device. Locks are taken in the order clock, handle, and no two clocks at once.
+pub(crate) struct Queue {
+    pub(crate) properties: QueueProperties,
+    pub(crate) family: Family,
+    /// Locked while the API uses the queue, which it wants one thread at a time to do.
+    handle: Mutex<vk::Queue>,
+    pub(crate) clock: Clock,
+}
+
+impl Queue {
+    pub(crate) const fn new(
+        properties: QueueProperties,
+        family: Family,
+        handle: vk::Queue,
+        clock: Clock,
+    ) -> Self {
+        Self { properties, family, handle: Mutex::new(handle), clock }
+    }
+
+    /// Runs `call` with the queue, while nobody else uses it.
+    pub(crate) fn with<T>(&self, call: impl FnOnce(vk::Queue) -> T) -> T {
+        let handle = self.handle.lock();
+        call(*handle)
+    }
+
+    pub(crate) fn can_bind(&self) -> bool {
+        self.family.flags.contains(vk::QueueFlags::SPARSE_BINDING)
+    }
+}
+
+impl Shared {
+    pub(crate) fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        self.alive()?;
+        match &self.queue(queue)?.clock {
+            Clock::Timeline(timeline) => self.timeline_value(timeline),
+            Clock::Fences(fences) => self.poll_fences(fences),
+        }
+    }
+
+    pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.alive()?;
+        let clock = &self.queue(target.queue)?.clock;
+        // A deadline too far for the clock is none.
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            if self.completed(target.queue)? >= target.serial {
+                return Ok(true);
+            }
+            let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(false);
+            }
+            let slice = left.min(SLICE);
+            match clock {
+                Clock::Timeline(timeline) => self.wait_timeline(timeline, target.serial, slice)?,
+                Clock::Fences(fences) => self.wait_fence(fences, target.serial, slice)?,
+            }
+        }
+    }
+}
+
+/// As the API counts time.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,257 @@
+//! Clocks that are fences, for devices without timeline semaphores.
+//!
+//! Each submission has a fence. Between queues, and between submissions and changes of tile
+//! mappings, there are binary semaphores: an empty batch on the queue waited for, the *bridge*,
+//! signals one after all that was submitted there.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+use parking_lot::{Condvar, Mutex};
+use smallvec::SmallVec;
+use tenure_core::device::{DeviceError, QueueId, QueueSerial};
+
+use super::clock::{Clock, SLICE, nanoseconds};
+use super::send::{Batch, Work};
+use super::submit::{check_serial, merge_waits};
+use super::sync_pool::SyncPool;
+use crate::error::invalid;
+use crate::shared::Shared;
+
+type Semaphores = SmallVec<[vk::Semaphore; 4]>;
+
+/// A batch that may not be complete.
+struct InFlight {
+    /// Complete with it.
+    serial: u64,
+    /// Shared with threads that wait for it; the last to let go returns it.
+    fence: Arc<vk::Fence>,
+    /// Those that it waited for; free when it is complete.
+    waited: Semaphores,
+}
+
+/// A semaphore that will be signalled when a serial is complete, and that nothing waits for yet.
+struct Bridge {
+    semaphore: vk::Semaphore,
+    serial: u64,
+}
+
+#[derive(Default)]
+struct State {
+    submitted: u64,
+    completed: u64,
+    in_flight: VecDeque<InFlight>,
+    /// Left over when a submission failed that was to wait for them.
+    bridges: Vec<Bridge>,
+    /// Signalled by the newest change of tile mappings; no submission has waited for it yet.
+    bound: Option<vk::Semaphore>,
+}
+
+/// A queue's clock.
+#[derive(Default)]
+pub(crate) struct Fences {
+    state: Mutex<State>,
+    /// Something was submitted.
+    submission: Condvar,
+}
+
+impl Fences {
+    /// Gives everything to the pool, when nothing runs any more.
+    pub(crate) fn give_back(&mut self, pool: &SyncPool) {
+        let state = self.state.get_mut();
+        for submission in state.in_flight.drain(..) {
+            release(submission, pool);
+        }
+        pool.return_semaphores(state.bridges.drain(..).map(|bridge| bridge.semaphore));
+        pool.return_semaphores(state.bound.take());
+    }
+}
+
+fn release(submission: InFlight, pool: &SyncPool) {
+    pool.return_semaphores(submission.waited);
+    if let Some(fence) = Arc::into_inner(submission.fence) {
+        pool.return_fence(fence);
+    }
+}
+
+/// What a submission is about to wait for, still to be given back should it fail.
+struct Pending<'a> {
+    fences: &'a Fences,
+    bridge: Bridge,
+}
+
+impl Shared {
+    pub(crate) fn poll_fences(&self, fences: &Fences) -> Result<u64, DeviceError> {
+        let state = &mut *fences.state.lock();
+        while let Some(front) = state.in_flight.front() {
+            // SAFETY: the fence is ours and belongs to a submission.
+            let signalled = unsafe { self.api.device.get_fence_status(*front.fence) };
+            if !signalled.map_err(|result| self.error("vkGetFenceStatus", result))? {
+                break;
+            }
+            state.completed = front.serial;
+            if let Some(done) = state.in_flight.pop_front() {
+                release(done, &self.sync);
+            }
+        }
+        Ok(state.completed)
+    }
+
+    pub(crate) fn wait_fence(
+        &self,
+        fences: &Fences,
+        serial: u64,
+        slice: Duration,
+    ) -> Result<(), DeviceError> {
+        let mut state = fences.state.lock();
+        let index = state.in_flight.partition_point(|submission| submission.serial < serial);
+        let Some(fence) = state.in_flight.get(index).map(|submission| submission.fence.clone()) else {
+            if state.submitted < serial {
+                fences.submission.wait_for(&mut state, slice);
+            }
+            return Ok(());
+        };
+        drop(state);
+        // SAFETY: the fence is ours, and not reset while this holds it.
+        let waited = unsafe { self.api.device.wait_for_fences(&[*fence], true, nanoseconds(slice)) };
+        if let Some(fence) = Arc::into_inner(fence) {
+            self.sync.return_fence(fence);
+        }
+        match waited {
+            Ok(()) | Err(vk::Result::TIMEOUT) => Ok(()),
+            Err(result) => Err(self.error("vkWaitForFences", result)),
+        }
+    }
+
+    /// Submits on a queue whose clock is a fence for each submission.
+    pub(crate) fn execute_with_fence(
+        &self,
+        (queue, fences): (QueueId, &Fences),
+        work: Work<'_>,
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let changes_tiles = matches!(work, Work::Binds(_));
+        let own = {
+            let state = fences.state.lock();
+            check_serial(signal, state.submitted)?;
+            // A change of mappings before has waited for all before it.
+            if changes_tiles && state.bound.is_none() { state.submitted } else { 0 }
+        };
+        let waits = merge_waits(waits.iter().copied().chain([QueueSerial { queue, serial: own }]));
+        let mut pending = SmallVec::new();
+        let submitted = self.bridge_all(&waits, &mut pending).and_then(|()| {
+            let waited = pending.iter().map(|pending: &Pending<'_>| pending.bridge.semaphore).collect();
+            self.execute_after(queue, fences, work, waited, signal)
+        });
+        if submitted.is_err() {
+            for Pending { fences, bridge } in pending {
+                fences.state.lock().bridges.push(bridge);
+            }
+        }
+        submitted
+    }
+
+    fn bridge_all<'a>(
+        &'a self,
+        waits: &[QueueSerial],
+        pending: &mut SmallVec<[Pending<'a>; 4]>,
+    ) -> Result<(), DeviceError> {
+        for wait in waits {
+            if let Some(found) = self.bridge(*wait)? {
+                pending.push(found);
+            }
+        }
+        Ok(())
+    }
+
+    /// A semaphore that is signalled when a serial is complete; `None` when it is already.
+    fn bridge(&self, wait: QueueSerial) -> Result<Option<Pending<'_>>, DeviceError> {
+        let Clock::Fences(fences) = &self.queue(wait.queue)?.clock else { return Ok(None) };
+        if self.poll_fences(fences)? >= wait.serial {
+            return Ok(None);
+        }
+        let mut state = fences.state.lock();
+        if wait.serial > state.submitted {
+            let rule = "without timeline semaphores only what was submitted can be waited for";
+            return Err(invalid(rule, wait.serial, state.submitted));
+        }
+        let left_over = state.bridges.iter().position(|bridge| bridge.serial >= wait.serial);
+        let bridge = match left_over {
+            Some(index) => state.bridges.swap_remove(index),
+            None => self.build_bridge(wait.queue, &mut state)?,
+        };
+        Ok(Some(Pending { fences, bridge }))
+    }
+
+    /// Submits an empty batch that signals a semaphore after all before it.
+    fn build_bridge(&self, queue: QueueId, state: &mut State) -> Result<Bridge, DeviceError> {
+        let semaphore = self.take_semaphore()?;
+        let batch = Batch {
+            work: Work::Lists(&[]),
+            // After a change of mappings the bridge has to wait for it as any submission does.
+            waits: state.bound.iter().map(|semaphore| (*semaphore, 0)).collect(),
+            signals: [(semaphore, 0)].into_iter().collect(),
+            fence: vk::Fence::null(),
+        };
+        let sent = self.send_with_fence(queue, batch);
+        let fence = sent.inspect_err(|_| self.sync.return_semaphores([semaphore]))?;
+        let serial = state.submitted;
+        let waited = state.bound.take().into_iter().collect();
+        state.in_flight.push_back(InFlight { serial, fence, waited });
+        Ok(Bridge { semaphore, serial })
+    }
+
+    fn send_with_fence(&self, queue: QueueId, batch: Batch<'_>) -> Result<Arc<vk::Fence>, DeviceError> {
+        let fence = self.take_fence()?;
+        let sent = self.send(queue, &Batch { fence, ..batch });
+        sent.map(|()| Arc::new(fence)).inspect_err(|_| self.sync.return_fence(fence))
+    }
+
+    /// Waits until nothing is in flight, bridges included; false when the time is over.
+    pub(crate) fn drain_fences(&self, fences: &Fences, timeout: Duration) -> Result<bool, DeviceError> {
+        let begun = Instant::now();
+        loop {
+            self.alive()?;
+            self.poll_fences(fences)?;
+            let newest = fences.state.lock().in_flight.back().map(|submission| submission.serial);
+            let Some(serial) = newest else { return Ok(true) };
+            let left = timeout.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            self.wait_fence(fences, serial, left.min(SLICE))?;
+        }
+    }
+
+    fn execute_after(
+        &self,
+        queue: QueueId,
+        fences: &Fences,
+        work: Work<'_>,
+        mut waited: Semaphores,
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let changes_tiles = matches!(work, Work::Binds(_));
+        let mut state = fences.state.lock();
+        check_serial(signal, state.submitted)?;
+        waited.extend(state.bound);
+        let bound = if changes_tiles { Some(self.take_semaphore()?) } else { None };
+        let batch = Batch {
+            work,
+            waits: waited.iter().map(|semaphore| (*semaphore, 0)).collect(),
+            signals: bound.iter().map(|semaphore| (*semaphore, 0)).collect(),
+            fence: vk::Fence::null(),
+        };
+        let sent = self.send_with_fence(queue, batch);
+        let fence = sent.inspect_err(|_| self.sync.return_semaphores(bound))?;
+        state.bound = bound;
+        state.submitted = signal;
+        state.in_flight.push_back(InFlight { serial: signal, fence, waited });
+        drop(state);
+        fences.submission.notify_all();
+        Ok(())
+    }
+}

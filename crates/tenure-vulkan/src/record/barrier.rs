@@ -1,0 +1,315 @@
+//! Barriers, from the contract's words to the API's.
+
+use ash::vk;
+use smallvec::SmallVec;
+use tenure_core::device::{Subresource, TextureInfo};
+
+use super::stages::{StateUse, WRITES};
+use crate::format::aspects;
+
+type Stages = vk::PipelineStageFlags2;
+type Access = vk::AccessFlags2;
+
+/// One half of a dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Half {
+    pub(crate) stages: Stages,
+    pub(crate) access: Access,
+}
+
+impl Half {
+    /// Orders without naming memory. The chain to a semaphore goes through all commands: it is
+    /// signalled after, and waited for before, all of them.
+    const CHAIN: Self = Self { stages: Stages::ALL_COMMANDS, access: Access::empty() };
+
+    const EVERYTHING: Self = Self {
+        stages: Stages::ALL_COMMANDS,
+        access: Access::from_raw(Access::MEMORY_READ.as_raw() | Access::MEMORY_WRITE.as_raw()),
+    };
+
+    const fn of(found: StateUse) -> Self {
+        Self { stages: found.stages, access: found.access }
+    }
+
+    /// As a first half: only writes are made available.
+    fn writes(self) -> Self {
+        Self { access: self.access & WRITES, ..self }
+    }
+}
+
+/// A dependency, and the change of layout that comes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    pub(crate) from: Half,
+    pub(crate) to: Half,
+    pub(crate) layouts: [vk::ImageLayout; 2],
+    /// The families between which an image changes its owner.
+    pub(crate) families: [u32; 2],
+}
+
+/// Which part of a change of owner a barrier is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// None: the owner stays.
+    Alone,
+    /// None, and the memory was another resource's until now.
+    Aliased,
+    Release([u32; 2]),
+    Acquire([u32; 2]),
+}
+
+/// The dependency between two states.
+pub(crate) fn dependency(before: StateUse, after: StateUse, side: Side) -> Dependency {
+    let layouts = [before.layout, after.layout];
+    let (from, to) = (Half::of(before).writes(), Half::of(after));
+    match side {
+        Side::Release(families) => Dependency { from, to: Half::CHAIN, layouts, families },
+        Side::Acquire(families) => Dependency { from: Half::CHAIN, to, layouts, families },
+        Side::Aliased => {
+            let from = Half { access: Access::MEMORY_WRITE, ..Half::EVERYTHING };
+            Dependency { from, to, layouts, families: [vk::QUEUE_FAMILY_IGNORED; 2] }
+        }
+        Side::Alone => {
+            // From `COMMON`: nothing was done with it, but something may have been with its memory,
+            // which a barrier or a semaphore orders before the same stages.
+            let fresh = Half { stages: after.stages, access: Access::empty() };
+            let from = if before.stages.is_empty() { fresh } else { from };
+            Dependency { from, to, layouts, families: [vk::QUEUE_FAMILY_IGNORED; 2] }
+        }
+    }
+}
+
+/// Barriers recorded at once, none of which depends on another of them.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) memory: SmallVec<[vk::MemoryBarrier2<'static>; 2]>,
+    pub(crate) buffers: SmallVec<[vk::BufferMemoryBarrier2<'static>; 8]>,
+    pub(crate) images: SmallVec<[vk::ImageMemoryBarrier2<'static>; 8]>,
+    /// Memory changes hands: what is first used after that depends on all before.
+    pub(crate) is_aliasing: bool,
+}
+
+impl Batch {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.memory.is_empty() && self.buffers.is_empty() && self.images.is_empty()
+    }
+
+    fn push_memory(&mut self, from: Half, to: Half) {
+        self.memory.push(vk::MemoryBarrier2 {
+            src_stage_mask: from.stages,
+            src_access_mask: from.access,
+            dst_stage_mask: to.stages,
+            dst_access_mask: to.access,
+            ..Default::default()
+        });
+    }
+
+    /// What the given stages wrote is there for the CPU, once the submission is complete.
+    pub(crate) fn push_host_reads(&mut self, stages: Stages) {
+        let from = Half { stages, access: Access::MEMORY_WRITE };
+        self.push_memory(from, Half { stages: Stages::HOST, access: Access::HOST_READ });
+    }
+
+    /// Unordered accesses before are done before those after.
+    pub(crate) fn push_unordered(&mut self, unordered: StateUse) {
+        let half = Half::of(unordered);
+        self.push_memory(half.writes(), half);
+    }
+
+    /// Memory changes hands: whatever used it is done before whatever uses it.
+    pub(crate) fn push_aliasing(&mut self) {
+        let from = Half { access: Access::MEMORY_WRITE, ..Half::EVERYTHING };
+        self.push_memory(from, Half::EVERYTHING);
+        self.is_aliasing = true;
+    }
+
+    /// Buffers belong to all families.
+    pub(crate) fn push_buffer(&mut self, buffer: vk::Buffer, dependency: Dependency) {
+        let Dependency { from, to, .. } = dependency;
+        self.buffers.push(vk::BufferMemoryBarrier2 {
+            src_stage_mask: from.stages,
+            src_access_mask: from.access,
+            dst_stage_mask: to.stages,
+            dst_access_mask: to.access,
+            src_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+            dst_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+            buffer,
+            offset: 0,
+            size: vk::WHOLE_SIZE,
+            ..Default::default()
+        });
+    }
+
+    pub(crate) fn push_image(
+        &mut self,
+        image: vk::Image,
+        range: vk::ImageSubresourceRange,
+        dependency: Dependency,
+    ) {
+        let Dependency { from, to, layouts: [old_layout, new_layout], families } = dependency;
+        self.images.push(vk::ImageMemoryBarrier2 {
+            src_stage_mask: from.stages,
+            src_access_mask: from.access,
+            dst_stage_mask: to.stages,
+            dst_access_mask: to.access,
+            old_layout,
+            new_layout,
+            src_queue_family_index: families[0],
+            dst_queue_family_index: families[1],
+            image,
+            subresource_range: range,
+            ..Default::default()
+        });
+    }
+}
+
+/// The parts of an image that a subresource is.
+pub(crate) fn subresource_range(info: &TextureInfo, part: Subresource) -> vk::ImageSubresourceRange {
+    let range = vk::ImageSubresourceRange::default().aspect_mask(aspects(info.format));
+    match part {
+        Subresource::All => range.level_count(info.mips).layer_count(info.layers()),
+        Subresource::One(index) => {
+            let mips = info.mips.max(1);
+            range.base_mip_level(index % mips).level_count(1).base_array_layer(index / mips).layer_count(1)
+        }
+    }
+}
+
+/// A barrier by `vkCmdPipelineBarrier`: one pair of stages for all.
+pub(crate) struct OlderBatch {
+    pub(crate) from: vk::PipelineStageFlags,
+    pub(crate) to: vk::PipelineStageFlags,
+    pub(crate) memory: SmallVec<[vk::MemoryBarrier<'static>; 2]>,
+    pub(crate) buffers: SmallVec<[vk::BufferMemoryBarrier<'static>; 8]>,
+    pub(crate) images: SmallVec<[vk::ImageMemoryBarrier<'static>; 8]>,
+}
+
+impl OlderBatch {
+    pub(crate) fn of(batch: &Batch) -> Self {
+        let mut stages = [Stages::empty(); 2];
+        let mut note = |from: Stages, to: Stages| stages = [stages[0] | from, stages[1] | to];
+        batch.memory.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
+        batch.buffers.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
+        batch.images.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
+        let or = |found: vk::PipelineStageFlags, none| if found.is_empty() { none } else { found };
+        Self {
+            from: or(older_stages(stages[0]), vk::PipelineStageFlags::TOP_OF_PIPE),
+            to: or(older_stages(stages[1]), vk::PipelineStageFlags::BOTTOM_OF_PIPE),
+            memory: batch.memory.iter().map(older_memory).collect(),
+            buffers: batch.buffers.iter().map(older_buffer).collect(),
+            images: batch.images.iter().map(older_image).collect(),
+        }
+    }
+}
+
+/// The same flags; none that is used here is beyond bit 31.
+fn older_stages(stages: Stages) -> vk::PipelineStageFlags {
+    vk::PipelineStageFlags::from_raw(u32::try_from(stages.as_raw() & u64::from(u32::MAX)).unwrap_or(0))
+}
+
+fn older_access(access: Access) -> vk::AccessFlags {
+    vk::AccessFlags::from_raw(u32::try_from(access.as_raw() & u64::from(u32::MAX)).unwrap_or(0))
+}
+
+fn older_memory(barrier: &vk::MemoryBarrier2<'static>) -> vk::MemoryBarrier<'static> {
+    vk::MemoryBarrier::default()
+        .src_access_mask(older_access(barrier.src_access_mask))
+        .dst_access_mask(older_access(barrier.dst_access_mask))
+}
+
+fn older_buffer(barrier: &vk::BufferMemoryBarrier2<'static>) -> vk::BufferMemoryBarrier<'static> {
+    vk::BufferMemoryBarrier::default()
+        .src_access_mask(older_access(barrier.src_access_mask))
+        .dst_access_mask(older_access(barrier.dst_access_mask))
+        .src_queue_family_index(barrier.src_queue_family_index)
+        .dst_queue_family_index(barrier.dst_queue_family_index)
+        .buffer(barrier.buffer)
+        .offset(barrier.offset)
+        .size(barrier.size)
+}
+
+fn older_image(barrier: &vk::ImageMemoryBarrier2<'static>) -> vk::ImageMemoryBarrier<'static> {
+    vk::ImageMemoryBarrier::default()
+        .src_access_mask(older_access(barrier.src_access_mask))
+        .dst_access_mask(older_access(barrier.dst_access_mask))
+        .old_layout(barrier.old_layout)
+        .new_layout(barrier.new_layout)
+        .src_queue_family_index(barrier.src_queue_family_index)
+        .dst_queue_family_index(barrier.dst_queue_family_index)
+        .image(barrier.image)
+        .subresource_range(barrier.subresource_range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stages::vk_stage_access_layout;
+    use super::*;
+    use tenure_core::device::State;
+    use vk::ImageLayout;
+
+    fn between(before: State, after: State, side: Side) -> Dependency {
+        dependency(vk_stage_access_layout(before), vk_stage_access_layout(after), side)
+    }
+
+    #[test]
+    fn writes_are_made_available_and_reads_only_waited_for() {
+        let found = between(State::COPY_DST, State::PIXEL_SHADER, Side::Alone);
+        assert_eq!(found.from, Half { stages: Stages::TRANSFER, access: Access::TRANSFER_WRITE });
+        assert_eq!(found.to, Half { stages: Stages::FRAGMENT_SHADER, access: Access::SHADER_READ });
+        let layouts = [ImageLayout::TRANSFER_DST_OPTIMAL, ImageLayout::SHADER_READ_ONLY_OPTIMAL];
+        assert_eq!(found.layouts, layouts);
+        assert_eq!(found.families, [vk::QUEUE_FAMILY_IGNORED; 2]);
+        let found = between(State::PIXEL_SHADER, State::COPY_DST, Side::Alone);
+        assert_eq!(found.from, Half { stages: Stages::FRAGMENT_SHADER, access: Access::empty() });
+    }
+
+    /// So that it follows what orders the memory before those stages.
+    #[test]
+    fn the_first_use_waits_for_its_own_stages() {
+        let found = between(State::COMMON, State::RENDER_TARGET, Side::Alone);
+        let stages = Stages::COLOR_ATTACHMENT_OUTPUT;
+        assert_eq!(found.from, Half { stages, access: Access::empty() });
+        assert_eq!(found.to.stages, stages);
+        assert_eq!(found.layouts, [ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL]);
+    }
+
+    /// In one call with the barrier by which the memory changed hands, on which it must not depend.
+    #[test]
+    fn the_first_use_of_aliased_memory_waits_for_everything() {
+        let found = between(State::COMMON, State::PIXEL_SHADER, Side::Aliased);
+        assert_eq!(found.from, Half { stages: Stages::ALL_COMMANDS, access: Access::MEMORY_WRITE });
+        assert_eq!(found.to.stages, Stages::FRAGMENT_SHADER);
+        let mut batch = Batch::default();
+        assert!(!batch.is_aliasing);
+        batch.push_aliasing();
+        assert!(batch.is_aliasing);
+    }
+
+    /// Both halves name the same families and layouts; each orders only what its queue does.
+    #[test]
+    fn a_transfer_has_two_matching_halves() {
+        let families = [2, 0];
+        let release = between(State::COPY_DST, State::PIXEL_SHADER, Side::Release(families));
+        let acquire = between(State::COPY_DST, State::PIXEL_SHADER, Side::Acquire(families));
+        assert_eq!(release.layouts, acquire.layouts);
+        assert_eq!((release.families, acquire.families), (families, families));
+        assert_eq!((release.to, acquire.from), (Half::CHAIN, Half::CHAIN));
+        assert_eq!(release.from.access, Access::TRANSFER_WRITE);
+        assert_eq!(acquire.to.access, Access::SHADER_READ);
+    }
+
+    #[test]
+    fn older_barriers_name_the_union_of_stages() {
+        let mut batch = Batch::default();
+        batch.push_buffer(vk::Buffer::null(), between(State::COPY_DST, State::INDEX, Side::Alone));
+        batch.push_buffer(vk::Buffer::null(), between(State::INDEX, State::COPY_DST, Side::Alone));
+        let older = OlderBatch::of(&batch);
+        let both = vk::PipelineStageFlags::TRANSFER | vk::PipelineStageFlags::VERTEX_INPUT;
+        assert_eq!((older.from, older.to), (both, both));
+        assert_eq!(older.buffers[0].src_access_mask, vk::AccessFlags::TRANSFER_WRITE);
+        assert_eq!(older.buffers[1].dst_access_mask, vk::AccessFlags::TRANSFER_WRITE);
+        let none = OlderBatch::of(&Batch::default());
+        assert_eq!(none.from, vk::PipelineStageFlags::TOP_OF_PIPE);
+        assert_eq!(none.to, vk::PipelineStageFlags::BOTTOM_OF_PIPE);
+    }
+}

@@ -1,0 +1,251 @@
+//! What is wrong with a copy by itself: the checks made while recording.
+
+use ash::vk;
+use tenure_core::device::{BufferLayout, DeviceError, Properties, TextureInfo, TextureRegion, Usage};
+
+use crate::error::{invalid, unsupported};
+use crate::format::{aspects, has_stencil};
+use crate::resource::{Resource, VkUsage};
+use crate::setup::Family;
+use crate::shared::Shared;
+
+fn inside(offset: u64, size: u64, limit: u64) -> Result<(), DeviceError> {
+    match offset.checked_add(size) {
+        Some(end) if end <= limit => Ok(()),
+        end => Err(invalid("the range is inside the resource", end.unwrap_or(u64::MAX), limit)),
+    }
+}
+
+/// The resource was created as a source or destination of copies.
+fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
+    let is_source = usage == Usage::COPY_SRC;
+    let has = match resource.usage {
+        VkUsage::Buffer(flags) if is_source => flags.contains(vk::BufferUsageFlags::TRANSFER_SRC),
+        VkUsage::Buffer(flags) => flags.contains(vk::BufferUsageFlags::TRANSFER_DST),
+        VkUsage::Image(flags, _) if is_source => flags.contains(vk::ImageUsageFlags::TRANSFER_SRC),
+        VkUsage::Image(flags, _) => flags.contains(vk::ImageUsageFlags::TRANSFER_DST),
+    };
+    if has {
+        return Ok(());
+    }
+    let rule = if is_source {
+        "the source of a copy was created as one"
+    } else {
+        "the destination of a copy was created as one"
+    };
+    Err(invalid(rule, u64::from(resource.desc.usage().bits()), u64::from(usage.bits())))
+}
+
+/// A checked copy between buffers; `None` when there is nothing to copy.
+pub(crate) fn buffer_copy(
+    shared: &Shared,
+    (src, src_offset): (&Resource, u64),
+    (dst, dst_offset): (&Resource, u64),
+    size: u64,
+) -> Result<Option<(vk::Buffer, vk::Buffer, vk::BufferCopy)>, DeviceError> {
+    src.check_device(shared)?;
+    dst.check_device(shared)?;
+    let ((from, source), (to, destination)) = (src.as_buffer()?, dst.as_buffer()?);
+    inside(src_offset, size, source.size)?;
+    inside(dst_offset, size, destination.size)?;
+    check_usage(src, Usage::COPY_SRC)?;
+    check_usage(dst, Usage::COPY_DST)?;
+    let apart = src_offset.abs_diff(dst_offset);
+    if from == to && apart < size {
+        return Err(invalid("a copy within a buffer does not overlap itself", apart, size));
+    }
+    let copy = vk::BufferCopy { src_offset, dst_offset, size };
+    Ok((size > 0).then_some((from, to, copy)))
+}
+
+/// A copy between a buffer and an image.
+#[derive(Clone, Copy)]
+pub(crate) struct TexelCopy {
+    pub(crate) buffer: vk::Buffer,
+    pub(crate) image: vk::Image,
+    pub(crate) region: vk::BufferImageCopy,
+}
+
+/// A checked copy between a buffer and a texture, on a queue of `family`.
+pub(crate) fn texel_copy(
+    (shared, family): (&Shared, &Family),
+    (buffer, layout): (&Resource, BufferLayout),
+    (texture, region): (&Resource, TextureRegion),
+    to_texture: bool,
+) -> Result<TexelCopy, DeviceError> {
+    buffer.check_device(shared)?;
+    texture.check_device(shared)?;
+    let ((raw, held), (image, info)) = (buffer.as_buffer()?, texture.as_image()?);
+    let (of_buffer, of_texture) =
+        if to_texture { (Usage::COPY_SRC, Usage::COPY_DST) } else { (Usage::COPY_DST, Usage::COPY_SRC) };
+    check_usage(buffer, of_buffer)?;
+    check_usage(texture, of_texture)?;
+    region.check(info).map_err(|(rule, value, limit)| invalid(rule, value, limit))?;
+    check_format(info, family)?;
+    check_granularity(info, &region, family.transfer_granularity)?;
+    check_layout(&shared.tables.properties, layout, info, &region, held.size)?;
+    let region = image_copy(layout, info, &region)?;
+    Ok(TexelCopy { buffer: raw, image, region })
+}
+
+/// The API copies depth and stencil one at a time, and depth on graphics queues alone.
+fn check_format(info: &TextureInfo, family: &Family) -> Result<(), DeviceError> {
+    if has_stencil(info.format) {
+        return Err(unsupported("copies of texels with depth and stencil at once"));
+    }
+    if info.format.is_depth() && !family.flags.contains(vk::QueueFlags::GRAPHICS) {
+        return Err(unsupported("copies of depth on queues without graphics"));
+    }
+    Ok(())
+}
+
+/// Queues that only copy may want regions of a multiple of some texels, or whole mips.
+fn check_granularity(
+    info: &TextureInfo,
+    region: &TextureRegion,
+    granularity: [u32; 3],
+) -> Result<(), DeviceError> {
+    let block = info.format.block();
+    let blocks = [block.width, block.height, 1];
+    let whole = info.mip_extent(region.mip);
+    for axis in 0..3 {
+        // In blocks where the format has them; 0: all of it.
+        let step = match granularity[axis].saturating_mul(blocks[axis]) {
+            0 => whole[axis],
+            step => step,
+        };
+        let (origin, extent) = (region.origin[axis], region.extent[axis]);
+        let ends_whole = extent.is_multiple_of(step) || origin.checked_add(extent) == Some(whole[axis]);
+        if !origin.is_multiple_of(step) || !ends_whole {
+            let rule = "the region is a multiple of what the queue copies at once";
+            return Err(invalid(rule, u64::from(origin), u64::from(step)));
+        }
+    }
+    Ok(())
+}
+
+fn check_layout(
+    properties: &Properties,
+    layout: BufferLayout,
+    info: &TextureInfo,
+    region: &TextureRegion,
+    limit: u64,
+) -> Result<(), DeviceError> {
+    let block = u64::from(info.format.block().bytes);
+    let offset_step = properties.copy_offset_alignment.max(block);
+    if !layout.offset.is_multiple_of(offset_step) {
+        return Err(invalid("the copy's offset is aligned", layout.offset, offset_step));
+    }
+    let pitch_step = properties.copy_pitch_alignment.max(block);
+    if !layout.row_pitch.is_multiple_of(pitch_step) {
+        return Err(invalid("the row pitch is aligned", layout.row_pitch, pitch_step));
+    }
+    let most = u64::from(i32::MAX.unsigned_abs());
+    if layout.row_pitch > most {
+        return Err(invalid("the row pitch is not too large", layout.row_pitch, most));
+    }
+    match layout.bytes(info.format, region.extent) {
+        Some(bytes) => inside(layout.offset, bytes, limit),
+        None => Err(invalid("rows and slices hold what is copied", layout.row_pitch, u64::from(layout.rows))),
+    }
+}
+
+/// The API counts rows in texels, and slices in rows of texels.
+fn image_copy(
+    layout: BufferLayout,
+    info: &TextureInfo,
+    region: &TextureRegion,
+) -> Result<vk::BufferImageCopy, DeviceError> {
+    let block = info.format.block();
+    let texels =
+        |blocks: u64, side: u32| blocks.checked_mul(u64::from(side)).and_then(|all| u32::try_from(all).ok());
+    let too_large =
+        || invalid("a row and a slice are counted in 32 bits", layout.row_pitch, u64::from(u32::MAX));
+    let row = texels(layout.row_pitch / u64::from(block.bytes.max(1)), block.width).ok_or_else(too_large)?;
+    // With one slice its rows may be fewer than the region has: then they do not matter.
+    let rows = match region.extent[2] {
+        0 | 1 => 0,
+        _ => texels(u64::from(layout.rows), block.height).ok_or_else(too_large)?,
+    };
+    let [width, height, depth] = region.extent;
+    let [x, y, z] = region.origin.map(|texel| i32::try_from(texel).unwrap_or(i32::MAX));
+    Ok(vk::BufferImageCopy {
+        buffer_offset: layout.offset,
+        buffer_row_length: row,
+        buffer_image_height: rows,
+        image_subresource: vk::ImageSubresourceLayers {
+            aspect_mask: aspects(info.format),
+            mip_level: region.mip,
+            base_array_layer: region.layer,
+            layer_count: 1,
+        },
+        image_offset: vk::Offset3D { x, y, z },
+        image_extent: vk::Extent3D { width, height, depth },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_core::device::{Dimension, Format};
+
+    fn info(format: Format, width: u32, height: u32, mips: u32) -> TextureInfo {
+        TextureInfo {
+            dimension: Dimension::D2,
+            width,
+            height,
+            depth_or_layers: 4,
+            mips,
+            samples: 1,
+            format,
+            usage: Usage::COPY_DST,
+            clear: None,
+            view_formats: Vec::new(),
+        }
+    }
+
+    fn region(origin: [u32; 3], extent: [u32; 3]) -> TextureRegion {
+        TextureRegion { mip: 0, layer: 1, origin, extent }
+    }
+
+    #[test]
+    fn rows_are_counted_in_texels() {
+        let info = info(Format::Bc7Unorm, 68, 36, 1);
+        let layout = BufferLayout { offset: 512, row_pitch: 512, rows: 9 };
+        let copy = image_copy(layout, &info, &region([4, 8, 0], [64, 28, 1])).unwrap();
+        assert_eq!((copy.buffer_offset, copy.buffer_row_length), (512, 512 / 16 * 4));
+        assert_eq!(copy.buffer_image_height, 0, "one slice");
+        assert_eq!(copy.image_subresource.base_array_layer, 1);
+        assert_eq!(copy.image_offset, vk::Offset3D { x: 4, y: 8, z: 0 });
+        let volume = TextureInfo { dimension: Dimension::D3, ..info };
+        let copy = image_copy(layout, &volume, &region([0; 3], [68, 36, 4])).unwrap();
+        assert_eq!(copy.buffer_image_height, 36);
+        let huge = BufferLayout { offset: 0, row_pitch: u64::MAX, rows: u32::MAX };
+        assert!(image_copy(huge, &volume, &region([0; 3], [68, 36, 4])).is_err());
+    }
+
+    #[test]
+    fn copy_queues_may_want_whole_mips_or_multiples() {
+        let info = info(Format::Rgba8Unorm, 60, 40, 1);
+        let whole = region([0; 3], [60, 40, 1]);
+        let part = region([16, 8, 0], [16, 16, 1]);
+        let to_the_edge = region([48, 32, 0], [12, 8, 1]);
+        let check =
+            |region: &TextureRegion, granularity| check_granularity(&info, region, granularity).is_ok();
+        assert!(check(&whole, [0; 3]) && !check(&part, [0; 3]) && !check(&to_the_edge, [0; 3]));
+        assert!(check(&whole, [16, 8, 1]) && check(&part, [16, 8, 1]) && check(&to_the_edge, [16, 8, 1]));
+        assert!(!check(&part, [32, 8, 1]) && !check(&part, [16, 32, 1]));
+        assert!(check(&part, [1; 3]));
+    }
+
+    #[test]
+    fn depth_is_copied_on_graphics_queues_and_never_with_stencil() {
+        let family = |flags| Family { flags, queues: 1, transfer_granularity: [1; 3] };
+        let (graphics, copies) = (family(vk::QueueFlags::GRAPHICS), family(vk::QueueFlags::TRANSFER));
+        let depth = info(Format::D32Float, 8, 8, 1);
+        assert_eq!(check_format(&depth, &graphics), Ok(()));
+        assert!(check_format(&depth, &copies).is_err());
+        assert!(check_format(&info(Format::D24UnormS8Uint, 8, 8, 1), &graphics).is_err());
+        assert_eq!(check_format(&info(Format::Rgba8Unorm, 8, 8, 1), &copies), Ok(()));
+    }
+}

@@ -1,0 +1,274 @@
+//! Recording.
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+
+use ash::vk;
+use tenure_core::device::{
+    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, TextureRegion,
+};
+
+use super::barrier::Batch;
+use super::copies::{buffer_copy, texel_copy};
+use super::stages::QueueStages;
+use crate::device::Device;
+use crate::error::invalid;
+use crate::resource::Resource;
+use crate::shared::Shared;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Never begun, or closed with an error.
+    Unusable,
+    Open,
+    Closed,
+}
+
+/// A command pool with the one command buffer recorded from it: a handle for
+/// [`Device::destroy_list`](tenure_core::device::Device::destroy_list). Dropping it without that
+/// leaks both.
+///
+/// Copies are recorded for textures in exactly the states `COPY_SRC` and `COPY_DST`: their layouts
+/// go with them. What is wrong with a command comes out of [`close`](CommandList::close).
+pub struct List {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) queue: QueueId,
+    pub(super) kind: QueueKind,
+    pub(super) stages: QueueStages,
+    pool: vk::CommandPool,
+    pub(super) buffer: vk::CommandBuffer,
+    phase: Phase,
+    error: Option<DeviceError>,
+    /// A command wrote to memory that the CPU can read.
+    pub(super) writes_for_host: bool,
+    /// Somebody else has recorded, nobody knows what.
+    pub(super) is_lent: AtomicBool,
+    /// Its newest submission; 0: none.
+    submitted: AtomicU64,
+}
+
+impl List {
+    pub(crate) fn create(shared: &Arc<Shared>, id: QueueId) -> Result<Self, DeviceError> {
+        shared.alive()?;
+        let queue = shared.queue(id)?;
+        let device = &shared.api.device;
+        let info = vk::CommandPoolCreateInfo::default()
+            .queue_family_index(queue.properties.family)
+            .flags(vk::CommandPoolCreateFlags::TRANSIENT);
+        // SAFETY: the device is alive and has queues of that family.
+        let pool = unsafe { device.create_command_pool(&info, None) };
+        let pool = pool.map_err(|result| shared.error("vkCreateCommandPool", result))?;
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        // SAFETY: the pool is new.
+        let buffers = unsafe { device.allocate_command_buffers(&info) };
+        let buffer = match buffers {
+            Ok(buffers) => buffers.first().copied().unwrap_or_default(),
+            Err(result) => {
+                // SAFETY: the pool is new, and nothing came from it.
+                unsafe { device.destroy_command_pool(pool, None) };
+                return Err(shared.error("vkAllocateCommandBuffers", result));
+            }
+        };
+        Ok(Self {
+            shared: shared.clone(),
+            queue: id,
+            kind: queue.properties.kind,
+            stages: QueueStages::new(shared.shader_stages, queue.family.flags),
+            pool,
+            buffer,
+            phase: Phase::Unusable,
+            error: None,
+            writes_for_host: false,
+            is_lent: AtomicBool::new(false),
+            submitted: AtomicU64::new(0),
+        })
+    }
+
+    /// The command buffer, to record into while the list is open. What was recorded so is taken to
+    /// write anything: the CPU will see it.
+    #[must_use]
+    pub fn command_buffer(&self) -> vk::CommandBuffer {
+        self.is_lent.store(true, Ordering::Relaxed);
+        self.buffer
+    }
+
+    /// The command buffer, not to record into.
+    pub(crate) const fn buffer(&self) -> vk::CommandBuffer {
+        self.buffer
+    }
+
+    /// The pool that the command buffer is from.
+    #[must_use]
+    pub const fn command_pool(&self) -> vk::CommandPool {
+        self.pool
+    }
+
+    /// The queue it was made for.
+    #[must_use]
+    pub const fn queue(&self) -> QueueId {
+        self.queue
+    }
+
+    pub(crate) fn destroy(self) {
+        // SAFETY: the contract has the GPU done with it. The buffer goes with its pool.
+        unsafe { self.shared.api.device.destroy_command_pool(self.pool, None) };
+    }
+
+    /// The command buffer, when it may be submitted to `queue`.
+    pub(crate) fn closed(&self, shared: &Shared, queue: QueueId) -> Result<vk::CommandBuffer, DeviceError> {
+        if !core::ptr::eq(Arc::as_ptr(&self.shared), shared) {
+            return Err(invalid("a list is submitted to the device that made it", 0, 1));
+        }
+        if self.queue != queue {
+            let rule = "a list is submitted to the queue it was made for";
+            return Err(invalid(rule, u64::from(queue.0), u64::from(self.queue.0)));
+        }
+        if self.phase != Phase::Closed {
+            return Err(invalid("a submitted list is closed", 0, 1));
+        }
+        self.check_idle("a list is submitted again when its last submission is complete")?;
+        Ok(self.buffer)
+    }
+
+    pub(crate) fn note_submitted(&self, serial: u64) {
+        self.submitted.store(serial, Ordering::Relaxed);
+    }
+
+    fn check_idle(&self, rule: &'static str) -> Result<(), DeviceError> {
+        let last = self.submitted.load(Ordering::Relaxed);
+        if last == 0 {
+            return Ok(());
+        }
+        let completed = self.shared.completed(self.queue)?;
+        if completed < last { Err(invalid(rule, completed, last)) } else { Ok(()) }
+    }
+
+    /// Records a command that passed its checks; keeps the first error for `close`.
+    fn record<T>(&mut self, checked: Result<T, DeviceError>, record: impl FnOnce(&mut Self, T)) {
+        if self.phase != Phase::Open {
+            let error = invalid("commands are recorded between begin and close", 0, 1);
+            self.error.get_or_insert(error);
+            return;
+        }
+        match checked {
+            Ok(command) => record(self, command),
+            Err(error) => {
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+}
+
+impl CommandList<Device> for List {
+    fn begin(&mut self) -> Result<(), DeviceError> {
+        self.shared.alive()?;
+        if self.phase == Phase::Open {
+            return Err(invalid("a list is closed before it is begun again", 0, 1));
+        }
+        self.check_idle("a list is begun again when its last submission is complete")?;
+        let device = &self.shared.api.device;
+        self.phase = Phase::Unusable;
+        // SAFETY: the GPU is done with the pool's one buffer, and only this thread uses the pool.
+        let reset = unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) };
+        reset.map_err(|result| self.shared.error("vkResetCommandPool", result))?;
+        // SAFETY: the buffer is in its initial state.
+        let begun =
+            unsafe { device.begin_command_buffer(self.buffer, &vk::CommandBufferBeginInfo::default()) };
+        begun.map_err(|result| self.shared.error("vkBeginCommandBuffer", result))?;
+        self.error = None;
+        self.writes_for_host = false;
+        *self.is_lent.get_mut() = false;
+        self.submitted.store(0, Ordering::Relaxed);
+        self.phase = Phase::Open;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        if self.phase != Phase::Open {
+            return Err(invalid("a list is begun before it is closed", 0, 1));
+        }
+        self.record_host_barrier();
+        self.phase = Phase::Unusable;
+        // SAFETY: the buffer is open.
+        let ended = unsafe { self.shared.api.device.end_command_buffer(self.buffer) };
+        ended.map_err(|result| self.shared.error("vkEndCommandBuffer", result))?;
+        self.shared.alive()?;
+        match self.error.take() {
+            None => {
+                self.phase = Phase::Closed;
+                Ok(())
+            }
+            Some(error) => Err(error),
+        }
+    }
+
+    fn barriers(&mut self, barriers: &[Barrier<'_, Device>]) {
+        let mut batch = Batch::default();
+        for barrier in barriers {
+            if let Err(error) = self.add(barrier, &mut batch) {
+                self.record(Err::<(), _>(error), |_, ()| ());
+            }
+        }
+        self.record(Ok(batch), |list, batch| list.record_batch(&batch));
+    }
+
+    fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {
+        let checked = buffer_copy(&self.shared, (src, src_offset), (dst, dst_offset), size);
+        self.record(checked, |list, copy| {
+            let Some((from, to, region)) = copy else { return };
+            list.writes_for_host |= dst.is_host_visible();
+            // SAFETY: the command buffer is open, and the ranges are inside the buffers.
+            unsafe { list.shared.api.device.cmd_copy_buffer(list.buffer, from, to, &[region]) };
+        });
+    }
+
+    fn copy_buffer_to_texture(
+        &mut self,
+        src: &Resource,
+        layout: BufferLayout,
+        dst: &Resource,
+        region: TextureRegion,
+    ) {
+        let checked = self
+            .shared
+            .queue(self.queue)
+            .and_then(|queue| texel_copy((&self.shared, &queue.family), (src, layout), (dst, region), true));
+        self.record(checked, |list, copy| {
+            let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+            let device = &list.shared.api.device;
+            // SAFETY: the command buffer is open, and the region is inside both.
+            unsafe {
+                device.cmd_copy_buffer_to_image(list.buffer, copy.buffer, copy.image, layout, &[copy.region]);
+            }
+        });
+    }
+
+    fn copy_texture_to_buffer(
+        &mut self,
+        src: &Resource,
+        region: TextureRegion,
+        dst: &Resource,
+        layout: BufferLayout,
+    ) {
+        let checked = self
+            .shared
+            .queue(self.queue)
+            .and_then(|queue| texel_copy((&self.shared, &queue.family), (dst, layout), (src, region), false));
+        self.record(checked, |list, copy| {
+            list.writes_for_host |= dst.is_host_visible();
+            let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+            let device = &list.shared.api.device;
+            // SAFETY: the command buffer is open, and the region is inside both.
+            unsafe {
+                device.cmd_copy_image_to_buffer(list.buffer, copy.image, layout, copy.buffer, &[copy.region]);
+            }
+        });
+    }
+}
+
+impl fmt::Debug for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} for queue {}", self.buffer, self.queue.0)
+    }
+}

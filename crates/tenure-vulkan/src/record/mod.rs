@@ -1,0 +1,11 @@
+//! Recording: lists, barriers, copies.
+
+mod barrier;
+mod copies;
+mod list;
+mod stages;
+mod transition;
+
+pub use list::List;
+pub(crate) use stages::{QueueStages, ShaderStages};
+pub use stages::{StateUse, vk_stage_access_layout};

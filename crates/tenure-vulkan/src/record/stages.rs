@@ -1,0 +1,330 @@
+//! What a state means to a barrier: pipeline stages, accesses, an image layout.
+//!
+//! Only flags that exist since Vulkan 1.0, or came with the extension that makes them valid, are
+//! used: the same numbers mean the same in `vkCmdPipelineBarrier` and `vkCmdPipelineBarrier2`.
+
+use ash::vk;
+use tenure_core::device::{State, Usage};
+use tenure_core::state::Layout;
+
+use crate::api::Api;
+use crate::setup::OptionalFeatures;
+
+type Stages = vk::PipelineStageFlags2;
+type Access = vk::AccessFlags2;
+
+/// The stages in which the shaders of a device run, besides fragment and compute shaders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ShaderStages {
+    /// Shaders before rasterization.
+    geometry: Stages,
+    ray_tracing: bool,
+    structures: bool,
+}
+
+impl ShaderStages {
+    pub(crate) fn of(api: &Api) -> Self {
+        let on = |feature: vk::Bool32, stage| if feature == vk::TRUE { stage } else { Stages::empty() };
+        let tessellation = Stages::TESSELLATION_CONTROL_SHADER | Stages::TESSELLATION_EVALUATION_SHADER;
+        let mut geometry = Stages::VERTEX_SHADER
+            | on(api.features.tessellation_shader, tessellation)
+            | on(api.features.geometry_shader, Stages::GEOMETRY_SHADER);
+        // Which of their stages are enabled is not known; this covers all of them.
+        if api.has_extension(ash::ext::mesh_shader::NAME) || api.has_extension(ash::nv::mesh_shader::NAME) {
+            geometry = Stages::ALL_GRAPHICS;
+        }
+        Self {
+            geometry,
+            ray_tracing: api.has_extension(ash::khr::ray_tracing_pipeline::NAME),
+            structures: api.uses(OptionalFeatures::ACCELERATION_STRUCTURES),
+        }
+    }
+}
+
+/// A use of a resource, as a barrier names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateUse {
+    /// The stages in which it happens.
+    pub stages: vk::PipelineStageFlags2,
+    /// How memory is accessed.
+    pub access: vk::AccessFlags2,
+    /// The layout of an image meanwhile.
+    pub layout: vk::ImageLayout,
+}
+
+/// What a state means on a queue that can do everything, on a device without tessellation,
+/// geometry, mesh and ray tracing shaders. `COMMON` has no stages: nothing was done.
+///
+/// ```
+/// use ash::vk;
+/// use tenure_core::device::State;
+/// let target = tenure_vulkan::vk_stage_access_layout(State::RENDER_TARGET);
+/// assert_eq!(target.stages, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
+/// assert_eq!(target.layout, vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL);
+/// ```
+#[must_use]
+pub fn vk_stage_access_layout(state: State) -> StateUse {
+    let shaders = ShaderStages { geometry: Stages::VERTEX_SHADER, ..ShaderStages::default() };
+    QueueStages::new(shaders, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE).of(state, Usage::empty())
+}
+
+/// The layout of an image in a state.
+pub(crate) const fn image_layout(state: State) -> vk::ImageLayout {
+    match Layout::of(state) {
+        Layout::Undefined => vk::ImageLayout::UNDEFINED,
+        Layout::General => vk::ImageLayout::GENERAL,
+        Layout::ShaderRead => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
+        Layout::CopySrc => vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+        Layout::CopyDst => vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+        Layout::RenderTarget => vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
+        Layout::DepthWrite => vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+        Layout::DepthRead => vk::ImageLayout::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+    }
+}
+
+/// The accesses that write: in the first half of a barrier all others mean nothing.
+pub(crate) const WRITES: Access = Access::from_raw(
+    Access::SHADER_WRITE.as_raw()
+        | Access::COLOR_ATTACHMENT_WRITE.as_raw()
+        | Access::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw()
+        | Access::TRANSFER_WRITE.as_raw()
+        | Access::ACCELERATION_STRUCTURE_WRITE_KHR.as_raw(),
+);
+
+/// What states mean on the queues of one family.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueStages {
+    shaders: ShaderStages,
+    supported: Stages,
+}
+
+impl QueueStages {
+    pub(crate) fn new(shaders: ShaderStages, queue: vk::QueueFlags) -> Self {
+        let compute = Stages::COMPUTE_SHADER
+            | Stages::DRAW_INDIRECT
+            | Stages::ACCELERATION_STRUCTURE_BUILD_KHR
+            | Stages::RAY_TRACING_SHADER_KHR;
+        let graphics = Stages::DRAW_INDIRECT
+            | Stages::VERTEX_INPUT
+            | Stages::VERTEX_SHADER
+            | Stages::TESSELLATION_CONTROL_SHADER
+            | Stages::TESSELLATION_EVALUATION_SHADER
+            | Stages::GEOMETRY_SHADER
+            | Stages::FRAGMENT_SHADER
+            | Stages::EARLY_FRAGMENT_TESTS
+            | Stages::LATE_FRAGMENT_TESTS
+            | Stages::COLOR_ATTACHMENT_OUTPUT
+            | Stages::ALL_GRAPHICS;
+        let mut supported = Stages::TRANSFER;
+        if queue.contains(vk::QueueFlags::COMPUTE) {
+            supported |= compute;
+        }
+        if queue.contains(vk::QueueFlags::GRAPHICS) {
+            supported |= graphics;
+        }
+        Self { shaders, supported }
+    }
+
+    /// What a state means for a resource of that usage.
+    pub(crate) fn of(&self, state: State, usage: Usage) -> StateUse {
+        let mut found =
+            StateUse { stages: Stages::empty(), access: Access::empty(), layout: image_layout(state) };
+        for (bit, stages, access) in self.table(usage) {
+            let stages = stages & self.supported;
+            if state.contains(bit) && !stages.is_empty() {
+                found.stages |= stages;
+                found.access |= access;
+            }
+        }
+        found
+    }
+
+    /// The stages of unordered accesses, builds of acceleration structures included.
+    pub(crate) fn unordered(&self, usage: Usage) -> StateUse {
+        self.of(State::UNORDERED_ACCESS | (State::ACCELERATION_STRUCTURE & State::allowed_for(usage)), usage)
+    }
+
+    fn table(&self, usage: Usage) -> [(State, Stages, Access); 19] {
+        let ShaderStages { geometry, ray_tracing, structures } = self.shaders;
+        let when = |on: bool, stages| if on { stages } else { Stages::empty() };
+        let rays = when(ray_tracing, Stages::RAY_TRACING_SHADER_KHR);
+        let build = when(structures, Stages::ACCELERATION_STRUCTURE_BUILD_KHR);
+        let fragment = Stages::FRAGMENT_SHADER;
+        let others = geometry | Stages::COMPUTE_SHADER | rays;
+        let tests = Stages::EARLY_FRAGMENT_TESTS | Stages::LATE_FRAGMENT_TESTS;
+        let (read, write) = (Access::SHADER_READ, Access::SHADER_WRITE);
+        let structure_access =
+            Access::ACCELERATION_STRUCTURE_READ_KHR | Access::ACCELERATION_STRUCTURE_WRITE_KHR;
+        let target = Access::COLOR_ATTACHMENT_READ | Access::COLOR_ATTACHMENT_WRITE;
+        let (depth_read, depth_write) =
+            (Access::DEPTH_STENCIL_ATTACHMENT_READ, Access::DEPTH_STENCIL_ATTACHMENT_WRITE);
+        // Builds read geometry, and write to scratch buffers, which are for unordered access.
+        let scratch = when(usage.intersects(Usage::UNORDERED_ACCESS), build);
+        [
+            (State::VERTEX_OR_CONSTANT, Stages::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
+            (State::VERTEX_OR_CONSTANT, others | fragment, Access::UNIFORM_READ),
+            (State::INDEX, Stages::VERTEX_INPUT, Access::INDEX_READ),
+            (State::PIXEL_SHADER, fragment, read),
+            (State::NON_PIXEL_SHADER, others, read),
+            (State::NON_PIXEL_SHADER, build, read),
+            (State::INDIRECT, Stages::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ),
+            (State::INDIRECT, build, Access::INDIRECT_COMMAND_READ),
+            (State::COPY_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
+            (State::RESOLVE_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
+            (State::DEPTH_READ, tests, depth_read),
+            (State::ACCELERATION_STRUCTURE, build, structure_access),
+            (
+                State::ACCELERATION_STRUCTURE,
+                when(structures, others | fragment),
+                Access::ACCELERATION_STRUCTURE_READ_KHR,
+            ),
+            (State::UNORDERED_ACCESS, others | fragment, read | write),
+            (State::UNORDERED_ACCESS, scratch, structure_access),
+            (State::RENDER_TARGET, Stages::COLOR_ATTACHMENT_OUTPUT, target),
+            (State::DEPTH_WRITE, tests, depth_read | depth_write),
+            (State::COPY_DST, Stages::TRANSFER, Access::TRANSFER_WRITE),
+            (State::RESOLVE_DST, Stages::TRANSFER, Access::TRANSFER_WRITE),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_core::device::QueueKind;
+
+    /// The specification's table of the stages that support an access.
+    const SUPPORTED: [(Access, u64); 13] = {
+        const SHADERS: u64 = Stages::VERTEX_SHADER.as_raw()
+            | Stages::TESSELLATION_CONTROL_SHADER.as_raw()
+            | Stages::TESSELLATION_EVALUATION_SHADER.as_raw()
+            | Stages::GEOMETRY_SHADER.as_raw()
+            | Stages::FRAGMENT_SHADER.as_raw()
+            | Stages::COMPUTE_SHADER.as_raw()
+            | Stages::RAY_TRACING_SHADER_KHR.as_raw()
+            | Stages::ALL_GRAPHICS.as_raw();
+        const BUILD: u64 = Stages::ACCELERATION_STRUCTURE_BUILD_KHR.as_raw();
+        const TESTS: u64 = Stages::EARLY_FRAGMENT_TESTS.as_raw() | Stages::LATE_FRAGMENT_TESTS.as_raw();
+        [
+            (Access::INDIRECT_COMMAND_READ, Stages::DRAW_INDIRECT.as_raw() | BUILD),
+            (Access::INDEX_READ, Stages::VERTEX_INPUT.as_raw()),
+            (Access::VERTEX_ATTRIBUTE_READ, Stages::VERTEX_INPUT.as_raw()),
+            (Access::UNIFORM_READ, SHADERS),
+            (Access::SHADER_READ, SHADERS | BUILD),
+            (Access::SHADER_WRITE, SHADERS),
+            (Access::COLOR_ATTACHMENT_READ, Stages::COLOR_ATTACHMENT_OUTPUT.as_raw()),
+            (Access::COLOR_ATTACHMENT_WRITE, Stages::COLOR_ATTACHMENT_OUTPUT.as_raw()),
+            (Access::DEPTH_STENCIL_ATTACHMENT_READ, TESTS),
+            (Access::DEPTH_STENCIL_ATTACHMENT_WRITE, TESTS),
+            (Access::TRANSFER_READ, Stages::TRANSFER.as_raw() | BUILD),
+            (Access::TRANSFER_WRITE, Stages::TRANSFER.as_raw() | BUILD),
+            (Access::ACCELERATION_STRUCTURE_READ_KHR, SHADERS | BUILD),
+        ]
+    };
+
+    /// The stages that a queue may name.
+    fn allowed(queue: vk::QueueFlags) -> Stages {
+        let mut stages = Stages::TRANSFER | Stages::ALL_COMMANDS;
+        let compute = [
+            Stages::COMPUTE_SHADER,
+            Stages::DRAW_INDIRECT,
+            Stages::ACCELERATION_STRUCTURE_BUILD_KHR,
+            Stages::RAY_TRACING_SHADER_KHR,
+        ];
+        let graphics = [
+            Stages::DRAW_INDIRECT,
+            Stages::VERTEX_INPUT,
+            Stages::VERTEX_SHADER,
+            Stages::TESSELLATION_CONTROL_SHADER,
+            Stages::TESSELLATION_EVALUATION_SHADER,
+            Stages::GEOMETRY_SHADER,
+            Stages::FRAGMENT_SHADER,
+            Stages::EARLY_FRAGMENT_TESTS,
+            Stages::LATE_FRAGMENT_TESTS,
+            Stages::COLOR_ATTACHMENT_OUTPUT,
+            Stages::ALL_GRAPHICS,
+        ];
+        if queue.contains(vk::QueueFlags::COMPUTE) {
+            stages = compute.into_iter().fold(stages, |all, stage| all | stage);
+        }
+        if queue.contains(vk::QueueFlags::GRAPHICS) {
+            stages = graphics.into_iter().fold(stages, |all, stage| all | stage);
+        }
+        stages
+    }
+
+    const QUEUES: [(QueueKind, vk::QueueFlags); 3] = [
+        (QueueKind::Graphics, vk::QueueFlags::from_raw(7)),
+        (QueueKind::Compute, vk::QueueFlags::from_raw(6)),
+        (QueueKind::Copy, vk::QueueFlags::from_raw(4)),
+    ];
+
+    fn devices() -> Vec<ShaderStages> {
+        let plain = Stages::VERTEX_SHADER;
+        let all = plain | Stages::GEOMETRY_SHADER | Stages::TESSELLATION_CONTROL_SHADER;
+        let mut devices = Vec::new();
+        for geometry in [plain, all, Stages::ALL_GRAPHICS] {
+            for ray_tracing in [false, true] {
+                for structures in [false, true] {
+                    devices.push(ShaderStages { geometry, ray_tracing, structures });
+                }
+            }
+        }
+        devices
+    }
+
+    /// Every valid state on every kind of queue: stages that the queue has, and accesses that one
+    /// of the stages supports.
+    #[test]
+    fn no_combination_is_invalid_for_its_queue() {
+        let states = (0..=State::all().bits()).filter_map(State::from_bits).filter(|state| state.is_valid());
+        let states: Vec<_> = states.collect();
+        for device in devices() {
+            for (kind, flags) in QUEUES {
+                let queue = QueueStages::new(device, flags);
+                for state in states.iter().filter(|state| State::allowed_on(kind).contains(**state)) {
+                    let structures_missing =
+                        state.contains(State::ACCELERATION_STRUCTURE) && !device.structures;
+                    for usage in [Usage::empty(), Usage::UNORDERED_ACCESS] {
+                        let found = queue.of(*state, usage);
+                        let what = format!("{state:?} on {kind:?}: {found:?}");
+                        assert!(allowed(flags).contains(found.stages), "{what}");
+                        assert!(state.is_empty() || structures_missing || !found.stages.is_empty(), "{what}");
+                        for (access, stages) in SUPPORTED {
+                            let supported = found.stages.as_raw() & stages != 0;
+                            assert!(!found.access.contains(access) || supported, "{access:?} of {what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_state_reads_or_writes_as_its_name_says() {
+        let queue = QueueStages::new(devices()[3], QUEUES[0].1);
+        for state in State::all().iter() {
+            let found = queue.of(state, Usage::empty());
+            let writes = state.is_write() || state == State::ACCELERATION_STRUCTURE;
+            assert_eq!(found.access.intersects(WRITES), writes, "{state:?}: {found:?}");
+            assert_ne!(found.layout, vk::ImageLayout::UNDEFINED, "{state:?}");
+        }
+        assert_eq!(queue.of(State::COMMON, Usage::empty()).layout, vk::ImageLayout::UNDEFINED);
+        assert_eq!(queue.of(State::COMMON, Usage::empty()).stages, Stages::empty());
+    }
+
+    /// What is beyond bit 31 exists in synchronization2 only.
+    #[test]
+    fn flags_fit_the_older_barriers() {
+        for device in devices() {
+            for (_, flags) in QUEUES {
+                let queue = QueueStages::new(device, flags);
+                for state in State::all().iter() {
+                    let found = queue.of(state, Usage::UNORDERED_ACCESS);
+                    assert!(u32::try_from(found.stages.as_raw()).is_ok(), "{state:?}");
+                    assert!(u32::try_from(found.access.as_raw()).is_ok(), "{state:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Barriers as they are recorded: checked, joined to batches, handed to the driver.
+
+use ash::vk;
+use tenure_core::device::{Barrier, DeviceError, QueueKind, QueueTransfer, State, Subresource};
+
+use super::barrier::{Batch, OlderBatch, Side, dependency, subresource_range};
+use super::list::List;
+use crate::device::Device;
+use crate::error::invalid;
+use crate::resource::{Object, Resource};
+
+impl List {
+    /// Adds one barrier of the contract's to those recorded at once.
+    pub(super) fn add(
+        &mut self,
+        barrier: &Barrier<'_, Device>,
+        batch: &mut Batch,
+    ) -> Result<(), DeviceError> {
+        match *barrier {
+            Barrier::Transition { resource, subresource, before, after, transfer } => {
+                let part = (resource, subresource);
+                self.add_transition(part, [before, after], transfer, batch)
+            }
+            Barrier::Unordered { resource } => {
+                let unordered = self.stages.unordered(resource.desc.usage());
+                if unordered.stages.is_empty() {
+                    return Err(invalid("the queue knows the state", 0, 1));
+                }
+                batch.push_unordered(unordered);
+                Ok(())
+            }
+            Barrier::Aliasing { .. } => {
+                batch.push_aliasing();
+                Ok(())
+            }
+        }
+    }
+
+    fn add_transition(
+        &mut self,
+        (resource, subresource): (&Resource, Subresource),
+        states: [State; 2],
+        transfer: Option<QueueTransfer>,
+        batch: &mut Batch,
+    ) -> Result<(), DeviceError> {
+        resource.check_device(&self.shared)?;
+        let count = resource.desc.subresources();
+        if let Subresource::One(index) = subresource
+            && index >= count
+        {
+            return Err(invalid("the subresource exists", u64::from(index), u64::from(count)));
+        }
+        if states[1].is_empty() {
+            return Err(invalid("nothing is moved to COMMON (UNDEFINED) on Vulkan", 0, 1));
+        }
+        let Some(side) = self.side(resource, states, transfer)? else { return Ok(()) };
+        let is_aliased = side == Side::Alone && states[0].is_empty() && batch.is_aliasing;
+        let side = if is_aliased { Side::Aliased } else { side };
+        let [before, after] = states.map(|state| self.stages.of(state, resource.desc.usage()));
+        let dependency = dependency(before, after, side);
+        self.writes_for_host |= states[1].is_write() && resource.is_host_visible();
+        match resource.object {
+            Object::Buffer(buffer) => batch.push_buffer(buffer, dependency),
+            Object::Image(image) => {
+                let (_, info) = resource.as_image()?;
+                batch.push_image(image, subresource_range(info, subresource), dependency);
+            }
+        }
+        Ok(())
+    }
+
+    /// Which half of a transfer this queue records, if any; `None`: the other queue does it all.
+    fn side(
+        &self,
+        resource: &Resource,
+        [before, after]: [State; 2],
+        transfer: Option<QueueTransfer>,
+    ) -> Result<Option<Side>, DeviceError> {
+        let Some(QueueTransfer { from, to }) = transfer else {
+            check_state(self.kind, before)?;
+            check_state(self.kind, after)?;
+            return Ok(Some(Side::Alone));
+        };
+        if resource.buffer().is_some() {
+            return Err(invalid("buffers are not handed over", u64::from(from.0), u64::from(to.0)));
+        }
+        let (source, destination) = (self.shared.queue(from)?, self.shared.queue(to)?);
+        check_state(source.properties.kind, before)?;
+        check_state(destination.properties.kind, after)?;
+        let families = [source.properties.family, destination.properties.family];
+        match self.queue {
+            // Between queues of one family there is nothing to hand over: one of them does it.
+            queue if queue == from && families[0] == families[1] => Ok(Some(Side::Alone)),
+            queue if queue == from => Ok(Some(Side::Release(families))),
+            queue if queue == to && families[0] == families[1] => Ok(None),
+            queue if queue == to => Ok(Some(Side::Acquire(families))),
+            queue => {
+                let rule = "a transfer is recorded on one of its two queues";
+                Err(invalid(rule, u64::from(queue.0), u64::from(to.0)))
+            }
+        }
+    }
+
+    pub(super) fn record_batch(&self, batch: &Batch) {
+        if batch.is_empty() {
+            return;
+        }
+        let api = &self.shared.api;
+        if let Some(calls) = api.synchronization2 {
+            let info = vk::DependencyInfo::default()
+                .memory_barriers(&batch.memory)
+                .buffer_memory_barriers(&batch.buffers)
+                .image_memory_barriers(&batch.images);
+            // SAFETY: the command buffer is open and used by this thread alone; the resources are
+            // alive, and stages and accesses are those that the queue knows.
+            unsafe { (calls.barrier)(self.buffer, &raw const info) };
+            return;
+        }
+        let OlderBatch { from, to, memory, buffers, images } = OlderBatch::of(batch);
+        let flags = vk::DependencyFlags::empty();
+        // SAFETY: as above.
+        unsafe {
+            api.device.cmd_pipeline_barrier(self.buffer, from, to, flags, &memory, &buffers, &images);
+        }
+    }
+
+    /// Lets the CPU see what was written where it can read.
+    pub(super) fn record_host_barrier(&mut self) {
+        let is_lent = *self.is_lent.get_mut();
+        if !is_lent && !self.writes_for_host {
+            return;
+        }
+        let mut batch = Batch::default();
+        batch.push_host_reads(vk::PipelineStageFlags2::ALL_COMMANDS);
+        self.record_batch(&batch);
+    }
+}
+
+/// A queue knows only some states, and write states stand alone.
+fn check_state(kind: QueueKind, state: State) -> Result<(), DeviceError> {
+    if !state.is_valid() {
+        return Err(invalid("a write state stands alone", u64::from(state.bits()), 0));
+    }
+    let allowed = State::allowed_on(kind);
+    if !allowed.contains(state) {
+        let rule = "the queue knows the state";
+        return Err(invalid(rule, u64::from(state.bits()), u64::from(allowed.bits())));
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Buffers and textures.
+
+use core::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use tenure_core::device::{BufferInfo, DeviceError, MemoryFlags, ResourceDesc, TextureInfo};
+
+use super::object::{Object, Plan};
+use crate::error::invalid;
+use crate::memory::{Mapping, Memory};
+use crate::shared::Shared;
+use crate::sparse::Sparse;
+
+/// Where a resource's bytes are.
+pub(crate) enum Backing {
+    /// In memory of its own, mostly from its beginning on.
+    Committed { memory: Arc<Memory>, offset: u64 },
+    /// At an offset of a heap, or of memory that somebody else frees.
+    Placed { memory: Arc<Memory>, offset: u64 },
+    /// Wherever its tiles are mapped to.
+    Reserved(Box<Sparse>),
+    /// Nobody told.
+    Unknown,
+}
+
+/// A buffer or texture: a handle for
+/// [`Device::destroy_resource`](tenure_core::device::Device::destroy_resource). Dropping it
+/// without that leaks the API object and its memory.
+pub struct Resource {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) object: Object,
+    pub(crate) desc: ResourceDesc,
+    pub(crate) backing: Backing,
+    pub(crate) address: Option<u64>,
+    pub(crate) usage: VkUsage,
+    /// tenure destroys the object.
+    pub(crate) is_ours: bool,
+}
+
+/// The usage that an object was created with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VkUsage {
+    Buffer(vk::BufferUsageFlags),
+    Image(vk::ImageUsageFlags, vk::Format),
+}
+
+impl Plan {
+    pub(crate) const fn usage(&self) -> VkUsage {
+        match self {
+            Self::Buffer { usage, .. } => VkUsage::Buffer(*usage),
+            Self::Image { plan, .. } => VkUsage::Image(plan.usage, plan.format),
+        }
+    }
+}
+
+impl Resource {
+    /// The buffer; `None` for a texture. Do not destroy it.
+    #[must_use]
+    pub const fn buffer(&self) -> Option<vk::Buffer> {
+        match self.object {
+            Object::Buffer(buffer) => Some(buffer),
+            Object::Image(_) => None,
+        }
+    }
+
+    /// The image; `None` for a buffer. Do not destroy it.
+    #[must_use]
+    pub const fn image(&self) -> Option<vk::Image> {
+        match self.object {
+            Object::Buffer(_) => None,
+            Object::Image(image) => Some(image),
+        }
+    }
+
+    /// The memory it is bound to, and the byte where it begins there; `None` for a reserved
+    /// resource, and an adopted one whose memory is not known.
+    #[must_use]
+    pub fn memory(&self) -> Option<(vk::DeviceMemory, u64)> {
+        self.place().map(|(memory, offset)| (memory.handle, offset))
+    }
+
+    /// The usage of the buffer; `None` for a texture.
+    #[must_use]
+    pub const fn buffer_usage(&self) -> Option<vk::BufferUsageFlags> {
+        match self.usage {
+            VkUsage::Buffer(usage) => Some(usage),
+            VkUsage::Image(..) => None,
+        }
+    }
+
+    /// The usage of the image; `None` for a buffer.
+    #[must_use]
+    pub const fn image_usage(&self) -> Option<vk::ImageUsageFlags> {
+        match self.usage {
+            VkUsage::Buffer(_) => None,
+            VkUsage::Image(usage, _) => Some(usage),
+        }
+    }
+
+    /// The format of the image; `None` for a buffer.
+    #[must_use]
+    pub const fn format(&self) -> Option<vk::Format> {
+        match self.usage {
+            VkUsage::Buffer(_) => None,
+            VkUsage::Image(_, format) => Some(format),
+        }
+    }
+
+    /// What it was created as.
+    #[must_use]
+    pub const fn desc(&self) -> &ResourceDesc {
+        &self.desc
+    }
+
+    /// Handles mean nothing to other devices.
+    pub(crate) fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
+        if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
+            return Ok(());
+        }
+        Err(invalid("the resource is of the same device", 0, 1))
+    }
+
+    pub(crate) fn place(&self) -> Option<(&Arc<Memory>, u64)> {
+        match &self.backing {
+            Backing::Committed { memory, offset } | Backing::Placed { memory, offset } => {
+                Some((memory, *offset))
+            }
+            Backing::Reserved(_) | Backing::Unknown => None,
+        }
+    }
+
+    pub(crate) fn as_buffer(&self) -> Result<(vk::Buffer, &BufferInfo), DeviceError> {
+        match (self.object, &self.desc) {
+            (Object::Buffer(buffer), ResourceDesc::Buffer(info)) => Ok((buffer, info)),
+            _ => Err(invalid("the resource is a buffer", 0, 1)),
+        }
+    }
+
+    pub(crate) fn as_image(&self) -> Result<(vk::Image, &TextureInfo), DeviceError> {
+        match (self.object, &self.desc) {
+            (Object::Image(image), ResourceDesc::Texture(info)) => Ok((image, info)),
+            _ => Err(invalid("the resource is a texture", 0, 1)),
+        }
+    }
+
+    /// True when the CPU may read what the GPU writes to it.
+    pub(crate) fn is_host_visible(&self) -> bool {
+        let flags = |memory: &Memory| self.shared.memory_flags(memory.kind).unwrap_or_default();
+        self.place().is_some_and(|(memory, _)| flags(memory).contains(MemoryFlags::HOST_VISIBLE))
+    }
+
+    pub(crate) fn map(&self) -> Result<Mapping, DeviceError> {
+        self.shared.alive()?;
+        let (_, info) = self.as_buffer()?;
+        match self.place() {
+            Some((memory, offset)) => Mapping::new(memory, offset, info.size),
+            None => Err(invalid("only buffers with known memory are mapped", 0, 1)),
+        }
+    }
+
+    pub(crate) fn destroy(self) {
+        if self.is_ours {
+            self.shared.destroy_object(self.object);
+        }
+        if let Backing::Committed { memory, .. } = self.backing {
+            memory.destroy();
+        }
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.object)
+    }
+}

@@ -1,0 +1,204 @@
+//! Which images a device can make.
+
+use std::collections::HashMap;
+
+use ash::vk;
+use parking_lot::RwLock;
+use tenure_core::device::{DeviceError, Dimension, Format, TextureInfo, Usage};
+
+use crate::error::bad;
+use crate::format::{samples, to_vk_format};
+use crate::shared::Shared;
+use crate::usage::image_usage;
+
+/// What is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Question {
+    format: vk::Format,
+    kind: vk::ImageType,
+    usage: vk::ImageUsageFlags,
+    flags: vk::ImageCreateFlags,
+}
+
+/// The largest image of that kind; `None`: there are none.
+type Answer = Option<vk::ImageFormatProperties>;
+
+/// Answers of the driver, kept: they never change, and each texture is asked about.
+#[derive(Default)]
+pub(crate) struct ImageSupport(RwLock<HashMap<Question, Answer>>);
+
+/// What an image is created with, besides its extent.
+#[derive(Clone, Debug)]
+pub(crate) struct ImagePlan {
+    pub(crate) flags: vk::ImageCreateFlags,
+    pub(crate) kind: vk::ImageType,
+    pub(crate) format: vk::Format,
+    pub(crate) usage: vk::ImageUsageFlags,
+    /// The image's own first; empty when views have no other.
+    pub(crate) view_formats: Vec<vk::Format>,
+}
+
+pub(crate) const SPARSE_IMAGE: vk::ImageCreateFlags = vk::ImageCreateFlags::from_raw(
+    vk::ImageCreateFlags::SPARSE_BINDING.as_raw()
+        | vk::ImageCreateFlags::SPARSE_RESIDENCY.as_raw()
+        | vk::ImageCreateFlags::SPARSE_ALIASED.as_raw(),
+);
+
+impl Shared {
+    fn image_support(&self, question: Question) -> Result<Answer, DeviceError> {
+        if let Some(answer) = self.images.0.read().get(&question) {
+            return Ok(*answer);
+        }
+        let info = vk::PhysicalDeviceImageFormatInfo2::default()
+            .format(question.format)
+            .ty(question.kind)
+            .tiling(vk::ImageTiling::OPTIMAL)
+            .usage(question.usage)
+            .flags(question.flags);
+        let mut found = vk::ImageFormatProperties2::default();
+        // SAFETY: the physical device is one of the instance's, the version at least 1.1.
+        let result = unsafe {
+            let instance = &self.api.instance;
+            instance.get_physical_device_image_format_properties2(self.api.physical, &info, &mut found)
+        };
+        let answer = match result {
+            Ok(()) => Some(found.image_format_properties),
+            Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => None,
+            Err(result) => return Err(self.error("vkGetPhysicalDeviceImageFormatProperties2", result)),
+        };
+        self.images.0.write().insert(question, answer);
+        Ok(answer)
+    }
+
+    /// How to create a texture, checked against all limits of the device.
+    pub(crate) fn plan_image(
+        &self,
+        info: &TextureInfo,
+        sparse: vk::ImageCreateFlags,
+    ) -> Result<ImagePlan, DeviceError> {
+        info.validate()?;
+        self.check_extent(info)?;
+        let format = self.format(info.format)?;
+        let usage = image_usage(info.usage);
+        if usage.is_empty() {
+            return Err(bad("usage", u64::from(info.usage.bits())));
+        }
+        let kind = match info.dimension {
+            Dimension::D2 => vk::ImageType::TYPE_2D,
+            Dimension::D3 => vk::ImageType::TYPE_3D,
+            _ => return Err(bad("dimension", info.dimension as u64)),
+        };
+        let mut plan = ImagePlan { flags: sparse, kind, format, usage, view_formats: Vec::new() };
+        self.add_view_formats(&mut plan, info)?;
+        let mut refusal = bad("format", info.format as u64);
+        for flags in self.candidates(&plan, info)? {
+            let question = Question { format, kind, usage, flags };
+            if let Some(limits) = self.image_support(question)? {
+                match check_limits(info, &limits) {
+                    Ok(()) => return Ok(ImagePlan { flags, ..plan }),
+                    Err(error) => refusal = error,
+                }
+            }
+        }
+        Err(refusal)
+    }
+
+    /// The flags to try, the best first.
+    fn candidates(
+        &self,
+        plan: &ImagePlan,
+        info: &TextureInfo,
+    ) -> Result<Vec<vk::ImageCreateFlags>, DeviceError> {
+        let convenience = convenience(info, !plan.flags.is_empty());
+        let mut candidates = vec![plan.flags | convenience, plan.flags];
+        // A use that only a view's format allows, such as unordered access to sRGB.
+        if self.is_allowed_by_a_view(plan)? {
+            let extended = plan.flags | vk::ImageCreateFlags::EXTENDED_USAGE;
+            candidates.extend([extended | convenience, extended]);
+        }
+        candidates.dedup();
+        Ok(candidates)
+    }
+
+    fn is_allowed_by_a_view(&self, plan: &ImagePlan) -> Result<bool, DeviceError> {
+        let ImagePlan { kind, usage, flags, .. } = *plan;
+        for format in &plan.view_formats {
+            if self.image_support(Question { format: *format, kind, usage, flags })?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn add_view_formats(&self, plan: &mut ImagePlan, info: &TextureInfo) -> Result<(), DeviceError> {
+        for format in &info.view_formats {
+            let format = self.format(*format)?;
+            if format != plan.format && !plan.view_formats.contains(&format) {
+                plan.view_formats.push(format);
+            }
+        }
+        if !plan.view_formats.is_empty() {
+            plan.view_formats.insert(0, plan.format);
+            plan.flags |= vk::ImageCreateFlags::MUTABLE_FORMAT;
+        }
+        Ok(())
+    }
+
+    /// The API's format, where the device may use it.
+    fn format(&self, format: Format) -> Result<vk::Format, DeviceError> {
+        let found = to_vk_format(format);
+        let is_compressed = format.block().width > 1;
+        let missing = is_compressed && self.api.features.texture_compression_bc != vk::TRUE;
+        if found == vk::Format::UNDEFINED || missing { Err(bad("format", format as u64)) } else { Ok(found) }
+    }
+
+    fn check_extent(&self, info: &TextureInfo) -> Result<(), DeviceError> {
+        let limits = &self.tables.properties;
+        let (side, depth) = match info.dimension {
+            Dimension::D3 => (limits.max_texture_3d, limits.max_texture_3d),
+            _ => (limits.max_texture_2d, limits.max_layers),
+        };
+        let checks = [
+            ("width", info.width, side),
+            ("height", info.height, side),
+            ("depth_or_layers", info.depth_or_layers, depth),
+        ];
+        let wrong = checks.into_iter().find(|(_, value, limit)| value > limit);
+        wrong.map_or(Ok(()), |(field, value, _)| Err(bad(field, u64::from(value))))
+    }
+}
+
+/// Views that D3D12 makes of any texture: cubes of square arrays, slices of volumes as targets.
+fn convenience(info: &TextureInfo, is_sparse: bool) -> vk::ImageCreateFlags {
+    let is_cube = info.dimension == Dimension::D2
+        && info.width == info.height
+        && info.layers() >= 6
+        && info.samples == 1;
+    let is_volume = info.dimension == Dimension::D3 && info.usage.contains(Usage::RENDER_TARGET);
+    if is_cube {
+        vk::ImageCreateFlags::CUBE_COMPATIBLE
+    } else if is_volume && !is_sparse {
+        vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE
+    } else {
+        vk::ImageCreateFlags::empty()
+    }
+}
+
+fn check_limits(info: &TextureInfo, limits: &vk::ImageFormatProperties) -> Result<(), DeviceError> {
+    let [_, _, depth] = info.mip_extent(0);
+    let most = limits.max_extent;
+    let checks = [
+        ("width", info.width, most.width),
+        ("height", info.height, most.height),
+        ("depth_or_layers", depth, most.depth),
+        ("depth_or_layers", info.layers(), limits.max_array_layers),
+        ("mips", info.mips, limits.max_mip_levels),
+    ];
+    if let Some((field, value, _)) = checks.into_iter().find(|(_, value, limit)| value > limit) {
+        return Err(bad(field, u64::from(value)));
+    }
+    if !limits.sample_counts.contains(samples(info.samples)) {
+        return Err(bad("samples", u64::from(info.samples)));
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Making resources: committed and placed ones.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tenure_core::device::{DeviceError, MemoryTypeId, Priority, ResourceDesc};
+
+use super::handle::{Backing, Resource};
+use super::object::{Object, Plan};
+use crate::error::invalid;
+use crate::memory::{Allocation, Heap, Memory, Needs};
+use crate::setup::OptionalFeatures;
+use crate::shared::Shared;
+
+impl Shared {
+    fn check_memory_type(&self, allowed: u32, kind: MemoryTypeId) -> Result<(), DeviceError> {
+        self.memory_flags(kind)?;
+        let bit = 1_u32.checked_shl(u32::from(kind.0)).unwrap_or(0);
+        if allowed & bit == 0 {
+            let rule = "the resource can live in this memory type";
+            return Err(invalid(rule, u64::from(kind.0), u64::from(allowed)));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn create_committed(
+        self: &Arc<Self>,
+        desc: &ResourceDesc,
+        kind: MemoryTypeId,
+    ) -> Result<Resource, DeviceError> {
+        self.alive()?;
+        let plan = self.plan(desc)?;
+        let bare = self.create(&plan)?;
+        let needs = self.needs_of(bare.object);
+        self.check_memory_type(self.contract(desc, needs)?.memory_types, kind)?;
+        let (size, most) = (needs.memory.size, self.tables.properties.max_heap_size);
+        if size > most {
+            return Err(invalid("the resource is not too large", size, most));
+        }
+        let memory = self.allocate(Allocation {
+            size,
+            kind,
+            priority: Priority::for_usage(desc.usage()),
+            holds_buffers: matches!(bare.object, Object::Buffer(_)),
+            dedicated: self.dedicated(bare.object, needs),
+        })?;
+        if let Err(error) = self.bind(bare.object, &memory, 0) {
+            drop(bare);
+            memory.destroy();
+            return Err(error);
+        }
+        Ok(self.resource(bare.keep(), desc, &plan, Backing::Committed { memory, offset: 0 }))
+    }
+
+    /// The mark of an allocation for one object.
+    fn dedicated(&self, object: Object, needs: Needs) -> Option<vk::MemoryDedicatedAllocateInfo<'static>> {
+        let wanted = needs.requires_dedicated || self.api.uses(OptionalFeatures::DEDICATED_ALLOCATION);
+        let info = vk::MemoryDedicatedAllocateInfo::default();
+        wanted.then(|| match object {
+            Object::Buffer(buffer) => info.buffer(buffer),
+            Object::Image(image) => info.image(image),
+        })
+    }
+
+    pub(crate) fn create_placed(
+        self: &Arc<Self>,
+        desc: &ResourceDesc,
+        heap: &Heap,
+        offset: u64,
+    ) -> Result<Resource, DeviceError> {
+        self.alive()?;
+        if !Arc::ptr_eq(self, heap.memory.shared()) {
+            return Err(invalid("the heap is of the same device", 0, 1));
+        }
+        let plan = self.plan(desc)?;
+        self.check_category(desc, heap.category)?;
+        let bare = self.create(&plan)?;
+        let needs = self.needs_of(bare.object);
+        self.check_placement(desc, needs, heap, offset)?;
+        self.bind(bare.object, &heap.memory, offset)?;
+        let backing = Backing::Placed { memory: heap.memory.clone(), offset };
+        Ok(self.resource(bare.keep(), desc, &plan, backing))
+    }
+
+    fn check_placement(
+        &self,
+        desc: &ResourceDesc,
+        needs: Needs,
+        heap: &Heap,
+        offset: u64,
+    ) -> Result<(), DeviceError> {
+        if needs.requires_dedicated {
+            return Err(invalid("the driver requires memory of its own for the resource", 1, 0));
+        }
+        let needs = self.contract(desc, needs)?;
+        self.check_memory_type(needs.memory_types, heap.memory.kind)?;
+        if !offset.is_multiple_of(needs.alignment) {
+            return Err(invalid("the offset is aligned", offset, needs.alignment));
+        }
+        match offset.checked_add(needs.size) {
+            Some(end) if end <= heap.memory.size => Ok(()),
+            end => Err(invalid("the resource is inside the heap", end.unwrap_or(u64::MAX), heap.memory.size)),
+        }
+    }
+
+    fn bind(&self, object: Object, memory: &Memory, offset: u64) -> Result<(), DeviceError> {
+        let device = &self.api.device;
+        match object {
+            Object::Buffer(buffer) => {
+                // SAFETY: the buffer is new, and what it needs of the memory was checked.
+                let bound = unsafe { device.bind_buffer_memory(buffer, memory.handle, offset) };
+                bound.map_err(|result| self.error("vkBindBufferMemory", result))
+            }
+            Object::Image(image) => {
+                // SAFETY: the image is new, and what it needs of the memory was checked.
+                let bound = unsafe { device.bind_image_memory(image, memory.handle, offset) };
+                bound.map_err(|result| self.error("vkBindImageMemory", result))
+            }
+        }
+    }
+
+    pub(crate) fn resource(
+        self: &Arc<Self>,
+        object: Object,
+        desc: &ResourceDesc,
+        plan: &Plan,
+        backing: Backing,
+    ) -> Resource {
+        Resource {
+            address: self.address_of(object),
+            shared: self.clone(),
+            object,
+            desc: desc.clone(),
+            backing,
+            usage: plan.usage(),
+            is_ours: true,
+        }
+    }
+
+    /// The GPU address of a buffer that was created for having one.
+    pub(crate) fn address_of(&self, object: Object) -> Option<u64> {
+        let (Object::Buffer(buffer), Some(get)) = (object, self.api.address) else { return None };
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+        // SAFETY: the buffer has the usage for it, and memory unless it is sparse.
+        let address = unsafe { get(self.api.handle(), &raw const info) };
+        (address != 0).then_some(address)
+    }
+}

@@ -1,0 +1,13 @@
+//! Buffers and textures: made by tenure, and by others.
+
+mod adopt;
+mod handle;
+mod image;
+mod make;
+mod object;
+
+pub use adopt::{Ownership, RawBuffer, RawImage, RawMemory};
+pub use handle::Resource;
+pub(crate) use handle::{Backing, VkUsage};
+pub(crate) use image::{ImagePlan, ImageSupport, SPARSE_IMAGE};
+pub(crate) use object::{Object, Plan, SPARSE_BUFFER};

@@ -1,0 +1,169 @@
+//! Making API objects: buffers and images, without memory.
+
+use ash::vk;
+use tenure_core::device::{BufferInfo, DeviceError, ResourceDesc, TextureInfo, Usage};
+
+use super::image::ImagePlan;
+use crate::error::{bad, unsupported};
+use crate::format::samples;
+use crate::setup::OptionalFeatures;
+use crate::shared::Shared;
+use crate::usage::buffer_usage;
+
+/// A buffer or an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Object {
+    Buffer(vk::Buffer),
+    Image(vk::Image),
+}
+
+/// What an object is created with.
+#[derive(Clone, Debug)]
+pub(crate) enum Plan {
+    Buffer { size: u64, usage: vk::BufferUsageFlags, flags: vk::BufferCreateFlags },
+    Image { info: TextureInfo, plan: ImagePlan },
+}
+
+pub(crate) const SPARSE_BUFFER: vk::BufferCreateFlags = vk::BufferCreateFlags::from_raw(
+    vk::BufferCreateFlags::SPARSE_BINDING.as_raw()
+        | vk::BufferCreateFlags::SPARSE_RESIDENCY.as_raw()
+        | vk::BufferCreateFlags::SPARSE_ALIASED.as_raw(),
+);
+
+impl Shared {
+    /// How to create a resource with plain memory, checked against all limits of the device.
+    pub(crate) fn plan(&self, desc: &ResourceDesc) -> Result<Plan, DeviceError> {
+        match desc {
+            ResourceDesc::Buffer(info) => {
+                desc.validate()?;
+                let most = self.tables.properties.max_buffer_size;
+                self.plan_buffer(info, most, vk::BufferCreateFlags::empty())
+            }
+            ResourceDesc::Texture(info) => {
+                let plan = self.plan_image(info, vk::ImageCreateFlags::empty())?;
+                Ok(Plan::Image { info: info.clone(), plan })
+            }
+        }
+    }
+
+    pub(crate) fn plan_buffer(
+        &self,
+        info: &BufferInfo,
+        most: u64,
+        flags: vk::BufferCreateFlags,
+    ) -> Result<Plan, DeviceError> {
+        if info.size > most {
+            return Err(bad("size", info.size));
+        }
+        let structures = self.api.uses(OptionalFeatures::ACCELERATION_STRUCTURES);
+        if info.usage.contains(Usage::ACCELERATION_STRUCTURE) && !structures {
+            return Err(unsupported("acceleration structures (VK_KHR_acceleration_structure)"));
+        }
+        let usage = buffer_usage(info.usage, self.api.address.is_some(), structures);
+        if usage.is_empty() {
+            return Err(bad("usage", u64::from(info.usage.bits())));
+        }
+        Ok(Plan::Buffer { size: info.size, usage, flags })
+    }
+
+    /// Calls `run` with what a buffer is created with. All families share it.
+    pub(crate) fn with_buffer_info<T>(
+        &self,
+        size: u64,
+        usage: vk::BufferUsageFlags,
+        flags: vk::BufferCreateFlags,
+        run: impl FnOnce(&vk::BufferCreateInfo<'_>) -> T,
+    ) -> T {
+        let mut info = vk::BufferCreateInfo::default()
+            .size(size)
+            .usage(usage)
+            .flags(flags)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE);
+        if self.families.len() > 1 {
+            info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&self.families);
+        }
+        run(&info)
+    }
+
+    /// Calls `run` with what an image is created with.
+    pub(crate) fn with_image_info<T>(
+        &self,
+        info: &TextureInfo,
+        plan: &ImagePlan,
+        run: impl FnOnce(&vk::ImageCreateInfo<'_>) -> T,
+    ) -> T {
+        let [width, height, depth] = info.mip_extent(0);
+        let mut formats = vk::ImageFormatListCreateInfo::default().view_formats(&plan.view_formats);
+        let mut create = vk::ImageCreateInfo::default()
+            .flags(plan.flags)
+            .image_type(plan.kind)
+            .format(plan.format)
+            .extent(vk::Extent3D { width, height, depth })
+            .mip_levels(info.mips)
+            .array_layers(info.layers())
+            .samples(samples(info.samples))
+            .tiling(vk::ImageTiling::OPTIMAL)
+            .usage(plan.usage)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE)
+            .initial_layout(vk::ImageLayout::UNDEFINED);
+        if !plan.view_formats.is_empty() && self.api.uses(OptionalFeatures::FORMAT_LISTS) {
+            create = create.push_next(&mut formats);
+        }
+        run(&create)
+    }
+
+    /// Creates the object of a plan.
+    pub(crate) fn create(&self, plan: &Plan) -> Result<Bare<'_>, DeviceError> {
+        let device = &self.api.device;
+        let object = match plan {
+            Plan::Buffer { size, usage, flags } => {
+                let made = self.with_buffer_info(*size, *usage, *flags, |info| {
+                    // SAFETY: `info` was checked against the limits of the device.
+                    unsafe { device.create_buffer(info, None) }
+                });
+                Object::Buffer(made.map_err(|result| self.error("vkCreateBuffer", result))?)
+            }
+            Plan::Image { info, plan } => {
+                let made = self.with_image_info(info, plan, |info| {
+                    // SAFETY: `info` was checked against what the device says it can do.
+                    unsafe { device.create_image(info, None) }
+                });
+                Object::Image(made.map_err(|result| self.error("vkCreateImage", result))?)
+            }
+        };
+        Ok(Bare { shared: self, object, is_kept: false })
+    }
+
+    /// Destroys an object that the GPU is done with.
+    pub(crate) fn destroy_object(&self, object: Object) {
+        match object {
+            // SAFETY: it is of this device, and the caller made sure that nothing uses it.
+            Object::Buffer(buffer) => unsafe { self.api.device.destroy_buffer(buffer, None) },
+            // SAFETY: as above.
+            Object::Image(image) => unsafe { self.api.device.destroy_image(image, None) },
+        }
+    }
+}
+
+/// An object just created, destroyed unless it is kept.
+pub(crate) struct Bare<'a> {
+    shared: &'a Shared,
+    pub(crate) object: Object,
+    is_kept: bool,
+}
+
+impl Bare<'_> {
+    /// It goes on to be a resource.
+    pub(crate) fn keep(mut self) -> Object {
+        self.is_kept = true;
+        self.object
+    }
+}
+
+impl Drop for Bare<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.shared.destroy_object(self.object);
+        }
+    }
+}

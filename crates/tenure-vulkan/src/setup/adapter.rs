@@ -1,0 +1,171 @@
+//! The GPUs that there are.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::families;
+use super::instance::Instance;
+use super::options::Options;
+use super::support::Support;
+use super::version::ApiVersion;
+use crate::device::Device;
+use crate::error::CreateError;
+
+/// What kind of GPU an adapter is, the one to prefer first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AdapterKind {
+    /// A card with memory of its own.
+    Discrete,
+    /// A part of the processor, or beside it, with shared memory.
+    Integrated,
+    /// Part of one, in a virtual machine.
+    Virtual,
+    /// The processor itself.
+    Cpu,
+    /// Something else.
+    Other,
+}
+
+/// A GPU as a driver offers it. Clones are handles to the same.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) physical: vk::PhysicalDevice,
+    pub(crate) support: Arc<Support>,
+    name: String,
+    kind: AdapterKind,
+    vendor_id: u32,
+    device_id: u32,
+    driver: String,
+}
+
+/// The adapters that tenure can use, the one to prefer first. The instance behind them is made as
+/// `options` say.
+///
+/// ```no_run
+/// use tenure_vulkan::{Options, adapters};
+/// for adapter in adapters(&Options::default())? {
+///     println!("{} ({:?}), {}", adapter.name(), adapter.kind(), adapter.driver());
+/// }
+/// # Ok::<(), tenure_vulkan::CreateError>(())
+/// ```
+///
+/// # Errors
+/// [`CreateError`] when there is no loader, or an instance cannot be made.
+pub fn adapters(options: &Options) -> Result<Vec<Adapter>, CreateError> {
+    Ok(find(options)?.0)
+}
+
+/// The adapters that can be used, and how many there are.
+fn find(options: &Options) -> Result<(Vec<Adapter>, usize), CreateError> {
+    let instance = Arc::new(Instance::create(options)?);
+    // SAFETY: the instance is alive.
+    let found = unsafe { instance.raw.enumerate_physical_devices() };
+    let found = found.map_err(CreateError::failed("vkEnumeratePhysicalDevices"))?;
+    let mut adapters = Vec::new();
+    for physical in &found {
+        let adapter = Adapter::new(&instance, *physical)?;
+        if adapter.is_usable() {
+            adapters.push(adapter);
+        }
+    }
+    adapters.sort_by_key(Adapter::kind);
+    Ok((adapters, found.len()))
+}
+
+/// The adapter to prefer.
+pub(crate) fn best(options: &Options) -> Result<Adapter, CreateError> {
+    let (adapters, found) = find(options)?;
+    adapters.into_iter().next().ok_or(CreateError::NoAdapter { found })
+}
+
+impl Adapter {
+    fn new(instance: &Arc<Instance>, physical: vk::PhysicalDevice) -> Result<Self, CreateError> {
+        let support = Support::of(&instance.raw, physical, instance.version)?;
+        // SAFETY: the physical device is one of the instance's.
+        let properties = unsafe { instance.raw.get_physical_device_properties(physical) };
+        let name = properties.device_name_as_c_str().unwrap_or_default();
+        Ok(Self {
+            instance: instance.clone(),
+            physical,
+            name: name.to_string_lossy().into_owned(),
+            kind: match properties.device_type {
+                vk::PhysicalDeviceType::DISCRETE_GPU => AdapterKind::Discrete,
+                vk::PhysicalDeviceType::INTEGRATED_GPU => AdapterKind::Integrated,
+                vk::PhysicalDeviceType::VIRTUAL_GPU => AdapterKind::Virtual,
+                vk::PhysicalDeviceType::CPU => AdapterKind::Cpu,
+                _ => AdapterKind::Other,
+            },
+            vendor_id: properties.vendor_id,
+            device_id: properties.device_id,
+            driver: driver(instance, physical, &support, properties.driver_version),
+            support: Arc::new(support),
+        })
+    }
+
+    fn is_usable(&self) -> bool {
+        self.support.version >= ApiVersion::V1_1 && families::choose(&self.support.families, 1).is_some()
+    }
+
+    /// The GPU's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What kind of GPU it is.
+    #[must_use]
+    pub const fn kind(&self) -> AdapterKind {
+        self.kind
+    }
+
+    /// The vendor's PCI number, or one of Khronos.
+    #[must_use]
+    pub const fn vendor_id(&self) -> u32 {
+        self.vendor_id
+    }
+
+    /// The vendor's number of the GPU.
+    #[must_use]
+    pub const fn device_id(&self) -> u32 {
+        self.device_id
+    }
+
+    /// The driver's name and version, as the driver writes them.
+    #[must_use]
+    pub fn driver(&self) -> &str {
+        &self.driver
+    }
+
+    /// The version of Vulkan that is used with it.
+    #[must_use]
+    pub fn api_version(&self) -> ApiVersion {
+        self.support.version
+    }
+
+    /// Makes a device on it. What concerns the instance in `options` (validation, the sink, the
+    /// instance's extensions) was decided by [`adapters`] and is not looked at.
+    ///
+    /// # Errors
+    /// [`CreateError`] when an extension that was asked for is not there, or the driver refuses.
+    pub fn create(&self, options: &Options) -> Result<Device, CreateError> {
+        Device::create_on(self, options)
+    }
+}
+
+/// Name and version of the driver, where it says so; else its packed number.
+fn driver(instance: &Instance, physical: vk::PhysicalDevice, support: &Support, version: u32) -> String {
+    let offers =
+        support.version >= ApiVersion::V1_2 || support.has_extension(ash::khr::driver_properties::NAME);
+    if !offers || support.version < ApiVersion::V1_1 {
+        return format!("driver {version:#x}");
+    }
+    let mut driver = vk::PhysicalDeviceDriverProperties::default();
+    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
+    // SAFETY: the structure in the chain belongs to the device's version or extensions.
+    unsafe { instance.raw.get_physical_device_properties2(physical, &mut properties) };
+    let name = driver.driver_name_as_c_str().unwrap_or_default().to_string_lossy();
+    let info = driver.driver_info_as_c_str().unwrap_or_default().to_string_lossy();
+    format!("{name} {info}").trim().to_owned()
+}

@@ -1,0 +1,206 @@
+//! Making devices.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use ash::vk;
+use tenure_core::device::QueueProperties;
+
+use super::adapter::Adapter;
+use super::families::{self, Family};
+use super::options::{OptionalFeatures, Options};
+use super::support::{FeatureChain, Support, both, extensions_for, versioned};
+use super::version::ApiVersion;
+use crate::api::{Api, Handles};
+use crate::error::CreateError;
+use crate::queue::{Clock, Fences, Queue, Timeline};
+use crate::shared::{Owner, Shared};
+use crate::tables::{Facts, Tables};
+
+/// A queue before it has a clock.
+pub(crate) struct QueueHandle {
+    pub(crate) properties: QueueProperties,
+    pub(crate) family: Family,
+    pub(crate) handle: vk::Queue,
+}
+
+/// Makes a device on an adapter.
+pub(crate) fn create(adapter: &Adapter, options: &Options) -> Result<Shared, CreateError> {
+    let Adapter { instance, physical, support, .. } = adapter;
+    let chosen = families::choose(&support.families, options.max_queues);
+    let chosen = chosen.ok_or(CreateError::NoAdapter { found: 1 })?;
+    let version = support.version.min(options.api_version);
+    if version < ApiVersion::V1_1 {
+        return Err(CreateError::TooOld { found: version });
+    }
+    let mut enabled = wanted(support, options, version);
+    let extensions = extensions(support, options, enabled, version)?;
+    let features = features(support, options, enabled);
+    let device = create_device(adapter, &chosen, enabled, &extensions, &features)?;
+    if !instance.debug_utils {
+        enabled.remove(OptionalFeatures::DEBUG_NAMES);
+    }
+    let queues = chosen
+        .into_iter()
+        .map(|(kind, family)| QueueHandle {
+            properties: QueueProperties { kind, family },
+            family: family_of(&support.families, family),
+            // SAFETY: the device was created with one queue of this family.
+            handle: unsafe { device.get_device_queue(family, 0) },
+        })
+        .collect();
+    let handles = Handles {
+        entry: Some(instance.entry.clone()),
+        instance: instance.raw.clone(),
+        physical: *physical,
+        device,
+        version,
+        enabled,
+        features,
+        extensions,
+    };
+    let device = handles.device.clone();
+    assemble(handles, queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
+        // SAFETY: it was just created, and nothing of it is left.
+        unsafe { device.destroy_device(None) };
+    })
+}
+
+/// What a family can do; nothing, for one that does not exist.
+pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
+    let found = usize::try_from(family).ok().and_then(|family| families.get(family)).copied();
+    found.unwrap_or(Family { flags: vk::QueueFlags::empty(), queues: 0, transfer_granularity: [0; 3] })
+}
+
+/// What is offered and asked for, in a version that may be older than the device's.
+fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
+    let too_new = versioned().difference(support.offered_in(version));
+    let mut enabled = (support.optional & options.optional).difference(too_new);
+    if !enabled.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
+        enabled.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
+    }
+    enabled
+}
+
+fn extensions(
+    support: &Support,
+    options: &Options,
+    enabled: OptionalFeatures,
+    version: ApiVersion,
+) -> Result<Vec<CString>, CreateError> {
+    let mut names = options.device_extensions.clone();
+    let offered = |name: &&core::ffi::CStr| support.has_extension(name);
+    let portability = Some(ash::khr::portability_subset::NAME).filter(offered);
+    for name in extensions_for(enabled, version).chain(portability) {
+        if !names.iter().any(|known| known.as_c_str() == name) {
+            names.push(name.to_owned());
+        }
+    }
+    match names.iter().find(|name| !support.has_extension(name)) {
+        None => Ok(names),
+        Some(missing) => Err(CreateError::NoExtension { extension: missing.to_string_lossy().into_owned() }),
+    }
+}
+
+fn features(support: &Support, options: &Options, enabled: OptionalFeatures) -> vk::PhysicalDeviceFeatures {
+    let sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
+    let wanted = options
+        .features
+        .sparse_binding(enabled.intersects(sparse))
+        .sparse_residency_buffer(enabled.contains(OptionalFeatures::SPARSE_BUFFERS))
+        .sparse_residency_image2_d(enabled.contains(OptionalFeatures::SPARSE_TEXTURES))
+        // Tiles may be mapped to more than one resource.
+        .sparse_residency_aliased(enabled.intersects(sparse));
+    both(&wanted, &support.features)
+}
+
+fn create_device(
+    adapter: &Adapter,
+    chosen: &[(tenure_core::device::QueueKind, u32)],
+    enabled: OptionalFeatures,
+    extensions: &[CString],
+    features: &vk::PhysicalDeviceFeatures,
+) -> Result<ash::Device, CreateError> {
+    let priorities = [1.0];
+    let queues: Vec<_> = chosen
+        .iter()
+        .map(|(_, family)| {
+            vk::DeviceQueueCreateInfo::default().queue_family_index(*family).queue_priorities(&priorities)
+        })
+        .collect();
+    let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+    let mut chain = FeatureChain::enabling(enabled);
+    let mut features = chain.link(enabled, vk::PhysicalDeviceFeatures2::default().features(*features));
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&names)
+        .push_next(&mut features);
+    // SAFETY: the physical device is one of the instance's; all that `info` points to lives until
+    // the call returns.
+    let device = unsafe { adapter.instance.raw.create_device(adapter.physical, &info, None) };
+    device.map_err(CreateError::failed("vkCreateDevice"))
+}
+
+/// Puts everything together.
+pub(crate) fn assemble(
+    mut handles: Handles,
+    queues: Vec<QueueHandle>,
+    owner: Owner,
+) -> Result<Shared, CreateError> {
+    let binds = |queue: &QueueHandle| queue.family.flags.contains(vk::QueueFlags::SPARSE_BINDING);
+    if !queues.iter().any(binds) {
+        handles.enabled.remove(OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES);
+    }
+    let tables = tables(&handles, &queues);
+    let clocks = clocks(&handles, queues.len())?;
+    let queues = queues
+        .into_iter()
+        .zip(clocks)
+        .map(|(queue, clock)| Queue::new(queue.properties, queue.family, queue.handle, clock))
+        .collect();
+    Ok(Shared::new(Api::new(handles), tables, queues, owner))
+}
+
+fn clocks(handles: &Handles, count: usize) -> Result<Vec<Clock>, CreateError> {
+    if !handles.enabled.contains(OptionalFeatures::TIMELINE_SEMAPHORES) {
+        return Ok((0..count).map(|_| Clock::Fences(Fences::default())).collect());
+    }
+    let mut semaphores = Vec::new();
+    for _ in 0..count {
+        match Shared::create_timeline(&handles.device) {
+            Ok(semaphore) => semaphores.push(semaphore),
+            Err(result) => {
+                for semaphore in semaphores {
+                    // SAFETY: it was just created.
+                    unsafe { handles.device.destroy_semaphore(semaphore, None) };
+                }
+                return Err(CreateError::Failed { call: "vkCreateSemaphore", result });
+            }
+        }
+    }
+    Ok(semaphores.into_iter().map(|semaphore| Clock::Timeline(Timeline::new(semaphore))).collect())
+}
+
+fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
+    let Handles { instance, physical, enabled, .. } = handles;
+    let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
+    let mut maintenance4 = vk::PhysicalDeviceMaintenance4Properties::default();
+    let has_maintenance4 = enabled.contains(OptionalFeatures::MAINTENANCE4);
+    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut maintenance3);
+    if has_maintenance4 {
+        properties = properties.push_next(&mut maintenance4);
+    }
+    // SAFETY: the structures in the chain belong to Vulkan 1.1 and to what is enabled.
+    unsafe { instance.get_physical_device_properties2(*physical, &mut properties) };
+    let properties = properties.properties;
+    // SAFETY: the physical device is one of the instance's.
+    let memory = unsafe { instance.get_physical_device_memory_properties(*physical) };
+    Tables::new(Facts {
+        properties: &properties,
+        memory: &memory,
+        max_allocation: maintenance3.max_memory_allocation_size,
+        max_buffer: has_maintenance4.then_some(maintenance4.max_buffer_size),
+        queues: queues.iter().map(|queue| queue.properties.clone()).collect(),
+        enabled: *enabled,
+    })
+}

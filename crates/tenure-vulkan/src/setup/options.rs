@@ -1,0 +1,159 @@
+//! How a device is set up.
+
+use std::ffi::CString;
+
+use ash::vk;
+use bitflags::bitflags;
+
+use super::message::{Message, MessageSink};
+use super::version::ApiVersion;
+
+bitflags! {
+    /// What tenure uses where a device has it, and does without where it has not.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct OptionalFeatures: u32 {
+        /// Timeline semaphores (1.2, `VK_KHR_timeline_semaphore`). Else a pool of fences, and binary
+        /// semaphores between queues.
+        const TIMELINE_SEMAPHORES = 1 << 0;
+        /// `vkQueueSubmit2` and `vkCmdPipelineBarrier2` (1.3, `VK_KHR_synchronization2`). Else
+        /// their predecessors.
+        const SYNCHRONIZATION2 = 1 << 1;
+        /// The budget and usage that the OS reports (`VK_EXT_memory_budget`). Else a share of each
+        /// memory heap, and what tenure took itself.
+        const MEMORY_BUDGET = 1 << 2;
+        /// Priorities of allocations (`VK_EXT_memory_priority`). Else none.
+        const MEMORY_PRIORITY = 1 << 3;
+        /// Dedicated allocations (1.1): where the driver prefers them, and for all that is
+        /// committed. Else only where the driver requires them.
+        const DEDICATED_ALLOCATION = 1 << 4;
+        /// GPU addresses of buffers (1.2, `VK_KHR_buffer_device_address`).
+        const BUFFER_DEVICE_ADDRESS = 1 << 5;
+        /// Reserved buffers (`sparseBinding`, `sparseResidencyBuffer`).
+        const SPARSE_BUFFERS = 1 << 6;
+        /// Reserved 2D textures (`sparseBinding`, `sparseResidencyImage2D`).
+        const SPARSE_TEXTURES = 1 << 7;
+        /// Asking for memory requirements without creating an object (1.3,
+        /// `VK_KHR_maintenance4`). Else one is created and destroyed.
+        const MAINTENANCE4 = 1 << 8;
+        /// Names of objects for debuggers and messages (`VK_EXT_debug_utils`).
+        const DEBUG_NAMES = 1 << 9;
+        /// Buffers for acceleration structures (`VK_KHR_acceleration_structure`, from Vulkan 1.2).
+        const ACCELERATION_STRUCTURES = 1 << 10;
+        /// Naming the formats of an image's views (1.2, `VK_KHR_image_format_list`).
+        const FORMAT_LISTS = 1 << 11;
+    }
+}
+
+/// Whether, and how closely, the validation layers watch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Validation {
+    /// Load `VK_LAYER_KHRONOS_validation`. Without it the rest has no effect.
+    pub enabled: bool,
+    /// Also look for missing barriers.
+    pub synchronization: bool,
+    /// Also advise on performance.
+    pub best_practices: bool,
+}
+
+impl Validation {
+    /// No layer.
+    pub const OFF: Self = Self { enabled: false, synchronization: false, best_practices: false };
+    /// The layer's own checks.
+    pub const CORE: Self = Self { enabled: true, ..Self::OFF };
+    /// And those of synchronization.
+    pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::CORE };
+}
+
+/// The settings of a device that tenure makes or wraps.
+///
+/// ```
+/// use tenure_vulkan::{OptionalFeatures, Options, Validation};
+///
+/// let options = Options::default()
+///     .validation(Validation::CORE)
+///     .without(OptionalFeatures::TIMELINE_SEMAPHORES)
+///     .max_queues(1);
+/// assert!(!options.optional.contains(OptionalFeatures::TIMELINE_SEMAPHORES));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What to use where it is there. *Default*: all.
+    pub optional: OptionalFeatures,
+    /// *Default*: [`Validation::OFF`]. Wrapped instances are as their owner made them.
+    pub validation: Validation,
+    /// Where messages of the layers and the driver go. *Default*: events of the `tracing` crate.
+    /// Not used with wrapped instances.
+    pub sink: Option<MessageSink>,
+    /// The most queues to use, one of each kind at most: 1 for graphics alone. *Default*: 8.
+    pub max_queues: usize,
+    /// The newest version of Vulkan to use. *Default*: 1.3.
+    pub api_version: ApiVersion,
+    /// Features of Vulkan 1.0 to enable where they are there, beyond what tenure needs.
+    /// *Default*: those that drawing commonly uses (compressed textures, anisotropy, indirect
+    /// draws). Not used with wrapped devices.
+    pub features: vk::PhysicalDeviceFeatures,
+    /// Extensions of the instance to enable, which must be there. Not used with wrapped instances.
+    pub instance_extensions: Vec<CString>,
+    /// Extensions of the device to enable, which must be there. Not used with wrapped devices.
+    pub device_extensions: Vec<CString>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            optional: OptionalFeatures::all(),
+            validation: Validation::OFF,
+            sink: None,
+            max_queues: tenure_core::device::MAX_QUEUES,
+            api_version: ApiVersion::V1_3,
+            features: vk::PhysicalDeviceFeatures::default()
+                .texture_compression_bc(true)
+                .sampler_anisotropy(true)
+                .multi_draw_indirect(true)
+                .draw_indirect_first_instance(true)
+                .fill_mode_non_solid(true)
+                .independent_blend(true),
+            instance_extensions: Vec::new(),
+            device_extensions: Vec::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Does without `features`.
+    #[must_use]
+    pub fn without(self, features: OptionalFeatures) -> Self {
+        Self { optional: self.optional.difference(features), ..self }
+    }
+
+    /// Sets how closely the layers watch.
+    #[must_use]
+    pub fn validation(self, validation: Validation) -> Self {
+        Self { validation, ..self }
+    }
+
+    /// Sends messages to `sink`, from any thread, also while the device is destroyed. It must not
+    /// call Vulkan, and a panic in it is swallowed.
+    #[must_use]
+    pub fn on_message(self, sink: impl Fn(&Message) + Send + Sync + 'static) -> Self {
+        Self { sink: Some(MessageSink::new(sink)), ..self }
+    }
+
+    /// Uses at most so many queues; at least one.
+    #[must_use]
+    pub fn max_queues(self, max_queues: usize) -> Self {
+        Self { max_queues, ..self }
+    }
+
+    /// Uses no newer version of Vulkan.
+    #[must_use]
+    pub fn api_version(self, api_version: ApiVersion) -> Self {
+        Self { api_version, ..self }
+    }
+
+    /// Enables features of Vulkan 1.0 where they are there.
+    #[must_use]
+    pub fn features(self, features: vk::PhysicalDeviceFeatures) -> Self {
+        Self { features, ..self }
+    }
+}

@@ -1,0 +1,146 @@
+//! Wrapping a device that somebody else made.
+
+use std::ffi::CString;
+
+use ash::vk;
+use tenure_core::device::{MAX_QUEUES, QueueKind, QueueProperties};
+
+use super::create::{QueueHandle, assemble, family_of};
+use super::families::{self, Family};
+use super::options::{OptionalFeatures, Options};
+use super::support::sparse;
+use super::version::ApiVersion;
+use crate::api::Handles;
+use crate::error::CreateError;
+use crate::shared::{Owner, Shared};
+
+/// A queue of a device to be wrapped.
+#[derive(Clone, Copy, Debug)]
+pub struct RawQueue {
+    /// The queue.
+    pub queue: vk::Queue,
+    /// Its family.
+    pub family: u32,
+    /// What tenure may use it for; `None`: all that its family can do.
+    pub kind: Option<QueueKind>,
+}
+
+/// A device that somebody else made, and how it was made.
+///
+/// ```no_run
+/// use ash::vk;
+/// use tenure_core::device::Device as _;
+/// use tenure_vulkan::{ApiVersion, Device, OptionalFeatures, Options, Raw, RawQueue};
+///
+/// # fn engine() -> (ash::Instance, vk::PhysicalDevice, ash::Device, vk::Queue) { unimplemented!() }
+/// let (instance, physical_device, device, queue) = engine();
+/// let raw = Raw {
+///     entry: None,
+///     instance,
+///     physical_device,
+///     device,
+///     api_version: ApiVersion::V1_2,
+///     queues: vec![RawQueue { queue, family: 0, kind: None }],
+///     enabled: OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::DEDICATED_ALLOCATION,
+///     features: vk::PhysicalDeviceFeatures::default(),
+///     extensions: vec![],
+/// };
+/// // SAFETY: the engine's objects outlive the device and all that is made with it, `enabled` and
+/// // `features` are what the device was created with, and the queue is used through tenure only.
+/// let device = unsafe { Device::from_raw(raw, &Options::default()) }?;
+/// println!("{}", device.properties().name);
+/// # Ok::<(), tenure_vulkan::CreateError>(())
+/// ```
+#[derive(Clone)]
+pub struct Raw {
+    /// The loader, for [`Device::entry`](crate::Device::entry); tenure does not need it.
+    pub entry: Option<ash::Entry>,
+    /// The instance.
+    pub instance: ash::Instance,
+    /// The physical device.
+    pub physical_device: vk::PhysicalDevice,
+    /// The device.
+    pub device: ash::Device,
+    /// The lower of the versions that the instance was created for and the physical device has.
+    pub api_version: ApiVersion,
+    /// The queues to use, at most [`MAX_QUEUES`], each once; the first of a family with graphics
+    /// and compute.
+    pub queues: Vec<RawQueue>,
+    /// What of this was enabled: extensions, with their features, of the device, and for
+    /// [`DEBUG_NAMES`](OptionalFeatures::DEBUG_NAMES) `VK_EXT_debug_utils` of the instance.
+    /// [`DEDICATED_ALLOCATION`](OptionalFeatures::DEDICATED_ALLOCATION) is always there.
+    pub enabled: OptionalFeatures,
+    /// What was enabled of Vulkan 1.0's features.
+    pub features: vk::PhysicalDeviceFeatures,
+    /// The device extensions that were enabled; those of ray tracing and of mesh shaders add
+    /// shader stages to wait for.
+    pub extensions: Vec<CString>,
+}
+
+/// Wraps a device.
+///
+/// # Safety
+/// As [`Device::from_raw`](crate::Device::from_raw).
+pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateError> {
+    let Raw { entry, instance, physical_device, device, api_version, queues, .. } = raw;
+    if api_version < ApiVersion::V1_1 {
+        return Err(CreateError::TooOld { found: api_version });
+    }
+    // SAFETY: the physical device is one of the instance's, says the caller.
+    let found = unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
+    let found: Vec<Family> = found.iter().map(Family::from).collect();
+    let queues = check_queues(&queues, &found, options.max_queues)?;
+    let handles = Handles {
+        entry,
+        instance,
+        physical: physical_device,
+        device,
+        version: api_version.min(options.api_version).min(ApiVersion::V1_3),
+        enabled: usable(&raw.enabled, &raw.features) & options.optional,
+        features: raw.features,
+        extensions: raw.extensions,
+    };
+    assemble(handles, queues, Owner::Caller)
+}
+
+/// What was enabled, without what lacks something else that it needs.
+fn usable(enabled: &OptionalFeatures, features: &vk::PhysicalDeviceFeatures) -> OptionalFeatures {
+    let all_sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
+    let mut enabled = enabled.difference(all_sparse.difference(sparse(features)));
+    if !enabled.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
+        enabled.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
+    }
+    enabled
+}
+
+fn check_queues(
+    queues: &[RawQueue],
+    families: &[Family],
+    most: usize,
+) -> Result<Vec<QueueHandle>, CreateError> {
+    let broken = |rule, value: u64| Err(CreateError::InvalidRaw { rule, value });
+    if queues.is_empty() || queues.len() > MAX_QUEUES {
+        return broken("there are 1 to 8 queues", queues.len() as u64);
+    }
+    let mut handles: Vec<QueueHandle> = Vec::new();
+    for raw in queues.iter().take(most.max(1)) {
+        let family = family_of(families, raw.family);
+        let Some(able) = families::kind(family.flags) else {
+            return broken("the family of each queue exists and can at least copy", u64::from(raw.family));
+        };
+        let kind = raw.kind.unwrap_or(able);
+        // Kinds are in the order of what they can do, the most first.
+        if kind < able {
+            return broken("the family of a queue can do what the queue is for", u64::from(raw.family));
+        }
+        if handles.is_empty() && kind != QueueKind::Graphics {
+            return broken("the first queue can do everything", u64::from(raw.family));
+        }
+        if handles.iter().any(|known| known.handle == raw.queue) {
+            return broken("each queue is there once", u64::from(raw.family));
+        }
+        let properties = QueueProperties { kind, family: raw.family };
+        handles.push(QueueHandle { properties, family, handle: raw.queue });
+    }
+    Ok(handles)
+}

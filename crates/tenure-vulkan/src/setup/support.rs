@@ -1,0 +1,273 @@
+//! What a physical device offers of what tenure can use.
+
+use core::ffi::CStr;
+use std::ffi::CString;
+
+use ash::vk;
+
+use super::families::Family;
+use super::options::OptionalFeatures;
+use super::version::ApiVersion;
+use crate::error::CreateError;
+
+/// An optional feature: the version that includes it, and the extension that offers it before.
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 8] = [
+    (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
+    (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
+    (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
+    (OptionalFeatures::MAINTENANCE4, Some(ApiVersion::V1_3), ash::khr::maintenance4::NAME),
+    (OptionalFeatures::FORMAT_LISTS, Some(ApiVersion::V1_2), ash::khr::image_format_list::NAME),
+    (OptionalFeatures::MEMORY_BUDGET, None, ash::ext::memory_budget::NAME),
+    (OptionalFeatures::MEMORY_PRIORITY, None, ash::ext::memory_priority::NAME),
+    (OptionalFeatures::ACCELERATION_STRUCTURES, None, ash::khr::acceleration_structure::NAME),
+];
+
+/// What a physical device offers.
+#[derive(Clone, Debug)]
+pub(crate) struct Support {
+    /// The version of the device, as far as the instance allows.
+    pub(crate) version: ApiVersion,
+    pub(crate) optional: OptionalFeatures,
+    pub(crate) features: vk::PhysicalDeviceFeatures,
+    pub(crate) extensions: Vec<CString>,
+    pub(crate) families: Vec<Family>,
+}
+
+/// The structures in which features are asked for and enabled.
+#[derive(Default)]
+pub(crate) struct FeatureChain {
+    timeline: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static>,
+    synchronization2: vk::PhysicalDeviceSynchronization2Features<'static>,
+    address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
+    maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>,
+    priority: vk::PhysicalDeviceMemoryPriorityFeaturesEXT<'static>,
+    structures: vk::PhysicalDeviceAccelerationStructureFeaturesKHR<'static>,
+}
+
+impl FeatureChain {
+    /// A chain of the structures of `wanted`, each feature switched on.
+    pub(crate) fn enabling(wanted: OptionalFeatures) -> Self {
+        let mut chain = Self::default();
+        chain.set(wanted);
+        chain
+    }
+
+    fn set(&mut self, wanted: OptionalFeatures) {
+        let flag = |feature| vk::Bool32::from(wanted.contains(feature));
+        self.timeline.timeline_semaphore = flag(OptionalFeatures::TIMELINE_SEMAPHORES);
+        self.synchronization2.synchronization2 = flag(OptionalFeatures::SYNCHRONIZATION2);
+        self.address.buffer_device_address = flag(OptionalFeatures::BUFFER_DEVICE_ADDRESS);
+        self.maintenance4.maintenance4 = flag(OptionalFeatures::MAINTENANCE4);
+        self.priority.memory_priority = flag(OptionalFeatures::MEMORY_PRIORITY);
+        self.structures.acceleration_structure = flag(OptionalFeatures::ACCELERATION_STRUCTURES);
+    }
+
+    /// Those of `asked` that are switched on; what has no switch stays.
+    fn granted(&self, asked: OptionalFeatures) -> OptionalFeatures {
+        let switches = [
+            (OptionalFeatures::TIMELINE_SEMAPHORES, self.timeline.timeline_semaphore),
+            (OptionalFeatures::SYNCHRONIZATION2, self.synchronization2.synchronization2),
+            (OptionalFeatures::BUFFER_DEVICE_ADDRESS, self.address.buffer_device_address),
+            (OptionalFeatures::MAINTENANCE4, self.maintenance4.maintenance4),
+            (OptionalFeatures::MEMORY_PRIORITY, self.priority.memory_priority),
+            (OptionalFeatures::ACCELERATION_STRUCTURES, self.structures.acceleration_structure),
+        ];
+        let off = switches.into_iter().filter(|(_, on)| *on == vk::FALSE);
+        off.fold(asked, |granted, (feature, _)| granted.difference(feature))
+    }
+
+    /// Adds the structures of `wanted` to `features`.
+    pub(crate) fn link<'a>(
+        &'a mut self,
+        wanted: OptionalFeatures,
+        mut features: vk::PhysicalDeviceFeatures2<'a>,
+    ) -> vk::PhysicalDeviceFeatures2<'a> {
+        if wanted.contains(OptionalFeatures::TIMELINE_SEMAPHORES) {
+            features = features.push_next(&mut self.timeline);
+        }
+        if wanted.contains(OptionalFeatures::SYNCHRONIZATION2) {
+            features = features.push_next(&mut self.synchronization2);
+        }
+        if wanted.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
+            features = features.push_next(&mut self.address);
+        }
+        if wanted.contains(OptionalFeatures::MAINTENANCE4) {
+            features = features.push_next(&mut self.maintenance4);
+        }
+        if wanted.contains(OptionalFeatures::MEMORY_PRIORITY) {
+            features = features.push_next(&mut self.priority);
+        }
+        if wanted.contains(OptionalFeatures::ACCELERATION_STRUCTURES) {
+            features = features.push_next(&mut self.structures);
+        }
+        features
+    }
+}
+
+/// What of sparse memory is there, by Vulkan 1.0's features. Tiles are shared between resources, so
+/// without aliasing there is none.
+pub(crate) fn sparse(features: &vk::PhysicalDeviceFeatures) -> OptionalFeatures {
+    let on = |feature: vk::Bool32| feature == vk::TRUE;
+    let is_there = on(features.sparse_binding) && on(features.sparse_residency_aliased);
+    let mut found = OptionalFeatures::empty();
+    found.set(OptionalFeatures::SPARSE_BUFFERS, is_there && on(features.sparse_residency_buffer));
+    found.set(OptionalFeatures::SPARSE_TEXTURES, is_there && on(features.sparse_residency_image2_d));
+    found
+}
+
+/// Everything that depends on a version or an extension.
+pub(crate) fn versioned() -> OptionalFeatures {
+    EXTENSIONS.iter().fold(OptionalFeatures::empty(), |all, row| all | row.0)
+}
+
+/// The extensions to enable for `wanted` on a device of that version.
+pub(crate) fn extensions_for(
+    wanted: OptionalFeatures,
+    version: ApiVersion,
+) -> impl Iterator<Item = &'static CStr> {
+    let needed = move |row: &&(OptionalFeatures, Option<ApiVersion>, &'static CStr)| {
+        wanted.contains(row.0) && row.1.is_none_or(|included| version < included)
+    };
+    let structures = wanted.contains(OptionalFeatures::ACCELERATION_STRUCTURES);
+    let deferred = structures.then_some(ash::khr::deferred_host_operations::NAME);
+    EXTENSIONS.iter().filter(needed).map(|row| row.2).chain(deferred)
+}
+
+impl Support {
+    /// Asks a physical device of an instance of the given version.
+    pub(crate) fn of(
+        instance: &ash::Instance,
+        physical: vk::PhysicalDevice,
+        instance_version: ApiVersion,
+    ) -> Result<Self, CreateError> {
+        // SAFETY: the physical device is one of the instance's.
+        let (properties, found, families) = unsafe {
+            (
+                instance.get_physical_device_properties(physical),
+                instance.enumerate_device_extension_properties(physical),
+                instance.get_physical_device_queue_family_properties(physical),
+            )
+        };
+        let found = found.map_err(CreateError::failed("vkEnumerateDeviceExtensionProperties"))?;
+        let names = found.iter().filter_map(|each| each.extension_name_as_c_str().ok());
+        let mut support = Self {
+            version: ApiVersion::from_packed(properties.api_version).min(instance_version),
+            optional: OptionalFeatures::DEDICATED_ALLOCATION | OptionalFeatures::DEBUG_NAMES,
+            features: vk::PhysicalDeviceFeatures::default(),
+            extensions: names.map(CStr::to_owned).collect(),
+            families: families.iter().map(Family::from).collect(),
+        };
+        support.optional |= support.offered_in(support.version);
+        if support.version >= ApiVersion::V1_1 {
+            support.ask(instance, physical);
+        }
+        Ok(support)
+    }
+
+    /// Of the features in the table, those that a version and the extensions allow to ask for.
+    pub(crate) fn offered_in(&self, version: ApiVersion) -> OptionalFeatures {
+        let mut offered = OptionalFeatures::empty();
+        for (feature, included, name) in EXTENSIONS {
+            let in_core = included.is_some_and(|included| version >= included);
+            offered.set(feature, in_core || self.has_extension(name));
+        }
+        // What acceleration structures need is core from 1.2 on; before it is too much to list.
+        let structures =
+            version >= ApiVersion::V1_2 && self.has_extension(ash::khr::deferred_host_operations::NAME);
+        if !structures {
+            offered.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
+        }
+        offered
+    }
+
+    /// Which of what may be asked for is really there.
+    fn ask(&mut self, instance: &ash::Instance, physical: vk::PhysicalDevice) {
+        let asked = self.optional;
+        let mut chain = FeatureChain::default();
+        let mut features = chain.link(asked, vk::PhysicalDeviceFeatures2::default());
+        // SAFETY: each structure in the chain belongs to a version or extension of the device.
+        unsafe { instance.get_physical_device_features2(physical, &mut features) };
+        self.features = features.features;
+        self.optional = chain.granted(asked);
+        if !self.optional.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
+            self.optional.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
+        }
+        let binds = |family: &Family| family.flags.contains(vk::QueueFlags::SPARSE_BINDING);
+        if self.families.iter().any(binds) {
+            self.optional |= sparse(&self.features);
+        }
+    }
+
+    pub(crate) fn has_extension(&self, name: &CStr) -> bool {
+        self.extensions.iter().any(|extension| extension.as_c_str() == name)
+    }
+}
+
+/// Those of the Vulkan 1.0 features in both sets.
+pub(crate) fn both(
+    wanted: &vk::PhysicalDeviceFeatures,
+    offered: &vk::PhysicalDeviceFeatures,
+) -> vk::PhysicalDeviceFeatures {
+    macro_rules! both {
+        ($($field:ident)*) => {
+            vk::PhysicalDeviceFeatures {
+                $($field: vk::Bool32::from(wanted.$field == vk::TRUE && offered.$field == vk::TRUE),)*
+            }
+        };
+    }
+    both! {
+        robust_buffer_access full_draw_index_uint32 image_cube_array independent_blend geometry_shader
+        tessellation_shader sample_rate_shading dual_src_blend logic_op multi_draw_indirect
+        draw_indirect_first_instance depth_clamp depth_bias_clamp fill_mode_non_solid depth_bounds
+        wide_lines large_points alpha_to_one multi_viewport sampler_anisotropy
+        texture_compression_etc2 texture_compression_astc_ldr texture_compression_bc
+        occlusion_query_precise pipeline_statistics_query vertex_pipeline_stores_and_atomics
+        fragment_stores_and_atomics shader_tessellation_and_geometry_point_size
+        shader_image_gather_extended shader_storage_image_extended_formats
+        shader_storage_image_multisample shader_storage_image_read_without_format
+        shader_storage_image_write_without_format shader_uniform_buffer_array_dynamic_indexing
+        shader_sampled_image_array_dynamic_indexing shader_storage_buffer_array_dynamic_indexing
+        shader_storage_image_array_dynamic_indexing shader_clip_distance shader_cull_distance
+        shader_float64 shader_int64 shader_int16 shader_resource_residency shader_resource_min_lod
+        sparse_binding sparse_residency_buffer sparse_residency_image2_d sparse_residency_image3_d
+        sparse_residency2_samples sparse_residency4_samples sparse_residency8_samples
+        sparse_residency16_samples sparse_residency_aliased variable_multisample_rate
+        inherited_queries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_named_until_a_version_includes_them() {
+        let names = |wanted, version| extensions_for(wanted, version).collect::<Vec<_>>();
+        let timeline = OptionalFeatures::TIMELINE_SEMAPHORES;
+        assert_eq!(names(timeline, ApiVersion::V1_1), [ash::khr::timeline_semaphore::NAME]);
+        assert!(names(timeline, ApiVersion::V1_2).is_empty());
+        let newer = OptionalFeatures::SYNCHRONIZATION2 | OptionalFeatures::MEMORY_BUDGET;
+        assert_eq!(names(newer, ApiVersion::V1_2).len(), 2);
+        assert_eq!(names(newer, ApiVersion::V1_3), [ash::ext::memory_budget::NAME]);
+        let structures = OptionalFeatures::ACCELERATION_STRUCTURES;
+        assert_eq!(names(structures, ApiVersion::V1_3).len(), 2, "with deferred host operations");
+    }
+
+    #[test]
+    fn a_feature_is_granted_when_its_switch_is_on() {
+        let asked = OptionalFeatures::all();
+        let on = OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::MAINTENANCE4;
+        let granted = FeatureChain::enabling(on).granted(asked);
+        assert!(granted.contains(on));
+        assert!(!granted.contains(OptionalFeatures::SYNCHRONIZATION2));
+        assert!(granted.contains(OptionalFeatures::MEMORY_BUDGET), "has no switch");
+    }
+
+    #[test]
+    fn features_are_enabled_when_wanted_and_offered() {
+        let wanted = vk::PhysicalDeviceFeatures::default().sampler_anisotropy(true).shader_int64(true);
+        let offered = vk::PhysicalDeviceFeatures::default().sampler_anisotropy(true).logic_op(true);
+        let enabled = both(&wanted, &offered);
+        assert_eq!((enabled.sampler_anisotropy, enabled.shader_int64, enabled.logic_op), (1, 0, 0));
+    }
+}

@@ -1,0 +1,161 @@
+//! What everything made by one device shares.
+
+use core::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use ash::vk;
+use parking_lot::Mutex;
+use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial};
+
+use crate::api::Api;
+use crate::error::{invalid, meaning};
+use crate::memory::MemoryCount;
+use crate::queue::{Clock, Queue, SyncPool};
+use crate::record::ShaderStages;
+use crate::resource::ImageSupport;
+use crate::setup::Instance;
+use crate::tables::Tables;
+
+/// How long the end of a device waits for the GPU. What is not done then is left to the process.
+const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// Who destroys the device.
+pub(crate) enum Owner {
+    /// tenure: it made it, on an instance of its own.
+    Tenure(Arc<Instance>),
+    /// Whoever made it.
+    Caller,
+}
+
+/// A device. Lives until the last of its handles and objects is gone.
+pub(crate) struct Shared {
+    pub(crate) api: Api,
+    pub(crate) tables: Tables,
+    pub(crate) queues: Vec<Queue>,
+    /// The families of the queues, each once: buffers are shared by all of them.
+    pub(crate) families: Vec<u32>,
+    pub(crate) shader_stages: ShaderStages,
+    pub(crate) memory: MemoryCount,
+    pub(crate) images: ImageSupport,
+    pub(crate) sync: SyncPool,
+    /// Held while tile mappings change, so that they change in the order of submission.
+    pub(crate) tile_order: Mutex<()>,
+    lost: OnceLock<String>,
+    owner: Owner,
+}
+
+impl Shared {
+    pub(crate) fn new(api: Api, tables: Tables, queues: Vec<Queue>, owner: Owner) -> Self {
+        let mut families: Vec<u32> = queues.iter().map(|queue| queue.properties.family).collect();
+        families.sort_unstable();
+        families.dedup();
+        Self {
+            shader_stages: ShaderStages::of(&api),
+            api,
+            tables,
+            queues,
+            families,
+            memory: MemoryCount::default(),
+            images: ImageSupport::default(),
+            sync: SyncPool::default(),
+            tile_order: Mutex::new(()),
+            lost: OnceLock::new(),
+            owner,
+        }
+    }
+
+    /// `Err` once the device is lost.
+    pub(crate) fn alive(&self) -> Result<(), DeviceError> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(reason) => Err(DeviceError::Lost { reason: reason.clone() }),
+        }
+    }
+
+    /// What a call's failure means. A loss is remembered.
+    pub(crate) fn error(&self, call: &'static str, result: vk::Result) -> DeviceError {
+        self.error_of(call, result, None)
+    }
+
+    /// As [`error`](Self::error), of a call that asks for so much of a memory type.
+    pub(crate) fn allocation_error(
+        &self,
+        call: &'static str,
+        result: vk::Result,
+        size: u64,
+        memory: MemoryTypeId,
+    ) -> DeviceError {
+        self.error_of(call, result, Some((size, memory)))
+    }
+
+    fn error_of(
+        &self,
+        call: &'static str,
+        result: vk::Result,
+        asked: Option<(u64, MemoryTypeId)>,
+    ) -> DeviceError {
+        let max_allocations = self.tables.properties.max_allocations;
+        meaning(call, result, asked, max_allocations).unwrap_or_else(|| {
+            // The first reason stays: it is the cause, the others follow from it.
+            let reason = self.lost.get_or_init(|| format!("{call} returned {result:?}"));
+            DeviceError::Lost { reason: reason.clone() }
+        })
+    }
+
+    /// The queue of that number.
+    pub(crate) fn queue(&self, queue: QueueId) -> Result<&Queue, DeviceError> {
+        let count = self.queues.len() as u64;
+        self.queues.get(queue.index()).ok_or(invalid("the queue exists", u64::from(queue.0), count))
+    }
+
+    /// Waits for all that was submitted; false when it does not end in time.
+    fn wait_for_everything(&self) -> bool {
+        (0_u8..).map(QueueId).zip(&self.queues).all(|(queue, state)| {
+            let waited = match &state.clock {
+                Clock::Timeline(timeline) => {
+                    self.wait(QueueSerial { queue, serial: timeline.submitted() }, LAST_WAIT)
+                }
+                Clock::Fences(fences) => self.drain_fences(fences, LAST_WAIT),
+            };
+            // A lost device runs nothing any more; one that refuses for want of memory may.
+            waited.unwrap_or_else(|error| matches!(error, DeviceError::Lost { .. }))
+        })
+    }
+
+    fn destroy(&mut self) {
+        for queue in &mut self.queues {
+            match &mut queue.clock {
+                Clock::Timeline(timeline) => {
+                    // SAFETY: everything submitted is complete, so nothing uses it any more.
+                    unsafe { self.api.device.destroy_semaphore(timeline.semaphore, None) };
+                }
+                Clock::Fences(fences) => fences.give_back(&self.sync),
+            }
+        }
+        self.sync.destroy(&self.api.device);
+        if let Owner::Tenure(_) = &self.owner {
+            // SAFETY: all objects of the device hold this, so they are gone; nothing runs.
+            unsafe { self.api.device.destroy_device(None) };
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if self.wait_for_everything() {
+            self.destroy();
+            return;
+        }
+        tracing::error!(target: "tenure_vulkan", "the GPU did not finish; its device is left alone");
+        if let Owner::Tenure(instance) = &self.owner {
+            std::mem::forget(instance.clone());
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("name", &self.tables.properties.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,127 @@
+//! Reserved (sparse) resources.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ash::vk;
+use parking_lot::Mutex;
+use tenure_core::device::{DeviceError, Dimension, ResourceDesc, TextureInfo, TileLayout, Usage};
+
+use super::tiling::Tiling;
+use crate::error::{invalid, unsupported};
+use crate::memory::Memory;
+use crate::resource::{Backing, ImagePlan, Object, Plan, Resource, SPARSE_BUFFER, SPARSE_IMAGE};
+use crate::setup::OptionalFeatures;
+use crate::shared::Shared;
+
+/// Where the bytes of a tile are.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) offset: u64,
+}
+
+/// The tiles of a reserved resource.
+pub(crate) struct Sparse {
+    pub(crate) tiling: Tiling,
+    /// Bit *i* is set when memory type *i* can hold them.
+    pub(crate) memory_types: u32,
+    /// What they are mapped to, by number, after all that was submitted; unmapped ones are not there.
+    pub(crate) table: Mutex<HashMap<u64, Target>>,
+}
+
+impl Resource {
+    pub(crate) fn sparse(&self) -> Result<&Sparse, DeviceError> {
+        match &self.backing {
+            Backing::Reserved(sparse) => Ok(sparse),
+            _ => Err(invalid("the resource is reserved", 0, 1)),
+        }
+    }
+
+    pub(crate) fn tile_layout(&self) -> Result<TileLayout, DeviceError> {
+        self.shared.alive()?;
+        Ok(self.sparse()?.tiling.layout.clone())
+    }
+}
+
+impl Shared {
+    pub(crate) fn create_reserved(self: &Arc<Self>, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
+        self.alive()?;
+        let plan = self.plan_reserved(desc)?;
+        let bare = self.create(&plan)?;
+        let needs = self.needs_of(bare.object).memory;
+        let tiling = match (desc, bare.object) {
+            (ResourceDesc::Texture(info), Object::Image(image)) => {
+                Tiling::image(info, needs.alignment, &self.sparse_requirements(image)?)
+            }
+            _ => Tiling::buffer(needs.size, needs.alignment),
+        };
+        let memory_types = needs.memory_type_bits & self.tables.general_types;
+        let sparse = Box::new(Sparse { tiling, memory_types, table: Mutex::default() });
+        Ok(self.resource(bare.keep(), desc, &plan, Backing::Reserved(sparse)))
+    }
+
+    fn plan_reserved(&self, desc: &ResourceDesc) -> Result<Plan, DeviceError> {
+        match desc {
+            ResourceDesc::Buffer(info) => {
+                if !self.api.uses(OptionalFeatures::SPARSE_BUFFERS) {
+                    return Err(unsupported("reserved (sparse) buffers"));
+                }
+                desc.validate()?;
+                self.plan_buffer(info, self.tables.max_buffer.min(self.tables.sparse_space), SPARSE_BUFFER)
+            }
+            ResourceDesc::Texture(info) => {
+                self.check_sparse_texture(info)?;
+                let plan = self.plan_image(info, SPARSE_IMAGE)?;
+                self.check_sparse_format(&plan)?;
+                Ok(Plan::Image { info: info.clone(), plan })
+            }
+        }
+    }
+
+    fn check_sparse_texture(&self, info: &TextureInfo) -> Result<(), DeviceError> {
+        if !self.api.uses(OptionalFeatures::SPARSE_TEXTURES) {
+            return Err(unsupported("reserved (sparse) textures"));
+        }
+        if info.dimension != Dimension::D2 {
+            return Err(unsupported("reserved (sparse) 3D textures"));
+        }
+        if info.samples > 1 || info.usage.contains(Usage::DEPTH_STENCIL) || info.format.is_depth() {
+            return Err(unsupported("reserved (sparse) depth-stencil or multisampled textures"));
+        }
+        Ok(())
+    }
+
+    fn check_sparse_format(&self, plan: &ImagePlan) -> Result<(), DeviceError> {
+        let info = vk::PhysicalDeviceSparseImageFormatInfo2::default()
+            .format(plan.format)
+            .ty(plan.kind)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .usage(plan.usage)
+            .tiling(vk::ImageTiling::OPTIMAL);
+        let (instance, physical) = (&self.api.instance, self.api.physical);
+        // SAFETY: the physical device is one of the instance's, the version at least 1.1.
+        let kinds =
+            unsafe { instance.get_physical_device_sparse_image_format_properties2_len(physical, &info) };
+        if kinds == 0 { Err(unsupported("reserved (sparse) textures of this format")) } else { Ok(()) }
+    }
+
+    /// How the colour of a sparse image is tiled.
+    fn sparse_requirements(
+        &self,
+        image: vk::Image,
+    ) -> Result<vk::SparseImageMemoryRequirements, DeviceError> {
+        // SAFETY: the image is alive and was created for sparse residency.
+        let found = unsafe { self.api.device.get_image_sparse_memory_requirements(image) };
+        let is_of = |aspect| {
+            move |found: &&vk::SparseImageMemoryRequirements| {
+                found.format_properties.aspect_mask.contains(aspect)
+            }
+        };
+        if found.iter().any(|found| is_of(vk::ImageAspectFlags::METADATA)(&found)) {
+            return Err(unsupported("reserved (sparse) textures with metadata to be mapped"));
+        }
+        let color = found.iter().find(is_of(vk::ImageAspectFlags::COLOR)).copied();
+        color.ok_or(unsupported("reserved (sparse) textures of this format"))
+    }
+}

@@ -1,0 +1,204 @@
+//! Resources that an engine made itself.
+
+use core::ptr::NonNull;
+
+use conformance::Harness as _;
+use tenure_core::device::{
+    BufferInfo, Device as _, DeviceError, Format, Mapping as _, MemoryFlags, MemoryTypeId, ResourceDesc,
+    State, Usage,
+};
+use tenure_core::{BufferDesc, Config, Gpu, LocationKind, MemoryUse, Queue, TextureDesc};
+use tenure_vulkan::ash::vk;
+use tenure_vulkan::{Device, Ownership, RawBuffer, RawImage, RawMemory, Resource};
+
+use crate::basics::{COPIES, LONG, buffer, bytes, memory_type, texture};
+use crate::harness::{Vulkan, validated};
+
+const SIZE: u64 = 4096;
+const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+    vk::BufferUsageFlags::TRANSFER_SRC.as_raw()
+        | vk::BufferUsageFlags::TRANSFER_DST.as_raw()
+        | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS.as_raw(),
+);
+
+/// A buffer, and memory for two of it: the buffer is in the second half.
+fn engine_buffer(device: &Device, usage: vk::BufferUsageFlags) -> (vk::Buffer, RawMemory) {
+    let raw = device.raw();
+    let info = vk::BufferCreateInfo::default().size(SIZE).usage(usage);
+    let kind = memory_type(device, &buffer(SIZE, COPIES), MemoryFlags::HOST_VISIBLE);
+    // SAFETY: all is made here and of this device.
+    unsafe {
+        let buffer = raw.create_buffer(&info, None).unwrap();
+        let size = 2 * raw.get_buffer_memory_requirements(buffer).size.max(SIZE);
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let mut info =
+            vk::MemoryAllocateInfo::default().allocation_size(size).memory_type_index(u32::from(kind.0));
+        if usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS) {
+            info = info.push_next(&mut flags);
+        }
+        let memory = raw.allocate_memory(&info, None).unwrap();
+        raw.bind_buffer_memory(buffer, memory, size / 2).unwrap();
+        (buffer, RawMemory { memory, size, offset: size / 2, memory_type: kind, mapped: None })
+    }
+}
+
+fn raw_buffer(buffer: vk::Buffer, memory: Option<RawMemory>, ownership: Ownership) -> RawBuffer {
+    let info = BufferInfo { size: SIZE, usage: COPIES };
+    RawBuffer { buffer, info, usage: USAGE, memory, ownership }
+}
+
+fn adopt(device: &Device, raw: RawBuffer) -> Result<Resource, DeviceError> {
+    // SAFETY: the tests destroy what is theirs after the resource.
+    unsafe { Resource::from_raw_buffer(device, raw) }
+}
+
+fn destroy(device: &Device, buffer: vk::Buffer, memory: &RawMemory) {
+    // SAFETY: nothing uses them any more.
+    unsafe {
+        device.raw().destroy_buffer(buffer, None);
+        device.raw().free_memory(memory.memory, None);
+    }
+}
+
+/// What tenure was given it destroys, what it was lent it leaves: the layers would complain of
+/// either being otherwise.
+#[test]
+fn ownership_decides_who_destroys() {
+    let vulkan = Vulkan::new(validated());
+    let device = vulkan.device();
+    let (given, memory) = engine_buffer(&device, USAGE);
+    let resource = adopt(&device, raw_buffer(given, Some(memory), Ownership::Tenure)).unwrap();
+    device.map(&resource).unwrap().write(0, &bytes(4096, 1)).unwrap();
+    device.destroy_resource(resource);
+    let (lent, memory) = engine_buffer(&device, USAGE);
+    let resource = adopt(&device, raw_buffer(lent, Some(memory), Ownership::Caller)).unwrap();
+    assert_eq!(resource.buffer(), Some(lent));
+    assert_eq!(resource.memory(), Some((memory.memory, memory.offset)));
+    device.destroy_resource(resource);
+    destroy(&device, lent, &memory);
+    drop(device);
+    vulkan.end();
+}
+
+/// The caller's mapping is used; without one the caller's memory is not mapped.
+#[test]
+fn mapping_follows_the_owner() {
+    let vulkan = Vulkan::new(validated());
+    let device = vulkan.device();
+    let (buffer, memory) = engine_buffer(&device, USAGE);
+    let flags = vk::MemoryMapFlags::empty();
+    // SAFETY: the memory is host-visible and not mapped.
+    let base = unsafe { device.raw().map_memory(memory.memory, 0, vk::WHOLE_SIZE, flags) }.unwrap();
+    let base = NonNull::new(base.cast::<u8>()).unwrap();
+    let known = RawMemory { mapped: Some(base), ..memory };
+    let resource = adopt(&device, raw_buffer(buffer, Some(known), Ownership::Caller)).unwrap();
+    let mapping = device.map(&resource).unwrap();
+    mapping.write(0, &bytes(4096, 2)).unwrap();
+    // SAFETY: the offset is inside the memory.
+    let expected = unsafe { base.add(usize::try_from(memory.offset).unwrap()) };
+    assert_eq!(mapping.as_ptr(), Some(expected));
+    drop(mapping);
+    device.destroy_resource(resource);
+    for memory in [None, Some(memory)] {
+        let resource = adopt(&device, raw_buffer(buffer, memory, Ownership::Caller)).unwrap();
+        let refused = device.map(&resource);
+        assert!(matches!(refused, Err(DeviceError::InvalidCall { .. })), "{refused:?}");
+        device.destroy_resource(resource);
+    }
+    destroy(&device, buffer, &memory);
+    drop(device);
+    vulkan.end();
+}
+
+/// A buffer has an address when it was created for one.
+#[test]
+fn addresses_follow_the_usage() {
+    let vulkan = Vulkan::new(validated());
+    let device = vulkan.device();
+    let (buffer, memory) = engine_buffer(&device, USAGE);
+    let resource = adopt(&device, raw_buffer(buffer, None, Ownership::Caller)).unwrap();
+    assert!(device.gpu_address(&resource).is_some_and(|address| address > 0));
+    device.destroy_resource(resource);
+    let without = RawBuffer {
+        usage: USAGE & !vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        ..raw_buffer(buffer, None, Ownership::Caller)
+    };
+    let resource = adopt(&device, without).unwrap();
+    assert_eq!(device.gpu_address(&resource), None);
+    device.destroy_resource(resource);
+    destroy(&device, buffer, &memory);
+    drop(device);
+    vulkan.end();
+}
+
+#[test]
+fn bad_descriptions_are_refused() {
+    let vulkan = Vulkan::new(validated());
+    let device = vulkan.device();
+    let (buffer, memory) = engine_buffer(&device, USAGE);
+    let good = raw_buffer(buffer, Some(memory), Ownership::Tenure);
+    let outside = RawMemory { offset: memory.size, ..memory };
+    let unknown = RawMemory { memory_type: MemoryTypeId(32), ..memory };
+    for wrong in [
+        RawBuffer { info: BufferInfo { size: 0, usage: COPIES }, ..good.clone() },
+        RawBuffer { info: BufferInfo { size: SIZE, usage: Usage::RENDER_TARGET }, ..good.clone() },
+        RawBuffer { info: BufferInfo { size: memory.size, usage: COPIES }, ..good.clone() },
+        RawBuffer { memory: Some(outside), ..good.clone() },
+        RawBuffer { memory: Some(unknown), ..good.clone() },
+    ] {
+        assert!(adopt(&device, wrong.clone()).is_err(), "{wrong:?}");
+    }
+    destroy(&device, buffer, &memory);
+    drop(device);
+    vulkan.end();
+}
+
+/// An engine's buffer and image, in tenure's care: written by the CPU, copied by the GPU.
+#[test]
+fn a_manager_takes_them_in() {
+    let vulkan = Vulkan::new(validated());
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let device = gpu.device().clone();
+    let (buffer, memory) = engine_buffer(&device, USAGE);
+    let native = adopt(&device, raw_buffer(buffer, Some(memory), Ownership::Tenure)).unwrap();
+    let desc = BufferDesc::new(SIZE, COPIES).memory(MemoryUse::Dynamic).name("terrain");
+    let staging = gpu.adopt_buffer(native, &desc, State::COMMON).unwrap();
+    assert_eq!(staging.location(), LocationKind::Adopted);
+    staging.write(0, &bytes(4096, 3)).unwrap();
+
+    let info = texture(32, Format::Rgba8Unorm, Usage::SHADER_READ | COPIES);
+    let made = device.create_committed(&ResourceDesc::Texture(info.clone()), MemoryTypeId(0)).unwrap();
+    let raw = RawImage {
+        image: made.image().unwrap(),
+        info: info.clone(),
+        usage: made.image_usage().unwrap(),
+        format: made.format().unwrap(),
+        memory: None,
+        ownership: Ownership::Caller,
+    };
+    // SAFETY: `made` outlives it.
+    let native = unsafe { Resource::from_raw_image(&device, raw) }.unwrap();
+    let desc = TextureDesc { info: info.clone(), name: "grass".into() };
+    let grass = gpu.adopt_texture(native, &desc, State::COMMON).unwrap();
+
+    let readback =
+        gpu.create_buffer(&BufferDesc::new(32 * 512, COPIES).memory(MemoryUse::Readback).alignment(512));
+    let readback = readback.unwrap();
+    let layout = |row_pitch| tenure_core::device::BufferLayout { offset: 0, row_pitch, rows: 32 };
+    let region = tenure_core::device::TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [32, 32, 1] };
+    let mut recording = gpu.record(Queue::Graphics, "adopted").unwrap();
+    recording.copy_buffer_to_texture(&staging, layout(128), &grass, region).unwrap();
+    recording.copy_texture_to_buffer(&grass, region, &readback, layout(512)).unwrap();
+    let done = recording.submit().unwrap();
+    assert!(gpu.wait(&done, LONG).unwrap());
+    for (row, expected) in bytes(4096, 3).chunks(128).enumerate() {
+        let mut found = [0; 128];
+        readback.read(row as u64 * 512, &mut found).unwrap();
+        assert_eq!(found, expected, "row {row}");
+    }
+    drop((staging, grass, readback));
+    assert!(gpu.shutdown().is_clean());
+    device.destroy_resource(made);
+    drop(device);
+    vulkan.end();
+}

@@ -1,0 +1,104 @@
+//! Shorthands for tests that speak to the device without a manager.
+
+use std::time::Duration;
+
+use tenure_core::device::{
+    BufferInfo, CommandList as _, Device as _, DeviceError, Dimension, Format, HeapCategory, HeapDesc,
+    Mapping as _, MemoryFlags, MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, TextureInfo,
+    Usage,
+};
+use tenure_vulkan::{Device, Heap, List, Resource};
+
+pub(crate) const GRAPHICS: QueueId = QueueId(0);
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
+
+pub(crate) fn at(serial: u64) -> QueueSerial {
+    QueueSerial { queue: GRAPHICS, serial }
+}
+
+pub(crate) fn buffer(size: u64, usage: Usage) -> ResourceDesc {
+    ResourceDesc::Buffer(BufferInfo { size, usage })
+}
+
+pub(crate) fn texture(side: u32, format: Format, usage: Usage) -> TextureInfo {
+    TextureInfo {
+        dimension: Dimension::D2,
+        width: side,
+        height: side,
+        depth_or_layers: 1,
+        mips: 1,
+        samples: 1,
+        format,
+        usage,
+        clear: None,
+        view_formats: Vec::new(),
+    }
+}
+
+/// The first memory type for `desc` with these flags.
+pub(crate) fn memory_type(device: &Device, desc: &ResourceDesc, flags: MemoryFlags) -> MemoryTypeId {
+    let mask = device.requirements(desc).unwrap().memory_types;
+    let types = &device.properties().memory_types;
+    let fits = |index: &usize| mask >> index & 1 == 1 && types[*index].flags.contains(flags);
+    let index = (0..types.len()).find(fits).expect("a memory type");
+    MemoryTypeId(u8::try_from(index).unwrap())
+}
+
+/// A mapped buffer for copies.
+pub(crate) fn mapped(device: &Device, size: u64) -> Resource {
+    let desc = buffer(size, COPIES);
+    let kind = memory_type(device, &desc, MemoryFlags::HOST_VISIBLE);
+    device.create_committed(&desc, kind).unwrap()
+}
+
+pub(crate) fn heap(device: &Device, desc: &ResourceDesc, size: u64) -> Heap {
+    let needs = device.requirements(desc).unwrap();
+    let alignment = device.properties().heap_alignment.max(needs.alignment);
+    let memory = memory_type(device, desc, MemoryFlags::empty());
+    let size = size.next_multiple_of(alignment);
+    let heap = HeapDesc { size, alignment, memory, category: needs.category, priority: Priority::Normal };
+    device.create_heap(&heap).unwrap()
+}
+
+/// A heap of that category, whatever it is for.
+pub(crate) fn heap_of(device: &Device, category: HeapCategory, size: u64) -> Heap {
+    let alignment = device.properties().heap_alignment;
+    let memory = MemoryTypeId(0);
+    device.create_heap(&HeapDesc { size, alignment, memory, category, priority: Priority::Low }).unwrap()
+}
+
+pub(crate) fn write(device: &Device, resource: &Resource, bytes: &[u8]) {
+    device.map(resource).unwrap().write(0, bytes).unwrap();
+}
+
+pub(crate) fn read(device: &Device, resource: &Resource, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    device.map(resource).unwrap().read(0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Records, submits as `serial` and waits.
+pub(crate) fn run(device: &Device, serial: u64, record: impl FnOnce(&mut List)) {
+    let mut list = device.create_list(GRAPHICS).unwrap();
+    list.begin().unwrap();
+    record(&mut list);
+    list.close().unwrap();
+    device.submit(GRAPHICS, &[&list], &[], serial).unwrap();
+    assert!(device.wait(at(serial), LONG).unwrap());
+    device.destroy_list(list);
+}
+
+/// Bytes that differ from one another, and from those of another seed.
+pub(crate) fn bytes(size: usize, seed: u8) -> Vec<u8> {
+    (0..size).map(|index| (index as u8).wrapping_mul(31).wrapping_add(seed)).collect()
+}
+
+/// A call that breaks a rule with these words.
+#[track_caller]
+pub(crate) fn is_invalid<T: std::fmt::Debug>(result: Result<T, DeviceError>, rule: &str) {
+    match result {
+        Err(DeviceError::InvalidCall { rule: broken, .. }) => assert!(broken.contains(rule), "{broken}"),
+        other => panic!("{rule}: {other:?}"),
+    }
+}

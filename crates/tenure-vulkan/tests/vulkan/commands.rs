@@ -1,0 +1,210 @@
+//! Commands: what is wrong with them, and what they do.
+
+use conformance::Harness as _;
+use tenure_core::device::{
+    Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Format, MemoryTypeId, QueueId,
+    ResourceDesc, State, Subresource, TextureRegion, Usage,
+};
+use tenure_vulkan::Options;
+
+use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, is_invalid, mapped, run, texture};
+use crate::disguise::Costume;
+use crate::harness::{Vulkan, validated};
+
+#[test]
+fn wrong_commands_come_out_of_close() {
+    let vulkan = Vulkan::new(validated());
+    let device = vulkan.device();
+    let size = 64 << 10;
+    let (one, two) = (mapped(&device, size), mapped(&device, size));
+    let source = device.create_committed(&buffer(64, Usage::COPY_SRC), MemoryTypeId(0)).unwrap();
+    let info = texture(64, Format::Rgba8Unorm, COPIES);
+    let image = device.create_committed(&ResourceDesc::Texture(info), MemoryTypeId(0)).unwrap();
+    let depth = texture(64, Format::D32FloatS8Uint, COPIES | Usage::DEPTH_STENCIL);
+    let depth = device.create_committed(&ResourceDesc::Texture(depth), MemoryTypeId(0)).unwrap();
+    let mut list = device.create_list(GRAPHICS).unwrap();
+    is_invalid(list.close(), "begun before");
+    let mut wrong = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
+        list.begin().unwrap();
+        record(&mut list);
+        match list.close() {
+            Err(DeviceError::InvalidCall { rule: broken, .. }) => assert!(broken.contains(rule), "{broken}"),
+            Err(DeviceError::Unsupported { feature }) => assert!(feature.contains(rule), "{feature}"),
+            other => panic!("{rule}: {other:?}"),
+        }
+        is_invalid(device.submit(GRAPHICS, &[&list], &[], 1), "closed");
+    };
+    let whole = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
+    let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 64 };
+    wrong("inside the resource", &|list| list.copy_buffer(&one, 1, &two, 0, size));
+    wrong("inside the resource", &|list| list.copy_buffer(&one, u64::MAX, &two, 0, 2));
+    wrong("overlap", &|list| list.copy_buffer(&one, 0, &one, 10, 11));
+    wrong("created as one", &|list| list.copy_buffer(&one, 0, &source, 0, 4));
+    wrong("is a buffer", &|list| list.copy_buffer(&one, 0, &image, 0, 4));
+    wrong("is a texture", &|list| list.copy_buffer_to_texture(&one, layout, &two, whole));
+    wrong("depth and stencil", &|list| list.copy_buffer_to_texture(&one, layout, &depth, whole));
+    let bad = |layout: BufferLayout, region: TextureRegion| (layout, region);
+    for (rule, (layout, region)) in [
+        ("aligned", bad(BufferLayout { offset: 2, ..layout }, whole)),
+        ("aligned", bad(BufferLayout { row_pitch: 513, ..layout }, whole)),
+        ("hold what is copied", bad(BufferLayout { row_pitch: 128, ..layout }, whole)),
+        ("inside the resource", bad(BufferLayout { offset: size / 2 + 512, ..layout }, whole)),
+        ("too large", bad(BufferLayout { row_pitch: 1 << 40, ..layout }, whole)),
+        ("mip", bad(layout, TextureRegion { mip: 1, ..whole })),
+        ("layer", bad(layout, TextureRegion { layer: 1, ..whole })),
+        ("within the mip", bad(layout, TextureRegion { origin: [1, 0, 0], ..whole })),
+        ("within the mip", bad(layout, TextureRegion { extent: [0, 64, 1], ..whole })),
+    ] {
+        wrong(rule, &|list| list.copy_buffer_to_texture(&one, layout, &image, region));
+    }
+    let to = |after| Barrier::Transition {
+        resource: &image,
+        subresource: Subresource::One(0),
+        before: State::COMMON,
+        after,
+        transfer: None,
+    };
+    wrong("COMMON", &|list| list.barriers(&[to(State::COMMON)]));
+    wrong("stands alone", &|list| list.barriers(&[to(State::COPY_DST | State::COPY_SRC)]));
+    wrong("subresource exists", &|list| {
+        let Barrier::Transition { resource, before, transfer, .. } = to(State::COPY_DST) else { return };
+        let subresource = Subresource::One(1);
+        let after = State::COPY_DST;
+        list.barriers(&[Barrier::Transition { resource, subresource, before, after, transfer }]);
+    });
+    list.begin().unwrap();
+    is_invalid(list.begin(), "closed before");
+    is_invalid(device.submit(GRAPHICS, &[&list], &[], 1), "closed");
+    list.close().unwrap();
+    is_invalid(list.close(), "begun before");
+    list.copy_buffer(&one, 0, &two, 0, 1);
+    device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+    assert!(device.wait(at(1), LONG).unwrap());
+    device.destroy_list(list);
+    [one, two, source, image, depth].into_iter().for_each(|resource| device.destroy_resource(resource));
+    drop(device);
+    vulkan.end();
+}
+
+/// A copy queue wants multiples of 16 texels, has no depth, and knows no shaders.
+#[test]
+fn copy_queues_are_asked_for_what_they_can() {
+    let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
+    let device = vulkan.device();
+    let copies = QueueId(1);
+    let staging = mapped(&device, 64 << 10);
+    let image = ResourceDesc::Texture(texture(64, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ));
+    let image = device.create_committed(&image, MemoryTypeId(0)).unwrap();
+    let depth = ResourceDesc::Texture(texture(64, Format::D32Float, COPIES | Usage::DEPTH_STENCIL));
+    let depth = device.create_committed(&depth, MemoryTypeId(0)).unwrap();
+    let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 64 };
+    let region = |origin, extent| TextureRegion { mip: 0, layer: 0, origin, extent };
+    let mut list = device.create_list(copies).unwrap();
+    let mut refused = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
+        list.begin().unwrap();
+        record(&mut list);
+        let error = list.close().unwrap_err().to_string();
+        assert!(error.contains(rule), "{error}");
+    };
+    refused("copies at once", &|list| {
+        list.copy_buffer_to_texture(&staging, layout, &image, region([0; 3], [8, 16, 1]));
+    });
+    refused("copies at once", &|list| {
+        list.copy_buffer_to_texture(&staging, layout, &image, region([8, 0, 0], [16, 16, 1]));
+    });
+    refused("depth on queues without graphics", &|list| {
+        list.copy_buffer_to_texture(&staging, layout, &depth, region([0; 3], [64, 64, 1]));
+    });
+    let transition = |resource, after| Barrier::Transition {
+        resource,
+        subresource: Subresource::All,
+        before: State::COMMON,
+        after,
+        transfer: None,
+    };
+    refused("queue knows", &|list| list.barriers(&[transition(&image, State::PIXEL_SHADER)]));
+    refused("queue knows", &|list| list.barriers(&[Barrier::Unordered { resource: &staging }]));
+    is_invalid(device.submit(GRAPHICS, &[&list], &[], 1), "queue it was made for");
+    device.destroy_list(list);
+    [staging, image, depth].into_iter().for_each(|resource| device.destroy_resource(resource));
+    drop(device);
+    vulkan.end();
+}
+
+/// Memory changes hands between two textures, by one barrier of the API: the layers know that they
+/// share it.
+#[test]
+fn memory_changes_hands() {
+    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let device = vulkan.device();
+    let desc = ResourceDesc::Texture(texture(64, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ));
+    let heap = heap(&device, &desc, device.requirements(&desc).unwrap().size);
+    let images = [(), ()].map(|()| device.create_placed(&desc, &heap, 0).unwrap());
+    let (staging, readback) = (mapped(&device, 64 * 512), mapped(&device, 64 * 512));
+    crate::basics::write(&device, &staging, &crate::basics::bytes(64 * 512, 3));
+    let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 64 };
+    let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
+    let step = |resource, before, after| Barrier::Transition {
+        resource,
+        subresource: Subresource::All,
+        before,
+        after,
+        transfer: None,
+    };
+    run(&device, 1, |list| {
+        list.barriers(&[step(&images[0], State::COMMON, State::COPY_DST)]);
+        list.copy_buffer_to_texture(&staging, layout, &images[0], region);
+        let before = vulkan.disguise().calls("vkCmdPipelineBarrier2");
+        list.barriers(&[
+            Barrier::Aliasing { before: Some(&images[0]), after: &images[1] },
+            step(&images[1], State::COMMON, State::COPY_DST),
+        ]);
+        assert_eq!(vulkan.disguise().calls("vkCmdPipelineBarrier2") - before, 1);
+        list.copy_buffer_to_texture(&staging, layout, &images[1], region);
+        list.barriers(&[step(&images[1], State::COPY_DST, State::COPY_SRC)]);
+        list.copy_texture_to_buffer(&images[1], region, &readback, layout);
+    });
+    let found = crate::basics::read(&device, &readback, 64 * 512);
+    for (row, expected) in found.chunks(512).zip(crate::basics::bytes(64 * 512, 3).chunks(512)) {
+        assert_eq!(row[..256], expected[..256]);
+    }
+    images.into_iter().chain([staging, readback]).for_each(|resource| device.destroy_resource(resource));
+    device.destroy_heap(heap);
+    drop(device);
+    vulkan.end();
+}
+
+/// Depth goes there and back, one aspect at a time.
+#[test]
+fn depth_is_copied() {
+    let vulkan = Vulkan::new(validated());
+    let device = vulkan.device();
+    let info = texture(16, Format::D32Float, COPIES | Usage::DEPTH_STENCIL);
+    let image = device.create_committed(&ResourceDesc::Texture(info), MemoryTypeId(0)).unwrap();
+    let (staging, readback) = (mapped(&device, 8192), mapped(&device, 8192));
+    let texels: Vec<u8> = (0..2048_u16).flat_map(|index| (f32::from(index) / 2048.0).to_le_bytes()).collect();
+    crate::basics::write(&device, &staging, &texels);
+    // Rows as long as any device advises, so that they hold more than the texture has.
+    let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 16 };
+    let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [16, 16, 1] };
+    run(&device, 1, |list| {
+        let step = |before, after| Barrier::Transition {
+            resource: &image,
+            subresource: Subresource::All,
+            before,
+            after,
+            transfer: None,
+        };
+        list.barriers(&[step(State::COMMON, State::COPY_DST)]);
+        list.copy_buffer_to_texture(&staging, layout, &image, region);
+        list.barriers(&[step(State::COPY_DST, State::COPY_SRC)]);
+        list.copy_texture_to_buffer(&image, region, &readback, layout);
+    });
+    let found = crate::basics::read(&device, &readback, 8192);
+    for (row, expected) in found.chunks(512).zip(texels.chunks(512)) {
+        assert_eq!(row[..64], expected[..64]);
+    }
+    [image, staging, readback].into_iter().for_each(|resource| device.destroy_resource(resource));
+    drop(device);
+    vulkan.end();
+}

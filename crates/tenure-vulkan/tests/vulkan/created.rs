@@ -1,0 +1,128 @@
+//! Devices made from nothing, and what options do to them.
+
+use conformance::Harness as _;
+use tenure_core::device::{Device as _, Features};
+use tenure_vulkan::{
+    Adapter, ApiVersion, CreateError, Device, OptionalFeatures, Options, Validation, adapters,
+};
+
+use crate::basics::{COPIES, buffer};
+use crate::harness::{Log, Vulkan, validated};
+
+/// Adapters are listed, named and made devices of; the best one is first.
+#[test]
+fn adapters_are_listed() {
+    let alone = Vulkan::new(validated());
+    let log = Log::default();
+    let options = log.listen(validated());
+    let adapters = adapters(&options).unwrap();
+    assert!(adapters.windows(2).all(|pair| pair[0].kind() <= pair[1].kind()), "{adapters:?}");
+    let first: &Adapter = adapters.first().expect("an adapter");
+    assert!(!first.name().is_empty() && !first.driver().is_empty());
+    assert!(first.vendor_id() > 0 && first.api_version() >= ApiVersion::V1_1);
+    // Two devices of one adapter, and a third of its clone.
+    let devices = [first.create(&options).unwrap(), Device::create_on(first, &options).unwrap()];
+    assert_eq!(devices[0].properties().name, first.name());
+    let third = first.clone().create(&options.clone().max_queues(1)).unwrap();
+    assert_eq!(third.properties().queues.len(), 1);
+    drop(options);
+    drop((adapters, devices));
+    assert!(!log.is_closed(), "a device keeps its instance");
+    drop(third);
+    assert!(log.is_closed());
+    assert_eq!(log.problems(), Vec::<String>::new());
+    alone.end();
+}
+
+/// Each switch takes its feature away, and nothing else.
+#[test]
+fn features_are_switched_off() {
+    let all = Vulkan::new(validated());
+    let whole = all.device().optional_features();
+    let of_contract = all.device().properties().features;
+    assert!(whole.contains(OptionalFeatures::DEDICATED_ALLOCATION));
+    all.end();
+    let table = [
+        (OptionalFeatures::MEMORY_BUDGET, Features::MEMORY_BUDGET),
+        (OptionalFeatures::MEMORY_PRIORITY, Features::MEMORY_PRIORITY),
+        (OptionalFeatures::DEDICATED_ALLOCATION, Features::DEDICATED),
+        (OptionalFeatures::SPARSE_BUFFERS, Features::RESERVED_BUFFERS),
+        (OptionalFeatures::SPARSE_TEXTURES, Features::RESERVED_TEXTURES),
+        (OptionalFeatures::ACCELERATION_STRUCTURES, Features::ACCELERATION_STRUCTURES),
+        (OptionalFeatures::MAINTENANCE4, Features::empty()),
+        (OptionalFeatures::SYNCHRONIZATION2, Features::empty()),
+    ];
+    for (optional, feature) in table {
+        let vulkan = Vulkan::new(validated().without(optional));
+        let device = vulkan.device();
+        assert_eq!(device.optional_features(), whole.difference(optional), "{optional:?}");
+        assert_eq!(device.properties().features, of_contract.difference(feature), "{optional:?}");
+        let needs = device.requirements(&buffer(1000, COPIES)).unwrap();
+        assert!(needs.size >= 1000 && needs.memory_types != 0);
+        drop(device);
+        vulkan.end();
+    }
+}
+
+/// Buffers of acceleration structures are there or refused by name.
+#[test]
+fn acceleration_structures_are_created_or_refused() {
+    use tenure_core::device::{DeviceError, MemoryTypeId, Usage};
+    for options in [validated(), validated().without(OptionalFeatures::ACCELERATION_STRUCTURES)] {
+        let vulkan = Vulkan::new(options);
+        let device = vulkan.device();
+        let desc = buffer(4096, Usage::ACCELERATION_STRUCTURE | Usage::SHADER_READ);
+        let made = device.create_committed(&desc, MemoryTypeId(0));
+        if device.properties().features.contains(Features::ACCELERATION_STRUCTURES) {
+            device.destroy_resource(made.unwrap());
+        } else {
+            for refused in [made.map(drop), device.requirements(&desc).map(drop)] {
+                assert!(matches!(refused, Err(DeviceError::Unsupported { .. })), "{refused:?}");
+            }
+        }
+        drop(device);
+        vulkan.end();
+    }
+}
+
+/// A budget of tenure's own counts what tenure took.
+#[test]
+fn without_the_extension_the_budget_is_a_share() {
+    let vulkan = Vulkan::new(validated().without(OptionalFeatures::MEMORY_BUDGET));
+    let device = vulkan.device();
+    let before = device.budget().unwrap();
+    let heap = &device.properties().memory_heaps[0];
+    assert_eq!((before[0].budget, before[0].usage), (heap.size - heap.size / 5, 0));
+    let big = crate::basics::mapped(&device, 3 << 20);
+    assert!(device.budget().unwrap()[0].usage >= 3 << 20);
+    device.destroy_resource(big);
+    assert_eq!(device.budget().unwrap()[0].usage, 0);
+    drop(device);
+    vulkan.end();
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let alone = Vulkan::new(validated());
+    let created = |options: Options| Device::create(&options).map(drop).unwrap_err();
+    let old = created(Options::default().api_version(ApiVersion { major: 1, minor: 0 }));
+    assert_eq!(old, CreateError::TooOld { found: ApiVersion { major: 1, minor: 0 } });
+    let unknown = || vec![c"VK_TENURE_nothing".to_owned()];
+    let expected = CreateError::NoExtension { extension: "VK_TENURE_nothing".to_owned() };
+    assert_eq!(created(Options { device_extensions: unknown(), ..Options::default() }), expected);
+    assert_eq!(created(Options { instance_extensions: unknown(), ..Options::default() }), expected);
+    alone.end();
+}
+
+/// Everything common, under advice on performance too: with blocks of the size that the layers
+/// have in mind, nothing is said about memory.
+#[test]
+fn pooled_memory_is_as_advised() {
+    let advice = Validation { best_practices: true, ..validated().validation };
+    let vulkan = Vulkan::new(validated().validation(advice));
+    let config = tenure_core::Config { min_block: 4 << 20, ..tenure_core::Config::default() };
+    let gpu = tenure_core::Gpu::new(vulkan.device(), config).unwrap();
+    crate::advice::load(&gpu);
+    assert!(gpu.shutdown().is_clean());
+    vulkan.end();
+}

@@ -1,0 +1,197 @@
+//! Barriers: stages that the family has, and images that change owners by pairs of halves.
+
+use core::ffi::c_void;
+
+use tenure_vulkan::ash::vk;
+
+use super::{Hook, Stage, stage};
+
+/// The first half of a change of owner, waiting for the second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Release {
+    pub(super) image: vk::Image,
+    range: [u32; 4],
+    layouts: [vk::ImageLayout; 2],
+    families: [u32; 2],
+}
+
+pub(super) fn hooks() -> Vec<Hook> {
+    vec![
+        (c"vkCmdPipelineBarrier", barrier as *const c_void),
+        (c"vkCmdPipelineBarrier2", barrier2 as *const c_void),
+    ]
+}
+
+/// The stages that a family may name.
+fn allowed(flags: vk::QueueFlags) -> vk::PipelineStageFlags2 {
+    use vk::PipelineStageFlags2 as Stages;
+    let mut stages =
+        Stages::TOP_OF_PIPE | Stages::BOTTOM_OF_PIPE | Stages::TRANSFER | Stages::HOST | Stages::ALL_COMMANDS;
+    if flags.contains(vk::QueueFlags::COMPUTE) {
+        stages |= Stages::COMPUTE_SHADER | Stages::DRAW_INDIRECT | Stages::ACCELERATION_STRUCTURE_BUILD_KHR;
+    }
+    if flags.contains(vk::QueueFlags::GRAPHICS) {
+        stages = Stages::from_raw(u64::MAX);
+    }
+    stages
+}
+
+impl Stage {
+    fn check_stages(&self, family: u32, stages: [vk::PipelineStageFlags2; 2]) {
+        let allowed = allowed(self.costume.families[family as usize].0);
+        for stages in stages {
+            if !allowed.contains(stages) {
+                self.problem(format!("family {family} does not have all of {stages:?}"));
+            }
+        }
+    }
+
+    /// What the real device, which has one family, does for a barrier of an image: layouts to go
+    /// from and to.
+    fn layouts(&self, family: u32, half: Release) -> [vk::ImageLayout; 2] {
+        let [from, to] = half.families;
+        if (from, to) == (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED) {
+            return half.layouts;
+        }
+        let mut releases = self.releases.lock();
+        if from == to || (family != from && family != to) {
+            drop(releases);
+            self.problem(format!("family {family} records a transfer from {from} to {to}"));
+        } else if family == from {
+            releases.push(half);
+            return [half.layouts[0]; 2];
+        } else {
+            let matches = |release: &Release| {
+                let Release { image, range, layouts, families } = *release;
+                (image, range, layouts, families) == (half.image, half.range, half.layouts, half.families)
+            };
+            match releases.iter().position(matches) {
+                Some(index) => drop(releases.swap_remove(index)),
+                None => {
+                    drop(releases);
+                    self.problem(format!("an acquire without its release: {half:?}"));
+                }
+            }
+        }
+        half.layouts
+    }
+}
+
+fn range_of(range: &vk::ImageSubresourceRange) -> [u32; 4] {
+    [range.base_mip_level, range.level_count, range.base_array_layer, range.layer_count]
+}
+
+fn check_buffer(stage: &Stage, families: [u32; 2]) {
+    if families != [vk::QUEUE_FAMILY_IGNORED; 2] {
+        stage.problem("a buffer changes its owner".to_owned());
+    }
+}
+
+/// # Safety
+/// `first` is null or points to that many.
+unsafe fn slice<'a, T>(first: *const T, count: u32) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: says the caller.
+    unsafe { core::slice::from_raw_parts(first, count as usize) }
+}
+
+unsafe extern "system" fn barrier2(list: vk::CommandBuffer, info: *const vk::DependencyInfo<'static>) {
+    let stage = stage();
+    stage.strike("vkCmdPipelineBarrier2");
+    let family = stage.lists.lock()[&list].family;
+    // SAFETY: as the API has it.
+    unsafe {
+        let info = &*info;
+        for each in slice(info.p_memory_barriers, info.memory_barrier_count) {
+            stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
+            let shows = each.dst_stage_mask.contains(vk::PipelineStageFlags2::HOST)
+                && each.dst_access_mask.contains(vk::AccessFlags2::HOST_READ);
+            super::copies::note_barrier(&stage, list, shows);
+        }
+        for each in slice(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count) {
+            stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
+            check_buffer(&stage, [each.src_queue_family_index, each.dst_queue_family_index]);
+        }
+        let mut images = Vec::new();
+        for each in slice(info.p_image_memory_barriers, info.image_memory_barrier_count) {
+            stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
+            let half = Release {
+                image: each.image,
+                range: range_of(&each.subresource_range),
+                layouts: [each.old_layout, each.new_layout],
+                families: [each.src_queue_family_index, each.dst_queue_family_index],
+            };
+            let [old_layout, new_layout] = stage.layouts(family, half);
+            images.push(vk::ImageMemoryBarrier2 {
+                old_layout,
+                new_layout,
+                src_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+                dst_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+                ..*each
+            });
+        }
+        let real = vk::DependencyInfo { p_image_memory_barriers: images.as_ptr(), ..*info };
+        (stage.device.fp_v1_3().cmd_pipeline_barrier2)(list, &raw const real);
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "the API's")]
+unsafe extern "system" fn barrier(
+    list: vk::CommandBuffer,
+    from: vk::PipelineStageFlags,
+    to: vk::PipelineStageFlags,
+    flags: vk::DependencyFlags,
+    memory_count: u32,
+    memory: *const vk::MemoryBarrier<'static>,
+    buffer_count: u32,
+    buffers: *const vk::BufferMemoryBarrier<'static>,
+    image_count: u32,
+    images: *const vk::ImageMemoryBarrier<'static>,
+) {
+    let stage = stage();
+    let family = stage.lists.lock()[&list].family;
+    let newer = |stages: vk::PipelineStageFlags| vk::PipelineStageFlags2::from_raw(stages.as_raw().into());
+    stage.check_stages(family, [newer(from), newer(to)]);
+    // SAFETY: as the API has it.
+    unsafe {
+        for each in slice(memory, memory_count) {
+            let shows = to.contains(vk::PipelineStageFlags::HOST)
+                && each.dst_access_mask.contains(vk::AccessFlags::HOST_READ);
+            super::copies::note_barrier(&stage, list, shows);
+        }
+        for each in slice(buffers, buffer_count) {
+            check_buffer(&stage, [each.src_queue_family_index, each.dst_queue_family_index]);
+        }
+        let mut real = Vec::new();
+        for each in slice(images, image_count) {
+            let half = Release {
+                image: each.image,
+                range: range_of(&each.subresource_range),
+                layouts: [each.old_layout, each.new_layout],
+                families: [each.src_queue_family_index, each.dst_queue_family_index],
+            };
+            let [old_layout, new_layout] = stage.layouts(family, half);
+            real.push(vk::ImageMemoryBarrier {
+                old_layout,
+                new_layout,
+                src_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+                dst_queue_family_index: vk::QUEUE_FAMILY_IGNORED,
+                ..*each
+            });
+        }
+        (stage.device.fp_v1_0().cmd_pipeline_barrier)(
+            list,
+            from,
+            to,
+            flags,
+            memory_count,
+            memory,
+            buffer_count,
+            buffers,
+            image_count,
+            real.as_ptr(),
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Copies to where the CPU reads: a barrier has to show them to it.
+
+use core::ffi::c_void;
+
+use tenure_vulkan::ash::vk;
+
+use super::{Hook, Stage, stage};
+
+pub(super) fn hooks() -> Vec<Hook> {
+    vec![
+        (c"vkCmdCopyBuffer", copy_buffer as *const c_void),
+        (c"vkCmdCopyImageToBuffer", copy_image as *const c_void),
+        (c"vkEndCommandBuffer", end as *const c_void),
+    ]
+}
+
+/// A barrier was recorded, which shows the CPU what was written before it, or not.
+pub(super) fn note_barrier(stage: &Stage, list: vk::CommandBuffer, shows: bool) {
+    if let Some(recorded) = stage.lists.lock().get_mut(&list) {
+        recorded.is_unseen &= !shows;
+    }
+}
+
+fn note_copy(stage: &Stage, list: vk::CommandBuffer, to: vk::Buffer) {
+    let is_mapped = stage.is_mapped(to);
+    if let Some(recorded) = stage.lists.lock().get_mut(&list) {
+        recorded.is_unseen |= is_mapped;
+    }
+}
+
+unsafe extern "system" fn copy_buffer(
+    list: vk::CommandBuffer,
+    from: vk::Buffer,
+    to: vk::Buffer,
+    count: u32,
+    regions: *const vk::BufferCopy,
+) {
+    let stage = stage();
+    note_copy(&stage, list, to);
+    // SAFETY: as the API has it.
+    unsafe { (stage.device.fp_v1_0().cmd_copy_buffer)(list, from, to, count, regions) };
+}
+
+unsafe extern "system" fn copy_image(
+    list: vk::CommandBuffer,
+    from: vk::Image,
+    layout: vk::ImageLayout,
+    to: vk::Buffer,
+    count: u32,
+    regions: *const vk::BufferImageCopy,
+) {
+    let stage = stage();
+    note_copy(&stage, list, to);
+    // SAFETY: as the API has it.
+    unsafe { (stage.device.fp_v1_0().cmd_copy_image_to_buffer)(list, from, layout, to, count, regions) };
+}
+
+unsafe extern "system" fn end(list: vk::CommandBuffer) -> vk::Result {
+    let stage = stage();
+    if let Some(recorded) = stage.lists.lock().get_mut(&list)
+        && std::mem::take(&mut recorded.is_unseen)
+    {
+        stage.problem("what was copied to mapped memory is not shown to the CPU".to_owned());
+    }
+    // SAFETY: as the API has it.
+    unsafe { (stage.device.fp_v1_0().end_command_buffer)(list) }
+}

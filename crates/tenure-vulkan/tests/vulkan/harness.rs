@@ -1,0 +1,191 @@
+//! A device under the validation layers, and everything they say about it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use conformance::{Effort, Harness};
+use parking_lot::{Mutex, MutexGuard};
+use tenure_core::device::Device as _;
+use tenure_vulkan::{Device, Message, MessageKind, OptionalFeatures, Options, Severity, Validation};
+
+use crate::disguise::{Costume, Disguise};
+use crate::gate::Gate;
+
+/// One instance at a time: layers of some years ago mix up those made while others are used.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// What the layers said.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<Message>>>);
+
+impl Log {
+    /// Options that write to this log.
+    pub(crate) fn listen(&self, options: Options) -> Options {
+        let log = self.0.clone();
+        options.on_message(move |message| log.lock().push(message.clone()))
+    }
+
+    pub(crate) fn take(&self) -> Vec<Message> {
+        std::mem::take(&mut *self.0.lock())
+    }
+
+    /// True when the instance that wrote to it is gone, and its devices with it.
+    pub(crate) fn is_closed(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
+    /// What may not be said: errors, and advice on memory.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        self.take().iter().filter(|message| is_problem(message)).map(ToString::to_string).collect()
+    }
+}
+
+pub(crate) fn is_problem(message: &Message) -> bool {
+    let is_about_memory = || {
+        let text = format!("{} {}", message.id, message.text).to_lowercase();
+        ["memory", "alloc", "heap"].iter().any(|word| text.contains(word))
+    };
+    let is_warning = message.severity >= Severity::Warning;
+    message.severity == Severity::Error
+        || (is_warning && message.kind == MessageKind::Performance && is_about_memory())
+}
+
+/// The options of most tests: all that the device offers, and layers that also look at barriers.
+pub(crate) fn validated() -> Options {
+    Options::default().validation(Validation::SYNCHRONIZATION)
+}
+
+/// A device, made anew for each test.
+pub(crate) struct Vulkan {
+    // In this order they go when a test fails.
+    gate: Mutex<Option<Gate>>,
+    device: Mutex<Option<Device>>,
+    /// What `device` wraps, where it wraps something.
+    host: Mutex<Option<Device>>,
+    disguise: Option<Disguise>,
+    /// The device has timeline semaphores, whether tenure uses them or not.
+    can_hold: bool,
+    log: Log,
+    threads: Duration,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Vulkan {
+    /// A device of tenure's own.
+    pub(crate) fn new(options: Options) -> Self {
+        Self::made(options, |device| (device, None, None))
+    }
+
+    /// A device that wraps another, and is told only of what `options` name.
+    pub(crate) fn wrapping(options: &Options) -> Self {
+        Self::made(validated(), |host| {
+            let raw = crate::wrapped::raw_of(&host);
+            // SAFETY: the host outlives it, and says what it enabled; its queues are not used else.
+            let device = unsafe { Device::from_raw(raw, options) }.unwrap();
+            (device, Some(host), None)
+        })
+    }
+
+    /// A device that looks like another one.
+    pub(crate) fn disguised(costume: Costume, options: &Options) -> Self {
+        Self::made(validated(), |host| {
+            let (disguise, device) = Disguise::put_on(&host, costume, options);
+            (device, Some(host), Some(disguise))
+        })
+    }
+
+    fn made(
+        options: Options,
+        wrap: impl FnOnce(Device) -> (Device, Option<Device>, Option<Disguise>),
+    ) -> Self {
+        let alone = ALONE.lock();
+        let log = Log::default();
+        let host = Device::create(&log.listen(options)).expect("a Vulkan device");
+        let can_hold = host.optional_features().contains(OptionalFeatures::TIMELINE_SEMAPHORES);
+        let (device, host, disguise) = wrap(host);
+        Self {
+            device: Mutex::new(Some(device)),
+            host: Mutex::new(host),
+            disguise,
+            gate: Mutex::new(None),
+            can_hold,
+            log,
+            threads: Duration::from_millis(200),
+            _alone: alone,
+        }
+    }
+
+    /// Lets threads loose for so long.
+    pub(crate) fn threads(self, threads: Duration) -> Self {
+        Self { threads, ..self }
+    }
+
+    pub(crate) fn disguise(&self) -> &Disguise {
+        self.disguise.as_ref().expect("made with a costume")
+    }
+
+    /// The device that is wrapped.
+    pub(crate) fn host(&self) -> Device {
+        self.host.lock().clone().expect("wraps a device")
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The end of a test: nothing may be wrong or left.
+    pub(crate) fn end(self) {
+        let problems = self.problems();
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }
+
+    /// Lets go of the device; what that means is in the log.
+    pub(crate) fn close(&self) {
+        self.settle();
+        self.gate.lock().take();
+        self.device.lock().take();
+        self.host.lock().take();
+    }
+}
+
+impl Harness for Vulkan {
+    type Device = Device;
+
+    fn device(&self) -> Device {
+        self.device.lock().clone().expect("not asked for problems yet")
+    }
+
+    fn hold(&self) -> bool {
+        if self.can_hold {
+            let device = self.device();
+            self.gate.lock().get_or_insert_with(|| Gate::new(&device)).close();
+        }
+        self.can_hold
+    }
+
+    fn settle(&self) {
+        if let Some(gate) = &mut *self.gate.lock() {
+            gate.open();
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        problems.extend(self.device().status().err().map(|error| error.to_string()));
+        self.settle();
+        self.gate.lock().take();
+        self.device.lock().take();
+        // A wrapped device is as alive as before, and no work of tenure's is left in it.
+        problems.extend(self.disguise.as_ref().map(Disguise::take_off).unwrap_or_default());
+        self.close();
+        if !self.log.is_closed() {
+            problems.push("something still holds the device".to_owned());
+        }
+        problems.extend(self.log.problems());
+        problems
+    }
+
+    fn effort(&self) -> Effort {
+        Effort { threads: self.threads, ..Effort::default() }
+    }
+}

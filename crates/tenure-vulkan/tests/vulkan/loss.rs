@@ -1,0 +1,136 @@
+//! A driver that dies.
+
+use std::time::{Duration, Instant};
+
+use conformance::Harness as _;
+use tenure_core::device::{
+    CommandList as _, Device as _, DeviceError, HeapCategory, HeapDesc, Mapping as _, MemoryFlags,
+    MemoryTypeId, ObjectRef, Priority,
+};
+use tenure_vulkan::ash::vk;
+use tenure_vulkan::{Device, OptionalFeatures, Options};
+
+use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, mapped, memory_type};
+use crate::disguise::Costume;
+use crate::harness::Vulkan;
+
+fn is_lost<T: std::fmt::Debug>(answer: Result<T, DeviceError>) {
+    assert!(matches!(answer, Err(DeviceError::Lost { .. })), "{answer:?}");
+}
+
+/// After the loss every call says so, none blocks, and everything is still destroyed.
+fn everything_is_lost(options: &Options, lose: impl Fn(&Vulkan, &Device), reason: &str) {
+    let vulkan = Vulkan::disguised(Costume::plain(), options);
+    let device = vulkan.device();
+    let desc = buffer(256, COPIES);
+    let staging = mapped(&device, 256);
+    let mapping = device.map(&staging).unwrap();
+    let heap = heap(&device, &desc, 1 << 20);
+    let kind = memory_type(&device, &desc, MemoryFlags::empty());
+    let mut list = device.create_list(GRAPHICS).unwrap();
+    device.submit(GRAPHICS, &[], &[], 1).unwrap();
+    assert!(device.wait(at(1), LONG).unwrap());
+    lose(&vulkan, &device);
+    let begun = Instant::now();
+    let Err(DeviceError::Lost { reason: found }) = device.status() else { panic!("not lost") };
+    assert!(found.contains(reason), "{found}");
+    is_lost(device.requirements(&desc));
+    is_lost(device.create_heap(&HeapDesc {
+        size: 1 << 20,
+        alignment: device.properties().heap_alignment,
+        memory: kind,
+        category: HeapCategory::Any,
+        priority: Priority::Normal,
+    }));
+    is_lost(device.create_committed(&desc, kind));
+    is_lost(device.create_placed(&desc, &heap, 0));
+    is_lost(device.create_reserved(&desc));
+    is_lost(device.map(&staging));
+    is_lost(mapping.write(0, &[0; 4]));
+    is_lost(mapping.read(0, &mut [0; 4]));
+    is_lost(device.tile_layout(&staging));
+    is_lost(device.create_list(GRAPHICS));
+    is_lost(list.begin());
+    is_lost(device.submit(GRAPHICS, &[], &[], 2));
+    is_lost(device.update_tiles(GRAPHICS, &[], &[], 2));
+    is_lost(device.completed(GRAPHICS));
+    is_lost(device.wait(at(2), Duration::MAX));
+    is_lost(device.budget());
+    device.set_name(ObjectRef::Resource(&staging), "lost");
+    assert!(begun.elapsed() < Duration::from_secs(5), "nothing blocks");
+    drop(mapping);
+    device.destroy_list(list);
+    device.destroy_resource(staging);
+    device.destroy_heap(heap);
+    drop(device);
+    vulkan.close();
+    let problems = vulkan.log().problems();
+    assert!(problems.is_empty(), "{problems:?}");
+}
+
+const LOST: vk::Result = vk::Result::ERROR_DEVICE_LOST;
+
+#[test]
+fn a_device_is_lost_at_a_submission() {
+    let submit = |vulkan: &Vulkan, device: &Device| {
+        vulkan.disguise().fail("vkQueueSubmit2", LOST);
+        is_lost(device.submit(GRAPHICS, &[], &[], 2));
+    };
+    everything_is_lost(&Options::default(), submit, "vkQueueSubmit2");
+    let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    everything_is_lost(&fences, submit, "vkQueueSubmit2");
+}
+
+#[test]
+fn a_device_is_lost_at_an_allocation() {
+    let allocate = |vulkan: &Vulkan, device: &Device| {
+        vulkan.disguise().fail("vkAllocateMemory", LOST);
+        is_lost(device.create_committed(&buffer(64, COPIES), MemoryTypeId(0)));
+    };
+    everything_is_lost(&Options::default(), allocate, "vkAllocateMemory");
+}
+
+/// Also where a driver says it only by a value beyond all serials.
+#[test]
+fn a_device_is_lost_at_a_poll() {
+    let absurd = |vulkan: &Vulkan, device: &Device| {
+        vulkan.disguise().fail("vkGetSemaphoreCounterValue", vk::Result::SUCCESS);
+        is_lost(device.completed(GRAPHICS));
+    };
+    everything_is_lost(&Options::default(), absurd, "vkGetSemaphoreCounterValue");
+    let said = |vulkan: &Vulkan, device: &Device| {
+        vulkan.disguise().fail("vkGetSemaphoreCounterValue", LOST);
+        is_lost(device.wait(at(2), LONG));
+    };
+    everything_is_lost(&Options::default(), said, "vkGetSemaphoreCounterValue");
+    let fence = |vulkan: &Vulkan, device: &Device| {
+        device.submit(GRAPHICS, &[], &[], 2).unwrap();
+        // The loss is only said: the driver is to be done with the fence that will be destroyed.
+        let host = vulkan.host();
+        // SAFETY: nobody else submits.
+        host.with_queue(GRAPHICS, |queue| unsafe { host.raw().queue_wait_idle(queue) }).unwrap().unwrap();
+        vulkan.disguise().fail("vkGetFenceStatus", LOST);
+        is_lost(device.completed(GRAPHICS));
+    };
+    let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    everything_is_lost(&fences, fence, "vkGetFenceStatus");
+}
+
+/// A thread that waits for what will never come is told when another sees the loss.
+#[test]
+fn those_who_wait_are_told() {
+    let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    for options in [Options::default(), fences] {
+        let vulkan = Vulkan::disguised(Costume::plain(), &options);
+        let device = vulkan.device();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| device.wait(at(1), Duration::MAX));
+            std::thread::sleep(Duration::from_millis(20));
+            vulkan.disguise().fail("vkQueueSubmit2", LOST);
+            is_lost(device.submit(GRAPHICS, &[], &[], 1));
+            is_lost(waiting.join().unwrap());
+        });
+        drop(device);
+        vulkan.close();
+    }
+}

@@ -1,0 +1,21 @@
+//! Tests on a real device. They fail where there is none.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod adopted;
+mod advice;
+mod basics;
+mod commands;
+mod created;
+mod disguise;
+mod faults;
+mod gate;
+mod harness;
+mod loss;
+mod names;
+mod placing;
+mod sparse;
+mod sparse_textures;
+mod suite;
+mod waiting;
+mod watched;
+mod wrapped;

@@ -1,0 +1,67 @@
+//! The whole suite under the validation layers, with everything a device offers and without.
+
+use std::time::Duration;
+
+use tenure_vulkan::{ApiVersion, OptionalFeatures, Options};
+
+use crate::disguise::Costume;
+use crate::harness::{Vulkan, validated};
+
+/// Everything that the device offers.
+mod full {
+    conformance::suite!(super::full());
+}
+
+/// Nothing that is optional: fences, older barriers, no dedicated allocations, no addresses.
+mod bare {
+    conformance::suite!(super::bare());
+}
+
+/// Vulkan 1.1, with the extensions that bring what became part of it later.
+mod oldest {
+    conformance::suite!(super::oldest());
+}
+
+/// An engine's device, of which tenure is told nothing: fences, on queues that can be held.
+mod wrapped {
+    conformance::suite!(super::wrapped());
+}
+
+/// Three queue families, memory that is not coherent, buffers and textures apart.
+mod discrete {
+    conformance::suite!(super::discrete());
+}
+
+/// The same with fences and older barriers.
+mod discrete_bare {
+    conformance::suite!(super::discrete_bare());
+}
+
+fn full() -> Vulkan {
+    Vulkan::new(validated()).threads(Duration::from_secs(10))
+}
+
+fn bare() -> Vulkan {
+    Vulkan::new(validated().without(OptionalFeatures::all()))
+}
+
+fn oldest() -> Vulkan {
+    Vulkan::new(validated().api_version(ApiVersion::V1_1))
+}
+
+fn wrapped() -> Vulkan {
+    Vulkan::wrapping(&Options::default().without(OptionalFeatures::all()))
+}
+
+fn discrete() -> Vulkan {
+    Vulkan::disguised(Costume::discrete(), &Options::default())
+}
+
+/// Sparse memory stays: without timeline semaphores it is ordered in another way.
+fn discrete_bare() -> Vulkan {
+    let sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
+    Vulkan::disguised(
+        Costume::discrete(),
+        &Options::default().without(OptionalFeatures::all().difference(sparse)),
+    )
+}
