@@ -6,13 +6,14 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tenure::{Config, Strategy, UploadSuballocator, sim};
 use tenure_trace::Workload;
 
+use crate::api::Pick;
 use crate::replay::Settings;
 
-/// GPU memory and lifetime manager: replay recordings of real programs, without a GPU.
+/// GPU memory and lifetime manager: replay recordings of real programs, with or without a GPU.
 ///
 /// Without a command: replays a recording of a small Bevy scene by three strategies and compares.
 /// Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
-/// usage or input.
+/// usage or input, or when there is no such device.
 #[derive(Debug, Parser)]
 #[command(name = "tenure", version)]
 pub struct Args {
@@ -26,6 +27,11 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Generate a recording
     Gen(GenArgs),
+    /// List the devices that there are, with their properties
+    ///
+    /// An API without a device is listed with the reason. Exit status: 0 when there is a device, 1
+    /// when there is none; the simulated ones count when they are asked for.
+    Devices(DevicesArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -35,9 +41,16 @@ pub(crate) struct ReplayArgs {
     /// The kind of device
     #[arg(long, value_enum, default_value_t = DeviceKind::Sim)]
     pub(crate) device: DeviceKind,
-    /// The hardware that the simulated device imitates
-    #[arg(long, value_name = "NAME", value_parser = profile, default_value = sim::Profile::DISCRETE.name())]
-    pub(crate) profile: sim::Profile,
+    /// The hardware that the simulated device imitates [default: d3d12-tier2]
+    #[arg(long, value_name = "NAME", value_parser = profile)]
+    pub(crate) profile: Option<sim::Profile>,
+    /// Which device of a real API: its number in `tenure devices`, or a part of its name [default:
+    /// the first]
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) adapter: Option<Pick>,
+    /// Whether the validation layer of a real API watches [default: auto]
+    #[arg(long, value_enum)]
+    pub(crate) validation: Option<Validation>,
     /// Where resources go [default: each in turn]
     #[arg(long, value_enum)]
     pub(crate) strategy: Option<StrategyName>,
@@ -57,9 +70,9 @@ pub(crate) struct ReplayArgs {
 
 impl ReplayArgs {
     pub(crate) fn settings(&self) -> Settings {
-        let Self { profile, frames_in_flight, seed, uploads, .. } = *self;
+        let Self { frames_in_flight, seed, uploads, .. } = *self;
         let config = Config { frames_in_flight, upload_suballocator: uploads.into(), ..Config::default() };
-        Settings { profile, config, seed }
+        Settings { config, seed }
     }
 }
 
@@ -78,10 +91,36 @@ pub(crate) struct GenArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Debug, clap::Args)]
+pub(crate) struct DevicesArgs {
+    /// One JSON object a device, one a line, instead of tables; missing APIs on standard error
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The simulated devices, too
+    #[arg(long)]
+    pub(crate) sim: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceKind {
     /// The simulated device
     Sim,
+    /// Vulkan 1.1 or newer
+    Vulkan,
+    /// Direct3D 12, on Windows and Wine
+    #[value(name = "d3d12")]
+    D3d12,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Validation {
+    /// On where the layer is installed
+    #[default]
+    Auto,
+    /// On; an error where the layer is not installed
+    On,
+    /// Off: faster, and hazards are wrong bytes alone
+    Off,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

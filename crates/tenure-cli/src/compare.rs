@@ -6,20 +6,20 @@ use std::path::Path;
 use tenure::Strategy;
 use tenure_trace::{Trace, TraceError, read_all};
 
-use crate::args::{DeviceKind, ReplayArgs};
+use crate::args::ReplayArgs;
 use crate::error::CliError;
-use crate::replay::{Outcome, Settings, Verdict, prepare, replay, strategy_name};
-use crate::{output, table};
+use crate::replay::{Job, Outcome, Settings, Target, Verdict, strategy_name};
+use crate::{choose, output, table};
 
 /// In the order of comparison.
 pub(crate) const STRATEGIES: [Strategy; 3] = [Strategy::Committed, Strategy::Placed, Strategy::Tenure];
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
-    let DeviceKind::Sim = args.device;
+    let target = choose::target(args)?;
     let (name, trace) = read(&args.file)?;
     let one = args.strategy.map(|strategy| vec![strategy.into()]);
     let strategies = one.unwrap_or_else(|| STRATEGIES.to_vec());
-    let outcomes = replay_all((&name, &trace), &strategies, &args.settings())?;
+    let outcomes = replay_all(&*target, (&name, &trace), &strategies, &args.settings())?;
     let mut out = io::stdout().lock();
     if args.json {
         for outcome in &outcomes {
@@ -47,19 +47,23 @@ fn read(file: &Path) -> Result<(String, Trace), CliError> {
 
 /// Replays by each strategy, with a bar, and reports what was found wrong.
 pub(crate) fn replay_all(
+    target: &dyn Target,
     (name, trace): (&str, &Trace),
     strategies: &[Strategy],
     settings: &Settings,
 ) -> Result<Vec<Outcome>, CliError> {
-    let program = prepare(trace, settings.profile);
+    let program = target.prepare(trace)?;
     let bar = output::progress(program.steps.len() * strategies.len());
     let mut outcomes = Vec::new();
-    for (done, strategy) in strategies.iter().enumerate() {
+    for (done, &strategy) in strategies.iter().enumerate() {
         let before = (done * program.steps.len()) as u64;
-        bar.set_message(strategy_name(*strategy));
+        let strategy_name = strategy_name(strategy);
+        bar.set_message(strategy_name);
         let progress = |steps: u64| bar.set_position(before + steps);
-        let outcome = replay((name, trace), &program, *strategy, settings, &progress);
-        outcomes.push(outcome.map_err(|source| CliError::Replay { trace: name.to_owned(), source })?);
+        let (summary, program) = (&trace.summary, &program);
+        let job = Job { name, summary, program, strategy, settings, progress: &progress };
+        let outcome = target.replay(&job);
+        outcomes.push(outcome.map_err(|error| CliError::of_replay(name, strategy_name, error))?);
     }
     bar.finish_and_clear();
     for outcome in &outcomes {

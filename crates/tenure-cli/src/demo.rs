@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tenure_trace::read_all;
 
 use crate::error::CliError;
-use crate::replay::{Settings, Verdict};
+use crate::replay::{Settings, Simulated, Verdict};
 use crate::{compare, table};
 
 const NAME: &str = "bevy-3d_scene";
@@ -13,7 +13,8 @@ const RECORDING: &[u8] = include_bytes!("../../../traces/bevy-3d_scene.csv.gz");
 
 pub(crate) fn run() -> Result<Verdict, CliError> {
     let trace = read_all(RECORDING, NAME)?;
-    let outcomes = compare::replay_all((NAME, &trace), &compare::STRATEGIES, &Settings::default())?;
+    let (target, settings) = (Simulated::default(), Settings::default());
+    let outcomes = compare::replay_all(&target, (NAME, &trace), &compare::STRATEGIES, &settings)?;
     let mut out = io::stdout().lock();
     let allocations = trace.summary.allocs;
     let frames = trace.summary.frames;

@@ -1,11 +1,15 @@
-//! The program `tenure`: replay recordings of what programs allocate, and generate such.
+//! The program `tenure`: replay recordings of what programs allocate, on simulated and real devices,
+//! generate such, and list the devices that there are.
 //!
 //! Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
-//! usage or input.
+//! usage or input, or when there is no such device.
 
+mod api;
 mod args;
+mod choose;
 mod compare;
 mod demo;
+mod devices;
 mod error;
 mod generate;
 mod output;
@@ -30,6 +34,7 @@ pub fn run(args: &Args) -> ExitCode {
         None => demo::run(),
         Some(Command::Replay(args)) => compare::run(args),
         Some(Command::Gen(args)) => generate::run(args).map(|()| Verdict::Clean),
+        Some(Command::Devices(args)) => devices::run(args),
     };
     match done {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 use tenure::Strategy;
 
-use crate::replay::{Outcome, Verdict, strategy_name};
+use crate::replay::{DriverTime, Outcome, Verdict, Watch, strategy_name};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -12,39 +12,58 @@ const FAULTY: &str = "Something failed, leaked or was misused: see the last thre
 
 type Row = (&'static str, fn(&Outcome) -> String);
 
-const ROWS: &[Row] = &[
-    ("peak live (MiB)", |outcome| mib(outcome.peak_live_bytes)),
-    ("peak reserved (MiB)", |outcome| mib(outcome.peak_reserved_bytes)),
-    ("live/reserved", |outcome| format!("{:.3}", outcome.live_share())),
-    ("reserved at the end (MiB)", |outcome| mib(outcome.reserved_at_end_bytes)),
-    ("driver memory allocations", |outcome| count(outcome.driver_allocations)),
-    ("of these in the second half", |outcome| count(outcome.steady_state_driver_allocations)),
-    ("driver creates", |outcome| count(outcome.driver_creates)),
-    ("driver destroys", |outcome| count(outcome.driver_destroys)),
-    ("driver time, modelled (ms)", |outcome| milliseconds(outcome.driver_cost_ns)),
-    ("wall time, with checks (ms)", |outcome| milliseconds(outcome.wall_ns)),
-    ("creation p50/p99 (ns)", |outcome| {
-        format!("{}/{}", count(outcome.alloc_ns_p50), count(outcome.alloc_ns_p99))
-    }),
-    ("failed", |outcome| count(outcome.failed)),
-    ("leaks", |outcome| count(outcome.leaks)),
-    ("hazards", |outcome| count(outcome.hazards)),
-];
+/// The rows of a table; `time` says where the driver's comes from.
+fn rows(time: DriverTime) -> Vec<Row> {
+    let driver_time = match time {
+        DriverTime::Modelled => "driver time, modelled (ms)",
+        DriverTime::Measured => "driver time, measured (ms)",
+    };
+    vec![
+        ("peak live (MiB)", |outcome| mib(outcome.peak_live_bytes)),
+        ("peak reserved (MiB)", |outcome| mib(outcome.peak_reserved_bytes)),
+        ("live/reserved", |outcome| format!("{:.3}", outcome.live_share())),
+        ("reserved at the end (MiB)", |outcome| mib(outcome.reserved_at_end_bytes)),
+        ("driver memory allocations", |outcome| count(outcome.driver_allocations)),
+        ("of these in the second half", |outcome| count(outcome.steady_state_driver_allocations)),
+        ("driver creates", |outcome| count(outcome.driver_creates)),
+        ("driver destroys", |outcome| count(outcome.driver_destroys)),
+        (driver_time, |outcome| milliseconds(outcome.driver_cost_ns)),
+        ("wall time, with checks (ms)", |outcome| milliseconds(outcome.wall_ns)),
+        ("creation p50/p99 (ns)", |outcome| {
+            format!("{}/{}", count(outcome.alloc_ns_p50), count(outcome.alloc_ns_p99))
+        }),
+        ("reads by the GPU, checked", |outcome| count(outcome.reads_checked)),
+        ("failed", |outcome| count(outcome.failed)),
+        ("leaks", |outcome| count(outcome.leaks)),
+        ("hazards", |outcome| count(outcome.hazards)),
+    ]
+}
 
 /// A table with a column for each outcome and, where several strategies are compared, what it
 /// shows in words.
 pub(crate) fn comparison(outcomes: &[Outcome]) -> String {
+    let Some(first) = outcomes.first() else { return String::new() };
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
     let titles = outcomes.iter().map(|outcome| outcome.strategy.to_owned());
     table.set_header(std::iter::once(String::new()).chain(titles));
-    for (name, cell) in ROWS {
-        table.add_row(std::iter::once((*name).to_owned()).chain(outcomes.iter().map(cell)));
+    for (name, cell) in rows(first.driver_time) {
+        table.add_row(std::iter::once(name.to_owned()).chain(outcomes.iter().map(cell)));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{table}\n{}", in_words(outcomes))
+    format!("{table}\n{}{}", watched(first), in_words(outcomes))
+}
+
+/// On which real device it was, and who looked for hazards.
+fn watched(outcome: &Outcome) -> String {
+    let name = &outcome.profile;
+    match outcome.watch {
+        Watch::Device => String::new(),
+        Watch::Validation => format!("On {name}, watched by the validation layer.\n"),
+        Watch::Replay => format!("On {name}, without a validation layer: hazards are wrong bytes alone.\n"),
+    }
 }
 
 fn in_words(outcomes: &[Outcome]) -> String {

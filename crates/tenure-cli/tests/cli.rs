@@ -90,12 +90,15 @@ fn json_has_a_line_for_each_strategy_with_every_field() {
             "driver_destroys",
             "driver_allocations",
             "driver_cost_ns",
+            "reads_checked",
             "wall_ns",
             "alloc_ns_p50",
             "alloc_ns_p99",
         ] {
             assert!(object[field].as_u64().unwrap() > 0, "{field}");
         }
+        assert_eq!(object["stats_peak_reserved_bytes"], object["peak_reserved_bytes"]);
+        assert_eq!((&object["watch"], &object["driver_time"]), (&"device".into(), &"modelled".into()));
         for field in ["reserved_at_end_bytes", "steady_state_driver_allocations"] {
             assert!(object[field].is_u64(), "{field}");
         }
@@ -182,6 +185,8 @@ fn bad_usage_is_status_2() {
         &["replay", folder],
         &["replay", "-", "--strategy", "best"],
         &["replay", "-", "--device", "abacus"],
+        &["replay", "-", "--device", "vulkan", "--validation", "maybe"],
+        &["devices", "--device", "sim"],
         &["replay", "-", "--frames-in-flight", "0"],
         &["replay", "-", "--frames-in-flight", "17"],
         &["gen", "noise"],
@@ -203,6 +208,85 @@ fn a_wrong_profile_is_told_the_right_ones() {
         assert!(stderr(&output).contains(profile.name()));
         let replayed = run_with_input(&["replay", "-", "--profile", profile.name()], TINY.as_bytes());
         assert_eq!(status(&replayed), 0, "{}", stderr(&replayed));
+    }
+}
+
+#[test]
+fn what_is_for_another_kind_of_device_is_refused() {
+    let cases: [(&[&str], &str); 4] = [
+        (&["--adapter", "0"], "--adapter is for real devices"),
+        (&["--device", "sim", "--validation", "off"], "--validation is for real devices"),
+        (&["--device", "vulkan", "--profile", "d3d12-uma"], "--profile is for the simulated device"),
+        (&["--device", "d3d12", "--profile", "d3d12-uma"], "--profile is for the simulated device"),
+    ];
+    for (arguments, reason) in cases {
+        let output = run_with_input(&[&["replay", "-"][..], arguments].concat(), TINY.as_bytes());
+        assert_eq!((status(&output), stdout(&output).as_str()), (2, ""), "{arguments:?}");
+        assert!(stderr(&output).starts_with(reason), "{}", stderr(&output));
+    }
+}
+
+/// The program on a machine whose Vulkan loader, if there is one, finds no driver.
+fn without_drivers(args: &[&str]) -> Output {
+    let nowhere = Path::new(env!("CARGO_MANIFEST_DIR")).join("no such driver.json");
+    let variables = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].map(|name| (name, &nowhere));
+    tenure(args).envs(variables).output().unwrap()
+}
+
+#[test]
+#[cfg(not(windows))]
+fn without_a_device_the_reason_is_given_and_what_to_do() {
+    let output = without_drivers(&["devices"]);
+    assert_eq!((status(&output), stderr(&output).as_str()), (1, ""));
+    let lines = stdout(&output);
+    let lines: Vec<_> = lines.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].starts_with("vulkan: ") && lines[0].contains("apt install"), "{lines:?}");
+    assert!(lines[1].starts_with("d3d12: ") && lines[1].contains("--target"), "{lines:?}");
+
+    for device in ["vulkan", "d3d12"] {
+        let output = without_drivers(&["replay", &recording(), "--device", device]);
+        assert_eq!((status(&output), stdout(&output).as_str()), (2, ""));
+        assert!(stderr(&output).starts_with(&format!("{device}: ")), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn simulated_devices_are_listed_when_asked_for() {
+    let output = without_drivers(&["devices", "--sim", "--json"]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("vulkan: "), "{}", stderr(&output));
+    let objects = objects(&output);
+    let simulated: Vec<_> = objects.iter().filter(|object| object["device"] == "sim").collect();
+    let ids: Vec<_> = simulated.iter().map(|object| object["id"].as_str().unwrap()).collect();
+    let profiles: Vec<_> = tenure::sim::Profile::ALL.iter().map(tenure::sim::Profile::name).collect();
+    assert_eq!(ids, profiles);
+    let of = |id: &str| simulated.iter().find(|object| object["id"] == id).unwrap();
+    let card = of("d3d12-tier2");
+    assert_eq!(card["heaps"][0]["size"], 8_u64 << 30);
+    assert_eq!(card["memory_types"][1]["heap"], 1);
+    assert_eq!(card["queues"][2]["kind"], "copy");
+    assert_eq!((&card["state_model"], &card["uma"]), (&"promotion".into(), &false.into()));
+    assert_eq!(card["features"]["reserved_buffers"], true);
+    assert_eq!((&card["alignments"]["constant"], &card["alignments"]["heap"]), (&256.into(), &65536.into()));
+    assert_eq!(card["heap_categories"], serde_json::json!(["any"]));
+    let apart = serde_json::json!(["buffers", "targets", "textures"]);
+    assert_eq!(of("d3d12-tier1")["heap_categories"], apart);
+    assert_eq!(of("vulkan-nvidia")["state_model"], "explicit");
+}
+
+#[test]
+fn the_table_of_devices_has_a_column_each() {
+    let output = without_drivers(&["devices", "--sim"]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    for profile in tenure::sim::Profile::ALL {
+        assert!(text.contains(&format!("sim {}", profile.name())), "{text}");
+    }
+    for wanted in
+        ["memory heaps", "8 GiB device, budget 7.2 GiB", "heap 1 host-visible", "copy, family 0", "✓"]
+    {
+        assert!(text.contains(wanted), "{wanted} in {text}");
     }
 }
 

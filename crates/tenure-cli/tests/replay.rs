@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tenure::device::{Format, Usage};
 use tenure::{BufferDesc, Config, Gpu, MemoryUse, Strategy, TextureDesc, sim};
-use tenure_cli::replay::{Outcome, Settings, Verdict, prepare, replay};
+use tenure_cli::replay::{Job, Outcome, Settings, Simulated, Target, Verdict};
 use tenure_trace::{Encoding, Trace, TraceRecorder, TraceWriter, Workload, generate, read_all};
 
 const STRATEGIES: [Strategy; 3] = [Strategy::Committed, Strategy::Placed, Strategy::Tenure];
@@ -26,16 +26,29 @@ fn load(path: &Path) -> (String, Trace) {
     (name, trace)
 }
 
+fn replay(
+    target: &dyn Target,
+    (name, trace): (&str, &Trace),
+    strategy: Strategy,
+    settings: &Settings,
+) -> Outcome {
+    let program = target.prepare(trace).unwrap();
+    let (summary, progress) = (&trace.summary, &|_| {});
+    target.replay(&Job { name, summary, program: &program, strategy, settings, progress }).unwrap()
+}
+
 fn outcome(name: &str, trace: &Trace, strategy: Strategy, settings: &Settings) -> Outcome {
-    let program = prepare(trace, settings.profile);
-    replay((name, trace), &program, strategy, settings, &|_| {}).unwrap()
+    replay(&Simulated::default(), (name, trace), strategy, settings)
 }
 
 fn assert_clean(outcome: &Outcome) {
     let Outcome { trace, strategy, profile, findings, .. } = outcome;
     assert_eq!(outcome.verdict(), Verdict::Clean, "{trace} {strategy} {profile}: {findings:#?}");
     assert_eq!(outcome.driver_creates, outcome.driver_destroys);
-    assert_eq!(outcome.stats_peak_reserved, outcome.peak_reserved_bytes, "tenure counts as the driver does");
+    assert_eq!(
+        outcome.stats_peak_reserved_bytes, outcome.peak_reserved_bytes,
+        "tenure counts as the driver does"
+    );
     assert!(outcome.steady_state_driver_allocations <= outcome.driver_allocations);
     assert!(outcome.peak_reserved_bytes >= outcome.peak_live_bytes);
 }
@@ -69,9 +82,9 @@ fn recordings_replay_clean_on_every_profile_and_far_behind() {
         for profile in sim::Profile::ALL {
             for (frames_in_flight, seed) in [(1, 5), (8, 6)] {
                 let config = Config { frames_in_flight, ..Config::default() };
-                let settings = Settings { profile: *profile, config, seed };
+                let (target, settings) = (Simulated { profile: *profile }, Settings { config, seed });
                 for strategy in STRATEGIES {
-                    assert_clean(&outcome(&name, &trace, strategy, &settings));
+                    assert_clean(&replay(&target, (&name, &trace), strategy, &settings));
                 }
             }
         }

@@ -3,15 +3,20 @@
 //! On Direct3D 12 and Vulkan the program decides where each resource lives, and must keep it alive
 //! until the GPU has finished with it. tenure does both behind owned handles: create, use, drop.
 //!
-//! Start with [`Gpu`]. The devices are modules: [`sim`], a GPU in software that finds the hazards
-//! no driver reports. Each floor can be used alone, too: [`time`] for deferred release,
+//! Start with [`Gpu`]. The devices are modules, behind features of their names: `vulkan`, `d3d12`
+//! (on Windows), and, by default, [`sim`], a GPU in software that finds the hazards no driver
+//! reports. Each floor can be used alone, too: [`time`] for deferred release,
 //! [`suballoc`] for offsets.
 
 pub use tenure_core::*;
 pub use tenure_suballoc as suballoc;
 
+#[cfg(all(feature = "d3d12", windows))]
+pub use tenure_d3d12 as d3d12;
 #[cfg(feature = "sim")]
 pub use tenure_sim as sim;
+#[cfg(feature = "vulkan")]
+pub use tenure_vulkan as vulkan;
 
 /// The examples of the README, compiled and run.
 #[cfg(doctest)]

@@ -59,9 +59,54 @@ pub(crate) fn d3d12() -> Outcome {
     cargo(&clippy)?;
     cargo_with(&[&["doc", "--no-deps"][..], &package].concat(), &[("RUSTDOCFLAGS", "-D warnings")])?;
     check_msvc()?;
+    windows_in_lab()?.cargo(System::Windows, &TEST_D3D12)
+}
+
+/// What the cross-compiled programs of the lab need.
+fn windows_in_lab() -> Result<Lab, Trouble> {
+    toolchain::target(System::Windows.triple())?;
     let lab = Lab::ready()?;
     debian::packages(&["gcc-mingw-w64-x86-64"])?;
-    lab.cargo(System::Windows, &TEST_D3D12)
+    Ok(lab)
+}
+
+/// The program `tenure` on the devices that it finds: what they are, and recordings replayed on them.
+pub(crate) fn program(is_native: bool) -> Outcome {
+    let show = ["run", "--release", "--quiet", "--package", "tenure-cli", "--", "devices"];
+    let test = ["test", "--package", "tenure-cli", "--test", "devices"];
+    let lint = |target: &[&str]| {
+        let clippy = ["clippy", "--quiet", "--package", "tenure-cli", "--all-targets", "--test", "devices"];
+        cargo(&[&clippy[..], target, &["--", "-D", "warnings"]].concat())
+    };
+    lint(&[])?;
+    if is_native || cfg!(windows) {
+        cargo(&show)?;
+        return cargo(&test);
+    }
+    let lab = windows_in_lab()?;
+    lint(&["--target", System::Windows.triple()])?;
+    for system in [System::Linux, System::Windows] {
+        lab.cargo(system, &show)?;
+        lab.cargo(system, &test)?;
+    }
+    Ok(())
+}
+
+/// Both APIs draw the voxel world, and draw the same.
+pub(crate) fn pictures(is_native: bool) -> Outcome {
+    let draw = |example| ["run", "--release", "--quiet", "--package", "tenure", "--example", example];
+    let (vulkan, d3d12) = (draw("voxel-vulkan"), draw("voxel-d3d12"));
+    let compared = [&d3d12[..], &["--", "--compare", "target/voxel-vulkan.png"]].concat();
+    if cfg!(windows) {
+        cargo(&vulkan)?;
+        return cargo(&compared);
+    }
+    if is_native {
+        return cargo(&vulkan);
+    }
+    let lab = windows_in_lab()?;
+    lab.cargo(System::Linux, &vulkan)?;
+    lab.cargo(System::Windows, &compared)
 }
 
 /// The other toolchain of Windows can be checked without its linker.

@@ -39,6 +39,16 @@ const STEPS: &[Step] = &[
         run: |_| devices::vulkan_of_host(),
     },
     Step { name: "d3d12", what: "the Direct3D 12 backend", run: |_| devices::d3d12() },
+    Step {
+        name: "devices",
+        what: "the program on real devices",
+        run: |settings| devices::program(settings.is_native),
+    },
+    Step {
+        name: "pictures",
+        what: "the voxel world, drawn by both APIs",
+        run: |settings| devices::pictures(settings.is_native),
+    },
     Step { name: "examples", what: "every example runs to its end", run: |_| examples() },
     Step {
         name: "main",

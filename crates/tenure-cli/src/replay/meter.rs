@@ -1,10 +1,10 @@
-//! What a replay wants to know of a device beyond the contract.
+//! What a device counts, which owes nothing to tenure's own counters.
 
-use tenure::device::{Device, State};
+use serde::Serialize;
 use tenure::sim;
 use tenure::sim::CallKind;
 
-/// A device's own counters, which owe nothing to tenure's.
+/// A device's own counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
     /// Bytes taken from the driver now: heaps and committed resources.
@@ -17,26 +17,27 @@ pub struct Meter {
     pub creates: u64,
     /// Heaps and resources ever destroyed.
     pub destroys: u64,
-    /// Nanoseconds that the calls so far would take, by the device's model of a driver.
+    /// Nanoseconds of the driver's time so far: see [`DriverTime`].
     pub cost_ns: u64,
 }
 
-/// A device that a recording can be replayed on.
-pub trait Metered: Device {
-    /// The counters at this moment.
-    fn meter(&self) -> Meter;
-
-    /// Records a draw that reads `bytes` at `offset` of a vertex buffer, and checks that they are
-    /// what it reads, where the device can.
-    fn draw(list: &mut Self::List, buffer: &Self::Resource, offset: u64, bytes: &[u8]);
+/// Where a device's count of the driver's time comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DriverTime {
+    /// All calls, by the simulated device's model of a driver.
+    Modelled,
+    /// The calls about memory, by the clock.
+    Measured,
 }
 
-impl Metered for sim::Device {
-    fn meter(&self) -> Meter {
-        let calls = self.calls();
+impl Meter {
+    /// The counters of a simulated device.
+    pub fn of(device: &sim::Device) -> Self {
+        let calls = device.calls();
         let succeeded = |kind| calls.made(kind).saturating_sub(calls.failed(kind));
         let sum = |kinds: &[CallKind]| kinds.iter().map(|&kind| succeeded(kind)).sum();
-        Meter {
+        Self {
             reserved_bytes: calls.reserved_bytes,
             peak_reserved_bytes: calls.peak_reserved_bytes,
             allocations: sum(&[CallKind::CreateHeap, CallKind::CreateCommitted]),
@@ -49,10 +50,5 @@ impl Metered for sim::Device {
             destroys: sum(&[CallKind::DestroyHeap, CallKind::DestroyResource]),
             cost_ns: calls.cost_ns,
         }
-    }
-
-    fn draw(list: &mut sim::List, buffer: &sim::Resource, offset: u64, bytes: &[u8]) {
-        list.use_buffer(buffer, offset, bytes.len() as u64, State::VERTEX_OR_CONSTANT);
-        list.expect_bytes(buffer, offset, bytes);
     }
 }

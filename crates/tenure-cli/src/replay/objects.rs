@@ -1,15 +1,14 @@
 //! What lives during a replay, by slot.
 
-use tenure::device::Usage;
+use tenure::device::{Device, Usage};
 use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, Texture};
 
-use super::meter::Metered;
 use super::program::What;
 use super::rng::Rng;
 use super::shape::Shape;
 
 /// Bytes at the beginning of a buffer that the replay follows.
-const FOLLOWED: usize = 16;
+pub(super) const FOLLOWED: usize = 16;
 
 /// What the first bytes of a buffer are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,18 +42,17 @@ impl Content {
 }
 
 /// A buffer, and what its first bytes are once something wrote them.
-pub(super) struct Followed<D: Metered> {
+pub(super) struct Followed<D: Device> {
     pub(super) buffer: Buffer<D>,
     pub(super) content: Option<Content>,
-    /// Its place in the list of its role.
-    place: usize,
-    role: Role,
+    /// Its place in each list that it is in.
+    places: [Option<usize>; LISTS],
 }
 
 /// Which part a buffer plays in the copies of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Written by the CPU: copied from.
+enum Role {
+    /// Written by the CPU: copied from and drawn from.
     Upload,
     /// In the GPU's own memory: copied to and drawn from.
     Mesh,
@@ -62,27 +60,38 @@ pub(super) enum Role {
     Readback,
 }
 
-const ROLES: usize = 3;
+/// Live buffers to choose from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Among {
+    /// All that the CPU wrote.
+    Uploads,
+    /// All in the GPU's own memory.
+    Meshes,
+    /// Those of them that something was copied to.
+    WrittenMeshes,
+}
 
-enum Object<D: Metered> {
+const LISTS: usize = 3;
+
+enum Object<D: Device> {
     Buffer(Followed<D>),
     /// Kept for its lifetime alone.
     #[expect(dead_code, reason = "a texture is only created and dropped")]
     Texture(Texture<D>),
 }
 
-/// Live objects by slot, and the slots of the buffers of each role.
-pub(super) struct Objects<D: Metered> {
+/// Live objects by slot, and the slots of the buffers to choose from.
+pub(super) struct Objects<D: Device> {
     slots: Vec<Option<Object<D>>>,
-    by_role: [Vec<usize>; ROLES],
+    lists: [Vec<usize>; LISTS],
     /// Where the bytes come from.
     rng: Rng,
 }
 
-impl<D: Metered> Objects<D> {
+impl<D: Device> Objects<D> {
     pub(super) fn new(slots: usize, seed: u64) -> Self {
         let slots = std::iter::repeat_with(|| None).take(slots).collect();
-        Self { slots, by_role: Default::default(), rng: Rng::new(seed) }
+        Self { slots, lists: Default::default(), rng: Rng::new(seed) }
     }
 
     /// Creates an object in an empty slot, and fills the beginning of a buffer that is mapped.
@@ -93,56 +102,74 @@ impl<D: Metered> Objects<D> {
         what: What,
         shapes: &[Shape],
     ) -> Result<(), Error> {
-        let object = match what {
+        match what {
             What::Buffer { size, align, memory } => {
                 let (role, usage) = role(memory);
                 let desc = BufferDesc::new(size, usage).memory(memory).alignment(align).name(role.name());
-                let buffer = gpu.create_buffer(&desc)?;
-                Object::Buffer(self.follow(buffer, slot, role)?)
+                self.follow(gpu.create_buffer(&desc)?, slot, role)
             }
-            What::Texture(index) => match shapes.get(index) {
-                Some(shape) => Object::Texture(gpu.create_texture(&shape.desc())?),
-                None => return Ok(()),
-            },
-        };
+            What::Texture(index) => {
+                if let Some(shape) = shapes.get(index) {
+                    self.put(slot, Object::Texture(gpu.create_texture(&shape.desc())?));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn put(&mut self, slot: usize, object: Object<D>) {
         if let Some(place) = self.slots.get_mut(slot) {
             *place = Some(object);
+        }
+    }
+
+    fn follow(&mut self, buffer: Buffer<D>, slot: usize, role: Role) -> Result<(), Error> {
+        let (content, among) = match role {
+            Role::Upload => {
+                let content = Content::random(&mut self.rng, buffer.size());
+                buffer.write(0, content.bytes())?;
+                (Some(content), Some(Among::Uploads))
+            }
+            Role::Mesh => (None, Some(Among::Meshes)),
+            Role::Readback => (None, None),
+        };
+        self.put(slot, Object::Buffer(Followed { buffer, content, places: [None; LISTS] }));
+        if let Some(among) = among {
+            self.enlist(slot, among);
         }
         Ok(())
     }
 
-    fn follow(&mut self, buffer: Buffer<D>, slot: usize, role: Role) -> Result<Followed<D>, Error> {
-        let content = match role {
-            Role::Upload => {
-                let content = Content::random(&mut self.rng, buffer.size());
-                buffer.write(0, content.bytes())?;
-                Some(content)
-            }
-            Role::Mesh | Role::Readback => None,
-        };
-        let slots = &mut self.by_role[role as usize];
-        slots.push(slot);
-        Ok(Followed { buffer, content, place: slots.len() - 1, role })
+    /// Adds a buffer to a list, unless it is there.
+    fn enlist(&mut self, slot: usize, among: Among) {
+        let list = &mut self.lists[among as usize];
+        if let Some(Some(Object::Buffer(followed))) = self.slots.get_mut(slot) {
+            followed.places[among as usize].get_or_insert_with(|| {
+                list.push(slot);
+                list.len() - 1
+            });
+        }
     }
 
     /// Drops what is in a slot; nothing when its creation failed.
     pub(super) fn drop_slot(&mut self, slot: usize) {
         let object = self.slots.get_mut(slot).and_then(Option::take);
-        if let Some(Object::Buffer(Followed { place, role, .. })) = &object {
-            let slots = &mut self.by_role[*role as usize];
-            slots.swap_remove(*place);
-            if let Some(&moved) = slots.get(*place)
+        let Some(Object::Buffer(Followed { places, .. })) = &object else { return };
+        for (number, (list, place)) in self.lists.iter_mut().zip(places).enumerate() {
+            let Some(place) = *place else { continue };
+            list.swap_remove(place);
+            if let Some(&moved) = list.get(place)
                 && let Some(Some(Object::Buffer(followed))) = self.slots.get_mut(moved)
             {
-                followed.place = *place;
+                followed.places[number] = Some(place);
             }
         }
     }
 
-    /// The slot of a random live buffer of a role.
-    pub(super) fn pick(&self, rng: &mut Rng, role: Role) -> Option<usize> {
-        let slots = &self.by_role[role as usize];
-        slots.get(rng.below(slots.len())).copied()
+    /// The slot of a random live buffer.
+    pub(super) fn pick(&self, rng: &mut Rng, among: Among) -> Option<usize> {
+        let list = &self.lists[among as usize];
+        list.get(rng.below(list.len())).copied()
     }
 
     pub(super) fn buffer(&self, slot: usize) -> Option<&Followed<D>> {
@@ -152,10 +179,12 @@ impl<D: Metered> Objects<D> {
         }
     }
 
+    /// Notes what was copied to a mesh.
     pub(super) fn set_content(&mut self, slot: usize, content: Content) {
         if let Some(Some(Object::Buffer(followed))) = self.slots.get_mut(slot) {
             followed.content = Some(content);
         }
+        self.enlist(slot, Among::WrittenMeshes);
     }
 }
 
@@ -173,6 +202,7 @@ const fn role(memory: MemoryUse) -> (Role, Usage) {
     match memory {
         MemoryUse::Dynamic | MemoryUse::GpuUpload => (Role::Upload, Usage::COPY_SRC.union(Usage::VERTEX)),
         MemoryUse::Readback => (Role::Readback, Usage::COPY_DST),
-        _ => (Role::Mesh, Usage::VERTEX.union(Usage::INDEX)),
+        // Some devices can only be asked for the bytes by copying them.
+        _ => (Role::Mesh, Usage::VERTEX.union(Usage::INDEX).union(Usage::COPY_SRC)),
     }
 }

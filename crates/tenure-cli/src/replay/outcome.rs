@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 use tenure::Strategy;
-use tenure_trace::Summary;
 
+use super::Job;
+use super::meter::DriverTime;
 use super::session::Measured;
 
 /// Findings shown of each kind.
@@ -14,10 +15,12 @@ const SHOWN: usize = 5;
 pub struct Outcome {
     /// The recording's name.
     pub trace: String,
-    /// The kind of device.
+    /// The kind of device: `sim`, `vulkan` or `d3d12`.
     pub device: &'static str,
-    /// The hardware profile of the device.
-    pub profile: &'static str,
+    /// The hardware profile of the simulated device; the name of a real one.
+    pub profile: String,
+    /// Who looked for hazards.
+    pub watch: Watch,
     /// Where resources went: `committed`, `placed` or `tenure`.
     pub strategy: &'static str,
     /// Allocations and frees in the recording.
@@ -42,11 +45,15 @@ pub struct Outcome {
     pub driver_creates: u64,
     /// Heaps and resources that the driver ever destroyed.
     pub driver_destroys: u64,
-    /// Nanoseconds of all driver calls, by the device's model.
+    /// Where `driver_cost_ns` comes from.
+    pub driver_time: DriverTime,
+    /// Nanoseconds of the driver's time.
     pub driver_cost_ns: u64,
+    /// Reads by the GPU of which the bytes were checked.
+    pub reads_checked: u64,
     /// Objects left over after shutting down.
     pub leaks: u64,
-    /// Hazards that the device found.
+    /// Hazards found, wrong bytes included.
     pub hazards: u64,
     /// Nanoseconds from the first step to the last, the device's checks included.
     pub wall_ns: u64,
@@ -55,28 +62,40 @@ pub struct Outcome {
     /// Nanoseconds of a creation, 99th percentile.
     pub alloc_ns_p99: u64,
     /// The manager's own count of `peak_reserved_bytes`.
-    #[serde(skip)]
-    pub stats_peak_reserved: u64,
+    pub stats_peak_reserved_bytes: u64,
     /// The first findings, in words.
     #[serde(skip)]
     pub findings: Vec<String>,
 }
 
-/// What an outcome is made of beside the measurements.
-pub(super) struct Source<'a> {
-    pub(super) trace: &'a str,
-    pub(super) summary: &'a Summary,
+/// Who looked for hazards in a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Watch {
+    /// The device itself, which is simulated.
+    Device,
+    /// The API's validation layer, and the replay for wrong bytes.
+    Validation,
+    /// Only the replay, for wrong bytes.
+    Replay,
+}
+
+/// What was found on and about the device.
+pub(super) struct Found {
     pub(super) device: &'static str,
-    pub(super) profile: &'static str,
-    pub(super) strategy: Strategy,
+    pub(super) profile: String,
+    pub(super) driver_time: DriverTime,
+    pub(super) watch: Watch,
     pub(super) leaks: Vec<String>,
+    pub(super) leaks_found: u64,
     pub(super) hazards: Vec<String>,
     pub(super) hazards_found: u64,
 }
 
 impl Outcome {
-    pub(super) fn new(source: Source<'_>, measured: Measured) -> Self {
-        let Source { trace, summary, device, profile, strategy, leaks, hazards, hazards_found } = source;
+    pub(super) fn new(job: &Job<'_>, found: Found, measured: Measured) -> Self {
+        let Found { device, profile, driver_time, watch, leaks, leaks_found, hazards, hazards_found } = found;
+        let Job { name, summary, strategy, .. } = *job;
         let mut findings: Vec<String> =
             measured.reasons.iter().map(|reason| format!("failed: {reason}")).collect();
         let leaked = measured.left_over.iter().chain(&leaks);
@@ -84,9 +103,10 @@ impl Outcome {
         findings.extend(hazards.iter().take(SHOWN).map(|hazard| format!("hazard: {hazard}")));
         let driver_allocations = measured.at_end.allocations;
         Self {
-            trace: trace.to_owned(),
+            trace: name.to_owned(),
             device,
             profile,
+            watch,
             strategy: strategy_name(strategy),
             ops: summary.allocs.saturating_add(summary.frees),
             frames: summary.frames,
@@ -100,13 +120,15 @@ impl Outcome {
                 .saturating_sub(measured.allocations_in_first_half),
             driver_creates: measured.after_shutdown.creates,
             driver_destroys: measured.after_shutdown.destroys,
+            driver_time,
             driver_cost_ns: measured.after_shutdown.cost_ns,
-            leaks: (measured.left_over.len() + leaks.len()) as u64,
+            reads_checked: measured.reads_checked,
+            leaks: leaks_found.saturating_add(measured.left_over.len() as u64),
             hazards: hazards_found,
             wall_ns: u64::try_from(measured.wall.as_nanos()).unwrap_or(u64::MAX),
             alloc_ns_p50: percentile(&measured.create_ns, 50),
             alloc_ns_p99: percentile(&measured.create_ns, 99),
-            stats_peak_reserved: measured.stats_peak_reserved,
+            stats_peak_reserved_bytes: measured.stats_peak_reserved,
             findings,
         }
     }

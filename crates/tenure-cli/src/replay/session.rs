@@ -2,13 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{Config, Error, Frame, Gpu};
+use tenure::device::Device;
+use tenure::{Error, Frame, Gpu};
 
-use super::meter::{Meter, Metered};
+use super::job::Job;
+use super::meter::Meter;
 use super::objects::Objects;
-use super::program::{Program, Step};
+use super::program::Step;
 use super::rng::Rng;
 use super::traffic;
+use super::witness::Witness;
 
 /// Failed creations of which the reason is kept.
 const REASONS: usize = 5;
@@ -30,6 +33,8 @@ pub(super) struct Measured {
     pub(super) at_end: Meter,
     /// When the manager was gone.
     pub(super) after_shutdown: Meter,
+    /// Reads by the GPU of which the bytes were checked.
+    pub(super) reads_checked: u64,
     /// Handles, recordings and submissions that the manager missed when it was shut down.
     pub(super) left_over: Vec<String>,
     /// The manager's own count of the most bytes it took from the driver.
@@ -38,26 +43,31 @@ pub(super) struct Measured {
     pub(super) wall: Duration,
 }
 
-/// Runs `program` on `device`; tells `progress` how many steps are done, now and then.
-pub(super) fn run<D: Metered + Clone>(
+/// Runs the program of `job` on `device`, whose counters `meter` reads, also when it is gone.
+/// `witness` checks what the GPU reads.
+pub(super) fn run<D: Device>(
     device: D,
-    config: Config,
-    seed: u64,
-    program: &Program,
-    progress: &dyn Fn(u64),
+    meter: &dyn Fn() -> Meter,
+    witness: &mut impl Witness<D>,
+    job: &Job<'_>,
 ) -> Result<Measured, Error> {
-    let meter = device.clone();
+    let config = job.config();
     let patience = config.shutdown_timeout;
     let gpu = Gpu::new(device, config)?;
-    let mut session = Session::new(&gpu, seed, program);
+    witness.begin(&gpu)?;
+    let mut session = Session::new(&gpu, meter, witness, job);
     let start = Instant::now();
-    session.steps(program, progress)?;
+    session.steps(job)?;
     let wall = start.elapsed();
     let Session { objects, measured, .. } = session;
 
-    gpu.wait(&gpu.submitted(), patience)?;
+    if !gpu.wait(&gpu.submitted(), patience)? {
+        let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        return Err(Error::Timeout { what: "the last frame", waited_ms });
+    }
+    let reads_checked = witness.finish()?;
     gpu.purge()?;
-    let at_end = meter.meter();
+    let at_end = meter();
     let stats_peak_reserved = gpu.stats().peak_reserved;
     drop(objects);
     let report = gpu.shutdown();
@@ -67,35 +77,47 @@ pub(super) fn run<D: Metered + Clone>(
     if report.timed_out {
         left_over.push("work that the GPU did not finish".to_owned());
     }
-    let mut measured =
-        Measured { at_end, after_shutdown: meter.meter(), left_over, stats_peak_reserved, wall, ..measured };
+    let mut measured = Measured {
+        at_end,
+        after_shutdown: meter(),
+        left_over,
+        reads_checked,
+        stats_peak_reserved,
+        wall,
+        ..measured
+    };
     measured.create_ns.sort_unstable();
     Ok(measured)
 }
 
 /// A replay under way.
-struct Session<'a, D: Metered> {
+struct Session<'a, D: Device, W> {
     gpu: &'a Gpu<D>,
+    meter: &'a dyn Fn() -> Meter,
+    witness: &'a mut W,
     objects: Objects<D>,
     rng: Rng,
     measured: Measured,
 }
 
-impl<'a, D: Metered> Session<'a, D> {
-    fn new(gpu: &'a Gpu<D>, seed: u64, program: &Program) -> Self {
+impl<'a, D: Device, W: Witness<D>> Session<'a, D, W> {
+    fn new(gpu: &'a Gpu<D>, meter: &'a dyn Fn() -> Meter, witness: &'a mut W, job: &Job<'_>) -> Self {
+        let Job { program, settings, .. } = *job;
         let creates = program.steps.iter().filter(|step| matches!(step, Step::Create { .. })).count();
         let measured = Measured { create_ns: Vec::with_capacity(creates), ..Measured::default() };
-        Self { gpu, objects: Objects::new(program.slots, seed), rng: Rng::new(!seed), measured }
+        let objects = Objects::new(program.slots, settings.seed);
+        Self { gpu, meter, witness, objects, rng: Rng::new(!settings.seed), measured }
     }
 
-    fn steps(&mut self, program: &Program, progress: &dyn Fn(u64)) -> Result<(), Error> {
+    fn steps(&mut self, job: &Job<'_>) -> Result<(), Error> {
+        let Job { program, progress, .. } = *job;
         let mut frame = self.gpu.begin_frame()?;
         for (index, step) in program.steps.iter().enumerate() {
             if index.is_multiple_of(STEPS_A_REPORT) {
                 progress(index as u64);
             }
             if index == program.second_half {
-                self.measured.allocations_in_first_half = self.gpu.device().meter().allocations;
+                self.measured.allocations_in_first_half = (self.meter)().allocations;
             }
             match *step {
                 Step::Create { slot, what } => {
@@ -129,7 +151,7 @@ impl<'a, D: Metered> Session<'a, D> {
     }
 
     fn end(&mut self, frame: Frame<'_, D>) -> Result<(), Error> {
-        traffic::submit(self.gpu, &mut self.objects, &mut self.rng)?;
+        traffic::submit(self.gpu, &mut self.objects, &mut self.rng, self.witness)?;
         frame.end()
     }
 }

@@ -1,63 +1,49 @@
 //! Replays on the simulated device.
 
-use tenure::{Config, Error, Strategy, sim};
+use tenure::sim;
 use tenure_trace::Trace;
 
-use super::outcome::{Outcome, Source};
-use super::{Program, Shape, session};
+use super::meter::{DriverTime, Meter};
+use super::outcome::{Found, Outcome, Watch};
+use super::witness::Itself;
+use super::{Job, NoDevice, Program, ReplayError, Shape, Target, session};
 
 /// Ticks of simulated time in a frame of a replay: its submission, and a poll at either end.
 const TICKS_A_FRAME: u64 = 3;
 
-/// How to replay.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+/// Simulated devices of one profile. The same job gives the same outcome, apart from the times
+/// measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulated {
     /// The hardware to simulate.
     pub profile: sim::Profile,
-    /// The manager's choices, but for the strategy. Its frames in flight are also the most by
-    /// which the GPU is late.
-    pub config: Config,
-    /// Where all chance comes from.
-    pub seed: u64,
 }
 
-/// Makes a recording ready for a device of the profile.
-#[must_use]
-pub fn prepare(trace: &Trace, profile: sim::Profile) -> Program {
-    // A device of its own, so that its calls are not counted.
-    let device = sim::Device::new(profile);
-    Program::new(trace, |size, align| Shape::of(&device, size, align))
-}
+impl Target for Simulated {
+    fn prepare(&self, trace: &Trace) -> Result<Program, NoDevice> {
+        let device = sim::Device::new(self.profile);
+        Ok(Program::new(trace, |size, align| Shape::of(&device, size, align)))
+    }
 
-/// Replays a recording by one strategy. `progress` is told now and then how many of the program's
-/// steps are done.
-///
-/// The same arguments give the same outcome, apart from the times measured.
-///
-/// # Errors
-/// Anything but a failed creation, which is counted: a setting out of range, or a manager that
-/// breaks down.
-pub fn replay(
-    (name, trace): (&str, &Trace),
-    program: &Program,
-    strategy: Strategy,
-    settings: &Settings,
-    progress: &dyn Fn(u64),
-) -> Result<Outcome, Error> {
-    let late = u64::from(settings.config.frames_in_flight).saturating_mul(TICKS_A_FRAME);
-    let options = sim::Options::new(settings.profile).seed(settings.seed).lag(sim::Lag::Random { max: late });
-    let device = sim::Device::with_options(options);
-    let config = Config { strategy, ..settings.config.clone() };
-    let measured = session::run(device.clone(), config, settings.seed, program, progress)?;
-    let found = Source {
-        trace: name,
-        summary: &trace.summary,
-        device: "sim",
-        profile: settings.profile.name(),
-        strategy,
-        leaks: device.leaks().iter().map(ToString::to_string).collect(),
-        hazards: device.hazards().iter().map(ToString::to_string).collect(),
-        hazards_found: device.hazards_found(),
-    };
-    Ok(Outcome::new(found, measured))
+    fn replay(&self, job: &Job<'_>) -> Result<Outcome, ReplayError> {
+        let frames = u64::from(job.settings.config.frames_in_flight);
+        let lag = sim::Lag::Random { max: frames.saturating_mul(TICKS_A_FRAME) };
+        let options = sim::Options::new(self.profile).seed(job.settings.seed).lag(lag);
+        let device = sim::Device::with_options(options);
+        let hazards = || device.hazards().iter().map(ToString::to_string).collect();
+        let measured = session::run(device.clone(), &|| Meter::of(&device), &mut Itself::default(), job)
+            .map_err(|source| ReplayError::broken(source, hazards()))?;
+        let leaks = device.leaks();
+        let found = Found {
+            device: "sim",
+            profile: self.profile.name().to_owned(),
+            driver_time: DriverTime::Modelled,
+            watch: Watch::Device,
+            leaks: leaks.iter().map(ToString::to_string).collect(),
+            leaks_found: leaks.len() as u64,
+            hazards: hazards(),
+            hazards_found: device.hazards_found(),
+        };
+        Ok(Outcome::new(job, found, measured))
+    }
 }

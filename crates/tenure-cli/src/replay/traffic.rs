@@ -1,44 +1,61 @@
 //! The GPU's work in each frame, without which nothing would have to live any longer than the
 //! program wants it.
 
-use tenure::device::{State, Subresource};
+use tenure::device::{Device, State, Subresource};
 use tenure::{Error, Gpu, Queue, Recording};
 
-use super::meter::Metered;
-use super::objects::{Objects, Role};
+use super::objects::{Among, Objects};
 use super::rng::Rng;
+use super::witness::{Sight, Witness};
 
-/// Draws and copies in each frame.
+/// Copies in each frame.
 const ROUNDS: usize = 8;
 
-/// Submits a frame's work: from random meshes it draws, checking what earlier frames copied there,
-/// and to random meshes it copies from random uploads.
+/// Draws in each frame.
+pub(super) const DRAWS: usize = 2 * ROUNDS;
+
+/// Submits a frame's work: it draws from random uploads and from random meshes that were copied to,
+/// checking what is there, and to random meshes it copies from random uploads.
 ///
 /// Sources and destinations may be dropped in the next frame, while the GPU is still at it.
-pub(super) fn submit<D: Metered>(gpu: &Gpu<D>, objects: &mut Objects<D>, rng: &mut Rng) -> Result<(), Error> {
+pub(super) fn submit<D: Device>(
+    gpu: &Gpu<D>,
+    objects: &mut Objects<D>,
+    rng: &mut Rng,
+    witness: &mut impl Witness<D>,
+) -> Result<(), Error> {
     let mut recording = gpu.record(Queue::Graphics, "frame")?;
     for _ in 0..ROUNDS {
-        if let Some(mesh) = objects.pick(rng, Role::Mesh) {
-            draw(&mut recording, objects, mesh)?;
+        for among in [Among::Uploads, Among::WrittenMeshes] {
+            if let Some(slot) = objects.pick(rng, among)
+                && let Some(sight) = draw(&mut recording, objects, slot)?
+            {
+                witness.look(gpu, &mut recording, &sight)?;
+            }
         }
-        if let (Some(upload), Some(mesh)) = (objects.pick(rng, Role::Upload), objects.pick(rng, Role::Mesh)) {
+        let (upload, mesh) = (objects.pick(rng, Among::Uploads), objects.pick(rng, Among::Meshes));
+        if let (Some(upload), Some(mesh)) = (upload, mesh) {
             copy(&mut recording, objects, upload, mesh)?;
         }
     }
-    recording.submit()?;
-    Ok(())
+    let at = recording.submit()?;
+    witness.submitted(gpu, at)
 }
 
-fn draw<D: Metered>(recording: &mut Recording<D>, objects: &Objects<D>, mesh: usize) -> Result<(), Error> {
-    let Some(mesh) = objects.buffer(mesh) else { return Ok(()) };
-    let Some(content) = mesh.content else { return Ok(()) };
-    recording.use_resource(&mesh.buffer, Subresource::All, State::VERTEX_OR_CONSTANT)?;
+/// What a draw does before it reads vertices, if it is known what they are.
+fn draw<'a, D: Device>(
+    recording: &mut Recording<D>,
+    objects: &'a Objects<D>,
+    slot: usize,
+) -> Result<Option<Sight<'a, D>>, Error> {
+    let Some(drawn) = objects.buffer(slot) else { return Ok(None) };
+    let Some(content) = drawn.content else { return Ok(None) };
+    recording.use_resource(&drawn.buffer, Subresource::All, State::VERTEX_OR_CONSTANT)?;
     recording.barriers();
-    D::draw(recording.raw(), mesh.buffer.raw(), mesh.buffer.offset(), content.bytes());
-    Ok(())
+    Ok(Some(Sight { buffer: &drawn.buffer, slot, content }))
 }
 
-fn copy<D: Metered>(
+fn copy<D: Device>(
     recording: &mut Recording<D>,
     objects: &mut Objects<D>,
     upload: usize,
@@ -54,19 +71,24 @@ fn copy<D: Metered>(
 
 #[cfg(test)]
 mod tests {
-    use tenure::{Config, Gpu, MemoryUse, Queue, sim};
+    use tenure::device::{Device, Usage};
+    use tenure::{BufferDesc, Config, Gpu, MemoryUse, Queue, sim};
 
-    use super::super::objects::{Objects, Role};
+    use super::super::counted::Counted;
+    use super::super::hazards::Hazards;
+    use super::super::objects::Objects;
     use super::super::program::What;
+    use super::super::readbacks::Readbacks;
     use super::super::rng::Rng;
+    use super::super::witness::{Itself, Witness};
     use super::submit;
 
     const MESHES: usize = 3;
 
     /// Frames of traffic among a few buffers; `spoil` overwrites a mesh in the middle.
-    fn hazards(spoil: bool) -> Vec<sim::HazardKind> {
-        let device = sim::Device::new(sim::Profile::DISCRETE);
-        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    fn play<D: Device>(device: D, witness: &mut impl Witness<D>, spoil: bool) {
+        let gpu = Gpu::new(device, Config::default()).unwrap();
+        witness.begin(&gpu).unwrap();
         let mut objects = Objects::new(MESHES + 2, 1);
         for slot in 0..MESHES + 2 {
             let memory = if slot < MESHES { MemoryUse::GpuOnly } else { MemoryUse::Dynamic };
@@ -75,30 +97,55 @@ mod tests {
         let mut rng = Rng::new(2);
         for frame in 0..10 {
             let begun = gpu.begin_frame().unwrap();
-            submit(&gpu, &mut objects, &mut rng).unwrap();
+            submit(&gpu, &mut objects, &mut rng, witness).unwrap();
             if spoil && frame == 5 {
                 let written =
                     (0..MESHES).filter_map(|slot| objects.buffer(slot)).find(|mesh| mesh.content.is_some());
                 let mut recording = gpu.record(Queue::Graphics, "vandal").unwrap();
-                let foreign = tenure::BufferDesc::new(16, tenure::device::Usage::COPY_SRC);
-                let foreign = gpu.create_buffer(&foreign.memory(MemoryUse::Dynamic)).unwrap();
+                let foreign = BufferDesc::new(16, Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+                let foreign = gpu.create_buffer(&foreign).unwrap();
                 foreign.write(0, &[0xEE; 16]).unwrap();
                 recording.copy_buffer(&foreign, 0, &written.unwrap().buffer, 0, 16).unwrap();
                 recording.submit().unwrap();
             }
             begun.end().unwrap();
         }
-        assert!(objects.pick(&mut rng, Role::Readback).is_none());
+        let done = gpu.wait(&gpu.submitted(), gpu.config().shutdown_timeout);
+        assert_eq!(done, Ok(true));
+        assert!(witness.finish().unwrap() > 10);
         drop(objects);
         assert!(gpu.shutdown().is_clean());
-        let mut kinds: Vec<_> = device.take_hazards().iter().map(|hazard| hazard.kind).collect();
-        kinds.dedup();
-        kinds
     }
 
     #[test]
-    fn bytes_that_change_behind_our_back_are_noticed() {
-        assert_eq!(hazards(false), []);
-        assert_eq!(hazards(true), [sim::HazardKind::WrongBytes]);
+    fn the_simulated_device_notices_bytes_that_change_behind_our_back() {
+        let kinds = |spoil| {
+            let device = sim::Device::new(sim::Profile::DISCRETE);
+            play(device.clone(), &mut Itself::default(), spoil);
+            let mut kinds: Vec<_> = device.take_hazards().iter().map(|hazard| hazard.kind).collect();
+            kinds.dedup();
+            kinds
+        };
+        assert_eq!(kinds(false), []);
+        assert_eq!(kinds(true), [sim::HazardKind::WrongBytes]);
+    }
+
+    #[test]
+    fn reading_back_notices_them_too() {
+        let found = |spoil| {
+            let (device, hazards) = (sim::Device::new(sim::Profile::DISCRETE), Hazards::default());
+            play(Counted::new(device.clone()), &mut Readbacks::new(&hazards), spoil);
+            device.check_clean().unwrap();
+            hazards.kept()
+        };
+        assert_eq!(found(false), [""; 0]);
+        let wrong = found(true);
+        assert!(!wrong.is_empty());
+        for text in wrong {
+            assert!(
+                text.starts_with("wrong bytes: the GPU read [ee, ee,") && text.contains("'mesh'"),
+                "{text}"
+            );
+        }
     }
 }

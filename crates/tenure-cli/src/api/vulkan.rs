@@ -1,0 +1,105 @@
+//! Vulkan.
+
+use std::sync::Arc;
+
+use tenure::vulkan;
+use tenure::vulkan::ash::vk;
+use tenure::vulkan::{AdapterKind, CreateError, Message, MessageKind, Options, Severity};
+
+use super::{About, Api, Layer};
+use crate::args::Validation;
+use crate::replay::{NoDevice, Opened, Watch};
+
+const NO_LOADER: &str = "install a Vulkan driver and its loader; on Debian, with a device in software: apt \
+                         install libvulkan1 mesa-vulkan-drivers";
+const NO_ADAPTER: &str = "install the driver of a GPU with Vulkan 1.1; on Debian, one in software: apt install \
+                          mesa-vulkan-drivers";
+const NO_LAYER: &str = "install it (on Debian: apt install vulkan-validationlayers), or do without: --validation \
+                        off";
+
+/// Vulkan 1.1 and newer.
+pub(crate) struct Vulkan;
+
+/// An adapter, and whether its instance is watched.
+pub(crate) struct Adapter {
+    inner: vulkan::Adapter,
+    watch: Watch,
+}
+
+impl Api for Vulkan {
+    type Adapter = Adapter;
+    type Device = vulkan::Device;
+
+    const NAME: &'static str = "vulkan";
+
+    fn adapters(layer: &Layer) -> Result<Vec<Adapter>, NoDevice> {
+        let validated = options(layer).validation(vulkan::Validation::SYNCHRONIZATION);
+        let unwatched = || (vulkan::adapters(&Options::default()), Watch::Replay);
+        let (found, watch) = match layer.wanted {
+            Validation::Off => unwatched(),
+            Validation::On => (vulkan::adapters(&validated), Watch::Validation),
+            Validation::Auto => match vulkan::adapters(&validated) {
+                Err(CreateError::NoLayer { .. }) => unwatched(),
+                found => (found, Watch::Validation),
+            },
+        };
+        let found = found.map_err(|error| missing(&error))?;
+        if found.is_empty() {
+            return Err(missing(&CreateError::NoAdapter { found: 0 }));
+        }
+        Ok(found.into_iter().map(|inner| Adapter { inner, watch }).collect())
+    }
+
+    fn name(adapter: &Adapter) -> &str {
+        adapter.inner.name()
+    }
+
+    fn open(adapter: &Adapter, layer: &Layer) -> Result<Opened<vulkan::Device>, NoDevice> {
+        let device = adapter.inner.create(&options(layer)).map_err(|error| missing(&error))?;
+        Ok(Opened::new(device, adapter.watch))
+    }
+
+    fn about(Adapter { inner, .. }: &Adapter, device: &vulkan::Device) -> About {
+        let uses = device.optional_features().iter_names();
+        About {
+            kind: match inner.kind() {
+                AdapterKind::Discrete => "discrete",
+                AdapterKind::Integrated => "integrated",
+                AdapterKind::Virtual => "virtual",
+                AdapterKind::Cpu => "software",
+                AdapterKind::Other => "other",
+            },
+            version: format!("Vulkan {}", device.api_version()),
+            driver: inner.driver().to_owned(),
+            vendor: inner.vendor_id(),
+            device: inner.device_id(),
+            uses: uses.map(|(name, _)| name.to_lowercase().replace('_', " ")).collect(),
+        }
+    }
+}
+
+fn options(layer: &Layer) -> Options {
+    let hazards = Arc::clone(&layer.hazards);
+    Options::default().on_message(move |message| {
+        if is_hazard(message) {
+            hazards.report(message);
+        }
+    })
+}
+
+/// Errors, and what the layer, unasked, thinks is too slow.
+fn is_hazard(message: &Message) -> bool {
+    let is_slow = message.severity == Severity::Warning && message.kind == MessageKind::Performance;
+    message.severity == Severity::Error || is_slow
+}
+
+fn missing(error: &CreateError) -> NoDevice {
+    let remedy = match error {
+        CreateError::NoLoader { .. } | CreateError::TooOld { .. } => NO_LOADER,
+        CreateError::NoLayer { .. } => NO_LAYER,
+        CreateError::NoAdapter { .. } => NO_ADAPTER,
+        CreateError::Failed { result: vk::Result::ERROR_INCOMPATIBLE_DRIVER, .. } => NO_ADAPTER,
+        _ => "",
+    };
+    NoDevice { api: Vulkan::NAME, reason: error.to_string(), remedy }
+}

@@ -1,0 +1,168 @@
+//! A device, as it is shown.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tenure::TextureDesc;
+use tenure::device::{
+    BufferInfo, Device, DeviceError, Features, Format, HeapBudget, HeapCategory, MemoryFlags, MemoryHeap,
+    MemoryType, Properties, QueueKind, QueueProperties, ResourceDesc, StateModel, Usage,
+};
+
+use crate::api::About;
+
+/// A device with its properties; serialised it is one JSON object. Sizes and alignments are bytes.
+#[derive(Debug, Serialize)]
+pub(crate) struct Found {
+    /// `vulkan`, `d3d12` or `sim`.
+    pub(super) device: &'static str,
+    /// What `--adapter`, or `--profile`, calls it.
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    pub(super) version: String,
+    pub(super) driver: String,
+    pub(super) vendor_id: u32,
+    pub(super) device_id: u32,
+    pub(super) heaps: Vec<Heap>,
+    pub(super) memory_types: Vec<Type>,
+    /// CPU and GPU share one memory.
+    pub(super) uma: bool,
+    pub(super) queues: Vec<Queue>,
+    /// `promotion` or `explicit`.
+    pub(super) state_model: &'static str,
+    /// What heaps keep apart; `any` alone where one holds everything.
+    pub(super) heap_categories: Vec<&'static str>,
+    pub(super) features: BTreeMap<String, bool>,
+    pub(super) alignments: BTreeMap<&'static str, u64>,
+    pub(super) limits: BTreeMap<&'static str, u64>,
+    /// What of the API's own is used.
+    pub(super) uses: Vec<String>,
+}
+
+/// A physical memory.
+#[derive(Debug, Serialize)]
+pub(super) struct Heap {
+    pub(super) size: u64,
+    pub(super) device_local: bool,
+    pub(super) budget: u64,
+    pub(super) usage: u64,
+}
+
+/// A memory type.
+#[derive(Debug, Serialize)]
+pub(super) struct Type {
+    pub(super) heap: u8,
+    pub(super) flags: Vec<String>,
+}
+
+/// A queue.
+#[derive(Debug, Serialize)]
+pub(super) struct Queue {
+    pub(super) kind: &'static str,
+    pub(super) family: u32,
+}
+
+impl Found {
+    /// Asks a device.
+    ///
+    /// # Errors
+    /// The device's.
+    pub(super) fn new<D: Device>(id: String, about: About, device: &D) -> Result<Self, DeviceError> {
+        let properties = device.properties();
+        let About { kind, version, driver, vendor, device: device_id, uses } = about;
+        let budgets = device.budget()?;
+        Ok(Self {
+            device: properties.backend,
+            id,
+            name: properties.name.clone(),
+            kind,
+            version,
+            driver,
+            vendor_id: vendor,
+            device_id,
+            heaps: properties.memory_heaps.iter().zip(budgets).map(heap).collect(),
+            memory_types: properties.memory_types.iter().map(memory_type).collect(),
+            uma: properties.uma,
+            queues: properties.queues.iter().map(queue).collect(),
+            state_model: match properties.state_model {
+                StateModel::Promotion => "promotion",
+                StateModel::Explicit => "explicit",
+            },
+            heap_categories: heap_categories(device)?,
+            features: features(properties.features),
+            alignments: alignments(properties),
+            limits: limits(properties),
+            uses,
+        })
+    }
+}
+
+fn heap((heap, budget): (&MemoryHeap, HeapBudget)) -> Heap {
+    let MemoryHeap { size, device_local } = *heap;
+    Heap { size, device_local, budget: budget.budget, usage: budget.usage }
+}
+
+fn memory_type(memory_type: &MemoryType) -> Type {
+    let flags = memory_type.flags.iter_names().map(|(name, _): (_, MemoryFlags)| name.to_lowercase());
+    Type { heap: memory_type.heap, flags: flags.collect() }
+}
+
+fn queue(queue: &QueueProperties) -> Queue {
+    let kind = match queue.kind {
+        QueueKind::Graphics => "graphics",
+        QueueKind::Compute => "compute",
+        QueueKind::Copy => "copy",
+    };
+    Queue { kind, family: queue.family }
+}
+
+fn features(offered: Features) -> BTreeMap<String, bool> {
+    let every = Features::all();
+    every.iter_names().map(|(name, feature)| (name.to_lowercase(), offered.contains(feature))).collect()
+}
+
+/// The categories of heaps that a buffer, a target and another texture go to, each once.
+fn heap_categories<D: Device>(device: &D) -> Result<Vec<&'static str>, DeviceError> {
+    let buffer = BufferInfo { size: 1 << 16, usage: Usage::VERTEX | Usage::COPY_DST };
+    let texture = |usage| ResourceDesc::Texture(TextureDesc::d2(64, 64, Format::Rgba8Unorm, usage).info);
+    let (target, other) = (texture(Usage::RENDER_TARGET), texture(Usage::SHADER_READ));
+    let mut categories = Vec::new();
+    for resource in [ResourceDesc::Buffer(buffer), target, other] {
+        let category = match device.requirements(&resource)?.category {
+            HeapCategory::Any => "any",
+            HeapCategory::Buffers => "buffers",
+            HeapCategory::Targets => "targets",
+            HeapCategory::Textures => "textures",
+        };
+        if !categories.contains(&category) {
+            categories.push(category);
+        }
+    }
+    Ok(categories)
+}
+
+fn alignments(properties: &Properties) -> BTreeMap<&'static str, u64> {
+    BTreeMap::from([
+        ("acceleration_structure", properties.acceleration_structure_alignment),
+        ("constant", properties.constant_alignment),
+        ("copy_offset", properties.copy_offset_alignment),
+        ("copy_pitch", properties.copy_pitch_alignment),
+        ("heap", properties.heap_alignment),
+        ("msaa_heap", properties.msaa_heap_alignment),
+        ("non_coherent_atom", properties.non_coherent_atom),
+        ("storage", properties.storage_alignment),
+        ("tile", properties.tile_size),
+    ])
+}
+
+fn limits(properties: &Properties) -> BTreeMap<&'static str, u64> {
+    BTreeMap::from([
+        ("allocations", properties.max_allocations),
+        ("buffer_bytes", properties.max_buffer_size),
+        ("heap_bytes", properties.max_heap_size),
+        ("texture_2d", properties.max_texture_2d.into()),
+        ("texture_3d", properties.max_texture_3d.into()),
+        ("texture_layers", properties.max_layers.into()),
+    ])
+}

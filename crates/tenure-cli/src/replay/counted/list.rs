@@ -1,0 +1,82 @@
+//! Command lists, with resources and barriers translated.
+
+use smallvec::SmallVec;
+use tenure::device::{Barrier, BufferLayout, CommandList, Device, DeviceError, TextureRegion};
+
+use super::{Counted, Resource};
+
+/// A command list of a [`Counted`] device.
+pub struct List<D: Device>(D::List);
+
+impl<D: Device> List<D> {
+    pub(super) const fn new(inner: D::List) -> Self {
+        Self(inner)
+    }
+
+    /// The list behind it.
+    pub const fn inner(&self) -> &D::List {
+        &self.0
+    }
+
+    pub(super) fn into_inner(self) -> D::List {
+        self.0
+    }
+}
+
+impl<D: Device> CommandList<Counted<D>> for List<D> {
+    fn begin(&mut self) -> Result<(), DeviceError> {
+        self.0.begin()
+    }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        self.0.close()
+    }
+
+    fn barriers(&mut self, barriers: &[Barrier<'_, Counted<D>>]) {
+        let barriers: SmallVec<[_; 16]> = barriers.iter().map(inner).collect();
+        self.0.barriers(&barriers);
+    }
+
+    fn copy_buffer(
+        &mut self,
+        src: &Resource<D>,
+        src_offset: u64,
+        dst: &Resource<D>,
+        dst_offset: u64,
+        size: u64,
+    ) {
+        self.0.copy_buffer(&src.inner, src_offset, &dst.inner, dst_offset, size);
+    }
+
+    fn copy_buffer_to_texture(
+        &mut self,
+        src: &Resource<D>,
+        layout: BufferLayout,
+        dst: &Resource<D>,
+        region: TextureRegion,
+    ) {
+        self.0.copy_buffer_to_texture(&src.inner, layout, &dst.inner, region);
+    }
+
+    fn copy_texture_to_buffer(
+        &mut self,
+        src: &Resource<D>,
+        region: TextureRegion,
+        dst: &Resource<D>,
+        layout: BufferLayout,
+    ) {
+        self.0.copy_texture_to_buffer(&src.inner, region, &dst.inner, layout);
+    }
+}
+
+fn inner<'a, D: Device>(barrier: &Barrier<'a, Counted<D>>) -> Barrier<'a, D> {
+    match *barrier {
+        Barrier::Transition { resource, subresource, before, after, transfer } => {
+            Barrier::Transition { resource: &resource.inner, subresource, before, after, transfer }
+        }
+        Barrier::Unordered { resource } => Barrier::Unordered { resource: &resource.inner },
+        Barrier::Aliasing { before, after } => {
+            Barrier::Aliasing { before: before.map(|before| &before.inner), after: &after.inner }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A device that counts what is asked of the driver, in front of one that does not.
+
+mod counters;
+mod list;
+mod tiles;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
+use tenure::device::{
+    Device, DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
+    Requirements, ResourceDesc, TileLayout, TileUpdate,
+};
+
+use counters::{Counters, Kind};
+pub use counters::{Gauge, Live};
+pub use list::List;
+
+/// Any device, with the driver's memory allocations, objects and time counted.
+///
+/// Everything is passed on as it is. A heap counts with its size, a committed resource with what
+/// the device says it requires. The time is that of the calls about memory: creating, destroying
+/// and mapping heaps and resources, and asking what they require. Counting costs two readings of
+/// the clock and some relaxed atomic additions a call; any thread may call. Clones share the
+/// counters.
+///
+/// ```
+/// use tenure::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, Priority};
+/// use tenure::sim;
+/// use tenure_cli::replay::Counted;
+///
+/// let device = Counted::new(sim::Device::new(sim::Profile::DISCRETE));
+/// let gauge = device.gauge();
+/// let (memory, category, priority) = (MemoryTypeId(0), HeapCategory::Any, Priority::Normal);
+/// let desc = HeapDesc { size: 1 << 20, alignment: 1 << 16, memory, category, priority };
+/// let heap = device.create_heap(&desc)?;
+/// assert_eq!((gauge.meter().reserved_bytes, gauge.live().heaps), (1 << 20, 1));
+/// device.destroy_heap(heap);
+/// assert_eq!((gauge.meter().reserved_bytes, gauge.meter().allocations), (0, 1));
+/// # Ok::<(), tenure::device::DeviceError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Counted<D> {
+    inner: D,
+    counters: Arc<Counters>,
+}
+
+/// A heap of a [`Counted`] device.
+pub struct Heap<D: Device> {
+    inner: D::Heap,
+    bytes: u64,
+}
+
+/// A resource of a [`Counted`] device.
+pub struct Resource<D: Device> {
+    inner: D::Resource,
+    /// Of the driver's memory; 0 where it is placed, reserved or not to be counted.
+    bytes: u64,
+    is_counted: bool,
+}
+
+impl<D: Device> Counted<D> {
+    /// Counts from now on.
+    pub fn new(inner: D) -> Self {
+        Self { inner, counters: Arc::default() }
+    }
+
+    /// The device behind it.
+    pub const fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    /// The counters, which can be read when the device is gone, too.
+    pub fn gauge(&self) -> Gauge {
+        Gauge::new(Arc::clone(&self.counters))
+    }
+
+    /// Takes a resource in that was created behind the counters' back: only its being alive shows.
+    pub fn adopt(&self, inner: D::Resource) -> Resource<D> {
+        self.counters.live(Kind::Resource);
+        Resource { inner, bytes: 0, is_counted: false }
+    }
+
+    fn timed<T>(&self, call: impl FnOnce(&D) -> T) -> T {
+        let start = Instant::now();
+        let answer = call(&self.inner);
+        self.counters.took(start.elapsed());
+        answer
+    }
+
+    fn resource(&self, inner: D::Resource, bytes: u64) -> Resource<D> {
+        self.counters.live(Kind::Resource);
+        Resource { inner, bytes, is_counted: true }
+    }
+}
+
+impl<D: Device> Device for Counted<D> {
+    type Heap = Heap<D>;
+    type Resource = Resource<D>;
+    type Mapping = D::Mapping;
+    type List = List<D>;
+
+    fn properties(&self) -> &Properties {
+        self.inner.properties()
+    }
+
+    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        self.timed(|inner| inner.requirements(desc))
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap<D>, DeviceError> {
+        let inner = self.timed(|inner| inner.create_heap(desc))?;
+        self.counters.created();
+        self.counters.allocated(desc.size);
+        self.counters.live(Kind::Heap);
+        Ok(Heap { inner, bytes: desc.size })
+    }
+
+    fn destroy_heap(&self, heap: Heap<D>) {
+        self.timed(|inner| inner.destroy_heap(heap.inner));
+        self.counters.destroyed();
+        self.counters.given_back(heap.bytes);
+        self.counters.gone(Kind::Heap);
+    }
+
+    fn create_committed(
+        &self,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+    ) -> Result<Resource<D>, DeviceError> {
+        // Our own question, which is not what the program asked of the driver.
+        let bytes = self.inner.requirements(desc)?.size;
+        let inner = self.timed(|inner| inner.create_committed(desc, memory))?;
+        self.counters.created();
+        self.counters.allocated(bytes);
+        Ok(self.resource(inner, bytes))
+    }
+
+    fn create_placed(
+        &self,
+        desc: &ResourceDesc,
+        heap: &Heap<D>,
+        offset: u64,
+    ) -> Result<Resource<D>, DeviceError> {
+        let inner = self.timed(|inner| inner.create_placed(desc, &heap.inner, offset))?;
+        self.counters.created();
+        Ok(self.resource(inner, 0))
+    }
+
+    fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource<D>, DeviceError> {
+        let inner = self.timed(|inner| inner.create_reserved(desc))?;
+        self.counters.created();
+        Ok(self.resource(inner, 0))
+    }
+
+    fn destroy_resource(&self, resource: Resource<D>) {
+        let Resource { inner: object, bytes, is_counted } = resource;
+        if is_counted {
+            self.timed(|inner| inner.destroy_resource(object));
+            self.counters.destroyed();
+            self.counters.given_back(bytes);
+        } else {
+            self.inner.destroy_resource(object);
+        }
+        self.counters.gone(Kind::Resource);
+    }
+
+    fn map(&self, resource: &Resource<D>) -> Result<D::Mapping, DeviceError> {
+        if resource.is_counted {
+            self.timed(|inner| inner.map(&resource.inner))
+        } else {
+            self.inner.map(&resource.inner)
+        }
+    }
+
+    fn gpu_address(&self, resource: &Resource<D>) -> Option<u64> {
+        self.inner.gpu_address(&resource.inner)
+    }
+
+    fn tile_layout(&self, resource: &Resource<D>) -> Result<TileLayout, DeviceError> {
+        self.inner.tile_layout(&resource.inner)
+    }
+
+    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+        let object = match object {
+            ObjectRef::Heap(heap) => ObjectRef::Heap(&heap.inner),
+            ObjectRef::Resource(resource) => ObjectRef::Resource(&resource.inner),
+            ObjectRef::List(list) => ObjectRef::List(list.inner()),
+        };
+        self.inner.set_name(object, name);
+    }
+
+    fn create_list(&self, queue: QueueId) -> Result<List<D>, DeviceError> {
+        let list = self.inner.create_list(queue)?;
+        self.counters.live(Kind::List);
+        Ok(List::new(list))
+    }
+
+    fn destroy_list(&self, list: List<D>) {
+        self.inner.destroy_list(list.into_inner());
+        self.counters.gone(Kind::List);
+    }
+
+    fn submit(
+        &self,
+        queue: QueueId,
+        lists: &[&List<D>],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let lists: SmallVec<[_; 4]> = lists.iter().map(|list| list.inner()).collect();
+        self.inner.submit(queue, &lists, waits, signal)
+    }
+
+    fn update_tiles(
+        &self,
+        queue: QueueId,
+        updates: &[TileUpdate<'_, Self>],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let updates: Vec<_> = updates.iter().map(tiles::inner).collect();
+        self.inner.update_tiles(queue, &updates, waits, signal)
+    }
+
+    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        self.inner.completed(queue)
+    }
+
+    fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.inner.wait(target, timeout)
+    }
+
+    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+        self.inner.budget()
+    }
+
+    fn status(&self) -> Result<(), DeviceError> {
+        self.inner.status()
+    }
+}

@@ -1,0 +1,42 @@
+//! What the examples can be asked for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+use tenure_core::Config;
+
+/// Renders the voxel world off-screen and prints what its memory takes.
+#[derive(Clone, Debug, Parser)]
+pub struct Options {
+    /// Where the picture goes [default: target/NAME.png]
+    pub picture: Option<PathBuf>,
+    /// Fail unless the picture is nearly that of this PNG
+    #[arg(long, value_name = "PNG")]
+    pub compare: Option<PathBuf>,
+    /// Draw only the meshes that the camera may see
+    #[arg(long)]
+    pub cull: bool,
+}
+
+impl Options {
+    /// Reads the command line. Ends the program where that is wrong, or asks for help.
+    #[must_use]
+    pub fn from_command_line() -> Self {
+        Self::parse()
+    }
+
+    /// The manager's configuration: the defaults, but patient, because a device in software takes
+    /// seconds for a frame.
+    #[must_use]
+    pub fn config(&self) -> Config {
+        let patience = Duration::from_secs(120);
+        Config { frame_timeout: patience, shutdown_timeout: patience, ..Config::default() }
+    }
+
+    /// Where the picture of the example `name` goes.
+    #[must_use]
+    pub fn picture_of(&self, name: &str) -> PathBuf {
+        self.picture.clone().unwrap_or_else(|| PathBuf::from(format!("target/{name}.png")))
+    }
+}

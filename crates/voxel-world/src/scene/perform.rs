@@ -1,0 +1,75 @@
+//! From the command line to the picture.
+
+use std::time::{Duration, Instant};
+
+use tenure_core::Gpu;
+use tenure_core::device::Device;
+
+use super::{Painter, Show};
+use crate::{Options, Result, Terrain, memory_table};
+
+/// Width and height of the picture.
+const SIZE: [u32; 2] = [1280, 720];
+
+/// Loads the world, draws and edits it, writes the picture, prints what the memory takes, and gives
+/// everything back. `name` is the example's.
+///
+/// # Errors
+/// As tenure and the painter report; [`PictureError`](crate::PictureError) when the picture is not
+/// as it should be; an error when not everything could be given back.
+pub fn perform<D: Device, P: Painter<D>>(
+    name: &str,
+    options: &Options,
+    gpu: Gpu<D>,
+    painter: impl FnOnce(&Show<D>) -> Result<P>,
+) -> Result<()> {
+    println!("{} ({})", gpu.device().properties().name, gpu.device().properties().backend);
+    let start = Instant::now();
+    let terrain = Terrain::new();
+    println!("the landscape: {} chunks, in {}", terrain.chunks(), seconds(start.elapsed()));
+    let start = Instant::now();
+    let mut show = Show::load(gpu, terrain, SIZE, options.cull)?;
+    let frames = show.gpu.stats().frames;
+    println!("their meshes: loaded over {frames} frames, in {}", seconds(start.elapsed()));
+    let mut painter = painter(&show)?;
+    draw_frames(&mut show, &mut painter)?;
+    let picture = show.picture()?;
+    drop(painter);
+    println!("\n{}", memory_table(&show.gpu.report()));
+
+    let shutdown = show.finish();
+    if !shutdown.is_clean() {
+        let (leaks, lost) = (shutdown.leaks.len(), shutdown.lost.unwrap_or_default());
+        return Err(format!("not everything could be given back: {leaks} leaks; {lost}").into());
+    }
+    let path = options.picture_of(name);
+    picture.write(&path)?;
+    let (sky, contrast) = (picture.sky_percent(), picture.contrast());
+    println!("the picture: {} ({sky:.1} % sky, contrast of the ground {contrast:.1})", path.display());
+    picture.check()?;
+    if let Some(other) = &options.compare {
+        let percent = picture.compare(other)?;
+        println!("{percent:.3} % of its pixels differ from {}", other.display());
+    }
+    Ok(())
+}
+
+fn draw_frames<D: Device>(show: &mut Show<D>, painter: &mut impl Painter<D>) -> Result<()> {
+    for edit in 0..show.edits() {
+        let start = Instant::now();
+        let log = show.edit_and_draw(edit, painter)?;
+        println!(
+            "frame {}: {} draws, {} meshes made anew, {:.1} KiB dropped that the GPU may still use, in {}",
+            show.gpu.stats().frames,
+            log.draws,
+            log.remeshed,
+            log.waiting_bytes as f64 / 1024.0,
+            seconds(start.elapsed()),
+        );
+    }
+    Ok(())
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}

@@ -1,0 +1,44 @@
+//! What is built while the world is drawn: a word of stone, one letter after the other.
+
+use crate::grid::Grid;
+use crate::mesh::Block;
+
+/// Five by seven dots a letter, from the top; bit 4 is on the left.
+pub(super) const WORD: [[u8; 7]; 6] = [
+    [0b01000, 0b01000, 0b11110, 0b01000, 0b01000, 0b01001, 0b00110], // t
+    [0b00000, 0b00000, 0b01110, 0b10001, 0b11111, 0b10000, 0b01110], // e
+    [0b00000, 0b00000, 0b11110, 0b10001, 0b10001, 0b10001, 0b10001], // n
+    [0b00000, 0b00000, 0b10001, 0b10001, 0b10001, 0b10011, 0b01101], // u
+    [0b00000, 0b00000, 0b10110, 0b11001, 0b10000, 0b10000, 0b10000], // r
+    [0b00000, 0b00000, 0b01110, 0b10001, 0b11111, 0b10000, 0b01110], // e
+];
+
+/// Blocks along a dot's sides. The rows of dots are steps of a stair that faces south, as high as
+/// they are deep.
+const DOT: i32 = 5;
+/// Blocks that a letter rises above its step.
+const RISE: i32 = 2;
+/// The south-western corner of the first letter.
+const CORNER: [i32; 2] = [553, 258];
+/// The height of the lowest step.
+const LEVEL: i32 = 50;
+/// Blocks between the stair's edges and the letters.
+const MARGIN: i32 = 3;
+
+/// Builds one letter on its stair.
+pub(super) fn build(letter: usize, heights: &mut Grid<u8>, trunks: &mut Grid<u8>, built: &mut Grid<Block>) {
+    let Some(rows) = WORD.get(letter) else { return };
+    let west = CORNER[0] + letter as i32 * 6 * DOT;
+    for z in -MARGIN..7 * DOT + MARGIN {
+        let step = z.div_euclid(DOT).clamp(0, 6);
+        for x in -MARGIN..5 * DOT + MARGIN {
+            let is_on_step = (0..5 * DOT).contains(&x) && (0..7 * DOT).contains(&z);
+            let is_dot = is_on_step && rows[6 - step as usize] >> (4 - x / DOT) & 1 == 1;
+            let (block, rise) = if is_dot { (Block::Marble, RISE) } else { (Block::Paving, 0) };
+            let place = [west + x, CORNER[1] + z];
+            heights.set(place[0], place[1], (LEVEL + step * DOT + rise) as u8);
+            trunks.set(place[0], place[1], 0);
+            built.set(place[0], place[1], block);
+        }
+    }
+}

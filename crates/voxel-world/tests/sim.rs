@@ -1,0 +1,83 @@
+//! The whole show on the simulated device, which checks states, races, lifetimes and bytes.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use tenure_core::device::{State, Subresource};
+use tenure_core::{Config, Gpu, Texture};
+use tenure_sim::{Device, Lag, List, Options, Profile};
+use voxel_world::{Painter, Pass, Result, Show, Terrain, VERTEX_STRIDE};
+
+/// Draws nothing, but uses everything as a GPU would, and checks that meshes are what they should be: others in
+/// each frame.
+struct Checker {
+    /// Edited as the show's.
+    terrain: Terrain,
+    edits: usize,
+}
+
+impl Painter<Device> for Checker {
+    fn draw(&mut self, list: &mut List, pass: &Pass<'_, Device>) -> Result<()> {
+        self.terrain.edit(self.edits);
+        self.edits += 1;
+        list.clear_texture(pass.targets.colour.raw(), Subresource::All, &[0; 4]);
+        list.clear_texture(pass.targets.depth.raw(), Subresource::All, &[0; 4]);
+        let (constants, size) = (pass.constants, pass.constants.size());
+        list.use_buffer(constants.raw(), constants.offset(), size, State::VERTEX_OR_CONSTANT);
+        assert_eq!(pass.draws.len(), 1 + self.terrain.chunks());
+        for (chunk, draw) in pass.draws.iter().skip(1).enumerate() {
+            let first = u64::try_from(draw.base_vertex)? * u64::from(VERTEX_STRIDE);
+            let (middle, indices) = (u64::from(draw.first_index) * 2, u64::from(draw.index_count) * 2);
+            list.use_buffer(draw.buffer, first, middle - first, State::VERTEX_OR_CONSTANT);
+            list.use_buffer(draw.buffer, middle, indices, State::INDEX);
+            if chunk % 16 == self.edits {
+                let mesh = self.terrain.mesh(chunk);
+                assert_eq!(mesh.vertex_bytes() as u64, middle - first);
+                assert_eq!(mesh.bytes().len() as u64, middle - first + indices);
+                list.expect_bytes(draw.buffer, first, mesh.bytes());
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve(
+        &mut self,
+        list: &mut List,
+        samples: &Texture<Device>,
+        pixels: &Texture<Device>,
+    ) -> Result<()> {
+        list.use_texture(samples.raw(), Subresource::All, State::RESOLVE_SRC);
+        list.use_texture(pixels.raw(), Subresource::All, State::RESOLVE_DST);
+        Ok(())
+    }
+}
+
+fn perform(profile: Profile) {
+    let options = Options { lag: Lag::Submissions(2), ..Options::new(profile) };
+    let device = Device::with_options(options);
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let mut show = Show::load(gpu, Terrain::new(), [64, 36], false).unwrap();
+    let mut checker = Checker { terrain: Terrain::new(), edits: 0 };
+    let mut dropped_in_flight = 0;
+    for edit in 0..show.edits() {
+        dropped_in_flight =
+            show.edit_and_draw(edit, &mut checker).unwrap().waiting_bytes.max(dropped_in_flight);
+    }
+    assert!(dropped_in_flight > 0, "meshes are replaced while the GPU may use them");
+    show.picture().unwrap();
+    let stats = show.gpu.stats();
+    assert_eq!(stats.pending_bytes, 0, "what was replaced is gone");
+    let live: u64 = show.gpu.report().objects.iter().map(|object| object.bytes).sum();
+    assert!(stats.reserved < live + live / 8, "{} B are reserved for {live} B", stats.reserved);
+    assert!(show.finish().is_clean());
+    device.check_clean().unwrap();
+}
+
+#[test]
+fn the_show_is_clean_where_states_are_explicit() {
+    perform(Profile::VULKAN_AMD_SMALL_BAR);
+}
+
+#[test]
+fn the_show_is_clean_where_states_are_promoted() {
+    perform(Profile::D3D12_TIER1);
+}

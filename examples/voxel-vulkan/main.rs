@@ -1,0 +1,48 @@
+//! The voxel world on Vulkan: 20,000 meshes in tenure's memory, drawn off-screen while some are
+//! made anew, under the validation layers where they are installed.
+//!
+//! `cargo run --release --example voxel-vulkan`
+
+mod bindings;
+mod owned;
+mod painter;
+mod pipeline;
+mod target;
+
+use std::process::ExitCode;
+
+use painter::VulkanPainter;
+use tenure::Gpu;
+use tenure::vulkan::{CreateError, Device, Options, Severity, Validation};
+use voxel_world::{Messages, Result};
+
+/// A device of our own making, and whether the validation layers watch it.
+fn create_device(messages: &Messages) -> Result<(Device, bool)> {
+    let messages = messages.clone();
+    let options = Options::default().on_message(move |message| {
+        if message.severity >= Severity::Warning {
+            messages.push(message.to_string());
+        }
+    });
+    match Device::create(&options.clone().validation(Validation::SYNCHRONIZATION)) {
+        Ok(device) => Ok((device, true)),
+        Err(CreateError::NoLayer { .. }) => Ok((Device::create(&options)?, false)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn run() -> Result<()> {
+    let options = voxel_world::Options::from_command_line();
+    let messages = Messages::default();
+    let (device, is_validated) = create_device(&messages)?;
+    println!("validation layers: {}", if is_validated { "on" } else { "not installed" });
+    let gpu = Gpu::new(device, options.config())?;
+    let performed = voxel_world::perform("voxel-vulkan", &options, gpu, VulkanPainter::new);
+    // The device is gone: nothing can be said any more.
+    let said = messages.check();
+    performed.and(said)
+}
+
+fn main() -> ExitCode {
+    voxel_world::exit_code(run())
+}

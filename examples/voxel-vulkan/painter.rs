@@ -1,0 +1,121 @@
+//! Vulkan's part of a frame: the draw calls.
+
+use tenure::vulkan::ash::vk;
+use tenure::vulkan::{Device, List, Resource};
+use tenure::{Deferred, Texture};
+use voxel_world::{Painter, Pass, Result, Show};
+
+use crate::bindings::Bindings;
+use crate::pipeline::Pipeline;
+use crate::target::Target;
+
+/// Everything that drawing needs besides tenure's resources.
+struct Objects {
+    target: Target,
+    bindings: Bindings,
+    pipeline: Pipeline,
+}
+
+/// Draws with Vulkan.
+pub(crate) struct VulkanPainter {
+    /// tenure destroys them when the GPU is done with them.
+    objects: Deferred<Device, Objects>,
+    device: Device,
+    size: [u32; 2],
+}
+
+impl VulkanPainter {
+    pub(crate) fn new(show: &Show<Device>) -> Result<Self> {
+        let (device, size) = (show.gpu.device(), show.targets.size);
+        let target = Target::new(device, &show.targets)?;
+        let bindings = Bindings::new(device, &show.tiles, show.gpu.config().frames_in_flight)?;
+        let pipeline = Pipeline::new(device, bindings.layout.get(), target.render_pass.get(), size)?;
+        let objects = show.gpu.defer("pipeline and views", Objects { target, bindings, pipeline });
+        Ok(Self { objects, device: device.clone(), size })
+    }
+
+    fn begin(&self, commands: vk::CommandBuffer, set: vk::DescriptorSet) {
+        let Objects { target, pipeline, .. } = &*self.objects;
+        let [width, height] = self.size;
+        let nothing = vk::ClearValue { color: vk::ClearColorValue { float32: [0.0; 4] } };
+        let farthest =
+            vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth: 0.0, stencil: 0 } };
+        let clear = [nothing, farthest];
+        let info = vk::RenderPassBeginInfo::default()
+            .render_pass(target.render_pass.get())
+            .framebuffer(target.framebuffer.get())
+            .render_area(vk::Rect2D { extent: vk::Extent2D { width, height }, ..Default::default() })
+            .clear_values(&clear);
+        let device = self.device.raw();
+        let graphics = vk::PipelineBindPoint::GRAPHICS;
+        // SAFETY: the command buffer is being recorded, and everything bound is alive until the GPU is
+        // done with it: it is in tenure's hands.
+        unsafe {
+            device.cmd_begin_render_pass(commands, &info, vk::SubpassContents::INLINE);
+            device.cmd_bind_pipeline(commands, graphics, pipeline.pipeline.get());
+            device.cmd_bind_descriptor_sets(commands, graphics, pipeline.layout.get(), 0, &[set], &[]);
+        }
+    }
+
+    /// Binds a buffer as vertices and as indices.
+    fn bind(&self, commands: vk::CommandBuffer, buffer: vk::Buffer) {
+        let device = self.device.raw();
+        // SAFETY: the command buffer is being recorded, and the buffer is alive until the GPU is done
+        // with it.
+        unsafe {
+            device.cmd_bind_vertex_buffers(commands, 0, &[buffer], &[0]);
+            device.cmd_bind_index_buffer(commands, buffer, 0, vk::IndexType::UINT16);
+        }
+    }
+}
+
+impl Painter<Device> for VulkanPainter {
+    fn draw(&mut self, list: &mut List, pass: &Pass<'_, Device>) -> Result<()> {
+        let commands = list.command_buffer();
+        self.begin(commands, self.objects.bindings.set(pass.slot, pass.constants)?);
+        let mut bound = None;
+        for draw in pass.draws {
+            let buffer = draw.buffer.buffer();
+            if bound != buffer {
+                // Many meshes share one: few are bound for 20,000 draws.
+                self.bind(commands, buffer.ok_or("meshes are in buffers")?);
+                bound = buffer;
+            }
+            // SAFETY: the command buffer is in a render pass with all bound that the pipeline reads; the
+            // mesh's indices, vertices and its draw call come from one place.
+            unsafe {
+                let (count, first, base) = (draw.index_count, draw.first_index, draw.base_vertex);
+                self.device.raw().cmd_draw_indexed(commands, count, 1, first, base, 0);
+            }
+        }
+        // SAFETY: the command buffer is in the render pass begun above.
+        unsafe { self.device.raw().cmd_end_render_pass(commands) };
+        Ok(())
+    }
+
+    fn resolve(
+        &mut self,
+        list: &mut List,
+        samples: &Texture<Device>,
+        pixels: &Texture<Device>,
+    ) -> Result<()> {
+        let image = |texture: &Resource| texture.image().ok_or("textures are images");
+        let (from, to) = (image(samples.raw())?, image(pixels.raw())?);
+        let layers = vk::ImageSubresourceLayers {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            layer_count: 1,
+            ..Default::default()
+        };
+        let [width, height] = self.size;
+        let region = vk::ImageResolve::default()
+            .src_subresource(layers)
+            .dst_subresource(layers)
+            .extent(vk::Extent3D { width, height, depth: 1 });
+        let (source, target) = (vk::ImageLayout::TRANSFER_SRC_OPTIMAL, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+        let commands = list.command_buffer();
+        // SAFETY: the command buffer is being recorded, outside of a render pass; tenure brought the
+        // images, which are of one size and format, into these layouts.
+        unsafe { self.device.raw().cmd_resolve_image(commands, from, source, to, target, &[region]) };
+        Ok(())
+    }
+}
