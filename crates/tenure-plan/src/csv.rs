@@ -1,0 +1,254 @@
+//! Items as text: a line each, under a header.
+//!
+//! The columns `id`, `lower`, `upper` and `size` must be there, in any order, as in the files that
+//! come with MiniMalloc; `alignment`, `class`, `previous` and `pinned` may be, with nothing in them
+//! where an item has none. Others are ignored. Fields are parted by commas and never quoted.
+//!
+//! ```
+//! use tenure_plan::{Options, csv, plan};
+//!
+//! let text = "id,lower,upper,size\nshadow,0,3,16\ngbuffer,1,5,32\nbloom,3,6,16\n";
+//! let table = csv::read(text.as_bytes())?;
+//! let plan = plan(&table.items, &Options::new())?;
+//! let mut placed = Vec::new();
+//! csv::write(&mut placed, &table, &plan.offsets)?;
+//! assert!(String::from_utf8(placed)?.starts_with("id,lower,upper,size,offset\nshadow,0,3,16,"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, BufRead, Write};
+
+use crate::Item;
+
+/// Items and what they are called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// The items.
+    pub items: Vec<Item>,
+    /// The name of each.
+    pub ids: Vec<String>,
+}
+
+/// A list of items cannot be read, and where.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CsvError {
+    /// The line; the header is line 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: CsvReason,
+}
+
+/// What is wrong with a line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CsvReason {
+    /// It cannot be read.
+    Io(io::Error),
+    /// The header lacks a column.
+    MissingColumn(&'static str),
+    /// The header has a column twice.
+    DuplicateColumn(&'static str),
+    /// The line has no field for a column.
+    MissingField(&'static str),
+    /// The field is no number.
+    NotANumber {
+        /// Its column.
+        column: &'static str,
+        /// What it holds.
+        field: String,
+    },
+    /// The number is less than 0.
+    Negative {
+        /// Its column.
+        column: &'static str,
+        /// What it holds.
+        field: String,
+    },
+    /// The number is larger than the column takes.
+    TooLarge {
+        /// Its column.
+        column: &'static str,
+        /// What it holds.
+        field: String,
+    },
+    /// The item is not used before it is no longer used.
+    EmptyLifetime {
+        /// Its first use.
+        lower: u64,
+        /// The end of its use.
+        upper: u64,
+    },
+    /// The alignment is zero or no power of two.
+    BadAlignment(u64),
+    /// Another item has the same id.
+    DuplicateId {
+        /// The id.
+        id: String,
+        /// The line of the other item.
+        first: u64,
+    },
+}
+
+impl fmt::Display for CsvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl fmt::Display for CsvReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "cannot be read: {error}"),
+            Self::MissingColumn(column) => write!(f, "the header has no column {column}"),
+            Self::DuplicateColumn(column) => write!(f, "the header has the column {column} twice"),
+            Self::MissingField(column) => write!(f, "there is no {column}"),
+            Self::NotANumber { column, field } => write!(f, "{column} is {field:?}, which is no number"),
+            Self::Negative { column, field } => write!(f, "{column} is {field}, which is less than 0"),
+            Self::TooLarge { column, field } => write!(f, "{column} is {field}, which is too large"),
+            Self::EmptyLifetime { lower, upper } => {
+                write!(f, "lower ({lower}) is not less than upper ({upper})")
+            }
+            Self::BadAlignment(alignment) => write!(f, "alignment is {alignment}, which is no power of two"),
+            Self::DuplicateId { id, first } => write!(f, "the id {id:?} is that of line {first}"),
+        }
+    }
+}
+
+impl std::error::Error for CsvError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.reason {
+            CsvReason::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Reads items. Empty lines are skipped.
+///
+/// # Errors
+/// [`CsvError`] with the first line that is wrong.
+pub fn read(mut source: impl BufRead) -> Result<Table, CsvError> {
+    let mut table = Table::default();
+    let mut lines_of_ids = HashMap::new();
+    let mut columns = None;
+    let mut text = String::new();
+    for line in 1.. {
+        let at = |reason| CsvError { line, reason };
+        text.clear();
+        let read = source.read_line(&mut text).map_err(|error| at(CsvReason::Io(error)))?;
+        if read == 0 && columns.is_some() {
+            break;
+        }
+        let text = text.trim_start_matches('\u{feff}').trim();
+        let Some(columns) = &columns else {
+            columns = Some(Columns::of(text).map_err(at)?);
+            continue;
+        };
+        if text.is_empty() {
+            continue;
+        }
+        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+        let (id, item) = columns.item(&fields).map_err(at)?;
+        if let Some(first) = lines_of_ids.insert(id.clone(), line) {
+            return Err(at(CsvReason::DuplicateId { id, first }));
+        }
+        table.ids.push(id);
+        table.items.push(item);
+    }
+    Ok(table)
+}
+
+/// Where in a line each column is.
+struct Columns {
+    id: usize,
+    lower: usize,
+    upper: usize,
+    size: usize,
+    alignment: Option<usize>,
+    class: Option<usize>,
+    previous: Option<usize>,
+    pinned: Option<usize>,
+}
+
+impl Columns {
+    fn of(header: &str) -> Result<Self, CsvReason> {
+        let names: Vec<&str> = header.split(',').map(str::trim).collect();
+        let find = |column: &'static str| {
+            let mut places = (0..names.len()).filter(|&at| names[at] == column);
+            match (places.next(), places.next()) {
+                (_, Some(_)) => Err(CsvReason::DuplicateColumn(column)),
+                (place, None) => Ok(place),
+            }
+        };
+        let need = |column| find(column)?.ok_or(CsvReason::MissingColumn(column));
+        Ok(Self {
+            id: need("id")?,
+            lower: need("lower")?,
+            upper: need("upper")?,
+            size: need("size")?,
+            alignment: find("alignment")?,
+            class: find("class")?,
+            previous: find("previous")?,
+            pinned: find("pinned")?,
+        })
+    }
+
+    fn item(&self, fields: &[&str]) -> Result<(String, Item), CsvReason> {
+        let field = |column, at: usize| {
+            let field = fields.get(at).copied().unwrap_or_default();
+            if field.is_empty() { Err(CsvReason::MissingField(column)) } else { Ok(field) }
+        };
+        let needed = |column, at| number(column, field(column, at)?);
+        let optional = |column, at: Option<usize>| {
+            let field = at.and_then(|at| fields.get(at)).copied().unwrap_or_default();
+            if field.is_empty() { Ok(None) } else { number(column, field).map(Some) }
+        };
+        let id = field("id", self.id)?.to_owned();
+        let (lower, upper) = (needed("lower", self.lower)?, needed("upper", self.upper)?);
+        if lower >= upper {
+            return Err(CsvReason::EmptyLifetime { lower, upper });
+        }
+        let mut item = Item::new(lower..upper, needed("size", self.size)?);
+        item.alignment = optional("alignment", self.alignment)?.unwrap_or(1);
+        if !item.alignment.is_power_of_two() {
+            return Err(CsvReason::BadAlignment(item.alignment));
+        }
+        let class = optional("class", self.class)?.unwrap_or(0);
+        item.class = u32::try_from(class)
+            .map_err(|_| CsvReason::TooLarge { column: "class", field: class.to_string() })?;
+        item.previous = optional("previous", self.previous)?;
+        item.pinned = optional("pinned", self.pinned)?;
+        Ok((id, item))
+    }
+}
+
+fn number(column: &'static str, field: &str) -> Result<u64, CsvReason> {
+    use std::num::IntErrorKind::PosOverflow;
+
+    let owned = || field.to_owned();
+    field.parse().map_err(|error: std::num::ParseIntError| {
+        let digits = field.strip_prefix('-').unwrap_or_default();
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            CsvReason::Negative { column, field: owned() }
+        } else if *error.kind() == PosOverflow {
+            CsvReason::TooLarge { column, field: owned() }
+        } else {
+            CsvReason::NotANumber { column, field: owned() }
+        }
+    })
+}
+
+/// Writes the items with their offsets, as `id,lower,upper,size,offset`.
+///
+/// # Errors
+/// Those of the sink.
+pub fn write(mut sink: impl Write, table: &Table, offsets: &[u64]) -> io::Result<()> {
+    writeln!(sink, "id,lower,upper,size,offset")?;
+    for ((item, id), offset) in table.items.iter().zip(&table.ids).zip(offsets) {
+        writeln!(sink, "{id},{},{},{},{offset}", item.first, item.last, item.size)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! What can be wrong with items, and with a plan.
+
+use core::fmt;
+
+/// Why items cannot be planned. Items are named by their index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The item is not used before it is no longer used.
+    EmptyLifetime {
+        /// The item.
+        item: usize,
+        /// Its first use.
+        first: u64,
+        /// The end of its use.
+        last: u64,
+    },
+    /// The alignment is zero or no power of two.
+    BadAlignment {
+        /// The item.
+        item: usize,
+        /// Its alignment, in bytes.
+        alignment: u64,
+    },
+    /// The item is fixed where its alignment does not allow it.
+    PinnedUnaligned {
+        /// The item.
+        item: usize,
+        /// Where it is fixed, in bytes.
+        offset: u64,
+        /// Its alignment, in bytes.
+        alignment: u64,
+    },
+    /// Two items are fixed to the same bytes at the same time.
+    PinnedConflict {
+        /// One of the items.
+        item: usize,
+        /// The other one.
+        other: usize,
+    },
+    /// The items, one above the other and aligned, would pass [`MAX_BYTES`].
+    TooLarge {
+        /// The item with which they pass it.
+        item: usize,
+    },
+    /// There are more than [`MAX_ITEMS`].
+    TooMany {
+        /// How many there are.
+        items: usize,
+    },
+}
+
+/// The most items that one plan takes.
+pub const MAX_ITEMS: usize = 1 << 30;
+
+/// The most bytes that the items of a plan may take one above the other: 2^60.
+pub const MAX_BYTES: u64 = 1 << 60;
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::EmptyLifetime { item, first, last } => {
+                write!(f, "item {item} lives from {first} to {last}, which is no time")
+            }
+            Self::BadAlignment { item, alignment } => {
+                write!(f, "the alignment {alignment} of item {item} is no power of two")
+            }
+            Self::PinnedUnaligned { item, offset, alignment } => {
+                write!(
+                    f,
+                    "item {item} is fixed at {offset}, which is no multiple of its alignment {alignment}"
+                )
+            }
+            Self::PinnedConflict { item, other } => {
+                write!(f, "items {item} and {other} are fixed to the same bytes at the same time")
+            }
+            Self::TooLarge { item } => {
+                write!(f, "up to item {item} the items are larger than {MAX_BYTES} bytes together")
+            }
+            Self::TooMany { items } => write!(f, "{items} items are more than {MAX_ITEMS}"),
+        }
+    }
+}
+
+impl core::error::Error for PlanError {}
+
+/// What [`check`](crate::check) found wrong with offsets. Items are named by their index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// There is not one offset for each item.
+    Count {
+        /// How many items there are.
+        items: usize,
+        /// How many offsets.
+        offsets: usize,
+    },
+    /// The offset is no multiple of the item's alignment.
+    Misaligned {
+        /// The item.
+        item: usize,
+        /// Its offset, in bytes.
+        offset: u64,
+        /// Its alignment, in bytes.
+        alignment: u64,
+    },
+    /// The item is fixed elsewhere.
+    NotWherePinned {
+        /// The item.
+        item: usize,
+        /// Its offset, in bytes.
+        offset: u64,
+        /// Where it is fixed, in bytes.
+        pinned: u64,
+    },
+    /// The item ends beyond the address space.
+    Overflow {
+        /// The item.
+        item: usize,
+        /// Its offset, in bytes.
+        offset: u64,
+        /// Its size, in bytes.
+        size: u64,
+    },
+    /// Two items share bytes while both live.
+    Overlap {
+        /// One of the items.
+        item: usize,
+        /// The other one.
+        other: usize,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Count { items, offsets } => write!(f, "{offsets} offsets for {items} items"),
+            Self::Misaligned { item, offset, alignment } => {
+                write!(f, "item {item} is at {offset}, which is no multiple of its alignment {alignment}")
+            }
+            Self::NotWherePinned { item, offset, pinned } => {
+                write!(f, "item {item} is at {offset} though it is fixed at {pinned}")
+            }
+            Self::Overflow { item, offset, size } => {
+                write!(f, "item {item} of {size} bytes at {offset} passes the end of the address space")
+            }
+            Self::Overlap { item, other } => {
+                write!(f, "items {item} and {other} share bytes while both live")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Fault {}

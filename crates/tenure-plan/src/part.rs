@@ -1,0 +1,89 @@
+//! A problem falls apart where nothing lives on from one section into the next.
+
+use core::ops::Range;
+
+use crate::problem::{Pin, Problem};
+
+/// A part of a problem: a problem of its own, and which items of the whole it has.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) problem: Problem,
+    pub(crate) members: Vec<u32>,
+}
+
+impl Problem {
+    /// The sections of each part.
+    pub(crate) fn part_ranges(&self) -> Vec<Range<u32>> {
+        // How far what has started reaches.
+        let mut reach = vec![0; self.sections()];
+        let items = self.start.iter().copied().zip(self.end.iter().copied());
+        let pins = self.pins.iter().map(|pin| (pin.start, pin.end));
+        for (start, end) in items.chain(pins) {
+            let reach = &mut reach[start as usize];
+            *reach = end.max(*reach);
+        }
+        let mut ranges = Vec::new();
+        let (mut from, mut to) = (0, 0);
+        for (x, reach) in (0..).zip(reach) {
+            to = reach.max(to);
+            if to <= x + 1 {
+                ranges.push(from..x + 1);
+                from = x + 1;
+            }
+        }
+        ranges
+    }
+
+    /// What lives in each of the ranges, which are in order and hold every item.
+    pub(crate) fn parts(&self, ranges: &[Range<u32>]) -> Vec<Part> {
+        let mut parts: Vec<Part> = ranges.iter().map(|range| self.empty_part(range)).collect();
+        let part_at = |start: u32| ranges.partition_point(|range| range.end <= start);
+        for item in 0..self.len() {
+            let at = part_at(self.start[item]);
+            let (part, first) = (&mut parts[at], ranges[at].start);
+            part.members.push(item as u32);
+            let problem = &mut part.problem;
+            problem.start.push(self.start[item] - first);
+            problem.end.push(self.end[item] - first);
+            problem.size.push(self.size[item]);
+            problem.width.push(self.width[item]);
+            problem.origin.push(self.origin[item]);
+            if let Some(&align) = self.align.get(item) {
+                problem.align.push(align);
+            }
+            if let Some(&padding) = self.padding.get(item) {
+                problem.padding.push(padding);
+            }
+        }
+        for pin in &self.pins {
+            let at = part_at(pin.start);
+            let first = ranges[at].start;
+            parts[at].problem.pins.push(Pin { start: pin.start - first, end: pin.end - first, ..*pin });
+        }
+        if let [part] = &mut parts[..] {
+            part.problem.floor = self.floor;
+        }
+        parts
+    }
+
+    fn empty_part(&self, range: &Range<u32>) -> Part {
+        let load = self.load[range.start as usize..range.end as usize].to_vec();
+        let most = load.iter().copied().max().unwrap_or(0) * self.unit;
+        let padding = self.padding.iter().copied().chain(self.pins.iter().map(|pin| pin.padding)).max();
+        let problem = Self {
+            start: Vec::new(),
+            end: Vec::new(),
+            size: Vec::new(),
+            align: Vec::new(),
+            padding: Vec::new(),
+            width: Vec::new(),
+            load,
+            base: Vec::new(),
+            pins: Vec::new(),
+            unit: self.unit,
+            floor: most.saturating_sub(padding.unwrap_or(0)),
+            origin: Vec::new(),
+        };
+        Part { problem, members: Vec::new() }
+    }
+}

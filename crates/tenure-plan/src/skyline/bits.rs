@@ -1,0 +1,111 @@
+//! What is not placed yet, as sets of bits: for some hundred items.
+
+use super::{Left, Place};
+use crate::problem::Problem;
+
+/// Bits by rank: the first bit of a set is its best item.
+pub(super) struct Bits<'a> {
+    order: &'a [u32],
+    words: usize,
+    /// For each section, the items that start there or later.
+    from: Vec<u64>,
+    /// For each section, the items that end there or before.
+    until: Vec<u64>,
+    /// For each alignment, the items that need it or a finer one.
+    aligned: Vec<u64>,
+    left: Vec<u64>,
+}
+
+impl<'a> Bits<'a> {
+    /// All items, best first.
+    pub(super) fn new(problem: &Problem, levels: &[u64], order: &'a [u32]) -> Self {
+        let words = order.len().div_ceil(64);
+        let sections = problem.sections();
+        let mut from = vec![0u64; (sections + 1) * words];
+        let mut until = vec![0u64; (sections + 1) * words];
+        let mut aligned = vec![0u64; levels.len() * words];
+        let mut left = vec![0u64; words];
+        for (rank, &item) in order.iter().enumerate() {
+            let (word, bit) = (rank / 64, 1 << (rank % 64));
+            from[problem.start[item as usize] as usize * words + word] |= bit;
+            until[problem.end[item as usize] as usize * words + word] |= bit;
+            left[word] |= bit;
+            for (level, align) in levels.iter().enumerate() {
+                if problem.align(item as usize) <= *align {
+                    aligned[level * words + word] |= bit;
+                }
+            }
+        }
+        for at in (0..sections * words).rev() {
+            from[at] |= from[at + words];
+        }
+        for at in words..(sections + 1) * words {
+            until[at] |= until[at - words];
+        }
+        Self { order, words, from, until, aligned, left }
+    }
+
+    /// What lies within the place, word by word.
+    fn within(&self, place: Place) -> impl Iterator<Item = u64> {
+        let from = &self.from[place.start as usize * self.words..][..self.words];
+        let until = &self.until[place.end as usize * self.words..][..self.words];
+        self.left.iter().zip(from).zip(until).map(|((left, from), until)| left & from & until)
+    }
+
+    /// The word and the bit of the first item of all within the place.
+    fn find(&self, place: Place) -> Option<(usize, u32)> {
+        let from = &self.from[place.start as usize * self.words..][..self.words];
+        let until = &self.until[place.end as usize * self.words..][..self.words];
+        for (word, left) in self.left[..self.words].iter().enumerate() {
+            let within = left & from[word] & until[word];
+            if within != 0 {
+                return Some((word, within.trailing_zeros()));
+            }
+        }
+        None
+    }
+
+    fn aligned(&self, level: usize) -> &[u64] {
+        &self.aligned[level * self.words..][..self.words]
+    }
+}
+
+impl Left for Bits<'_> {
+    fn take(&mut self, place: Place, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32> {
+        if self.aligned.is_empty() && fits.is_none() {
+            let (word, bit) = self.find(place)?;
+            self.left[word] ^= 1 << bit;
+            return Some(self.order[word * 64 + bit as usize]);
+        }
+        let mut found = None;
+        for (word, mut within) in self.within(place).enumerate() {
+            if within != 0 && !self.aligned.is_empty() {
+                within &= if place.levels > 0 { self.aligned(place.levels - 1)[word] } else { 0 };
+            }
+            if let Some(fits) = fits {
+                while within != 0 && !fits(self.order[word * 64 + within.trailing_zeros() as usize]) {
+                    within &= within - 1;
+                }
+            }
+            if within != 0 {
+                found = Some((word, within.trailing_zeros()));
+                break;
+            }
+        }
+        let (word, bit) = found?;
+        self.left[word] ^= 1 << bit;
+        Some(self.order[word * 64 + bit as usize])
+    }
+
+    fn first(&self, place: Place) -> Option<u32> {
+        self.find(place).map(|(word, bit)| self.order[word * 64 + bit as usize])
+    }
+
+    fn next_level(&self, place: Place) -> Option<usize> {
+        let levels = self.aligned.len() / self.words.max(1);
+        (place.levels..levels).find(|&level| {
+            let mut within = self.within(place).zip(self.aligned(level));
+            within.any(|(within, aligned)| within & aligned != 0)
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! Many items: close to the load, in time that grows little faster than they do.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod common;
+
+use common::{Rng, planned};
+use tenure_plan::{Item, Options};
+
+/// Sizes are log-uniform; of lifetimes, `uniform` in 10 go from anywhere to anywhere, the others are
+/// short.
+fn draw(count: u64, uniform: u64, seed: u64) -> Vec<Item> {
+    let mut rng = Rng(seed);
+    let item = |_| {
+        let lifetime = if rng.below(10) < uniform {
+            let (a, b) = (rng.below(count), rng.below(count));
+            a.min(b)..a.max(b) + 1
+        } else {
+            let first = rng.below(count);
+            first..first + 1 + rng.below(50)
+        };
+        Item::new(lifetime, rng.log_uniform(1e6))
+    };
+    (0..count).map(item).collect()
+}
+
+fn worst(count: u64, uniform: u64, nodes: u64) -> f64 {
+    let ratio = |seed| {
+        let plan = planned(&draw(count, uniform, seed), &Options::new().nodes(nodes));
+        plan.peak as f64 / plan.lower_bound as f64
+    };
+    (0..3).map(ratio).fold(1.0, f64::max)
+}
+
+#[test]
+fn ten_thousand() {
+    let (short, uniform, mixed) =
+        (worst(10_000, 0, 20_000), worst(10_000, 10, 20_000), worst(10_000, 1, 100_000));
+    assert!(short <= 1.005 && uniform <= 1.01 && mixed <= 1.05, "{short} {uniform} {mixed}");
+}
+
+#[test]
+fn a_hundred_thousand() {
+    let (short, uniform, mixed) =
+        (worst(100_000, 0, 200_000), worst(100_000, 10, 200_000), worst(100_000, 1, 200_000));
+    assert!(short <= 1.005 && uniform <= 1.005 && mixed <= 1.05, "{short} {uniform} {mixed}");
+}
+
+#[test]
+fn a_million() {
+    for uniform in [0, 1, 10] {
+        let plan = planned(&draw(1_000_000, uniform, 1), &Options::new().nodes(0));
+        assert!(plan.peak * 10 <= plan.lower_bound * 11, "{uniform}: {} {}", plan.peak, plan.lower_bound);
+    }
+}
+
+#[test]
+fn alignments_and_pins_among_many() {
+    let mut rng = Rng(5);
+    let mut items = draw(20_000, 1, 9);
+    for item in &mut items {
+        item.alignment = [1, 256, 65_536][rng.below(3) as usize];
+        item.class = u32::from(rng.below(4) == 0);
+    }
+    let free = planned(&items, &Options::new().nodes(0));
+    for (item, offset) in items.iter_mut().zip(&free.offsets).filter(|_| rng.below(50) == 0) {
+        item.pinned = Some(*offset);
+    }
+    let pinned = planned(&items, &Options::new().nodes(0));
+    assert!(pinned.peak * 100 <= free.peak * 115, "{} {}", pinned.peak, free.peak);
+}
+
+#[test]
+fn threads_do_not_make_large_plans_depend_on_chance() {
+    let items = draw(10_000, 1, 3);
+    let options = Options::new().nodes(60_000).threads(3);
+    assert_eq!(planned(&items, &options), planned(&items, &options));
+}

@@ -1,0 +1,122 @@
+//! What options promise, and what is refused.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Rng, frames, planned};
+use tenure_plan::{Item, MAX_BYTES, Options, PlanError, Stability, plan};
+
+fn refused(items: &[Item]) -> PlanError {
+    plan(items, &Options::new()).unwrap_err()
+}
+
+#[test]
+fn nothing_takes_nothing() {
+    let plan = planned(&[], &Options::new());
+    assert_eq!((plan.peak, plan.lower_bound, plan.proven, plan.classes.len()), (0, 0, true, 0));
+    let items = [Item::new(0..1, 0).aligned(8), Item::new(0..9, 0).pinned_at(77)];
+    let plan = planned(&items, &Options::new());
+    assert_eq!((plan.peak, plan.offsets), (0, vec![0, 77]));
+}
+
+#[test]
+fn bad_items_are_refused_with_what_is_wrong() {
+    let good = Item::new(0..2, 8);
+    let item = 1;
+    assert_eq!(refused(&[good, Item::new(3..3, 8)]), PlanError::EmptyLifetime { item, first: 3, last: 3 });
+    assert_eq!(refused(&[good, good.aligned(0)]), PlanError::BadAlignment { item, alignment: 0 });
+    assert_eq!(refused(&[good, good.aligned(12)]), PlanError::BadAlignment { item, alignment: 12 });
+    assert_eq!(
+        refused(&[good, good.aligned(8).pinned_at(4)]),
+        PlanError::PinnedUnaligned { item, offset: 4, alignment: 8 }
+    );
+    assert_eq!(
+        refused(&[good, good.pinned_at(4), good, good.pinned_at(11)]),
+        PlanError::PinnedConflict { item: 1, other: 3 }
+    );
+    assert_eq!(refused(&[good, Item::new(0..1, MAX_BYTES)]), PlanError::TooLarge { item });
+    assert_eq!(refused(&[good, Item::new(0..1, u64::MAX)]), PlanError::TooLarge { item });
+    assert_eq!(refused(&[good, good.pinned_at(u64::MAX - 7)]), PlanError::TooLarge { item });
+    assert_eq!(refused(&[good, good.aligned(1 << 63)]), PlanError::TooLarge { item });
+}
+
+#[test]
+fn extremes_do_not_overflow() {
+    let huge = MAX_BYTES / 4;
+    let items = [
+        Item::new(0..u64::MAX, huge),
+        Item::new(u64::MAX - 1..u64::MAX, huge - 1),
+        Item::new(0..1, 1).aligned(huge),
+    ];
+    let plan = planned(&items, &Options::new().time(Duration::MAX));
+    assert!(plan.proven);
+}
+
+#[test]
+fn the_same_call_gives_the_same_plan() {
+    for (_, items) in frames().into_iter().take(8) {
+        let options = Options::new().nodes(3_000).seed(9);
+        assert_eq!(planned(&items, &options), planned(&items, &options));
+    }
+}
+
+#[test]
+fn a_capacity_ends_the_search_where_a_plan_fits() {
+    let (_, items) = frames().swap_remove(3);
+    let tight = planned(&items, &Options::new());
+    let roomy = planned(&items, &Options::new().capacity(u64::MAX));
+    assert!(roomy.nodes <= tight.nodes);
+    let hopeless = planned(&items, &Options::new().capacity(tight.lower_bound / 2));
+    assert_eq!(hopeless.peak, tight.peak, "the best there is, where none fits");
+}
+
+#[test]
+fn time_is_kept() {
+    // Stacked at random, which is hard.
+    let mut rng = Rng(1);
+    let item = |_| {
+        let first = rng.below(400);
+        Item::new(first..first + 1 + rng.below(100), 1 + rng.below(1000))
+    };
+    let items: Vec<Item> = (0..1500).map(item).collect();
+    for threads in [1, 2] {
+        let begin = Instant::now();
+        planned(&items, &Options::new().time(Duration::from_millis(30)).threads(threads));
+        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn unchanged_items_stay_where_they_were() {
+    for (name, items) in frames() {
+        // The plan upside down is another plan.
+        let before = planned(&items, &Options::new());
+        let flipped = |(item, offset): (&Item, &u64)| item.previously_at(before.peak - offset - item.size);
+        let again: Vec<Item> = items.iter().zip(&before.offsets).map(flipped).collect();
+        let plan = planned(&again, &Options::new().stability(Stability::Within(0)));
+        assert_eq!((plan.moved, plan.peak), (0, before.peak), "{name}");
+        assert!(planned(&again, &Options::new()).moved > 0, "{name}: stable without being asked");
+    }
+}
+
+#[test]
+fn few_items_move_when_one_grows() {
+    let (mut moved, mut count) = (0, 0);
+    for (_, items) in frames() {
+        let before = planned(&items, &Options::new());
+        let mut again: Vec<Item> =
+            items.iter().zip(&before.offsets).map(|(item, offset)| item.previously_at(*offset)).collect();
+        let at = again.len() / 2;
+        again[at].size *= 2;
+        let free = planned(&again, &Options::new());
+        let plan = planned(&again, &Options::new().stability(Stability::Within(20)));
+        assert!(plan.peak <= free.peak + free.peak / 50);
+        assert!(plan.moved <= free.moved);
+        moved += plan.moved;
+        count += again.len();
+    }
+    assert!(moved * 4 < count, "{moved} of {count} moved");
+}
