@@ -97,6 +97,53 @@ pub struct Config {
     pub max_upload_block: u64,
     /// The suballocator of uploads.
     pub upload_suballocator: UploadSuballocator,
+    /// Bytes of the pages that constants of a recording are pushed to; a power of two. Default
+    /// 64 KiB; 4 KiB to 4 MiB.
+    pub constant_page: u64,
+    /// Bytes of the pages that uploads are staged in; a power of two. Default 1 MiB; 64 KiB to
+    /// 64 MiB.
+    pub upload_page: u64,
+    /// Uploads are submitted without waiting for a submission or the end of a frame once so many
+    /// bytes are pending. Default 64 MiB; 64 KiB to 4 GiB.
+    pub max_pending_upload: u64,
+    /// Bytes of the pages that readbacks share; a power of two. Default 1 MiB; 64 KiB to 64 MiB.
+    pub readback_page: u64,
+    /// Descriptors of one heap that shaders do not see. Default 1,024; 16 to 65,536.
+    pub descriptor_block: u32,
+    /// Descriptors of views, in the heap that shaders see, for [tables](crate::DescriptorTable).
+    /// Default: 65,536, or what the device has room for beside the dynamic ones; 1 to 1,000,000
+    /// together with those.
+    pub static_resource_descriptors: Option<u32>,
+    /// Descriptors of views, in the heap that shaders see, for [recordings](crate::Scratch::descriptors).
+    /// Default and limits as those of `static_resource_descriptors`.
+    pub dynamic_resource_descriptors: Option<u32>,
+    /// As `static_resource_descriptors`, for samplers. Default 1,024; 1 to 2,048 together with the
+    /// dynamic ones.
+    pub static_sampler_descriptors: Option<u32>,
+    /// As `dynamic_resource_descriptors`, for samplers. Default and limits as those of
+    /// `static_sampler_descriptors`.
+    pub dynamic_sampler_descriptors: Option<u32>,
+    /// Descriptors of views that a recording takes from the dynamic part at a time; of samplers a
+    /// sixteenth. Default 1,024; 16 to 65,536.
+    pub descriptor_chunk: u32,
+    /// Descriptor sets that are made at a time; fewer of layouts with many descriptors. Those for
+    /// recordings are kept until [`Gpu::trim`](crate::Gpu::trim). Default 64; 1 to 4,096.
+    pub set_block: u32,
+    /// Fill freed descriptors that shaders see with nothing, so that a use of them is found, and
+    /// remember whose they were. Default: in debug builds.
+    pub poison_descriptors: bool,
+    /// Bytes of a heap for [transient resources](crate::transient) that no graph was declared for, or the
+    /// request where that is larger; 0: heaps of exactly the requests. Default 128 MiB; up to 4 GiB.
+    pub transient_heap: u64,
+    /// API resources of each sort, buffers and textures, that a heap for transient resources keeps
+    /// although nobody wants them. Default 64; up to 1,000,000.
+    pub transient_cache: u32,
+    /// Frames after which heaps for transient resources that nobody used go, and resources beyond
+    /// `transient_cache`. Default 16; at most 1,000,000.
+    pub transient_latency: u32,
+    /// Placements that are tried each frame to improve the plan of a graph that is not known to be the
+    /// best. Default 2,000, a fraction of a millisecond; 0: plans stay as they are. At most 1,000,000,000.
+    pub transient_improvement: u64,
     /// How long shutting down waits for the GPU. Default 5 s; at most an hour.
     pub shutdown_timeout: Duration,
     /// How long beginning a frame waits for the GPU before that is an error. Default 10 s; at
@@ -123,6 +170,22 @@ impl Default for Config {
             max_pooled_upload: 64 * MIB,
             max_upload_block: 4 * MIB,
             upload_suballocator: UploadSuballocator::General,
+            constant_page: 64 * KIB,
+            upload_page: MIB,
+            max_pending_upload: 64 * MIB,
+            readback_page: MIB,
+            descriptor_block: 1024,
+            static_resource_descriptors: None,
+            dynamic_resource_descriptors: None,
+            static_sampler_descriptors: None,
+            dynamic_sampler_descriptors: None,
+            descriptor_chunk: 1024,
+            set_block: 64,
+            poison_descriptors: cfg!(debug_assertions),
+            transient_heap: 128 * MIB,
+            transient_cache: 64,
+            transient_latency: 16,
+            transient_improvement: 2000,
             shutdown_timeout: Duration::from_secs(5),
             frame_timeout: Duration::from_secs(10),
             leak_backtraces: false,
@@ -140,19 +203,19 @@ impl Config {
             let in_range = (min..=max).contains(&value);
             if in_range { Ok(()) } else { Err(ConfigError { field, value, min, max, rule: "" }) }
         };
+        let power_of_two = |field, value: u64, min, max| {
+            check(field, value, min, max)?;
+            let rule = ", a power of two";
+            if value.is_power_of_two() { Ok(()) } else { Err(ConfigError { field, value, min, max, rule }) }
+        };
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         check("frames_in_flight", u64::from(self.frames_in_flight), 1, 16)?;
         check("idle_frames", u64::from(self.idle_frames), 0, 1_000_000)?;
-        check("small_buffer_slot", self.small_buffer_slot, 64 * KIB, 16 * MIB)?;
-        if !self.small_buffer_slot.is_power_of_two() {
-            return Err(ConfigError {
-                field: "small_buffer_slot",
-                value: self.small_buffer_slot,
-                min: 64 * KIB,
-                max: 16 * MIB,
-                rule: ", a power of two",
-            });
-        }
+        power_of_two("small_buffer_slot", self.small_buffer_slot, 64 * KIB, 16 * MIB)?;
+        power_of_two("constant_page", self.constant_page, 4 * KIB, 4 * MIB)?;
+        power_of_two("upload_page", self.upload_page, 64 * KIB, 64 * MIB)?;
+        power_of_two("readback_page", self.readback_page, 64 * KIB, 64 * MIB)?;
+        check("max_pending_upload", self.max_pending_upload, 64 * KIB, 4 * GIB)?;
         check("min_block", self.min_block, 64 * KIB, 256 * MIB)?;
         check("max_buffer_block", self.max_buffer_block, 64 * KIB, 4 * GIB)?;
         check("max_texture_block", self.max_texture_block, 64 * KIB, 4 * GIB)?;
@@ -161,6 +224,13 @@ impl Config {
         check("max_upload_block", self.max_upload_block, 64 * KIB, 256 * MIB)?;
         check("max_small_upload", self.max_small_upload, 256, self.max_upload_block)?;
         check("max_pooled_upload", self.max_pooled_upload, self.max_small_upload, 4 * GIB)?;
+        check("descriptor_block", u64::from(self.descriptor_block), 16, 65_536)?;
+        check("descriptor_chunk", u64::from(self.descriptor_chunk), 16, 65_536)?;
+        check("set_block", u64::from(self.set_block), 1, 4096)?;
+        check("transient_heap", self.transient_heap, 0, 4 * GIB)?;
+        check("transient_cache", u64::from(self.transient_cache), 0, 1_000_000)?;
+        check("transient_improvement", self.transient_improvement, 0, 1_000_000_000)?;
+        check("transient_latency", u64::from(self.transient_latency), 0, 1_000_000)?;
         check("shutdown_timeout (ms)", millis(self.shutdown_timeout), 0, 3_600_000)?;
         check("frame_timeout (ms)", millis(self.frame_timeout), 0, 3_600_000)
     }

@@ -1,8 +1,11 @@
 //! What can go wrong above the device.
 
+use crate::descriptor::NoDescriptors;
 use crate::device::{DeviceError, HeapBudget, QueueId, State};
 use crate::memory::{Class, MemoryUse};
 use crate::state::StateError;
+use crate::time::RecordingId;
+use crate::transient::graph::GraphError;
 use crate::{ConfigError, Name};
 
 /// No memory could be found for a resource, after everything the ladder of
@@ -40,6 +43,9 @@ pub enum Error {
     /// No memory.
     #[error(transparent)]
     OutOfMemory(Box<OutOfMemory>),
+    /// No descriptors.
+    #[error(transparent)]
+    NoDescriptors(Box<NoDescriptors>),
     /// The device refused, or is lost.
     #[error("{name}: {source}")]
     Device {
@@ -105,6 +111,80 @@ pub enum Error {
     Foreign {
         /// The resource.
         name: Name,
+    },
+    /// The recording that was to read bytes back was not submitted.
+    #[error("{name}: not read back, because recording {recording} was discarded")]
+    Discarded {
+        /// What was to be read.
+        name: Name,
+        /// The recording.
+        recording: &'static str,
+    },
+    /// More than an upload ring could ever hold.
+    #[error("{name}: {size} B never fit into its {capacity} B")]
+    TooLarge {
+        /// The ring.
+        name: Name,
+        /// Bytes asked for.
+        size: u64,
+        /// Bytes of the ring.
+        capacity: u64,
+    },
+    /// What keeps an upload ring full may be used by a recording that is still open.
+    #[error(
+        "{name}: no room for {size} B: {used} of its {capacity} B are in use, and recording {recording}, open since \
+         frame {frame}, may use the oldest of them"
+    )]
+    HeldByRecording {
+        /// The ring.
+        name: Name,
+        /// Bytes asked for.
+        size: u64,
+        /// Bytes in use.
+        used: u64,
+        /// Bytes of the ring.
+        capacity: u64,
+        /// The recording that has been open for longest.
+        recording: &'static str,
+        /// The frame in which it was opened.
+        frame: u64,
+    },
+    /// What one recording was given is used in another.
+    #[error("constants of recording {name} ({id}) are used in recording {used_name} ({used_id})")]
+    OtherRecording {
+        /// The recording that they were made for.
+        name: &'static str,
+        /// Its number.
+        id: RecordingId,
+        /// The recording that they are used in.
+        used_name: &'static str,
+        /// Its number.
+        used_id: RecordingId,
+    },
+    /// A transient resource is used in a recording that may be submitted before the one that acquired it.
+    #[error(
+        "{name}: acquired in recording #{acquired_by}, which is still open, and used in recording {recording} ({id})"
+    )]
+    NotAcquired {
+        /// The resource.
+        name: Name,
+        /// The number of the recording in which it was acquired.
+        acquired_by: u64,
+        /// The recording in which it was used.
+        recording: &'static str,
+        /// Its number.
+        id: RecordingId,
+    },
+    /// A declared graph is wrong, or cannot be planned.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// A transient resource in a call that only lasting ones allow.
+    #[error("{name}: {rule}")]
+    Transient {
+        /// The resource.
+        name: Name,
+        /// The rule that it breaks.
+        rule: &'static str,
     },
     /// The memory of a mapped buffer fixes its state on this API.
     #[error("{name}: {memory:?} memory does not allow the state {state:?}")]

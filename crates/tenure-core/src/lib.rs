@@ -5,6 +5,7 @@
 
 mod command;
 mod config;
+mod descriptor;
 pub mod device;
 mod error;
 mod gpu;
@@ -19,9 +20,17 @@ mod stats;
 mod sync;
 mod thread_slot;
 pub mod time;
+mod transfer;
+pub mod transient;
+mod upload;
 
-pub use command::Recording;
+pub use command::{Commands, Recording};
 pub use config::{Config, ConfigError, Strategy, UploadSuballocator};
+pub use descriptor::{
+    Bind, BufferViewDesc, DescriptorHeapStats, DescriptorOwner, DescriptorPart, DescriptorSet,
+    DescriptorStats, DescriptorTable, DescriptorUser, Descriptors, NoDescriptors, Sampler, Set, SetLayout,
+    TextureViewDesc, View,
+};
 pub use error::{Error, OutOfMemory};
 pub use gpu::{Frame, Gpu, Leak, ShutdownReport};
 pub use memory::{LocationKind, MemoryUse};
@@ -35,4 +44,10 @@ pub use resource::{
 };
 pub use stats::{
     BlockReport, FrameStats, LiveObject, OpenRecordingReport, PoolReport, PoolStats, Report, Stats,
+};
+pub use transfer::{Upload, UploadStats};
+pub use transient::{Resources, Transient, TransientBuffer, TransientStats, TransientTexture};
+pub use upload::{
+    Constant, Readback, RingSlice, RingStats, Scratch, TexelData, UntypedConstant, UploadRing,
+    UploadRingDesc, WhenTooLarge,
 };

@@ -21,6 +21,18 @@ pub enum ObjectKind {
     Reserved,
     /// A page allocator.
     Pages,
+    /// Bytes on their way back from the GPU.
+    Readback,
+    /// A view of a buffer or a texture.
+    View,
+    /// A sampler.
+    Sampler,
+    /// Descriptors in a row.
+    DescriptorTable,
+    /// The form of descriptor sets.
+    SetLayout,
+    /// A descriptor set.
+    DescriptorSet,
     /// An object of the program's own behind [`Deferred`](crate::Deferred).
     User,
 }

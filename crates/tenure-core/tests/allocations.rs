@@ -1,12 +1,16 @@
-//! In steady state, creating and dropping ranges allocates nothing on the heap.
+//! In steady state, creating and dropping ranges allocates nothing on the heap, nor does
+//! an upload ring, nor do descriptors of a recording; pushing constants allocates the boxes of pages.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 
-use tenure_core::device::{QueueId, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, Queue};
+use tenure_core::device::{BindingKind, QueueId, SetBinding, Usage};
+use tenure_core::{
+    Bind, Buffer, BufferDesc, BufferViewDesc, Config, Gpu, MemoryUse, Queue, Sampler, SetLayout,
+    UploadRingDesc, View,
+};
 use tenure_sim::{Device, Lag, Options, Profile};
 
 thread_local! {
@@ -124,5 +128,128 @@ fn creating_and_dropping_ranges_allocates_nothing() {
             "allocations in 500 frames with the GPU {behind} behind; the first at {:#?}",
             FIRST.take()
         );
+    }
+}
+
+/// Constants allocate nothing while a page lasts, and a box for each page.
+#[test]
+fn pushing_constants_allocates_a_box_a_page() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let gpu = Gpu::new(device, Config::default()).unwrap();
+    let a_page = gpu.config().constant_page / 256;
+    let frame = |pages: u64| {
+        let frame = gpu.begin_frame().unwrap();
+        let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
+        let before = COUNT.get();
+        for index in 0..pages * a_page {
+            let (_, scratch) = recording.split();
+            counted(|| scratch.constants(&[index; 8]).unwrap());
+        }
+        let allocated = COUNT.get() - before;
+        recording.submit().unwrap();
+        frame.end().unwrap();
+        allocated
+    };
+    // The simulated device's own tables of what was written grow once.
+    for _ in 0..100 {
+        frame(5);
+    }
+    FIRST.take();
+    for _ in 0..100 {
+        assert_eq!(frame(1), 1, "{:#?}", FIRST.take());
+        assert_eq!(frame(5), 5, "{:#?}", FIRST.take());
+    }
+}
+
+/// A ring allocates nothing.
+#[test]
+fn a_ring_allocates_nothing() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let gpu = Gpu::new(device, Config::default()).unwrap();
+    let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10)).unwrap();
+    let frame = || {
+        let frame = gpu.begin_frame().unwrap();
+        let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
+        let before = COUNT.get();
+        for _ in 0..30 {
+            let (_, scratch) = recording.split();
+            counted(|| ring.allocate(scratch, 1000, 16).map(|slice| slice.offset())).unwrap();
+        }
+        recording.submit().unwrap();
+        counted(|| frame.end()).unwrap();
+        COUNT.get() - before
+    };
+    for _ in 0..100 {
+        frame();
+    }
+    FIRST.take();
+    for _ in 0..100 {
+        assert_eq!(frame(), 0, "{:#?}", FIRST.take());
+    }
+    assert_eq!(ring.stats().allocations, 6000);
+}
+
+/// What descriptors are made from.
+struct Shown {
+    views: Vec<View<Device>>,
+    sampler: Sampler<Device>,
+    layout: SetLayout<Device>,
+}
+
+impl Shown {
+    fn new(gpu: &Gpu<Device>) -> Self {
+        let buffer = gpu.create_buffer(&BufferDesc::new(1024, Usage::SHADER_READ)).unwrap();
+        let views = (0..4).map(|_| gpu.create_buffer_view(&buffer, &BufferViewDesc::raw()).unwrap());
+        let bindings = [
+            SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 },
+            SetBinding { binding: 1, kind: BindingKind::Buffer, count: 3 },
+        ];
+        Self {
+            views: views.collect(),
+            sampler: gpu.create_sampler(&Default::default(), "smooth").unwrap(),
+            layout: gpu.create_set_layout(&bindings, "draw").unwrap(),
+        }
+    }
+}
+
+/// Tables and sets of a recording allocate nothing. (Without poison, because the simulated driver keeps
+/// the names of those who freed what.)
+#[test]
+fn descriptors_of_a_recording_allocate_nothing() {
+    for behind in [0, 2] {
+        let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
+        let config =
+            Config { descriptor_chunk: 64, set_block: 16, poison_descriptors: false, ..Config::default() };
+        let gpu = Gpu::new(device, config).unwrap();
+        let shown = Shown::new(&gpu);
+        let table: Vec<Bind<'_, Device>> = shown.views.iter().map(Bind::from).collect();
+        let samplers = [Bind::from(&shown.sampler)];
+        let frame = || {
+            let before = COUNT.get();
+            let frame = counted(|| gpu.begin_frame().unwrap());
+            let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
+            let (_, scratch) = recording.split();
+            let constants = scratch.constants(&[1_u32; 16]).unwrap();
+            let set: Vec<_> = [constants.into(), table[0], table[1], table[2]].into();
+            let set: Vec<_> = [(0, 0, set[0]), (1, 0, set[1]), (1, 1, set[2]), (1, 2, set[3])].into();
+            // More than a chunk, and more than a block.
+            for _ in 0..40 {
+                counted(|| scratch.descriptors(&table).map(|table| table.first())).unwrap();
+                counted(|| scratch.set(&shown.layout, &set).map(|set| set.index())).unwrap();
+            }
+            counted(|| scratch.descriptors(&samplers).map(|table| table.first())).unwrap();
+            let done = frame.submit(recording).unwrap().serial(GRAPHICS);
+            gpu.device().complete(GRAPHICS, done.saturating_sub(behind));
+            counted(|| frame.end().unwrap());
+            COUNT.get() - before
+        };
+        for _ in 0..100 {
+            frame();
+        }
+        FIRST.take();
+        for _ in 0..100 {
+            assert_eq!(frame(), 0, "with the GPU {behind} behind; the first at {:#?}", FIRST.take());
+        }
+        assert!(gpu.device().run_until_idle());
     }
 }

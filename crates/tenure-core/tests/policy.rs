@@ -237,7 +237,7 @@ fn memory_types_are_tried_in_the_right_order_on_every_card() {
 /// A field, its two ends, and how to set it with the others made to fit.
 type Field = (&'static str, u64, u64, fn(u64) -> Config);
 
-const FIELDS: [Field; 13] = [
+const FIELDS: [Field; 24] = [
     ("frames_in_flight", 1, 16, |value| Config { frames_in_flight: value as u32, ..Config::default() }),
     ("idle_frames", 0, 1_000_000, |value| Config { idle_frames: value as u32, ..Config::default() }),
     ("small_buffer_slot", 64 * KIB, 16 * MIB, |value| Config {
@@ -264,6 +264,26 @@ const FIELDS: [Field; 13] = [
     ("max_small_upload", 256, 4 * MIB, |value| Config { max_small_upload: value, ..Config::default() }),
     ("max_pooled_upload", 64 * KIB, 4 * GIB, |value| Config {
         max_pooled_upload: value,
+        ..Config::default()
+    }),
+    ("constant_page", 4 * KIB, 4 * MIB, |value| Config { constant_page: value, ..Config::default() }),
+    ("upload_page", 64 * KIB, 64 * MIB, |value| Config { upload_page: value, ..Config::default() }),
+    ("max_pending_upload", 64 * KIB, 4 * GIB, |value| Config {
+        max_pending_upload: value,
+        ..Config::default()
+    }),
+    ("readback_page", 64 * KIB, 64 * MIB, |value| Config { readback_page: value, ..Config::default() }),
+    ("descriptor_block", 16, 65_536, |value| Config { descriptor_block: value as u32, ..Config::default() }),
+    ("descriptor_chunk", 16, 65_536, |value| Config { descriptor_chunk: value as u32, ..Config::default() }),
+    ("set_block", 1, 4096, |value| Config { set_block: value as u32, ..Config::default() }),
+    ("transient_heap", 0, 4 * GIB, |value| Config { transient_heap: value, ..Config::default() }),
+    ("transient_cache", 0, 1_000_000, |value| Config { transient_cache: value as u32, ..Config::default() }),
+    ("transient_latency", 0, 1_000_000, |value| Config {
+        transient_latency: value as u32,
+        ..Config::default()
+    }),
+    ("transient_improvement", 0, 1_000_000_000, |value| Config {
+        transient_improvement: value,
         ..Config::default()
     }),
     ("shutdown_timeout (ms)", 0, 3_600_000, |value| Config {
@@ -293,6 +313,23 @@ fn every_field_of_the_configuration_has_two_ends() {
         max_pooled_upload: _,
         max_upload_block: _,
         upload_suballocator: _,
+        constant_page: _,
+        upload_page: _,
+        max_pending_upload: _,
+        readback_page: _,
+        descriptor_block: _,
+        // These depend on the device: see the tests of descriptors.
+        static_resource_descriptors: _,
+        dynamic_resource_descriptors: _,
+        static_sampler_descriptors: _,
+        dynamic_sampler_descriptors: _,
+        descriptor_chunk: _,
+        set_block: _,
+        poison_descriptors: _,
+        transient_heap: _,
+        transient_cache: _,
+        transient_latency: _,
+        transient_improvement: _,
         shutdown_timeout: _,
         frame_timeout: _,
         leak_backtraces: _,
@@ -315,10 +352,24 @@ fn every_field_of_the_configuration_has_two_ends() {
 }
 
 #[test]
-fn slots_are_powers_of_two() {
-    for small_buffer_slot in [64 * KIB + 1, 96 * KIB, 3 * MIB] {
-        let error = Config { small_buffer_slot, ..Config::default() }.validate().unwrap_err();
-        assert_eq!(error.field, "small_buffer_slot");
+fn slots_and_pages_are_powers_of_two() {
+    let with = |field, value| match field {
+        "small_buffer_slot" => Config { small_buffer_slot: value, ..Config::default() },
+        "upload_page" => Config { upload_page: value, ..Config::default() },
+        "readback_page" => Config { readback_page: value, ..Config::default() },
+        _ => Config { constant_page: value, ..Config::default() },
+    };
+    for (field, value) in [
+        ("small_buffer_slot", 64 * KIB + 1),
+        ("small_buffer_slot", 96 * KIB),
+        ("small_buffer_slot", 3 * MIB),
+        ("upload_page", 96 * KIB),
+        ("readback_page", 96 * KIB),
+        ("constant_page", 5 * KIB),
+        ("constant_page", 64 * KIB + 1),
+    ] {
+        let error = with(field, value).validate().unwrap_err();
+        assert_eq!(error.field, field);
         assert!(error.to_string().contains("a power of two"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue, Report, TextureDesc};
+use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue, Report, TextureDesc, TextureViewDesc};
 use tenure_sim::{Device, Profile};
 
 fn schema() -> Value {
@@ -23,6 +23,8 @@ fn report() -> Report {
     let camera = gpu.create_buffer(&camera).unwrap();
     let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
     let grass = gpu.create_texture(&grass).unwrap();
+    let grass_view = gpu.create_texture_view(&grass, &TextureViewDesc::sampled().name("grass view")).unwrap();
+    let table = gpu.create_descriptor_table(&[(&grass_view).into()], "meadow").unwrap();
     let pipeline = gpu.defer("pipeline", 7);
     let pages = gpu.create_pages("level", 1 << 20);
     let frame = gpu.begin_frame().unwrap();
@@ -30,7 +32,7 @@ fn report() -> Report {
     drop(rock);
     frame.end().unwrap();
     let report = gpu.report();
-    drop((camera, grass, pipeline, pages, open));
+    drop((camera, grass, grass_view, table, pipeline, pages, open));
     report
 }
 
@@ -59,10 +61,20 @@ fn the_report_says_what_the_counters_say() {
     assert_eq!(written["version"], json!(1));
     assert_eq!(written["backend"], json!("sim"));
     assert_eq!(written["stats"]["reserved"], json!(report.stats.reserved));
-    assert_eq!(written["stats"]["live_objects"], json!(4));
+    assert_eq!(written["stats"]["live_objects"], json!(6));
     let names: Vec<_> = written["objects"].as_array().unwrap().iter().map(|object| &object["name"]).collect();
-    assert_eq!(names, ["camera", "grass", "level", "pipeline"]);
+    assert_eq!(names, ["camera", "grass", "grass view", "level", "meadow", "pipeline"]);
     assert_eq!(written["objects"][1]["kind"], json!("texture"));
+    assert_eq!(written["objects"][2]["kind"], json!("view"));
+    assert_eq!(written["objects"][4]["kind"], json!("descriptor_table"));
+    let heap = |kind: &str, part: &str, capacity: u64, used: u64| json!({ "kind": kind, "part": part, "capacity": capacity, "used": used, "peak": used, "waiting": 0 });
+    let heaps = [
+        heap("resource", "cpu", 1024, 1),
+        heap("resource", "static", 65_536, 1),
+        heap("resource", "dynamic", 65_536, 0),
+    ];
+    assert_eq!(written["stats"]["descriptors"]["heaps"], json!(heaps));
+    assert_eq!(written["stats"]["descriptors"]["objects_created"], json!(2));
     assert!(written["objects"][0]["backtrace"].as_str().unwrap().contains("report"));
     assert_eq!(written["open_recordings"], json!([{ "name": "forgotten", "age": 0, "held_back": 1000 }]));
     let pools = written["pools"].as_array().unwrap();

@@ -3,6 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+#[path = "state/activation.rs"]
+mod activation;
+#[path = "state/aliasing.rs"]
+mod aliasing;
 #[path = "state/examples.rs"]
 mod examples;
 #[path = "state/explicit.rs"]

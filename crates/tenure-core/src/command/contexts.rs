@@ -1,6 +1,7 @@
 //! Command lists and state trackers, reused instead of made anew (spec T5).
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -27,6 +28,7 @@ struct QueueContexts<D: Device> {
 pub(crate) struct Contexts<D: Device> {
     model: StateModel,
     queues: Vec<QueueContexts<D>>,
+    lists_made: AtomicU64,
     /// Held while a recording's states are resolved and it is submitted, so that states are
     /// followed in the order of submission.
     pub(super) resolving: Mutex<Fixups<Tracked<D>>>,
@@ -40,7 +42,8 @@ impl<D: Device> Contexts<D> {
             trackers: Mutex::new(Vec::new()),
         };
         let queues = properties.queues.iter().map(|queue| contexts(queue.kind)).collect();
-        Self { model: properties.state_model, queues, resolving: Mutex::new(Fixups::new()) }
+        let (model, lists_made) = (properties.state_model, AtomicU64::new(0));
+        Self { model, queues, lists_made, resolving: Mutex::new(Fixups::new()) }
     }
 
     fn queue(&self, queue: QueueId) -> Result<&QueueContexts<D>, DeviceError> {
@@ -64,7 +67,7 @@ impl<D: Device> Contexts<D> {
             let done = if lists.busy.front().is_some_and(is_done) { lists.busy.pop_front() } else { None };
             done.map(|(_, list)| list).or_else(|| lists.free.pop())
         };
-        let mut list = recycled.map_or_else(|| device.create_list(queue), Ok)?;
+        let mut list = recycled.map_or_else(|| self.make_list(device, queue), Ok)?;
         match list.begin() {
             Ok(()) => Ok(list),
             Err(error) => {
@@ -72,6 +75,17 @@ impl<D: Device> Contexts<D> {
                 Err(error)
             }
         }
+    }
+
+    fn make_list(&self, device: &D, queue: QueueId) -> Result<D::List, DeviceError> {
+        let list = device.create_list(queue)?;
+        self.lists_made.fetch_add(1, Ordering::Relaxed);
+        Ok(list)
+    }
+
+    /// Command lists ever created.
+    pub(crate) fn lists_made(&self) -> u64 {
+        self.lists_made.load(Ordering::Relaxed)
     }
 
     /// Returns a list that was not submitted.
@@ -94,7 +108,7 @@ impl<D: Device> Contexts<D> {
     pub(super) fn take_tracker(&self, queue: QueueId) -> Result<Tracker<Tracked<D>>, DeviceError> {
         let contexts = self.queue(queue)?;
         let recycled = contexts.trackers.lock().pop();
-        Ok(recycled.unwrap_or_else(|| Tracker::new(self.model, contexts.kind)))
+        Ok(recycled.unwrap_or_else(|| Tracker::new(self.model, contexts.kind).on(queue)))
     }
 
     pub(super) fn return_tracker(&self, queue: QueueId, mut tracker: Tracker<Tracked<D>>) {

@@ -4,13 +4,15 @@ use std::borrow::Borrow;
 
 use smallvec::SmallVec;
 
-use super::recording::{Open, Recording, state_error};
-use crate::Error;
+use super::Recording;
+use super::open::Open;
 use crate::device::{CommandList, Device, DeviceError, QueueId, QueueSerial};
 use crate::gpu::Shared;
 use crate::resource::Tracked;
-use crate::state::{Fixups, Recorded, StateBarrier, Tracker, resolve};
+use crate::state::{Fixups, Recorded, StateBarrier, resolve};
 use crate::time::SyncPoint;
+use crate::upload::Progress;
+use crate::{Error, Name};
 
 /// At most one serial a queue.
 type Serials = SmallVec<[QueueSerial; crate::device::MAX_QUEUES]>;
@@ -25,25 +27,15 @@ impl<D: Device> Recording<D> {
     ///
     /// # Errors
     /// [`Error::Device`] when something recorded was wrong or the driver refuses, [`Error::State`]
-    /// when no queue can bring a resource into its first state. The recording is discarded then.
+    /// when no queue can bring a resource into its first state; those of
+    /// [`Gpu::flush_uploads`](crate::Gpu::flush_uploads) when uploads are pending, which go first. The
+    /// recording is discarded then.
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
-        let Some(Open { mut list, mut tracker }) = self.open.take() else {
-            return Ok(SyncPoint::NONE);
-        };
-        let (queue, waits) = (self.queue, self.waits);
-        let submitted = finish(&mut list, &mut tracker).and_then(|recorded| {
-            let submitted = self.shared.submit_recorded(queue, &list, &recorded, &waits);
-            tracker.recycle(recorded);
-            submitted
-        });
-        let contexts = &self.shared.contexts;
-        match &submitted {
-            Ok(at) => contexts.return_submitted(queue, list, at.serial),
-            Err(_) => contexts.return_unused(queue, list),
-        }
-        contexts.return_tracker(queue, tracker);
-        // Last: until here the recording protects what it uses.
-        self.shared.recordings.close(self.id);
+        self.shared.flush_pending_uploads()?;
+        let Some(open) = self.open.take() else { return Ok(SyncPoint::NONE) };
+        let submitted = self.shared.submit_open(self.queue, open, &self.waits);
+        // Only now: until here the recording protects what it uses.
+        self.end(submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
         self.shared.settle_submission();
         submitted.map(SyncPoint::from).map_err(|error| error.named(self.name))
     }
@@ -52,24 +44,6 @@ impl<D: Device> Recording<D> {
 /// What a submission must wait for: a queue need not be told to wait for itself.
 fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
-}
-
-/// Records what is pending and closes both.
-fn finish<D: Device>(
-    list: &mut D::List,
-    tracker: &mut Tracker<Tracked<D>>,
-) -> Result<Recorded<Tracked<D>>, Error> {
-    record_pending(list, tracker);
-    let closed = list.close();
-    let recorded = tracker.close().map_err(state_error)?;
-    closed?;
-    Ok(recorded)
-}
-
-/// Records the barriers that the uses noted since the last call need.
-pub(super) fn record_pending<D: Device>(list: &mut D::List, tracker: &mut Tracker<Tracked<D>>) {
-    let barriers: SmallVec<[_; 16]> = tracker.flush().collect();
-    record::<D, _>(list, &barriers);
 }
 
 /// Records barriers, whatever kind of handle they hold.
@@ -85,6 +59,38 @@ pub(super) fn record<D: Device, H: Borrow<Tracked<D>>>(list: &mut D::List, barri
 }
 
 impl<D: Device> Shared<D> {
+    /// Closes and submits a list, and returns it and its tracker to the contexts.
+    pub(crate) fn submit_open(
+        &self,
+        queue: QueueId,
+        mut open: Open<D>,
+        waits: &SyncPoint,
+    ) -> Result<QueueSerial, Error> {
+        let mut waits = *waits;
+        waits.merge(&open.waits);
+        let waits = &waits;
+        let submitted = open.close().and_then(|recorded| {
+            let submitted = self.submit_recorded(queue, &open.list, &recorded, waits);
+            open.tracker.recycle(recorded);
+            submitted
+        });
+        let Open { list, tracker, tickets, seats, .. } = open;
+        let progress = match &submitted {
+            Ok(at) => {
+                self.contexts.return_submitted(queue, list, at.serial);
+                Progress::Submitted(SyncPoint::from(*at))
+            }
+            Err(_) => {
+                self.contexts.return_unused(queue, list);
+                Open::<D>::rewind_turns(&seats, &self.clock.submitted());
+                Progress::Discarded
+            }
+        };
+        self.contexts.return_tracker(queue, tracker);
+        tickets.iter().for_each(|ticket| ticket.settle(progress));
+        submitted
+    }
+
     fn submit_recorded(
         &self,
         queue: QueueId,
@@ -118,7 +124,7 @@ impl<D: Device> Shared<D> {
         });
         fixups.clear();
         match refused {
-            Some(error) => Err(state_error(error)),
+            Some(source) => Err(Error::State { name: Name::default(), source }),
             None => Ok(submitted?),
         }
     }

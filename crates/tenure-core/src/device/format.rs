@@ -96,4 +96,9 @@ impl Format {
     pub const fn is_depth(self) -> bool {
         matches!(self, Self::D16Unorm | Self::D24UnormS8Uint | Self::D32Float | Self::D32FloatS8Uint)
     }
+    /// True for formats of depth and stencil at once, which APIs copy apart.
+    #[must_use]
+    pub const fn has_stencil(self) -> bool {
+        matches!(self, Self::D24UnormS8Uint | Self::D32FloatS8Uint)
+    }
 }

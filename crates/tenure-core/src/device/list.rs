@@ -42,12 +42,24 @@ pub enum Barrier<'a, D: Device> {
         /// The resource.
         resource: &'a D::Resource,
     },
-    /// From here on `after` owns the bytes that it shares with `before`, with undefined contents.
+    /// From here on `after` owns the bytes that it shares with `before`, with undefined contents:
+    /// what used them is done before `after` does.
+    ///
+    /// On [`StateModel::Explicit`](super::StateModel::Explicit) `after` is in [`State::COMMON`] from
+    /// here on, and its first transition, from there, may be in the same call. On
+    /// [`StateModel::Promotion`](super::StateModel::Promotion) it keeps its state.
     Aliasing {
         /// The resource that owned them; `None`: any.
         before: Option<&'a D::Resource>,
         /// The resource that owns them now.
         after: &'a D::Resource,
+        /// How the bytes were used on this queue since they were last put in order: any union of
+        /// states, several write states together too. Empty: not at all, so that there is nothing to
+        /// order; [`State::all`]: in any way.
+        from: State,
+        /// How `after` is used before the next barrier on each part of it: any union of states.
+        /// Empty: unknown.
+        to: State,
     },
 }
 
@@ -183,5 +195,21 @@ pub trait CommandList<D: Device>: Send {
         region: TextureRegion,
         dst: &D::Resource,
         layout: BufferLayout,
+    );
+
+    /// The contents of a texture's subresources do not matter any more: they are undefined from here
+    /// on. The subresources are in the state that [`State::to_discard`] says.
+    ///
+    /// Direct3D 12 asks for it, or for a clear, a copy or a barrier that discards, before the first use
+    /// of a target whose memory was another resource's; on Vulkan, where leaving `COMMON` does that,
+    /// nothing is recorded.
+    fn discard(&mut self, resource: &D::Resource, subresource: Subresource);
+
+    /// The heaps in which the shaders of the commands that follow find their descriptors; D3D12 knows
+    /// one of each kind at a time. Where a program binds them itself (Vulkan), nothing is recorded.
+    fn set_descriptor_heaps(
+        &mut self,
+        resources: Option<&D::DescriptorHeap>,
+        samplers: Option<&D::DescriptorHeap>,
     );
 }

@@ -12,6 +12,7 @@
 //!   still frees what it can.
 
 mod desc;
+mod descriptor;
 mod error;
 mod format;
 mod list;
@@ -25,6 +26,11 @@ use std::time::Duration;
 pub use desc::{
     BufferInfo, ClearValue, Dimension, HeapCategory, HeapDesc, MemoryTypeId, Priority, Requirements,
     ResourceDesc, TextureInfo,
+};
+pub use descriptor::{
+    AddressMode, BindingKind, BorderColor, BufferAccess, BufferView, Compare, Descriptor, DescriptorHeapDesc,
+    DescriptorKind, DescriptorLimits, DescriptorSource, Elements, Filter, Plane, SamplerDesc, SetBinding,
+    SetWrite, TextureAccess, TextureView, ViewShape,
 };
 pub use error::DeviceError;
 pub use format::{Block, Format};
@@ -54,6 +60,10 @@ pub enum ObjectRef<'a, D: Device> {
     Resource(&'a D::Resource),
     /// A command list.
     List(&'a D::List),
+    /// A heap of descriptors.
+    DescriptorHeap(&'a D::DescriptorHeap),
+    /// A block of descriptor sets.
+    SetBlock(&'a D::SetBlock),
 }
 
 /// One GPU behind one API. See the [module documentation](self).
@@ -66,6 +76,13 @@ pub trait Device: Send + Sync + Sized + 'static {
     type Mapping: Mapping + 'static;
     /// A command allocator with its list.
     type List: CommandList<Self> + 'static;
+    /// Descriptors in a row (`ID3D12DescriptorHeap`; on Vulkan the views themselves, or one large set
+    /// that shaders index).
+    type DescriptorHeap: Send + Sync + 'static;
+    /// The form of descriptor sets (`VkDescriptorSetLayout`).
+    type SetLayout: Send + Sync + 'static;
+    /// Descriptor sets of one layout (`VkDescriptorPool` with all its sets).
+    type SetBlock: Send + Sync + 'static;
 
     /// What the device is. Does not change.
     fn properties(&self) -> &Properties;
@@ -145,6 +162,82 @@ pub trait Device: Send + Sync + Sized + 'static {
 
     /// Destroys a list that the GPU is done with.
     fn destroy_list(&self, list: Self::List);
+
+    /// Creates a heap of descriptors, each of which holds nothing.
+    ///
+    /// # Errors
+    /// A shortage; [`DeviceError::Unsupported`] for a shader-visible heap on a device without;
+    /// [`DeviceError::InvalidDesc`] for a count beyond [`DescriptorLimits`];
+    /// [`DeviceError::Lost`].
+    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<Self::DescriptorHeap, DeviceError>;
+
+    /// Destroys a heap of descriptors, with what is left in it.
+    fn destroy_descriptor_heap(&self, heap: Self::DescriptorHeap);
+
+    /// Makes a descriptor in a heap that shaders do not see, at an index that holds nothing. Nobody
+    /// else writes or reads the same index meanwhile. It does not keep the resource.
+    ///
+    /// # Errors
+    /// A shortage, [`DeviceError::InvalidDesc`] or [`DeviceError::InvalidCall`] for what the API does
+    /// not allow, [`DeviceError::Unsupported`], [`DeviceError::Lost`]; then the index holds nothing.
+    fn write_descriptor(
+        &self,
+        heap: &Self::DescriptorHeap,
+        index: u32,
+        descriptor: &Descriptor<'_, Self>,
+    ) -> Result<(), DeviceError>;
+
+    /// Fills indices of a shader-visible heap from `first` on. Nobody else writes the same indices
+    /// meanwhile, and no work in flight reads them. Allocates nothing.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`], [`DeviceError::Unsupported`], [`DeviceError::Lost`].
+    fn fill_descriptors(
+        &self,
+        heap: &Self::DescriptorHeap,
+        first: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result<(), DeviceError>;
+
+    /// The indices hold nothing any more. What was made in a heap that shaders do not see is
+    /// destroyed; in one that they see, `freed_by` is given when a use of them is to be found: they
+    /// are filled with null descriptors, where the device has them.
+    fn clear_descriptors(&self, heap: &Self::DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>);
+
+    /// Creates a form of descriptor sets; the numbers of its bindings differ.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] on a device without sets, [`DeviceError::InvalidDesc`], a
+    /// shortage, [`DeviceError::Lost`].
+    fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<Self::SetLayout, DeviceError>;
+
+    /// Destroys a form. No block of it is left, and nothing being recorded uses it.
+    fn destroy_set_layout(&self, layout: Self::SetLayout);
+
+    /// Creates `sets` descriptor sets, which hold nothing.
+    ///
+    /// # Errors
+    /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::Lost`].
+    fn create_set_block(&self, layout: &Self::SetLayout, sets: u32) -> Result<Self::SetBlock, DeviceError>;
+
+    /// Destroys descriptor sets that the GPU is done with.
+    fn destroy_set_block(&self, block: Self::SetBlock);
+
+    /// Writes descriptors of a set of a block. Nobody else writes the block meanwhile, and no work in
+    /// flight or recorded reads the set. Allocates nothing.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] for a binding, element or kind that the layout does not have,
+    /// [`DeviceError::Lost`].
+    fn write_set(
+        &self,
+        block: &Self::SetBlock,
+        set: u32,
+        writes: &[SetWrite<'_, Self>],
+    ) -> Result<(), DeviceError>;
+
+    /// A set holds nothing any more; see [`clear_descriptors`](Self::clear_descriptors).
+    fn clear_set(&self, block: &Self::SetBlock, set: u32, freed_by: Option<&str>);
 
     /// Submits closed lists, in order, after the given serials of other queues are complete, and
     /// sets the queue's fence to `signal` when all is done. Serials rise by one per submission.

@@ -2,7 +2,7 @@
 
 use bitflags::bitflags;
 
-use super::{Requirements, ResourceDesc};
+use super::{DescriptorLimits, Requirements, ResourceDesc};
 
 /// The most queues a device may expose to tenure. Sync points are arrays of this length.
 pub const MAX_QUEUES: usize = 8;
@@ -180,6 +180,8 @@ pub struct Properties {
     pub max_texture_3d: u32,
     /// Most layers of an array texture.
     pub max_layers: u32,
+    /// What it offers of descriptors.
+    pub descriptors: DescriptorLimits,
 }
 
 impl Properties {

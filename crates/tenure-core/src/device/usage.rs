@@ -125,6 +125,23 @@ impl State {
         !self.is_write() || self.bits().count_ones() == 1
     }
 
+    /// The state in which a queue of that kind discards a texture: as a target if it is one, else for
+    /// unordered access. `None` where it cannot.
+    ///
+    /// ```
+    /// use tenure_core::device::{QueueKind, State, Usage};
+    /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
+    /// assert_eq!(State::to_discard(usage, QueueKind::Graphics), Some(State::RENDER_TARGET));
+    /// assert_eq!(State::to_discard(usage, QueueKind::Compute), Some(State::UNORDERED_ACCESS));
+    /// assert_eq!(State::to_discard(usage, QueueKind::Copy), None);
+    /// ```
+    #[must_use]
+    pub fn to_discard(usage: Usage, queue: super::QueueKind) -> Option<Self> {
+        let states = [Self::RENDER_TARGET, Self::DEPTH_WRITE, Self::UNORDERED_ACCESS];
+        let possible = Self::allowed_for(usage) & Self::allowed_on(queue);
+        states.into_iter().find(|state| possible.contains(*state))
+    }
+
     /// The states that a queue of the given kind may move resources into and out of.
     #[must_use]
     pub const fn allowed_on(queue: super::QueueKind) -> Self {

@@ -11,7 +11,7 @@ use crate::{Error, Queue, Recording};
 /// frames in flight.
 #[must_use = "a frame ends when it is dropped"]
 pub struct Frame<'a, D: Device> {
-    gpu: &'a Gpu<D>,
+    pub(super) gpu: &'a Gpu<D>,
     number: u64,
     has_ended: bool,
 }
@@ -43,26 +43,35 @@ impl<'a, D: Device> Frame<'a, D> {
         recording.submit()
     }
 
-    /// Ends the frame.
+    /// Ends the frame; uploads that are pending are submitted with it.
     ///
     /// # Errors
-    /// [`Error::Device`] when the device is lost.
+    /// [`Error::Device`] when the device is lost; those of [`Gpu::flush_uploads`]. The frame has ended
+    /// all the same.
     ///
     /// # Panics
     /// As [`Gpu::purge`].
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
-        self.gpu.shared.pacer.lock().end(self.gpu.shared.clock.submitted());
-        let (polled, panicked) = self.gpu.shared.poll_and_purge();
+        let shared = &self.gpu.shared;
+        let flushed = shared.flush_pending_uploads();
+        shared.pacer.lock().end(shared.clock.submitted());
+        let (polled, panicked) = shared.poll_and_purge();
         self.age();
         panicked.resume();
-        Ok(polled?)
+        polled?;
+        flushed
     }
 
     /// What the end of a frame does besides releasing.
     fn age(&self) {
         let shared = &self.gpu.shared;
+        shared.constants.end_frame(shared);
+        shared.uploads.end_frame(shared);
+        shared.readbacks.end_frame(shared);
         shared.pools.end_frame(shared.device());
+        shared.descriptors.end_frame(shared);
+        self.gpu.transients.end_frame();
         shared.meter.lock().end_frame(self.number, shared);
         shared.recorder.end_frame(self.number);
     }
@@ -74,6 +83,8 @@ impl<D: Device> Drop for Frame<'_, D> {
             return;
         }
         let shared = &self.gpu.shared;
+        // What was refused for lack of memory stays pending, and whoever submits next is told.
+        let _told_later = shared.flush_pending_uploads();
         shared.pacer.lock().end(shared.clock.submitted());
         shared.end_quietly();
         self.age();

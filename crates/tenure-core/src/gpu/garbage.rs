@@ -2,8 +2,9 @@
 
 use std::any::Any;
 
+use crate::descriptor::DescriptorGarbage;
 use crate::device::Device;
-use crate::memory::{Home, Spot};
+use crate::memory::{Home, Place, Spot};
 
 /// Something dropped, to be given back when the GPU is done with it.
 pub(crate) enum Garbage<D: Device> {
@@ -11,9 +12,31 @@ pub(crate) enum Garbage<D: Device> {
     Range(Spot),
     /// An API resource and its place.
     Home(Home<D>),
+    /// Descriptors, of whatever kind.
+    Descriptors(DescriptorGarbage<D>),
     /// Anything of the program's own.
     User(UserObject),
 }
 
+impl<D: Device> Garbage<D> {
+    /// Whether other garbage is what it refers to.
+    pub(super) const fn goes_first(&self) -> bool {
+        match self {
+            Self::Descriptors(garbage) => !matches!(garbage, DescriptorGarbage::Form(_)),
+            Self::Range(_) | Self::Home(_) | Self::User(_) => false,
+        }
+    }
+}
+
 /// An object of the program's own, whose destructor is the program's code.
 pub(crate) type UserObject = Box<dyn Any + Send>;
+
+impl<D: Device> From<Home<D>> for Garbage<D> {
+    fn from(Home { native, place }: Home<D>) -> Self {
+        match place {
+            // The buffer belongs to its pool; only the range is given back.
+            Place::Range(spot) => Self::Range(spot),
+            place => Self::Home(Home { native, place }),
+        }
+    }
+}

@@ -9,9 +9,10 @@ use crate::device::{Device, State};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
 use crate::time::{BackPressure, SyncPoint};
+use crate::transient::Transients;
 use crate::{
     Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, Queue, Recording, Rejected, Report,
-    Reserved, ReservedDesc, Stats, Texture, TextureDesc,
+    Reserved, ReservedDesc, Stats, Texture, TextureDesc, UploadRing, UploadRingDesc,
 };
 
 /// The memory and lifetime manager of one device.
@@ -36,6 +37,8 @@ use crate::{
 /// # Ok::<(), tenure_core::Error>(())
 /// ```
 pub struct Gpu<D: Device> {
+    /// Declared first: what it keeps is given back before the manager ends.
+    pub(super) transients: Arc<Transients<D>>,
     pub(super) shared: Arc<Shared<D>>,
     has_shut_down: bool,
 }
@@ -48,7 +51,10 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Config`] for a field out of range, [`Error::Contract`] when the device's tables
     /// contradict the contract.
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
-        Ok(Self { shared: Shared::new(device, config)?, has_shut_down: false })
+        let shared = Shared::new(device, config)?;
+        let transients = Arc::new(Transients::new(shared.clone()));
+        shared.link_transients(&transients);
+        Ok(Self { transients, shared, has_shut_down: false })
     }
 
     /// The device.
@@ -157,6 +163,15 @@ impl<D: Device> Gpu<D> {
         PageAllocator::new(&self.shared, name.into(), page_size)
     }
 
+    /// Creates an upload ring.
+    ///
+    /// # Errors
+    /// As [`create_buffer`](Self::create_buffer); [`Error::Device`] for a size of 0 or one that is not
+    /// aligned, memory that is not for uploads, or a usage in which the GPU writes.
+    pub fn create_upload_ring(&self, desc: &UploadRingDesc) -> Result<UploadRing<D>, Error> {
+        UploadRing::create(&self.shared, desc)
+    }
+
     /// Puts any object under the care of the release queue.
     pub fn defer<T: Send + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
         Deferred::new(&self.shared, &name.into(), value)
@@ -189,8 +204,13 @@ impl<D: Device> Gpu<D> {
     /// begun and not ended, [`Error::Device`] when the device is lost; then no frame has begun.
     pub fn begin_frame(&self) -> Result<Frame<'_, D>, Error> {
         let shared = &self.shared;
+        let mut has_waited = false;
         loop {
-            let completed = shared.clock.poll(shared.device())?;
+            let completed = shared.poll()?;
+            if has_waited {
+                // Before this frame takes memory of its own: the GPU has just let go of some.
+                shared.purge_memory();
+            }
             let point = {
                 let mut pacer = shared.pacer.lock();
                 pacer.note_completed(&completed);
@@ -205,6 +225,7 @@ impl<D: Device> Gpu<D> {
                     }
                 }
             };
+            has_waited = true;
             // Without the lock, so that frames can end meanwhile.
             let start = Instant::now();
             let is_complete = shared.clock.wait(shared.device(), &point, shared.config.frame_timeout)?;
@@ -228,7 +249,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`] when it is lost.
     pub fn completed(&self) -> Result<SyncPoint, Error> {
-        Ok(self.shared.clock.poll(self.device())?)
+        Ok(self.shared.poll()?)
     }
 
     /// Blocks until `point` is complete or the time is over; true when it is complete.
@@ -236,7 +257,9 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`] when the device is lost.
     pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
-        Ok(self.shared.clock.wait(self.device(), point, timeout)?)
+        let waited = self.shared.clock.wait(self.device(), point, timeout);
+        self.shared.readbacks.wake(&self.shared.clock);
+        Ok(waited?)
     }
 
     /// Asks how far the GPU is and gives back what it is done with. The end of a frame does this;
@@ -254,9 +277,12 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Gives idle blocks back instead of waiting for their grace to end; of each pool that is empty
-    /// altogether the last one stays for its grace.
+    /// altogether the last one stays for its grace. Heaps of descriptors and blocks of sets that nothing
+    /// uses go, all of them, and all transient heaps that are not in use.
     pub fn trim(&self) {
         self.shared.pools.trim(self.device());
+        self.shared.descriptors.trim(self.device());
+        self.transients.trim();
     }
 
     /// Counters, in O(pools). See [`Stats`].
@@ -281,6 +307,7 @@ impl<D: Device> Gpu<D> {
     /// Handles that still live stay valid, and are given back when they are dropped.
     pub fn shutdown(mut self) -> ShutdownReport {
         self.has_shut_down = true;
+        self.transients.close();
         shutdown::shut_down(&self.shared)
     }
 }
@@ -288,15 +315,16 @@ impl<D: Device> Gpu<D> {
 impl<D: Device> Drop for Gpu<D> {
     fn drop(&mut self) {
         if !self.has_shut_down {
+            self.transients.close();
             shutdown::shut_down(&self.shared).log();
         }
     }
 }
 
-pub(super) fn milliseconds(time: Duration) -> u64 {
+pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn nanoseconds(time: Duration) -> u64 {
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

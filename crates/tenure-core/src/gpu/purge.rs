@@ -76,10 +76,16 @@ impl<D: Device> Shared<D> {
 
     /// Asks how far the GPU is and gives back what it is done with; everything, when it is lost.
     pub(crate) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
-        match self.clock.poll(self.device()) {
-            Ok(_) => (Ok(()), self.purge()),
+        match self.poll() {
+            Ok(_) => {
+                self.rings.close(&self.recordings, &self.clock);
+                (Ok(()), self.purge())
+            }
             // A lost device uses nothing any more, so that this always purges.
-            Err(lost) => (Err(lost), self.purge_all().unwrap_or(Panicked(None))),
+            Err(lost) => {
+                self.uploads.give_up_all(self, &lost.clone().into());
+                (Err(lost), self.purge_all().unwrap_or(Panicked(None)))
+            }
         }
     }
 
@@ -94,10 +100,17 @@ impl<D: Device> Shared<D> {
     }
 
     fn give_back(&self, ready: &mut Vec<Garbage<D>>) {
+        // Descriptors before what they show, and sets before their layouts.
+        for garbage in ready.extract_if(.., |garbage| garbage.goes_first()) {
+            if let Garbage::Descriptors(garbage) = garbage {
+                self.give_back_descriptors(garbage);
+            }
+        }
         for garbage in ready.drain(..) {
             match garbage {
                 Garbage::Range(spot) => self.pools.free(spot),
                 Garbage::Home(home) => self.give_back_home(home),
+                Garbage::Descriptors(garbage) => self.give_back_descriptors(garbage),
                 Garbage::User(object) => self.users.lock().push(object),
             }
         }

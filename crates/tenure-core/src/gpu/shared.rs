@@ -1,8 +1,8 @@
 //! What the manager and all handles share.
 
 use std::backtrace::Backtrace;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::Garbage;
 use super::garbage::UserObject;
 use crate::command::Contexts;
+use crate::descriptor::DescriptorStore;
 use crate::device::{
     Device, DeviceError, HeapBudget, MAX_QUEUES, QueueId, QueueSerial, Requirements, ResourceDesc, TileUpdate,
 };
@@ -18,6 +19,9 @@ use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::stats::FrameMeter;
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use crate::transfer::Uploads;
+use crate::transient::Transients;
+use crate::upload::{PagePool, Readbacks, Rings};
 use crate::{Config, Error, Name, OutOfMemory};
 
 /// Alignments of the device that creation needs, at hand.
@@ -42,6 +46,14 @@ pub(crate) struct Shared<D: Device> {
     pub(crate) registry: Registry,
     pub(crate) recorder: RecorderSlot,
     pub(crate) contexts: Contexts<D>,
+    /// Pages for constants, between recordings.
+    pub(crate) constants: PagePool<D>,
+    pub(crate) rings: Rings,
+    pub(crate) uploads: Uploads<D>,
+    pub(crate) readbacks: Readbacks<D>,
+    pub(crate) descriptors: DescriptorStore<D>,
+    /// The manager's own, which keeps handles, and so this.
+    transients: OnceLock<Weak<Transients<D>>>,
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
     pub(crate) waits: Waits,
@@ -87,7 +99,9 @@ impl<D: Device> Shared<D> {
         let completed: Result<Vec<u64>, DeviceError> =
             (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
         let contexts = Contexts::new(properties);
+        let uploads = Uploads::new(properties);
         let pools = Pools::new(&device)?;
+        let descriptors = DescriptorStore::new(&config, &properties.descriptors)?;
         Ok(Arc::new(Self {
             pacer: Mutex::new(FramePacer::new(config.frames_in_flight)),
             alignments,
@@ -99,6 +113,12 @@ impl<D: Device> Shared<D> {
             registry: Registry::default(),
             recorder: RecorderSlot::default(),
             contexts,
+            constants: PagePool::default(),
+            rings: Rings::default(),
+            uploads,
+            readbacks: Readbacks::new(),
+            descriptors,
+            transients: OnceLock::new(),
             frame: AtomicU64::new(0),
             waits: Waits::default(),
             meter: Mutex::new(FrameMeter::default()),
@@ -108,6 +128,17 @@ impl<D: Device> Shared<D> {
             config,
             device: Arc::new(device),
         }))
+    }
+
+    pub(super) fn link_transients(&self, transients: &Arc<Transients<D>>) {
+        // Once, by the manager that made both.
+        let _was_empty = self.transients.set(Arc::downgrade(transients));
+    }
+
+    /// The transient heaps; `None` when the manager is gone, and all that was transient.
+    pub(crate) fn transients(&self) -> Option<Arc<Transients<D>>> {
+        let is_over = self.is_shut_down.load(Ordering::Acquire);
+        self.transients.get().filter(|_| !is_over).and_then(Weak::upgrade)
     }
 
     /// The device.
@@ -190,15 +221,33 @@ impl<D: Device> Shared<D> {
         found.map_err(|fall| self.fallen(name, size, tile, fall))
     }
 
+    /// Asks how far the GPU is, and wakes whoever waits for what is complete.
+    pub(crate) fn poll(&self) -> Result<SyncPoint, DeviceError> {
+        let polled = self.clock.poll(self.device());
+        self.readbacks.wake(&self.clock);
+        polled
+    }
+
     /// What may be had back at once: what the GPU is done with, and idle blocks.
     pub(crate) fn make_room(&self) {
-        // A lost device is noted by the clock, and the next attempt says so.
-        let _noted = self.clock.poll(self.device());
-        self.purge_memory();
+        self.reclaim();
         self.pools.reclaim(self.device());
     }
 
-    fn fallen(&self, name: &Name, size: u64, alignment: u64, fall: Fall) -> Error {
+    /// Gives back what the GPU is done with, but for objects of the program's own.
+    pub(crate) fn reclaim(&self) {
+        // A lost device is noted by the clock, and the next attempt says so.
+        let _noted = self.clock.poll(self.device());
+        self.purge_memory();
+    }
+
+    /// Submits the uploads that are pending, so that whatever is submitted next finds them.
+    #[inline]
+    pub(crate) fn flush_pending_uploads(&self) -> Result<(), Error> {
+        if self.uploads.is_pending() { self.uploads.flush(self).map(drop) } else { Ok(()) }
+    }
+
+    pub(crate) fn fallen(&self, name: &Name, size: u64, alignment: u64, fall: Fall) -> Error {
         match fall {
             Fall::Refused(source) => self.refused(name, source),
             Fall::Short { class, refusal } => {

@@ -75,6 +75,9 @@ impl ShutdownReport {
 /// Waits, gives everything back and looks what is left.
 pub(super) fn shut_down<D: Device>(shared: &Arc<Shared<D>>) -> ShutdownReport {
     let start = Instant::now();
+    if let Err(error) = shared.flush_pending_uploads() {
+        shared.uploads.give_up_all(shared, &error);
+    }
     let waited =
         shared.clock.wait(shared.device(), &shared.clock.submitted(), shared.config.shutdown_timeout);
     let timed_out = waited == Ok(false);
@@ -83,8 +86,10 @@ pub(super) fn shut_down<D: Device>(shared: &Arc<Shared<D>>) -> ShutdownReport {
         std::mem::forget(shared.clone());
     } else {
         shared.is_shut_down.store(true, Ordering::Release);
+        shared.release_pages();
         shared.settle();
         shared.pools.trim(shared.device());
+        shared.descriptors.trim(shared.device());
     }
     let mut leaks = Vec::new();
     shared.registry.for_each(|record| leaks.push(Leak::of(record)));
@@ -105,6 +110,7 @@ impl<D: Device> Drop for Shared<D> {
     fn drop(&mut self) {
         let timeout = self.config.shutdown_timeout;
         let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
+        self.release_pages();
         match (waited, self.purge_all()) {
             (Ok(false), _) | (_, Err(_)) => self.abandon(),
             (_, Ok(purged)) => {
@@ -112,6 +118,7 @@ impl<D: Device> Drop for Shared<D> {
                 for list in self.contexts.take_all() {
                     self.device.destroy_list(list);
                 }
+                self.descriptors.take_all().destroy(&self.device);
                 self.pools.unmake_all(self.device());
             }
         }
@@ -119,12 +126,20 @@ impl<D: Device> Drop for Shared<D> {
 }
 
 impl<D: Device> Shared<D> {
+    /// Gives back what is kept for later recordings, uploads and readbacks.
+    fn release_pages(&self) {
+        self.constants.release_all(self);
+        self.uploads.release(self);
+        self.readbacks.release(self);
+    }
+
     /// Leaves everything to the driver, for good, the device included: the GPU may still use it.
     fn abandon(&mut self) {
         tracing::error!(target: "tenure", "the GPU did not finish; its objects are left alone");
         self.drop_users().log();
         self.pools.abandon();
         std::mem::forget(self.contexts.take_all());
+        std::mem::forget(self.descriptors.take_all());
         std::mem::forget(std::mem::take(&mut self.releases));
         std::mem::forget(self.device.clone());
     }

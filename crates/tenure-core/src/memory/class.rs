@@ -61,6 +61,8 @@ pool_kinds! {
     MultisampledTextures = "multisampled textures",
     /// Tiles of reserved resources.
     Tiles = "tiles",
+    /// Heaps in which transient resources take turns.
+    Transient = "transient resources",
 }
 
 impl PoolKind {
@@ -68,9 +70,11 @@ impl PoolKind {
     #[must_use]
     pub const fn priority(self) -> Priority {
         match self {
-            Self::UnorderedBuffers | Self::Targets | Self::UnorderedTextures | Self::MultisampledTextures => {
-                Priority::High
-            }
+            Self::UnorderedBuffers
+            | Self::Targets
+            | Self::UnorderedTextures
+            | Self::MultisampledTextures
+            | Self::Transient => Priority::High,
             _ => Priority::Normal,
         }
     }

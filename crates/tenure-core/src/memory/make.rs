@@ -72,7 +72,7 @@ pub(super) fn check(properties: &Properties) -> Result<(), Error> {
 
 /// Bytes of the memory behind a type that one block may take of its own accord: an eighth, as in
 /// VMA, so that one pool does not leave the others without.
-fn share_of_memory(properties: &Properties, memory: MemoryTypeId) -> u64 {
+pub(super) fn share_of_memory(properties: &Properties, memory: MemoryTypeId) -> u64 {
     let memory_type = properties.memory_types.get(usize::from(memory.0));
     let heap = memory_type.and_then(|found| properties.memory_heaps.get(usize::from(found.heap)));
     heap.map_or(0, |heap| heap.size / 8)
@@ -80,7 +80,7 @@ fn share_of_memory(properties: &Properties, memory: MemoryTypeId) -> u64 {
 
 /// The pool of a class: its block sizes, granule and alignments, by what it is for.
 ///
-/// `None` when the granule is refused, which the table below never causes.
+/// `None` for what is no pool; or when the granule is refused, which the table below never causes.
 pub(super) fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, class: Class) -> Option<Pool<D>> {
     let properties = device.properties();
     let buffers = [config.min_block, config.max_buffer_block];
@@ -101,6 +101,8 @@ pub(super) fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, clas
         | PoolKind::UnorderedTextures
         | PoolKind::MultisampledTextures => (textures, 256),
         PoolKind::Tiles => (textures, properties.tile_size),
+        // Their heaps are divided by plans.
+        PoolKind::Transient => return None,
     };
     // Everything begins and ends at a granule, so that no two ranges share an atom.
     let granule = granule.max(flush_atom(properties, class.memory));
@@ -197,6 +199,18 @@ mod tests {
             max_texture_2d: 16_384,
             max_texture_3d: 2048,
             max_layers: 2048,
+            descriptors: crate::device::DescriptorLimits {
+                visible_resources: 1_000_000,
+                visible_samplers: 2048,
+                samplers: 2048,
+                sets: false,
+                null: true,
+                anisotropy: 16,
+                constant_size: 64 << 10,
+                storage_size: 1 << 29,
+                typed_elements: 1 << 27,
+                typed_alignment: 16,
+            },
         }
     }
 

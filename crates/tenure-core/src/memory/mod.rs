@@ -15,6 +15,7 @@
 //!
 //! [`OutOfMemory`]: crate::OutOfMemory
 
+pub mod bare;
 mod class;
 mod growth;
 mod ladder;
@@ -27,6 +28,7 @@ pub mod policy;
 mod pool;
 mod pools;
 mod ranges;
+mod seat;
 mod types;
 
 pub(crate) use ladder::{Fall, RangeRequest, ResourceRequest};
@@ -34,6 +36,7 @@ pub(crate) use page::{Page, PageSeat};
 pub(crate) use place::{Home, Place};
 pub(crate) use pool::{Pool, Spot, Store};
 pub(crate) use pools::{Pools, allows};
+pub(crate) use seat::{Seat, SharedHeap, Turn};
 pub(crate) use types::flush_atom;
 
 pub use class::{Class, PoolKind};

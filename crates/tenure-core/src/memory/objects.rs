@@ -11,6 +11,7 @@ use crate::resource::native::Native;
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     heaps: AtomicU64,
+    heaps_made: AtomicU64,
     committed: AtomicU64,
     reserved: AtomicU64,
     peak_reserved: AtomicU64,
@@ -23,6 +24,7 @@ pub(crate) struct Objects {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ObjectCounts {
     pub(crate) heaps: u64,
+    pub(crate) heaps_made: u64,
     pub(crate) committed: u64,
     pub(crate) reserved: u64,
     pub(crate) peak_reserved: u64,
@@ -45,9 +47,21 @@ impl Objects {
         desc: &HeapDesc,
         name: &str,
     ) -> Result<D::Heap, DeviceError> {
-        let heap = device.create_heap(desc)?;
+        self.create_heap_by(device, desc, name, |device, desc| device.create_heap(desc))
+    }
+
+    /// Takes a heap from the driver in a particular way, and names it.
+    pub(crate) fn create_heap_by<D: Device>(
+        &self,
+        device: &D,
+        desc: &HeapDesc,
+        name: &str,
+        make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, DeviceError>,
+    ) -> Result<D::Heap, DeviceError> {
+        let heap = make(device, desc)?;
         device.set_name(ObjectRef::Heap(&heap), name);
         self.heaps.fetch_add(1, Ordering::Relaxed);
+        self.heaps_made.fetch_add(1, Ordering::Relaxed);
         self.note_memory(desc.size);
         Ok(heap)
     }
@@ -143,6 +157,7 @@ impl Objects {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ObjectCounts {
             heaps: read(&self.heaps),
+            heaps_made: read(&self.heaps_made),
             committed: read(&self.committed),
             reserved: read(&self.reserved),
             peak_reserved: read(&self.peak_reserved),

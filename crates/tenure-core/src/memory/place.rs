@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::page::PageSeat;
 use super::pool::Spot;
+use super::seat::Seat;
 use crate::device::Device;
 use crate::resource::native::Native;
 
@@ -21,6 +22,8 @@ pub enum LocationKind {
     Range,
     /// An API resource in a page that is reset as a whole.
     Page,
+    /// An API resource in bytes of a heap that it takes turns with others in.
+    Transient,
     /// An address range whose tiles are mapped one by one.
     Reserved,
     /// An API resource that the program made, in memory of the program's own.
@@ -33,6 +36,7 @@ pub(crate) enum Place<D: Device> {
     Placed(Spot),
     Committed { size: u64 },
     Page(PageSeat<D>),
+    Transient(Arc<Seat<D>>),
     Reserved,
     Adopted,
 }
@@ -44,6 +48,7 @@ impl<D: Device> Place<D> {
             Self::Placed(_) => LocationKind::Placed,
             Self::Committed { .. } => LocationKind::Committed,
             Self::Page(_) => LocationKind::Page,
+            Self::Transient(_) => LocationKind::Transient,
             Self::Reserved => LocationKind::Reserved,
             Self::Adopted => LocationKind::Adopted,
         }
@@ -63,6 +68,8 @@ impl<D: Device> Place<D> {
             Self::Range(spot) | Self::Placed(spot) => spot.reserved,
             Self::Committed { size, .. } => *size,
             Self::Page(seat) => seat.size,
+            // Its bytes are the heap's, and others have them as well.
+            Self::Transient(_) => 0,
             Self::Reserved | Self::Adopted => 0,
         }
     }

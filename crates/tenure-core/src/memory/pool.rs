@@ -203,17 +203,17 @@ impl<D: Device> Pool<D> {
         Ok(found)
     }
 
-    /// Gives a range back.
+    /// Gives a range back; true when nothing else lives in its block.
     ///
     /// # Errors
     /// [`FreeError`] when it is not a live range of this pool.
-    pub(crate) fn free(&self, handle: Handle, size: u64) -> Result<(), FreeError> {
+    pub(crate) fn free(&self, handle: Handle, size: u64) -> Result<bool, FreeError> {
         let state = &mut *self.state.lock();
         let freed = state.ranges.free(handle)?;
         state.padding -= freed.padding;
         state.requested -= size;
         state.allocations -= 1;
-        Ok(())
+        Ok(freed.block_is_empty)
     }
 
     /// Removes the blocks that have been empty for longer than the pool's patience; true when there
@@ -264,6 +264,11 @@ impl<D: Device> Pool<D> {
             peak_reserved: state.peak_reserved,
             largest_free: state.ranges.largest_free(),
         }
+    }
+
+    /// Each block: its number and bytes.
+    pub(crate) fn numbered_blocks(&self) -> Vec<(BlockId, u64)> {
+        self.state.lock().ranges.blocks().map(|(id, capacity, _)| (id, capacity)).collect()
     }
 
     /// Each block: bytes and used bytes.

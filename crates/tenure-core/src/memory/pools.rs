@@ -8,6 +8,7 @@ use super::make::{buffer_usage, check, make_pool};
 use super::objects::Objects;
 use super::place::{Home, Place};
 use super::pool::{HeapBlock, Pool, PoolId, Spot, Store};
+use super::seat::SharedHeap;
 use super::{Class, MemoryUse, PoolKind, TypeOrder, type_order};
 use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, ResourceDesc};
 use crate::{Config, Error};
@@ -129,6 +130,12 @@ impl<D: Device> Pools<D> {
                     self.objects.destroy_heap(device, heap, seat.page.size);
                 }
             }
+            Place::Transient(seat) => {
+                self.objects.destroy_resource(device, native);
+                if let Some(seat) = Arc::into_inner(seat) {
+                    self.leave_heap(device, seat.share);
+                }
+            }
             Place::Reserved | Place::Adopted | Place::Range(_) => {
                 self.objects.destroy_resource(device, native)
             }
@@ -136,11 +143,18 @@ impl<D: Device> Pools<D> {
         Ok(())
     }
 
+    /// Lets go of a heap whose ranges overlap; the last to do so destroys it.
+    pub(crate) fn leave_heap(&self, device: &D, share: Arc<SharedHeap<D>>) {
+        if let Some(SharedHeap { heap, size }) = Arc::into_inner(share) {
+            self.objects.destroy_heap(device, heap, size);
+        }
+    }
+
     /// Gives a range back to its pool.
     pub(crate) fn free(&self, spot: Spot) {
         let freed = self.get(spot.pool).map(|pool| pool.free(spot.handle, spot.size));
         // A spot is made by its pool and given back once, with the home that it belongs to.
-        debug_assert!(matches!(freed, Some(Ok(()))), "a spot is freed once, in its own pool");
+        debug_assert!(matches!(freed, Some(Ok(_))), "a spot is freed once, in its own pool");
     }
 
     /// Ages the idle blocks and gives back those that were idle long enough for their pool.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::Held;
+use super::native::Native;
 use crate::device::{Api, BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
 use crate::gpu::Shared;
 use crate::memory::policy::{Placement, buffer_subject, place_buffer, place_buffer_alone};
 use crate::memory::{Home, LocationKind, MemoryUse, RangeRequest, ResourceRequest};
+use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
 
@@ -90,7 +92,7 @@ impl BufferDesc {
 /// [`raw`](Self::raw) together with [`offset`](Self::offset).
 /// `Send` and `Sync`; methods may be called from any thread.
 pub struct Buffer<D: Device> {
-    pub(super) held: Held<D>,
+    pub(crate) held: Held<D>,
     /// Byte of the API buffer at which this one begins.
     offset: u64,
     usage: Usage,
@@ -99,7 +101,6 @@ pub struct Buffer<D: Device> {
 
 impl<D: Device> Buffer<D> {
     pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &BufferDesc) -> Result<Self, Error> {
-        let info = BufferInfo { size: desc.size, usage: desc.usage };
         let align = shared.buffer_alignment(desc)?;
         let subject = buffer_subject(desc.usage, desc.memory);
         let step = step(desc.size, align, desc.stride).filter(|_| !desc.own_resource);
@@ -108,23 +109,31 @@ impl<D: Device> Buffer<D> {
         // a multiple of both.
         let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
         let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &shared.config));
-        let (home, offset) = match placement {
-            Placement::Range(kind) => {
-                let (memory_use, name) = (desc.memory, &desc.name);
-                let request = RangeRequest { kind, memory_use, size, align, alone: &info, name };
-                let home = shared.place_range(request)?;
-                let offset = home.place.offset().next_multiple_of(step.unwrap_or(1));
-                (home, offset)
-            }
-            placement => (shared.place_buffer_resource(desc, info, placement)?, 0),
-        };
+        let home = shared.place_buffer_bytes(desc, placement, size, align)?;
+        // Offset 0, that of whole API resources, is a multiple of everything.
+        let offset = home.place.offset().next_multiple_of(step.unwrap_or(1));
         let trace = shared.recorder.allocate(desc.size, align, desc.memory, false);
         let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
         Ok(Self { held, offset, usage: desc.usage, memory: desc.memory })
     }
 
+    /// A buffer for the GPU alone that was created elsewhere than the policy says; recordings of what
+    /// the program allocates do not know it.
+    pub(crate) fn from_home(shared: &Arc<Shared<D>>, name: &Name, info: &BufferInfo, home: Home<D>) -> Self {
+        let held = Held::new(shared, name, ObjectKind::Buffer, home, info.size, TraceId::default());
+        Self { held, offset: 0, usage: info.usage, memory: MemoryUse::GpuOnly }
+    }
+
     pub(super) const fn from_parts(held: Held<D>, usage: Usage, memory: MemoryUse) -> Self {
         Self { held, offset: 0, usage, memory }
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<Shared<D>> {
+        &self.held.shared
+    }
+
+    pub(crate) const fn native(&self) -> &Arc<Native<D>> {
+        self.held.native()
     }
 
     /// Bytes.
@@ -286,6 +295,31 @@ impl<D: Device> Shared<D> {
     /// buffers like others.
     fn has_structured_views(&self, desc: &BufferDesc) -> bool {
         desc.stride > 0 && self.device().properties().api == Api::Direct3D12
+    }
+
+    /// A place for a buffer that is nobody's handle.
+    pub(crate) fn place_unowned(&self, desc: &BufferDesc) -> Result<Home<D>, Error> {
+        let align = self.buffer_alignment(desc)?;
+        let subject = buffer_subject(desc.usage, desc.memory);
+        self.place_buffer_bytes(desc, place_buffer(subject, desc.size, &self.config), desc.size, align)
+    }
+
+    /// A place where the policy sent a buffer, of `size` bytes where it is a range.
+    fn place_buffer_bytes(
+        &self,
+        desc: &BufferDesc,
+        placement: Placement,
+        size: u64,
+        align: u64,
+    ) -> Result<Home<D>, Error> {
+        let alone = BufferInfo { size: desc.size, usage: desc.usage };
+        let (memory_use, name) = (desc.memory, &desc.name);
+        match placement {
+            Placement::Range(kind) => {
+                self.place_range(RangeRequest { kind, memory_use, size, align, alone: &alone, name })
+            }
+            placement => self.place_buffer_resource(desc, alone, placement),
+        }
     }
 
     fn place_buffer_resource(

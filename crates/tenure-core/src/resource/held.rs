@@ -1,11 +1,12 @@
 //! What every handle to a resource has in common: it gives its home back when it is dropped.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::keeper::{Estate, Keeper};
 use super::native::Native;
 use crate::Name;
 use crate::device::Device;
-use crate::gpu::{Garbage, Shared};
+use crate::gpu::Shared;
 use crate::memory::{Home, Place};
 use crate::record::TraceId;
 use crate::registry::{ObjectKind, RecordKey};
@@ -21,6 +22,8 @@ pub(crate) struct Held<D: Device> {
     trace: TraceId,
     /// Bytes asked for.
     size: u64,
+    /// Once it has views.
+    keeper: OnceLock<Arc<Keeper<D>>>,
     /// Declared last: the last handle to go takes the manager with it, which can unmake only what
     /// nobody holds any more.
     pub(crate) shared: Arc<Shared<D>>,
@@ -37,7 +40,8 @@ impl<D: Device> Held<D> {
     ) -> Self {
         let record = shared.register(name, kind, size);
         let born = shared.clock.stamp();
-        Self { shared: shared.clone(), name: name.clone(), home: Some(home), record, born, trace, size }
+        let (name, shared) = (name.clone(), shared.clone());
+        Self { name, home: Some(home), record, born, trace, size, keeper: OnceLock::new(), shared }
     }
 
     #[inline]
@@ -62,19 +66,21 @@ impl<D: Device> Held<D> {
     pub(crate) const fn size(&self) -> u64 {
         self.size
     }
+
+    /// A share by which a view keeps the home beyond the handle.
+    pub(crate) fn keep(&self) -> Arc<Keeper<D>> {
+        self.keeper.get_or_init(|| Arc::new(Keeper::new(&self.shared))).clone()
+    }
 }
 
 impl<D: Device> Drop for Held<D> {
     fn drop(&mut self) {
-        let Some(Home { native, place }) = self.home.take() else { return };
-        let bytes = place.reserved();
-        let garbage = match place {
-            // The buffer belongs to its pool; only the range is given back.
-            Place::Range(spot) => Garbage::Range(spot),
-            place => Garbage::Home(Home { native, place }),
-        };
-        self.shared.registry.remove(self.record);
-        self.shared.recorder.free(self.trace, self.size);
-        self.shared.release(garbage, self.born, bytes);
+        let Some(home) = self.home.take() else { return };
+        let estate =
+            Estate { home, record: self.record, born: self.born, trace: self.trace, size: self.size };
+        match self.keeper.take() {
+            Some(keeper) => keeper.inherit(estate),
+            None => estate.release(&self.shared),
+        }
     }
 }

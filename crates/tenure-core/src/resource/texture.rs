@@ -8,7 +8,8 @@ use crate::device::{
 };
 use crate::gpu::Shared;
 use crate::memory::policy::place_texture;
-use crate::memory::{LocationKind, MemoryUse, ResourceRequest};
+use crate::memory::{Home, LocationKind, MemoryUse, ResourceRequest};
+use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
 
@@ -102,7 +103,7 @@ impl TextureDesc {
 ///
 /// `Send` and `Sync`; methods may be called from any thread.
 pub struct Texture<D: Device> {
-    pub(super) held: Held<D>,
+    pub(crate) held: Held<D>,
     info: TextureInfo,
 }
 
@@ -125,6 +126,19 @@ impl<D: Device> Texture<D> {
     }
 
     pub(super) const fn from_parts(held: Held<D>, info: TextureInfo) -> Self {
+        Self { held, info }
+    }
+
+    /// A texture that was created elsewhere than the policy says; recordings of what the program
+    /// allocates do not know it.
+    pub(crate) fn from_home(
+        shared: &Arc<Shared<D>>,
+        name: &Name,
+        info: TextureInfo,
+        home: Home<D>,
+        size: u64,
+    ) -> Self {
+        let held = Held::new(shared, name, ObjectKind::Texture, home, size, TraceId::default());
         Self { held, info }
     }
 

@@ -6,7 +6,7 @@ use super::native::Native;
 use super::{Buffer, Held, Reserved, Texture};
 use crate::device::{Api, Device, State};
 use crate::gpu::Shared;
-use crate::memory::MemoryUse;
+use crate::memory::{MemoryUse, Place, Seat};
 use crate::state::{StateCell, StateError};
 use crate::{Error, Name};
 
@@ -72,6 +72,14 @@ impl<D: Device> Used<'_, D> {
             return Err(Error::FixedState { name: name(), memory: self.memory, state });
         }
         Ok(Tracked(self.held.native().clone()))
+    }
+
+    /// Its share in a heap, if it is transient.
+    pub(crate) fn seat(&self) -> Option<&Arc<Seat<D>>> {
+        match self.held.place() {
+            Place::Transient(seat) => Some(seat),
+            _ => None,
+        }
     }
 
     pub(crate) fn name(&self) -> &Name {

@@ -23,21 +23,32 @@ pub enum StateBarrier<H> {
         /// The resource.
         resource: H,
     },
+    /// From here on the resource has bytes that others had, with undefined contents; see
+    /// [`Tracker::activate`](super::Tracker::activate).
+    Aliasing {
+        /// The resource that had them, if it was one alone.
+        before: Option<H>,
+        /// The resource that has them now.
+        resource: H,
+        /// How they were used on this queue since they were last put in order. Empty: not at all.
+        from: State,
+        /// How the resource is used next.
+        to: State,
+    },
 }
 
 impl<H> StateBarrier<H> {
     /// The resource.
     pub const fn resource(&self) -> &H {
         match self {
-            Self::Transition { resource, .. } | Self::Unordered { resource } => resource,
+            Self::Transition { resource, .. }
+            | Self::Unordered { resource }
+            | Self::Aliasing { resource, .. } => resource,
         }
     }
 
     /// The barrier as a command list takes it; `object` finds the device's resource in the handle.
-    pub fn to_device<'a, D: Device>(
-        &'a self,
-        object: impl FnOnce(&'a H) -> &'a D::Resource,
-    ) -> Barrier<'a, D> {
+    pub fn to_device<'a, D: Device>(&'a self, object: impl Fn(&'a H) -> &'a D::Resource) -> Barrier<'a, D> {
         match self {
             Self::Transition { resource, subresource, before, after, transfer } => Barrier::Transition {
                 resource: object(resource),
@@ -47,6 +58,12 @@ impl<H> StateBarrier<H> {
                 transfer: *transfer,
             },
             Self::Unordered { resource } => Barrier::Unordered { resource: object(resource) },
+            Self::Aliasing { before, resource, from, to } => Barrier::Aliasing {
+                before: before.as_ref().map(&object),
+                after: object(resource),
+                from: *from,
+                to: *to,
+            },
         }
     }
 }

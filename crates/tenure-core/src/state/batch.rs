@@ -7,14 +7,30 @@ use crate::device::{State, Subresource};
 /// A barrier, by the number of its resource's entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ready {
-    Transition { entry: usize, subresource: Subresource, before: State, after: State },
-    Unordered { entry: usize },
+    Transition {
+        entry: usize,
+        subresource: Subresource,
+        before: State,
+        after: State,
+    },
+    Unordered {
+        entry: usize,
+    },
+    /// `before` is the number of a loser.
+    Aliasing {
+        entry: usize,
+        before: Option<usize>,
+        from: State,
+        to: State,
+    },
 }
 
 impl Ready {
     pub(super) const fn entry(&self) -> usize {
         match self {
-            Self::Transition { entry, .. } | Self::Unordered { entry } => *entry,
+            Self::Transition { entry, .. } | Self::Unordered { entry } | Self::Aliasing { entry, .. } => {
+                *entry
+            }
         }
     }
 }
@@ -23,12 +39,13 @@ impl Ready {
 #[derive(Debug)]
 pub struct Flush<'a, H> {
     entries: &'a [Entry<H>],
+    losers: &'a [H],
     ready: std::slice::Iter<'a, Ready>,
 }
 
 impl<'a, H> Flush<'a, H> {
-    pub(super) fn new(entries: &'a [Entry<H>], ready: &'a [Ready]) -> Self {
-        Self { entries, ready: ready.iter() }
+    pub(super) fn new(entries: &'a [Entry<H>], losers: &'a [H], ready: &'a [Ready]) -> Self {
+        Self { entries, losers, ready: ready.iter() }
     }
 }
 
@@ -43,6 +60,10 @@ impl<'a, H> Iterator for Flush<'a, H> {
                 StateBarrier::Transition { resource, subresource, before, after, transfer: None }
             }
             Ready::Unordered { .. } => StateBarrier::Unordered { resource },
+            Ready::Aliasing { before, from, to, .. } => {
+                let before = before.and_then(|loser| self.losers.get(loser));
+                StateBarrier::Aliasing { before, resource, from, to }
+            }
         })
     }
 

@@ -9,9 +9,9 @@ use super::parts::Parts;
 use super::rules::{Rules, is_valid};
 use super::{ResourceKind, StateError};
 use crate::device::{
-    MAX_QUEUES, QueueId, QueueKind, QueueProperties, QueueSerial, ResourceDesc, State, StateModel,
-    Subresource, Usage,
+    MAX_QUEUES, QueueId, QueueKind, QueueSerial, ResourceDesc, State, StateModel, Subresource, Usage,
 };
+use crate::time::SyncPoint;
 
 /// The most subresources a cell tells apart: more than any API offers (16 mips of 2048 layers with
 /// two planes), and a bound on what splitting a state may allocate.
@@ -36,6 +36,8 @@ pub(super) struct Part {
     pub(super) unordered: u32,
     /// The submission that brought about `state`; its queue owns the contents.
     pub(super) at: Option<QueueSerial>,
+    /// On `Promotion`: that was on a copy queue.
+    pub(super) copied: bool,
 }
 
 impl Part {
@@ -44,30 +46,38 @@ impl Part {
     /// The part as a later submission finds it, after D3D12's decay.
     ///
     /// What does not matter any more is forgotten, so that parts that mean the same are equal.
-    pub(super) fn settled(
-        mut self,
-        rules: Rules,
-        submission: QueueSerial,
-        queues: &[QueueProperties],
-    ) -> Self {
+    pub(super) fn settled(self, rules: Rules, submission: QueueSerial) -> Self {
+        if self.at == Some(submission) { self } else { self.settled_after(rules) }
+    }
+
+    /// The part as every submission after the last that used it finds it.
+    pub(super) fn settled_after(mut self, rules: Rules) -> Self {
         let Some(at) = self.at else { return self };
-        if at == submission {
-            return self;
-        }
         self.at = Some(QueueSerial { serial: 0, ..at });
         if rules.model == StateModel::Promotion {
-            let copied = queues.get(at.queue.index()).is_some_and(|queue| queue.kind == QueueKind::Copy);
             let fixed = self.state == State::ACCELERATION_STRUCTURE;
             let buffer = rules.kind == ResourceKind::Buffer && !fixed;
-            if buffer || copied || (self.promoted && !self.state.is_write()) {
+            if buffer || self.copied || (self.promoted && !self.state.is_write()) {
                 self.state = State::COMMON;
                 self.at = None;
             }
             self.promoted = false;
+            self.copied = false;
             // The end of a submission orders everything before it.
             self.unordered = 0;
         }
         self
+    }
+
+    /// On `Explicit`, how a queue has used the part since its last barrier, as far as the submissions
+    /// so far go. Without a queue: how any of them has.
+    pub(super) fn open_on(&self, queue: Option<QueueId>) -> State {
+        let owner = self.at.map(|at| at.queue);
+        match queue {
+            Some(_) if queue == owner => self.open,
+            Some(queue) => self.reads.get(queue.index()).copied().unwrap_or_default(),
+            None => self.reads.iter().fold(self.open, |all, reads| all | *reads),
+        }
     }
 }
 
@@ -77,6 +87,8 @@ pub(super) struct Submitted {
     pub(super) parts: Parts<Part>,
     /// Per queue, the count of its unordered barriers on the whole resource. Never 0.
     pub(super) epochs: [u32; MAX_QUEUES],
+    /// Where the last aliasing barrier for the resource leads, and on which queue.
+    pub(super) led: Option<(QueueId, State)>,
     /// Per queue, the last submission that used any part.
     pub(super) uses: [u64; MAX_QUEUES],
     /// Per queue, the last submission that wrote or moved any part.
@@ -89,7 +101,8 @@ pub(super) struct Submitted {
 /// recorded, [`resolve`](super::resolve) brings it up to date when they are submitted.
 ///
 /// One state stands for the whole resource as long as all subresources agree. Thread-safe; a
-/// small lock is taken by `resolve` and by the getters of submitted state, never by recording.
+/// small lock is taken by `resolve` and by the getters of submitted state, while recording only by
+/// [`Tracker::activate`](super::Tracker::activate).
 #[derive(Debug)]
 pub struct StateCell {
     id: u64,
@@ -125,6 +138,7 @@ impl StateCell {
             reads: Part::NO_READS,
             unordered: 0,
             at: None,
+            copied: false,
         };
         Self {
             id: LAST_ID.fetch_add(1, Ordering::Relaxed) + 1,
@@ -136,6 +150,7 @@ impl StateCell {
             submitted: Mutex::new(Submitted {
                 parts: Parts::Whole(whole),
                 epochs: [1; MAX_QUEUES],
+                led: None,
                 uses: [0; MAX_QUEUES],
                 changes: [0; MAX_QUEUES],
             }),
@@ -196,6 +211,43 @@ impl StateCell {
         self.part(subresource).and_then(|part| part.at).map(|at| at.queue)
     }
 
+    /// True when a recording for such a queue may [activate](super::Tracker::activate) the resource: on
+    /// [`StateModel::Promotion`] all transitions of what takes over bytes are recorded after it has
+    /// them, and so on that queue, which must know the states that the submissions so far leave it
+    /// in. O(subresources whose state is told apart). Takes the lock.
+    ///
+    /// ```
+    /// use tenure_core::device::{QueueKind, State, StateModel, Usage};
+    /// use tenure_core::state::{ResourceKind, StateCell};
+    ///
+    /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
+    /// let target = StateCell::new(ResourceKind::Texture, 1, usage, State::RENDER_TARGET);
+    /// assert!(target.may_activate_on(QueueKind::Graphics, StateModel::Promotion));
+    /// assert!(!target.may_activate_on(QueueKind::Compute, StateModel::Promotion));
+    /// assert!(target.may_activate_on(QueueKind::Compute, StateModel::Explicit));
+    /// ```
+    #[must_use]
+    pub fn may_activate_on(&self, kind: QueueKind, model: StateModel) -> bool {
+        if model == StateModel::Explicit {
+            return true;
+        }
+        let rules = Rules { model, kind: self.kind };
+        // Copy queues find everything in `COMMON`.
+        let known = if kind == QueueKind::Copy { State::COMMON } else { State::allowed_on(kind) };
+        let parts = &self.lock().parts;
+        parts.as_slice().iter().all(|part| known.contains(part.settled_after(rules).state))
+    }
+
+    /// The last submission of each queue that used any part. Takes the lock.
+    #[must_use]
+    pub fn used(&self) -> SyncPoint {
+        let mut point = SyncPoint::NONE;
+        for (queue, serial) in (0..).map(QueueId).zip(self.lock().uses) {
+            point.require(queue, serial);
+        }
+        point
+    }
+
     /// True while one state stands for all subresources. Takes the lock.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
@@ -221,7 +273,7 @@ impl StateCell {
     }
 
     /// Checks a use against everything that does not depend on earlier uses.
-    pub(super) fn check(
+    pub(crate) fn check(
         &self,
         subresource: Subresource,
         state: State,
@@ -261,6 +313,7 @@ impl StateCell {
             reads: Part::NO_READS,
             unordered: 0,
             at: Some(at),
+            copied: false,
         };
         let submitted = &mut *self.lock();
         match subresource {

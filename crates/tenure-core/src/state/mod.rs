@@ -44,6 +44,21 @@
 //!   only reads is content with more. `COMMON` on Vulkan is only ever the state of what was never
 //!   used: as `before` it means `UNDEFINED`, and asking for it does nothing.
 //!
+//! # Bytes that change hands
+//!
+//! Resources that share memory take turns. Who gets bytes that others had is
+//! [activated](Tracker::activate): one aliasing barrier, then the first use.
+//!
+//! | | `Promotion` (D3D12) | `Explicit` (Vulkan) |
+//! | --- | --- | --- |
+//! | the resource is in | the state it was left in | `COMMON`, owned by no queue family |
+//! | its first transition | in the recording, after the aliasing barrier | the same; none for buffers |
+//! | the barrier comes after | what the losers did in the recording | that, and what they did before on this queue |
+//! | and before | what is requested with it | the same, or all that may be, unless that is for every subresource |
+//! | losers on other queues | are waited for | are waited for |
+//!
+//! Nothing goes in front of the recording: there the bytes are still another's.
+//!
 //! All of this is for resources whose uses the tracker is told of; a request is a promise that
 //! the next command makes the use.
 //!
@@ -90,6 +105,7 @@
 //!
 //! [`StateModel`]: crate::device::StateModel
 
+mod activation;
 mod barrier;
 mod batch;
 mod cell;

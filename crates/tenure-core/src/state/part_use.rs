@@ -1,7 +1,8 @@
 //! What one recording does with one subresource.
 
+use super::ResourceKind;
 use super::rules::{Rules, Step, is_read, is_unordered};
-use crate::device::State;
+use crate::device::{State, StateModel};
 
 /// A barrier that the next flush hands out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +35,18 @@ pub(super) struct Uses {
     pub(super) ordered: bool,
     /// The recording has left `first`.
     pub(super) left: bool,
-    /// The state now.
+    /// A barrier of the recording names `first` as what it was.
+    exact: bool,
+    /// Nothing is expected, because the first thing done was to take over other resources' bytes. On
+    /// `Explicit` alone.
+    pub(super) fresh: bool,
+    /// Other resources' bytes were taken over: contents changed.
+    taken: bool,
+    /// The state now. On `Explicit`, `COMMON` from the taking over to the next use.
     pub(super) current: State,
     /// `current` was reached without a barrier since `COMMON`.
     pub(super) promoted: bool,
-    /// The states used since the last barrier.
+    /// The states used since the last barrier; where nothing was, those that the barrier leads to.
     pub(super) open: State,
     /// The batch of barriers before the first use.
     since: u32,
@@ -52,6 +60,9 @@ impl Uses {
         first: State::COMMON,
         ordered: false,
         left: false,
+        exact: false,
+        fresh: false,
+        taken: false,
         current: State::COMMON,
         promoted: false,
         open: State::COMMON,
@@ -68,6 +79,14 @@ impl Uses {
             let first = Self { used: true, first: wanted, current: wanted, ordered, ..Self::NONE };
             return (Self { open: wanted, since: clock.batch, unordered, ..first }, Pending::No);
         }
+        if self.awaits_use(rules) {
+            // The aliasing barrier leads to the first use; only a layout is still to be changed. When
+            // it came earlier it leads to all uses that there may be.
+            let promoted = rules.kind == ResourceKind::Buffer && !self.open.is_empty();
+            let used = Self { current: wanted, promoted, open: wanted, unordered, ..self };
+            let is_free = rules.promotes(wanted);
+            return (used, if is_free { Pending::No } else { Pending::Transition });
+        }
         if !self.left && rules.merges(self.first, wanted) {
             let first = self.first | wanted;
             return (Self { first, current: first, open: first, ..self }, Pending::No);
@@ -76,23 +95,65 @@ impl Uses {
         let next = Self { unordered, open: self.open | wanted, ..self };
         match rules.step(self.current, self.promoted, wanted, ordered) {
             Step::Keep => (next, Pending::No),
-            Step::Free(current) => (Self { left: true, current, promoted: true, ..next }, Pending::No),
+            Step::Free(current) => {
+                let freed = Self { left: true, exact: self.exact || !self.left, ..next };
+                (Self { current, promoted: true, ..freed }, Pending::No)
+            }
             Step::Unordered => (next, Pending::Unordered),
             Step::Transition(current) => {
-                let moved = Self { left: true, current, promoted: false, open: wanted, ..next };
-                (moved, Pending::Transition)
+                let moved = Self { left: true, exact: self.exact || !self.left, ..next };
+                (Self { current, promoted: false, open: wanted, ..moved }, Pending::Transition)
             }
         }
     }
 
+    /// After other resources' bytes were taken over. `found` is the state that the subresource is in
+    /// on `Promotion` when the recording has not used it yet.
+    fn taken_over(self, model: StateModel, found: State) -> Self {
+        match model {
+            StateModel::Explicit => Self {
+                used: true,
+                left: true,
+                fresh: self.fresh || !self.used,
+                taken: true,
+                current: State::COMMON,
+                promoted: false,
+                open: State::COMMON,
+                unordered: 0,
+                ..self
+            },
+            StateModel::Promotion if self.used => Self { taken: true, unordered: 0, ..self },
+            // With `first` named no transition is put in front of the recording.
+            StateModel::Promotion => Self {
+                used: true,
+                first: found,
+                left: true,
+                exact: true,
+                taken: true,
+                current: found,
+                ..Self::NONE
+            },
+        }
+    }
+
+    /// True between taking over other resources' bytes and the first use of them.
+    fn awaits_use(&self, rules: Rules) -> bool {
+        rules.model == StateModel::Explicit && self.used && self.current.is_empty()
+    }
+
     /// True when the first use needs exactly the state it asked for, not one that contains it.
     pub(super) const fn is_exact(&self) -> bool {
-        self.left || self.first.is_empty()
+        self.exact || self.first.is_empty()
     }
 
     /// True when the recording changes the subresource for others: it writes, or moves it.
     pub(super) const fn changes(&self) -> bool {
-        self.left || !is_read(self.first)
+        self.left || self.taken || !is_read(self.first)
+    }
+
+    /// True when uses of earlier recordings may be open beside those of this one: it has only read.
+    pub(super) const fn continues(&self) -> bool {
+        !self.left && is_read(self.first)
     }
 
     /// True when unordered accesses came after `barrier`, the resource's last unordered barrier.
@@ -144,6 +205,29 @@ impl PartUse {
         self.asked = if rules.merges(self.asked, wanted) { self.asked | wanted } else { wanted };
         self.ordered |= ordered;
         (self.now, self.pending) = self.base.then(rules, self.asked, self.ordered, clock);
+    }
+
+    /// Notes that other resources' bytes are taken over. What was requested since the last flush is
+    /// forgotten: no command has come in between.
+    pub(super) fn take_over(&mut self, model: StateModel, found: State, clock: Clock) {
+        let base = if self.batch == clock.batch { self.base } else { self.now };
+        let base = base.taken_over(model, found);
+        *self = Self { base, now: base, batch: clock.batch, ..Self::UNUSED };
+    }
+
+    /// What was requested for the batch; nothing is `COMMON`.
+    pub(super) fn asked_in(&self, batch: u32) -> State {
+        if self.batch == batch { self.asked } else { State::COMMON }
+    }
+
+    /// An aliasing barrier between such uses has been handed out.
+    pub(super) fn aliased(&mut self, rules: Rules, from: State, to: State) {
+        if self.now.awaits_use(rules) {
+            self.now.open = to;
+        } else if from.is_empty() && rules.kind == ResourceKind::Buffer {
+            // Nothing was in the way.
+            self.now.promoted = rules.model == StateModel::Explicit || self.now.promoted;
+        }
     }
 
     /// The transition that is pending, if it is one.

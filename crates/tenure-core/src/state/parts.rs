@@ -18,6 +18,26 @@ impl<T: Copy + PartialEq> Parts<T> {
         }
     }
 
+    /// What becomes of the values. Allocates when they differ.
+    pub(super) fn map<U: Copy + PartialEq>(&self, change: impl Fn(T) -> U) -> Parts<U> {
+        match self {
+            Self::Whole(value) => Parts::Whole(change(*value)),
+            Self::Each(values) => {
+                let mut changed = Parts::Each(values.iter().map(|value| change(*value)).collect());
+                changed.collapse(|value| value);
+                changed
+            }
+        }
+    }
+
+    /// The one value of all, or one each.
+    pub(super) fn as_slice(&self) -> &[T] {
+        match self {
+            Self::Whole(value) => std::slice::from_ref(value),
+            Self::Each(values) => values,
+        }
+    }
+
     /// The values one by one, made so if need be. O(`count`) when they agreed so far.
     pub(super) fn split(&mut self, count: usize) -> &mut [T] {
         if let Self::Whole(value) = *self {

@@ -45,6 +45,9 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// What `part`, already settled, needs before `wanted`.
     pub(super) fn plan(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
+        if wanted.fresh {
+            return Ok(Plan::Keep);
+        }
         match self.rules.model {
             StateModel::Promotion => self.plan_promotion(part, wanted),
             StateModel::Explicit => self.plan_explicit(part, wanted),
@@ -78,7 +81,9 @@ impl Context<'_> {
     /// contents belong to a queue family.
     fn plan_explicit(&self, part: Part, wanted: &Uses) -> Result<Plan, StateError> {
         let before = self.found_by_this_queue(part);
-        if let Some(owner) = part.at.map(|at| at.queue).filter(|owner| self.is_handed_over_from(*owner)) {
+        // What is undefined needs no handing over.
+        let owner = part.at.filter(|_| !part.state.is_empty()).map(|at| at.queue);
+        if let Some(owner) = owner.filter(|owner| self.is_handed_over_from(*owner)) {
             let place = Place::Handover(owner);
             return Ok(Plan::Transition { place, before: part.state, after: wanted.first });
         }
@@ -122,9 +127,14 @@ impl Context<'_> {
         if wanted.is_exact() && differs { Step::Transition(to) } else { step }
     }
 
-    /// How this queue used the part since the last barrier.
+    /// How this queue used the part since the last barrier. Not at all while it is undefined: what is
+    /// open then was other resources'.
     fn open(&self, part: Part) -> State {
-        if self.is_foreign(part) { self.own_reads(part) } else { part.open }
+        match part.state.is_empty() {
+            true => State::COMMON,
+            false if self.is_foreign(part) => self.own_reads(part),
+            false => part.open,
+        }
     }
 
     /// True when the submission's queue may move resources out of `state`.
@@ -204,9 +214,15 @@ impl Context<'_> {
                 // The other queue made the change; this one only reads.
                 Plan::Transition { place: Place::Elsewhere(queue), after, .. } => {
                     let at = Some(QueueSerial { queue, serial: 0 });
-                    let reads = Part::NO_READS;
-                    let moved =
-                        Part { state: after, promoted: false, open: State::COMMON, reads, unordered: 0, at };
+                    let moved = Part {
+                        state: after,
+                        promoted: false,
+                        open: State::COMMON,
+                        reads: Part::NO_READS,
+                        unordered: 0,
+                        at,
+                        copied: false,
+                    };
                     return self.also_read(moved, wanted.first);
                 }
                 Plan::Keep | Plan::Free(_) if self.is_foreign(part) => {
@@ -222,7 +238,8 @@ impl Context<'_> {
         }
         let (state, promoted) = self.left_in(part, plan, wanted);
         let reads = if changes { Part::NO_READS } else { part.reads };
-        Part { state, promoted, open, reads, unordered, at: Some(self.submission) }
+        let copied = self.rules.model == StateModel::Promotion && self.kind == QueueKind::Copy;
+        Part { state, promoted, open, reads, unordered, at: Some(self.submission), copied }
     }
 
     /// How the recording leaves [`Part::open`].

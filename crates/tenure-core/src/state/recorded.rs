@@ -19,6 +19,8 @@ pub(super) struct Entry<H> {
     pub(super) barrier: u32,
     /// Such a barrier is already in the batch that is being put together.
     pub(super) in_batch: bool,
+    /// Where the last aliasing barrier for this resource leads, if there is one.
+    pub(super) led: Option<State>,
 }
 
 impl<H: AsRef<StateCell>> Entry<H> {
@@ -35,12 +37,14 @@ impl<H: AsRef<StateCell>> Entry<H> {
 
 /// A closed recording: how it found and how it leaves each subresource that it used.
 ///
-/// May be [`resolve`](super::resolve)d any number of times, once for each submission. Holds a
-/// handle of every resource it used.
+/// May be [`resolve`](super::resolve)d any number of times, once for each submission; only once
+/// when bytes were taken over in it. Holds a handle of every resource it used or took bytes from.
 #[derive(Clone, Debug)]
 pub struct Recorded<H> {
     pub(super) entries: Vec<Entry<H>>,
     pub(super) spill: Vec<PartUse>,
+    /// The resources whose bytes were taken over, whose uses on other queues are waited for.
+    pub(super) losers: Vec<H>,
     pub(super) model: StateModel,
     pub(super) kind: QueueKind,
 }
@@ -65,7 +69,7 @@ impl<H: AsRef<StateCell>> Recorded<H> {
         self.kind
     }
 
-    /// True when no resource is used.
+    /// True when no resource is used or activated.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -18,7 +18,7 @@ use crate::device::{MAX_QUEUES, QueueProperties, QueueSerial, QueueTransfer, Sta
 /// [`StateModel::Promotion`](crate::device::StateModel::Promotion) nothing decays between them.
 /// `queues` are those of the device, always the same.
 ///
-/// O(subresources whose state is told apart); allocates only while `fixups` grows, when another
+/// O(subresources whose state is told apart, and resources whose bytes were taken over); allocates only while `fixups` grows, when another
 /// queue is needed, and when subresources begin to differ.
 ///
 /// # Errors
@@ -44,6 +44,9 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
     }
     for entry in &recorded.entries {
         Resolution::new(recorded, entry, submission, queues).apply(fixups)?;
+    }
+    for loser in &recorded.losers {
+        fixups.waits.add(&loser.as_ref().lock().uses, submission.queue);
     }
     Ok(())
 }
@@ -104,7 +107,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
     }
 
     fn settle(&self, part: Part) -> Part {
-        part.settled(self.context.rules, self.context.submission, self.context.queues)
+        part.settled(self.context.rules, self.context.submission)
     }
 
     fn apply(mut self, fixups: &mut Fixups<H>) -> Result<(), StateError> {
@@ -117,7 +120,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         let entry = self.entry;
         for_each(entry, self.uses, &mut self.submitted.parts, |subresource, part, wanted| {
             let wanted = &wanted.now;
-            let settled = part.settled(context.rules, context.submission, context.queues);
+            let settled = part.settled(context.rules, context.submission);
             let plan = context.plan(settled, wanted)?;
             emit(entry, subresource, plan, context.submission, fixups);
             changes |= context.changes(plan, wanted);
@@ -125,10 +128,13 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
             *part = context.after(settled, plan, wanted, unordered);
             Ok(())
         })?;
+        if let Some(to) = entry.led {
+            self.submitted.led = Some((context.submission.queue, to));
+        }
         if let Some(count) = self.submitted.epochs.get_mut(context.submission.queue.index()) {
             *count = epoch;
         }
-        self.submitted.parts.collapse(|part| part.settled(context.rules, context.submission, context.queues));
+        self.submitted.parts.collapse(|part| part.settled(context.rules, context.submission));
         self.wait(changes, fixups);
         merge(&mut fixups.here, entry.cell());
         for other in &mut fixups.elsewhere {

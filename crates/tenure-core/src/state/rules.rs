@@ -155,7 +155,7 @@ impl Rules {
     }
 
     /// True when a resource that is in no state reaches `to` without a barrier.
-    const fn promotes(self, to: State) -> bool {
+    pub(super) const fn promotes(self, to: State) -> bool {
         match (self.model, self.kind) {
             (_, ResourceKind::Buffer) => true,
             (StateModel::Promotion, ResourceKind::Texture) => PROMOTED_TEXTURE.contains(to),

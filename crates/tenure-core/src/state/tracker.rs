@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::activation::Activation;
 use super::batch::{Flush, Ready};
 use super::hint::Slot;
 use super::part_use::{Clock, PartUse, Pending};
 use super::recorded::{Entry, Recorded};
 use super::rules::Rules;
 use super::{StateCell, StateError};
-use crate::device::{QueueKind, State, StateModel, Subresource};
+use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
 
 /// Follows the states of resources through one recording and says which barriers to record.
 ///
@@ -21,7 +22,7 @@ use crate::device::{QueueKind, State, StateModel, Subresource};
 /// * A request must be followed by a command that makes the use: on D3D12 it is the use that
 ///   promotes.
 /// * On [`StateModel::Explicit`], [`State::COMMON`] asks for nothing: it is the state of what was
-///   never used.
+///   never used, or has taken over other resources' bytes.
 ///
 /// A request takes O(1) for a subresource or a whole resource whose subresources agree, O(count)
 /// for all of a resource whose subresources differ. Nothing is hashed as long as at most eight
@@ -30,18 +31,24 @@ use crate::device::{QueueKind, State, StateModel, Subresource};
 /// One thread at a time; many trackers may use the same resources at once.
 #[derive(Debug)]
 pub struct Tracker<H> {
-    model: StateModel,
-    kind: QueueKind,
+    pub(super) model: StateModel,
+    pub(super) kind: QueueKind,
+    /// The queue, if it is known.
+    pub(super) queue: Option<QueueId>,
     slot: Option<Slot>,
     /// Finds entries by the cell's identity when there is no slot.
     map: HashMap<u64, usize>,
-    entries: Vec<Entry<H>>,
-    spill: Vec<PartUse>,
+    pub(super) entries: Vec<Entry<H>>,
+    pub(super) spill: Vec<PartUse>,
+    /// Resources whose bytes were taken over, to be waited for.
+    pub(super) losers: Vec<H>,
+    /// The aliasing barriers of the next batch.
+    pub(super) activations: Vec<Activation>,
     /// Entries and subresources in which something may be pending.
     pending: Vec<(usize, Subresource)>,
-    ready: Vec<Ready>,
+    pub(super) ready: Vec<Ready>,
     /// The number of the next batch of barriers, from 1.
-    batch: u32,
+    pub(super) batch: u32,
 }
 
 impl<H: Clone + AsRef<StateCell>> Tracker<H> {
@@ -51,10 +58,13 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         Self {
             model,
             kind,
+            queue: None,
             slot: Slot::acquire(),
             map: HashMap::new(),
             entries: Vec::new(),
             spill: Vec::new(),
+            losers: Vec::new(),
+            activations: Vec::new(),
             pending: Vec::new(),
             ready: Vec::new(),
             batch: 1,
@@ -97,12 +107,13 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         self.note(resource, subresource, state, false)
     }
 
-    /// The barriers to record before the next command. All of them are taken, whether or not the
-    /// iterator is run to its end.
+    /// The barriers to record before the next command, aliasing barriers first. All of them are taken,
+    /// whether or not the iterator is run to its end.
     ///
-    /// O(requests since the last flush).
+    /// O(requests since the last flush), and O(subresources) for what was activated.
     pub fn flush(&mut self) -> Flush<'_, H> {
         self.ready.clear();
+        self.flush_activations();
         let mut pending = std::mem::take(&mut self.pending);
         for (index, subresource) in pending.drain(..) {
             if let Some(entry) = self.entries.get_mut(index) {
@@ -116,7 +127,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             }
         }
         self.batch = self.batch.saturating_add(1);
-        Flush::new(&self.entries, &self.ready)
+        Flush::new(&self.entries, &self.losers, &self.ready)
     }
 
     /// Ends the recording; the tracker is empty and ready for the next one.
@@ -124,20 +135,24 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// # Errors
     /// [`StateError::Unflushed`] when barriers are pending; then nothing has changed.
     pub fn close(&mut self) -> Result<Recorded<H>, StateError> {
-        let pending = self.entries.iter().map(|entry| entry.pending).sum();
+        let pending = self.entries.iter().map(|entry| entry.pending).sum::<usize>();
+        let pending = pending.saturating_add(self.activations.len());
         if pending > 0 {
             return Err(StateError::Unflushed { pending });
         }
         let entries = std::mem::take(&mut self.entries);
         let spill = std::mem::take(&mut self.spill);
+        let losers = std::mem::take(&mut self.losers);
         self.reset();
-        Ok(Recorded { entries, spill, model: self.model, kind: self.kind })
+        Ok(Recorded { entries, spill, losers, model: self.model, kind: self.kind })
     }
 
     /// Forgets the recording, which is not going to be submitted.
     pub fn reset(&mut self) {
         self.entries.clear();
         self.spill.clear();
+        self.losers.clear();
+        self.activations.clear();
         self.pending.clear();
         self.map.clear();
         self.batch = 1;
@@ -149,6 +164,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         if self.entries.is_empty() {
             self.entries = recorded.entries;
             self.spill = recorded.spill;
+            self.losers = recorded.losers;
             self.reset();
         }
     }
@@ -185,14 +201,19 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         Ok(())
     }
 
-    /// Where the resource's entry is.
-    fn find_or_insert(&mut self, resource: &H, cell: &StateCell) -> usize {
+    /// Where the resource's entry is, if it has one.
+    pub(super) fn find(&self, cell: &StateCell) -> Option<usize> {
         let found = match &self.slot {
             Some(slot) => Some(cell.hints().get(slot)),
             None => self.map.get(&cell.id()).copied(),
         };
         let is_here = |index: &usize| self.entries.get(*index).is_some_and(|e| e.cell().id() == cell.id());
-        if let Some(index) = found.filter(is_here) {
+        found.filter(is_here)
+    }
+
+    /// Where the resource's entry is.
+    pub(super) fn find_or_insert(&mut self, resource: &H, cell: &StateCell) -> usize {
+        if let Some(index) = self.find(cell) {
             return index;
         }
         let index = self.entries.len();
@@ -210,6 +231,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             pending: 0,
             barrier: 0,
             in_batch: false,
+            led: None,
         });
         index
     }
@@ -217,7 +239,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 
 impl<H: AsRef<StateCell>> Entry<H> {
     /// Applies a change to all or one of the subresources and keeps count of what is pending.
-    fn update(
+    pub(super) fn update(
         &mut self,
         subresource: Subresource,
         spill: &mut Vec<PartUse>,
@@ -267,7 +289,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
     }
 
     /// Goes back to one use for all if they agree.
-    fn collapse(&mut self, spill: &[PartUse], clock: Clock) {
+    pub(super) fn collapse(&mut self, spill: &[PartUse], clock: Clock) {
         if let Some(whole) = self.parts(spill).and_then(|parts| PartUse::common(parts, clock)) {
             self.whole = whole;
             self.split = false;

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::descriptor::DescriptorStats;
 use crate::device::Device;
 use crate::gpu::Shared;
 use crate::memory::{Class, Pool, PoolKind};
+use crate::transient::TransientStats;
 
 /// One pool in numbers. Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,10 +135,14 @@ pub struct Stats {
     pub committed: u64,
     /// Memory allocations ever made by the driver.
     pub driver_allocations: u64,
+    /// Heaps ever created.
+    pub heaps_created: u64,
     /// API resources ever created.
     pub resources_created: u64,
     /// API resources ever destroyed.
     pub resources_destroyed: u64,
+    /// Command lists, with their allocators, ever created.
+    pub lists_created: u64,
     /// Live handles.
     pub live_objects: u64,
     /// Things dropped that wait for recordings or the GPU.
@@ -151,9 +157,20 @@ pub struct Stats {
     pub last_frame: FrameStats,
     /// Each pool that was ever needed, in the order of need.
     pub pools: Vec<PoolStats>,
+    /// Descriptors.
+    pub descriptors: DescriptorStats,
+    /// Transient resources.
+    pub transient: TransientStats,
 }
 
 impl Stats {
+    /// API objects ever created: heaps, resources, command lists, and what descriptors are in. In
+    /// steady state a frame adds none.
+    #[must_use]
+    pub const fn objects_created(&self) -> u64 {
+        self.heaps_created + self.resources_created + self.lists_created + self.descriptors.objects_created
+    }
+
     pub(crate) fn collect<D: Device>(shared: &Shared<D>) -> Self {
         let objects = shared.pools.objects.counts();
         let releases = shared.releases.stats();
@@ -168,8 +185,10 @@ impl Stats {
             heaps: objects.heaps,
             committed: objects.committed,
             driver_allocations: objects.allocations_made,
+            heaps_created: objects.heaps_made,
             resources_created: objects.resources_made,
             resources_destroyed: objects.resources_destroyed,
+            lists_created: shared.contexts.lists_made(),
             live_objects: shared.registry.len() as u64,
             pending_releases: releases.pending(),
             pending_bytes: releases.pending_bytes,
@@ -177,6 +196,8 @@ impl Stats {
             open_recordings: shared.recordings.count() as u64,
             last_frame: shared.meter.lock().last,
             pools,
+            descriptors: shared.descriptors.stats(),
+            transient: shared.transients().map(|transients| transients.stats()).unwrap_or_default(),
         }
     }
 }

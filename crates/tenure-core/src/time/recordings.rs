@@ -108,6 +108,27 @@ impl Recordings {
         self.oldest_open.load(Ordering::Acquire)
     }
 
+    /// The oldest open recording apart from one; beyond the newest when there is none.
+    pub(crate) fn oldest_open_but(&self, id: RecordingId) -> u64 {
+        let registry = self.registry.lock();
+        let numbered = (registry.first..).zip(&registry.recordings);
+        let other = numbered.filter(|(_, open)| open.is_some()).find(|(number, _)| *number != id.0);
+        other.map_or(registry.first + registry.recordings.len() as u64, |(number, _)| number)
+    }
+
+    /// Whether a recording is open.
+    pub(crate) fn is_open(&self, number: u64) -> bool {
+        let registry = self.registry.lock();
+        let index = number.checked_sub(registry.first).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| registry.recordings.get(index)).is_some_and(Option::is_some)
+    }
+
+    /// The recording that has been open for longest.
+    #[must_use]
+    pub fn oldest(&self) -> Option<OpenRecording> {
+        self.registry.lock().recordings.front().cloned().flatten()
+    }
+
     /// How many recordings are open.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{BufferLayout, DeviceError, Features, Format, TextureRegion, TileRegion, Usage};
-use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc, TextureDesc};
+use tenure_core::{
+    BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc, TexelData, TextureDesc, UploadRingDesc,
+};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 const REASON: &str = "DXGI_ERROR_DEVICE_HUNG";
@@ -12,6 +14,7 @@ const REASON: &str = "DXGI_ERROR_DEVICE_HUNG";
 fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
     use tenure_core::device::Device as _;
     let pages = gpu.create_pages("pages", 256 << 10);
+    let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10))?;
     let features = gpu.device().properties().features;
     for round in 0..2_u8 {
         let frame = gpu.begin_frame()?;
@@ -30,6 +33,17 @@ fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
         let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [32, 32, 1] };
         let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 32 };
         recording.copy_buffer_to_texture(&staging, layout, &texture, region)?;
+        let mesh = BufferDesc::new(5000, Usage::VERTEX | Usage::COPY_SRC);
+        let mesh = gpu.create_buffer_with(&mesh, &[round; 5000])?;
+        gpu.upload_texture(&texture, region, TexelData::new(&[round; 4096]))?;
+        {
+            let (mut commands, scratch) = recording.split();
+            scratch.constant_bytes(&[round; 300])?;
+            let slice = ring.allocate(scratch, 1000, 16)?;
+            slice.write(0, &[round; 1000])?;
+            commands.copy_slice(&slice, 0, &mesh, 4000, 1000)?;
+        }
+        let seen = recording.read_back(&mesh, 3000, 2000)?;
         frame.submit(recording)?;
         if features.contains(Features::RESERVED_BUFFERS) {
             let sparse = gpu.create_reserved(&ReservedDesc::buffer(512 << 10, Usage::SHADER_READ))?;
@@ -44,6 +58,7 @@ fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
         frame.end()?;
         assert!(gpu.wait(&done, Duration::from_secs(5))?);
         readback.read(0, &mut [0; 5000])?;
+        assert_eq!(seen.wait(Duration::from_secs(5))?, [round; 2000]);
     }
     Ok(())
 }
@@ -70,6 +85,10 @@ fn everything_is_lost(gpu: &Gpu<Device>) {
     let desc = TextureDesc::d2(8, 8, Format::Rgba8Unorm, Usage::SHADER_READ);
     lost(gpu.create_texture(&desc));
     lost(gpu.create_readback_texture(&desc));
+    lost(gpu.create_buffer_with(&BufferDesc::new(4, Usage::VERTEX), &[1; 4]));
+    lost(gpu.create_texture_with(&desc, &[TexelData::new(&[1; 256])]));
+    lost(gpu.create_upload_ring(&UploadRingDesc::new(64 << 10)));
+    lost(gpu.flush_uploads());
     lost(gpu.create_reserved(&ReservedDesc::buffer(1 << 20, Usage::SHADER_READ)));
     let pages = gpu.create_pages("pages", 1 << 20);
     lost(pages.create_buffer(&BufferDesc::new(64, Usage::VERTEX)));

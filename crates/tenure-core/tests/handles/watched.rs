@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, Device, DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef,
-    Properties, QueueId, QueueSerial, Requirements, ResourceDesc, TextureRegion, TileLayout, TileSource,
+    Barrier, BufferLayout, CommandList, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
+    DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
+    Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion, TileLayout, TileSource,
     TileUpdate,
 };
 use tenure_sim as sim;
@@ -43,7 +44,7 @@ fn barrier<'a>(barrier: &Barrier<'a, Watched>) -> Barrier<'a, sim::Device> {
             Barrier::Transition { resource, subresource, before, after, transfer }
         }
         Barrier::Unordered { resource } => Barrier::Unordered { resource },
-        Barrier::Aliasing { before, after } => Barrier::Aliasing { before, after },
+        Barrier::Aliasing { before, after, from, to } => Barrier::Aliasing { before, after, from, to },
     }
 }
 
@@ -54,6 +55,19 @@ fn tile_update<'a>(update: &TileUpdate<'a, Watched>) -> TileUpdate<'a, sim::Devi
         TileSource::CopyOf { resource, region } => TileSource::CopyOf { resource, region },
     };
     TileUpdate { resource: update.resource, region: update.region, source }
+}
+
+fn source<'a>(source: DescriptorSource<'a, Watched>) -> DescriptorSource<'a, sim::Device> {
+    match source {
+        DescriptorSource::Copy { heap, index } => DescriptorSource::Copy { heap, index },
+        DescriptorSource::Constants { resource, offset, size } => {
+            DescriptorSource::Constants { resource, offset, size }
+        }
+    }
+}
+
+fn set_write<'a>(write: &SetWrite<'a, Watched>) -> SetWrite<'a, sim::Device> {
+    SetWrite { binding: write.binding, element: write.element, source: source(write.source) }
 }
 
 impl CommandList<Watched> for List {
@@ -67,6 +81,18 @@ impl CommandList<Watched> for List {
 
     fn barriers(&mut self, barriers: &[Barrier<'_, Watched>]) {
         self.0.barriers(&barriers.iter().map(barrier).collect::<Vec<_>>());
+    }
+
+    fn discard(&mut self, resource: &sim::Resource, subresource: Subresource) {
+        self.0.discard(resource, subresource);
+    }
+
+    fn set_descriptor_heaps(
+        &mut self,
+        resources: Option<&<sim::Device as Device>::DescriptorHeap>,
+        samplers: Option<&<sim::Device as Device>::DescriptorHeap>,
+    ) {
+        self.0.set_descriptor_heaps(resources, samplers);
     }
 
     fn copy_buffer(
@@ -106,6 +132,9 @@ impl Device for Watched {
     type Resource = sim::Resource;
     type Mapping = sim::Mapping;
     type List = List;
+    type DescriptorHeap = <sim::Device as Device>::DescriptorHeap;
+    type SetLayout = <sim::Device as Device>::SetLayout;
+    type SetBlock = <sim::Device as Device>::SetBlock;
 
     fn properties(&self) -> &Properties {
         self.sim.properties()
@@ -165,6 +194,8 @@ impl Device for Watched {
             ObjectRef::Heap(heap) => ObjectRef::Heap(heap),
             ObjectRef::Resource(resource) => ObjectRef::Resource(resource),
             ObjectRef::List(list) => ObjectRef::List(&list.0),
+            ObjectRef::DescriptorHeap(heap) => ObjectRef::DescriptorHeap(heap),
+            ObjectRef::SetBlock(block) => ObjectRef::SetBlock(block),
         };
         self.sim.set_name(object, name);
     }
@@ -175,6 +206,72 @@ impl Device for Watched {
 
     fn destroy_list(&self, list: List) {
         self.sim.destroy_list(list.0);
+    }
+
+    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<Self::DescriptorHeap, DeviceError> {
+        self.sim.create_descriptor_heap(desc)
+    }
+
+    fn destroy_descriptor_heap(&self, heap: Self::DescriptorHeap) {
+        self.sim.destroy_descriptor_heap(heap);
+    }
+
+    fn write_descriptor(
+        &self,
+        heap: &Self::DescriptorHeap,
+        index: u32,
+        descriptor: &Descriptor<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        let descriptor = match *descriptor {
+            Descriptor::Buffer { resource, view } => Descriptor::Buffer { resource, view },
+            Descriptor::Texture { resource, view } => Descriptor::Texture { resource, view },
+            Descriptor::Sampler(desc) => Descriptor::Sampler(desc),
+        };
+        Device::write_descriptor(&self.sim, heap, index, &descriptor)
+    }
+
+    fn fill_descriptors(
+        &self,
+        heap: &Self::DescriptorHeap,
+        first: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        let sources: Vec<_> = sources.iter().copied().map(source).collect();
+        self.sim.fill_descriptors(heap, first, &sources)
+    }
+
+    fn clear_descriptors(&self, heap: &Self::DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+        self.sim.clear_descriptors(heap, first, count, freed_by);
+    }
+
+    fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<Self::SetLayout, DeviceError> {
+        self.sim.create_set_layout(bindings)
+    }
+
+    fn destroy_set_layout(&self, layout: Self::SetLayout) {
+        self.sim.destroy_set_layout(layout);
+    }
+
+    fn create_set_block(&self, layout: &Self::SetLayout, sets: u32) -> Result<Self::SetBlock, DeviceError> {
+        self.sim.create_set_block(layout, sets)
+    }
+
+    fn destroy_set_block(&self, block: Self::SetBlock) {
+        self.sim.destroy_set_block(block);
+    }
+
+    fn write_set(
+        &self,
+        block: &Self::SetBlock,
+        set: u32,
+        writes: &[SetWrite<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        let writes: Vec<_> = writes.iter().map(set_write).collect();
+        self.sim.write_set(block, set, &writes)
+    }
+
+    fn clear_set(&self, block: &Self::SetBlock, set: u32, freed_by: Option<&str>) {
+        self.sim.clear_set(block, set, freed_by);
     }
 
     fn submit(

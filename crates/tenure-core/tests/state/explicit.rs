@@ -4,7 +4,7 @@
 use tenure_core::device::{QueueTransfer, State};
 use tenure_core::state::{Layout, ResourceKind};
 
-use crate::program::{Clocks, Event, Program, Verdict, writes};
+use crate::program::{Clocks, Event, Owners, Program, Verdict, writes};
 
 /// One access in one state, or a barrier that wrote (a layout change, an acquire).
 #[derive(Clone)]
@@ -16,6 +16,8 @@ struct Access {
     write: bool,
     /// The states on its own queue that come after it.
     reach: State,
+    /// Of a resource that had the bytes before.
+    foreign: bool,
 }
 
 #[derive(Clone)]
@@ -53,6 +55,7 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
             vec![sub; cell.subresources() as usize]
         })
         .collect();
+    let mut owners = Owners::new();
     for (batch, events) in program.events(skipped) {
         let properties = &program.queues[batch.queue];
         let known = clocks.begin(batch);
@@ -67,6 +70,7 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
             let explain = |error| format!("{event:?} on {}: {error}", batch.queue);
             match *event {
                 Event::Transition { resource, subresource, before, after, transfer } => {
+                    owners.check(resource, program.bytes[resource].clone())?;
                     for index in program.range(resource, subresource) {
                         let sub = &mut subs[resource][index];
                         match transfer {
@@ -82,7 +86,31 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                         both.iter().for_each(|state| sub.pick_up(&place, *state, *state));
                     }
                 }
+                Event::Aliasing { resource, from, to } => {
+                    let losers = owners.take(resource, program.bytes[resource].clone());
+                    let parts = losers.iter().flat_map(|loser| &subs[*loser]);
+                    let mut inherited: Vec<Access> = parts.flat_map(|sub| sub.accesses.clone()).collect();
+                    for access in &mut inherited {
+                        let mine = access.queue == place.queue;
+                        if !mine && !access.precedes(&place, from) {
+                            return Err(explain(format!("does not wait for {}", access.queue)));
+                        }
+                        if mine && access.precedes(&place, from) {
+                            access.reach |= to;
+                        }
+                        (access.write, access.foreign) = (true, true);
+                    }
+                    // What other queues did is done.
+                    inherited.retain(|access| access.queue == place.queue);
+                    for sub in &mut subs[resource] {
+                        // What it did itself before is among what those did who had the bytes since.
+                        let accesses = inherited.clone();
+                        let (layout, owner, in_flight) = (Layout::Undefined, None, None);
+                        *sub = Sub { texture: sub.texture, layout, owner, in_flight, accesses };
+                    }
+                }
                 Event::Use { resource, subresource, state, ordered } => {
+                    owners.check(resource, program.bytes[resource].clone())?;
                     subs[resource][subresource as usize].access(&place, state, ordered).map_err(explain)?;
                 }
             }
@@ -95,6 +123,8 @@ impl Access {
     /// True when a barrier from `before` on that queue comes after the access.
     fn precedes(&self, place: &Place<'_>, before: State) -> bool {
         match self.queue == place.queue {
+            // An aliasing barrier alone makes it available.
+            true if self.foreign => before.intersects(self.reach),
             true => before.intersects(self.state | self.reach),
             false => place.known[self.queue] >= self.serial,
         }
@@ -137,6 +167,8 @@ impl Sub {
         if self.texture && Layout::of(before) != self.layout {
             return Err(format!("the layout is {:?}", self.layout));
         }
+        // What comes from nothing waits for its own stages.
+        let before = if before.is_empty() { after } else { before };
         self.pick_up(place, before, after);
         if self.texture && Layout::of(after) != self.layout {
             self.all_precede(place, before)?;
@@ -191,7 +223,8 @@ impl Sub {
     fn rewrite(&mut self, place: &Place<'_>, after: State) {
         self.layout = Layout::of(after);
         let (queue, serial) = (place.queue, place.serial);
-        self.accesses = vec![Access { queue, serial, state: State::COMMON, write: true, reach: after }];
+        self.accesses =
+            vec![Access { queue, serial, state: State::COMMON, write: true, reach: after, foreign: false }];
     }
 
     fn access(&mut self, place: &Place<'_>, state: State, ordered: bool) -> Verdict {
@@ -200,7 +233,9 @@ impl Sub {
             return Err(format!("the layout is {:?}", self.layout));
         }
         let write = writes(state);
-        let exempt = |access: &Access| !ordered && access.queue == place.queue && access.state == state;
+        let exempt = |access: &Access| {
+            !ordered && !access.foreign && access.queue == place.queue && access.state == state
+        };
         for access in self.accesses.iter().filter(|access| access.write || write) {
             if !exempt(access) && !access.is_seen(place, state) {
                 return Err(format!("hazard with {:?} on {}", access.state, access.queue));
@@ -211,9 +246,18 @@ impl Sub {
         }
         for bit in state.iter() {
             // A newer access of the same kind is the harder one to come after.
-            self.accesses.retain(|access| (access.queue, access.state) != (place.queue, bit));
+            let same =
+                |access: &Access| !access.foreign && (access.queue, access.state) == (place.queue, bit);
+            self.accesses.retain(|access| !same(access));
             let (queue, serial) = (place.queue, place.serial);
-            self.accesses.push(Access { queue, serial, state: bit, write, reach: State::COMMON });
+            self.accesses.push(Access {
+                queue,
+                serial,
+                state: bit,
+                write,
+                reach: State::COMMON,
+                foreign: false,
+            });
         }
         Ok(())
     }

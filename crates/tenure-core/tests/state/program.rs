@@ -1,5 +1,6 @@
 //! What the queues were told to do, in the order of submission, for the oracles to judge.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tenure_core::device::{QueueProperties, QueueTransfer, State, Subresource};
@@ -18,6 +19,8 @@ pub(crate) enum Event {
     },
     /// An unordered barrier that one of them asked for.
     Unordered { resource: usize },
+    /// The resource takes over bytes.
+    Aliasing { resource: usize, from: State, to: State },
     /// A command's use of one subresource.
     Use { resource: usize, subresource: u32, state: State, ordered: bool },
 }
@@ -36,6 +39,8 @@ pub(crate) struct Batch {
 pub(crate) struct Program {
     pub(crate) queues: Vec<QueueProperties>,
     pub(crate) resources: Vec<Arc<StateCell>>,
+    /// The bytes that each resource shares with others; none for most.
+    pub(crate) bytes: Vec<Range<usize>>,
     pub(crate) batches: Vec<Batch>,
 }
 
@@ -81,6 +86,35 @@ impl Program {
                 Event::Transition { resource, subresource, before, after, transfer }
             }
             StateBarrier::Unordered { .. } => Event::Unordered { resource },
+            StateBarrier::Aliasing { from, to, .. } => Event::Aliasing { resource, from, to },
+        }
+    }
+}
+
+/// Who has which of the shared bytes.
+#[derive(Clone)]
+pub(crate) struct Owners([Option<usize>; 8]);
+
+impl Owners {
+    pub(crate) const fn new() -> Self {
+        Self([None; 8])
+    }
+
+    /// Gives the bytes to a resource; the others that had some, once each.
+    pub(crate) fn take(&mut self, resource: usize, bytes: Range<usize>) -> Vec<usize> {
+        let mut losers: Vec<usize> = self.0[bytes.clone()].iter().flatten().copied().collect();
+        losers.sort_unstable();
+        losers.dedup();
+        losers.retain(|loser| *loser != resource);
+        self.0[bytes].fill(Some(resource));
+        losers
+    }
+
+    /// Whoever uses bytes has them, or finds them free.
+    pub(crate) fn check(&mut self, resource: usize, bytes: Range<usize>) -> Verdict {
+        match self.take(resource, bytes).as_slice() {
+            [] => Ok(()),
+            losers => Err(format!("{losers:?} have bytes of {resource}")),
         }
     }
 }

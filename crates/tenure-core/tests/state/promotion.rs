@@ -3,7 +3,7 @@
 use tenure_core::device::{QueueKind, State};
 use tenure_core::state::ResourceKind;
 
-use crate::program::{Clocks, Event, Program, Verdict, writes};
+use crate::program::{Clocks, Event, Owners, Program, Verdict, writes};
 
 #[derive(Clone, Default)]
 struct Sub {
@@ -24,6 +24,7 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
         .iter()
         .map(|cell| vec![Sub { state: cell.initial(), ..Sub::default() }; cell.subresources() as usize])
         .collect();
+    let mut owners = Owners::new();
     for (batch, events) in program.events(skipped) {
         let kind = program.queues[batch.queue].kind;
         let known = clocks.begin(batch);
@@ -34,6 +35,7 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                     if !legal.contains(before | after) || transfer.is_some() || before == after {
                         return Err(format!("illegal on {kind:?}: {event:?}"));
                     }
+                    owners.check(resource, program.bytes[resource].clone())?;
                     for index in program.range(resource, subresource) {
                         let sub = &mut subs[resource][index];
                         sub.enter(kind)?;
@@ -49,7 +51,20 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                 Event::Unordered { resource } => {
                     subs[resource].iter_mut().for_each(|sub| sub.unordered = false);
                 }
+                Event::Aliasing { resource, .. } => {
+                    // What the others did is done, on whatever queue.
+                    for loser in owners.take(resource, program.bytes[resource].clone()) {
+                        for sub in &subs[loser] {
+                            sub.is_done(batch.queue, &known)?;
+                        }
+                    }
+                    for sub in &mut subs[resource] {
+                        sub.visit(batch.queue, batch.serial, &known, true)?;
+                        sub.unordered = false;
+                    }
+                }
                 Event::Use { resource, subresource, state, ordered } => {
+                    owners.check(resource, program.bytes[resource].clone())?;
                     let sub = &mut subs[resource][subresource as usize];
                     sub.enter(kind)?;
                     sub.visit(batch.queue, batch.serial, &known, writes(state))?;
@@ -77,17 +92,17 @@ impl Sub {
 
     /// Accesses that conflict are ordered between queues.
     fn visit(&mut self, queue: usize, serial: u64, known: &[u64; 8], change: bool) -> Verdict {
-        let before = if change { self.used } else { self.changed };
-        for other in (0..8).filter(|other| *other != queue) {
-            if before[other] > known[other] {
-                return Err(format!("queue {queue} does not wait for {} of {other}", before[other]));
-            }
-        }
+        all_known(if change { &self.used } else { &self.changed }, queue, known)?;
         self.used[queue] = serial;
         if change {
             self.changed[queue] = serial;
         }
         Ok(())
+    }
+
+    /// Nothing is under way on other queues.
+    fn is_done(&self, queue: usize, known: &[u64; 8]) -> Verdict {
+        all_known(&self.used, queue, known)
     }
 
     fn access(&mut self, kind: ResourceKind, wanted: State, ordered: bool) -> Verdict {
@@ -127,4 +142,13 @@ impl Sub {
         self.unordered = false;
         self.touched = false;
     }
+}
+
+fn all_known(serials: &[u64; 8], queue: usize, known: &[u64; 8]) -> Verdict {
+    for other in (0..8).filter(|other| *other != queue) {
+        if serials[other] > known[other] {
+            return Err(format!("queue {queue} does not wait for {} of {other}", serials[other]));
+        }
+    }
+    Ok(())
 }

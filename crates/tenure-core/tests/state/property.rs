@@ -14,10 +14,10 @@ use crate::{explicit, promotion};
 type Handle = Arc<StateCell>;
 
 /// SplitMix64.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,11 +25,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound as u64).unwrap()
     }
 
-    fn percent(&mut self, chance: u64) -> bool {
+    pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.next() % 100 < chance
     }
 }
@@ -41,7 +41,7 @@ struct Recording {
     closed: Option<Recorded<Handle>>,
 }
 
-fn queues(model: StateModel, random: &mut Random) -> Vec<QueueProperties> {
+pub(crate) fn queues(model: StateModel, random: &mut Random) -> Vec<QueueProperties> {
     use QueueKind::{Compute, Copy, Graphics};
     let shapes: &[&[(QueueKind, u32)]] = match model {
         StateModel::Promotion => {
@@ -59,7 +59,7 @@ fn queues(model: StateModel, random: &mut Random) -> Vec<QueueProperties> {
     shape.iter().map(|&(kind, family)| QueueProperties { kind, family }).collect()
 }
 
-fn resource(model: StateModel, random: &mut Random) -> Handle {
+pub(crate) fn resource(model: StateModel, random: &mut Random) -> Handle {
     let copies = Usage::COPY_SRC | Usage::COPY_DST;
     let count = u32::try_from(1 + random.below(4)).unwrap();
     let (kind, count, usage, initial) = match random.below(6) {
@@ -89,7 +89,12 @@ fn resource(model: StateModel, random: &mut Random) -> Handle {
 }
 
 /// A state that the resource may be used in on such a queue, if there is one.
-fn wanted(cell: &StateCell, model: StateModel, kind: QueueKind, random: &mut Random) -> Option<State> {
+pub(crate) fn wanted(
+    cell: &StateCell,
+    model: StateModel,
+    kind: QueueKind,
+    random: &mut Random,
+) -> Option<State> {
     let allowed = cell.allowed() & State::allowed_on(kind);
     let fixed = State::ACCELERATION_STRUCTURE;
     if model == StateModel::Promotion && cell.initial() == fixed {
@@ -114,7 +119,7 @@ fn wanted(cell: &StateCell, model: StateModel, kind: QueueKind, random: &mut Ran
 
 /// What several requests for one command come to: reads that one state serves are taken
 /// together, else the last request counts.
-fn fold(model: StateModel, kind: ResourceKind, one: State, other: State) -> State {
+pub(crate) fn fold(model: StateModel, kind: ResourceKind, one: State, other: State) -> State {
     let read = |state: State| !state.is_empty() && !crate::program::writes(state);
     let together = model == StateModel::Promotion
         || kind == ResourceKind::Buffer
@@ -243,19 +248,19 @@ fn submit(program: &mut Program, recordings: &[Recording], random: &mut Random, 
     program.batches.extend(open);
 }
 
-fn begin(queue: usize, serials: &mut [u64; 8]) -> Batch {
+pub(crate) fn begin(queue: usize, serials: &mut [u64; 8]) -> Batch {
     serials[queue] += 1;
     Batch { queue, serial: serials[queue], waits: Vec::new(), events: Vec::new() }
 }
 
-fn judge(model: StateModel, program: &Program, skipped: Option<usize>) -> Verdict {
+pub(crate) fn judge(model: StateModel, program: &Program, skipped: Option<usize>) -> Verdict {
     match model {
         StateModel::Promotion => promotion::judge(program, skipped),
         StateModel::Explicit => explicit::judge(program, skipped),
     }
 }
 
-fn explain(program: &Program) -> String {
+pub(crate) fn explain(program: &Program) -> String {
     let mut text = format!("{:?}\n", program.queues);
     let mut barriers = 0;
     for batch in &program.batches {
@@ -282,8 +287,9 @@ fn run(model: StateModel, uses: usize) {
     for seed in 0.. {
         let mut random = Random(seed);
         let queues = queues(model, &mut random);
-        let resources = (0..2 + random.below(3)).map(|_| resource(model, &mut random)).collect();
-        let mut program = Program { queues, resources, batches: Vec::new() };
+        let resources: Vec<Handle> = (0..2 + random.below(3)).map(|_| resource(model, &mut random)).collect();
+        let bytes = vec![0..0; resources.len()];
+        let mut program = Program { queues, resources, bytes, batches: Vec::new() };
         let recordings = record(&program, model, &mut trackers, &mut random);
         if recordings.is_empty() {
             continue;

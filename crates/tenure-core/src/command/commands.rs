@@ -1,0 +1,408 @@
+//! What is recorded into an open list.
+
+use std::sync::Arc;
+
+use super::open::Open;
+use super::texels::check_region;
+use crate::device::{
+    BufferLayout, CommandList, Device, DeviceError, QueueId, QueueKind, State, Subresource, TextureRegion,
+};
+use crate::gpu::Shared;
+use crate::resource::{Buffer, Texture, Tracked, Used};
+use crate::time::RecordingId;
+use crate::upload::{Footprint, Readback, RingSlice, Rows};
+use crate::{Error, Name};
+
+/// The commands of a recording, apart from its memory: from [`Recording::split`](crate::Recording::split).
+///
+/// Whatever it records must be alive when it is recorded, and may be dropped right after.
+pub struct Commands<'r, D: Device> {
+    pub(super) shared: &'r Arc<Shared<D>>,
+    pub(super) open: &'r mut Open<D>,
+    pub(super) queue: QueueId,
+    pub(super) id: RecordingId,
+    /// Of the recording.
+    pub(super) name: &'static str,
+}
+
+impl<'r, D: Device> Commands<'r, D> {
+    pub(super) fn into_raw(self) -> &'r mut D::List {
+        &mut self.open.list
+    }
+
+    /// The queue that they are for.
+    #[must_use]
+    pub const fn queue(&self) -> QueueId {
+        self.queue
+    }
+
+    /// The API's command list, to record into. Barriers of resources that are followed by
+    /// [`use_resource`](Self::use_resource) are the recording's business.
+    pub const fn raw(&mut self) -> &mut D::List {
+        &mut self.open.list
+    }
+
+    /// The next command uses a resource in `state`: barriers are found, and recorded by
+    /// [`barriers`](Self::barriers). A range of a buffer shares the state of the whole buffer.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the resource, or this queue, does not allow the state,
+    /// [`Error::FixedState`] when its memory does not, [`Error::Foreign`] for a resource of another
+    /// manager.
+    pub fn use_resource<'a>(
+        &mut self,
+        resource: impl Into<Used<'a, D>>,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), Error> {
+        let used = resource.into();
+        let tracked = self.enter(&used, state)?;
+        self.require(used.name(), &tracked, subresource, state)
+    }
+
+    /// The API object of a resource that may be used in `state` here and now.
+    fn enter(&mut self, used: &Used<'_, D>, state: State) -> Result<Tracked<D>, Error> {
+        let tracked = used.check(self.shared, state)?;
+        if let Some(seat) = used.seat() {
+            let acquired_by = seat.acquired_by();
+            if acquired_by != self.id.0 && self.shared.recordings.is_open(acquired_by) {
+                let (name, recording, id) = (used.name().clone(), self.name, self.id);
+                return Err(Error::NotAcquired { name, acquired_by, recording, id });
+            }
+            self.open.begin_turn(&tracked, seat);
+        }
+        Ok(tracked)
+    }
+
+    fn require(
+        &mut self,
+        name: &Name,
+        tracked: &Tracked<D>,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), Error> {
+        let required = self.open.tracker.require(tracked, subresource, state);
+        required.map_err(|source| Error::State { name: name.clone(), source })
+    }
+
+    /// Records the barriers that the uses noted since the last call need, all at once. Call it
+    /// after the [`use_resource`](Self::use_resource) calls for a command and before the command.
+    pub fn barriers(&mut self) {
+        self.open.record_pending();
+    }
+
+    /// The commands that follow find descriptors in the manager's heaps: those of
+    /// [tables](crate::DescriptorTable) and of [`Scratch::descriptors`](crate::Scratch::descriptors).
+    /// Once for each list that uses such, before it does; again after the program has set heaps of its
+    /// own. Records nothing where there are no such heaps, and where a program binds them itself
+    /// (Vulkan).
+    ///
+    /// # Errors
+    /// [`Error::Device`] on a queue for copies alone, which runs no shaders; for a shortage, when the
+    /// heaps are made now; or a lost device.
+    pub fn set_descriptor_heaps(&mut self) -> Result<(), Error> {
+        if self.open.tracker.queue_kind() == QueueKind::Copy {
+            let rule = "queues for copies alone run no shaders (queue)";
+            let source = DeviceError::InvalidCall { rule, value: u64::from(self.queue.0), limit: 0 };
+            return Err(Error::device(&self.name.into(), source));
+        }
+        let [resources, samplers] = self.shared.visible_heaps(self.name)?;
+        if resources.is_some() || samplers.is_some() {
+            self.open.list.set_descriptor_heaps(resources, samplers);
+        }
+        Ok(())
+    }
+
+    /// Copies bytes from one buffer to another, barriers included.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::State`]; [`Error::Device`] when both are ranges of the same
+    /// API buffer, which cannot be source and destination at once.
+    pub fn copy_buffer(
+        &mut self,
+        src: &Buffer<D>,
+        src_offset: u64,
+        dst: &Buffer<D>,
+        dst_offset: u64,
+        size: u64,
+    ) -> Result<(), Error> {
+        check_range(src, src_offset, size)?;
+        check_range(dst, dst_offset, size)?;
+        if std::ptr::eq(src.raw(), dst.raw()) {
+            return Err(one_buffer(dst.name(), src_offset, dst_offset));
+        }
+        self.use_both(src, Subresource::All, dst, Subresource::All)?;
+        let (from, to) = (src.offset() + src_offset, dst.offset() + dst_offset);
+        self.open.list.copy_buffer(src.raw(), from, dst.raw(), to, size);
+        Ok(())
+    }
+
+    /// Copies texels from a buffer to a texture, barriers included. `layout.offset` counts from
+    /// the beginning of `src`.
+    ///
+    /// # Errors
+    /// As [`use_resource`](Self::use_resource); [`Error::OutOfRange`] when the texels leave the
+    /// buffer; [`Error::Device`] for a region outside the texture, or an offset or pitch that is not
+    /// aligned as the device's properties ask.
+    pub fn copy_buffer_to_texture(
+        &mut self,
+        src: &Buffer<D>,
+        layout: BufferLayout,
+        dst: &Texture<D>,
+        region: TextureRegion,
+    ) -> Result<(), Error> {
+        let bytes = self.check_texels((src.name(), src.offset()), layout, dst, region)?;
+        check_range(src, layout.offset, bytes)?;
+        self.use_both(src, Subresource::All, dst, subresource(dst, region))?;
+        let layout = BufferLayout { offset: src.offset() + layout.offset, ..layout };
+        self.open.list.copy_buffer_to_texture(src.raw(), layout, dst.raw(), region);
+        Ok(())
+    }
+
+    /// Copies texels from a texture to a buffer, barriers included. `layout.offset` counts from
+    /// the beginning of `dst`.
+    ///
+    /// # Errors
+    /// As [`copy_buffer_to_texture`](Self::copy_buffer_to_texture).
+    pub fn copy_texture_to_buffer(
+        &mut self,
+        src: &Texture<D>,
+        region: TextureRegion,
+        dst: &Buffer<D>,
+        layout: BufferLayout,
+    ) -> Result<(), Error> {
+        let bytes = self.check_texels((dst.name(), dst.offset()), layout, src, region)?;
+        check_range(dst, layout.offset, bytes)?;
+        self.use_both(src, subresource(src, region), dst, Subresource::All)?;
+        let layout = BufferLayout { offset: dst.offset() + layout.offset, ..layout };
+        self.open.list.copy_texture_to_buffer(src.raw(), region, dst.raw(), layout);
+        Ok(())
+    }
+
+    /// Gives up the contents of a texture's subresources, barriers included: they are undefined from
+    /// here on. What is rendered to after its memory was another texture's starts so, unless a clear or
+    /// a copy writes all of it: Direct3D 12 sets up the compression of targets then.
+    ///
+    /// The texture is left in the state that [`State::to_discard`] names: that of a target, or for
+    /// unordered access.
+    ///
+    /// # Errors
+    /// As [`use_resource`](Self::use_resource); [`Error::Device`] for a texture that this queue cannot
+    /// discard.
+    ///
+    /// ```
+    /// use tenure_core::device::{Format, Subresource, Usage};
+    /// use tenure_core::{Config, Gpu, Queue, TextureDesc};
+    /// use tenure_sim as sim;
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
+    /// let target = gpu.create_texture(&desc)?;
+    /// let frame = gpu.begin_frame()?;
+    /// let mut recording = frame.record(Queue::Graphics, "resolve")?;
+    /// recording.discard(&target, Subresource::All)?;
+    /// // … draw over all of it …
+    /// frame.submit(recording)?;
+    /// frame.end()?;
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    pub fn discard(&mut self, texture: &Texture<D>, subresource: Subresource) -> Result<(), Error> {
+        let usage = texture.info().usage;
+        let Some(state) = State::to_discard(usage, self.open.tracker.queue_kind()) else {
+            let rule = "the queue must be able to discard such textures (usage)";
+            let source = DeviceError::InvalidCall { rule, value: u64::from(usage.bits()), limit: 0 };
+            return Err(Error::device(texture.name(), source));
+        };
+        self.use_resource(texture, subresource, state)?;
+        self.barriers();
+        self.open.list.discard(texture.raw(), subresource);
+        Ok(())
+    }
+
+    /// Copies bytes of an upload ring to a buffer, barriers included.
+    ///
+    /// # Errors
+    /// As [`copy_buffer`](Self::copy_buffer).
+    pub fn copy_slice(
+        &mut self,
+        src: &RingSlice<'_, D>,
+        src_offset: u64,
+        dst: &Buffer<D>,
+        dst_offset: u64,
+        size: u64,
+    ) -> Result<(), Error> {
+        src.check(src_offset, size)?;
+        check_range(dst, dst_offset, size)?;
+        self.use_resource(dst, Subresource::All, State::COPY_DST)?;
+        self.barriers();
+        let (from, to) = (src.offset() + src_offset, dst.offset() + dst_offset);
+        self.open.list.copy_buffer(src.raw(), from, dst.raw(), to, size);
+        Ok(())
+    }
+
+    /// Copies texels of an upload ring to a texture, barriers included. `layout.offset` counts from
+    /// the beginning of `src`.
+    ///
+    /// # Errors
+    /// As [`copy_buffer_to_texture`](Self::copy_buffer_to_texture).
+    pub fn copy_slice_to_texture(
+        &mut self,
+        src: &RingSlice<'_, D>,
+        layout: BufferLayout,
+        dst: &Texture<D>,
+        region: TextureRegion,
+    ) -> Result<(), Error> {
+        let bytes = self.check_texels((src.name(), src.offset()), layout, dst, region)?;
+        src.check(layout.offset, bytes)?;
+        self.use_resource(dst, subresource(dst, region), State::COPY_DST)?;
+        self.barriers();
+        let layout = BufferLayout { offset: src.offset() + layout.offset, ..layout };
+        self.open.list.copy_buffer_to_texture(src.raw(), layout, dst.raw(), region);
+        Ok(())
+    }
+
+    /// Copies `size` bytes at `offset` of a buffer for the CPU, barriers included. They are there when
+    /// the submission is complete.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::State`], [`Error::FixedState`], [`Error::Foreign`];
+    /// [`Error::OutOfMemory`]; [`Error::Device`] for no bytes at all, or a lost device.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure_core::device::Usage;
+    /// use tenure_core::{BufferDesc, Config, Gpu, Queue};
+    /// use tenure_sim as sim;
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let desc = BufferDesc::new(4, Usage::UNORDERED_ACCESS | Usage::COPY_SRC).name("hits");
+    /// let hits = gpu.create_buffer_with(&desc, &7_u32.to_le_bytes())?;
+    /// let frame = gpu.begin_frame()?;
+    /// let mut recording = frame.record(Queue::Graphics, "picking")?;
+    /// let readback = recording.read_back(&hits, 0, 4)?;
+    /// assert_eq!(readback.poll()?, None);
+    /// frame.submit(recording)?;
+    /// frame.end()?;
+    /// assert_eq!(readback.wait(Duration::from_secs(1))?, 7_u32.to_le_bytes());
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    pub fn read_back(&mut self, buffer: &Buffer<D>, offset: u64, size: u64) -> Result<Readback<D>, Error> {
+        /// Bytes; where a readback begins.
+        const ALIGNMENT: u64 = 16;
+        check_range(buffer, offset, size)?;
+        if size == 0 {
+            let source = DeviceError::InvalidDesc { field: "size", value: 0 };
+            return Err(Error::device(buffer.name(), source));
+        }
+        let source = self.enter(&Used::from(buffer), State::COPY_SRC)?;
+        let rows = Rows::Bytes(size);
+        let readback = Readback::reserve(self.shared, self.name, buffer.name(), rows, ALIGNMENT)?;
+        let page = readback.page();
+        if std::ptr::eq(page.resource(), buffer.raw()) {
+            return Err(one_buffer(buffer.name(), buffer.offset(), page.base()));
+        }
+        self.require(buffer.name(), &source, Subresource::All, State::COPY_SRC)?;
+        self.require(buffer.name(), &page.tracked(), Subresource::All, State::COPY_DST)?;
+        self.barriers();
+        let (from, to) = (buffer.offset() + offset, readback.start());
+        self.open.list.copy_buffer(buffer.raw(), from, page.resource(), to, size);
+        self.open.tickets.push(readback.ticket().clone());
+        Ok(readback)
+    }
+
+    /// Copies texels of a texture for the CPU, barriers included. They are there when the submission
+    /// is complete, without padding between rows and slices.
+    ///
+    /// # Errors
+    /// As [`read_back`](Self::read_back), and as
+    /// [`copy_texture_to_buffer`](Self::copy_texture_to_buffer) for the region.
+    pub fn read_back_texture(
+        &mut self,
+        texture: &Texture<D>,
+        region: TextureRegion,
+    ) -> Result<Readback<D>, Error> {
+        let (name, info) = (texture.name(), texture.info());
+        let refuse = |source| Error::device(name, source);
+        check_region(info, region, self.open.tracker.queue_kind()).map_err(refuse)?;
+        let source = self.enter(&Used::from(texture), State::COPY_SRC)?;
+        let block = u64::from(info.format.block().bytes);
+        let alignments = &self.shared.alignments;
+        let rows = Footprint::new(info.format, region.extent, alignments.copy_pitch.max(block));
+        let rows = rows.map_err(refuse)?;
+        let align = alignments.copy_offset.max(block);
+        let readback = Readback::reserve(self.shared, self.name, name, Rows::Texels(rows), align)?;
+        let page = readback.page();
+        self.require(name, &source, subresource(texture, region), State::COPY_SRC)?;
+        self.require(name, &page.tracked(), Subresource::All, State::COPY_DST)?;
+        self.barriers();
+        let layout = BufferLayout { offset: readback.start(), row_pitch: rows.row_pitch, rows: rows.rows };
+        self.open.list.copy_texture_to_buffer(texture.raw(), region, page.resource(), layout);
+        self.open.tickets.push(readback.ticket().clone());
+        Ok(readback)
+    }
+
+    /// The barriers of a copy. When either use is refused, neither is noted.
+    fn use_both<'a>(
+        &mut self,
+        src: impl Into<Used<'a, D>>,
+        src_part: Subresource,
+        dst: impl Into<Used<'a, D>>,
+        dst_part: Subresource,
+    ) -> Result<(), Error> {
+        let (src, dst) = (src.into(), dst.into());
+        let source = self.enter(&src, State::COPY_SRC)?;
+        let target = self.enter(&dst, State::COPY_DST)?;
+        self.require(src.name(), &source, src_part, State::COPY_SRC)?;
+        self.require(dst.name(), &target, dst_part, State::COPY_DST)?;
+        self.barriers();
+        Ok(())
+    }
+
+    /// Checks that a copy stays within the texture and is aligned. Its bytes in the buffer, whose
+    /// name and offset in the API buffer are given: those behind it belong to somebody else.
+    fn check_texels(
+        &self,
+        (buffer, start): (&Name, u64),
+        layout: BufferLayout,
+        texture: &Texture<D>,
+        region: TextureRegion,
+    ) -> Result<u64, Error> {
+        let refuse = |name: &Name, rule, value, limit| {
+            let source = DeviceError::InvalidCall { rule, value, limit };
+            Err(Error::Device { name: name.clone(), source })
+        };
+        let kind = self.open.tracker.queue_kind();
+        check_region(texture.info(), region, kind).map_err(|source| Error::device(texture.name(), source))?;
+        // Whole blocks, too, where the device asks for less.
+        let block = u64::from(texture.info().format.block().bytes);
+        let align_offset = self.shared.alignments.copy_offset.max(block);
+        let align_pitch = self.shared.alignments.copy_pitch.max(block);
+        let offset = start.saturating_add(layout.offset);
+        if !offset.is_multiple_of(align_offset) {
+            let rule = "the offset of texels must be aligned (see BufferDesc::alignment)";
+            return refuse(buffer, rule, offset, align_offset);
+        }
+        if !layout.row_pitch.is_multiple_of(align_pitch) {
+            let rule = "the row pitch of texels must be aligned";
+            return refuse(buffer, rule, layout.row_pitch, align_pitch);
+        }
+        Ok(layout.bytes(texture.info().format, region.extent).unwrap_or(u64::MAX))
+    }
+}
+
+/// A buffer has one state, and cannot be source and destination at once.
+fn one_buffer(name: &Name, src_offset: u64, dst_offset: u64) -> Error {
+    let rule = "source and destination of a copy must not share an API buffer";
+    Error::device(name, DeviceError::InvalidCall { rule, value: src_offset, limit: dst_offset })
+}
+
+fn subresource<D: Device>(texture: &Texture<D>, region: TextureRegion) -> Subresource {
+    Subresource::One(region.layer.saturating_mul(texture.info().mips).saturating_add(region.mip))
+}
+
+fn check_range<D: Device>(buffer: &Buffer<D>, offset: u64, size: u64) -> Result<(), Error> {
+    let capacity = buffer.size();
+    let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
+    let name = || buffer.name().clone();
+    if is_inside { Ok(()) } else { Err(Error::OutOfRange { name: name(), offset, size, capacity }) }
+}

@@ -1,0 +1,90 @@
+//! What a recording takes from the contexts and returns at its end.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::submission::record;
+use crate::device::{CommandList, Device, DeviceError, QueueId};
+use crate::gpu::Shared;
+use crate::memory::Seat;
+use crate::resource::Tracked;
+use crate::state::{Recorded, Tracker};
+use crate::time::SyncPoint;
+use crate::upload::{Progress, Ticket};
+use crate::{Error, Name};
+
+/// An open list and the states of what it uses.
+pub(crate) struct Open<D: Device> {
+    pub(crate) list: D::List,
+    pub(crate) tracker: Tracker<Tracked<D>>,
+    /// Of what is read back.
+    pub(super) tickets: Vec<Arc<Ticket>>,
+    /// Of the transient resources whose turn it began.
+    pub(super) seats: Vec<Arc<Seat<D>>>,
+    /// Submissions that had the memory of those.
+    pub(super) waits: SyncPoint,
+}
+
+impl<D: Device> Open<D> {
+    const fn new(list: D::List, tracker: Tracker<Tracked<D>>) -> Self {
+        Self { list, tracker, tickets: Vec::new(), seats: Vec::new(), waits: SyncPoint::NONE }
+    }
+
+    /// The next use of a transient resource, the first since others had its memory, comes after theirs.
+    pub(super) fn begin_turn(&mut self, resource: &Tracked<D>, seat: &Arc<Seat<D>>) {
+        if let Some(turn) = seat.begin() {
+            let losers: SmallVec<[_; 4]> = turn.losers.into_iter().map(Tracked).collect();
+            self.tracker.activate(resource, &losers, turn.others);
+            self.waits.merge(&turn.waits);
+            self.seats.push(seat.clone());
+        }
+    }
+
+    /// Not submitted: the turns that it began have not begun.
+    pub(super) fn rewind_turns(seats: &[Arc<Seat<D>>], submitted: &SyncPoint) {
+        seats.iter().for_each(|seat| seat.rewind(submitted));
+    }
+
+    /// Records the barriers that the uses noted since the last call need.
+    pub(crate) fn record_pending(&mut self) {
+        let barriers: SmallVec<[_; 16]> = self.tracker.flush().collect();
+        record::<D, _>(&mut self.list, &barriers);
+    }
+
+    /// Records what is pending and closes both.
+    pub(super) fn close(&mut self) -> Result<Recorded<Tracked<D>>, Error> {
+        self.record_pending();
+        let closed = self.list.close();
+        let recorded =
+            self.tracker.close().map_err(|source| Error::State { name: Name::default(), source })?;
+        closed?;
+        Ok(recorded)
+    }
+}
+
+impl<D: Device> Shared<D> {
+    /// An open list with its tracker, recycled where there are such.
+    pub(crate) fn take_open(&self, queue: QueueId) -> Result<Open<D>, DeviceError> {
+        let tracker = self.contexts.take_tracker(queue)?;
+        // Without asking the driver: a list more is made at worst.
+        match self.contexts.take_list(self.device(), queue, &self.clock.completed()) {
+            Ok(list) => Ok(Open::new(list, tracker)),
+            Err(error) => {
+                self.contexts.return_tracker(queue, tracker);
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns what is not going to be submitted.
+    pub(crate) fn discard_open(&self, queue: QueueId, open: Open<D>) {
+        let Open { mut list, tracker, tickets, seats, .. } = open;
+        Open::<D>::rewind_turns(&seats, &self.clock.submitted());
+        // A list must be closed before it can be begun again; what was wrong with it is moot.
+        let _discarded = list.close();
+        self.contexts.return_unused(queue, list);
+        self.contexts.return_tracker(queue, tracker);
+        tickets.iter().for_each(|ticket| ticket.settle(Progress::Discarded));
+    }
+}

@@ -1,0 +1,165 @@
+//! What is put into tables and sets.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::buffer_view::constant_size;
+use super::{Sampler, View};
+use crate::device::{BindingKind, DescriptorKind, DescriptorSource, Device, DeviceError};
+use crate::gpu::Shared;
+use crate::upload::Constant;
+use crate::{Error, Name};
+
+/// One descriptor of a table or a set: made from a reference to a [`View`] or a [`Sampler`], or from
+/// the [`Constant`]s of a recording.
+pub struct Bind<'a, D: Device>(What<'a, D>);
+
+enum What<'a, D: Device> {
+    View(&'a View<D>),
+    Sampler(&'a Sampler<D>),
+    Constant(Constant<'a, D>),
+}
+
+impl<D: Device> Clone for Bind<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Bind<'_, D> {}
+
+impl<D: Device> Clone for What<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for What<'_, D> {}
+
+impl<'a, D: Device> From<&'a View<D>> for Bind<'a, D> {
+    fn from(view: &'a View<D>) -> Self {
+        Self(What::View(view))
+    }
+}
+
+impl<'a, D: Device> From<&'a Sampler<D>> for Bind<'a, D> {
+    fn from(sampler: &'a Sampler<D>) -> Self {
+        Self(What::Sampler(sampler))
+    }
+}
+
+impl<'a, D: Device> From<Constant<'a, D>> for Bind<'a, D> {
+    fn from(constant: Constant<'a, D>) -> Self {
+        Self(What::Constant(constant))
+    }
+}
+
+/// What tables and sets that last keep.
+pub(super) type Share = Arc<dyn Any + Send + Sync>;
+
+/// What descriptors are made from; of more than a few on the heap.
+pub(super) type Sources<'a, D> = SmallVec<[DescriptorSource<'a, D>; 16]>;
+
+impl<'a, D: Device> Bind<'a, D> {
+    /// What it is bound as, and what its descriptor is made from.
+    #[inline]
+    pub(super) fn source(&self, shared: &Shared<D>) -> Result<(BindingKind, DescriptorSource<'a, D>), Error> {
+        match self.0 {
+            What::View(view) => {
+                let inner = &*view.inner;
+                if !std::ptr::eq(&*inner.shared, shared) {
+                    return Err(foreign(&inner.name));
+                }
+                let Some(binding) = inner.binding else { return Err(target(view)) };
+                Ok((binding, DescriptorSource::Copy { heap: view.heap(), index: view.index() }))
+            }
+            What::Sampler(sampler) => {
+                let inner = &*sampler.inner;
+                if !std::ptr::eq(&*inner.shared, shared) {
+                    return Err(foreign(&inner.name));
+                }
+                let source = DescriptorSource::Copy { heap: sampler.heap(), index: sampler.index() };
+                Ok((BindingKind::Sampler, source))
+            }
+            What::Constant(constant) => {
+                if !constant.is_of(shared) {
+                    return Err(foreign(&CONSTANTS.into()));
+                }
+                let size = constant_size(constant.size(), shared.device().properties());
+                let size = size.map_err(|source| Error::device(&CONSTANTS.into(), source))?;
+                let (resource, offset) = (constant.raw(), constant.offset());
+                Ok((BindingKind::Constants, DescriptorSource::Constants { resource, offset, size }))
+            }
+        }
+    }
+
+    /// A share in it, for what lasts; nothing of constants, which do not.
+    pub(super) fn share(&self) -> Option<Share> {
+        match self.0 {
+            What::View(view) => Some(view.inner.clone()),
+            What::Sampler(sampler) => Some(sampler.inner.clone()),
+            What::Constant(_) => None,
+        }
+    }
+}
+
+const CONSTANTS: &str = "constants";
+
+#[cold]
+fn foreign(name: &Name) -> Error {
+    Error::Foreign { name: name.clone() }
+}
+
+#[cold]
+fn target<D: Device>(view: &View<D>) -> Error {
+    let rule = "shaders do not read views of targets (kind)";
+    let source = DeviceError::InvalidCall { rule, value: view.kind() as u64, limit: 0 };
+    Error::device(view.name(), source)
+}
+
+/// The heap in which shaders find such a binding.
+const fn heap_of(binding: BindingKind) -> DescriptorKind {
+    match binding {
+        BindingKind::Sampler => DescriptorKind::Sampler,
+        _ => DescriptorKind::Resource,
+    }
+}
+
+/// What a table is made from, added to `sources`: at least one descriptor, and all of one kind, which
+/// is returned.
+#[inline]
+pub(super) fn gather<'a, D: Device>(
+    shared: &Shared<D>,
+    name: &Name,
+    binds: &[Bind<'a, D>],
+    sources: &mut Sources<'a, D>,
+) -> Result<DescriptorKind, Error> {
+    let mut found = None;
+    for bind in binds {
+        let (binding, source) = bind.source(shared)?;
+        let kind = heap_of(binding);
+        if *found.get_or_insert(kind) != kind {
+            let rule = "views and samplers are in different tables (index)";
+            let source = DeviceError::InvalidCall { rule, value: sources.len() as u64, limit: 0 };
+            return Err(Error::device(name, source));
+        }
+        sources.push(source);
+    }
+    let empty = || Error::device(name, DeviceError::InvalidDesc { field: "descriptors", value: 0 });
+    found.ok_or_else(empty)
+}
+
+/// Shares in all that something lasting is made from.
+pub(super) fn shares<'a, D: Device>(
+    name: &Name,
+    binds: impl Iterator<Item = Bind<'a, D>>,
+) -> Result<Box<[Share]>, Error> {
+    let share = |(index, bind): (usize, Bind<'a, D>)| {
+        let rule = "constants of a recording do not last (index)";
+        let source = DeviceError::InvalidCall { rule, value: index as u64, limit: 0 };
+        bind.share().ok_or_else(|| Error::device(name, source))
+    };
+    binds.enumerate().map(share).collect()
+}

@@ -1,0 +1,154 @@
+//! Heaps of descriptors that shaders do not see (spec D1).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::slot_blocks::{Slot, SlotBlocks};
+use crate::device::{Descriptor, DescriptorHeapDesc, DescriptorKind, Device, DeviceError, ObjectRef};
+use crate::gpu::Shared;
+use crate::{Error, Name};
+
+/// A descriptor in a heap that shaders do not see.
+pub(crate) struct CpuSlot<D: Device> {
+    pub(super) kind: DescriptorKind,
+    slot: Slot<D::DescriptorHeap>,
+}
+
+impl<D: Device> CpuSlot<D> {
+    pub(super) fn heap(&self) -> &D::DescriptorHeap {
+        &self.slot.object
+    }
+
+    pub(super) const fn index(&self) -> u32 {
+        self.slot.index
+    }
+}
+
+/// The heaps of one kind.
+struct CpuHeap<D: Device> {
+    blocks: Mutex<SlotBlocks<D::DescriptorHeap>>,
+    /// Descriptors whose handle lives; the rest of those in use wait for the GPU.
+    alive: AtomicU64,
+}
+
+/// What is in use of one kind of descriptors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CpuUse {
+    pub(super) capacity: u64,
+    pub(super) used: u64,
+    pub(super) peak: u64,
+    pub(super) alive: u64,
+}
+
+/// Growing heaps of each kind.
+pub(super) struct CpuHeaps<D: Device> {
+    kinds: [CpuHeap<D>; DescriptorKind::ALL.len()],
+}
+
+impl<D: Device> Default for CpuHeaps<D> {
+    fn default() -> Self {
+        let heap = |_| CpuHeap { blocks: Mutex::new(SlotBlocks::default()), alive: AtomicU64::new(0) };
+        Self { kinds: std::array::from_fn(heap) }
+    }
+}
+
+impl<D: Device> CpuHeaps<D> {
+    const fn of(&self, kind: DescriptorKind) -> &CpuHeap<D> {
+        &self.kinds[kind as usize]
+    }
+
+    fn blocks(&self, kind: DescriptorKind) -> MutexGuard<'_, SlotBlocks<D::DescriptorHeap>> {
+        self.of(kind).blocks.lock()
+    }
+
+    /// A slot that holds nothing, in a new heap where the others are full.
+    fn take(&self, shared: &Shared<D>, kind: DescriptorKind) -> Result<CpuSlot<D>, DeviceError> {
+        let mut blocks = self.blocks(kind);
+        if blocks.with_room().is_none() {
+            let count = shared.config.descriptor_block;
+            let desc = DescriptorHeapDesc { kind, count, shader_visible: false };
+            let heap = shared.device().create_descriptor_heap(&desc)?;
+            shared.descriptors.note_made();
+            shared.device().set_name(ObjectRef::DescriptorHeap(&heap), name(kind));
+            if let Err(heap) = blocks.add(heap, count, shared.current_frame()) {
+                shared.device().destroy_descriptor_heap(heap);
+            }
+        }
+        match blocks.take() {
+            Some(slot) => Ok(CpuSlot { kind, slot }),
+            None => Err(DeviceError::OutOfHostMemory { what: "a heap of descriptors" }),
+        }
+    }
+
+    /// The handle of a descriptor is gone.
+    pub(super) fn note_dropped(&self, kind: DescriptorKind) {
+        self.of(kind).alive.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The slot's descriptor is destroyed, and the slot is free.
+    pub(super) fn release(&self, shared: &Shared<D>, slot: CpuSlot<D>) {
+        shared.device().clear_descriptors(slot.heap(), slot.index(), 1, None);
+        self.free(shared, slot);
+    }
+
+    fn free(&self, shared: &Shared<D>, CpuSlot { kind, slot }: CpuSlot<D>) {
+        self.blocks(kind).free(slot, shared.current_frame());
+    }
+
+    pub(super) fn usage(&self, kind: DescriptorKind) -> CpuUse {
+        let alive = self.of(kind).alive.load(Ordering::Relaxed);
+        let blocks = self.blocks(kind);
+        let (capacity, used, peak) = (blocks.capacity, blocks.used, blocks.peak);
+        CpuUse { capacity, used, peak, alive: alive.min(used) }
+    }
+
+    /// Destroys the heaps that have been empty since before the frame `oldest`.
+    pub(super) fn retire(&self, device: &D, oldest: u64) {
+        let mut retired = Vec::new();
+        DescriptorKind::ALL.into_iter().for_each(|kind| self.blocks(kind).retire(oldest, &mut retired));
+        retired.into_iter().for_each(|heap| device.destroy_descriptor_heap(heap));
+    }
+
+    /// Every heap, to be destroyed.
+    pub(super) fn take_all(&self) -> Vec<D::DescriptorHeap> {
+        DescriptorKind::ALL.into_iter().flat_map(|kind| self.blocks(kind).take_all()).collect()
+    }
+}
+
+const fn name(kind: DescriptorKind) -> &'static str {
+    match kind {
+        DescriptorKind::Resource => "views",
+        DescriptorKind::Sampler => "samplers",
+        DescriptorKind::RenderTarget => "render target views",
+        DescriptorKind::DepthStencil => "depth-stencil views",
+    }
+}
+
+impl<D: Device> Shared<D> {
+    /// Makes a descriptor in a heap that shaders do not see.
+    pub(super) fn make_descriptor(
+        &self,
+        name: &Name,
+        descriptor: &Descriptor<'_, D>,
+    ) -> Result<CpuSlot<D>, Error> {
+        self.clock.check().map_err(|source| Error::device(name, source))?;
+        let made = self.retry(|| self.try_make_descriptor(descriptor));
+        made.map_err(|source| self.refused(name, source))
+    }
+
+    fn try_make_descriptor(&self, descriptor: &Descriptor<'_, D>) -> Result<CpuSlot<D>, DeviceError> {
+        let cpu = &self.descriptors.cpu;
+        let slot = cpu.take(self, descriptor.kind())?;
+        match self.device().write_descriptor(slot.heap(), slot.index(), descriptor) {
+            Ok(()) => {
+                cpu.of(slot.kind).alive.fetch_add(1, Ordering::Relaxed);
+                Ok(slot)
+            }
+            Err(error) => {
+                cpu.free(self, slot);
+                Err(error)
+            }
+        }
+    }
+}

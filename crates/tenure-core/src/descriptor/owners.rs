@@ -1,0 +1,99 @@
+//! Whose descriptors are (spec D4).
+
+use slab::Slab;
+
+use crate::Name;
+
+/// No owner.
+const NOBODY: u32 = u32::MAX;
+
+/// Whose a descriptor is, or was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DescriptorOwner {
+    /// A table's.
+    Static {
+        /// The table.
+        name: Name,
+    },
+    /// A recording's, open or in flight.
+    Dynamic {
+        /// The recording.
+        recording: &'static str,
+    },
+    /// It was freed. Known only with [`Config::poison_descriptors`](crate::Config::poison_descriptors).
+    Freed {
+        /// The table or recording that had it last.
+        name: Name,
+    },
+    /// Nobody's.
+    Free,
+    /// There is no such index.
+    OutOfRange,
+}
+
+struct Owner {
+    name: Name,
+    /// Indices that name it.
+    indices: u32,
+    is_freed: bool,
+}
+
+/// The owner of each index, by a number for each: four bytes an index, up to the highest in use.
+#[derive(Default)]
+pub(super) struct Owners {
+    numbers: Vec<u32>,
+    owners: Slab<Owner>,
+}
+
+impl Owners {
+    /// So many indices from `first` on are `name`'s, or were when it `is_freed`.
+    pub(super) fn assign(&mut self, first: u32, count: u32, name: Name, is_freed: bool) {
+        let number = self.owners.insert(Owner { name, indices: count, is_freed });
+        self.write(first, count, u32::try_from(number).unwrap_or(NOBODY));
+    }
+
+    /// They are free; whose they were is kept when asked.
+    pub(super) fn free(&mut self, first: u32, count: u32, keep_name: bool) {
+        if !keep_name {
+            self.write(first, count, NOBODY);
+        } else if let Some(owner) = self.find_mut(first) {
+            owner.is_freed = true;
+        }
+    }
+
+    fn write(&mut self, first: u32, count: u32, number: u32) {
+        let (start, end) = (first as usize, first as usize + count as usize);
+        if self.numbers.len() < end {
+            self.numbers.resize(end, NOBODY);
+        }
+        for place in self.numbers.iter_mut().take(end).skip(start) {
+            let before = std::mem::replace(place, number) as usize;
+            if let Some(owner) = self.owners.get_mut(before) {
+                owner.indices -= 1;
+                if owner.indices == 0 {
+                    self.owners.remove(before);
+                }
+            }
+        }
+    }
+
+    fn number(&self, index: u32) -> Option<usize> {
+        self.numbers.get(index as usize).filter(|number| **number != NOBODY).map(|number| *number as usize)
+    }
+
+    fn find_mut(&mut self, index: u32) -> Option<&mut Owner> {
+        self.owners.get_mut(self.number(index)?)
+    }
+
+    /// The name of an index's owner, and whether that has freed it.
+    pub(super) fn find(&self, index: u32) -> Option<(&Name, bool)> {
+        let owner = self.owners.get(self.number(index)?)?;
+        Some((&owner.name, owner.is_freed))
+    }
+
+    /// Those who have indices now, and how many.
+    pub(super) fn users(&self) -> impl Iterator<Item = (Name, u32)> + '_ {
+        let users = self.owners.iter().filter(|(_, owner)| !owner.is_freed);
+        users.map(|(_, owner)| (owner.name.clone(), owner.indices))
+    }
+}

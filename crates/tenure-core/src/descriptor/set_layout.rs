@@ -1,0 +1,354 @@
+//! The form of descriptor sets, and the blocks of sets in that form.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::DescriptorGarbage;
+use super::bind::Bind;
+use super::slot_blocks::{Slot, SlotBlocks};
+use crate::device::{BindingKind, DescriptorSource, Device, DeviceError, ObjectRef, SetBinding, SetWrite};
+use crate::gpu::Shared;
+use crate::registry::{ObjectKind, RecordKey};
+use crate::time::Stamp;
+use crate::{Error, Name};
+
+/// The form of descriptor sets: a clone is cheap, and equal forms may be made more than once.
+///
+/// It goes when the last clone and the last lasting [set](crate::DescriptorSet) of the form are
+/// dropped, and no recording and no GPU work uses it any more. `Send` and `Sync`.
+pub struct SetLayout<D: Device> {
+    pub(super) inner: Arc<LayoutInner<D>>,
+}
+
+impl<D: Device> Clone for SetLayout<D> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone() }
+    }
+}
+
+/// What handles and lasting sets share of a layout.
+pub(super) struct LayoutInner<D: Device> {
+    /// `None` only inside `drop`.
+    form: Option<Arc<Form<D>>>,
+    record: RecordKey,
+    born: Stamp,
+    /// Declared last, as in every handle.
+    pub(super) shared: Arc<Shared<D>>,
+}
+
+/// The layout, and its blocks. Held by the handles, and by what waits for the GPU.
+pub(crate) struct Form<D: Device> {
+    pub(super) name: Name,
+    /// A small number that no other living form of the manager has.
+    pub(super) id: usize,
+    layout: D::SetLayout,
+    /// In the order of their numbers.
+    bindings: Box<[SetBinding]>,
+    /// Sets of a block.
+    sets: u32,
+    pub(super) pool: Mutex<SetPool<D>>,
+}
+
+/// Sets that nothing uses.
+pub(super) struct SetPool<D: Device> {
+    /// Blocks of sets that last, one by one.
+    pub(super) lasting: SlotBlocks<D::SetBlock>,
+    /// Blocks for recordings; the last used on top. As command lists they are kept: how many recordings
+    /// are in flight at once varies, and now and then all of them are needed.
+    #[allow(
+        clippy::vec_box,
+        reason = "they move between recordings, the release queue and here as they are"
+    )]
+    pub(super) idle: Vec<Box<RecordedBlock<D>>>,
+}
+
+/// Sets of one recording after the other.
+pub(crate) struct RecordedBlock<D: Device> {
+    pub(super) block: D::SetBlock,
+    /// Sets in it, and how many the recording has used.
+    sets: u32,
+    used: Cell<u32>,
+    /// Who has it.
+    recording: &'static str,
+    /// Its form, while a recording or the GPU has it.
+    form: Option<Arc<Form<D>>>,
+}
+
+impl<D: Device> RecordedBlock<D> {
+    /// The next set that is not used.
+    #[inline]
+    pub(super) fn bump(&self) -> Option<u32> {
+        let set = self.used.get();
+        (set < self.sets).then(|| {
+            self.used.set(set + 1);
+            set
+        })
+    }
+
+    pub(super) fn form_id(&self) -> Option<usize> {
+        self.form.as_ref().map(|form| form.id)
+    }
+}
+
+/// What a set is made from, for the device.
+pub(super) type Writes<'a, D> = SmallVec<[SetWrite<'a, D>; 16]>;
+
+impl<D: Device> SetLayout<D> {
+    pub(crate) fn create(
+        shared: &Arc<Shared<D>>,
+        bindings: &[SetBinding],
+        name: Name,
+    ) -> Result<Self, Error> {
+        let refuse = |source| Error::device(&name, source);
+        shared.clock.check().map_err(refuse)?;
+        if !shared.device().properties().descriptors.sets {
+            return Err(refuse(DeviceError::Unsupported { feature: "descriptor sets" }));
+        }
+        let bindings = sorted(bindings).map_err(refuse)?;
+        let make = || shared.device().create_set_layout(&bindings);
+        let layout = shared.retry(make).map_err(|source| shared.refused(&name, source))?;
+        shared.descriptors.note_made();
+        let sets = sets_of_block(shared.config.set_block, &bindings);
+        let pool = Mutex::new(SetPool { lasting: SlotBlocks::default(), idle: Vec::new() });
+        let record = shared.register(&name, ObjectKind::SetLayout, 0);
+        let form = shared.descriptors.forms.insert(|id| Form { name, id, layout, bindings, sets, pool });
+        let born = shared.clock.stamp();
+        let inner = LayoutInner { form: Some(form), record, born, shared: shared.clone() };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The API's layout. Do not destroy or keep it.
+    #[must_use]
+    pub fn raw(&self) -> &D::SetLayout {
+        &self.inner.form().layout
+    }
+
+    /// Its bindings, in the order of their numbers.
+    #[must_use]
+    pub fn bindings(&self) -> &[SetBinding] {
+        &self.inner.form().bindings
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &Name {
+        &self.inner.form().name
+    }
+}
+
+impl<D: Device> LayoutInner<D> {
+    pub(super) const fn form(&self) -> &Arc<Form<D>> {
+        match &self.form {
+            Some(form) => form,
+            None => unreachable!(),
+        }
+    }
+
+    /// The form, for sets of a manager.
+    pub(super) fn form_for(&self, shared: &Shared<D>) -> Result<&Arc<Form<D>>, Error> {
+        let form = self.form();
+        if std::ptr::eq(&*self.shared, shared) {
+            Ok(form)
+        } else {
+            Err(Error::Foreign { name: form.name.clone() })
+        }
+    }
+}
+
+impl<D: Device> Drop for LayoutInner<D> {
+    fn drop(&mut self) {
+        if let Some(form) = self.form.take() {
+            self.shared.registry.remove(self.record);
+            self.shared.release_descriptors(DescriptorGarbage::Form(form), self.born);
+        }
+    }
+}
+
+/// The bindings in the order of their numbers, if these differ and each has descriptors.
+fn sorted(bindings: &[SetBinding]) -> Result<Box<[SetBinding]>, DeviceError> {
+    let bad = |field, value| Err(DeviceError::InvalidDesc { field, value });
+    if bindings.is_empty() {
+        return bad("bindings", 0);
+    }
+    if bindings.iter().any(|binding| binding.count == 0) {
+        return bad("count", 0);
+    }
+    let mut sorted: Box<[SetBinding]> = bindings.into();
+    sorted.sort_by_key(|binding| binding.binding);
+    let twice = sorted.windows(2).find_map(|pair| match pair {
+        [first, second] if first.binding == second.binding => Some(first.binding),
+        _ => None,
+    });
+    match twice {
+        Some(binding) => bad("binding", u64::from(binding)),
+        None => Ok(sorted),
+    }
+}
+
+/// As many sets as asked for, but not very many descriptors.
+fn sets_of_block(most: u32, bindings: &[SetBinding]) -> u32 {
+    const DESCRIPTORS: u64 = 1 << 16;
+    let of_set: u64 = bindings.iter().map(|binding| u64::from(binding.count)).sum();
+    let sets = DESCRIPTORS.checked_div(of_set).unwrap_or(1).max(1);
+    most.min(u32::try_from(sets).unwrap_or(u32::MAX))
+}
+
+impl<D: Device> Form<D> {
+    /// What the device is to write, if the bindings exist, take what they are given, and each
+    /// descriptor is written once.
+    pub(super) fn writes<'a>(
+        &self,
+        shared: &Shared<D>,
+        binds: &[(u32, u32, Bind<'a, D>)],
+    ) -> Result<Writes<'a, D>, Error> {
+        let refuse = |rule, value: u64, limit: u64| {
+            Err(Error::device(&self.name, DeviceError::InvalidCall { rule, value, limit }))
+        };
+        let mut writes = Writes::new();
+        for (binding, element, bind) in binds {
+            let Ok(index) = self.bindings.binary_search_by_key(binding, |known| known.binding) else {
+                return refuse(
+                    "the layout has no such binding",
+                    u64::from(*binding),
+                    self.bindings.len() as u64,
+                );
+            };
+            let known = self.bindings[index];
+            if *element >= known.count {
+                return refuse(
+                    "the binding has no such element",
+                    u64::from(*element),
+                    u64::from(known.count),
+                );
+            }
+            let (kind, source) = bind.source(shared)?;
+            if !known.kind.takes(kind) {
+                return refuse("the binding is of another kind", kind as u64, known.kind as u64);
+            }
+            let source = based(known.kind, source);
+            writes.push(SetWrite { binding: *binding, element: *element, source });
+        }
+        match written_twice(&writes) {
+            Some((_, element)) => refuse("each descriptor is written once (element)", u64::from(element), 1),
+            None => Ok(writes),
+        }
+    }
+
+    /// A set that lasts; the device writes it while nobody else can write its block.
+    pub(super) fn take_lasting(
+        &self,
+        shared: &Shared<D>,
+        writes: &[SetWrite<'_, D>],
+    ) -> Result<Slot<D::SetBlock>, DeviceError> {
+        let mut pool = self.pool.lock();
+        if pool.lasting.with_room().is_none() {
+            let block = self.make_block(shared)?;
+            if let Err(block) = pool.lasting.add(block, self.sets, shared.current_frame()) {
+                shared.descriptors.destroy_set_block(shared.device(), block);
+            }
+        }
+        let slot = pool.lasting.take().ok_or(DeviceError::OutOfHostMemory { what: "a block of sets" })?;
+        match shared.device().write_set(&slot.object, slot.index, writes) {
+            Ok(()) => Ok(slot),
+            Err(error) => {
+                pool.lasting.free(slot, shared.current_frame());
+                Err(error)
+            }
+        }
+    }
+
+    /// Nothing reads a lasting set any more.
+    pub(super) fn release_lasting(&self, shared: &Shared<D>, slot: Slot<D::SetBlock>, name: &Name) {
+        let mut pool = self.pool.lock();
+        let freed_by = shared.config.poison_descriptors.then_some(name.as_str());
+        shared.device().clear_set(&slot.object, slot.index, freed_by);
+        pool.lasting.free(slot, shared.current_frame());
+    }
+
+    /// A block for a recording: one that nothing uses, or else a new one.
+    pub(super) fn take_block(
+        self: &Arc<Self>,
+        shared: &Shared<D>,
+        recording: &'static str,
+    ) -> Result<Box<RecordedBlock<D>>, DeviceError> {
+        let idle = self.pool.lock().idle.pop();
+        let mut block = match idle {
+            Some(block) => block,
+            None => {
+                let block = shared.retry(|| self.make_block(shared))?;
+                let (sets, used) = (self.sets, Cell::new(0));
+                Box::new(RecordedBlock { block, sets, used, recording, form: None })
+            }
+        };
+        block.recording = recording;
+        block.form = Some(self.clone());
+        Ok(block)
+    }
+
+    fn make_block(&self, shared: &Shared<D>) -> Result<D::SetBlock, DeviceError> {
+        let block = shared.device().create_set_block(&self.layout, self.sets)?;
+        shared.descriptors.note_set_block();
+        if !self.name.is_empty() {
+            shared.device().set_name(ObjectRef::SetBlock(&block), self.name.as_str());
+        }
+        Ok(block)
+    }
+
+    /// Takes out the blocks of lasting sets that nothing has used since before `oldest`.
+    pub(super) fn retire(&self, oldest: u64, retired: &mut Vec<D::SetBlock>) {
+        self.pool.lock().lasting.retire(oldest, retired);
+    }
+
+    /// Takes out the blocks for recordings that nothing uses.
+    pub(super) fn trim(&self, retired: &mut Vec<D::SetBlock>) {
+        retired.extend(self.pool.lock().idle.drain(..).map(|block| block.block));
+    }
+
+    /// Destroys the layout and its blocks, none of which is used.
+    pub(super) fn destroy(self, shared: &Shared<D>) {
+        let SetPool { mut lasting, idle } = self.pool.into_inner();
+        let blocks = lasting.take_all().into_iter().chain(idle.into_iter().map(|block| block.block));
+        blocks.for_each(|block| shared.descriptors.destroy_set_block(shared.device(), block));
+        shared.device().destroy_set_layout(self.layout);
+    }
+}
+
+/// The view of constants whose offset is given when the set is bound begins where the buffer does.
+fn based<D: Device>(kind: BindingKind, source: DescriptorSource<'_, D>) -> DescriptorSource<'_, D> {
+    match source {
+        DescriptorSource::Constants { resource, size, .. } if kind == BindingKind::DynamicConstants => {
+            DescriptorSource::Constants { resource, offset: 0, size }
+        }
+        source => source,
+    }
+}
+
+/// A descriptor, by binding and element, that is written more than once.
+fn written_twice<D: Device>(writes: &[SetWrite<'_, D>]) -> Option<(u32, u32)> {
+    let place = |write: &SetWrite<'_, D>| (write.binding, write.element);
+    // In order, as they mostly are, none is there twice.
+    if writes.is_sorted_by(|first, second| place(first) < place(second)) {
+        return None;
+    }
+    let mut places: SmallVec<[(u32, u32); 16]> = writes.iter().map(place).collect();
+    places.sort_unstable();
+    places.windows(2).find_map(|pair| match pair {
+        [first, second] if first == second => Some(*first),
+        _ => None,
+    })
+}
+
+/// Nothing reads the sets of a recording any more.
+pub(super) fn release_block<D: Device>(shared: &Shared<D>, mut block: Box<RecordedBlock<D>>) {
+    let Some(form) = block.form.take() else { return };
+    let used = block.used.replace(0);
+    if shared.config.poison_descriptors {
+        for set in 0..used {
+            shared.device().clear_set(&block.block, set, Some(block.recording));
+        }
+    }
+    form.pool.lock().idle.push(block);
+}

@@ -1,0 +1,237 @@
+//! Views of textures: what is asked for, and what the device is told.
+
+use super::buffer_view::check_usage;
+use crate::Name;
+use crate::device::{
+    DeviceError, Dimension, Format, Plane, TextureAccess, TextureInfo, TextureView, ViewShape,
+};
+
+/// A view of a texture to create: which part of it shaders or render passes see, and how.
+///
+/// ```
+/// use tenure_core::TextureViewDesc;
+/// use tenure_core::device::{Format, ViewShape};
+/// let grass = TextureViewDesc::sampled().format(Format::Rgba8Srgb).name("grass");
+/// let face = TextureViewDesc::render_target().layers(3, 1).mips(2, 1);
+/// let sky = TextureViewDesc::sampled().shape(ViewShape::Cube);
+/// # let _ = (grass, face, sky);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextureViewDesc {
+    /// What is done with it.
+    pub access: TextureAccess,
+    /// The shape in which it is shown; `None`: a volume, one layer or layers, as it has.
+    pub shape: Option<ViewShape>,
+    /// The texture's format or one of its `view_formats`; `None`: the texture's.
+    pub format: Option<Format>,
+    /// What is read of depth and stencil.
+    pub plane: Plane,
+    /// The first mip.
+    pub first_mip: u32,
+    /// Mips; `None`: the rest of what is sampled, and one of what is written.
+    pub mips: Option<u32>,
+    /// The first layer; 0 for a volume.
+    pub first_layer: u32,
+    /// Layers; `None`: the rest.
+    pub layers: Option<u32>,
+    /// Its name; empty: that of the texture.
+    pub name: Name,
+}
+
+impl TextureViewDesc {
+    /// Shows all that such an access can.
+    #[must_use]
+    pub fn new(access: TextureAccess) -> Self {
+        Self {
+            access,
+            shape: None,
+            format: None,
+            plane: Plane::First,
+            first_mip: 0,
+            mips: None,
+            first_layer: 0,
+            layers: None,
+            name: Name::default(),
+        }
+    }
+
+    /// Shaders read it.
+    #[must_use]
+    pub fn sampled() -> Self {
+        Self::new(TextureAccess::Sampled)
+    }
+
+    /// Shaders read and write texels of one mip.
+    #[must_use]
+    pub fn storage() -> Self {
+        Self::new(TextureAccess::Storage)
+    }
+
+    /// Draws write its colours, in one mip.
+    #[must_use]
+    pub fn render_target() -> Self {
+        Self::new(TextureAccess::RenderTarget)
+    }
+
+    /// Draws test against it and write it, in one mip.
+    #[must_use]
+    pub fn depth_stencil() -> Self {
+        Self::new(TextureAccess::DepthStencil { read_only: false })
+    }
+
+    /// Draws test against one mip of it, and shaders may read it at the same time.
+    #[must_use]
+    pub fn depth_read_only() -> Self {
+        Self::new(TextureAccess::DepthStencil { read_only: true })
+    }
+
+    /// Shows it in another shape.
+    #[must_use]
+    pub fn shape(self, shape: ViewShape) -> Self {
+        Self { shape: Some(shape), ..self }
+    }
+
+    /// Shows it in another format.
+    #[must_use]
+    pub fn format(self, format: Format) -> Self {
+        Self { format: Some(format), ..self }
+    }
+
+    /// Shows the stencil.
+    #[must_use]
+    pub fn stencil(self) -> Self {
+        Self { plane: Plane::Stencil, ..self }
+    }
+
+    /// Shows so many mips.
+    #[must_use]
+    pub fn mips(self, first: u32, count: u32) -> Self {
+        Self { first_mip: first, mips: Some(count), ..self }
+    }
+
+    /// Shows so many layers.
+    #[must_use]
+    pub fn layers(self, first: u32, count: u32) -> Self {
+        Self { first_layer: first, layers: Some(count), ..self }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// What the device is to be told.
+    pub(super) fn resolve(&self, info: &TextureInfo) -> Result<TextureView, DeviceError> {
+        check_usage(info.usage, self.access.usage())?;
+        let mips = part(Span::Mips, self.first_mip, self.mips, info.mips, self.access)?;
+        let layers = part(Span::Layers, self.first_layer, self.layers, info.layers(), self.access)?;
+        let shape = self.shape.unwrap_or(match (info.dimension, layers) {
+            (Dimension::D3, _) => ViewShape::D3,
+            (Dimension::D2, 1) => ViewShape::D2,
+            (Dimension::D2, _) => ViewShape::D2Array,
+        });
+        check_shape(shape, layers, self.access, info)?;
+        let format = self.format.unwrap_or(info.format);
+        self.check_format(format, info)?;
+        Ok(TextureView {
+            access: self.access,
+            shape,
+            format,
+            plane: self.plane,
+            first_mip: self.first_mip,
+            mips,
+            first_layer: self.first_layer,
+            layers,
+        })
+    }
+
+    fn check_format(&self, format: Format, info: &TextureInfo) -> Result<(), DeviceError> {
+        if format != info.format && !info.view_formats.contains(&format) {
+            return refuse("a view's format is the texture's or one of its view_formats", format as u64, 0);
+        }
+        if matches!(self.access, TextureAccess::DepthStencil { .. }) && !format.is_depth() {
+            return refuse("a view of depth has a depth format", format as u64, 0);
+        }
+        let reads_stencil = self.plane == Plane::Stencil;
+        if reads_stencil && (!format.has_stencil() || self.access != TextureAccess::Sampled) {
+            return refuse("stencil is sampled from a format that has it", format as u64, 0);
+        }
+        Ok(())
+    }
+}
+
+fn refuse<T>(rule: &'static str, value: u64, limit: u64) -> Result<T, DeviceError> {
+    Err(DeviceError::InvalidCall { rule, value, limit })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Span {
+    Mips,
+    Layers,
+}
+
+/// How many of `all` mips or layers are in view.
+fn part(
+    span: Span,
+    first: u32,
+    count: Option<u32>,
+    all: u32,
+    access: TextureAccess,
+) -> Result<u32, DeviceError> {
+    let (first_field, field, rule) = match span {
+        Span::Mips => ("first_mip", "mips", "the mips in view must exist"),
+        Span::Layers => ("first_layer", "layers", "the layers in view must exist"),
+    };
+    let Some(left) = all.checked_sub(first).filter(|left| *left > 0) else {
+        return Err(DeviceError::InvalidDesc { field: first_field, value: u64::from(first) });
+    };
+    let is_single = span == Span::Mips && access != TextureAccess::Sampled;
+    let count = count.unwrap_or(if is_single { 1 } else { left });
+    if count == 0 {
+        return Err(DeviceError::InvalidDesc { field, value: 0 });
+    }
+    if count > left {
+        return refuse(rule, u64::from(first) + u64::from(count), u64::from(all));
+    }
+    if is_single && count > 1 {
+        return refuse("what is written is one mip", u64::from(count), 1);
+    }
+    Ok(count)
+}
+
+fn check_shape(
+    shape: ViewShape,
+    layers: u32,
+    access: TextureAccess,
+    info: &TextureInfo,
+) -> Result<(), DeviceError> {
+    let is_volume = info.dimension == Dimension::D3;
+    if is_volume != (shape == ViewShape::D3) {
+        return refuse("volumes are shown as such, and nothing else is (shape)", shape as u64, 0);
+    }
+    if is_volume && matches!(access, TextureAccess::DepthStencil { .. }) {
+        return refuse("volumes have no depth-stencil views (shape)", shape as u64, 0);
+    }
+    let wanted = match shape {
+        ViewShape::D3 | ViewShape::D2Array => return Ok(()),
+        ViewShape::D2 if layers == 1 => return Ok(()),
+        ViewShape::D2 => return refuse("a view of one layer has one", u64::from(layers), 1),
+        ViewShape::Cube => layers == 6,
+        ViewShape::CubeArray => layers.is_multiple_of(6),
+    };
+    if !wanted {
+        return refuse("a cube has six layers", u64::from(layers), 6);
+    }
+    if info.width != info.height {
+        return refuse("the sides of a cube are square", u64::from(info.width), u64::from(info.height));
+    }
+    if info.samples > 1 {
+        return refuse("the texels of a cube have one sample", u64::from(info.samples), 1);
+    }
+    if access == TextureAccess::Sampled {
+        Ok(())
+    } else {
+        refuse("cubes are sampled, and written as layers (shape)", shape as u64, 0)
+    }
+}

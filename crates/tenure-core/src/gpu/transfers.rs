@@ -1,0 +1,190 @@
+//! Bytes to the GPU and back.
+
+use std::time::Duration;
+
+use super::Gpu;
+use crate::device::{Device, TextureRegion, Usage};
+use crate::time::SyncPoint;
+use crate::{
+    Buffer, BufferDesc, Error, Queue, Readback, TexelData, Texture, TextureDesc, Upload, UploadStats,
+};
+
+impl<D: Device> Gpu<D> {
+    /// Copies `bytes` to `offset` of a buffer, through staging memory.
+    ///
+    /// Uploads gather in a batch that is submitted with [`flush_uploads`](Self::flush_uploads), before
+    /// the next recording that is submitted, at the end of a frame, and when
+    /// [`Config::max_pending_upload`](crate::Config::max_pending_upload) bytes are pending; what
+    /// follows one another becomes one copy. It goes to the copy queue where there is one, and
+    /// whatever is submitted later waits for what it uses of it. The buffer may be dropped at once.
+    ///
+    /// O(bytes), three short locks. Any thread may upload; copies to the same bytes take effect in
+    /// the order of the calls.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`]; [`Error::FixedState`] for a buffer that the CPU writes itself
+    /// ([`Buffer::write`]) and the GPU cannot; [`Error::State`] for one that is no destination of copies;
+    /// [`Error::OutOfMemory`], [`Error::Foreign`], [`Error::Device`]. Nothing is uploaded then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure_core::device::Usage;
+    /// use tenure_core::{BufferDesc, Config, Gpu};
+    /// use tenure_sim as sim;
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let rock = gpu.create_buffer(&BufferDesc::new(4000, Usage::VERTEX).name("rock"))?;
+    /// gpu.upload(&rock, 0, &[1; 2000])?;
+    /// let upload = gpu.upload(&rock, 2000, &[2; 2000])?;
+    /// assert!(gpu.wait_upload(&upload, Duration::from_secs(1))?);
+    /// assert_eq!(gpu.upload_stats().copies, 1);
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    pub fn upload(&self, buffer: &Buffer<D>, offset: u64, bytes: &[u8]) -> Result<Upload, Error> {
+        self.shared.upload(buffer, offset, bytes)
+    }
+
+    /// Copies texels to a region of a texture, through staging memory laid out as the device wants
+    /// it. As [`upload`](Self::upload); regions of a mip and depth go to a graphics queue, because
+    /// queues for copies alone cannot.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload): [`Error::OutOfRange`] when there are fewer texels than the region
+    /// has, [`Error::Device`] for a region that is empty, outside of the texture or cuts blocks, part
+    /// of a mip of depth, depth with stencil, several samples, or a pitch that does not hold a row.
+    ///
+    /// ```
+    /// use tenure_core::device::{Format, TextureRegion, Usage};
+    /// use tenure_core::{Config, Gpu, TexelData, TextureDesc};
+    /// use tenure_sim as sim;
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).mips(2);
+    /// let grass = gpu.create_texture(&grass.name("grass"))?;
+    /// let all = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
+    /// gpu.upload_texture(&grass, all, TexelData::new(&[7; 64 * 64 * 4]))?;
+    /// let some = TextureRegion { mip: 1, layer: 0, origin: [8, 16, 0], extent: [4, 4, 1] };
+    /// gpu.upload_texture(&grass, some, TexelData::new(&[9; 4 * 32]).row_pitch(32))?;
+    /// gpu.flush_uploads()?;
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    pub fn upload_texture(
+        &self,
+        texture: &Texture<D>,
+        region: TextureRegion,
+        data: TexelData<'_>,
+    ) -> Result<Upload, Error> {
+        self.shared.upload_texture(texture, region, data)
+    }
+
+    /// Creates a buffer that begins with `bytes`: written at once where the CPU reaches it, else
+    /// [uploaded](Self::upload), for which [`Usage::COPY_DST`] is added.
+    ///
+    /// # Errors
+    /// As [`create_buffer`](Self::create_buffer) and [`upload`](Self::upload). Nothing is left
+    /// allocated.
+    ///
+    /// ```
+    /// use tenure_core::device::Usage;
+    /// use tenure_core::{BufferDesc, Config, Gpu};
+    /// use tenure_sim as sim;
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let quad = [0_f32, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
+    /// let bytes: Vec<u8> = quad.iter().flat_map(|value| value.to_le_bytes()).collect();
+    /// let quad = gpu.create_buffer_with(&BufferDesc::new(32, Usage::VERTEX).name("quad"), &bytes)?;
+    /// # let _ = quad;
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    pub fn create_buffer_with(&self, desc: &BufferDesc, bytes: &[u8]) -> Result<Buffer<D>, Error> {
+        if desc.memory.is_mapped() {
+            let buffer = self.create_buffer(desc)?;
+            buffer.write(0, bytes)?;
+            return Ok(buffer);
+        }
+        let buffer =
+            self.create_buffer(&BufferDesc { usage: desc.usage | Usage::COPY_DST, ..desc.clone() })?;
+        self.upload(&buffer, 0, bytes)?;
+        Ok(buffer)
+    }
+
+    /// Creates a texture that begins with texels: `data` of every subresource, all mips of the first
+    /// layer, then of the next. [`Usage::COPY_DST`] is added.
+    ///
+    /// # Errors
+    /// As [`create_texture`](Self::create_texture) and [`upload_texture`](Self::upload_texture);
+    /// [`Error::Device`] for another number of subresources. Nothing is left allocated, or uploaded.
+    pub fn create_texture_with(
+        &self,
+        desc: &TextureDesc,
+        data: &[TexelData<'_>],
+    ) -> Result<Texture<D>, Error> {
+        let mut desc = desc.clone();
+        desc.info.usage |= Usage::COPY_DST;
+        let texture = self.create_texture(&desc)?;
+        self.shared.upload_all(&texture, data)?;
+        Ok(texture)
+    }
+
+    /// Submits the uploads that are pending. Returns what covers all uploads made so far.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: a shortage, and the uploads stay pending; anything else, and they are given
+    /// up, as their [`Upload::error`]s tell.
+    pub fn flush_uploads(&self) -> Result<SyncPoint, Error> {
+        self.shared.clock.check()?;
+        self.shared.uploads.flush(&self.shared)
+    }
+
+    /// Submits an upload if it is pending, and blocks until it is complete or the time is over; true
+    /// when it is complete.
+    ///
+    /// # Errors
+    /// As [`flush_uploads`](Self::flush_uploads), the upload's own [`error`](Upload::error), and
+    /// [`Error::Foreign`] for an upload of another manager.
+    pub fn wait_upload(&self, upload: &Upload, timeout: Duration) -> Result<bool, Error> {
+        if upload.outcome().is_none() {
+            self.shared.uploads.flush(&self.shared)?;
+        }
+        match upload.outcome() {
+            Some(Ok(point)) => self.wait(point, timeout),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(Error::Foreign { name: "upload".into() }),
+        }
+    }
+
+    /// Copies `size` bytes at `offset` of a buffer for the CPU, in a submission of their own. To read
+    /// something back with what produces it, see [`Commands::read_back`](crate::Commands::read_back).
+    ///
+    /// # Errors
+    /// As [`Commands::read_back`](crate::Commands::read_back) and
+    /// [`Recording::submit`](crate::Recording::submit).
+    pub fn read_back(&self, buffer: &Buffer<D>, offset: u64, size: u64) -> Result<Readback<D>, Error> {
+        let mut recording = self.record(Queue::Graphics, "readback")?;
+        let readback = recording.read_back(buffer, offset, size)?;
+        recording.submit()?;
+        Ok(readback)
+    }
+
+    /// Copies texels of a texture for the CPU, in a submission of their own.
+    ///
+    /// # Errors
+    /// As [`Commands::read_back_texture`](crate::Commands::read_back_texture) and
+    /// [`Recording::submit`](crate::Recording::submit).
+    pub fn read_back_texture(
+        &self,
+        texture: &Texture<D>,
+        region: TextureRegion,
+    ) -> Result<Readback<D>, Error> {
+        let mut recording = self.record(Queue::Graphics, "readback")?;
+        let readback = recording.read_back_texture(texture, region)?;
+        recording.submit()?;
+        Ok(readback)
+    }
+
+    /// What uploads came to.
+    #[must_use]
+    pub fn upload_stats(&self) -> UploadStats {
+        self.shared.uploads.stats()
+    }
+}

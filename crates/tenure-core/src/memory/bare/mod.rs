@@ -1,0 +1,263 @@
+//! Bare memory: ranges of pooled heaps, for programs that create their resources themselves.
+//!
+//! [`MemoryPools`] is the floor below [`Gpu`](crate::Gpu): the same pools, suballocator, block growth
+//! and ladder, but no API resources, no frames and no deferred release. A range is free the moment it
+//! is given back.
+//!
+//! # How a request is served
+//! For each memory type of the request, in its order:
+//! 1. a range of the pool's blocks;
+//! 2. a new block: the size that the pool has grown to, then a half, a quarter, an eighth of it;
+//! 3. a heap of its own.
+//!
+//! The first time round no heap is asked for that exceeds what the OS grants
+//! ([`Device::budget`]): another memory type is better than paging. When
+//! all have refused, idle blocks are given back and the driver has the last word, whatever the budget.
+//! Requests larger than the largest block get a heap of their own from the start. As the number of heaps
+//! nears the device's limit, blocks become larger.
+
+mod climb;
+mod error;
+mod ledger;
+mod request;
+mod slots;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use error::MemoryError;
+pub use ledger::{LiveMemory, MemoryBlock, MemoryTotals};
+pub use request::{BlockSizes, MemoryPoolsConfig, MemoryRange, MemoryRequest};
+
+use self::ledger::{Home, Ledger};
+use self::slots::Slots;
+use super::make::check;
+use super::objects::Objects;
+use super::pool::{HeapBlock, Pool, Store};
+use crate::Error;
+use crate::device::{Device, DeviceError, HeapDesc};
+
+/// Ranges of pooled heaps. See the [module documentation](self).
+///
+/// Every method may be called from any thread. In steady state an allocation is two short locks and one
+/// suballocation, O(1) in what lives. Deterministic: the same calls give the same heaps and offsets.
+///
+/// Dropping it gives all heaps back, whatever lives in them: [`live`](Self::live) says what does.
+///
+/// ```
+/// use tenure_core::device::{Device, HeapCategory};
+/// use tenure_core::memory::bare::{MemoryPools, MemoryPoolsConfig, MemoryRequest};
+/// use tenure_core::memory::{MemoryUse, type_order};
+/// use tenure_sim as sim;
+///
+/// let device = sim::Device::new(sim::Profile::DISCRETE);
+/// let order = type_order(device.properties(), MemoryUse::GpuOnly);
+/// let pools = MemoryPools::new(device, MemoryPoolsConfig::default())?;
+///
+/// let mut request = MemoryRequest::new(48 << 10, 256, &order, HeapCategory::Any);
+/// request.name = "rock".into();
+/// // What the heap is needed for is done while nobody can take it away.
+/// let (rock, ()) = pools.allocate(&request, |_heap| ())?;
+/// assert_eq!((rock.offset(), rock.size()), (0, 48 << 10));
+/// assert_eq!(pools.live()[0].name.as_str(), "rock");
+///
+/// pools.free(&rock)?;
+/// assert!(pools.free(&rock).is_err(), "freed twice");
+/// assert_eq!(pools.totals().allocations, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct MemoryPools<D: Device> {
+    id: u64,
+    slots: Slots<D>,
+    ledger: Ledger<D>,
+    objects: Objects,
+    /// Declared last: the device outlives what is made of it.
+    device: D,
+}
+
+impl<D: Device> MemoryPools<D> {
+    /// Takes the device; asks the driver for nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a field out of range, [`Error::Contract`] when the device's tables contradict
+    /// themselves.
+    pub fn new(device: D, config: MemoryPoolsConfig) -> Result<Self, Error> {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        config.validate()?;
+        check(device.properties())?;
+        let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Self {
+            id,
+            slots: Slots::new(config),
+            ledger: Ledger::default(),
+            objects: Objects::default(),
+            device,
+        })
+    }
+
+    /// The device that the heaps are made by.
+    #[must_use]
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Finds a range. `inspect` gets the heap in which it lies.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; nothing was changed then, but that idle blocks may have been given back.
+    pub fn allocate<R>(
+        &self,
+        request: &MemoryRequest<'_>,
+        inspect: impl FnOnce(&D::Heap) -> R,
+    ) -> Result<(MemoryRange, R), MemoryError> {
+        request.check(self.device.properties())?;
+        self.place(request, inspect)
+    }
+
+    /// Makes a heap for this request alone, by `make`: for what the driver must know about it (the
+    /// resource of Vulkan's dedicated allocations). No other rung but the memory types is tried.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn allocate_dedicated<R>(
+        &self,
+        request: &MemoryRequest<'_>,
+        make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, DeviceError>,
+        inspect: impl FnOnce(&D::Heap) -> R,
+    ) -> Result<(MemoryRange, R), MemoryError> {
+        request.check(self.device.properties())?;
+        self.place_alone(request, make, inspect)
+    }
+
+    /// Gives a range back. The GPU is done with it.
+    ///
+    /// # Errors
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`]; nothing was changed then.
+    pub fn free(&self, range: &MemoryRange) -> Result<(), MemoryError> {
+        if range.pools != self.id {
+            return Err(MemoryError::Foreign);
+        }
+        let spot = match self.ledger.remove(range).ok_or(MemoryError::DoubleFree)? {
+            Home::Alone(HeapBlock { heap, size }) => {
+                self.objects.destroy_heap(&self.device, heap, size);
+                return Ok(());
+            }
+            Home::Pooled(spot) => spot,
+        };
+        let pool = self.slots.get(spot.pool).ok_or(MemoryError::Foreign)?;
+        let block_is_empty = pool.free(spot.handle, spot.size).map_err(|_| MemoryError::DoubleFree)?;
+        if block_is_empty {
+            self.age(pool);
+        }
+        Ok(())
+    }
+
+    /// Gives a live range another name.
+    ///
+    /// # Errors
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] when it is not one.
+    pub fn rename(&self, range: &MemoryRange, name: crate::Name) -> Result<(), MemoryError> {
+        if range.pools != self.id {
+            return Err(MemoryError::Foreign);
+        }
+        if self.ledger.rename(range, name) { Ok(()) } else { Err(MemoryError::DoubleFree) }
+    }
+
+    /// Gives back every block in which nothing lives.
+    pub fn trim(&self) {
+        for pool in self.slots.iter() {
+            self.retire(|retired| pool.reclaim(retired));
+        }
+    }
+
+    /// What lives, in the order of allocation.
+    #[must_use]
+    pub fn live(&self) -> Vec<LiveMemory> {
+        let mut live = self.ledger.live();
+        live.sort_unstable_by_key(|found| found.serial);
+        live
+    }
+
+    /// Every heap with what lives in it: those of the pools, by memory type, then those that are for one
+    /// range alone.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<MemoryBlock> {
+        let mut live = self.live();
+        let mut blocks = Vec::new();
+        for pool in self.slots.iter() {
+            for (number, size) in pool.numbered_blocks() {
+                let is_here = |found: &LiveMemory| found.block == Some((pool.id, number));
+                let allocations = live.iter().filter(|found| is_here(found)).cloned().collect();
+                live.retain(|found| !is_here(found));
+                let memory = pool.class.memory;
+                blocks.push(MemoryBlock { memory, size, is_dedicated: false, allocations });
+            }
+        }
+        let alone = live.into_iter().filter(|found| found.block.is_none());
+        blocks.extend(alone.map(|found| MemoryBlock {
+            memory: found.memory,
+            size: found.heap_size,
+            is_dedicated: true,
+            allocations: vec![found],
+        }));
+        blocks
+    }
+
+    /// Totals, in O(number of pools).
+    #[must_use]
+    pub fn totals(&self) -> MemoryTotals {
+        let counts = self.objects.counts();
+        let (allocations, requested) = self.ledger.totals();
+        MemoryTotals {
+            reserved: counts.reserved,
+            peak_reserved: counts.peak_reserved,
+            requested,
+            allocations,
+            heaps: counts.heaps,
+            heaps_made: counts.heaps_made,
+        }
+    }
+
+    /// A block of the pool has run empty: those that did so earlier go.
+    fn age(&self, pool: &Pool<D>) {
+        self.retire(|retired| pool.end_frame(retired));
+    }
+
+    fn retire(&self, choose: impl FnOnce(&mut Vec<Store<D>>) -> bool) {
+        let mut retired = Vec::new();
+        choose(&mut retired);
+        retired.into_iter().for_each(|store| self.unmake(store));
+    }
+
+    /// Gives a block's heap back, now or when the last thread that looks at it is done.
+    fn unmake(&self, store: Store<D>) {
+        let Store::Heap(heap) = store else {
+            debug_assert!(false, "bare pools are made of heaps");
+            return;
+        };
+        match std::sync::Arc::try_unwrap(heap) {
+            Ok(HeapBlock { heap, size }) => self.objects.destroy_heap(&self.device, heap, size),
+            Err(heap) => self.slots.keep_leaving(heap),
+        }
+        for HeapBlock { heap, size } in self.slots.take_left() {
+            self.objects.destroy_heap(&self.device, heap, size);
+        }
+    }
+}
+
+impl<D: Device> Drop for MemoryPools<D> {
+    fn drop(&mut self) {
+        for pool in self.slots.iter() {
+            pool.take_stores().into_iter().for_each(|store| self.unmake(store));
+        }
+        for HeapBlock { heap, size } in self.ledger.take_alone() {
+            self.objects.destroy_heap(&self.device, heap, size);
+        }
+    }
+}
+
+impl<D: Device> fmt::Debug for MemoryPools<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryPools").field("totals", &self.totals()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! Uploads that are submitted together, and who wants to know when.
+
+use std::sync::{Arc, OnceLock};
+
+use super::copies::Copy;
+use crate::Error;
+use crate::device::Device;
+use crate::time::{RecordingId, SyncPoint};
+
+/// What became of a batch: what must be complete before it is, or why it was not submitted.
+#[derive(Debug, Default)]
+pub(super) struct BatchState(OnceLock<Result<SyncPoint, Error>>);
+
+impl BatchState {
+    /// Said once, by whoever takes the batch.
+    pub(super) fn settle(&self, outcome: Result<SyncPoint, Error>) {
+        let settled = self.0.set(outcome);
+        debug_assert!(settled.is_ok(), "a batch is submitted or given up once");
+    }
+
+    pub(super) fn outcome(&self) -> Option<&Result<SyncPoint, Error>> {
+        self.0.get()
+    }
+}
+
+/// Copies that will be submitted together. It counts as an open recording, so that what they go to
+/// may be dropped.
+pub(super) struct Batch<D: Device> {
+    pub(super) state: Arc<BatchState>,
+    pub(super) recording: RecordingId,
+    pub(super) copies: Vec<Copy<D>>,
+    /// Copies ever pushed.
+    pub(super) pushed: usize,
+    /// Bytes staged.
+    pub(super) bytes: u64,
+    /// What was submitted of it so far.
+    pub(super) point: SyncPoint,
+}
+
+impl<D: Device> Batch<D> {
+    pub(super) fn new(recording: RecordingId, copies: Vec<Copy<D>>) -> Self {
+        let state = Arc::new(BatchState::default());
+        Self { state, recording, copies, pushed: 0, bytes: 0, point: SyncPoint::NONE }
+    }
+
+    pub(super) fn push(&mut self, mut copy: Copy<D>) {
+        if self.copies.last_mut().is_some_and(|last| last.merge(&copy)) {
+            return;
+        }
+        copy.number = self.pushed;
+        self.pushed += 1;
+        self.copies.push(copy);
+    }
+}
+
+/// An upload on its way: from [`Gpu::upload`](crate::Gpu::upload). Dropping it changes nothing.
+///
+/// Whatever is submitted later finds what was uploaded, without asking.
+#[derive(Clone, Debug)]
+pub struct Upload {
+    pub(super) state: Arc<BatchState>,
+}
+
+impl Upload {
+    pub(super) fn submitted(point: SyncPoint) -> Self {
+        Self { state: Arc::new(BatchState(OnceLock::from(Ok(point)))) }
+    }
+
+    pub(crate) fn outcome(&self) -> Option<&Result<SyncPoint, Error>> {
+        self.state.outcome()
+    }
+
+    /// What must be complete before the bytes are there; `None` while that is not known, because
+    /// the upload waits to be submitted with others, or when it could not be.
+    #[must_use]
+    pub fn sync_point(&self) -> Option<SyncPoint> {
+        self.state.outcome().and_then(|outcome| outcome.as_ref().ok()).copied()
+    }
+
+    /// Why it could not be submitted, if that is so: the device is lost, or refused for good.
+    #[must_use]
+    pub fn error(&self) -> Option<&Error> {
+        self.state.outcome().and_then(|outcome| outcome.as_ref().err())
+    }
+}

@@ -1,0 +1,10 @@
+//! Uploads: bytes and texels of the program on their way to buffers and textures (spec U4).
+
+mod batch;
+mod copies;
+mod stage;
+mod uploads;
+
+pub use batch::Upload;
+pub use uploads::UploadStats;
+pub(crate) use uploads::Uploads;

@@ -1,0 +1,214 @@
+//! A graph compiled: what the executor follows.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use tenure_plan::{Options, Stability};
+
+use super::batch::{Batch, batches};
+use super::depend::dependencies;
+use super::flow::{Flow, PassUse};
+use super::layout::{Best, Problem};
+use super::lifetime::plain;
+use super::lists::Lists;
+use super::order::Order;
+use super::pack::{Limits, Spot};
+use super::{Graph, GraphError, HeapPlan, Memory, Need, PassId, Placement, ResourceId, TransientDesc};
+use crate::device::{Properties, QueueId};
+
+/// How much higher a plan may be than the best one found, in thousandths, so that more resources stay
+/// where they were when a graph has changed. It is less than what moving resources must gain in
+/// [`PlanCache`](super::PlanCache): an improvement never undoes what was done to keep things in place.
+const STAY: u32 = 10;
+
+/// A graph compiled for a device: its passes in recordings, what is to be done around each, and where
+/// each resource goes.
+///
+/// Ids are those of the graph. One that is not of the graph has no uses and no place.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    pub(super) analysis: Arc<Analysis>,
+    pub(super) plan: Best,
+}
+
+/// All that does not depend on where resources go.
+#[derive(Debug)]
+pub(super) struct Analysis {
+    pub(super) graph: Graph,
+    pub(super) problem: Problem,
+    batches: Vec<Batch>,
+    lists: Lists,
+}
+
+/// What is to be done for a pass: acquire, bring into states, run, leave in `COMMON`, discard.
+#[derive(Clone, Copy, Debug)]
+pub struct PassPlan<'c> {
+    /// Its name.
+    pub name: &'static str,
+    /// Its queue.
+    pub queue: QueueId,
+    /// What it uses, each resource once.
+    pub uses: &'c [PassUse],
+    /// The resources that it is the first to use, and must write.
+    pub acquires: &'c [ResourceId],
+    /// The resources that are no longer used after it, in the order of the batches.
+    pub discards: &'c [ResourceId],
+    /// Of those, textures to be left in `COMMON`: the queue on which they are acquired could not take
+    /// them from the state of their last use.
+    pub to_common: &'c [ResourceId],
+}
+
+impl Compiled {
+    /// Compiles a graph.
+    ///
+    /// `previous` says where resources were, `nodes` how many placements to try for each way.
+    pub(super) fn new<M: Memory>(
+        graph: &Graph,
+        properties: &Properties,
+        memory: &mut M,
+        previous: impl FnOnce(&[Option<Need>]) -> Vec<Option<Spot>>,
+        nodes: u64,
+    ) -> Result<Self, M::Error> {
+        let flow = Flow::new(graph, properties)?;
+        let dependencies = dependencies(&flow);
+        let order = Order::new(&flow.queues, &dependencies);
+        let batches = batches(&flow.queues, &dependencies);
+        let lists = Lists::new(graph, &flow, &batches, properties.state_model);
+        let (needs, limits) = needs(graph, &flow, memory)?;
+        let previous = previous(&needs);
+        let problem = Problem { flow, order, needs, limits };
+        let plan = problem.best(&previous, &options(nodes, 0)).map_err(GraphError::Plan)?;
+        let analysis = Analysis { graph: graph.clone(), problem, batches, lists };
+        Ok(Self { analysis: Arc::new(analysis), plan })
+    }
+
+    /// The graph.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.analysis.graph
+    }
+
+    /// The recordings, in an order in which they can be submitted.
+    #[must_use]
+    pub fn batches(&self) -> &[Batch] {
+        &self.analysis.batches
+    }
+
+    /// What is to be done for a pass; `None` for one that is not of the graph.
+    #[must_use]
+    pub fn pass(&self, pass: PassId) -> Option<PassPlan<'_>> {
+        let Analysis { graph, problem, lists, .. } = &*self.analysis;
+        let index = pass.index();
+        Some(PassPlan {
+            name: graph.passes.get(index)?.name,
+            queue: *problem.flow.queues.get(index)?,
+            uses: problem.flow.uses.get(index),
+            acquires: lists.acquires.get(index),
+            discards: lists.discards.get(index),
+            to_common: lists.to_common.get(index),
+        })
+    }
+
+    /// A resource as declared; `None` for one that is not of the graph.
+    #[must_use]
+    pub fn desc(&self, resource: ResourceId) -> Option<&TransientDesc> {
+        self.analysis.graph.desc(resource)
+    }
+
+    /// What a resource needs of memory; `None` for one that no pass uses.
+    #[must_use]
+    pub fn need(&self, resource: ResourceId) -> Option<Need> {
+        self.analysis.problem.needs.get(resource.index()).copied().flatten()
+    }
+
+    /// Where a resource goes; `None` for one that no pass uses.
+    #[must_use]
+    pub fn placement(&self, resource: ResourceId) -> Option<Placement> {
+        self.plan.layout.places.get(resource.index()).copied().flatten()
+    }
+
+    /// The address spaces, by class and ordinal.
+    #[must_use]
+    pub fn heaps(&self) -> &[HeapPlan] {
+        &self.plan.layout.heaps
+    }
+
+    /// Bytes of all heaps together.
+    #[must_use]
+    pub const fn peak(&self) -> u64 {
+        self.plan.layout.peak
+    }
+
+    /// No plan of this graph has a lower peak, in bytes, if all sizes of heaps were allowed.
+    #[must_use]
+    pub const fn lower_bound(&self) -> u64 {
+        self.plan.lower_bound
+    }
+
+    /// Whether no plan has a lower peak.
+    #[must_use]
+    pub const fn is_proven(&self) -> bool {
+        self.plan.layout.peak == self.plan.lower_bound
+    }
+
+    /// Bytes of all resources, as if none shared memory.
+    #[must_use]
+    pub fn bytes_apart(&self) -> u64 {
+        let needs = self.analysis.problem.needs.iter().flatten();
+        needs.fold(0, |sum, need| sum.saturating_add(need.size))
+    }
+
+    /// For each resource the passes from its first use to behind its last, by index; `None` for one that
+    /// no pass uses. On one queue these are the lifetimes that were planned for.
+    #[must_use]
+    pub fn lifetimes(&self) -> Vec<Option<Range<usize>>> {
+        let Problem { flow, order, .. } = &self.analysis.problem;
+        let declared: Vec<usize> = (0..order.len()).collect();
+        plain(flow, &declared)
+    }
+
+    /// Whether one pass has ended before the other begins, whatever the GPU does in what time.
+    #[must_use]
+    pub fn is_before(&self, one: PassId, other: PassId) -> bool {
+        let order = &self.analysis.problem.order;
+        let is_known = one.index().max(other.index()) < order.len();
+        is_known && order.is_before(one.index(), other.index())
+    }
+}
+
+/// How a layout is searched for.
+pub(super) const fn options(nodes: u64, seed: u64) -> Options {
+    Options::new().nodes(nodes).seed(seed).stability(Stability::Within(STAY))
+}
+
+type Needs = (Vec<Option<Need>>, Limits);
+
+/// What the resources that passes use need.
+fn needs<M: Memory>(graph: &Graph, flow: &Flow, memory: &mut M) -> Result<Needs, M::Error> {
+    let mut needs = vec![None; graph.resources.len()];
+    let mut limits = Limits::new();
+    for one in flow.uses.iter().flatten() {
+        let index = one.resource.index();
+        let (Some(need), Some(desc)) = (needs.get_mut(index), graph.resources.get(index)) else { continue };
+        if need.is_none() {
+            *need = Some(need_of(desc, memory, &mut limits)?);
+        }
+    }
+    Ok((needs, limits))
+}
+
+fn need_of<M: Memory>(desc: &TransientDesc, memory: &mut M, limits: &mut Limits) -> Result<Need, M::Error> {
+    let mut need = memory.need(desc)?;
+    need.alignment = need.alignment.max(desc.alignment());
+    let resource = || desc.name().clone();
+    if !need.alignment.is_power_of_two() {
+        return Err(GraphError::BadAlignment { resource: resource(), alignment: need.alignment }.into());
+    }
+    if need.class != Need::ALONE {
+        let limit = *limits.entry(need.class).or_insert_with(|| memory.largest_heap(need.class));
+        if need.size > limit {
+            return Err(GraphError::TooLarge { resource: resource(), size: need.size, limit }.into());
+        }
+    }
+    Ok(need)
+}

@@ -1,0 +1,187 @@
+//! The declaration, checked, as plain data: who uses what, where, and how.
+
+use super::declare::Use;
+use super::grouped::Grouped;
+use super::{Graph, GraphError, ResourceId, TransientDesc};
+use crate::device::{MAX_QUEUES, Properties, QueueId, QueueKind, State};
+use crate::memory::MemoryUse;
+use crate::state::Layout;
+
+/// How a pass uses a resource, all its uses together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PassUse {
+    /// The resource.
+    pub resource: ResourceId,
+    /// All states that the pass declared.
+    pub states: State,
+    /// Whether the whole resource is to be brought into these states before the pass. If not, they do
+    /// not go together, and the pass itself asks for each of them.
+    pub automatic: bool,
+}
+
+/// Who uses what, where.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    /// The queue of each pass; its index is below [`MAX_QUEUES`].
+    pub(super) queues: Vec<QueueId>,
+    /// What that queue can do.
+    pub(super) kinds: Vec<QueueKind>,
+    /// What each pass uses, each resource once.
+    pub(super) uses: Grouped<PassUse>,
+    /// What each pass is said to come after: earlier passes.
+    pub(super) after: Grouped<usize>,
+    /// How many resources there are.
+    pub(super) resources: usize,
+}
+
+/// States in which a use may write. Acceleration structures are built in the state in which they are read.
+pub(super) const fn writes(states: State) -> bool {
+    states.intersects(State::WRITES.union(State::ACCELERATION_STRUCTURE))
+}
+
+impl Flow {
+    /// The graph on a device, if nothing is wrong with it.
+    pub(super) fn new(graph: &Graph, properties: &Properties) -> Result<Self, GraphError> {
+        graph.resources.iter().try_for_each(check_desc)?;
+        let count = graph.passes.len();
+        let mut flow = Self {
+            queues: Vec::with_capacity(count),
+            kinds: Vec::with_capacity(count),
+            uses: Grouped::new(),
+            after: Grouped::new(),
+            resources: graph.resources.len(),
+        };
+        // The pass that used each resource last, and where that use is.
+        let mut seen = vec![None; graph.resources.len()];
+        for pass in 0..count {
+            let kind = flow.add_queue(graph, pass, properties)?;
+            flow.add_after(graph, pass)?;
+            for one in graph.uses_of(pass) {
+                let desc = check_use(graph, pass, *one, kind)?;
+                flow.add_use(graph, pass, *one, desc, &mut seen)?;
+            }
+            flow.uses.finish();
+        }
+        flow.check_first_uses(graph)?;
+        Ok(flow)
+    }
+
+    fn add_queue(
+        &mut self,
+        graph: &Graph,
+        pass: usize,
+        properties: &Properties,
+    ) -> Result<QueueKind, GraphError> {
+        let pass = &graph.passes[pass];
+        let queue = pass.queue.id(properties);
+        let known = properties.queues.get(queue.index()).filter(|_| queue.index() < MAX_QUEUES);
+        let Some(known) = known else {
+            let queues = properties.queues.len().min(MAX_QUEUES);
+            return Err(GraphError::UnknownQueue { pass: pass.name, queue, queues });
+        };
+        self.queues.push(queue);
+        self.kinds.push(known.kind);
+        Ok(known.kind)
+    }
+
+    fn add_after(&mut self, graph: &Graph, index: usize) -> Result<(), GraphError> {
+        let (pass, passes) = (graph.passes[index].name, graph.passes.len());
+        for after in graph.after_of(index).iter().map(|after| after.index()) {
+            let Some(other) = graph.passes.get(after) else {
+                return Err(GraphError::UnknownPass { pass, index: after, passes });
+            };
+            if after >= index {
+                return Err(GraphError::NotEarlier { pass, index, other: other.name, after });
+            }
+            self.after.push(after);
+        }
+        self.after.finish();
+        Ok(())
+    }
+
+    fn add_use(
+        &mut self,
+        graph: &Graph,
+        pass: usize,
+        one: Use,
+        desc: &TransientDesc,
+        seen: &mut [Option<(usize, usize)>],
+    ) -> Result<(), GraphError> {
+        let seen = &mut seen[one.resource.index()];
+        let earlier = seen.filter(|(by, _)| *by == pass).and_then(|(_, place)| self.uses.at_mut(place));
+        let Some(earlier) = earlier else {
+            let first = PassUse { resource: one.resource, states: one.state, automatic: true };
+            *seen = Some((pass, self.uses.push(first)));
+            return Ok(());
+        };
+        let other = earlier.states & EXCLUSIVE;
+        if writes(one.state) && !other.is_empty() && other != one.state {
+            let (pass, resource) = (graph.passes[pass].name, desc.name().clone());
+            return Err(GraphError::TwoWrites { pass, resource, state: other, other: one.state });
+        }
+        earlier.automatic &= goes_with(desc, earlier.states, one.state);
+        earlier.states |= one.state;
+        Ok(())
+    }
+
+    /// The first use of everything must write it.
+    fn check_first_uses(&self, graph: &Graph) -> Result<(), GraphError> {
+        let mut used = vec![false; self.resources];
+        for (pass, uses) in self.uses.iter().enumerate() {
+            for one in uses {
+                let index = one.resource.index();
+                if !used[index] && !writes(one.states) {
+                    return Err(GraphError::NotWrittenFirst {
+                        pass: graph.passes[pass].name,
+                        resource: graph.resources[index].name().clone(),
+                        state: one.states,
+                    });
+                }
+                used[index] = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// States that stand alone.
+const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
+
+/// Whether a resource can be in both states at once, in the image layout that either use expects.
+fn goes_with(desc: &TransientDesc, one: State, other: State) -> bool {
+    let is_read = !writes(one | other);
+    one == other || (is_read && (!desc.is_texture() || Layout::of(one) == Layout::of(other)))
+}
+
+fn check_desc(desc: &TransientDesc) -> Result<(), GraphError> {
+    let resource = || desc.name().clone();
+    if let TransientDesc::Buffer(buffer) = desc
+        && buffer.memory != MemoryUse::GpuOnly
+    {
+        return Err(GraphError::NotGpuOnly { resource: resource(), memory: buffer.memory });
+    }
+    if !desc.alignment().is_power_of_two() {
+        return Err(GraphError::BadAlignment { resource: resource(), alignment: desc.alignment() });
+    }
+    let checked = desc.to_resource_desc().validate();
+    checked.map_err(|source| GraphError::InvalidDesc { resource: resource(), source })
+}
+
+fn check_use(graph: &Graph, pass: usize, one: Use, kind: QueueKind) -> Result<&TransientDesc, GraphError> {
+    let (pass, state, index) = (graph.passes[pass].name, one.state, one.resource.index());
+    let Some(desc) = graph.resources.get(index) else {
+        return Err(GraphError::UnknownResource { pass, index, resources: graph.resources.len() });
+    };
+    let resource = || desc.name().clone();
+    let is_valid = if writes(state) { state.bits().count_ones() == 1 } else { !state.is_empty() };
+    if !is_valid {
+        return Err(GraphError::InvalidState { pass, resource: resource(), state });
+    }
+    if !State::allowed_for(desc.usage()).contains(state) {
+        return Err(GraphError::NotInUsage { pass, resource: resource(), state, usage: desc.usage() });
+    }
+    if !State::allowed_on(kind).contains(state) {
+        return Err(GraphError::NotOnQueue { pass, resource: resource(), state, kind });
+    }
+    Ok(desc)
+}

@@ -1,0 +1,57 @@
+//! What resources need, and where they go.
+
+use super::{GraphError, TransientDesc};
+
+/// What a resource needs of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Need {
+    /// Bytes it occupies.
+    pub size: u64,
+    /// Bytes; a power of two.
+    pub alignment: u64,
+    /// Resources of one class may share a heap; [`ALONE`](Self::ALONE) shares with none.
+    pub class: u32,
+}
+
+impl Need {
+    /// The class of what needs memory of its own.
+    pub const ALONE: u32 = u32::MAX;
+}
+
+/// Who knows what resources need. Asked when a graph is planned, not when a plan is found.
+pub trait Memory {
+    /// Why it may not know.
+    type Error: From<GraphError>;
+
+    /// What a resource needs.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being known; the graph is then not planned.
+    fn need(&mut self, resource: &TransientDesc) -> Result<Need, Self::Error>;
+
+    /// The largest heap that there can be of a class, in bytes. Asked for each class that is needed, and
+    /// not for [`Need::ALONE`].
+    fn largest_heap(&mut self, class: u32) -> u64;
+}
+
+/// Where a resource goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Placement {
+    /// Index of the heap, in [`Compiled::heaps`](super::Compiled::heaps).
+    pub heap: usize,
+    /// Byte of the heap at which it begins.
+    pub offset: u64,
+}
+
+/// An address space that a plan needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HeapPlan {
+    /// The class of everything in it. In one of [`Need::ALONE`] there is one resource.
+    pub class: u32,
+    /// Which of its class it is, from 0; among those of [`Need::ALONE`], the index of its resource.
+    pub ordinal: usize,
+    /// The highest end of a resource, in bytes.
+    pub size: u64,
+    /// The largest alignment of a resource, in bytes.
+    pub alignment: u64,
+}

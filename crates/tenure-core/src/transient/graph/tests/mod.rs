@@ -1,0 +1,167 @@
+//! Each way to lay resources out against the rule, written down naively.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod exhaustive;
+mod patience;
+mod random;
+mod ways;
+
+use tenure_plan::Options;
+
+use super::depend::dependencies;
+use super::flow::{Flow, PassUse, writes};
+use super::grouped::Grouped;
+use super::layout::{Layout, Problem, Way};
+use super::order::Order;
+use super::pack::Limits;
+use super::{Need, ResourceId};
+use crate::device::{QueueId, QueueKind, State};
+
+/// A graph as plain data: what a declaration comes to.
+#[derive(Clone, Debug, Default)]
+struct Plain {
+    /// The queue of each pass.
+    queues: Vec<u8>,
+    /// Resource and state, of each pass.
+    uses: Vec<Vec<(usize, State)>>,
+    /// What each pass comes after.
+    after: Vec<Vec<usize>>,
+    /// What each resource needs.
+    needs: Vec<Need>,
+}
+
+impl Plain {
+    fn pass(&mut self, queue: u8, after: &[usize]) -> usize {
+        self.queues.push(queue);
+        self.uses.push(Vec::new());
+        self.after.push(after.to_vec());
+        self.queues.len() - 1
+    }
+
+    /// A resource of `size` bytes, used in those passes: written in the first, read in the others.
+    fn resource(&mut self, size: u64, passes: &[usize]) -> usize {
+        let resource = self.needs.len();
+        self.needs.push(Need { size, alignment: 1, class: 0 });
+        for (at, &pass) in passes.iter().enumerate() {
+            let state = if at == 0 { State::UNORDERED_ACCESS } else { State::NON_PIXEL_SHADER };
+            self.uses[pass].push((resource, state));
+        }
+        resource
+    }
+
+    fn problem(&self, limits: Limits) -> Problem {
+        let mut uses = Grouped::new();
+        let mut after = Grouped::new();
+        for pass in 0..self.queues.len() {
+            for &(resource, states) in &self.uses[pass] {
+                uses.push(PassUse { resource: ResourceId::new(resource), states, automatic: true });
+            }
+            uses.finish();
+            for &earlier in &self.after[pass] {
+                after.push(earlier);
+            }
+            after.finish();
+        }
+        let queues: Vec<QueueId> = self.queues.iter().map(|&queue| QueueId(queue)).collect();
+        let kinds = vec![QueueKind::Graphics; queues.len()];
+        let flow = Flow { queues, kinds, uses, after, resources: self.needs.len() };
+        let order = Order::new(&flow.queues, &dependencies(&flow));
+        let is_used = |resource: &usize| self.uses.iter().flatten().any(|(used, _)| used == resource);
+        let need = |resource| Some(resource).filter(is_used).map(|resource: usize| self.needs[resource]);
+        let needs = (0..self.needs.len()).map(need).collect();
+        Problem { flow, order, needs, limits }
+    }
+
+    /// Which pass has ended before which begins: `order[one][other]`.
+    fn order(&self) -> Vec<Vec<bool>> {
+        let count = self.queues.len();
+        let conflict = |one: usize, other: usize| {
+            self.uses[one].iter().any(|(resource, state)| {
+                let same = self.uses[other].iter().find(|(used, _)| used == resource);
+                same.is_some_and(|(_, other)| writes(*state) || writes(*other))
+            })
+        };
+        let direct = |one: usize, other: usize| {
+            let same_queue = self.queues[one] == self.queues[other];
+            one < other && (same_queue || conflict(one, other) || self.after[other].contains(&one))
+        };
+        let row = |one| (0..count).map(|other| direct(one, other)).collect();
+        let mut before: Vec<Vec<bool>> = (0..count).map(row).collect();
+        for middle in 0..count {
+            for one in 0..count {
+                for other in 0..count {
+                    before[one][other] |= before[one][middle] && before[middle][other];
+                }
+            }
+        }
+        before
+    }
+
+    /// The passes that use each resource.
+    fn users(&self) -> Vec<Vec<usize>> {
+        let uses = |resource| move |pass: &usize| self.uses[*pass].iter().any(|(used, _)| *used == resource);
+        (0..self.needs.len()).map(|it| (0..self.queues.len()).filter(uses(it)).collect()).collect()
+    }
+
+    /// The pairs of resources that must not share bytes.
+    fn rivals(&self) -> Vec<(usize, usize)> {
+        let (order, users) = (self.order(), self.users());
+        let precedes =
+            |one: usize, other: usize| users[one].iter().all(|&a| users[other].iter().all(|&b| order[a][b]));
+        let pairs = (0..users.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
+        pairs.filter(|&(one, other)| !precedes(one, other) && !precedes(other, one)).collect()
+    }
+
+    /// Every way there is, whatever the bytes on each queue.
+    fn ways(&self) -> Vec<Way> {
+        let mut queues = self.queues.clone();
+        queues.sort_unstable();
+        queues.dedup();
+        let both = |queue: u8| [Way::Extended { kept: queue.into() }, Way::Nested { kept: queue.into() }];
+        queues.into_iter().flat_map(both).collect()
+    }
+
+    /// Checks that no two resources share bytes that must not, and that all are where they may be.
+    fn check(&self, layout: &Layout, limits: &Limits) {
+        let users = self.users();
+        for (resource, need) in self.needs.iter().enumerate() {
+            let place = layout.places[resource];
+            assert_eq!(place.is_some(), !users[resource].is_empty(), "a place for what is used");
+            let Some(place) = place else { continue };
+            let heap = layout.heaps[place.heap];
+            assert_eq!(heap.class, need.class);
+            assert!(place.offset.is_multiple_of(need.alignment) && heap.alignment >= need.alignment);
+            assert!(place.offset + need.size <= heap.size);
+            assert!(heap.size <= limits.get(&need.class).copied().unwrap_or(u64::MAX));
+        }
+        for (one, other) in self.rivals() {
+            let (Some(a), Some(b)) = (layout.places[one], layout.places[other]) else { continue };
+            let apart = a.heap != b.heap
+                || a.offset + self.needs[one].size <= b.offset
+                || b.offset + self.needs[other].size <= a.offset;
+            assert!(apart, "{one} at {a:?} and {other} at {b:?} in {self:?}");
+        }
+        assert_eq!(layout.peak, layout.heaps.iter().map(|heap| heap.size).sum::<u64>());
+    }
+
+    /// Lays the graph out in every way, and checks each.
+    fn check_all(&self, limits: &Limits) {
+        let problem = self.problem(limits.clone());
+        let options = Options::new().nodes(200);
+        let mut lowest = u64::MAX;
+        for way in self.ways() {
+            let found = problem.layout(way, &[], &options).unwrap().unwrap();
+            self.check(&found.layout, limits);
+            assert!(found.lower_bound <= found.layout.peak);
+            lowest = lowest.min(found.layout.peak);
+        }
+        if let Some(exact) = problem.layout(Way::Exact, &[], &options).unwrap() {
+            self.check(&exact.layout, limits);
+            lowest = lowest.min(exact.layout.peak);
+        }
+        let best = problem.best(&[], &options).unwrap();
+        self.check(&best.layout, limits);
+        assert!(best.lower_bound <= best.layout.peak.min(lowest));
+    }
+}

@@ -1,0 +1,365 @@
+//! Upload rings (spec U3).
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::ring_frames::{Oldest, RingFrames};
+use super::{RingSlice, RingStats, Scratch};
+use crate::device::{Device, DeviceError, Usage};
+use crate::gpu::{Shared, milliseconds, nanoseconds};
+use crate::resource::Buffer;
+use crate::time::{Clock, Recordings};
+use crate::{BufferDesc, Error, MemoryUse, Name};
+
+/// What an [`UploadRing`] does when asked for more than it could ever hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenTooLarge {
+    /// The allocation is refused with [`Error::TooLarge`].
+    #[default]
+    Refuse,
+    /// The allocation gets a buffer of its own, for as long as its submission needs it.
+    Dedicate,
+}
+
+/// An upload ring to create.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure_core::UploadRingDesc;
+/// let vertices = UploadRingDesc::new(4 << 20).timeout(Duration::from_secs(1)).dedicate().name("vertices");
+/// # let _ = vertices;
+/// ```
+#[derive(Clone, Debug)]
+pub struct UploadRingDesc {
+    /// Bytes; a multiple of what constants and copies are aligned to on the device (512 on
+    /// Direct3D 12).
+    pub size: u64,
+    /// Everything its bytes may be used as. *Default*: all that only reads.
+    pub usage: Usage,
+    /// [`MemoryUse::Dynamic`], the default, or [`MemoryUse::GpuUpload`].
+    pub memory: MemoryUse,
+    /// What to do with what could never fit.
+    pub when_too_large: WhenTooLarge,
+    /// How long an allocation waits for the GPU, in all. *Default*: 10 s.
+    pub timeout: Duration,
+    /// Its name.
+    pub name: Name,
+}
+
+impl UploadRingDesc {
+    /// A ring of `size` bytes.
+    #[must_use]
+    pub fn new(size: u64) -> Self {
+        Self {
+            size,
+            usage: Usage::READ_ONLY,
+            memory: MemoryUse::Dynamic,
+            when_too_large: WhenTooLarge::Refuse,
+            timeout: Duration::from_secs(10),
+            name: Name::default(),
+        }
+    }
+
+    /// Gives what could never fit a buffer of its own.
+    #[must_use]
+    pub fn dedicate(self) -> Self {
+        Self { when_too_large: WhenTooLarge::Dedicate, ..self }
+    }
+
+    /// Sets how long an allocation waits for the GPU.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    fn check<D: Device>(&self, shared: &Shared<D>) -> Result<(), DeviceError> {
+        let granule = shared.alignments.constant.max(shared.alignments.copy_offset);
+        if self.size == 0 {
+            return Err(DeviceError::InvalidDesc { field: "size", value: 0 });
+        }
+        if !self.size.is_multiple_of(granule) {
+            let rule = "the size of an upload ring is a multiple of what constants and copies are aligned to";
+            return Err(DeviceError::InvalidCall { rule, value: self.size, limit: granule });
+        }
+        if !Usage::READ_ONLY.contains(self.usage) {
+            return Err(DeviceError::InvalidDesc { field: "usage", value: u64::from(self.usage.bits()) });
+        }
+        if !matches!(self.memory, MemoryUse::Dynamic | MemoryUse::GpuUpload) {
+            return Err(DeviceError::InvalidDesc { field: "memory", value: self.memory as u64 });
+        }
+        Ok(())
+    }
+}
+
+/// One mapped buffer whose bytes are given out in a circle, for data of one submission each.
+/// From [`Gpu::create_upload_ring`](crate::Gpu::create_upload_ring).
+///
+/// # What it is good at
+/// Dynamic vertices and uploads in a bounded amount of memory: an allocation is a lock and a bump,
+/// nothing is freed one by one, and the same bytes are used over and over. Its downside is the
+/// order: a frame that the GPU has not finished holds back all that came after it. Small things
+/// that fit a recording's own pages are faster as [constants](Scratch::constants).
+///
+/// # Algorithm
+/// The end of a frame (or [`close`](Self::close), or [`Gpu::purge`](crate::Gpu::purge)) closes what
+/// was allocated since the last one. A closed frame is dated once no recording that may use its
+/// bytes is open: it must outlive what was submitted since its first byte was given out. When an
+/// allocation does not fit, the queues are polled and what is complete is freed; if it is still
+/// short, it waits for the oldest frame and retries, frame by frame. What could never fit is
+/// refused, or gets a buffer of its own.
+///
+/// # Efficiency
+/// O(1), one short lock, no allocation; nobody waits under the lock.
+///
+/// # Origin
+/// The upload ring of Microsoft's D3D12 samples and of Diligent Engine, with frames dated by open
+/// recordings instead of by the caller.
+///
+/// `Send` and `Sync`; methods may be called from any thread.
+pub struct UploadRing<D: Device> {
+    buffer: Buffer<D>,
+    frames: Arc<Mutex<RingFrames>>,
+    when_too_large: WhenTooLarge,
+    timeout: Duration,
+}
+
+impl<D: Device> UploadRing<D> {
+    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &UploadRingDesc) -> Result<Self, Error> {
+        desc.check(shared).map_err(|source| Error::device(&desc.name, source))?;
+        let buffer = BufferDesc { usage: desc.usage, ..BufferDesc::new(desc.size, desc.usage) };
+        // Its own API resource: offset 0 of the ring has every alignment.
+        let buffer = buffer.memory(desc.memory).own_resource().name(desc.name.clone());
+        let buffer = Buffer::create(shared, &buffer)?;
+        let frames = Arc::new(Mutex::new(RingFrames::new(desc.size, shared.clock.stamp())));
+        shared.rings.add(&frames);
+        Ok(Self { buffer, frames, when_too_large: desc.when_too_large, timeout: desc.timeout })
+    }
+
+    /// Takes `size` bytes at a multiple of `align` in the API buffer, for the recording that
+    /// `scratch` belongs to.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for more than the ring holds, unless such get buffers of their own;
+    /// [`Error::HeldByRecording`] when what is in the way may be used by a recording that is still
+    /// open, which waiting would not end; [`Error::Timeout`] when the GPU does not finish in time;
+    /// [`Error::OutOfMemory`] for a buffer of its own; [`Error::Foreign`] for a recording of another
+    /// manager; [`Error::Device`] for a size of 0, an alignment that is no power of two, or a lost
+    /// device. Nothing is allocated then.
+    ///
+    /// ```
+    /// use tenure_core::{Config, Gpu, Queue, UploadRingDesc};
+    /// use tenure_sim as sim;
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("particles"))?;
+    /// for step in 0..100_u8 {
+    ///     let frame = gpu.begin_frame()?;
+    ///     let mut recording = frame.record(Queue::Graphics, "particles")?;
+    ///     let (mut commands, scratch) = recording.split();
+    ///     let particles = ring.allocate(scratch, 300_000, 16)?;
+    ///     particles.write(0, &[step; 300_000])?;
+    ///     let _draw = (commands.raw(), particles.raw(), particles.offset());
+    ///     frame.submit(recording)?;
+    ///     frame.end()?;
+    /// }
+    /// assert!(ring.stats().peak_used <= 1 << 20);
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    ///
+    /// A slice is gone with its recording. The last line is one too many, and the compiler says so:
+    ///
+    /// ```compile_fail
+    /// # use tenure_core::{Config, Gpu, Queue, UploadRingDesc};
+    /// # use tenure_sim as sim;
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// # let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("particles"))?;
+    /// let mut recording = gpu.record(Queue::Graphics, "particles")?;
+    /// let particles = ring.allocate(recording.split().1, 300_000, 16)?;
+    /// recording.submit()?;
+    /// particles.write(0, &[1; 16])?;
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    #[inline]
+    pub fn allocate<'r>(
+        &'r self,
+        scratch: Scratch<'r, D>,
+        size: u64,
+        align: u64,
+    ) -> Result<RingSlice<'r, D>, Error> {
+        if !std::ptr::eq(scratch.shared, Arc::as_ptr(self.shared())) {
+            return Err(Error::Foreign { name: self.name().clone() });
+        }
+        let offset = self.frames.lock().allocate(size, align);
+        match offset {
+            Some(offset) => self.slice(offset, size),
+            None => self.allocate_later(scratch, size, align),
+        }
+    }
+
+    /// Ends what counts as one frame. The end of each frame does this, and each
+    /// [`Gpu::purge`](crate::Gpu::purge); call it where one frame needs more than the ring holds,
+    /// between its recordings.
+    pub fn close(&self) {
+        let shared = self.shared();
+        self.frames.lock().close(&shared.recordings, &shared.clock);
+    }
+
+    /// What it has been through.
+    #[must_use]
+    pub fn stats(&self) -> RingStats {
+        self.frames.lock().stats()
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.buffer.size()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        self.buffer.name()
+    }
+
+    const fn shared(&self) -> &Arc<Shared<D>> {
+        self.buffer.shared()
+    }
+
+    fn slice(&self, offset: u64, size: u64) -> Result<RingSlice<'_, D>, Error> {
+        let native = self.buffer.native();
+        let Some(mapping) = &native.mapping else {
+            return Err(Error::NotMapped { name: self.name().clone() });
+        };
+        let offset = self.buffer.offset() + offset;
+        let address = native.address.map(|base| base + offset);
+        let (shared, name) = (&**self.shared(), self.name());
+        Ok(RingSlice { shared, name, resource: &native.object, mapping, offset, size, address })
+    }
+
+    /// What does not fit at once.
+    #[cold]
+    fn allocate_later<'r>(
+        &'r self,
+        scratch: Scratch<'r, D>,
+        size: u64,
+        align: u64,
+    ) -> Result<RingSlice<'r, D>, Error> {
+        for (field, value, is_wrong) in
+            [("size", size, size == 0), ("align", align, !align.is_power_of_two())]
+        {
+            if is_wrong {
+                return Err(Error::device(self.name(), DeviceError::InvalidDesc { field, value }));
+            }
+        }
+        if size > self.size() {
+            return self.allocate_too_large(scratch, size, align);
+        }
+        let shared = self.shared();
+        let begun = Instant::now();
+        let mut has_flushed = false;
+        loop {
+            shared.clock.poll(shared.device()).map_err(|source| shared.refused(self.name(), source))?;
+            let oldest = {
+                let mut frames = self.frames.lock();
+                frames.free(&shared.recordings, &shared.clock);
+                if let Some(offset) = frames.allocate(size, align) {
+                    drop(frames);
+                    return self.slice(offset, size);
+                }
+                frames.oldest()
+            };
+            match oldest {
+                Oldest::Submitted(point) => self.wait(&point, begun)?,
+                // Uploads that wait to be submitted count as a recording, too.
+                Oldest::Recording if !has_flushed && shared.uploads.is_pending() => {
+                    shared.flush_pending_uploads()?;
+                    has_flushed = true;
+                }
+                Oldest::Recording => return Err(self.held(size)),
+            }
+        }
+    }
+
+    /// Waits for a frame, without the lock, so that others can allocate and frames can end meanwhile.
+    fn wait(&self, point: &crate::time::SyncPoint, begun: Instant) -> Result<(), Error> {
+        let (shared, start) = (self.shared(), Instant::now());
+        let left = self.timeout.saturating_sub(begun.elapsed());
+        let waited = shared.clock.wait(shared.device(), point, left);
+        let mut frames = self.frames.lock();
+        frames.stats.waits += 1;
+        frames.stats.waited_ns = frames.stats.waited_ns.saturating_add(nanoseconds(start.elapsed()));
+        drop(frames);
+        if waited.map_err(|source| shared.refused(self.name(), source))? {
+            return Ok(());
+        }
+        Err(Error::Timeout {
+            what: "the oldest frame of an upload ring",
+            waited_ms: milliseconds(begun.elapsed()),
+        })
+    }
+
+    fn held(&self, size: u64) -> Error {
+        let stats = self.stats();
+        // The recording that asks is open itself.
+        let open = self.shared().recordings.oldest();
+        Error::HeldByRecording {
+            name: self.name().clone(),
+            size,
+            used: stats.used,
+            capacity: stats.capacity,
+            recording: open.as_ref().map_or("", |open| open.name),
+            frame: open.map_or(0, |open| open.frame),
+        }
+    }
+
+    fn allocate_too_large<'r>(
+        &'r self,
+        scratch: Scratch<'r, D>,
+        size: u64,
+        align: u64,
+    ) -> Result<RingSlice<'r, D>, Error> {
+        let name = self.name();
+        if self.when_too_large == WhenTooLarge::Refuse {
+            return Err(Error::TooLarge { name: name.clone(), size, capacity: self.size() });
+        }
+        let (usage, memory) = (self.buffer.usage(), self.buffer.memory());
+        let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
+        let page = scratch.dedicate(&desc.memory(memory).alignment(align).name(name.clone()))?;
+        let mapping = page.mapping().ok_or_else(|| Error::NotMapped { name: name.clone() })?;
+        let mut frames = self.frames.lock();
+        frames.stats.allocations += 1;
+        frames.stats.bytes += size;
+        frames.stats.dedicated += 1;
+        drop(frames);
+        let (resource, offset, address) = (page.resource(), page.base(), page.address());
+        Ok(RingSlice { shared: self.shared(), name, resource, mapping, offset, size, address })
+    }
+}
+
+/// The rings of a manager, for the end of frames.
+#[derive(Default)]
+pub(crate) struct Rings(Mutex<Vec<Weak<Mutex<RingFrames>>>>);
+
+impl Rings {
+    fn add(&self, ring: &Arc<Mutex<RingFrames>>) {
+        self.0.lock().push(Arc::downgrade(ring));
+    }
+
+    /// Ends a frame of every ring. Cost: the rings.
+    pub(crate) fn close(&self, recordings: &Recordings, clock: &Clock) {
+        self.0.lock().retain(|ring| {
+            let Some(ring) = ring.upgrade() else { return false };
+            ring.lock().close(recordings, clock);
+            true
+        });
+    }
+}

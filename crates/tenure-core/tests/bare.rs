@@ -1,0 +1,165 @@
+//! Bare memory on simulated devices.
+
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
+
+use tenure_core::device::{Device as _, HeapCategory, MemoryTypeId};
+use tenure_core::memory::bare::{
+    BlockSizes, MemoryError, MemoryPools, MemoryPoolsConfig, MemoryRange, MemoryRequest,
+};
+use tenure_core::memory::{MemoryUse, TypeOrder, type_order};
+use tenure_sim as sim;
+
+const MIB: u64 = 1 << 20;
+
+fn pools(options: sim::Options) -> (MemoryPools<sim::Device>, TypeOrder, sim::Faults) {
+    let device = sim::Device::with_options(options);
+    let (order, faults) = (type_order(device.properties(), MemoryUse::GpuOnly), device.faults());
+    (MemoryPools::new(device, MemoryPoolsConfig::default()).unwrap(), order, faults)
+}
+
+fn take(
+    pools: &MemoryPools<sim::Device>,
+    order: &[MemoryTypeId],
+    size: u64,
+) -> Result<MemoryRange, MemoryError> {
+    let request = MemoryRequest::new(size, 256, order, HeapCategory::Any);
+    pools.allocate(&request, |_| ()).map(|(range, ())| range)
+}
+
+/// A number below `below`, the same each time.
+fn random(seed: &mut u64, below: u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*seed >> 33) % below
+}
+
+#[test]
+fn totals_are_those_of_what_lives() {
+    let (pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let mut seed = 3;
+    let mut live: Vec<MemoryRange> = Vec::new();
+    for _ in 0..3000 {
+        if random(&mut seed, 2) == 0 && !live.is_empty() {
+            let gone = live.swap_remove(random(&mut seed, live.len() as u64) as usize);
+            pools.free(&gone).unwrap();
+            assert_eq!(pools.free(&gone), Err(MemoryError::DoubleFree));
+        } else {
+            let most = if random(&mut seed, 50) == 0 { 100 * MIB } else { 200_000 };
+            live.push(take(&pools, &order, 1 + random(&mut seed, most)).unwrap());
+        }
+        let totals = pools.totals();
+        assert_eq!(totals.allocations, live.len() as u64);
+        assert_eq!(totals.requested, live.iter().map(MemoryRange::size).sum::<u64>());
+        assert!(totals.requested <= totals.reserved);
+    }
+    let blocks = pools.blocks();
+    assert_eq!(blocks.iter().map(|block| block.size).sum::<u64>(), pools.totals().reserved);
+    assert_eq!(blocks.len() as u64, pools.totals().heaps);
+    assert_eq!(blocks.iter().map(|block| block.allocations.len()).sum::<usize>(), live.len());
+    for block in &blocks {
+        let mut end = 0;
+        let mut inside = block.allocations.clone();
+        inside.sort_by_key(|found| found.offset);
+        for found in inside {
+            assert!(found.offset >= end && found.offset + found.size <= block.size, "{found:?}");
+            end = found.offset + found.size;
+        }
+    }
+    live.iter().for_each(|range| pools.free(range).unwrap());
+    pools.trim();
+    assert_eq!((pools.totals().heaps, pools.totals().reserved), (0, 0));
+}
+
+#[test]
+fn other_pools_are_not_touched() {
+    let (mine, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let (others, ..) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let range = take(&mine, &order, 1000).unwrap();
+    let theirs = take(&others, &order, 1000).unwrap();
+    assert_eq!(others.free(&range), Err(MemoryError::Foreign));
+    assert_eq!(others.rename(&range, "x".into()), Err(MemoryError::Foreign));
+    mine.rename(&range, "rock".into()).unwrap();
+    assert_eq!(mine.live()[0].name.as_str(), "rock");
+    others.free(&theirs).unwrap();
+    mine.free(&range).unwrap();
+}
+
+#[test]
+fn one_refusal_is_never_seen_and_many_are_out_of_memory() {
+    for kind in
+        [sim::FaultKind::OutOfMemory, sim::FaultKind::OutOfHostMemory, sim::FaultKind::TooManyAllocations]
+    {
+        for nth in 1..20 {
+            let (pools, order, faults) = pools(sim::Options::new(sim::Profile::DISCRETE));
+            faults.inject(sim::Fault::nth(nth, kind.clone()).of(sim::CallKind::CreateHeap));
+            let live: Vec<_> =
+                (0..200).map(|step| take(&pools, &order, MIB + step * 10_000).unwrap()).collect();
+            live.iter().for_each(|range| pools.free(range).unwrap());
+        }
+        let (pools, order, faults) = pools(sim::Options::new(sim::Profile::DISCRETE));
+        let first = take(&pools, &order, 1000).unwrap();
+        faults.inject(sim::Fault::nth(1, kind).of(sim::CallKind::CreateHeap).onwards());
+        let error = take(&pools, &order, 3 * MIB).unwrap_err();
+        assert!(matches!(error, MemoryError::OutOfMemory { size, .. } if size == 3 * MIB), "{error}");
+        assert!(take(&pools, &order, 1000).is_ok(), "what there is still serves");
+        faults.clear();
+        assert!(take(&pools, &order, 3 * MIB).is_ok());
+        pools.free(&first).unwrap();
+    }
+}
+
+#[test]
+fn requests_that_nobody_can_serve_are_refused() {
+    let (pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let refuse = |size, alignment, memory: &[MemoryTypeId]| {
+        let request = MemoryRequest::new(size, alignment, memory, HeapCategory::Any);
+        pools.allocate(&request, |_| ()).map(|_| ()).unwrap_err()
+    };
+    for (size, alignment) in [(0, 1), (u64::MAX, 1), (1, 0), (1, 3), (1, 1 << 63)] {
+        let error = refuse(size, alignment, &order);
+        assert!(
+            matches!(error, MemoryError::InvalidRequest { .. }),
+            "{size} aligned to {alignment}: {error}"
+        );
+    }
+    assert_eq!(refuse(1, 1, &[]), MemoryError::NoMemoryType);
+    assert_eq!(refuse(1, 1, &[MemoryTypeId(77)]), MemoryError::NoMemoryType);
+    assert!(matches!(refuse(1 << 47, 1, &order), MemoryError::OutOfMemory { .. }));
+    assert_eq!(pools.totals().heaps_made, 0);
+}
+
+#[test]
+fn configurations_are_checked() {
+    let device = || sim::Device::new(sim::Profile::DISCRETE);
+    let fine = MemoryPoolsConfig::default();
+    for wrong in [
+        MemoryPoolsConfig { granule: 48, ..fine },
+        MemoryPoolsConfig { growth_divisor: 0, ..fine },
+        MemoryPoolsConfig { device_blocks: BlockSizes { min: 2 * MIB, max: MIB }, ..fine },
+        MemoryPoolsConfig { host_blocks: BlockSizes { min: 1, max: MIB }, ..fine },
+    ] {
+        assert!(MemoryPools::new(device(), wrong).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn threads_share_the_pools() {
+    let (pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let (pools, order) = (&pools, &order);
+            scope.spawn(move || {
+                let mut seed = thread;
+                let mut live = Vec::new();
+                for _ in 0..2000 {
+                    if live.len() > 20 {
+                        pools.free(&live.swap_remove(random(&mut seed, 20) as usize)).unwrap();
+                    }
+                    live.push(take(pools, order, 1 + random(&mut seed, 300_000)).unwrap());
+                }
+                live.iter().for_each(|range| pools.free(range).unwrap());
+            });
+        }
+    });
+    pools.trim();
+    assert_eq!((pools.totals().allocations, pools.totals().heaps), (0, 0));
+}

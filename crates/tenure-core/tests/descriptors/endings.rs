@@ -1,0 +1,123 @@
+//! Shutdown with descriptors alive, and the loss of the device.
+
+use tenure_core::device::{BindingKind, DeviceError};
+use tenure_core::{Error, ObjectKind, Queue};
+use tenure_sim::Lag;
+
+use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};
+
+#[test]
+fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
+    for behind in [false, true] {
+        let device = device(BOTH, if behind { Lag::Submissions(3) } else { Lag::None });
+        let gpu = gpu(&device, small());
+        let shown = view(&gpu, "lights", 1);
+        let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
+        let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
+        let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout").unwrap();
+        let set = gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "open").unwrap();
+        recording.split().1.descriptors(&[(&shown).into()]).unwrap();
+        recording.split().1.set(&layout, &[(0, 0, (&shown).into())]).unwrap();
+        let report = gpu.shutdown();
+        let leaks: Vec<_> = report.leaks.iter().map(|leak| (leak.name.as_str(), leak.kind)).collect();
+        let expected = [
+            ("layout", ObjectKind::SetLayout),
+            ("lights", ObjectKind::Buffer),
+            ("lights", ObjectKind::View),
+            ("set", ObjectKind::DescriptorSet),
+            ("smooth", ObjectKind::Sampler),
+            ("table", ObjectKind::DescriptorTable),
+        ];
+        let mut sorted = leaks.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, expected);
+        assert_eq!(report.open_recordings, ["open"]);
+        // They are still good for something.
+        assert_eq!((table.len(), shown.name().as_str()), (1, "lights"));
+        recording.submit().unwrap();
+        drop((smooth, shown, layout));
+        drop(set);
+        drop(table);
+        device.run_until_idle();
+        device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+        let calls = device.calls();
+        assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks), (0, 0, 0));
+    }
+}
+
+/// The last handle to go may be any of them.
+#[test]
+fn any_handle_may_be_the_last() {
+    for last in 0..5 {
+        let device = device(BOTH, Lag::None);
+        let gpu = gpu(&device, small());
+        let shown = view(&gpu, "lights", 1);
+        let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
+        let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
+        let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout").unwrap();
+        let set = gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").unwrap();
+        let mut handles: Vec<Box<dyn std::any::Any>> =
+            vec![Box::new(shown), Box::new(smooth), Box::new(table), Box::new(layout), Box::new(set)];
+        assert!(!gpu.shutdown().is_clean());
+        handles.rotate_left(last);
+        handles.into_iter().for_each(drop);
+        device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+        let calls = device.calls();
+        assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks), (0, 0, 0));
+    }
+}
+
+#[test]
+fn after_a_loss_each_call_says_so_and_everything_drains() {
+    let device = device(BOTH, Lag::Manual);
+    let gpu = gpu(&device, small());
+    let shown = view(&gpu, "lights", 1);
+    let buffer = crate::bytes(&gpu, "more lights", 1);
+    let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
+    let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
+    let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout").unwrap();
+    let set = gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    recording.split().1.descriptors(&[(&shown).into()]).unwrap();
+    recording.split().1.set(&layout, &[(0, 0, (&shown).into())]).unwrap();
+    recording.submit().unwrap();
+    let mut open = gpu.record(Queue::Graphics, "open").unwrap();
+    device.faults().remove("the driver was updated");
+    let lost = |error: Option<Error>| {
+        let error = error.expect("the device is lost");
+        let Error::Device { source: DeviceError::Lost { reason }, .. } = &error else { panic!("{error}") };
+        assert_eq!(reason, "the driver was updated");
+    };
+    let raw = tenure_core::BufferViewDesc::raw();
+    lost(gpu.create_buffer_view(&buffer, &raw).err());
+    lost(gpu.create_sampler(&sampler(2), "another").err());
+    lost(gpu.create_sampler(&sampler(1), "an equal one").err());
+    lost(gpu.create_descriptor_table(&[(&shown).into()], "table").err());
+    lost(gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout").err());
+    lost(gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").err());
+    lost(open.split().1.descriptors(&[(&shown).into()]).err());
+    lost(open.split().1.set(&layout, &[(0, 0, (&shown).into())]).err());
+    drop(open);
+    drop((shown, smooth, table));
+    lost(gpu.purge().err());
+    let stats = gpu.stats();
+    assert_eq!(stats.descriptors.views, 1, "the set keeps the view");
+    drop((layout, set, buffer));
+    lost(gpu.purge().err());
+    assert_eq!(gpu.stats().pending_releases, 0);
+    assert_eq!(gpu.stats().descriptors.set_layouts, 0);
+    let report = gpu.shutdown();
+    assert!(report.leaks.is_empty(), "{report:?}");
+    let calls = device.calls();
+    assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks), (0, 0, 0));
+}
+
+#[test]
+fn a_manager_without_descriptors_ends_as_ever() {
+    let device = device(BOTH, Lag::None);
+    let gpu = gpu(&device, small());
+    finish(&gpu);
+    gpu.trim();
+    end(gpu, &device);
+}

@@ -1,0 +1,102 @@
+//! No descriptors are left: the error says which, and who has them.
+
+use tenure_core::device::DescriptorKind;
+use tenure_core::{Bind, DescriptorPart, Error, NoDescriptors, Queue};
+use tenure_sim::Lag;
+
+use crate::{GRAPHICS, HEAPS, binds, device, end, gpu, sampler, small, view};
+
+fn exhausted<T>(answer: Result<T, Error>) -> NoDescriptors {
+    match answer.err() {
+        Some(Error::NoDescriptors(error)) => *error,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn users(error: &NoDescriptors) -> Vec<(&str, u32)> {
+    error.users.iter().map(|user| (user.name.as_str(), user.count)).collect()
+}
+
+#[test]
+fn the_static_part_says_whose_tables_fill_it() {
+    let device = device(HEAPS, Lag::Manual);
+    let gpu = gpu(&device, small());
+    let views: Vec<_> = (0..17).map(|byte| view(&gpu, "shown", byte)).collect();
+    let table = |count: usize, name: &'static str| gpu.create_descriptor_table(&binds(&views[..count]), name);
+    // More than there are, when all are free.
+    let error = exhausted(table(17, "everything"));
+    assert_eq!((error.requested, error.capacity, error.free, error.largest_free), (17, 16, 16, 16));
+    assert_eq!(users(&error), []);
+    let rocks = [table(3, "rock").unwrap(), table(3, "rock").unwrap()];
+    let sky = table(1, "sky").unwrap();
+    let recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    let grass = table(4, "grass").unwrap();
+    drop(sky);
+    let error = exhausted(table(6, "water"));
+    assert_eq!((error.kind, error.part), (DescriptorKind::Resource, DescriptorPart::Static));
+    assert_eq!((error.requested, error.capacity, error.free, error.largest_free), (6, 16, 5, 5));
+    assert_eq!((error.waiting, error.name.as_str()), (1, "water"));
+    assert_eq!(users(&error), [("rock", 6), ("grass", 4), ("sky", 1)]);
+    assert_eq!(
+        error.to_string(),
+        "no descriptors for water: 6 in a row asked for, of kind Resource, from the static part; of its 16 5 are free, up \
+         to 5 in a row, and 1 wait for the GPU; most are used by rock (6), grass (4), sky (1)"
+    );
+    // What the GPU is done with is found without being told.
+    drop(grass);
+    recording.submit().unwrap();
+    assert_eq!(exhausted(table(10, "water")).waiting, 5);
+    device.complete(GRAPHICS, 1);
+    let water = table(10, "water").unwrap();
+    assert_eq!(water.first(), 6);
+    drop((rocks, water, views));
+    end(gpu, &device);
+}
+
+#[test]
+fn samplers_have_parts_of_their_own() {
+    let device = device(HEAPS, Lag::Manual);
+    let gpu = gpu(&device, small());
+    let samplers: Vec<_> =
+        (0..9).map(|number| gpu.create_sampler(&sampler(number), "sampler").unwrap()).collect();
+    let binds: Vec<_> = samplers.iter().map(Bind::from).collect();
+    let error = exhausted(gpu.create_descriptor_table(&binds, "all"));
+    assert_eq!(
+        (error.kind, error.part, error.capacity),
+        (DescriptorKind::Sampler, DescriptorPart::Static, 8)
+    );
+    let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    let error = exhausted(recording.split().1.descriptors(&binds));
+    assert_eq!(
+        (error.kind, error.part, error.capacity),
+        (DescriptorKind::Sampler, DescriptorPart::Dynamic, 8)
+    );
+    assert_eq!(error.name.as_str(), "draw");
+    drop((recording, samplers));
+    end(gpu, &device);
+}
+
+#[test]
+fn the_dynamic_part_says_whose_recordings_fill_it() {
+    let device = device(HEAPS, Lag::Manual);
+    let gpu = gpu(&device, small());
+    let views: Vec<_> = (0..16).map(|byte| view(&gpu, "shown", byte)).collect();
+    let take = |name: &'static str, count: usize| {
+        let mut recording = gpu.record(Queue::Graphics, name).unwrap();
+        recording.split().1.descriptors(&binds(&views[..count])).map(|_| ())?;
+        Ok(recording)
+    };
+    take("shadows", 16).unwrap().submit().unwrap();
+    take("shadows", 14).unwrap().submit().unwrap();
+    let opaque = take("opaque", 16).unwrap();
+    let error = exhausted(take("water", 16).and_then(|_open| take("fog", 16)));
+    assert_eq!((error.kind, error.part), (DescriptorKind::Resource, DescriptorPart::Dynamic));
+    assert_eq!((error.requested, error.capacity, error.name.as_str()), (16, 64, "fog"));
+    assert_eq!(users(&error)[..2], [("shadows", 30), ("opaque", 16)]);
+    assert_eq!((error.free, error.waiting), (18 - 16, 30), "water was still open");
+    // Nothing is half done: as soon as there are some, they are had.
+    device.complete(GRAPHICS, 1);
+    let fog = take("fog", 16).unwrap();
+    drop((opaque, fog, views));
+    end(gpu, &device);
+}

@@ -1,0 +1,172 @@
+//! Heaps: how large they are, when they are made, when they grow and go (spec D1, D2).
+
+use tenure_core::device::{DescriptorKind, DescriptorLimits, Device as _, Format, Usage};
+use tenure_core::{
+    Config, ConfigError, DescriptorPart, Error, Gpu, Queue, TextureDesc, TextureViewDesc, View,
+};
+use tenure_sim::{CallKind, Device, Lag, Options};
+
+use crate::{BOTH, HEAPS, SETS, bytes, device, end, finish, gpu, heap, small, view};
+
+fn heaps_made(device: &Device) -> u64 {
+    device.calls().made(CallKind::CreateDescriptorHeap)
+}
+
+#[test]
+fn nothing_is_made_before_it_is_needed() {
+    let device = device(HEAPS, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    assert_eq!(heaps_made(&device), 0);
+    let view = view(&gpu, "view", 1);
+    assert_eq!(heaps_made(&device), 1, "that of views");
+    let table = gpu.create_descriptor_table(&[(&view).into()], "table").unwrap();
+    assert_eq!(heaps_made(&device), 2, "that which shaders see");
+    let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    recording.set_descriptor_heaps().unwrap();
+    assert_eq!(heaps_made(&device), 3, "samplers, too, because both are set at once");
+    recording.set_descriptor_heaps().unwrap();
+    recording.submit().unwrap();
+    assert_eq!(heaps_made(&device), 3);
+    assert_eq!(gpu.stats().descriptors.objects_created, 3);
+    drop((view, table));
+    end(gpu, &device);
+}
+
+#[test]
+fn heaps_that_shaders_do_not_see_grow_and_go() {
+    let device = device(HEAPS, Lag::None);
+    let gpu = gpu(&device, Config { descriptor_block: 16, idle_frames: 4, ..Config::default() });
+    let buffer = bytes(&gpu, "shown", 1);
+    let make = || gpu.create_buffer_view(&buffer, &tenure_core::BufferViewDesc::raw()).unwrap();
+    let mut views: Vec<View<Device>> = (0..100).map(|_| make()).collect();
+    assert_eq!(heaps_made(&device), 7);
+    let stats = heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu);
+    assert_eq!((stats.capacity, stats.used, stats.peak, stats.waiting), (112, 100, 100, 0));
+    assert_eq!(gpu.stats().descriptors.views, 100);
+    // Those of the first heap stay, and the others empty.
+    views.truncate(10);
+    let stats = heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu);
+    assert_eq!((stats.used, stats.waiting), (100, 90));
+    for _ in 0..4 {
+        gpu.begin_frame().unwrap().end().unwrap();
+        assert_eq!(device.calls().live_descriptor_heaps, 7);
+    }
+    for _ in 0..3 {
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+    assert_eq!(device.calls().live_descriptor_heaps, 1);
+    assert_eq!(heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu).capacity, 16);
+    // They come back when they are needed.
+    views.extend((0..20).map(|_| make()));
+    assert_eq!(device.calls().live_descriptor_heaps, 2);
+    views.truncate(1);
+    finish(&gpu);
+    gpu.trim();
+    assert_eq!(device.calls().live_descriptor_heaps, 1);
+    drop((views, buffer));
+    end(gpu, &device);
+}
+
+#[test]
+fn each_kind_has_heaps_of_its_own() {
+    let device = device(BOTH, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    let target = Usage::RENDER_TARGET | Usage::SHADER_READ;
+    let color = gpu.create_texture(&TextureDesc::d2(8, 8, Format::Rgba8Unorm, target)).unwrap();
+    let depth = TextureDesc::d2(8, 8, Format::D32Float, Usage::DEPTH_STENCIL);
+    let depth = gpu.create_texture(&depth).unwrap();
+    let views = [
+        gpu.create_texture_view(&color, &TextureViewDesc::sampled()).unwrap(),
+        gpu.create_texture_view(&color, &TextureViewDesc::render_target()).unwrap(),
+        gpu.create_texture_view(&depth, &TextureViewDesc::depth_stencil()).unwrap(),
+    ];
+    let smooth = gpu.create_sampler(&crate::sampler(1), "smooth").unwrap();
+    for kind in DescriptorKind::ALL {
+        assert_eq!(heap(&gpu, kind, DescriptorPart::Cpu).used, 1, "{kind:?}");
+    }
+    assert_eq!(heaps_made(&device), 4);
+    assert_eq!(views[1].kind(), DescriptorKind::RenderTarget);
+    drop((color, depth, views, smooth));
+    end(gpu, &device);
+}
+
+#[test]
+fn parts_are_as_large_as_configured() {
+    let device = device(HEAPS, Lag::None);
+    let gpu = gpu(&device, small());
+    let view = view(&gpu, "view", 1);
+    let table = gpu.create_descriptor_table(&[(&view).into()], "table").unwrap();
+    assert_eq!(heap(&gpu, DescriptorKind::Resource, DescriptorPart::Static).capacity, 16);
+    assert_eq!(heap(&gpu, DescriptorKind::Resource, DescriptorPart::Dynamic).capacity, 64);
+    drop((table, view));
+    end(gpu, &device);
+}
+
+fn limited(visible_resources: u32, visible_samplers: u32) -> Device {
+    let limits = device(BOTH, Lag::None).properties().descriptors;
+    let limits = DescriptorLimits { visible_resources, visible_samplers, ..limits };
+    Device::with_options(Options::new(BOTH).descriptors(limits))
+}
+
+/// More than there are is refused before anything is made, with the numbers.
+#[test]
+fn parts_beyond_the_device_are_refused() {
+    type Set = fn(&mut Config, u32);
+    let fields: [(&str, u32, Set); 4] = [
+        ("static_resource_descriptors", 1000, |config, value| {
+            config.static_resource_descriptors = Some(value)
+        }),
+        ("dynamic_resource_descriptors", 1000, |config, value| {
+            config.dynamic_resource_descriptors = Some(value)
+        }),
+        ("static_sampler_descriptors", 200, |config, value| config.static_sampler_descriptors = Some(value)),
+        ("dynamic_sampler_descriptors", 200, |config, value| {
+            config.dynamic_sampler_descriptors = Some(value)
+        }),
+    ];
+    for (field, most, set) in fields {
+        for value in [1, most] {
+            let mut config = Config::default();
+            set(&mut config, value);
+            assert!(Gpu::new(limited(1000, 200), config).is_ok(), "{field} = {value}");
+        }
+        for value in [0, most + 1, u32::MAX] {
+            let mut config = Config::default();
+            set(&mut config, value);
+            let Some(Error::Config(error)) = Gpu::new(limited(1000, 200), config).err() else {
+                panic!("{field}")
+            };
+            let ConfigError { min, max, .. } = error;
+            assert_eq!((error.field, error.value, min, max), (field, value.into(), 1, most.into()));
+        }
+    }
+    // Both parts together, and a device without any.
+    let both = Config {
+        static_sampler_descriptors: Some(150),
+        dynamic_sampler_descriptors: Some(51),
+        ..Config::default()
+    };
+    let Some(Error::Config(error)) = Gpu::new(limited(1000, 200), both).err() else { panic!() };
+    assert_eq!((error.field, error.value, error.max), ("dynamic_sampler_descriptors", 51, 50));
+    let some = Config { static_resource_descriptors: Some(1), ..Config::default() };
+    let Some(Error::Config(error)) = Gpu::new(device(SETS, Lag::None), some).err() else { panic!() };
+    assert_eq!((error.field, error.max), ("static_resource_descriptors", 0));
+    assert!(error.to_string().starts_with("configuration: static_resource_descriptors = 1 is not in 1..=0"));
+}
+
+#[test]
+fn defaults_fit_into_small_devices() {
+    let device = limited(3, 2);
+    let gpu = Gpu::new(device.clone(), Config { descriptor_chunk: 16, ..Config::default() }).unwrap();
+    let view = view(&gpu, "view", 1);
+    let table = gpu.create_descriptor_table(&[(&view).into()], "table").unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    recording.set_descriptor_heaps().unwrap();
+    let two = recording.split().1.descriptors(&[(&view).into(), (&view).into()]).unwrap();
+    assert_eq!((table.first(), two.first(), two.len()), (0, 1, 2));
+    let refused = gpu.create_descriptor_table(&[(&view).into()], "second").err();
+    assert!(matches!(refused, Some(Error::NoDescriptors(_))), "{refused:?}");
+    recording.submit().unwrap();
+    drop((table, view));
+    end(gpu, &device);
+}

@@ -1,0 +1,150 @@
+//! Descriptors: views, samplers, tables and sets (spec D1 to D5), on the simulated device with all of
+//! its checks.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+use std::time::Duration;
+
+use tenure_core::device::{
+    BindingKind, DescriptorKind, QueueId, SamplerDesc, SetBinding, State, Subresource, Usage,
+};
+use tenure_core::{
+    Bind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorHeapStats, DescriptorPart, Gpu, MemoryUse,
+    Queue, View,
+};
+use tenure_sim::{DescriptorAt, Device, Hazard, Lag, Options, Profile};
+
+mod buffer_views;
+mod dynamic;
+mod endings;
+mod exhaustion;
+mod faults;
+mod heaps;
+mod model;
+mod samplers;
+mod sets;
+mod tables;
+mod texture_views;
+mod threads;
+
+const SECOND: Duration = Duration::from_secs(1);
+const GRAPHICS: QueueId = QueueId(0);
+/// A profile with heaps, one with heaps and sets, one with sets.
+const HEAPS: Profile = Profile::DISCRETE;
+const BOTH: Profile = Profile::VULKAN_NVIDIA;
+const SETS: Profile = Profile::VULKAN_MOBILE;
+
+fn device(profile: Profile, lag: Lag) -> Device {
+    Device::with_options(Options::new(profile).lag(lag).seed(11))
+}
+
+fn gpu(device: &Device, config: Config) -> Gpu<Device> {
+    Gpu::new(device.clone(), config).unwrap()
+}
+
+/// Few descriptors, which are poisoned when freed.
+fn small() -> Config {
+    Config {
+        static_resource_descriptors: Some(16),
+        dynamic_resource_descriptors: Some(64),
+        static_sampler_descriptors: Some(8),
+        dynamic_sampler_descriptors: Some(8),
+        descriptor_chunk: 16,
+        set_block: 4,
+        poison_descriptors: true,
+        ..Config::default()
+    }
+}
+
+/// A buffer of 256 equal bytes that the CPU writes.
+fn bytes(gpu: &Gpu<Device>, name: &'static str, byte: u8) -> Buffer<Device> {
+    let usage = Usage::SHADER_READ | Usage::CONSTANT;
+    let desc = BufferDesc { usage, ..BufferDesc::new(256, usage) };
+    let buffer = gpu.create_buffer(&desc.memory(MemoryUse::Dynamic).name(name)).unwrap();
+    buffer.write(0, &[byte; 256]).unwrap();
+    buffer
+}
+
+/// A raw view of such a buffer, which nothing else holds.
+fn view(gpu: &Gpu<Device>, name: &'static str, byte: u8) -> View<Device> {
+    gpu.create_buffer_view(&bytes(gpu, name, byte), &BufferViewDesc::raw()).unwrap()
+}
+
+/// A sampler like no other with another number.
+fn sampler(number: u32) -> SamplerDesc {
+    SamplerDesc { max_lod: number as f32, ..SamplerDesc::default() }
+}
+
+fn binding(binding: u32, kind: BindingKind, count: u32) -> SetBinding {
+    SetBinding { binding, kind, count }
+}
+
+/// Where commands write what they read through descriptors.
+fn out(gpu: &Gpu<Device>) -> Buffer<Device> {
+    let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
+    gpu.create_buffer(&BufferDesc::new(4096, usage).own_resource().name("out")).unwrap()
+}
+
+/// What a shader reads first through a raw view or constants, in a submission that is not waited for.
+fn submit_read(gpu: &Gpu<Device>, out: &Buffer<Device>, at: DescriptorAt<'_>, state: State) {
+    let mut recording = gpu.record(Queue::Graphics, "reader").unwrap();
+    recording.set_descriptor_heaps().unwrap();
+    recording.use_resource(out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
+    recording.barriers();
+    recording.raw().read_descriptor(at, state, out.raw(), out.offset(), 16);
+    recording.submit().unwrap();
+}
+
+/// What a shader reads first through a raw view in the heap that it sees.
+fn read(gpu: &Gpu<Device>, out: &Buffer<Device>, heap: &tenure_sim::DescriptorHeap, index: u32) -> u8 {
+    submit_read(gpu, out, DescriptorAt::Heap { heap, index }, State::NON_PIXEL_SHADER);
+    written(gpu, out)
+}
+
+/// The byte that fills the first of `out`.
+fn written(gpu: &Gpu<Device>, out: &Buffer<Device>) -> u8 {
+    let readback = gpu.read_back(out, 0, 16).unwrap();
+    gpu.device().run_until_idle();
+    let found = readback.wait(SECOND).unwrap();
+    assert_eq!(found, [found[0]; 16]);
+    found[0]
+}
+
+fn heap(gpu: &Gpu<Device>, kind: DescriptorKind, part: DescriptorPart) -> DescriptorHeapStats {
+    let heaps = gpu.stats().descriptors.heaps;
+    heaps.into_iter().find(|heap| (heap.kind, heap.part) == (kind, part)).unwrap_or(DescriptorHeapStats {
+        kind,
+        part,
+        capacity: 0,
+        used: 0,
+        peak: 0,
+        waiting: 0,
+    })
+}
+
+/// Waits for everything and gives back what was dropped.
+fn finish(gpu: &Gpu<Device>) {
+    assert!(gpu.device().run_until_idle());
+    gpu.purge().unwrap();
+}
+
+/// The end of every test: nothing is left and nothing went wrong.
+#[track_caller]
+fn end(gpu: Gpu<Device>, device: &Device) {
+    device.run_until_idle();
+    let report = gpu.shutdown();
+    assert!(report.is_clean(), "{report:?}");
+    device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+    let calls = device.calls();
+    let left = (calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks);
+    assert_eq!(left, (0, 0, 0), "heaps, layouts and blocks");
+}
+
+/// The hazards so far, which were expected.
+fn hazards(device: &Device) -> Vec<Hazard> {
+    device.run_until_idle();
+    device.take_hazards()
+}
+
+fn binds<'a>(views: &'a [View<Device>]) -> Vec<Bind<'a, Device>> {
+    views.iter().map(Bind::from).collect()
+}

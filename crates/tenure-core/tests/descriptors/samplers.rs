@@ -1,0 +1,152 @@
+//! Samplers: equal ones are one (spec D5).
+
+use tenure_core::device::{
+    AddressMode, BorderColor, Compare, DescriptorKind, DescriptorLimits, Device as _, DeviceError, Filter,
+    SamplerDesc,
+};
+use tenure_core::{Config, DescriptorPart, Error};
+use tenure_sim::{CallKind, Device, Lag, Options};
+
+use crate::{BOTH, GRAPHICS, HEAPS, device, end, finish, gpu, sampler};
+
+fn written(device: &Device) -> u64 {
+    device.calls().made(CallKind::WriteDescriptor)
+}
+
+#[test]
+fn equal_ones_share_a_descriptor() {
+    let device = device(HEAPS, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    let one = gpu.create_sampler(&SamplerDesc::default(), "smooth").unwrap();
+    let same = gpu.create_sampler(&SamplerDesc::default(), "another name").unwrap();
+    let negative = SamplerDesc { mip_bias: -0.0, min_lod: -0.0, ..SamplerDesc::default() };
+    let zero = gpu.create_sampler(&negative, "negative zero").unwrap();
+    let copy = one.clone();
+    for sampler in [&same, &zero, &copy] {
+        assert!(std::ptr::eq(sampler.heap(), one.heap()));
+        assert_eq!((sampler.index(), sampler.name().as_str()), (one.index(), "smooth"));
+    }
+    assert_eq!(written(&device), 1);
+    let stats = gpu.stats().descriptors;
+    assert_eq!((stats.samplers, stats.samplers_shared), (1, 2));
+    drop((one, same, zero));
+    assert_eq!(gpu.stats().descriptors.samplers, 1, "the copy lives");
+    drop(copy);
+    assert_eq!(gpu.stats().descriptors.samplers, 0);
+    end(gpu, &device);
+}
+
+#[test]
+fn every_field_makes_a_difference() {
+    let device = device(HEAPS, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    let base = SamplerDesc::default();
+    let descs = [
+        base,
+        SamplerDesc { mag: Filter::Nearest, ..base },
+        SamplerDesc { min: Filter::Nearest, ..base },
+        SamplerDesc { mip: Filter::Nearest, ..base },
+        SamplerDesc { address: [AddressMode::Clamp, AddressMode::Repeat, AddressMode::Repeat], ..base },
+        SamplerDesc { address: [AddressMode::Repeat, AddressMode::Clamp, AddressMode::Repeat], ..base },
+        SamplerDesc { address: [AddressMode::Repeat, AddressMode::Repeat, AddressMode::Clamp], ..base },
+        SamplerDesc { mip_bias: 0.5, ..base },
+        SamplerDesc { anisotropy: 4, ..base },
+        SamplerDesc { compare: Some(Compare::Less), ..base },
+        SamplerDesc { compare: Some(Compare::Greater), ..base },
+        SamplerDesc { min_lod: 1.0, ..base },
+        SamplerDesc { max_lod: 1.0, ..base },
+        SamplerDesc { border: BorderColor::OpaqueWhite, ..base },
+    ];
+    let samplers: Vec<_> = descs.iter().map(|desc| gpu.create_sampler(desc, "different").unwrap()).collect();
+    let mut indices: Vec<_> = samplers.iter().map(|sampler| sampler.index()).collect();
+    indices.sort_unstable();
+    indices.dedup();
+    assert_eq!(indices.len(), descs.len());
+    assert_eq!(gpu.stats().descriptors.samplers, descs.len() as u64);
+    drop(samplers);
+    end(gpu, &device);
+}
+
+#[test]
+fn fields_out_of_range_are_refused() {
+    let device = device(HEAPS, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    let base = SamplerDesc::default();
+    let most = device.properties().descriptors.anisotropy;
+    let cases = [
+        ("mip_bias", SamplerDesc { mip_bias: 16.0, ..base }),
+        ("mip_bias", SamplerDesc { mip_bias: -16.5, ..base }),
+        ("mip_bias", SamplerDesc { mip_bias: f32::NAN, ..base }),
+        ("anisotropy", SamplerDesc { anisotropy: 0, ..base }),
+        ("anisotropy", SamplerDesc { anisotropy: most + 1, ..base }),
+        ("min_lod", SamplerDesc { min_lod: -1.0, ..base }),
+        ("min_lod", SamplerDesc { min_lod: f32::INFINITY, ..base }),
+        ("max_lod", SamplerDesc { min_lod: 2.0, max_lod: 1.0, ..base }),
+        ("max_lod", SamplerDesc { max_lod: f32::NAN, ..base }),
+    ];
+    for (wrong, desc) in cases {
+        match gpu.create_sampler(&desc, "wrong").err() {
+            Some(Error::Device { name, source: DeviceError::InvalidDesc { field, .. } }) => {
+                assert_eq!((name.as_str(), field), ("wrong", wrong));
+            }
+            other => panic!("{desc:?}: {other:?}"),
+        }
+    }
+    assert_eq!(written(&device), 0);
+    end(gpu, &device);
+}
+
+/// One that waits for the GPU is not taken again: an equal one gets a slot of its own.
+#[test]
+fn a_dropped_one_stays_until_the_gpu_is_done() {
+    let device = device(HEAPS, Lag::Manual);
+    let gpu = gpu(&device, Config::default());
+    let first = gpu.create_sampler(&sampler(1), "first").unwrap();
+    let recording = gpu.record(tenure_core::Queue::Graphics, "draw").unwrap();
+    let index = first.index();
+    drop(first);
+    let second = gpu.create_sampler(&sampler(1), "second").unwrap();
+    assert_ne!(second.index(), index);
+    assert_eq!(second.name().as_str(), "second");
+    recording.submit().unwrap();
+    gpu.purge().unwrap();
+    assert_eq!(device.calls().made(CallKind::ClearDescriptors), 0);
+    device.complete(GRAPHICS, 1);
+    gpu.purge().unwrap();
+    assert_eq!(device.calls().made(CallKind::ClearDescriptors), 1);
+    // The second is known as the one, though the first went later.
+    assert_eq!(gpu.create_sampler(&sampler(1), "third").unwrap().index(), second.index());
+    drop(second);
+    end(gpu, &device);
+}
+
+#[test]
+fn the_limit_is_an_error_that_says_who_has_them() {
+    let limits = device(BOTH, Lag::None).properties().descriptors;
+    let limits = DescriptorLimits { samplers: 4, ..limits };
+    let device = Device::with_options(Options::new(BOTH).descriptors(limits).lag(Lag::Manual));
+    let gpu = gpu(&device, Config::default());
+    let mut alive: Vec<_> =
+        (0..3).map(|number| gpu.create_sampler(&sampler(number), "grass").unwrap()).collect();
+    alive.push(gpu.create_sampler(&sampler(3), "sky").unwrap());
+    assert!(gpu.create_sampler(&sampler(2), "an equal one").is_ok());
+    let recording = gpu.record(tenure_core::Queue::Graphics, "draw").unwrap();
+    alive.remove(0);
+    let Some(Error::NoDescriptors(error)) = gpu.create_sampler(&sampler(4), "rock").err() else { panic!() };
+    assert_eq!((error.kind, error.part), (DescriptorKind::Sampler, DescriptorPart::Samplers));
+    assert_eq!((error.name.as_str(), error.requested, error.capacity), ("rock", 1, 4));
+    assert_eq!((error.free, error.waiting), (0, 1));
+    let users: Vec<_> = error.users.iter().map(|user| (user.name.as_str(), user.count)).collect();
+    assert_eq!(users, [("grass", 2), ("sky", 1)]);
+    assert_eq!(
+        error.to_string(),
+        "no descriptors for rock: 1 in a row asked for, of kind Sampler, from the samplers that the device takes at \
+         once; of its 4 0 are free, up to 0 in a row, and 1 wait for the GPU; most are used by grass (2), sky (1)"
+    );
+    // Once the GPU is done with the one that was dropped, nobody has to say so.
+    drop(recording);
+    assert!(gpu.create_sampler(&sampler(4), "rock").is_ok());
+    drop(alive);
+    finish(&gpu);
+    end(gpu, &device);
+}

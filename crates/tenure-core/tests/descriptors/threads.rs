@@ -1,0 +1,68 @@
+//! Many threads at once.
+
+use tenure_core::device::{BindingKind, State, Subresource};
+use tenure_core::{Config, Queue};
+use tenure_sim::{DescriptorAt, Lag};
+
+use crate::{BOTH, SECOND, binding, device, end, finish, gpu, out, sampler, small, view};
+
+/// Each thread makes and drops views, tables, samplers and sets, and reads through its own.
+#[test]
+fn threads_do_not_meet() {
+    let device = device(BOTH, Lag::Random { max: 4 });
+    let config = Config {
+        static_resource_descriptors: Some(4096),
+        dynamic_resource_descriptors: Some(16_384),
+        static_sampler_descriptors: Some(512),
+        dynamic_sampler_descriptors: Some(512),
+        ..small()
+    };
+    let gpu = gpu(&device, config);
+    let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "shared layout").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u8 {
+            let (gpu, layout) = (&gpu, &layout);
+            scope.spawn(move || {
+                let out = out(gpu);
+                for step in 0..60_u8 {
+                    let byte = thread * 60 + step;
+                    let shown = view(gpu, "shown", byte);
+                    let smooth = gpu.create_sampler(&sampler(u32::from(step % 3)), "smooth").unwrap();
+                    let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
+                    let samplers = gpu.create_descriptor_table(&[(&smooth).into()], "samplers").unwrap();
+                    let set = gpu.create_descriptor_set(layout, &[(0, 0, (&shown).into())], "set").unwrap();
+                    let mut recording = gpu.record(Queue::Graphics, "thread").unwrap();
+                    recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
+                    recording.barriers();
+                    let (mut commands, scratch) = recording.split();
+                    commands.set_descriptor_heaps().unwrap();
+                    let dynamic = scratch.descriptors(&[(&shown).into()]).unwrap();
+                    let dynamic_set = scratch.set(layout, &[(0, 0, (&shown).into())]).unwrap();
+                    let at = match step % 4 {
+                        0 => DescriptorAt::Heap { heap: table.heap(), index: table.first() },
+                        1 => DescriptorAt::Heap { heap: dynamic.heap(), index: dynamic.first() },
+                        2 => {
+                            DescriptorAt::Set { block: set.block(), set: set.index(), binding: 0, element: 0 }
+                        }
+                        _ => {
+                            let (block, set) = (dynamic_set.block(), dynamic_set.index());
+                            DescriptorAt::Set { block, set, binding: 0, element: 0 }
+                        }
+                    };
+                    commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, out.raw(), out.offset(), 16);
+                    drop((table, shown, set, samplers, smooth));
+                    recording.submit().unwrap();
+                    let readback = gpu.read_back(&out, 0, 16).unwrap();
+                    gpu.purge().unwrap();
+                    assert_eq!(readback.wait(SECOND).unwrap(), [byte; 16]);
+                }
+            });
+        }
+    });
+    finish(&gpu);
+    let stats = gpu.stats().descriptors;
+    assert_eq!((stats.views, stats.samplers), (0, 0));
+    assert!(stats.heaps.iter().all(|heap| heap.used == 0 && heap.waiting == 0), "{stats:?}");
+    drop(layout);
+    end(gpu, &device);
+}

@@ -1,0 +1,343 @@
+//! Constants (spec U2).
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use proptest::prelude::*;
+use tenure_core::device::{Device as _, DeviceError, Features, QueueId, State};
+use tenure_core::memory::PoolKind;
+use tenure_core::{Config, Constant, Error, Gpu, Queue, Recording, Strategy as Placing};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
+
+use super::support::Rng;
+use super::{device, end, finish, gpu, live};
+
+const PAGE: u64 = 64 << 10;
+
+/// The GPU finds `bytes` where the constant says, in the state that draws read it in.
+fn expect(recording: &mut Recording<Device>, bytes: &[u8]) -> (u64, u64) {
+    let (mut commands, scratch) = recording.split();
+    let constant = scratch.constant_bytes(bytes).unwrap();
+    commands.raw().use_buffer(constant.raw(), constant.offset(), constant.size(), State::VERTEX_OR_CONSTANT);
+    commands.raw().expect_bytes(constant.raw(), constant.offset(), bytes);
+    (constant.offset(), constant.size())
+}
+
+#[test]
+fn constants_are_where_they_are_said_to_be() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::Random { max: 5 });
+        let (align, has_addresses) = {
+            let properties = device.properties();
+            (properties.constant_alignment, properties.features.contains(Features::DEVICE_ADDRESS))
+        };
+        for strategy in [Placing::Tenure, Placing::Placed, Placing::Committed] {
+            let gpu = gpu(&device, Config { strategy, constant_page: 4 << 10, ..Config::default() });
+            let mut recording = gpu.record(Queue::Graphics, "constants").unwrap();
+            let (mut commands, scratch) = recording.split();
+            let mut addresses = Vec::new();
+            for index in 0..200_u32 {
+                let value = [index; 19];
+                let constant = scratch.constants(&value).unwrap();
+                assert!(constant.offset().is_multiple_of(align));
+                assert_eq!(constant.size(), 76);
+                assert_eq!(constant.gpu_address().is_some(), has_addresses);
+                let base = device.gpu_address(constant.raw());
+                assert_eq!(constant.gpu_address(), base.map(|base| base + constant.offset()));
+                addresses.extend(constant.gpu_address());
+                commands.raw().expect_bytes(constant.raw(), constant.offset(), bytemuck::bytes_of(&value));
+            }
+            addresses.sort_unstable();
+            assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] >= 76), "two share bytes");
+            recording.submit().unwrap();
+            end(gpu, &device);
+        }
+    }
+}
+
+/// What is left of a page serves the next recording; a full page goes with its recording.
+#[test]
+fn pages_are_filled_to_their_end_and_recycled() {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let gpu = gpu(&device, Config::default());
+    let mut recording = gpu.record(Queue::Graphics, "first").unwrap();
+    let (first, _) = expect(&mut recording, &[1; 256]);
+    recording.submit().unwrap();
+    let mut recording = gpu.record(Queue::Compute, "second").unwrap();
+    assert_eq!(expect(&mut recording, &[2; 256]).0, first + 256, "the rest of the page");
+    assert_eq!(live(&gpu, PoolKind::Uploads), 1);
+    for index in 2..PAGE / 256 {
+        assert_eq!(expect(&mut recording, &[3; 200]).0, first + index * 256);
+    }
+    assert_eq!(live(&gpu, PoolKind::Uploads), 1, "to the last byte");
+    expect(&mut recording, &[4; 200]);
+    assert_eq!(live(&gpu, PoolKind::Uploads), 2);
+    recording.submit().unwrap();
+    gpu.purge().unwrap();
+    assert_eq!(live(&gpu, PoolKind::Uploads), 2, "the GPU still reads the full one");
+    finish(&gpu);
+    assert_eq!(live(&gpu, PoolKind::Uploads), 1, "what is left of the other waits for a recording");
+    end(gpu, &device);
+}
+
+#[test]
+fn a_discarded_recording_gives_its_pages_back() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device, Config { constant_page: 4 << 10, ..Config::default() });
+    let mut recording = gpu.record(Queue::Graphics, "discarded").unwrap();
+    for _ in 0..100 {
+        recording.split().1.constant_bytes(&[1; 1024]).unwrap();
+    }
+    assert_eq!(live(&gpu, PoolKind::Uploads), 25);
+    drop(recording);
+    gpu.purge().unwrap();
+    assert_eq!(live(&gpu, PoolKind::Uploads), 1);
+    end(gpu, &device);
+}
+
+#[test]
+fn idle_pages_go_back_after_their_grace() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device, Config { idle_frames: 3, ..Config::default() });
+    let frame = |constants: usize| {
+        let frame = gpu.begin_frame().unwrap();
+        let mut open: Vec<_> =
+            (0..constants).map(|_| frame.record(Queue::Graphics, "frame").unwrap()).collect();
+        for recording in &mut open {
+            expect(recording, &[1; 64]);
+        }
+        // One more, without constants: it keeps no pages from ageing.
+        frame.record(Queue::Graphics, "empty").unwrap().submit().unwrap();
+        for recording in open {
+            recording.submit().unwrap();
+        }
+        frame.end().unwrap();
+        live(&gpu, PoolKind::Uploads)
+    };
+    assert_eq!(frame(4), 4, "one for each recording that is open at once");
+    assert_eq!([frame(1), frame(1), frame(1)], [4, 4, 4]);
+    frame(1);
+    assert_eq!(frame(1), 1, "those that nobody took are gone");
+    (0..4).for_each(|_| assert!(frame(0) <= 1));
+    assert_eq!(frame(0), 0);
+    end(gpu, &device);
+}
+
+#[test]
+fn what_is_larger_than_a_page_gets_one_of_its_own() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(2));
+    let gpu = gpu(&device, Config { max_pooled_upload: 256 << 10, ..Config::default() });
+    let mut recording = gpu.record(Queue::Graphics, "large").unwrap();
+    let (small, _) = expect(&mut recording, &[1; 64]);
+    expect(&mut recording, &vec![2; 100_000]);
+    expect(&mut recording, &vec![3; 300_000]);
+    assert_eq!(gpu.stats().committed, 2, "one block, and what the pool does not take");
+    assert_eq!(expect(&mut recording, &[4; 64]).0, small + 256, "the page goes on");
+    recording.submit().unwrap();
+    finish(&gpu);
+    assert_eq!((live(&gpu, PoolKind::Uploads), gpu.stats().committed), (1, 1));
+    end(gpu, &device);
+}
+
+fn refused(result: Result<Constant<'_, Device>, Error>) -> Error {
+    result.err().expect("it is refused")
+}
+
+#[test]
+fn no_bytes_and_no_memory_are_errors_that_leave_the_recording_usable() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    let mut recording = gpu.record(Queue::Graphics, "poor").unwrap();
+    let empty = refused(recording.split().1.constant_bytes(&[]));
+    let expected = DeviceError::InvalidDesc { field: "size", value: 0 };
+    assert!(matches!(&empty, Error::Device { source, .. } if *source == expected), "{empty}");
+    device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
+    let error = refused(recording.split().1.constant_bytes(&[1; 64]));
+    assert!(matches!(error, Error::OutOfMemory(_)), "{error}");
+    device.faults().clear();
+    expect(&mut recording, &[1; 64]);
+    let empty = refused(recording.split().1.constant_bytes(&[]));
+    assert!(matches!(empty, Error::Device { .. }), "{empty}");
+    expect(&mut recording, &[2; 64]);
+    recording.submit().unwrap();
+    end(gpu, &device);
+}
+
+/// The untyped escape: other recordings refuse it by name, also those of other managers.
+#[test]
+fn untyped_constants_are_refused_by_other_recordings() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let (mine, other) = (gpu(&device, Config::default()), gpu(&device, Config::default()));
+    let mut first = mine.record(Queue::Graphics, "first").unwrap();
+    let untyped = first.split().1.untyped_constants(&[7; 100]).unwrap();
+    let second_untyped = first.split().1.untyped_constants(&[8; 100]).unwrap();
+    assert_eq!(untyped.recording(), first.id());
+    {
+        let (mut commands, scratch) = first.split();
+        for (untyped, byte) in [(untyped, 7), (second_untyped, 8)] {
+            let found = scratch.find(untyped).unwrap();
+            assert_eq!(found.size(), 100);
+            commands.raw().expect_bytes(found.raw(), found.offset(), &[byte; 100]);
+        }
+    }
+    let stranger = |recording: &mut Recording<Device>| {
+        let (id, name) = (recording.id(), "stranger");
+        match recording.split().1.find(untyped).err() {
+            Some(Error::OtherRecording { name: of, used_name, used_id, .. }) => {
+                assert_eq!((of, used_name, used_id), ("first", name, id));
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut open = mine.record(Queue::Graphics, "stranger").unwrap();
+    stranger(&mut open);
+    first.submit().unwrap();
+    // It fills the same page.
+    open.split().1.untyped_constants(&[9; 100]).unwrap();
+    stranger(&mut open);
+    // It has the same number.
+    let mut theirs = other.record(Queue::Graphics, "stranger").unwrap();
+    theirs.split().1.untyped_constants(&[9; 100]).unwrap();
+    assert_eq!(theirs.id(), untyped.recording());
+    stranger(&mut theirs);
+    drop((open, theirs));
+    assert!(other.shutdown().is_clean());
+    end(mine, &device);
+}
+
+/// What the simulated GPU finds is what was pushed, whatever is open, in flight, discarded or late.
+fn random_program(profile: Profile, seed: u64) {
+    let device = device(profile, Lag::Random { max: 6 });
+    let gpu = gpu(&device, Config { constant_page: 8 << 10, idle_frames: 1, ..Config::default() });
+    let queues = u8::try_from(device.properties().queues.len()).unwrap();
+    let mut rng = Rng::new(seed);
+    let mut open: Vec<Recording<Device>> = Vec::new();
+    for step in 0..400_u32 {
+        match rng.below(10) {
+            0 | 1 if open.len() < 5 => {
+                let queue = Queue::Id(QueueId(u8::try_from(rng.below(queues.into())).unwrap()));
+                open.push(gpu.record(queue, "random").unwrap());
+            }
+            2 if !open.is_empty() => {
+                let index = usize::try_from(rng.below(open.len() as u64)).unwrap();
+                drop(open.swap_remove(index));
+            }
+            3 if !open.is_empty() => {
+                let index = usize::try_from(rng.below(open.len() as u64)).unwrap();
+                open.swap_remove(index).submit().unwrap();
+            }
+            4 => gpu.begin_frame().unwrap().end().unwrap(),
+            _ => {
+                for recording in &mut open {
+                    let size = usize::try_from(1 + rng.below(3000) * rng.below(5)).unwrap();
+                    let bytes: Vec<u8> = step.to_le_bytes().iter().copied().cycle().take(size).collect();
+                    let (mut commands, scratch) = recording.split();
+                    let constant = scratch.constant_bytes(&bytes).unwrap();
+                    commands.raw().expect_bytes(constant.raw(), constant.offset(), &bytes);
+                }
+            }
+        }
+    }
+    drop(open);
+    end(gpu, &device);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_constant_is_overwritten_before_the_gpu_has_read_it(seed: u64, profile in 0..Profile::ALL.len()) {
+        random_program(Profile::ALL[profile], seed);
+    }
+}
+
+/// Each thread has pages of its own.
+#[test]
+fn threads_never_share_bytes() {
+    let device = device(Profile::DISCRETE, Lag::Random { max: 4 });
+    let gpu = gpu(&device, Config { constant_page: 4 << 10, ..Config::default() });
+    for _ in 0..20 {
+        let frame = gpu.begin_frame().unwrap();
+        let recordings: Vec<_> = thread::scope(|scope| {
+            let record = |thread: u8| {
+                let mut recording = frame.record(Queue::Graphics, "thread").unwrap();
+                for index in 0..150_u8 {
+                    expect(&mut recording, &[thread ^ index; 64]);
+                }
+                recording
+            };
+            let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || record(thread))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for recording in recordings {
+            recording.submit().unwrap();
+        }
+        frame.end().unwrap();
+    }
+    end(gpu, &device);
+}
+
+/// A steady stream of constants asks the driver for nothing.
+#[test]
+fn steady_state_takes_no_memory() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(3));
+    let gpu = gpu(&device, Config::default());
+    let mut taken = BTreeMap::new();
+    for number in 0..200 {
+        let frame = gpu.begin_frame().unwrap();
+        let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
+        let (_, scratch) = recording.split();
+        for index in 0..2000_u32 {
+            scratch.constants(&[index; 16]).unwrap();
+        }
+        frame.submit(recording).unwrap();
+        frame.end().unwrap();
+        taken.insert(number, gpu.stats().driver_allocations);
+    }
+    assert_eq!(taken[&199], taken[&40], "after 40 frames the driver is asked for nothing");
+    end(gpu, &device);
+}
+
+fn lost(gpu: &Gpu<Device>, device: &Device) {
+    let mut recording = gpu.record(Queue::Graphics, "lost").unwrap();
+    recording.split().1.constant_bytes(&[1; 64]).unwrap();
+    device.faults().remove("hung");
+    let error = refused(recording.split().1.constant_bytes(&[1; 64]));
+    assert!(error.is_device_lost(), "{error}");
+    let error = refused(recording.split().1.constant_bytes(&vec![1; 1 << 20]));
+    assert!(error.is_device_lost(), "{error}");
+    assert!(recording.submit().unwrap_err().is_device_lost());
+}
+
+#[test]
+fn a_lost_device_takes_its_pages_with_it() {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let gpu = gpu(&device, Config::default());
+    let mut recording = gpu.record(Queue::Graphics, "in flight").unwrap();
+    for _ in 0..3 {
+        expect(&mut recording, &vec![1; 60_000]);
+    }
+    recording.submit().unwrap();
+    lost(&gpu, &device);
+    assert!(gpu.purge().unwrap_err().is_device_lost());
+    assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
+    device.check_clean().unwrap();
+}
+
+/// A recording may outlive its manager, constants and all.
+#[test]
+fn a_recording_that_outlives_its_manager_gives_its_pages_back() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(2));
+    let gpu = gpu(&device, Config::default());
+    let mut late = gpu.record(Queue::Graphics, "late").unwrap();
+    let mut later = gpu.record(Queue::Graphics, "later").unwrap();
+    for _ in 0..3 {
+        expect(&mut late, &vec![1; 60_000]);
+    }
+    expect(&mut later, &[2; 64]);
+    assert_eq!(gpu.shutdown().open_recordings, ["late", "later"]);
+    expect(&mut late, &[3; 64]);
+    late.submit().unwrap();
+    drop(later);
+    device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+}

@@ -1,0 +1,50 @@
+//! What a frame needs for itself: constants, upload rings, uploads, readbacks, recording contexts
+//! (spec U2 to U5, T5), on the simulated device with all of its checks.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+use std::time::Duration;
+
+use tenure_core::memory::PoolKind;
+use tenure_core::{Config, Gpu};
+use tenure_sim::{Device, Lag, Options, Profile};
+
+mod constants;
+mod contexts;
+mod model;
+mod readbacks;
+mod ring;
+#[path = "../support/mod.rs"]
+mod support;
+mod texels;
+mod uploads;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn device(profile: Profile, lag: Lag) -> Device {
+    Device::with_options(Options::new(profile).lag(lag).seed(11))
+}
+
+fn gpu(device: &Device, config: Config) -> Gpu<Device> {
+    Gpu::new(device.clone(), config).unwrap()
+}
+
+/// Live ranges of the pools of a kind.
+fn live(gpu: &Gpu<Device>, kind: PoolKind) -> u64 {
+    let pools = gpu.stats().pools;
+    pools.iter().filter(|pool| pool.kind == kind).map(|pool| pool.allocations).sum()
+}
+
+/// Waits for everything and gives back what was dropped.
+fn finish(gpu: &Gpu<Device>) {
+    assert!(gpu.device().run_until_idle());
+    gpu.purge().unwrap();
+}
+
+/// The end of every test: nothing is left and nothing went wrong.
+#[track_caller]
+fn end(gpu: Gpu<Device>, device: &Device) {
+    device.run_until_idle();
+    let report = gpu.shutdown();
+    assert!(report.is_clean(), "{report:?}");
+    device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+}

@@ -1,0 +1,537 @@
+//! Upload rings (spec U3).
+
+use std::ops::Range;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use tenure_core::device::{
+    BufferLayout, Device as _, DeviceError, Features, Format, QueueId, State, TextureRegion, Usage,
+};
+use tenure_core::memory::PoolKind;
+use tenure_core::time::RecordingId;
+use tenure_core::{
+    BufferDesc, Config, Error, Frame, Gpu, MemoryUse, Queue, Recording, RingStats, TextureDesc, UploadRing,
+    UploadRingDesc,
+};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
+
+use super::support::Rng;
+use super::{device, end, finish, gpu, live};
+
+const GRAPHICS: QueueId = QueueId(0);
+const KIB: u64 = 1 << 10;
+
+fn ring(gpu: &Gpu<Device>, size: u64) -> UploadRing<Device> {
+    gpu.create_upload_ring(&UploadRingDesc::new(size).name("ring")).unwrap()
+}
+
+/// Takes bytes, fills them, and has the GPU look at them. The offset.
+fn fill(
+    ring: &UploadRing<Device>,
+    recording: &mut Recording<Device>,
+    size: u64,
+    align: u64,
+    byte: u8,
+) -> Result<u64, Error> {
+    let (mut commands, scratch) = recording.split();
+    let slice = ring.allocate(scratch, size, align)?;
+    assert_eq!((slice.size(), slice.name().as_str()), (size, "ring"));
+    assert!(slice.offset().is_multiple_of(align));
+    let bytes = vec![byte; usize::try_from(size).unwrap()];
+    slice.write(0, &bytes)?;
+    commands.raw().use_buffer(slice.raw(), slice.offset(), size, State::VERTEX_OR_CONSTANT);
+    commands.raw().expect_bytes(slice.raw(), slice.offset(), &bytes);
+    Ok(slice.offset())
+}
+
+/// A frame with one submission that uses bytes of the ring.
+fn frame(gpu: &Gpu<Device>, ring: &UploadRing<Device>, size: u64, byte: u8) -> Result<u64, Error> {
+    let frame = gpu.begin_frame()?;
+    let mut recording = frame.record(Queue::Graphics, "frame")?;
+    let offset = fill(ring, &mut recording, size, 256, byte)?;
+    frame.submit(recording)?;
+    frame.end()?;
+    Ok(offset)
+}
+
+fn manual(config: Config) -> (Device, Gpu<Device>) {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let gpu = gpu(&device, config);
+    (device, gpu)
+}
+
+fn relaxed() -> Config {
+    Config { frames_in_flight: 16, ..Config::default() }
+}
+
+/// A ring that holds frames 3 to 5. Frame 6 asks for what does not fit: polling finds frame 3
+/// complete, that is still short, it waits for frame 4, and then it fits.
+#[test]
+fn the_classic_story() {
+    let (device, gpu) = manual(relaxed());
+    let ring = ring(&gpu, 64 * KIB);
+    assert_eq!(frame(&gpu, &ring, 16_384, 1), Ok(0));
+    assert_eq!(frame(&gpu, &ring, 8192, 2), Ok(16_384));
+    assert_eq!(frame(&gpu, &ring, 20_480, 3), Ok(24_576));
+    assert_eq!(frame(&gpu, &ring, 16_384, 4), Ok(45_056));
+    assert!(device.complete(GRAPHICS, 2), "frames 1 and 2 are done");
+    assert_eq!(frame(&gpu, &ring, 10_000, 5), Ok(0), "4,096 bytes are left at the end, and skipped");
+    let held = 20_480 + 16_384 + (4096 + 10_000);
+    let stats = ring.stats();
+    assert_eq!((stats.used, stats.frames, stats.waits), (held, 3, 0));
+
+    let sixth = gpu.begin_frame().unwrap();
+    let mut recording = sixth.record(Queue::Graphics, "sixth").unwrap();
+    assert!(device.complete(GRAPHICS, 3), "and nobody knows yet");
+    assert_eq!(ring.stats().used, held);
+    thread::scope(|scope| {
+        let gpu_at_work = scope.spawn(|| {
+            thread::sleep(Duration::from_millis(30));
+            let seen = ring.stats();
+            assert!(device.complete(GRAPHICS, 4));
+            seen
+        });
+        let begun = Instant::now();
+        assert_eq!(fill(&ring, &mut recording, 40_000, 256, 6), Ok(10_240), "behind frame 5");
+        assert!(begun.elapsed() >= Duration::from_millis(20), "it waited for frame 4");
+        let meanwhile = gpu_at_work.join().unwrap();
+        assert_eq!((meanwhile.used, meanwhile.frames), (held - 20_480, 2), "polling freed frame 3");
+    });
+    let stats = ring.stats();
+    assert_eq!((stats.waits, stats.frames), (1, 1), "frame 5 is still there");
+    assert!(stats.waited_ns >= 20_000_000);
+    assert_eq!(stats.used, (4096 + 10_000) + (240 + 40_000));
+    assert_eq!((stats.allocations, stats.bytes, stats.dedicated), (6, 111_440, 0));
+    assert!(device.run_until_idle(), "frame 5, while the sixth is recorded");
+    sixth.submit(recording).unwrap();
+    sixth.end().unwrap();
+    finish(&gpu);
+    let empty = RingStats { used: 0, frames: 0, ..stats };
+    assert_eq!(ring.stats(), empty);
+    drop(ring);
+    end(gpu, &device);
+}
+
+/// Nothing waits for a recording that only its own thread can end: it is an error that names it.
+#[test]
+fn a_recording_in_the_way_is_named() {
+    let (device, gpu) = manual(relaxed());
+    let ring = ring(&gpu, 64 * KIB);
+    let forgotten = gpu.record(Queue::Copy, "forgotten").unwrap();
+    frame(&gpu, &ring, 40_000, 1).unwrap();
+    assert!(device.run_until_idle());
+    let mut recording = gpu.record(Queue::Graphics, "asks").unwrap();
+    let refused = fill(&ring, &mut recording, 30_000, 1, 2).unwrap_err();
+    let expected = Error::HeldByRecording {
+        name: "ring".into(),
+        size: 30_000,
+        used: 40_000,
+        capacity: 65_536,
+        recording: "forgotten",
+        frame: 0,
+    };
+    assert_eq!(refused, expected);
+    assert_eq!(fill(&ring, &mut recording, 20_000, 1, 3), Ok(40_000), "what fits is served");
+    drop(forgotten);
+    assert_eq!(fill(&ring, &mut recording, 30_000, 1, 4), Ok(0), "now the first frame can end");
+    // The frame that is being recorded holds the rest.
+    let refused = fill(&ring, &mut recording, 30_000, 1, 5).unwrap_err();
+    assert!(matches!(refused, Error::HeldByRecording { recording: "asks", .. }), "{refused}");
+    recording.submit().unwrap();
+    assert_eq!(ring.stats().waits, 0);
+    drop(ring);
+    end(gpu, &device);
+}
+
+/// Uploads that wait for their submission count as an open recording, and are not in the way.
+#[test]
+fn pending_uploads_are_submitted_to_make_room() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(2));
+    let gpu = gpu(&device, relaxed());
+    let ring = ring(&gpu, 64 * KIB);
+    let mesh = gpu.create_buffer(&BufferDesc::new(100, Usage::VERTEX).name("mesh")).unwrap();
+    for round in 0..10 {
+        let mut recording = gpu.record(Queue::Graphics, "part").unwrap();
+        fill(&ring, &mut recording, 40_000, 4, round).unwrap();
+        recording.submit().unwrap();
+        gpu.upload(&mesh, 0, &[round; 100]).unwrap();
+        ring.close();
+    }
+    drop((ring, mesh));
+    end(gpu, &device);
+}
+
+/// One frame may use more than the ring holds, if its recordings are closed on the way.
+#[test]
+fn a_frame_larger_than_the_ring_is_closed_by_hand() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(4));
+    let gpu = gpu(&device, Config::default());
+    let ring = ring(&gpu, 64 * KIB);
+    let frame = gpu.begin_frame().unwrap();
+    for part in 0..40_u8 {
+        let mut recording = frame.record(Queue::Graphics, "part").unwrap();
+        fill(&ring, &mut recording, 30_000, 4, part).unwrap();
+        frame.submit(recording).unwrap();
+        if part % 2 == 0 {
+            ring.close();
+        } else {
+            gpu.purge().unwrap();
+        }
+    }
+    frame.end().unwrap();
+    assert!(ring.stats().waits > 10);
+    drop(ring);
+    end(gpu, &device);
+}
+
+#[test]
+fn what_never_fits_is_refused_or_gets_a_buffer_of_its_own() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(2));
+    let gpu = gpu(&device, Config::default());
+    let strict = ring(&gpu, 64 * KIB);
+    let desc = UploadRingDesc::new(64 * KIB).dedicate().name("ring");
+    let generous = gpu.create_upload_ring(&desc).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "large").unwrap();
+    for size in [65_537, 1 << 20, u64::MAX] {
+        let refused = strict.allocate(recording.split().1, size, 4).err();
+        assert_eq!(refused, Some(Error::TooLarge { name: "ring".into(), size, capacity: 65_536 }));
+    }
+    assert_eq!(fill(&strict, &mut recording, 65_536, 4, 1), Ok(0), "all of it");
+    for align in [4, 512, 64 * KIB] {
+        fill(&generous, &mut recording, 200_000, align, 2).unwrap();
+    }
+    fill(&generous, &mut recording, 65_536, 4, 3).unwrap();
+    let refused = generous.allocate(recording.split().1, u64::MAX, 4).err().unwrap();
+    assert!(matches!(refused, Error::Device { source: DeviceError::InvalidDesc { field: "size", .. }, .. }));
+    let fault = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards();
+    device.faults().inject(fault);
+    let refused = generous.allocate(recording.split().1, 100 << 20, 4).err().unwrap();
+    assert!(matches!(refused, Error::OutOfMemory(_)), "{refused}");
+    device.faults().clear();
+    let stats = generous.stats();
+    assert_eq!((stats.dedicated, stats.allocations, stats.bytes), (3, 4, 665_536));
+    recording.submit().unwrap();
+    finish(&gpu);
+    assert_eq!(live(&gpu, PoolKind::Uploads), 0, "those buffers went with their submission");
+    drop((strict, generous));
+    end(gpu, &device);
+}
+
+fn rule_of(error: &Error) -> String {
+    match error {
+        Error::Device { name, source: DeviceError::InvalidDesc { field, value } } => {
+            format!("{name} {field} {value}")
+        }
+        Error::Device { name, source: DeviceError::InvalidCall { value, limit, .. } } => {
+            format!("{name} {value} {limit}")
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn bad_rings_and_bad_requests_change_nothing() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::None);
+        let properties = device.properties();
+        let granule = properties.constant_alignment.max(properties.copy_offset_alignment);
+        let too_large = properties.max_buffer_size + granule;
+        let gpu = gpu(&device, Config::default());
+        let before = gpu.stats();
+        let desc = UploadRingDesc::new(64 * KIB).name("bad");
+        for (desc, expected) in [
+            (UploadRingDesc { size: 0, ..desc.clone() }, "bad size 0".to_owned()),
+            (UploadRingDesc { size: 64 * KIB + 1, ..desc.clone() }, format!("bad 65537 {granule}")),
+            (UploadRingDesc { size: u64::MAX, ..desc.clone() }, format!("bad {} {granule}", u64::MAX)),
+            (UploadRingDesc { size: too_large, ..desc.clone() }, format!("bad size {too_large}")),
+            (UploadRingDesc { usage: Usage::UNORDERED_ACCESS, ..desc.clone() }, "bad usage 16".to_owned()),
+            (UploadRingDesc { memory: MemoryUse::GpuOnly, ..desc.clone() }, "bad memory 0".to_owned()),
+            (UploadRingDesc { memory: MemoryUse::Readback, ..desc.clone() }, "bad memory 2".to_owned()),
+        ] {
+            assert_eq!(rule_of(&gpu.create_upload_ring(&desc).err().unwrap()), expected);
+        }
+        assert_eq!(gpu.stats(), before);
+        let ring = ring(&gpu, 64 * KIB);
+        let mut recording = gpu.record(Queue::Graphics, "bad").unwrap();
+        for (size, align, expected) in
+            [(0, 4, "ring size 0"), (100, 0, "ring align 0"), (100, 3, "ring align 3"), (0, 0, "ring size 0")]
+        {
+            let refused = ring.allocate(recording.split().1, size, align).err().unwrap();
+            assert_eq!(rule_of(&refused), expected);
+        }
+        assert_eq!(ring.stats(), RingStats { capacity: 64 * KIB, ..RingStats::default() });
+        {
+            let (_, scratch) = recording.split();
+            let slice = ring.allocate(scratch, 100, 4).unwrap();
+            slice.write(0, &[1; 100]).unwrap();
+            slice.write(100, &[]).unwrap();
+            for (offset, size) in [(0, 101), (100, 1), (u64::MAX, 1), (50, 51)] {
+                let refused = slice.write(offset, &vec![1; size]).unwrap_err();
+                let size = size as u64;
+                assert_eq!(refused, Error::OutOfRange { name: "ring".into(), offset, size, capacity: 100 });
+            }
+            let has_addresses = device.properties().features.contains(Features::DEVICE_ADDRESS);
+            assert_eq!(slice.gpu_address().is_some(), has_addresses);
+            assert_eq!(slice.mapped_ptr(), None, "the simulated device checks each access");
+        }
+        let other = super::gpu(&device, Config::default());
+        let mut theirs = other.record(Queue::Graphics, "theirs").unwrap();
+        let refused = ring.allocate(theirs.split().1, 100, 4).err();
+        assert_eq!(refused, Some(Error::Foreign { name: "ring".into() }));
+        drop((theirs, recording, ring));
+        assert!(other.shutdown().is_clean());
+        end(gpu, &device);
+    }
+}
+
+#[test]
+fn a_gpu_that_does_not_finish_is_an_error_after_the_timeout() {
+    let (device, gpu) = manual(relaxed());
+    let desc = UploadRingDesc::new(64 * KIB).timeout(Duration::from_millis(40)).name("ring");
+    let ring = gpu.create_upload_ring(&desc).unwrap();
+    frame(&gpu, &ring, 30_000, 1).unwrap();
+    frame(&gpu, &ring, 30_000, 2).unwrap();
+    let begun = Instant::now();
+    let refused = frame(&gpu, &ring, 30_000, 3).unwrap_err();
+    assert!(matches!(refused, Error::Timeout { waited_ms: 40.., .. }), "{refused}");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    let stats = ring.stats();
+    assert_eq!((stats.waits, stats.allocations), (1, 2));
+    assert!(device.complete(GRAPHICS, 1));
+    assert_eq!(frame(&gpu, &ring, 30_000, 3), Ok(0));
+    drop(ring);
+    end(gpu, &device);
+}
+
+#[test]
+fn a_wait_ends_with_the_device() {
+    let (device, gpu) = manual(relaxed());
+    let ring = ring(&gpu, 64 * KIB);
+    frame(&gpu, &ring, 40_000, 1).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(20));
+            device.faults().remove("hung");
+        });
+        let refused = frame(&gpu, &ring, 40_000, 2).unwrap_err();
+        assert!(refused.is_device_lost(), "{refused}");
+    });
+    drop(ring);
+    assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
+    device.check_clean().unwrap();
+}
+
+/// Bytes that two queues read are held by the slower one; a queue that submitted nothing since
+/// they were given out holds nothing back.
+#[test]
+fn every_queue_that_may_read_holds_the_bytes() {
+    let (device, gpu) = manual(relaxed());
+    let ring = ring(&gpu, 64 * KIB);
+    gpu.record(Queue::Compute, "long job").unwrap().submit().unwrap();
+    let compute = Queue::Compute.id(device.properties());
+    let copy = Queue::Copy.id(device.properties());
+    ring.close();
+    for queue in [Queue::Graphics, Queue::Copy] {
+        let mut recording = gpu.record(queue, "reader").unwrap();
+        let (mut commands, scratch) = recording.split();
+        let slice = ring.allocate(scratch, 20_000, 4).unwrap();
+        slice.write(0, &[1; 20_000]).unwrap();
+        commands.raw().expect_bytes(slice.raw(), slice.offset(), &[1; 20_000]);
+        recording.submit().unwrap();
+    }
+    ring.close();
+    assert!(device.complete(GRAPHICS, 1));
+    gpu.purge().unwrap();
+    assert_eq!(ring.stats().used, 40_000, "the copy queue still reads");
+    assert!(device.complete(copy, 1));
+    gpu.purge().unwrap();
+    assert_eq!(ring.stats().used, 0, "whatever the compute queue does");
+    assert_eq!(gpu.completed().unwrap().serial(compute), 0);
+    drop(ring);
+    end(gpu, &device);
+}
+
+/// The ring's memory outlives its handle as long as the GPU reads it.
+#[test]
+fn a_ring_that_is_dropped_lives_on_for_the_gpu() {
+    let (device, gpu) = manual(relaxed());
+    let ring = ring(&gpu, 64 * KIB);
+    frame(&gpu, &ring, 40_000, 1).unwrap();
+    let mut open = gpu.record(Queue::Graphics, "open").unwrap();
+    fill(&ring, &mut open, 10_000, 4, 2).unwrap();
+    let created = gpu.stats().resources_created;
+    drop(ring);
+    gpu.purge().unwrap();
+    assert_eq!(gpu.stats().resources_destroyed, 0);
+    open.submit().unwrap();
+    gpu.purge().unwrap();
+    assert_eq!(gpu.stats().resources_destroyed, 0);
+    finish(&gpu);
+    assert_eq!((created, gpu.stats().resources_destroyed), (1, 1));
+    end(gpu, &device);
+}
+
+#[test]
+fn slices_are_copied_to_buffers_and_textures() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::Random { max: 3 });
+        let gpu = gpu(&device, Config::default());
+        let ring = ring(&gpu, 256 * KIB);
+        let desc = BufferDesc::new(5000, Usage::VERTEX | Usage::COPY_SRC).name("rock");
+        let rock = gpu.create_buffer(&desc).unwrap();
+        let usage = Usage::SHADER_READ | Usage::COPY_SRC;
+        let grass = TextureDesc::d2(20, 12, Format::Rgba8Unorm, usage).name("grass");
+        let grass = gpu.create_texture(&grass).unwrap();
+        let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [20, 12, 1] };
+        let pitch = 80_u64.next_multiple_of(device.properties().copy_pitch_alignment);
+        let align = device.properties().copy_offset_alignment;
+        let layout = BufferLayout { offset: 0, row_pitch: pitch, rows: 12 };
+        let mut recording = gpu.record(Queue::Graphics, "copies").unwrap();
+        let (mut commands, scratch) = recording.split();
+        let bytes = ring.allocate(scratch, 6000, 4).unwrap();
+        bytes.write(1000, &[7; 5000]).unwrap();
+        let texels = ring.allocate(scratch, 12 * pitch, align).unwrap();
+        texels.write(0, &vec![9; usize::try_from(12 * pitch).unwrap()]).unwrap();
+        let outside = commands.copy_slice(&bytes, 1001, &rock, 0, 5000).unwrap_err();
+        let expected = Error::OutOfRange { name: "ring".into(), offset: 1001, size: 5000, capacity: 6000 };
+        assert_eq!(outside, expected);
+        let outside = commands.copy_slice(&bytes, 0, &rock, 4000, 1001).unwrap_err();
+        assert!(matches!(&outside, Error::OutOfRange { name, .. } if name.as_str() == "rock"), "{outside}");
+        let short = BufferLayout { offset: align, ..layout };
+        let outside = commands.copy_slice_to_texture(&texels, short, &grass, region).unwrap_err();
+        assert!(matches!(&outside, Error::OutOfRange { name, .. } if name.as_str() == "ring"), "{outside}");
+        commands.copy_slice(&bytes, 1000, &rock, 0, 5000).unwrap();
+        commands.copy_slice_to_texture(&texels, layout, &grass, region).unwrap();
+        commands.use_resource(&rock, tenure_core::device::Subresource::All, State::COPY_SRC).unwrap();
+        commands.use_resource(&grass, tenure_core::device::Subresource::All, State::COPY_SRC).unwrap();
+        commands.barriers();
+        commands.raw().expect_bytes(rock.raw(), rock.offset(), &[7; 5000]);
+        commands.raw().expect_bytes(grass.raw(), 0, &[9; 960]);
+        recording.submit().unwrap();
+        drop((ring, rock, grass));
+        end(gpu, &device);
+    }
+}
+
+/// Bytes that somebody may still use: of an open recording, or submitted and unseen.
+struct Held {
+    bytes: Range<u64>,
+    /// The recording, and its serial once it is submitted.
+    recording: RecordingId,
+    serial: Option<u64>,
+}
+
+/// Allocates from one ring in recordings that are opened, submitted and discarded in any order.
+struct Program<'a> {
+    gpu: &'a Gpu<Device>,
+    ring: &'a UploadRing<Device>,
+    open: Vec<Recording<Device>>,
+    held: Vec<Held>,
+    frame: Option<Frame<'a, Device>>,
+}
+
+impl Program<'_> {
+    fn allocate(&mut self, rng: &mut Rng, step: u8) {
+        let Some(index) = self.pick(rng) else { return };
+        let completed = self.gpu.completed().unwrap().serial(GRAPHICS);
+        self.held.retain(|held| held.serial.is_none_or(|serial| serial > completed));
+        let (size, align) = (1 + rng.below(9000), 1 << rng.below(10));
+        let recording = &mut self.open[index];
+        match fill(self.ring, recording, size, align, step) {
+            Ok(offset) => {
+                let bytes = offset..offset + size;
+                for other in &self.held {
+                    let is_apart = other.bytes.end <= bytes.start || bytes.end <= other.bytes.start;
+                    let seen = self.gpu.completed().unwrap().serial(GRAPHICS);
+                    let is_done = other.serial.is_some_and(|serial| serial <= seen);
+                    assert!(is_apart || is_done, "{bytes:?} and {:?}", other.bytes);
+                }
+                self.held.push(Held { bytes, recording: recording.id(), serial: None });
+            }
+            Err(Error::HeldByRecording { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn pick(&self, rng: &mut Rng) -> Option<usize> {
+        usize::try_from(rng.below(self.open.len() as u64)).ok().filter(|index| *index < self.open.len())
+    }
+
+    fn submit(&mut self, index: usize) {
+        let recording = self.open.swap_remove(index);
+        let id = recording.id();
+        let serial = recording.submit().unwrap().serial(GRAPHICS);
+        for held in self.held.iter_mut().filter(|held| held.recording == id) {
+            held.serial = Some(serial);
+        }
+    }
+
+    fn discard(&mut self, index: usize) {
+        let id = self.open.swap_remove(index).id();
+        self.held.retain(|held| held.recording != id);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// No byte is given out twice while anybody may use it, against a naive list of who does.
+    #[test]
+    fn no_byte_is_overwritten_before_it_was_read(seed: u64) {
+        let device = device(Profile::DISCRETE, Lag::Random { max: 8 });
+        let gpu = gpu(&device, relaxed());
+        let ring = ring(&gpu, 32 * KIB);
+        let mut rng = Rng::new(seed);
+        let mut program = Program { gpu: &gpu, ring: &ring, open: Vec::new(), held: Vec::new(), frame: None };
+        for step in 0..600_u32 {
+            match rng.below(12) {
+                0 | 1 if program.open.len() < 4 => {
+                    program.open.push(gpu.record(Queue::Graphics, "random").unwrap());
+                }
+                2 | 3 => if let Some(index) = program.pick(&mut rng) { program.submit(index) },
+                4 if rng.below(4) == 0 => if let Some(index) = program.pick(&mut rng) { program.discard(index) },
+                5 => match program.frame.take() {
+                    Some(frame) => frame.end().unwrap(),
+                    None => program.frame = Some(gpu.begin_frame().unwrap()),
+                },
+                _ => program.allocate(&mut rng, step as u8),
+            }
+        }
+        prop_assert!(ring.stats().allocations > 50);
+        drop(program);
+        drop(ring);
+        end(gpu, &device);
+    }
+}
+
+/// Threads share a ring; each finds its own bytes.
+#[test]
+fn threads_share_a_ring() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(6));
+    let gpu = gpu(&device, Config::default());
+    let ring = ring(&gpu, 512 * KIB);
+    for number in 0..60_u8 {
+        let frame = gpu.begin_frame().unwrap();
+        let recordings: Vec<_> = thread::scope(|scope| {
+            let (frame, ring) = (&frame, &ring);
+            let record = move |thread: u8| {
+                let mut recording = frame.record(Queue::Graphics, "thread").unwrap();
+                let size = 1500 + u64::from(thread) * 37;
+                for index in 0..20 {
+                    fill(ring, &mut recording, size, 16, number ^ thread ^ index).unwrap();
+                }
+                recording
+            };
+            let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || record(thread))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for recording in recordings {
+            recording.submit().unwrap();
+        }
+        frame.end().unwrap();
+    }
+    assert_eq!(ring.stats().allocations, 60 * 80);
+    drop(ring);
+    end(gpu, &device);
+}

@@ -1,0 +1,498 @@
+//! Uploads of bytes (spec U4); those of texels are in `texels`.
+
+use std::thread;
+
+use proptest::prelude::*;
+use tenure_core::device::{
+    Device as _, DeviceError, QueueId, QueueKind, State, StateModel, Subresource, Usage,
+};
+use tenure_core::memory::PoolKind;
+use tenure_core::time::SyncPoint;
+use tenure_core::{
+    Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Queue, Strategy as Placing, UploadStats,
+};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
+
+use super::support::Rng;
+use super::{SECOND, device, end, finish, gpu, live};
+
+fn mesh(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
+    let desc = BufferDesc::new(size, Usage::VERTEX | Usage::COPY_SRC).name("mesh");
+    gpu.create_buffer(&desc).unwrap()
+}
+
+/// The GPU finds `bytes` in the buffer, in whatever is submitted next.
+fn expect_on(gpu: &Gpu<Device>, queue: Queue, buffer: &Buffer<Device>, bytes: &[u8]) {
+    let mut recording = gpu.record(queue, "expect").unwrap();
+    recording.use_resource(buffer, Subresource::All, State::COPY_SRC).unwrap();
+    recording.barriers();
+    recording.raw().use_buffer(buffer.raw(), buffer.offset(), bytes.len() as u64, State::COPY_SRC);
+    recording.raw().expect_bytes(buffer.raw(), buffer.offset(), bytes);
+    recording.submit().unwrap();
+}
+
+fn expect(gpu: &Gpu<Device>, buffer: &Buffer<Device>, bytes: &[u8]) {
+    expect_on(gpu, Queue::Graphics, buffer, bytes);
+}
+
+fn bytes(rng: &mut Rng, size: usize) -> Vec<u8> {
+    (0..size).map(|_| rng.next() as u8).collect()
+}
+
+#[test]
+fn what_is_uploaded_is_found_by_what_is_submitted_next() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::Random { max: 4 });
+        let gpu = gpu(&device, Config { upload_page: 64 << 10, ..Config::default() });
+        let mut rng = Rng::new(1);
+        for (size, usage, location) in [
+            (5000, Usage::VERTEX, LocationKind::Range),
+            (3, Usage::INDEX, LocationKind::Range),
+            (700, Usage::CONSTANT, LocationKind::Range),
+            (300_000, Usage::SHADER_READ, LocationKind::Range),
+            (40_000, Usage::UNORDERED_ACCESS, LocationKind::Placed),
+            (17 << 20, Usage::VERTEX, LocationKind::Committed),
+        ] {
+            let data = bytes(&mut rng, size);
+            let desc = BufferDesc::new(size as u64, usage | Usage::COPY_SRC);
+            let buffer = gpu.create_buffer_with(&desc, &data).unwrap();
+            assert_eq!(buffer.location(), location);
+            for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
+                expect_on(&gpu, queue, &buffer, &data);
+            }
+        }
+        end(gpu, &device);
+    }
+}
+
+/// Mapped buffers are written at once, and nothing is submitted for them.
+#[test]
+fn initial_data_of_mapped_buffers_is_written_at_once() {
+    let device = device(Profile::D3D12_REBAR, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    for memory in [MemoryUse::Dynamic, MemoryUse::GpuUpload] {
+        let desc = BufferDesc::new(500, Usage::CONSTANT).memory(memory);
+        let buffer = gpu.create_buffer_with(&desc, &[4; 400]).unwrap();
+        let mut read = [0; 400];
+        buffer.read(0, &mut read).unwrap();
+        assert_eq!(read, [4; 400]);
+    }
+    assert_eq!(gpu.upload_stats(), UploadStats::default());
+    assert_eq!(gpu.submitted(), SyncPoint::NONE);
+    end(gpu, &device);
+}
+
+#[test]
+fn neighbours_become_one_copy() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::VULKAN_INTEL] {
+        let device = device(profile, Lag::Manual);
+        let gpu = gpu(&device, Config::default());
+        let (large, other) = (mesh(&gpu, 64_000), mesh(&gpu, 64_000));
+        let data = bytes(&mut Rng::new(2), 64_000);
+        for part in 0..1000_usize {
+            let start = part * 64;
+            gpu.upload(&large, start as u64, &data[start..start + 64]).unwrap();
+        }
+        let pending =
+            UploadStats { uploads: 1000, bytes: 64_000, pending_bytes: 64_000, ..UploadStats::default() };
+        assert_eq!(gpu.upload_stats(), pending);
+        gpu.flush_uploads().unwrap();
+        let stats = gpu.upload_stats();
+        assert_eq!((stats.copies, stats.submissions, stats.pending_bytes), (1, 1, 0));
+        // Neither in reverse, nor in turns.
+        for part in (0..10_usize).rev() {
+            let start = part * 64;
+            gpu.upload(&large, start as u64, &data[start..start + 64]).unwrap();
+        }
+        for part in 0..10_usize {
+            let start = part * 64;
+            gpu.upload(&large, 1000 + start as u64, &data[1000 + start..1064 + start]).unwrap();
+            gpu.upload(&other, start as u64, &data[start..start + 64]).unwrap();
+        }
+        gpu.flush_uploads().unwrap();
+        assert_eq!(gpu.upload_stats().copies, 1 + 10 + 20);
+        expect(&gpu, &large, &data);
+        expect(&gpu, &other, &data[..640]);
+        drop((large, other));
+        end(gpu, &device);
+    }
+}
+
+/// Bytes that are uploaded twice in one batch are those of the last upload.
+#[test]
+fn the_last_upload_of_a_byte_wins() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::Random { max: 3 });
+        let gpu = gpu(&device, Config::default());
+        let (buffer, apart) = (mesh(&gpu, 4096), mesh(&gpu, 70_000));
+        let mut rng = Rng::new(3);
+        for _ in 0..20 {
+            let mut model = bytes(&mut rng, 4096);
+            gpu.upload(&buffer, 0, &model).unwrap();
+            gpu.upload(&apart, 0, &[1; 100]).unwrap();
+            for _ in 0..rng.below(6) {
+                let start = usize::try_from(rng.below(4000)).unwrap();
+                let size = usize::try_from(1 + rng.below(4096 - start as u64)).unwrap();
+                let part = bytes(&mut rng, size);
+                gpu.upload(&buffer, start as u64, &part).unwrap();
+                model[start..start + size].copy_from_slice(&part);
+            }
+            expect(&gpu, &buffer, &model);
+        }
+        drop((buffer, apart));
+        end(gpu, &device);
+    }
+}
+
+/// The copy queue is used where there is one; whoever uses what was uploaded waits for it.
+#[test]
+fn uploads_go_to_the_copy_queue_and_are_waited_for() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::Manual);
+        let gpu = gpu(&device, Config::default());
+        let copy = Queue::Copy.id(device.properties());
+        let has_one = device.properties().queues[copy.index()].kind == QueueKind::Copy;
+        let queue = if has_one { copy } else { QueueId(0) };
+        let buffer = mesh(&gpu, 1000);
+        let upload = gpu.upload(&buffer, 0, &[5; 1000]).unwrap();
+        assert_eq!((upload.sync_point(), gpu.submitted()), (None, SyncPoint::NONE));
+        let flushed = gpu.flush_uploads().unwrap();
+        assert_eq!((flushed, upload.sync_point()), (SyncPoint::at(queue, 1), Some(flushed)));
+        assert_eq!(gpu.flush_uploads(), Ok(flushed), "nothing more");
+        expect(&gpu, &buffer, &[5; 1000]);
+        if has_one {
+            assert_eq!(device.complete_one(QueueId(0)), None, "it waits for the copy queue");
+        }
+        assert_eq!(gpu.completed().unwrap(), SyncPoint::NONE);
+        assert!(device.run_until_idle());
+        assert!(gpu.wait_upload(&upload, SECOND).unwrap());
+        drop(buffer);
+        end(gpu, &device);
+    }
+}
+
+/// What is dropped while uploads to it are pending or in flight survives them.
+#[test]
+fn what_is_uploaded_to_may_be_dropped() {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let gpu = gpu(&device, Config::default());
+    for size in [1000, 100_000, 17 << 20] {
+        let buffer = mesh(&gpu, size);
+        gpu.upload(&buffer, 0, &[1; 1000]).unwrap();
+        drop(buffer);
+    }
+    assert_eq!(gpu.stats().open_recordings, 1, "the uploads");
+    gpu.purge().unwrap();
+    assert_eq!(gpu.stats().pending_releases, 3, "not submitted");
+    let frame = gpu.begin_frame().unwrap();
+    frame.end().unwrap();
+    let stats = gpu.stats();
+    assert_eq!((stats.pending_releases, stats.open_recordings), (3, 0), "submitted at the end of the frame");
+    finish(&gpu);
+    assert_eq!((gpu.stats().pending_releases, gpu.stats().live_objects), (0, 0));
+    end(gpu, &device);
+}
+
+#[test]
+fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(3));
+    let gpu = gpu(&device, Config { idle_frames: 4, upload_page: 64 << 10, ..Config::default() });
+    let (small, large) = (mesh(&gpu, 10_000), mesh(&gpu, 300_000));
+    let data = bytes(&mut Rng::new(4), 300_000);
+    let mut created = 0;
+    for number in 0..200 {
+        let frame = gpu.begin_frame().unwrap();
+        for part in 0..20 {
+            gpu.upload(&small, part * 500, &data[..500]).unwrap();
+        }
+        gpu.upload(&large, 0, &data).unwrap();
+        frame.end().unwrap();
+        if number == 50 {
+            created = gpu.stats().resources_created;
+        }
+    }
+    assert_eq!(gpu.stats().resources_created, created, "nothing is made in steady state");
+    finish(&gpu);
+    assert_eq!(live(&gpu, PoolKind::Uploads), 2, "the page that is being filled, and the spare one");
+    for _ in 0..6 {
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+    assert_eq!(live(&gpu, PoolKind::Uploads), 0);
+    drop((small, large));
+    end(gpu, &device);
+}
+
+/// A program that never submits and has no frames does not fill the memory with staged bytes.
+#[test]
+fn too_much_that_is_pending_is_submitted() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(1));
+    let config = Config { max_pending_upload: 1 << 20, upload_page: 64 << 10, ..Config::default() };
+    let gpu = gpu(&device, config);
+    let buffer = mesh(&gpu, 1 << 20);
+    let data = vec![7; 100_000];
+    for _ in 0..1000 {
+        gpu.upload(&buffer, 1000, &data).unwrap();
+        assert!(gpu.upload_stats().pending_bytes < 1 << 20);
+    }
+    let stats = gpu.stats();
+    assert!(stats.peak_reserved < 8 << 20, "{}", stats.peak_reserved);
+    assert!(gpu.upload_stats().submissions > 80);
+    drop(buffer);
+    end(gpu, &device);
+}
+
+fn untouched(gpu: &Gpu<Device>, call: impl FnOnce() -> Result<tenure_core::Upload, Error>) -> Error {
+    let before = (gpu.upload_stats(), gpu.stats().open_recordings, live(gpu, PoolKind::Uploads));
+    let error = call().expect_err("it is refused");
+    assert_eq!((gpu.upload_stats(), gpu.stats().open_recordings, live(gpu, PoolKind::Uploads)), before);
+    error
+}
+
+#[test]
+fn bad_uploads_change_nothing() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::None);
+        let (gpu, other) = (gpu(&device, Config::default()), gpu(&device, Config::default()));
+        let buffer = mesh(&gpu, 1000);
+        for (offset, size) in [(0, 1001), (1, 1000), (1001, 0), (u64::MAX, 1), (u64::MAX, 0), (500, 501)] {
+            let error = untouched(&gpu, || gpu.upload(&buffer, offset, &vec![1; size]));
+            let size = size as u64;
+            assert_eq!(error, Error::OutOfRange { name: "mesh".into(), offset, size, capacity: 1000 });
+        }
+        let error = untouched(&other, || other.upload(&buffer, 0, &[1]));
+        assert_eq!(error, Error::Foreign { name: "mesh".into() });
+        let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(100, Usage::VERTEX) };
+        let closed = gpu.create_buffer(&desc.name("closed")).unwrap();
+        let error = untouched(&gpu, || gpu.upload(&closed, 0, &[1]));
+        assert!(matches!(&error, Error::State { name, .. } if name.as_str() == "closed"), "{error}");
+        let dynamic = BufferDesc::new(100, Usage::VERTEX).memory(MemoryUse::Dynamic).name("dynamic");
+        let dynamic = gpu.create_buffer(&dynamic).unwrap();
+        if device.properties().state_model == StateModel::Promotion {
+            let error = untouched(&gpu, || gpu.upload(&dynamic, 0, &[1]));
+            assert!(matches!(error, Error::FixedState { memory: MemoryUse::Dynamic, .. }), "{error}");
+            let usage = Usage::ACCELERATION_STRUCTURE;
+            let tlas = gpu.create_buffer(&BufferDesc::new(1000, usage).name("tlas")).unwrap();
+            let error = untouched(&gpu, || gpu.upload(&tlas, 0, &[1]));
+            assert!(matches!(&error, Error::State { name, .. } if name.as_str() == "tlas"), "{error}");
+        }
+        let nothing = gpu.upload(&buffer, 1000, &[]).unwrap();
+        assert_eq!(
+            (nothing.sync_point(), gpu.upload_stats()),
+            (Some(SyncPoint::NONE), UploadStats::default())
+        );
+        let theirs = gpu.upload(&buffer, 0, &[1; 10]).unwrap();
+        assert_eq!(other.wait_upload(&theirs, SECOND), Err(Error::Foreign { name: "upload".into() }));
+        let too_much = gpu.create_buffer_with(&BufferDesc::new(10, Usage::VERTEX), &[1; 11]).err();
+        assert!(matches!(too_much, Some(Error::OutOfRange { size: 11, capacity: 10, .. })), "{too_much:?}");
+        drop((buffer, closed, dynamic));
+        assert!(other.shutdown().is_clean());
+        end(gpu, &device);
+    }
+}
+
+/// Whatever call fails for lack of memory, nothing is lost: what was refused is refused whole, what
+/// was accepted arrives.
+#[test]
+fn a_shortage_at_any_call_loses_nothing() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_INTEL] {
+        for kind in [CallKind::CreateCommitted, CallKind::CreateList, CallKind::Submit] {
+            for n in 1..6 {
+                let device = device(profile, Lag::Submissions(2));
+                let gpu = gpu(&device, Config { upload_page: 64 << 10, ..Config::default() });
+                let buffers: Vec<_> = (0..6).map(|_| mesh(&gpu, 50_000)).collect();
+                let mut models = vec![None; 6];
+                let fault = Fault::nth(n, FaultKind::OutOfHostMemory).of(kind);
+                device.faults().inject(fault);
+                for round in 0..3_u8 {
+                    for (buffer, model) in buffers.iter().zip(&mut models) {
+                        if gpu.upload(buffer, 0, &[round; 50_000]).is_ok() {
+                            *model = Some(round);
+                        }
+                    }
+                    let flushed = gpu.flush_uploads();
+                    let is_pending = gpu.upload_stats().pending_bytes > 0;
+                    assert_eq!(flushed.is_err(), is_pending, "{flushed:?}");
+                }
+                device.faults().clear();
+                gpu.flush_uploads().unwrap();
+                for (buffer, model) in buffers.iter().zip(models) {
+                    let model = model.expect("one call in all fails");
+                    expect(&gpu, buffer, &[model; 50_000]);
+                }
+                drop(buffers);
+                end(gpu, &device);
+            }
+        }
+    }
+}
+
+/// A submission is refused when the uploads that it may need cannot be submitted.
+#[test]
+fn nothing_is_submitted_ahead_of_uploads_that_are_stuck() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    let buffer = mesh(&gpu, 100);
+    let upload = gpu.upload(&buffer, 0, &[1; 100]).unwrap();
+    let recording = gpu.record(Queue::Graphics, "early").unwrap();
+    device.faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Submit));
+    let refused = recording.submit().unwrap_err();
+    assert!(matches!(&refused, Error::Device { name, .. } if name.as_str() == "uploads"), "{refused}");
+    assert_eq!((gpu.submitted(), upload.sync_point()), (SyncPoint::NONE, None));
+    assert_eq!(upload.error(), None, "it is not given up");
+    expect(&gpu, &buffer, &[1; 100]);
+    assert!(gpu.wait_upload(&upload, SECOND).unwrap());
+    drop(buffer);
+    end(gpu, &device);
+}
+
+#[test]
+fn a_lost_device_ends_uploads_with_the_reason() {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let gpu = gpu(&device, Config::default());
+    let (buffer, gone) = (mesh(&gpu, 1000), mesh(&gpu, 1000));
+    let submitted = gpu.upload(&buffer, 0, &[1; 1000]).unwrap();
+    gpu.flush_uploads().unwrap();
+    let pending = gpu.upload(&buffer, 0, &[2; 1000]).unwrap();
+    gpu.upload(&gone, 0, &[2; 1000]).unwrap();
+    drop(gone);
+    device.faults().remove("hung");
+    assert!(gpu.purge().unwrap_err().is_device_lost());
+    assert_eq!((gpu.stats().pending_releases, gpu.stats().open_recordings), (0, 0));
+    assert!(submitted.sync_point().is_some());
+    assert!(pending.error().is_some_and(Error::is_device_lost), "{pending:?}");
+    for upload in [&submitted, &pending] {
+        assert!(gpu.wait_upload(upload, SECOND).unwrap_err().is_device_lost());
+    }
+    assert!(gpu.upload(&buffer, 0, &[1]).unwrap_err().is_device_lost());
+    assert!(gpu.flush_uploads().unwrap_err().is_device_lost());
+    drop(buffer);
+    assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
+    device.check_clean().unwrap();
+}
+
+/// Uploads that are pending when the manager ends are submitted: their targets may live on.
+#[test]
+fn what_is_pending_at_the_end_is_submitted() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(2));
+    let gpu = gpu(&device, Config::default());
+    let kept = mesh(&gpu, 1000);
+    let upload = gpu.upload(&kept, 0, &[1; 1000]).unwrap();
+    let report = gpu.shutdown();
+    assert_eq!((report.leaks.len(), report.open_recordings.len()), (1, 0));
+    assert!(upload.sync_point().is_some());
+    drop(kept);
+    device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+}
+
+/// Uploads, drops and submissions in any order find what a plain array finds.
+fn random_program(profile: Profile, strategy: Placing, seed: u64) {
+    let device = device(profile, Lag::Random { max: 6 });
+    let config = Config {
+        strategy,
+        upload_page: 64 << 10,
+        max_pending_upload: 256 << 10,
+        idle_frames: 1,
+        ..Config::default()
+    };
+    let gpu = gpu(&device, config);
+    let queues = u8::try_from(device.properties().queues.len()).unwrap();
+    let mut rng = Rng::new(seed);
+    let mut alive: Vec<(Buffer<Device>, Vec<u8>)> = Vec::new();
+    for _ in 0..250 {
+        let pick = |rng: &mut Rng, count: usize| usize::try_from(rng.below(count as u64)).unwrap();
+        match rng.below(9) {
+            0 | 1 if alive.len() < 8 => {
+                let usage = [Usage::VERTEX, Usage::UNORDERED_ACCESS, Usage::SHADER_READ][pick(&mut rng, 3)];
+                let size = 1 + pick(&mut rng, 20_000);
+                let model = bytes(&mut rng, size);
+                let desc = BufferDesc::new(size as u64, usage | Usage::COPY_SRC).name("random");
+                alive.push((gpu.create_buffer_with(&desc, &model).unwrap(), model));
+            }
+            2 if !alive.is_empty() => drop(alive.swap_remove(pick(&mut rng, alive.len()))),
+            3 | 4 if !alive.is_empty() => {
+                let (buffer, model) = &alive[pick(&mut rng, alive.len())];
+                let queue = Queue::Id(QueueId(u8::try_from(rng.below(queues.into())).unwrap()));
+                expect_on(&gpu, queue, buffer, model);
+            }
+            5 => gpu.begin_frame().unwrap().end().unwrap(),
+            6 => assert!(gpu.flush_uploads().is_ok()),
+            _ if !alive.is_empty() => {
+                let index = pick(&mut rng, alive.len());
+                let (buffer, model) = &mut alive[index];
+                let start = pick(&mut rng, model.len());
+                let size = 1 + pick(&mut rng, model.len() - start);
+                let part = bytes(&mut rng, size);
+                gpu.upload(buffer, start as u64, &part).unwrap();
+                model[start..start + size].copy_from_slice(&part);
+            }
+            _ => {}
+        }
+    }
+    drop(alive);
+    end(gpu, &device);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn uploads_are_what_an_array_would_hold(seed: u64, profile in 0..Profile::ALL.len(), placed: bool) {
+        let strategy = if placed { Placing::Placed } else { Placing::Tenure };
+        random_program(Profile::ALL[profile], strategy, seed);
+    }
+}
+
+#[test]
+fn threads_upload_side_by_side() {
+    let device = device(Profile::VULKAN_NVIDIA, Lag::Random { max: 4 });
+    let gpu = gpu(&device, Config { upload_page: 64 << 10, ..Config::default() });
+    let shared = mesh(&gpu, 4 * 10_000);
+    thread::scope(|scope| {
+        let (gpu, shared) = (&gpu, &shared);
+        let threads: Vec<_> = (0..4_u8)
+            .map(|thread| {
+                scope.spawn(move || {
+                    let mut rng = Rng::new(thread.into());
+                    let own = mesh(gpu, 5000);
+                    for round in 0..60 {
+                        let data = bytes(&mut rng, 5000);
+                        gpu.upload(&own, 0, &data).unwrap();
+                        let part = u64::from(thread) * 10_000;
+                        gpu.upload(shared, part, &[thread ^ round; 10_000]).unwrap();
+                        if round % 7 == 0 {
+                            gpu.flush_uploads().unwrap();
+                        }
+                        expect(gpu, &own, &data);
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..40 {
+            gpu.begin_frame().unwrap().end().unwrap();
+        }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    let last: Vec<u8> = (0..4_u8).flat_map(|thread| [thread ^ 59; 10_000]).collect();
+    expect(&gpu, &shared, &last);
+    drop(shared);
+    end(gpu, &device);
+}
+
+/// A refusal that no later try would cure is told to whoever waits, and holds nothing back.
+#[test]
+fn what_is_refused_for_good_is_given_up() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device, Config::default());
+    let buffer = mesh(&gpu, 100);
+    let upload = gpu.upload(&buffer, 0, &[1; 100]).unwrap();
+    device.faults().inject(Fault::nth(1, FaultKind::Removed("reset".into())).of(CallKind::CreateList));
+    let refused = gpu.wait_upload(&upload, SECOND).unwrap_err();
+    assert!(
+        matches!(&refused, Error::Device { source: DeviceError::Lost { reason }, .. } if reason == "reset")
+    );
+    assert_eq!(upload.error(), Some(&refused));
+    assert_eq!((gpu.upload_stats().pending_bytes, gpu.stats().open_recordings), (0, 0));
+    drop(buffer);
+    drop(gpu);
+    device.check_clean().unwrap();
+}

@@ -1,0 +1,85 @@
+//! Transient resources on the simulated device, which finds every byte that two of them share at the
+//! wrong time.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+use tenure_core::device::{Format, QueueKind, State, Subresource, Usage};
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, Recording, Texture, TextureDesc};
+use tenure_sim::{Device, Lag, Options, Profile};
+
+mod caches;
+mod graphs;
+mod online;
+mod refusals;
+#[path = "../support/mod.rs"]
+mod support;
+
+const PROFILES: &[Profile] = Profile::ALL;
+
+const MIB: u64 = 1 << 20;
+
+fn device(profile: Profile) -> Device {
+    Device::with_options(Options::new(profile).seed(7).lag(Lag::Random { max: 6 }))
+}
+
+fn gpu_with(device: &Device, config: Config) -> Gpu<Device> {
+    Gpu::new(device.clone(), config).unwrap()
+}
+
+fn gpu(device: &Device) -> Gpu<Device> {
+    gpu_with(device, Config::default())
+}
+
+/// A target that shaders and copies read.
+fn target(side: u32, name: impl Into<tenure_core::Name>) -> TextureDesc {
+    let usage = Usage::RENDER_TARGET | Usage::SHADER_READ | Usage::COPY_SRC;
+    TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).name(name)
+}
+
+/// A buffer that shaders write and read.
+fn storage(size: u64, name: impl Into<tenure_core::Name>) -> BufferDesc {
+    BufferDesc::new(size, Usage::UNORDERED_ACCESS | Usage::SHADER_READ).name(name)
+}
+
+/// Clears all of it, as a first use must.
+fn clear(list: &mut Recording<Device>, texture: &Texture<Device>, byte: u8) {
+    list.use_resource(texture, Subresource::All, State::RENDER_TARGET).unwrap();
+    list.barriers();
+    list.raw().clear_texture(texture.raw(), Subresource::All, &[byte; 4]);
+}
+
+/// Samples all of it, and finds what it was cleared to.
+fn sample(list: &mut Recording<Device>, texture: &Texture<Device>, byte: u8) {
+    list.use_resource(texture, Subresource::All, State::PIXEL_SHADER).unwrap();
+    list.barriers();
+    list.raw().use_texture(texture.raw(), Subresource::All, State::PIXEL_SHADER);
+    list.raw().expect_bytes(texture.raw(), 0, &[byte; 16]);
+}
+
+/// Fills all of it.
+fn fill(list: &mut Recording<Device>, buffer: &Buffer<Device>, byte: u8) {
+    list.use_resource(buffer, Subresource::All, State::COPY_DST).unwrap();
+    list.barriers();
+    list.raw().fill_buffer(buffer.raw(), 0, buffer.size(), byte);
+}
+
+/// Reads all of it on a queue of any kind that runs shaders.
+fn read(list: &mut Recording<Device>, buffer: &Buffer<Device>, byte: u8) {
+    list.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+    list.barriers();
+    list.raw().use_buffer(buffer.raw(), 0, buffer.size(), State::NON_PIXEL_SHADER);
+    list.raw().expect_bytes(buffer.raw(), 0, &[byte; 16]);
+}
+
+/// Ends it all and finds nothing wrong.
+fn finish(device: &Device, gpu: Gpu<Device>) {
+    let report = gpu.shutdown();
+    assert!(report.is_clean(), "{report:?}");
+    if let Err(findings) = device.check_clean() {
+        panic!("{findings}");
+    }
+}
+
+fn has_queue(device: &Device, kind: QueueKind) -> bool {
+    use tenure_core::device::Device as _;
+    device.properties().queues.iter().any(|queue| queue.kind == kind)
+}

@@ -1,0 +1,181 @@
+//! Acquired and dropped pass by pass.
+
+use tenure_core::{Config, Queue};
+
+use crate::support::Rng;
+use crate::{
+    MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, has_queue, read, sample, storage, target,
+};
+
+/// A chain: each target is read by the next pass only, so two places serve them all.
+#[test]
+fn a_chain_of_targets_takes_turns_in_two_places() {
+    for &profile in PROFILES {
+        let device = device(profile);
+        let gpu = gpu(&device);
+        for number in 0..40_u8 {
+            let frame = gpu.begin_frame().unwrap();
+            let mut list = frame.record(Queue::Graphics, "chain").unwrap();
+            let mut before = list.transient_texture(&target(256, "pass 0")).unwrap();
+            clear(&mut list, &before, number);
+            for pass in 1..10_u8 {
+                let next = list.transient_texture(&target(256, format!("pass {pass}"))).unwrap();
+                sample(&mut list, &before, number + pass - 1);
+                clear(&mut list, &next, number + pass);
+                before = next;
+            }
+            drop(before);
+            frame.submit(list).unwrap();
+            frame.end().unwrap();
+        }
+        let stats = gpu.stats().transient;
+        assert_eq!((stats.heaps, stats.created, stats.acquired), (1, 2, 400), "{profile:?}: {stats:?}");
+        assert_eq!(stats.footprint, stats.requested / 5);
+        finish(&device, gpu);
+    }
+}
+
+/// Buffers and textures of many sizes in random order, kept for random times, on random queues: whatever
+/// the simulated device knows to check.
+#[test]
+fn random_frames_share_memory_and_never_bytes() {
+    for (seed, &profile) in (1..).zip(PROFILES) {
+        let device = device(profile);
+        let gpu = gpu_with(&device, Config { transient_heap: 4 * MIB, ..Config::default() });
+        let mut chance = Rng::new(seed);
+        for _ in 0..60 {
+            let frame = gpu.begin_frame().unwrap();
+            for _ in 0..=chance.below(3) {
+                let is_async =
+                    has_queue(&device, tenure_core::device::QueueKind::Compute) && chance.below(3) == 0;
+                let queue = if is_async { Queue::Compute } else { Queue::Graphics };
+                let mut list = frame.record(queue, "random").unwrap();
+                let (mut textures, mut buffers) = (Vec::new(), Vec::new());
+                for step in 0..chance.below(24) {
+                    let byte = step as u8;
+                    match chance.below(4) {
+                        0 if !is_async => {
+                            let texture =
+                                list.transient_texture(&target(32 << chance.below(4), "t")).unwrap();
+                            clear(&mut list, &texture, byte);
+                            textures.push((texture, byte));
+                        }
+                        1 => {
+                            let buffer =
+                                list.transient_buffer(&storage(1 << (8 + chance.below(12)), "b")).unwrap();
+                            fill(&mut list, &buffer, byte);
+                            buffers.push((buffer, byte));
+                        }
+                        2 if !textures.is_empty() => {
+                            let at = chance.below(textures.len() as u64) as usize;
+                            let (texture, byte) = textures.swap_remove(at);
+                            sample(&mut list, &texture, byte);
+                        }
+                        _ if !buffers.is_empty() => {
+                            let at = chance.below(buffers.len() as u64) as usize;
+                            let (buffer, byte) = buffers.swap_remove(at);
+                            read(&mut list, &buffer, byte);
+                        }
+                        _ => {}
+                    }
+                }
+                // Some recordings never reach the GPU: what they took over was never handed over.
+                if chance.below(8) == 0 {
+                    drop(list);
+                } else {
+                    frame.submit(list).unwrap();
+                }
+            }
+            frame.end().unwrap();
+        }
+        let stats = gpu.stats().transient;
+        assert!(stats.created < stats.acquired, "{profile:?}: {stats:?}");
+        finish(&device, gpu);
+    }
+}
+
+/// A resource that is used in several recordings, one after the other.
+#[test]
+fn a_resource_lives_on_in_recordings_that_are_submitted_later() {
+    for &profile in PROFILES {
+        let device = device(profile);
+        let gpu = gpu(&device);
+        for number in 0..8 {
+            let mut first = gpu.record(Queue::Graphics, "first").unwrap();
+            let shared = first.transient_buffer(&storage(MIB, "shared")).unwrap();
+            let only_first = first.transient_buffer(&storage(MIB, "only first")).unwrap();
+            fill(&mut first, &shared, number);
+            fill(&mut first, &only_first, 99);
+            drop(only_first);
+            first.submit().unwrap();
+            let mut second = gpu.record(Queue::Compute, "second").unwrap();
+            let other = second.transient_buffer(&storage(MIB, "other")).unwrap();
+            fill(&mut second, &other, 100);
+            read(&mut second, &shared, number);
+            drop(shared);
+            read(&mut second, &other, 100);
+            second.submit().unwrap();
+        }
+        assert_eq!(gpu.stats().transient.created, 2, "{profile:?}");
+        finish(&device, gpu);
+    }
+}
+
+/// Two recordings are open at once: neither gets what the other may still use.
+#[test]
+fn recordings_that_are_open_at_once_do_not_share() {
+    for &profile in PROFILES {
+        let device = device(profile);
+        let gpu = gpu(&device);
+        for _ in 0..4 {
+            let mut one = gpu.record(Queue::Graphics, "one").unwrap();
+            let mut two = gpu.record(Queue::Graphics, "two").unwrap();
+            let first = one.transient_buffer(&storage(MIB, "first")).unwrap();
+            fill(&mut one, &first, 1);
+            drop(first);
+            let second = two.transient_buffer(&storage(MIB, "second")).unwrap();
+            fill(&mut two, &second, 2);
+            read(&mut two, &second, 2);
+            // In the other order.
+            two.submit().unwrap();
+            one.submit().unwrap();
+        }
+        assert_eq!(gpu.stats().transient.created, 2, "{profile:?}");
+        finish(&device, gpu);
+    }
+}
+
+/// First fit alone needs more than a plan does; the second frame has last frame's plan.
+#[test]
+fn the_next_frame_is_placed_by_the_plan_of_the_last() {
+    let device = device(tenure_sim::Profile::DISCRETE);
+    let gpu = gpu_with(&device, Config { transient_heap: 16 * MIB, ..Config::default() });
+    let mut footprints = Vec::new();
+    for _ in 0..6 {
+        let frame = gpu.begin_frame().unwrap();
+        let mut list = frame.record(Queue::Compute, "frame").unwrap();
+        // The small one in the hole of the first keeps the large one out of it.
+        let early = list.transient_buffer(&storage(4 * MIB, "early")).unwrap();
+        fill(&mut list, &early, 1);
+        let long = list.transient_buffer(&storage(MIB, "long")).unwrap();
+        fill(&mut list, &long, 2);
+        read(&mut list, &early, 1);
+        drop(early);
+        let small = list.transient_buffer(&storage(MIB, "small")).unwrap();
+        fill(&mut list, &small, 3);
+        read(&mut list, &small, 3);
+        let large = list.transient_buffer(&storage(4 * MIB, "large")).unwrap();
+        drop(small);
+        fill(&mut list, &large, 4);
+        read(&mut list, &large, 4);
+        read(&mut list, &long, 2);
+        drop((large, long));
+        frame.submit(list).unwrap();
+        frame.end().unwrap();
+        footprints.push(gpu.stats().transient.footprint / MIB);
+    }
+    assert_eq!(footprints, [9, 6, 6, 6, 6, 6]);
+    let stats = gpu.stats().transient;
+    assert!(stats.created <= 8 && stats.remade <= 4, "{stats:?}");
+    finish(&device, gpu);
+}
