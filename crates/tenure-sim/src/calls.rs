@@ -47,12 +47,34 @@ call_kinds! {
     Submit, "submit", true;
     /// `Device::update_tiles`
     UpdateTiles, "update_tiles", true;
+    /// `Device::create_descriptor_heap`
+    CreateDescriptorHeap, "create_descriptor_heap", true;
+    /// `Device::write_descriptor`
+    WriteDescriptor, "write_descriptor", true;
+    /// `Device::fill_descriptors`
+    FillDescriptors, "fill_descriptors", true;
+    /// `Device::create_set_layout`
+    CreateSetLayout, "create_set_layout", true;
+    /// `Device::create_set_block`
+    CreateSetBlock, "create_set_block", true;
+    /// `Device::write_set`
+    WriteSet, "write_set", true;
     /// `Device::destroy_heap`
     DestroyHeap, "destroy_heap", false;
     /// `Device::destroy_resource`
     DestroyResource, "destroy_resource", false;
     /// `Device::destroy_list`
     DestroyList, "destroy_list", false;
+    /// `Device::destroy_descriptor_heap`
+    DestroyDescriptorHeap, "destroy_descriptor_heap", false;
+    /// `Device::clear_descriptors`
+    ClearDescriptors, "clear_descriptors", false;
+    /// `Device::destroy_set_layout`
+    DestroySetLayout, "destroy_set_layout", false;
+    /// `Device::destroy_set_block`
+    DestroySetBlock, "destroy_set_block", false;
+    /// `Device::clear_set`
+    ClearSet, "clear_set", false;
     /// `CommandList::begin`
     BeginList, "begin", false;
     /// `CommandList::close`
@@ -80,6 +102,12 @@ pub struct Calls {
     pub live_resources: u64,
     /// Command lists alive.
     pub live_lists: u64,
+    /// Heaps of descriptors alive.
+    pub live_descriptor_heaps: u64,
+    /// Set layouts alive.
+    pub live_set_layouts: u64,
+    /// Blocks of descriptor sets alive.
+    pub live_set_blocks: u64,
     /// Driver memory allocations alive: heaps and committed resources.
     pub allocations: u64,
     /// Bytes of them.

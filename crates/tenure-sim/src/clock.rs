@@ -21,6 +21,15 @@ impl Clock {
         *component = (*component).max(serial);
     }
 
+    /// The first queue whose serial here is not in `done`.
+    pub(crate) fn first_after(&self, done: &Self) -> Option<(QueueId, u64)> {
+        self.0
+            .iter()
+            .zip(&done.0)
+            .zip(0_u8..)
+            .find_map(|((mine, done), queue)| (mine > done).then_some((QueueId(queue), *mine)))
+    }
+
     /// What is known when both are known.
     pub(crate) fn join(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tenure_core::device::{BufferLayout, QueueTransfer, State, Subresource, TextureRegion, Usage};
 
-use crate::descriptor::TableState;
+use crate::descriptors::{At, DescriptorHeapState, What};
 use crate::layout::Span;
 use crate::resource::ResourceState;
+
+/// What a sample is written down as: four words.
+pub(crate) const SAMPLE_BYTES: u64 = 16;
 
 /// One command. Ranges and regions were checked when it was recorded.
 pub(crate) enum Command {
@@ -24,6 +27,8 @@ pub(crate) enum Command {
     Aliasing {
         before: Option<Arc<ResourceState>>,
         after: Arc<ResourceState>,
+        from: State,
+        to: State,
     },
     CopyBuffer {
         src: Arc<ResourceState>,
@@ -56,13 +61,30 @@ pub(crate) enum Command {
         span: Span,
         state: State,
     },
+    /// Resources and samplers.
+    SetDescriptorHeaps([Option<Arc<DescriptorHeapState>>; 2]),
     UseDescriptor {
-        table: Arc<TableState>,
-        slot: u32,
+        at: At,
         state: State,
+    },
+    ReadDescriptor {
+        at: At,
+        state: State,
+        out: Arc<ResourceState>,
+        offset: u64,
+        size: u64,
+    },
+    SampleDescriptor {
+        sampler: At,
+        texture: At,
+        state: State,
+        out: Arc<ResourceState>,
+        offset: u64,
     },
     Discard {
         resource: Arc<ResourceState>,
+        subresource: Subresource,
+        state: State,
     },
     ExpectBytes {
         resource: Arc<ResourceState>,
@@ -85,7 +107,10 @@ impl Command {
             Self::FillBuffer { .. } => "fill_buffer",
             Self::Use { resource, .. } if resource.is_buffer() => "use_buffer",
             Self::Use { .. } => "use_texture",
+            Self::SetDescriptorHeaps(_) => "set_descriptor_heaps",
             Self::UseDescriptor { .. } => "use_descriptor",
+            Self::ReadDescriptor { .. } => "read_descriptor",
+            Self::SampleDescriptor { .. } => "sample_descriptor",
             Self::Discard { .. } => "discard",
             Self::ExpectBytes { .. } => "expect_bytes",
         }
@@ -99,7 +124,7 @@ impl Command {
             | Self::ClearTexture { resource, .. }
             | Self::FillBuffer { resource, .. }
             | Self::Use { resource, .. }
-            | Self::Discard { resource }
+            | Self::Discard { resource, .. }
             | Self::ExpectBytes { resource, .. } => visit(resource),
             Self::Aliasing { after, .. } => visit(after),
             Self::CopyBuffer { src, dst, .. } => {
@@ -110,11 +135,25 @@ impl Command {
                 visit(buffer);
                 visit(texture);
             }
-            Self::UseDescriptor { table, slot, .. } => {
-                if let Some(resource) = table.get(*slot) {
-                    visit(&resource);
-                }
+            Self::ReadDescriptor { out, .. } | Self::SampleDescriptor { out, .. } => visit(out),
+            Self::SetDescriptorHeaps(_) | Self::UseDescriptor { .. } => {}
+        }
+        self.descriptors(|at| {
+            if let Some(resource) = at.what().as_ref().and_then(What::resource) {
+                visit(resource);
             }
+        });
+    }
+
+    /// Calls `visit` with each descriptor that it uses.
+    pub(crate) fn descriptors(&self, mut visit: impl FnMut(&At)) {
+        match self {
+            Self::UseDescriptor { at, .. } | Self::ReadDescriptor { at, .. } => visit(at),
+            Self::SampleDescriptor { sampler, texture, .. } => {
+                visit(sampler);
+                visit(texture);
+            }
+            _ => {}
         }
     }
 }
@@ -165,10 +204,20 @@ impl Command {
                 visit(resource, Span::Bytes { start: *offset, end: offset + size }, true);
             }
             Self::Use { resource, span, state } => visit(resource, *span, state.is_write()),
-            Self::UseDescriptor { table, slot, state } => {
-                if let Some(resource) = table.get(*slot) {
-                    visit(&resource, Span::Subresource(Subresource::All), state.is_write());
+            Self::Discard { resource, subresource, .. } => {
+                visit(resource, Span::Subresource(*subresource), true);
+            }
+            Self::UseDescriptor { at, state } => shown(at, *state, visit),
+            Self::ReadDescriptor { at, state, out, offset, size } => {
+                visit(out, Span::Bytes { start: *offset, end: offset + size }, true);
+                let what = at.what();
+                if let Some((resource, span)) = what.as_ref().and_then(|what| what.beginning(*size)) {
+                    visit(resource, span, state.is_write());
                 }
+            }
+            Self::SampleDescriptor { texture, state, out, offset, .. } => {
+                visit(out, Span::Bytes { start: *offset, end: offset + SAMPLE_BYTES }, true);
+                shown(texture, *state, visit);
             }
             Self::ExpectBytes { resource, offset, bytes } => {
                 visit(resource, Span::Bytes { start: *offset, end: offset + bytes.len() as u64 }, false);
@@ -176,7 +225,14 @@ impl Command {
             Self::Transition { .. }
             | Self::Unordered { .. }
             | Self::Aliasing { .. }
-            | Self::Discard { .. } => {}
+            | Self::SetDescriptorHeaps(_) => {}
         }
+    }
+}
+
+/// What a descriptor shows at this moment.
+fn shown(at: &At, state: State, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
+    if let Some(what) = at.what() {
+        what.parts(|resource, span| visit(resource, span, state.is_write()));
     }
 }

@@ -38,6 +38,14 @@ pub struct Costs {
     pub submit: u64,
     /// An update of tile mappings.
     pub update_tiles: u64,
+    /// A heap of descriptors, a set layout, or a block of sets: making or destroying it.
+    pub descriptor_heap: u64,
+    /// Making a descriptor.
+    pub write_descriptor: u64,
+    /// Filling or clearing descriptors, before their number.
+    pub fill_descriptors: u64,
+    /// Each descriptor that is filled or cleared.
+    pub per_descriptor: u64,
     /// Asking for requirements.
     pub requirements: u64,
     /// Polling or waiting for a fence, before the waiting.
@@ -63,6 +71,10 @@ impl Default for Costs {
             list: 1_000,
             submit: 5_000,
             update_tiles: 10_000,
+            descriptor_heap: 20_000,
+            write_descriptor: 200,
+            fill_descriptors: 50,
+            per_descriptor: 10,
             requirements: 300,
             poll: 50,
             budget: 100_000,
@@ -73,7 +85,7 @@ impl Default for Costs {
 /// What a call is about, as far as its cost depends on it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Work {
-    /// Bytes of driver memory taken or given back.
+    /// Bytes of driver memory taken or given back; descriptors, where a call is about those.
     pub(crate) bytes: u64,
     pub(crate) texture: bool,
 }
@@ -81,6 +93,7 @@ pub(crate) struct Work {
 impl Costs {
     pub(crate) fn of(&self, call: CallKind, work: Work) -> u64 {
         let sized = |base: u64| base.saturating_add((work.bytes >> 20).saturating_mul(self.per_mib));
+        let many = self.fill_descriptors.saturating_add(work.bytes.saturating_mul(self.per_descriptor));
         match call {
             CallKind::CreateHeap => sized(self.create_heap),
             CallKind::CreateCommitted => sized(self.create_committed),
@@ -96,6 +109,17 @@ impl Costs {
             CallKind::BeginList | CallKind::CloseList => self.list,
             CallKind::Submit => self.submit,
             CallKind::UpdateTiles => self.update_tiles,
+            CallKind::CreateDescriptorHeap
+            | CallKind::DestroyDescriptorHeap
+            | CallKind::CreateSetLayout
+            | CallKind::DestroySetLayout
+            | CallKind::CreateSetBlock
+            | CallKind::DestroySetBlock => self.descriptor_heap,
+            CallKind::WriteDescriptor => self.write_descriptor,
+            CallKind::FillDescriptors
+            | CallKind::ClearDescriptors
+            | CallKind::WriteSet
+            | CallKind::ClearSet => many,
             CallKind::Requirements => self.requirements,
             CallKind::Completed | CallKind::Wait => self.poll,
             CallKind::Budget => self.budget,

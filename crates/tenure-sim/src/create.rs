@@ -215,7 +215,8 @@ impl Shared {
                     written.insert((range.start - offset).min(end)..end);
                 }
             }
-            let tenant = Arc::new(Tenant::new(Arc::clone(&label)));
+            let states = Arc::new(Mutex::new(States::new(&self.properties, desc, flags)));
+            let tenant = Arc::new(Tenant::new(Arc::clone(&label), states));
             let address = heap.address + offset;
             let memory = Memory::Placed { heap: Arc::clone(heap), tenant, offset, size: needs.size };
             Ok(self.resource(label, desc, layout, memory, (flags, address), written))
@@ -247,6 +248,10 @@ impl Shared {
     ) -> Resource {
         let has_address = self.properties.features.contains(Features::DEVICE_ADDRESS)
             && matches!(desc, ResourceDesc::Buffer(_));
+        let states = match &memory {
+            Memory::Placed { tenant, .. } => Arc::clone(&tenant.states),
+            _ => Arc::new(Mutex::new(States::new(&self.properties, desc, flags))),
+        };
         Resource {
             state: Arc::new(ResourceState {
                 label,
@@ -258,7 +263,7 @@ impl Shared {
                 mapped: AtomicBool::new(false),
                 last_use: SharedClock::default(),
                 written,
-                states: Mutex::new(States::new(&self.properties, desc, flags)),
+                states,
                 unordered: Mutex::default(),
                 submitted: Mutex::default(),
             }),

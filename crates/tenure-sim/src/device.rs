@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_core::device::{
-    DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
-    Requirements, ResourceDesc, TileLayout, TileUpdate,
+    Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MemoryTypeId,
+    ObjectRef, Properties, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite,
+    TileLayout, TileUpdate,
 };
 
 use crate::calls::{CallKind, Calls};
 use crate::costs::Work;
-use crate::descriptor::DescriptorTable;
+use crate::descriptors::{DescriptorHeap, SetBlock, SetLayout};
 use crate::faults::Faults;
 use crate::hazard::{Hazard, HazardKind};
 use crate::heap::Heap;
@@ -100,6 +101,9 @@ impl Device {
         calls.live_heaps = live(&[ObjectKind::Heap]);
         calls.live_resources = live(&[ObjectKind::Buffer, ObjectKind::Texture]);
         calls.live_lists = live(&[ObjectKind::List]);
+        calls.live_descriptor_heaps = live(&[ObjectKind::DescriptorHeap]);
+        calls.live_set_layouts = live(&[ObjectKind::SetLayout]);
+        calls.live_set_blocks = live(&[ObjectKind::SetBlock]);
         calls.allocations = totals.allocations;
         calls.reserved_bytes = totals.reserved;
         calls.peak_reserved_bytes = totals.peak;
@@ -163,36 +167,6 @@ impl Device {
         self.shared.changed.notify_all();
         idle
     }
-
-    /// A table of descriptors that lists may use by index. Dropping it frees it.
-    ///
-    /// # Errors
-    /// [`DeviceError::InvalidDesc`] for more than a million slots, the most that hardware has.
-    pub fn create_descriptor_table(&self, slots: u32) -> Result<DescriptorTable, DeviceError> {
-        const MOST: u32 = 1_000_000;
-        if slots > MOST {
-            return Err(DeviceError::InvalidDesc { field: "slots", value: u64::from(slots) });
-        }
-        Ok(DescriptorTable::new(self.shared.register.label(ObjectKind::DescriptorTable), slots))
-    }
-
-    /// Gives a table the name that hazards show.
-    pub fn name_descriptor_table(&self, table: &DescriptorTable, name: &str) {
-        table.state.label.set_name(name);
-    }
-
-    /// Points a slot of a table at a resource.
-    ///
-    /// # Errors
-    /// [`DeviceError::InvalidCall`] when there is no such slot.
-    pub fn write_descriptor(
-        &self,
-        table: &DescriptorTable,
-        slot: u32,
-        resource: &Resource,
-    ) -> Result<(), DeviceError> {
-        table.write(slot, resource)
-    }
 }
 
 impl tenure_core::device::Device for Device {
@@ -200,6 +174,9 @@ impl tenure_core::device::Device for Device {
     type Resource = Resource;
     type Mapping = Mapping;
     type List = List;
+    type DescriptorHeap = DescriptorHeap;
+    type SetLayout = SetLayout;
+    type SetBlock = SetBlock;
 
     fn properties(&self) -> &Properties {
         &self.shared.properties
@@ -267,6 +244,8 @@ impl tenure_core::device::Device for Device {
             ObjectRef::Heap(heap) => heap.state.label.set_name(name),
             ObjectRef::Resource(resource) => resource.state.label.set_name(name),
             ObjectRef::List(list) => list.state.label.set_name(name),
+            ObjectRef::DescriptorHeap(heap) => heap.state.label.set_name(name),
+            ObjectRef::SetBlock(block) => block.state.label.set_name(name),
         }
     }
 
@@ -287,6 +266,65 @@ impl tenure_core::device::Device for Device {
         let state = &list.state;
         shared.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_list");
         shared.register.destroy(&state.label);
+    }
+
+    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
+        self.shared.create_descriptor_heap(desc)
+    }
+
+    fn destroy_descriptor_heap(&self, heap: DescriptorHeap) {
+        self.shared.destroy_descriptor_heap(&heap);
+    }
+
+    fn write_descriptor(
+        &self,
+        heap: &DescriptorHeap,
+        index: u32,
+        descriptor: &Descriptor<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        self.shared.write_descriptor(heap, index, descriptor)
+    }
+
+    fn fill_descriptors(
+        &self,
+        heap: &DescriptorHeap,
+        first: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        self.shared.fill_descriptors(heap, first, sources)
+    }
+
+    fn clear_descriptors(&self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+        self.shared.clear_descriptors(heap, first, count, freed_by);
+    }
+
+    fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
+        self.shared.create_set_layout(bindings)
+    }
+
+    fn destroy_set_layout(&self, layout: SetLayout) {
+        self.shared.destroy_set_layout(&layout);
+    }
+
+    fn create_set_block(&self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
+        self.shared.create_set_block(layout, sets)
+    }
+
+    fn destroy_set_block(&self, block: SetBlock) {
+        self.shared.destroy_set_block(&block);
+    }
+
+    fn write_set(
+        &self,
+        block: &SetBlock,
+        set: u32,
+        writes: &[SetWrite<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        self.shared.write_set(block, set, writes)
+    }
+
+    fn clear_set(&self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
+        self.shared.clear_set(block, set, freed_by);
     }
 
     fn submit(

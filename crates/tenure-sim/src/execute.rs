@@ -76,6 +76,8 @@ pub(crate) struct Execution<'a> {
     list: String,
     index: usize,
     name: &'static str,
+    /// The descriptor heaps that the list has set, by number: of resources, of samplers.
+    pub(crate) heaps: [Option<u64>; 2],
     /// To decay at the end.
     touched: Vec<Arc<ResourceState>>,
 }
@@ -100,11 +102,13 @@ impl<'a> Execution<'a> {
             list: String::new(),
             index: 0,
             name: "update_tiles",
+            heaps: [None; 2],
             touched: Vec::new(),
         }
     }
 
     pub(crate) fn list(&mut self, list: &Recorded) {
+        self.heaps = [None; 2];
         if self.shared.checks.is_empty() {
             list.commands.iter().for_each(|command| self.command(command));
             return;
@@ -119,7 +123,7 @@ impl<'a> Execution<'a> {
     /// The submission is done: Direct3D 12's states decay.
     pub(crate) fn finish(self) {
         for resource in &self.touched {
-            resource.states.lock().decay(self.kind == QueueKind::Copy);
+            resource.states.lock().decay(self.place());
         }
     }
 
@@ -166,7 +170,9 @@ impl<'a> Execution<'a> {
                     resource.unordered.lock().settle();
                 }
             }
-            Command::Aliasing { before, after } => self.activate(before.as_ref(), after),
+            Command::Aliasing { before, after, from, to } => {
+                self.activate(before.as_ref(), after, (*from, *to));
+            }
             Command::CopyBuffer { src, src_offset, dst, dst_offset, size } => {
                 let from = Span::Bytes { start: *src_offset, end: src_offset + size };
                 let to = Span::Bytes { start: *dst_offset, end: dst_offset + size };
@@ -194,8 +200,17 @@ impl<'a> Execution<'a> {
             Command::Use { resource, span, state } => {
                 self.uses_one(resource, *span, *state);
             }
-            Command::UseDescriptor { table, slot, state } => self.descriptor(table, *slot, *state),
-            Command::Discard { resource } => self.discard(resource),
+            Command::SetDescriptorHeaps(heaps) => self.set_heaps(heaps.each_ref().map(Option::as_ref)),
+            Command::UseDescriptor { at, state } => self.use_descriptor(at, *state),
+            Command::ReadDescriptor { at, state, out, offset, size } => {
+                self.read_descriptor(at, *state, (out, *offset), *size);
+            }
+            Command::SampleDescriptor { sampler, texture, state, out, offset } => {
+                self.sample_descriptor((sampler, texture), *state, (out, *offset));
+            }
+            Command::Discard { resource, subresource, state } => {
+                self.discard(resource, *subresource, *state);
+            }
             Command::ExpectBytes { resource, offset, bytes } => self.expect(resource, *offset, bytes),
         }
     }

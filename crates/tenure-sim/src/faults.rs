@@ -80,9 +80,18 @@ pub(crate) struct FaultState {
     armed: AtomicBool,
     faults: Mutex<Vec<Fault>>,
     fence_delay: AtomicU64,
+    /// Aliasing barriers executed, and which of them, from 1, is lost; 0: none.
+    aliasing: AtomicU64,
+    lost_aliasing: AtomicU64,
 }
 
 impl FaultState {
+    /// Counts an aliasing barrier; true when it has no effect.
+    pub(crate) fn loses_aliasing_barrier(&self) -> bool {
+        let number = self.aliasing.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        number == self.lost_aliasing.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn fence_delay(&self) -> u64 {
         self.fence_delay.load(Ordering::Relaxed)
     }
@@ -136,13 +145,40 @@ impl Faults {
         state.armed.store(true, Ordering::Relaxed);
     }
 
-    /// Forgets all pending failures and the delay of fences. A removed device stays removed.
+    /// How many aliasing barriers the device has executed, lost ones included.
+    #[must_use]
+    pub fn aliasing_barriers(&self) -> u64 {
+        self.shared.faults.aliasing.load(Ordering::Relaxed)
+    }
+
+    /// Loses the `n`-th aliasing barrier executed from now on: it counts, and does nothing. 1 is the
+    /// next, 0 is taken as 1. In place of the one ordered before.
+    ///
+    /// So a test shows that each barrier is needed: with any one lost there is a hazard.
+    ///
+    /// ```
+    /// use tenure_sim::{Device, Profile};
+    ///
+    /// let device = Device::new(Profile::DISCRETE);
+    /// device.faults().lose_aliasing_barrier(1);
+    /// // … run what has at least one …
+    /// assert_eq!(device.faults().aliasing_barriers(), 0); // this does not
+    /// ```
+    pub fn lose_aliasing_barrier(&self, n: u64) {
+        let state = &self.shared.faults;
+        let number = state.aliasing.load(Ordering::Relaxed).saturating_add(n.max(1));
+        state.lost_aliasing.store(number, Ordering::Relaxed);
+    }
+
+    /// Forgets all pending failures, the barrier to lose and the delay of fences. A removed device
+    /// stays removed.
     pub fn clear(&self) {
         let state = &self.shared.faults;
         let mut faults = state.faults.lock();
         faults.clear();
         state.armed.store(false, Ordering::Relaxed);
         state.fence_delay.store(0, Ordering::Relaxed);
+        state.lost_aliasing.store(0, Ordering::Relaxed);
     }
 
     /// Makes every submission from now on complete `ticks` later than its lag says.

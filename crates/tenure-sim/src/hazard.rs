@@ -24,7 +24,7 @@ bitflags! {
         const MAPPING = 1 << 4;
         /// Unordered accesses from several queues.
         const RACES = 1 << 5;
-        /// Descriptors of destroyed resources.
+        /// Descriptors: of destroyed resources, of the wrong kind, overwritten in use.
         const DESCRIPTORS = 1 << 6;
         /// Uses that the resource was not created for.
         const USAGE = 1 << 7;
@@ -65,8 +65,17 @@ pub enum HazardKind {
     MappingHazard,
     /// Two queues touch the same bytes, one writes, and nothing orders them.
     QueueRace,
-    /// A descriptor is used that was never written or whose resource is destroyed.
+    /// A descriptor is used that was never written, or was freed, or whose resource is destroyed.
     DeadDescriptor,
+    /// A descriptor is used as what it is not.
+    WrongDescriptor,
+    /// A descriptor, or on Vulkan a set or a view, was overwritten or freed while the CPU had not
+    /// seen a submission complete that reads it; or a set was changed after it was recorded.
+    DescriptorInUse,
+    /// A descriptor is used of a heap that is not set on the list (Direct3D 12).
+    HeapNotSet,
+    /// A set layout was destroyed before its blocks.
+    LayoutDestroyedFirst,
     /// A use that is not among those the resource was created for.
     InvalidUse,
     /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
@@ -88,6 +97,10 @@ impl fmt::Display for HazardKind {
             Self::MappingHazard => "CPU access races the GPU",
             Self::QueueRace => "queues race",
             Self::DeadDescriptor => "dead descriptor",
+            Self::WrongDescriptor => "wrong descriptor",
+            Self::DescriptorInUse => "descriptor changed in use",
+            Self::HeapNotSet => "descriptor heap not set",
+            Self::LayoutDestroyedFirst => "set layout destroyed before its blocks",
             Self::InvalidUse => "invalid use",
             Self::WrongBytes => "wrong bytes",
         })

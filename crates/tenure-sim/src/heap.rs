@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use tenure_core::device::{HeapDesc, MemoryTypeId};
 
 use crate::bytes::Bytes;
+use crate::checks::state::States;
 use crate::clock::SharedClock;
 use crate::history::History;
 use crate::interval::IntervalSet;
@@ -34,13 +35,14 @@ impl Store {
 /// A placed resource as its heap sees it.
 pub(crate) struct Tenant {
     pub(crate) label: Arc<Label>,
+    pub(crate) states: Arc<Mutex<States>>,
     /// True while it was the last to use each of its bytes: no need to look.
     owns_all: AtomicBool,
 }
 
 impl Tenant {
-    pub(crate) const fn new(label: Arc<Label>) -> Self {
-        Self { label, owns_all: AtomicBool::new(false) }
+    pub(crate) const fn new(label: Arc<Label>, states: Arc<Mutex<States>>) -> Self {
+        Self { label, states, owns_all: AtomicBool::new(false) }
     }
 }
 

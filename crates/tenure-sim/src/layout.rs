@@ -32,6 +32,11 @@ pub(crate) enum Span {
     },
     Region(TextureRegion),
     Subresource(Subresource),
+    /// Subresources in a row: mips of one layer.
+    Subresources {
+        start: u32,
+        end: u32,
+    },
 }
 
 /// A run of bytes of one row of a region.
@@ -106,6 +111,7 @@ impl Layout {
                 index..index.saturating_add(1)
             }
             (Span::Subresource(Subresource::One(index)), _) => *index..index.saturating_add(1),
+            (Span::Subresources { start, end }, Some(_)) => *start..*end,
             (_, Some(info)) => 0..info.subresources(),
             (_, None) => 0..1,
         }
@@ -124,9 +130,11 @@ impl Layout {
                 }
             }
             (Span::Region(region), _) => self.runs(region, |run| join(&mut ranges, run.offset, run.bytes)),
-            (Span::Subresource(_), Self::Buffer { size }) => ranges.push(0..*size),
+            (Span::Subresource(_) | Span::Subresources { .. }, Self::Buffer { size }) => {
+                ranges.push(0..*size);
+            }
             (Span::Subresource(Subresource::All), Self::Texture { .. }) => ranges.push(0..self.bytes()),
-            (Span::Subresource(_), _) => {
+            (Span::Subresource(_) | Span::Subresources { .. }, _) => {
                 for index in self.subresources(span) {
                     self.subresource_ranges(index, &mut ranges);
                 }

@@ -89,12 +89,16 @@
 //! | `HeapDestroyedFirst` | a heap destroyed with resources in it |
 //! | `ListInUse` | a list begun anew while in flight |
 //! | `UninitializedRead` | bytes read that nobody wrote, to the byte, by the GPU or the CPU |
-//! | `MissingAliasingBarrier` | a resource used whose bytes another live one used last |
+//! | `MissingAliasingBarrier` | a resource used, or a texture moved, whose bytes another live one used last; on Vulkan an aliasing barrier that does not come after how they were used, or does not lead to how they are used next |
 //! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in; a queue family uses what another owns |
 //! | `MissingBarrier` | unordered accesses, or on Vulkan copies, to the same bytes with no barrier between |
 //! | `MappingHazard` | the CPU touches what a submission in flight writes, or writes what it reads |
 //! | `QueueRace` | two queues touch the same bytes, one writes, and no wait, nor the CPU, orders them |
-//! | `DeadDescriptor` | a descriptor is used whose resource is destroyed, or that was never written |
+//! | `DeadDescriptor` | a descriptor is used whose resource is destroyed, or that was freed or never written; on Vulkan one whose view is destroyed |
+//! | `WrongDescriptor` | a descriptor is used as what it is not: a sampler as a view, constants as what is written |
+//! | `DescriptorInUse` | a descriptor, or on Vulkan a set, overwritten or freed while the CPU had not seen a submission complete that reads it; a set changed after it was recorded |
+//! | `HeapNotSet` | Direct3D 12: a descriptor is used of a heap that the list did not set |
+//! | `LayoutDestroyedFirst` | a set layout destroyed before its blocks |
 //! | `InvalidUse` | a use that the resource was not created for |
 //! | `WrongBytes` | [`List::expect_bytes`] found others |
 //!
@@ -122,8 +126,20 @@
 //! transfer are recorded; buffers belong to all families. After creation or an aliasing
 //! barrier the first transition may come from `COMMON`; none goes there.
 //!
+//! **Aliasing barriers** give bytes to a resource. On Vulkan their `from` covers what the last users
+//! did on the barrier's queue since its last barrier there, or where that led, and their `to` the first
+//! use after. What other queues did is waited for. [`Faults::lose_aliasing_barrier`] loses one.
+//!
 //! **Races** are found by vector clocks, so it does not matter which queue happened to run first. A
 //! transition counts as a write of a texture's bytes.
+//!
+//! **Descriptors** are those of the API that the profile has: `d3d12` profiles have heaps, `vulkan`
+//! ones sets, and but for `vulkan-mobile` heaps that are updated after they are bound. A list uses
+//! them by [`List::use_descriptor`], [`List::read_descriptor`] and [`List::sample_descriptor`],
+//! which touch what is in view and nothing else. What is in a heap that shaders see is read when the
+//! command runs; a set stays as it was recorded. A copy of a descriptor is one of its own on Direct3D
+//! 12; on Vulkan it refers to the view it was made from, unless that is a plain range of bytes.
+//! Descriptors keep nothing alive.
 //!
 //! # What is not simulated
 //!
@@ -149,7 +165,7 @@ mod clock;
 mod command;
 mod costs;
 mod create;
-mod descriptor;
+mod descriptors;
 mod device;
 mod execute;
 mod faults;
@@ -175,7 +191,7 @@ mod timeline;
 
 pub use calls::{CallKind, Calls};
 pub use costs::Costs;
-pub use descriptor::DescriptorTable;
+pub use descriptors::{DescriptorAt, DescriptorHeap, SetBlock, SetLayout};
 pub use device::Device;
 pub use faults::{Fault, FaultKind, Faults};
 pub use hazard::{Checks, HAZARD_LOG_LIMIT, Hazard, HazardKind, Origin};

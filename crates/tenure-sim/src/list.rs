@@ -9,9 +9,10 @@ use tenure_core::device::{
 };
 
 use crate::calls::CallKind;
+use crate::checks::MOST_READ;
 use crate::clock::SharedClock;
-use crate::command::Command;
-use crate::descriptor::DescriptorTable;
+use crate::command::{Command, SAMPLE_BYTES};
+use crate::descriptors::{At, DescriptorAt, DescriptorHeap};
 use crate::device::Device;
 use crate::hazard::HazardKind;
 use crate::layout::Span;
@@ -115,15 +116,67 @@ impl List {
         self.record(command);
     }
 
-    /// A draw or dispatch that accesses, in `state`, all of the resource that a descriptor points
-    /// at when the command runs.
-    pub fn use_descriptor(&mut self, table: &DescriptorTable, slot: u32, state: State) {
-        let command = record::state_on(self.kind, state).map(|()| Command::UseDescriptor {
-            table: Arc::clone(&table.state),
-            slot,
-            state,
+    /// A draw or dispatch that accesses, in `state`, all that a descriptor shows when the command
+    /// runs: the bytes or the subresources of its view. See [`use_buffer`](Self::use_buffer).
+    ///
+    /// The state says what the descriptor is taken for: `VERTEX_OR_CONSTANT` for constants, shader
+    /// reads for what is read, `UNORDERED_ACCESS` for what may be written, the states of targets for
+    /// theirs, and `COMMON` for samplers. Targets are found in the heap that shaders do not see, and
+    /// are taken as they are now.
+    pub fn use_descriptor(&mut self, at: DescriptorAt<'_>, state: State) {
+        let command = self.shader_state(state).and_then(|()| At::record(&self.shared.properties, at));
+        self.record(command.map(|at| Command::UseDescriptor { at, state }));
+    }
+
+    /// A dispatch that reads, in `state`, the first `size` bytes that a descriptor shows and writes
+    /// them to a buffer, which is in `UNORDERED_ACCESS`. Of a typed buffer or a texture it is the
+    /// first texel, or block of texels, of the first mip and layer in view, again and again. What is
+    /// not in view, or not there, reads as zero. At most 4,096 bytes.
+    pub fn read_descriptor(
+        &mut self,
+        at: DescriptorAt<'_>,
+        state: State,
+        out: &Resource,
+        offset: u64,
+        size: u64,
+    ) {
+        let command = self.shader_state(state).and_then(|()| {
+            record::buffer_span(out, offset, size)?;
+            if size > MOST_READ as u64 {
+                return Err(record::invalid("not too much is read at once", size, MOST_READ as u64));
+            }
+            let (at, out) = (At::record(&self.shared.properties, at)?, Arc::clone(&out.state));
+            Ok(Command::ReadDescriptor { at, state, out, offset, size })
         });
         self.record(command);
+    }
+
+    /// A dispatch that samples a texture, in `state`, in the middle of the first mip and layer in
+    /// view, with a sampler's filter for texels larger than pixels. Writes the four channels, a byte
+    /// each in an `Rgba8Unorm` texture, as four words of 32 bits to a buffer, which is in
+    /// `UNORDERED_ACCESS`; what is not there is zero.
+    pub fn sample_descriptor(
+        &mut self,
+        sampler: DescriptorAt<'_>,
+        texture: DescriptorAt<'_>,
+        state: State,
+        out: &Resource,
+        offset: u64,
+    ) {
+        let command = self.shader_state(state).and_then(|()| {
+            record::buffer_span(out, offset, SAMPLE_BYTES)?;
+            let at = |at| At::record(&self.shared.properties, at);
+            let (sampler, texture) = (at(sampler)?, at(texture)?);
+            let out = Arc::clone(&out.state);
+            Ok(Command::SampleDescriptor { sampler, texture, state, out, offset })
+        });
+        self.record(command);
+    }
+
+    /// Descriptors are for queues that have shaders.
+    fn shader_state(&self, state: State) -> Result<(), DeviceError> {
+        record::has_shaders(self.kind)?;
+        record::state_on(self.kind, state)
     }
 
     /// Clears subresources of a texture to a repeated `texel`: one byte, or as many as a block of
@@ -150,11 +203,6 @@ impl List {
         self.record(command);
     }
 
-    /// Declares the contents of a resource undefined, as `DiscardResource` does.
-    pub fn discard(&mut self, resource: &Resource) {
-        self.record(Ok(Command::Discard { resource: Arc::clone(&resource.state) }));
-    }
-
     /// Checks, when the command runs, that a resource holds `bytes` at `offset` of its linear
     /// layout (rows follow one another, then slices, mips, layers). Counts as a read in whatever
     /// state the resource is in; other bytes are a
@@ -179,7 +227,7 @@ impl List {
             Barrier::Unordered { resource } => {
                 Ok(Command::Unordered { resource: Arc::clone(&resource.state) })
             }
-            Barrier::Aliasing { before, after } => {
+            Barrier::Aliasing { before, after, from, to } => {
                 if matches!(after.state.memory, Memory::Committed { .. }) {
                     return Err(record::invalid(
                         "aliasing barriers are for placed and reserved resources",
@@ -190,6 +238,8 @@ impl List {
                 Ok(Command::Aliasing {
                     before: before.map(|before| Arc::clone(&before.state)),
                     after: Arc::clone(&after.state),
+                    from,
+                    to,
                 })
             }
         }
@@ -266,6 +316,27 @@ impl CommandList<Device> for List {
     fn barriers(&mut self, barriers: &[Barrier<'_, Device>]) {
         for barrier in barriers {
             let command = self.barrier(barrier);
+            self.record(command);
+        }
+    }
+
+    fn discard(&mut self, resource: &Resource, subresource: Subresource) {
+        let command = record::discarded(self.kind, resource, subresource).map(|state| Command::Discard {
+            resource: Arc::clone(&resource.state),
+            subresource,
+            state,
+        });
+        self.record(command);
+    }
+
+    fn set_descriptor_heaps(
+        &mut self,
+        resources: Option<&DescriptorHeap>,
+        samplers: Option<&DescriptorHeap>,
+    ) {
+        let command = record::descriptor_heaps(self.kind, resources, samplers);
+        // On Vulkan the program binds them itself.
+        if command.is_err() || self.shared.is_d3d12() {
             self.record(command);
         }
     }

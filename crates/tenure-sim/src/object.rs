@@ -18,8 +18,12 @@ pub enum ObjectKind {
     Texture,
     /// A command list.
     List,
-    /// A descriptor table.
-    DescriptorTable,
+    /// A heap of descriptors.
+    DescriptorHeap,
+    /// A form of descriptor sets.
+    SetLayout,
+    /// A block of descriptor sets.
+    SetBlock,
 }
 
 impl fmt::Display for ObjectKind {
@@ -29,7 +33,9 @@ impl fmt::Display for ObjectKind {
             Self::Buffer => "buffer",
             Self::Texture => "texture",
             Self::List => "command list",
-            Self::DescriptorTable => "descriptor table",
+            Self::DescriptorHeap => "descriptor heap",
+            Self::SetLayout => "set layout",
+            Self::SetBlock => "set block",
         })
     }
 }

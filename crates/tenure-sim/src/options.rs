@@ -1,5 +1,7 @@
 //! How a device is set up.
 
+use tenure_core::device::DescriptorLimits;
+
 use crate::costs::Costs;
 use crate::hazard::Checks;
 use crate::profile::Profile;
@@ -62,6 +64,8 @@ pub struct Options {
     /// The driver prefers everything in memory of its own, as one that has trouble with placed
     /// resources. *Default*: no.
     pub prefers_dedicated: bool,
+    /// What it offers of descriptors. *Default*: as the profile says.
+    pub descriptors: Option<DescriptorLimits>,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
     pub record_calls: bool,
 }
@@ -81,6 +85,7 @@ impl Options {
             tight_alignment: None,
             zeroed: None,
             prefers_dedicated: false,
+            descriptors: None,
             record_calls: false,
         }
     }
@@ -145,6 +150,13 @@ impl Options {
     #[must_use]
     pub const fn prefers_dedicated(mut self) -> Self {
         self.prefers_dedicated = true;
+        self
+    }
+
+    /// Sets [`descriptors`](Self::descriptors).
+    #[must_use]
+    pub const fn descriptors(mut self, limits: DescriptorLimits) -> Self {
+        self.descriptors = Some(limits);
         self
     }
 

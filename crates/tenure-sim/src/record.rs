@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use tenure_core::device::{
-    BufferLayout, DeviceError, Properties, QueueKind, State, Subresource, TextureInfo, TextureRegion,
+    BufferLayout, DescriptorKind, DeviceError, Properties, QueueKind, State, Subresource, TextureInfo,
+    TextureRegion,
 };
 
 use crate::command::{Command, copied_rows};
+use crate::descriptors::DescriptorHeap;
 use crate::layout::Span;
 use crate::resource::Resource;
 
@@ -63,6 +65,31 @@ pub(crate) fn state_on(kind: QueueKind, state: State) -> Result<(), DeviceError>
     Ok(())
 }
 
+pub(crate) fn has_shaders(kind: QueueKind) -> Result<(), DeviceError> {
+    if kind == QueueKind::Copy {
+        return Err(invalid("a copy queue has no shaders", 0, 1));
+    }
+    Ok(())
+}
+
+/// Heaps that shaders are to find descriptors in: of the right kinds, and visible.
+pub(crate) fn descriptor_heaps(
+    kind: QueueKind,
+    resources: Option<&DescriptorHeap>,
+    samplers: Option<&DescriptorHeap>,
+) -> Result<Command, DeviceError> {
+    has_shaders(kind)?;
+    let pairs = [(resources, DescriptorKind::Resource), (samplers, DescriptorKind::Sampler)];
+    for (heap, kind) in pairs {
+        let Some(heap) = heap.map(|heap| &heap.state) else { continue };
+        if heap.kind() != kind || !heap.desc.shader_visible {
+            return Err(invalid("a heap that is set is of its kind, and visible", heap.label.id, 0));
+        }
+    }
+    let states = pairs.map(|(heap, _)| heap.map(|heap| Arc::clone(&heap.state)));
+    Ok(Command::SetDescriptorHeaps(states))
+}
+
 pub(crate) fn clear(resource: &Resource, which: Subresource, texel: &[u8]) -> Result<(), DeviceError> {
     texture_subresource(resource, which)?;
     let block = u64::from(texture(resource)?.format.block().bytes);
@@ -70,6 +97,18 @@ pub(crate) fn clear(resource: &Resource, which: Subresource, texel: &[u8]) -> Re
         return Err(invalid("a clear value is one byte or one block", texel.len() as u64, block));
     }
     Ok(())
+}
+
+/// The state that subresources are discarded in.
+pub(crate) fn discarded(
+    kind: QueueKind,
+    resource: &Resource,
+    which: Subresource,
+) -> Result<State, DeviceError> {
+    texture_subresource(resource, which)?;
+    let usage = resource.state.desc.usage();
+    let rule = "the queue discards such textures";
+    State::to_discard(usage, kind).ok_or_else(|| invalid(rule, u64::from(usage.bits()), 0))
 }
 
 pub(crate) fn copy_buffer(

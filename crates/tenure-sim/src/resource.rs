@@ -149,7 +149,7 @@ pub(crate) struct ResourceState {
     pub(crate) mapped: AtomicBool,
     pub(crate) last_use: SharedClock,
     pub(crate) written: Written,
-    pub(crate) states: Mutex<States>,
+    pub(crate) states: Arc<Mutex<States>>,
     pub(crate) unordered: Mutex<Unordered>,
     /// What submissions not yet seen complete do to bytes that the CPU can see.
     pub(crate) submitted: Mutex<History>,

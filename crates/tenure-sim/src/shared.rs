@@ -1,7 +1,7 @@
 //! What all handles of one device share.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use tenure_core::device::{Api, DeviceError, Features, MemoryTypeId, Properties, StateModel};
@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) lag: Lag,
     costs: Costs,
     pub(crate) register: Register,
+    /// Samplers alive.
+    pub(crate) samplers: AtomicU32,
     pub(crate) memory: DriverMemory,
     pub(crate) hazards: HazardLog,
     pub(crate) counters: Counters,
@@ -68,6 +70,9 @@ impl Shared {
         if let Some(tight) = options.tight_alignment {
             properties.features.set(Features::TIGHT_ALIGNMENT, tight);
         }
+        if let Some(limits) = options.descriptors {
+            properties.descriptors = limits;
+        }
         let memory = DriverMemory::new(&properties, &options.budgets);
         let timeline = Timeline::new(&properties, options.seed);
         Self {
@@ -78,6 +83,7 @@ impl Shared {
             lag: options.lag,
             costs: options.costs,
             register: Register::default(),
+            samplers: AtomicU32::new(0),
             memory,
             hazards: HazardLog::default(),
             counters: Counters::new(options.record_calls),

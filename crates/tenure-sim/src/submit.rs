@@ -8,9 +8,10 @@ use tenure_core::device::{
 };
 
 use crate::calls::CallKind;
+use crate::descriptors::At;
 use crate::device::Device;
 use crate::execute::{TileChange, TileOrigin};
-use crate::hazard::Checks;
+use crate::hazard::{Checks, HazardKind};
 use crate::heap::HeapState;
 use crate::history::Access;
 use crate::list::List;
@@ -48,10 +49,11 @@ impl Shared {
 
     /// Notes on each object that a submission uses it, for whoever destroys or maps it.
     fn note_uses(&self, queue: QueueId, serial: u64, list: &List) {
-        if !self.checks.intersects(Checks::LIFETIME | Checks::MAPPING) {
+        if !self.checks.intersects(Checks::LIFETIME | Checks::MAPPING | Checks::DESCRIPTORS) {
             return;
         }
         for command in list.closed().into_iter().flat_map(|commands| commands.iter()) {
+            command.descriptors(|at| self.note_read(queue, serial, at));
             command.resources(|resource| {
                 resource.last_use.raise(queue, serial);
                 if let Some(heap) = resource.heap() {
@@ -66,6 +68,17 @@ impl Shared {
                     }
                 });
             }
+        }
+    }
+
+    /// Notes that a submission reads a descriptor. A set is recorded as it is then: to change it
+    /// makes void what was recorded with it.
+    fn note_read(&self, queue: QueueId, serial: u64, at: &At) {
+        if !at.note(queue, serial, &self.observed) {
+            let detail = || format!("{at} is used by what was recorded before the set was changed");
+            let objects = vec![at.label().to_string()];
+            let kind = HazardKind::DescriptorInUse;
+            self.report(Checks::DESCRIPTORS, kind, objects, detail, "submit");
         }
     }
 

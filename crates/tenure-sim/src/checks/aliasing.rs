@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use tenure_core::device::{State, Subresource};
+
+use super::state::Shown;
 use crate::execute::Execution;
 use crate::hazard::{Checks, HazardKind};
+use crate::layout::Span;
 use crate::resource::{Memory, ResourceState};
 
 impl Execution<'_> {
@@ -20,33 +24,45 @@ impl Execution<'_> {
         }
     }
 
-    /// An aliasing barrier: `after` has the bytes from here on, with undefined contents.
-    pub(crate) fn activate(&self, before: Option<&Arc<ResourceState>>, after: &Arc<ResourceState>) {
-        if !self.is_alive(after, true) {
+    /// An aliasing barrier, unless it gets lost: `after` has the bytes from here on, with undefined
+    /// contents.
+    pub(crate) fn activate(
+        &self,
+        before: Option<&Arc<ResourceState>>,
+        after: &Arc<ResourceState>,
+        (from, to): (State, State),
+    ) {
+        if self.shared.faults.loses_aliasing_barrier() || !self.is_alive(after, true) {
             return;
         }
         if let (Memory::Placed { heap, tenant, offset, size }, true) =
             (&after.memory, self.is_on(Checks::ALIASING))
         {
             let losers = heap.claim(*offset..offset + size, tenant);
-            for loser in
-                losers.iter().filter(|loser| before.is_some_and(|named| named.label.id != loser.label.id))
-            {
-                let detail =
-                    format!("the barrier names another resource, but {} used the bytes last", loser.label);
-                self.report(HazardKind::MissingAliasingBarrier, &[&after.label, &loser.label], detail);
+            for loser in losers {
+                let wrong = if before.is_some_and(|named| named.label.id != loser.label.id) {
+                    format!("the barrier names another resource, but {} used the bytes last", loser.label)
+                } else if let Some(missing) = loser.states.lock().left_open(self.place(), from) {
+                    let (missing, from) = (Shown(missing), Shown(from));
+                    format!("the barrier comes after {from}, but {} used the bytes as {missing}", loser.label)
+                } else {
+                    continue;
+                };
+                self.report(HazardKind::MissingAliasingBarrier, &[&after.label, &loser.label], wrong);
             }
         }
         self.forget_contents(after);
-        after.states.lock().activate(self.shared.properties.state_model);
+        after.states.lock().activate(self.place(), to);
         after.unordered.lock().settle();
     }
 
-    /// `discard`: the contents do not matter any more.
-    pub(crate) fn discard(&self, resource: &Arc<ResourceState>) {
-        if self.is_alive(resource, true) {
-            self.check_aliasing(resource);
-            self.forget_contents(resource);
+    /// `discard`: the contents do not matter any more. A write of nothing in particular.
+    pub(crate) fn discard(&mut self, resource: &Arc<ResourceState>, which: Subresource, state: State) {
+        let span = Span::Subresource(which);
+        if self.uses_one(resource, span, state) && self.is_on(Checks::INITIALIZED) {
+            for range in resource.layout.ranges(&span) {
+                resource.written.remove(range);
+            }
         }
     }
 

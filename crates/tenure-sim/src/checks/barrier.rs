@@ -6,7 +6,7 @@ use tenure_core::device::{State, Subresource};
 
 use super::state::{Role, Wrong};
 use crate::execute::{Execution, Use};
-use crate::hazard::{Checks, HazardKind};
+use crate::hazard::Checks;
 use crate::layout::Span;
 use crate::resource::ResourceState;
 
@@ -27,6 +27,11 @@ impl Execution<'_> {
         states: (State, State),
         half: Option<(Role, u32)>,
     ) {
+        // A texture's transition may rewrite it: whoever has the bytes would lose them, and to another
+        // queue it is a write.
+        if !resource.is_buffer() {
+            self.check_aliasing(resource);
+        }
         if self.is_on(Checks::STATES) {
             self.touch(resource);
             let which = resource.layout.subresources(&Span::Subresource(subresource));
@@ -35,7 +40,6 @@ impl Execution<'_> {
             self.report_wrong(resource, result);
             resource.unordered.lock().settle();
         }
-        // A texture's transition may rewrite it: to another queue it is a write.
         if !resource.is_buffer() {
             let ranges = resource.layout.ranges(&Span::Subresource(subresource));
             self.check_race(resource, &ranges, true);
@@ -44,7 +48,7 @@ impl Execution<'_> {
 
     fn report_wrong(&self, resource: &ResourceState, result: Result<(), Wrong>) {
         if let Err(wrong) = result {
-            self.report(HazardKind::WrongState, &[&resource.label], wrong.to_string());
+            self.report(wrong.kind(), &[&resource.label], wrong.to_string());
         }
     }
 }

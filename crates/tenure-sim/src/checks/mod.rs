@@ -5,12 +5,14 @@ mod barrier;
 pub(crate) mod cpu;
 mod descriptor;
 mod lifetime;
+mod order;
 mod race;
 mod scopes;
 pub(crate) mod state;
 pub(crate) mod unordered;
 mod written;
 
+pub(crate) use descriptor::MOST_READ;
 use tenure_core::device::State;
 
 use crate::execute::{Execution, Use};

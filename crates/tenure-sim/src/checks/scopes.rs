@@ -17,6 +17,8 @@ struct Scope {
     /// After a write on this queue, the uses that may follow without a further barrier; otherwise
     /// all may.
     seen: Option<State>,
+    /// `seen` is where an aliasing barrier leads, and nothing has followed it.
+    activated: bool,
 }
 
 /// The uses of a buffer on all queues.
@@ -33,12 +35,17 @@ impl Scope {
             Some(seen) => (seen, seen.contains(wanted)),
             None => (State::COMMON, true),
         };
+        let activated = std::mem::take(&mut self.activated);
         // A mistake is reported once; from here on it is taken as put right.
         self.open = if is_right { self.open | wanted } else { wanted };
         if wanted.intersects(EXCLUSIVE) || !is_right {
             self.seen = Some(wanted);
         }
-        if is_right { Ok(()) } else { Err(Wrong::Use { is, wanted }) }
+        match is_right {
+            true => Ok(()),
+            false if activated => Err(Wrong::Aliased { to: is, wanted }),
+            false => Err(Wrong::Use { is, wanted }),
+        }
     }
 
     fn barrier(&mut self, before: State, after: State) -> Result<(), Wrong> {
@@ -64,6 +71,22 @@ impl Scopes {
             others.for_each(|(_, scope)| *scope = Scope::default());
         }
         self.0.get_mut(queue.index()).map_or(Ok(()), |scope| scope.use_as(wanted))
+    }
+
+    /// An aliasing barrier on a queue, after all that others did; `to` may be unknown.
+    pub(crate) fn activate(&mut self, queue: QueueId, to: State) {
+        *self = Self::default();
+        if let Some(scope) = self.0.get_mut(queue.index()).filter(|_| !to.is_empty()) {
+            *scope = Scope { open: State::COMMON, seen: Some(to), activated: true };
+        }
+    }
+
+    /// What the queue has done that a barrier after `from` does not come after, if anything.
+    pub(crate) fn left_open(&self, queue: QueueId, from: State) -> Option<State> {
+        let Scope { open, seen, .. } = *self.0.get(queue.index())?;
+        let missing = open.difference(from);
+        let led = seen.filter(|seen| open.is_empty() && !seen.is_empty() && !seen.intersects(from));
+        led.or_else(|| (!missing.is_empty()).then_some(missing))
     }
 
     /// A barrier on a queue.

@@ -16,7 +16,9 @@ use tenure_core::device::{
     Api, MemoryFlags, Properties, QueueSerial, ResourceDesc, State, StateModel, Usage,
 };
 
+use super::order::Order;
 use super::scopes::Scopes;
+use crate::hazard::HazardKind;
 
 /// The part of a transfer that is done: released, not yet acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ struct Current {
     release: Option<Release>,
     /// The submission that touched it last.
     at: Option<QueueSerial>,
+    /// On `Explicit`, what each queue has to put in order before others may have the bytes.
+    order: Order,
 }
 
 /// Where a command runs, as far as states care.
@@ -47,6 +51,16 @@ pub(crate) struct Place {
     pub(crate) at: QueueSerial,
     pub(crate) copy_queue: bool,
     pub(crate) family: u32,
+}
+
+impl Wrong {
+    /// The hazard that it is.
+    pub(crate) const fn kind(&self) -> HazardKind {
+        match self {
+            Self::Aliased { .. } => HazardKind::MissingAliasingBarrier,
+            _ => HazardKind::WrongState,
+        }
+    }
 }
 
 /// Why a use or transition is wrong.
@@ -59,6 +73,7 @@ pub(crate) enum Wrong {
     Owner { owner: u32, user: u32 },
     NotReleased { to: u32 },
     HandedOver,
+    Aliased { to: State, wanted: State },
 }
 
 impl fmt::Display for Wrong {
@@ -84,6 +99,9 @@ impl fmt::Display for Wrong {
             }
             Self::NotReleased { to } => {
                 write!(f, "acquired by queue family {to} without a matching release before it")
+            }
+            Self::Aliased { to, wanted } => {
+                write!(f, "used as {}, but the aliasing barrier leads to {} only", Shown(*wanted), Shown(*to))
             }
             Self::HandedOver => f.write_str("a buffer is handed over, though all queue families share it"),
         }
@@ -179,7 +197,10 @@ impl States {
             let owned = current.own(place);
             let used = match place.model {
                 StateModel::Promotion => current.promote(place, buffer, wanted),
-                StateModel::Explicit => current.use_image(wanted),
+                StateModel::Explicit => {
+                    current.order.use_as(place.at.queue, wanted);
+                    current.use_image(wanted)
+                }
             };
             current.at = Some(place.at);
             result = result.and(owned).and(used);
@@ -217,10 +238,15 @@ impl States {
                 }
                 None => {
                     let matched = current.own(place).and(current.check_before(before));
+                    let led = current.check_led(place, before, after);
                     current.enter(after);
-                    matched
+                    matched.and(led)
                 }
             };
+            if place.model == StateModel::Explicit {
+                let released = matches!(half, Some((Role::Release, _)));
+                current.order.barrier(place.at.queue, if released { State::COMMON } else { after });
+            }
             current.at = Some(place.at);
             result = result.and(moved);
         }
@@ -237,23 +263,39 @@ impl States {
         }
     }
 
-    /// The contents became undefined: on Vulkan with them what the layout was and who owned
-    /// it, while Direct3D 12 keeps its states.
-    pub(crate) fn activate(&mut self, model: StateModel) {
+    /// An aliasing barrier to the states `to`: the contents became undefined, on Vulkan with them
+    /// what the layout was and who owned it, while Direct3D 12 keeps its states.
+    pub(crate) fn activate(&mut self, place: Place, to: State) {
         if let Some(scopes) = &mut self.scopes {
-            **scopes = Scopes::default();
+            scopes.activate(place.at.queue, to);
         }
         for current in &mut self.current {
-            current.fresh = model == StateModel::Explicit;
+            current.fresh = place.model == StateModel::Explicit;
             current.owner = None;
             current.release = None;
+            if place.model == StateModel::Explicit {
+                current.order.barrier(place.at.queue, to);
+            }
         }
     }
 
-    /// Back to `COMMON`, where Direct3D 12 does so when a submission completes.
-    pub(crate) fn decay(&mut self, copy_queue: bool) {
-        let everything = self.buffer || copy_queue;
-        for current in &mut self.current {
+    /// What the queue has done that a barrier after `from` does not come after, if anything. On
+    /// Direct3D 12 barriers name no such thing.
+    pub(crate) fn left_open(&self, place: Place, from: State) -> Option<State> {
+        if place.model == StateModel::Promotion {
+            return None;
+        }
+        match &self.scopes {
+            Some(scopes) => scopes.left_open(place.at.queue, from),
+            None => self.current.iter().find_map(|current| current.order.left_open(place.at.queue, from)),
+        }
+    }
+
+    /// Back to `COMMON`, where Direct3D 12 does so when a submission completes: the subresources that
+    /// it used.
+    pub(crate) fn decay(&mut self, place: Place) {
+        let everything = self.buffer || place.copy_queue;
+        for current in self.current.iter_mut().filter(|current| current.at == Some(place.at)) {
             if everything || (current.implied && !current.state.is_write()) {
                 current.state = State::COMMON;
                 current.implied = false;
@@ -318,6 +360,15 @@ impl Current {
         } else {
             Err(Wrong::Transition { is: self.state, before })
         }
+    }
+
+    /// The first transition after an aliasing barrier is to what that leads to.
+    fn check_led(&self, place: Place, before: State, after: State) -> Result<(), Wrong> {
+        let to = self.order.led_to(place.at.queue);
+        if place.model == StateModel::Explicit && before.is_empty() && !to.is_empty() && !to.contains(after) {
+            return Err(Wrong::Aliased { to, wanted: after });
+        }
+        Ok(())
     }
 
     fn promote(&mut self, place: Place, buffer: bool, wanted: State) -> Result<(), Wrong> {

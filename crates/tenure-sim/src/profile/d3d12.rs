@@ -3,7 +3,7 @@
 //! 0 is `DEFAULT`, 1 `UPLOAD` (write-combined), 2 `READBACK` (cached), and 3 `GPU_UPLOAD` where
 //! there is one. Heap 0 is the local, heap 1 the non-local memory segment.
 
-use tenure_core::device::{Features, MemoryFlags, QueueKind};
+use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind};
 
 use super::table::{Rules, Table};
 
@@ -51,6 +51,20 @@ pub(super) const TIER2: Table = Table {
     max_texture_2d: 16_384,
     max_texture_3d: 2_048,
     max_layers: 2_048,
+    descriptors: DescriptorLimits {
+        // Resource binding tier 2 and up.
+        visible_resources: 1_000_000,
+        visible_samplers: 2_048,
+        samplers: 2_048,
+        sets: false,
+        null: true,
+        anisotropy: 16,
+        constant_size: 64 * KIB,
+        storage_size: 2 * GIB,
+        typed_elements: 1 << 27,
+        // Typed views begin at any element.
+        typed_alignment: 1,
+    },
 };
 
 pub(super) const TIER1: Table = Table {

@@ -1,7 +1,8 @@
 //! The shape of a profile's table.
 
 use tenure_core::device::{
-    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties, StateModel,
+    Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind,
+    QueueProperties, StateModel,
 };
 
 /// Everything a profile fixes. Sizes and alignments are in bytes.
@@ -31,6 +32,7 @@ pub(crate) struct Table {
     pub(crate) max_texture_2d: u32,
     pub(crate) max_texture_3d: u32,
     pub(crate) max_layers: u32,
+    pub(crate) descriptors: DescriptorLimits,
 }
 
 /// How the API sizes and places resources.
@@ -106,6 +108,7 @@ impl Table {
             max_texture_2d: self.max_texture_2d,
             max_texture_3d: self.max_texture_3d,
             max_layers: self.max_layers,
+            descriptors: self.descriptors,
         }
     }
 }

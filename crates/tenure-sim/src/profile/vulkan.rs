@@ -1,6 +1,6 @@
 //! Vulkan: memory types, heaps and limits as drivers of these cards report them.
 
-use tenure_core::device::{Features, MemoryFlags, QueueKind};
+use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind};
 
 use super::table::{Rules, Table};
 
@@ -23,6 +23,20 @@ const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::DEVICE_ADDRESS)
     .union(Features::DEDICATED)
     .union(Features::ACCELERATION_STRUCTURES);
+
+/// Descriptor indexing with update after bind, and null descriptors.
+const DESCRIPTORS: DescriptorLimits = DescriptorLimits {
+    visible_resources: 1 << 20,
+    visible_samplers: 1 << 20,
+    samplers: 4_000,
+    sets: true,
+    null: true,
+    anisotropy: 16,
+    constant_size: 64 * KIB,
+    storage_size: u32::MAX as u64,
+    typed_elements: 1 << 27,
+    typed_alignment: 16,
+};
 
 pub(super) const NVIDIA: Table = Table {
     name: "vulkan-nvidia",
@@ -55,6 +69,7 @@ pub(super) const NVIDIA: Table = Table {
     max_texture_2d: 32_768,
     max_texture_3d: 16_384,
     max_layers: 2_048,
+    descriptors: DESCRIPTORS,
 };
 
 pub(super) const AMD_SMALL_BAR: Table = Table {
@@ -89,6 +104,13 @@ pub(super) const AMD_SMALL_BAR: Table = Table {
     max_buffer_size: 2 * GIB,
     max_texture_2d: 16_384,
     max_texture_3d: 2_048,
+    descriptors: DescriptorLimits {
+        samplers: 1 << 16,
+        constant_size: u32::MAX as u64,
+        typed_elements: u32::MAX,
+        typed_alignment: 4,
+        ..DESCRIPTORS
+    },
     ..NVIDIA
 };
 
@@ -118,6 +140,7 @@ pub(super) const INTEL: Table = Table {
     max_buffer_size: 4 * GIB,
     max_texture_2d: 16_384,
     max_texture_3d: 2_048,
+    descriptors: DescriptorLimits { samplers: 1 << 16, storage_size: GIB, ..DESCRIPTORS },
     ..NVIDIA
 };
 
@@ -152,6 +175,16 @@ pub(super) const MOBILE: Table = Table {
     max_texture_2d: 8_192,
     max_texture_3d: 4_096,
     max_layers: 4_096,
+    // No descriptor indexing: shaders find everything in sets.
+    descriptors: DescriptorLimits {
+        visible_resources: 0,
+        visible_samplers: 0,
+        null: false,
+        storage_size: 128 * MIB,
+        typed_elements: 1 << 16,
+        typed_alignment: 64,
+        ..DESCRIPTORS
+    },
     ..NVIDIA
 };
 
@@ -183,5 +216,12 @@ pub(super) const LAVAPIPE: Table = Table {
     max_texture_2d: 16_384,
     max_texture_3d: 4_096,
     max_layers: 2_048,
+    descriptors: DescriptorLimits {
+        visible_resources: 1_000_000,
+        visible_samplers: 1_000_000,
+        samplers: 1 << 15,
+        storage_size: 128 * MIB,
+        ..DESCRIPTORS
+    },
     ..NVIDIA
 };

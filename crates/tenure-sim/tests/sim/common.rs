@@ -123,6 +123,11 @@ pub(crate) fn transition(list: &mut List, resource: &Resource, before: State, af
     }]);
 }
 
+/// An aliasing barrier from and to anything.
+pub(crate) fn aliasing<'a>(before: Option<&'a Resource>, after: &'a Resource) -> Barrier<'a, Device> {
+    Barrier::Aliasing { before, after, from: State::all(), to: State::COMMON }
+}
+
 /// Runs everything and returns the hazards.
 pub(crate) fn hazards(device: &Device) -> Vec<Hazard> {
     assert!(device.run_until_idle());

@@ -77,7 +77,7 @@ fn destroyed_in_use_until_the_cpu_has_seen_it_done() {
 fn a_barrier_is_a_use() {
     let (device, bloom, shadow, _heap) = aliased(Profile::DISCRETE);
     submit(&device, GRAPHICS, 1, &[], |list| {
-        list.barriers(&[Barrier::Aliasing { before: Some(&bloom), after: &shadow }]);
+        list.barriers(&[aliasing(Some(&bloom), &shadow)]);
     });
     device.destroy_resource(bloom);
     assert_clean(&device.take_hazards());
@@ -205,7 +205,7 @@ fn aliases_need_a_barrier_that_names_the_right_one() {
                 list.clear_texture(&bloom, Subresource::All, &[1]);
                 let before = [None, None, Some(&bloom), Some(&other)][barrier];
                 if barrier > 0 {
-                    list.barriers(&[Barrier::Aliasing { before, after: &shadow }]);
+                    list.barriers(&[aliasing(before, &shadow)]);
                 }
                 transition(list, &shadow, State::COMMON, State::RENDER_TARGET);
                 list.clear_texture(&shadow, Subresource::All, &[2]);
@@ -226,7 +226,7 @@ fn an_aliasing_barrier_leaves_the_contents_undefined() {
         let target = State::RENDER_TARGET;
         submit(&device, GRAPHICS, 1, &[], |list| {
             for texture in [&bloom, &shadow, &bloom] {
-                list.barriers(&[Barrier::Aliasing { before: None, after: texture }]);
+                list.barriers(&[aliasing(None, texture)]);
                 transition(list, texture, State::COMMON, target);
                 if cleared {
                     list.clear_texture(texture, Subresource::All, &[1]);
@@ -235,7 +235,7 @@ fn an_aliasing_barrier_leaves_the_contents_undefined() {
                 }
                 transition(list, texture, target, State::COMMON);
             }
-            list.barriers(&[Barrier::Aliasing { before: Some(&bloom), after: &shadow }]);
+            list.barriers(&[aliasing(Some(&bloom), &shadow)]);
             if cleared {
                 transition(list, &shadow, State::COMMON, target);
                 list.clear_texture(&shadow, Subresource::All, &[3]);
@@ -258,12 +258,12 @@ fn aliases_need_a_barrier_on_the_way_back_too() {
         let (device, bloom, shadow, _heap) = aliased(Profile::DISCRETE);
         submit(&device, GRAPHICS, 1, &[], |list| {
             for texture in [&bloom, &shadow] {
-                list.barriers(&[Barrier::Aliasing { before: None, after: texture }]);
+                list.barriers(&[aliasing(None, texture)]);
                 transition(list, texture, State::COMMON, State::RENDER_TARGET);
                 list.clear_texture(texture, Subresource::All, &[1]);
             }
             if back {
-                list.barriers(&[Barrier::Aliasing { before: Some(&shadow), after: &bloom }]);
+                list.barriers(&[aliasing(Some(&shadow), &bloom)]);
             }
             list.clear_texture(&bloom, Subresource::All, &[1]);
         });
@@ -446,7 +446,7 @@ fn an_aliasing_barrier_orders_unordered_accesses() {
     let rock = device.create_placed(&desc, &heap, offset).unwrap();
     submit(&device, GRAPHICS, 1, &[], |list| {
         list.use_buffer(&rock, 0, 64, State::UNORDERED_ACCESS);
-        list.barriers(&[Barrier::Aliasing { before: None, after: &rock }]);
+        list.barriers(&[aliasing(None, &rock)]);
         list.use_buffer(&rock, 0, 64, State::UNORDERED_ACCESS);
     });
     assert_clean(&hazards(&device));
@@ -468,28 +468,10 @@ fn queues_race_on_aliased_bytes_too_and_not_on_reads() {
     assert_clean(&hazards(&device));
     submit(&device, GRAPHICS, 2, &[], |list| list.fill_buffer(&one, 0, 64, 1));
     submit(&device, COPY, 2, &[], |list| {
-        list.barriers(&[Barrier::Aliasing { before: Some(&one), after: &two }]);
+        list.barriers(&[aliasing(Some(&one), &two)]);
         list.fill_buffer(&two, 0, 64, 1);
     });
     assert_one(&hazards(&device), HazardKind::QueueRace, &["two"]);
-}
-
-#[test]
-fn descriptors_of_the_dead() {
-    let device = manual(Profile::DISCRETE);
-    let table = device.create_descriptor_table(4).unwrap();
-    device.name_descriptor_table(&table, "materials");
-    let rock = committed(&device, "rock", &texture(4, 4, Usage::SHADER_READ));
-    device.write_descriptor(&table, 1, &rock).unwrap();
-    assert!(device.write_descriptor(&table, 4, &rock).is_err());
-    let look = |serial, slot| {
-        submit(&device, GRAPHICS, serial, &[], |list| list.use_descriptor(&table, slot, State::PIXEL_SHADER));
-        hazards(&device)
-    };
-    assert_clean(&look(1, 1));
-    assert_one(&look(2, 2), HazardKind::DeadDescriptor, &["materials"]);
-    device.destroy_resource(rock);
-    assert_one(&look(3, 1), HazardKind::DeadDescriptor, &["materials", "rock"]);
 }
 
 #[test]

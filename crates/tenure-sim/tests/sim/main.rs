@@ -2,18 +2,23 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod aliasing;
 mod basics;
 mod budget;
 mod calls;
 mod common;
 mod copies;
+mod descriptors;
 mod faults;
 mod hazards;
 mod lag;
 mod profiles;
 mod races;
+mod refused_views;
 mod rules;
+mod sets;
 mod states;
 mod threads;
 mod tiles;
+mod views;
 mod wild;

@@ -189,7 +189,7 @@ fn barriers_that_make_no_sense() {
     let device = Device::new(Profile::VULKAN_NVIDIA);
     let (rock, _) = things(&device);
     let aliasing = recorded(&device, GRAPHICS, |list| {
-        list.barriers(&[Barrier::Aliasing { before: None, after: &rock }]);
+        list.barriers(&[aliasing(None, &rock)]);
     });
     refused(aliasing, "placed and reserved");
     let nowhere = recorded(&device, GRAPHICS, |list| transition(list, &rock, State::COPY_SRC, State::COMMON));

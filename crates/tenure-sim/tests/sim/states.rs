@@ -76,6 +76,27 @@ fn textures_are_promoted_to_copies_and_shader_reads_only() {
     }));
 }
 
+/// A copy queue lets go of what it used, and of nothing else.
+#[test]
+fn subresources_decay_one_by_one() {
+    let device = manual(Profile::DISCRETE);
+    let info = TextureInfo { mips: 2, ..texture_info(16, 16, EVERY_USE) };
+    let rock = committed(&device, "rock", &ResourceDesc::Texture(info));
+    let (first, second) = (Subresource::One(0), Subresource::One(1));
+    assert_clean(&run(&device, GRAPHICS, 1, |list| list.use_texture(&rock, first, State::COPY_DST)));
+    assert_clean(&run(&device, COPY, 1, |list| list.use_texture(&rock, second, State::COPY_DST)));
+    let back = |subresource| Barrier::Transition {
+        resource: &rock,
+        subresource,
+        before: State::COPY_DST,
+        after: State::COMMON,
+        transfer: None,
+    };
+    assert_clean(&run(&device, GRAPHICS, 2, |list| list.barriers(&[back(first)])));
+    let found = run(&device, GRAPHICS, 3, |list| list.barriers(&[back(second)]));
+    assert_one(&found, HazardKind::WrongState, &["rock"]);
+}
+
 #[test]
 fn what_a_barrier_set_stays_for_textures() {
     let device = manual(Profile::DISCRETE);
@@ -305,7 +326,7 @@ fn an_aliasing_barrier_resets_the_layout_on_vulkan_and_not_on_direct3d() {
         device.set_name(ObjectRef::Resource(&bloom), "bloom");
         let found = run(&device, GRAPHICS, 1, |list| {
             transition(list, &bloom, State::COMMON, State::RENDER_TARGET);
-            list.barriers(&[Barrier::Aliasing { before: None, after: &bloom }]);
+            list.barriers(&[aliasing(None, &bloom)]);
             transition(list, &bloom, State::COMMON, State::RENDER_TARGET);
         });
         if profile == Profile::DISCRETE {
@@ -329,7 +350,7 @@ fn a_barrier_names_the_state_and_not_a_wider_one() {
 
 #[test]
 fn undefined_contents_need_no_handing_over() {
-    for aliasing in [false, true] {
+    for activated in [false, true] {
         let device = manual(Profile::VULKAN_NVIDIA);
         let desc = texture(64, 64, Usage::UNORDERED_ACCESS);
         let (heap, offset) = heap_for(&device, &desc);
@@ -339,12 +360,12 @@ fn undefined_contents_need_no_handing_over() {
             transition(list, &moss, State::COMMON, State::UNORDERED_ACCESS)
         });
         submit(&device, COMPUTE, 1, &[after(GRAPHICS, 1)], |list| {
-            if aliasing {
-                list.barriers(&[Barrier::Aliasing { before: None, after: &moss }]);
+            if activated {
+                list.barriers(&[aliasing(None, &moss)]);
             }
             transition(list, &moss, State::UNORDERED_ACCESS, State::UNORDERED_ACCESS);
         });
         let found = hazards(&device);
-        if aliasing { assert_clean(&found) } else { assert_one(&found, HazardKind::WrongState, &["moss"]) }
+        if activated { assert_clean(&found) } else { assert_one(&found, HazardKind::WrongState, &["moss"]) }
     }
 }

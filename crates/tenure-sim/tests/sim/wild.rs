@@ -48,7 +48,7 @@ fn barrier<'a>(wild: &Wild, one: &'a Resource, two: &'a Resource) -> Barrier<'a,
     let state = |index: usize| State::from_bits_truncate(wild.states[index]);
     match wild.what % 5 {
         0 => Barrier::Unordered { resource: one },
-        1 => Barrier::Aliasing { before: Some(one), after: two },
+        1 => Barrier::Aliasing { before: Some(one), after: two, from: state(0), to: state(1) },
         kind => Barrier::Transition {
             resource: one,
             subresource: if kind == 2 { Subresource::All } else { Subresource::One(wild.shorts[0]) },
@@ -75,7 +75,7 @@ fn command(list: &mut List, wild: &Wild, one: &Resource, two: &Resource) {
         5 => list.use_texture(one, Subresource::One(s0), state),
         6 => list.clear_texture(one, Subresource::One(s0), &vec![1; (s1 % 20) as usize]),
         7 => list.expect_bytes(one, a, &vec![1; (s1 % 300) as usize]),
-        8 => list.discard(one),
+        8 => list.discard(one, Subresource::One(s0)),
         _ => list.barriers(&[barrier(wild, one, two)]),
     }
 }

@@ -1,0 +1,188 @@
+//! Where commands find descriptors.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_core::device::{BindingKind, BufferView, DeviceError, Properties, QueueId};
+
+use crate::clock::SharedClock;
+use crate::descriptors::content::{Content, Slot, What};
+use crate::descriptors::heap::{DescriptorHeap, DescriptorHeapState};
+use crate::descriptors::set::{SetBlock, SetBlockState};
+use crate::object::Label;
+use crate::record::invalid;
+
+/// Where a draw or dispatch finds a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub enum DescriptorAt<'a> {
+    /// At an index of a heap: one that shaders see, or one of targets.
+    Heap {
+        /// The heap.
+        heap: &'a DescriptorHeap,
+        /// The index.
+        index: u32,
+    },
+    /// In a set.
+    Set {
+        /// The block that it is in.
+        block: &'a SetBlock,
+        /// Its number there.
+        set: u32,
+        /// The binding's number.
+        binding: u32,
+        /// Which descriptor of the binding.
+        element: u32,
+    },
+    /// Constants in a set, whose offset is given when the set is bound
+    /// ([`BindingKind::DynamicConstants`]).
+    Dynamic {
+        /// The block that it is in.
+        block: &'a SetBlock,
+        /// Its number there.
+        set: u32,
+        /// The binding's number.
+        binding: u32,
+        /// Which descriptor of the binding.
+        element: u32,
+        /// Bytes from where the view begins.
+        offset: u64,
+    },
+}
+
+/// The same, recorded.
+pub(crate) struct At {
+    pub(crate) slots: Slots,
+    index: u32,
+    /// Binding and element of a set's.
+    named: (u32, u32),
+    /// Bytes that dynamic constants are moved by.
+    offset: u64,
+}
+
+/// What the descriptor is in.
+pub(crate) enum Slots {
+    /// A heap that shaders see: the descriptor is read when the command runs.
+    Heap(Arc<DescriptorHeapState>),
+    /// A heap of targets, whose descriptors are read when they are recorded.
+    Targets(Arc<DescriptorHeapState>, Arc<Content>),
+    /// A set, as it was when it was recorded.
+    Set { block: Arc<SetBlockState>, set: u32, version: u64 },
+}
+
+impl At {
+    /// Checks that the descriptor exists, and for targets that there is one.
+    pub(crate) fn record(properties: &Properties, at: DescriptorAt<'_>) -> Result<Self, DeviceError> {
+        match at {
+            DescriptorAt::Heap { heap, index } => {
+                let heap = &heap.state;
+                heap.check_index(index)?;
+                Ok(Self { slots: in_heap(heap, index)?, index, named: (0, 0), offset: 0 })
+            }
+            DescriptorAt::Set { block, set, binding, element } => {
+                in_set(&block.state, set, (binding, element), None)
+            }
+            DescriptorAt::Dynamic { block, set, binding, element, offset } => {
+                let alignment = properties.constant_alignment;
+                if !offset.is_multiple_of(alignment) {
+                    return Err(invalid("the offset of constants is aligned", offset, alignment));
+                }
+                in_set(&block.state, set, (binding, element), Some(offset))
+            }
+        }
+    }
+
+    pub(crate) fn label(&self) -> &Arc<Label> {
+        match &self.slots {
+            Slots::Heap(heap) | Slots::Targets(heap, _) => &heap.label,
+            Slots::Set { block, .. } => &block.label,
+        }
+    }
+
+    /// What is there now.
+    pub(crate) fn slot(&self) -> Slot {
+        match &self.slots {
+            Slots::Heap(heap) => heap.slot(self.index),
+            Slots::Targets(_, content) => Slot::Holds(Arc::clone(content)),
+            Slots::Set { block, set, .. } => block.slot(*set, self.index).0,
+        }
+    }
+
+    /// What it says now.
+    pub(crate) fn what(&self) -> Option<What> {
+        self.read(&self.slot())
+    }
+
+    /// What it says when this is there; nothing when its offset leads out of the buffer.
+    pub(crate) fn read(&self, slot: &Slot) -> Option<What> {
+        match slot.what()? {
+            What::Buffer { resource, view } => {
+                let offset = view.offset.checked_add(self.offset)?;
+                let inside = offset.checked_add(view.size)? <= resource.layout.bytes();
+                inside.then_some(What::Buffer { resource, view: BufferView { offset, ..view } })
+            }
+            what => Some(what),
+        }
+    }
+
+    /// Notes that a submission reads it; false when it was recorded before the set was changed.
+    pub(crate) fn note(&self, queue: QueueId, serial: u64, observed: &SharedClock) -> bool {
+        if let Slot::Holds(content) = self.slot() {
+            content.last_use.raise(queue, serial);
+        }
+        match &self.slots {
+            Slots::Heap(heap) => {
+                heap.reads.lock().note(self.index, queue, serial, &observed.load());
+                true
+            }
+            Slots::Targets(..) => true,
+            Slots::Set { block, set, version } => {
+                let mut sets = block.sets.lock();
+                let Some(set) = sets.get_mut(*set as usize) else { return true };
+                set.reads.raise(queue, serial);
+                set.version == *version
+            }
+        }
+    }
+}
+
+/// Only dynamic constants have an offset, and always.
+fn in_set(
+    block: &Arc<SetBlockState>,
+    set: u32,
+    named: (u32, u32),
+    offset: Option<u64>,
+) -> Result<At, DeviceError> {
+    let (index, kind) = block.layout.find(named.0, named.1)?;
+    block.check_set(set)?;
+    if (kind == BindingKind::DynamicConstants) != offset.is_some() {
+        let rule = "dynamic constants are bound with an offset, and nothing else is";
+        return Err(invalid(rule, offset.unwrap_or(0), u64::from(named.0)));
+    }
+    let (_, version) = block.slot(set, index);
+    let slots = Slots::Set { block: Arc::clone(block), set, version };
+    Ok(At { slots, index, named, offset: offset.unwrap_or(0) })
+}
+
+fn in_heap(heap: &Arc<DescriptorHeapState>, index: u32) -> Result<Slots, DeviceError> {
+    if heap.desc.shader_visible {
+        return Ok(Slots::Heap(Arc::clone(heap)));
+    }
+    if heap.kind().is_for_shaders() {
+        return Err(invalid("shaders find descriptors in heaps that they see", heap.label.id, 0));
+    }
+    match heap.slot(index) {
+        Slot::Holds(content) => Ok(Slots::Targets(Arc::clone(heap), content)),
+        _ => Err(invalid("a target's descriptor holds something", u64::from(index), 0)),
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.slots {
+            Slots::Heap(_) | Slots::Targets(..) => write!(f, "index {}", self.index),
+            Slots::Set { set, .. } => {
+                write!(f, "element {} of binding {} of set {set}", self.named.1, self.named.0)
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What descriptors hold.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tenure_core::device::{
+    BindingKind, BufferAccess, BufferView, Elements, Format, SamplerDesc, State, Subresource, TextureAccess,
+    TextureRegion, TextureView,
+};
+
+use crate::clock::SharedClock;
+use crate::layout::Span;
+use crate::resource::ResourceState;
+
+/// What a descriptor says. The resource's state is kept, the resource is not: it may be destroyed.
+#[derive(Clone)]
+pub(crate) enum What {
+    Buffer { resource: Arc<ResourceState>, view: BufferView },
+    Texture { resource: Arc<ResourceState>, view: TextureView },
+    Sampler(SamplerDesc),
+}
+
+impl What {
+    pub(crate) const fn resource(&self) -> Option<&Arc<ResourceState>> {
+        match self {
+            Self::Buffer { resource, .. } | Self::Texture { resource, .. } => Some(resource),
+            Self::Sampler(_) => None,
+        }
+    }
+
+    /// The states in which it may be used: any of these read states, or this write state. None for
+    /// samplers, which have no state.
+    const fn states(&self) -> State {
+        match self {
+            Self::Buffer { view, .. } => match view.access {
+                BufferAccess::Constants => State::VERTEX_OR_CONSTANT,
+                BufferAccess::Read(_) => State::SHADER_READ,
+                BufferAccess::ReadWrite(_) => State::UNORDERED_ACCESS,
+            },
+            Self::Texture { view, .. } => match view.access {
+                TextureAccess::Sampled => State::SHADER_READ,
+                TextureAccess::Storage => State::UNORDERED_ACCESS,
+                TextureAccess::RenderTarget => State::RENDER_TARGET,
+                TextureAccess::DepthStencil { read_only: true } => State::DEPTH_READ,
+                TextureAccess::DepthStencil { read_only: false } => State::DEPTH_WRITE,
+            },
+            Self::Sampler(_) => State::COMMON,
+        }
+    }
+
+    pub(crate) const fn may_be_used_in(&self, state: State) -> bool {
+        let states = self.states();
+        states.is_empty() == state.is_empty() && states.contains(state)
+    }
+
+    /// Its kind in messages.
+    pub(crate) const fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Buffer { view, .. } => match view.access {
+                BufferAccess::Constants => "a view of constants",
+                BufferAccess::Read(_) => "a view of a buffer to read",
+                BufferAccess::ReadWrite(_) => "a view of a buffer to write",
+            },
+            Self::Texture { view, .. } => match view.access {
+                TextureAccess::Sampled => "a view of a texture to read",
+                TextureAccess::Storage => "a view of a texture to write",
+                TextureAccess::RenderTarget => "a colour target",
+                TextureAccess::DepthStencil { read_only: true } => "a depth target to read",
+                TextureAccess::DepthStencil { read_only: false } => "a depth target to write",
+            },
+            Self::Sampler(_) => "a sampler",
+        }
+    }
+
+    /// The kind of binding that takes it; none takes targets.
+    pub(crate) fn binding(&self) -> Option<BindingKind> {
+        match self {
+            Self::Buffer { view, .. } => Some(view.access.into()),
+            Self::Texture { view, .. } => match view.access {
+                TextureAccess::Sampled => Some(BindingKind::Texture),
+                TextureAccess::Storage => Some(BindingKind::StorageTexture),
+                TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => None,
+            },
+            Self::Sampler(_) => Some(BindingKind::Sampler),
+        }
+    }
+
+    /// The format of a typed buffer.
+    const fn typed(&self) -> Option<Format> {
+        match self {
+            Self::Buffer { view, .. } => match view.access {
+                BufferAccess::Read(Elements::Typed(format))
+                | BufferAccess::ReadWrite(Elements::Typed(format)) => Some(format),
+                _ => None,
+            },
+            Self::Texture { .. } | Self::Sampler(_) => None,
+        }
+    }
+
+    /// True when shaders see texels, and not bytes.
+    pub(crate) const fn is_of_texels(&self) -> bool {
+        matches!(self, Self::Texture { .. }) || self.typed().is_some()
+    }
+
+    /// True when Vulkan has an object for it, and not only a range.
+    const fn is_object(&self) -> bool {
+        self.is_of_texels() || matches!(self, Self::Sampler(_))
+    }
+
+    /// The first texel or block of them in view, or as many of the first bytes as are asked for.
+    pub(crate) fn beginning(&self, size: u64) -> Option<(&Arc<ResourceState>, Span)> {
+        match self {
+            Self::Buffer { resource, view } => {
+                let wanted = self.typed().map_or(size, |format| u64::from(format.block().bytes));
+                let end = view.offset + wanted.min(view.size);
+                Some((resource, Span::Bytes { start: view.offset, end }))
+            }
+            Self::Texture { resource, view } => {
+                let info = resource.layout.texture()?;
+                let (block, [width, height, _]) = (info.format.block(), info.mip_extent(view.first_mip));
+                let extent = [block.width.min(width), block.height.min(height), 1];
+                let (mip, layer) = (view.first_mip, view.first_layer);
+                Some((resource, Span::Region(TextureRegion { mip, layer, origin: [0; 3], extent })))
+            }
+            Self::Sampler(_) => None,
+        }
+    }
+
+    /// Calls `visit` with each part of its resource that is in view.
+    pub(crate) fn parts(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span)) {
+        match self {
+            Self::Buffer { resource, view } => {
+                visit(resource, Span::Bytes { start: view.offset, end: view.offset + view.size });
+            }
+            Self::Texture { resource, view } => {
+                let Some(info) = resource.layout.texture() else { return };
+                if view.mips == info.mips && view.layers == info.layers() {
+                    visit(resource, Span::Subresource(Subresource::All));
+                    return;
+                }
+                for layer in view.first_layer..view.first_layer + view.layers {
+                    let start = layer * info.mips + view.first_mip;
+                    visit(resource, Span::Subresources { start, end: start + view.mips });
+                }
+            }
+            Self::Sampler(_) => {}
+        }
+    }
+}
+
+/// A descriptor as it was made in a heap that shaders do not see. Its copies share it.
+pub(crate) struct Content {
+    pub(crate) what: What,
+    /// On Vulkan a copy only refers to the view, which dies with the original.
+    destroyed: AtomicBool,
+    pub(crate) last_use: SharedClock,
+}
+
+impl Content {
+    pub(crate) fn new(what: What) -> Self {
+        Self { what, destroyed: AtomicBool::new(false), last_use: SharedClock::default() }
+    }
+
+    pub(crate) fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    /// Vulkan destroys the view; true when there was one to destroy.
+    pub(crate) fn destroy(&self) -> bool {
+        let object = self.what.is_object();
+        self.destroyed.store(object, Ordering::Release);
+        object
+    }
+}
+
+/// The place of a descriptor.
+#[derive(Clone, Default)]
+pub(crate) enum Slot {
+    /// Nothing was ever written here, or it was cleared without a word.
+    #[default]
+    Empty,
+    /// It was cleared, and this is what had it.
+    Freed(Arc<str>),
+    Holds(Arc<Content>),
+    /// Constants that were written here without a view.
+    Constants {
+        resource: Arc<ResourceState>,
+        offset: u64,
+        size: u64,
+    },
+}
+
+impl Slot {
+    /// What a slot is left as when it is cleared.
+    pub(crate) fn cleared(freed_by: Option<&str>) -> Self {
+        freed_by.map_or(Self::Empty, |name| Self::Freed(name.into()))
+    }
+
+    pub(crate) const fn is_filled(&self) -> bool {
+        matches!(self, Self::Holds(_) | Self::Constants { .. })
+    }
+
+    pub(crate) fn what(&self) -> Option<What> {
+        match self {
+            Self::Empty | Self::Freed(_) => None,
+            Self::Holds(content) => Some(content.what.clone()),
+            Self::Constants { resource, offset, size } => Some(What::Buffer {
+                resource: Arc::clone(resource),
+                view: BufferView { offset: *offset, size: *size, access: BufferAccess::Constants },
+            }),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Descriptor sets: their form, and blocks of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tenure_core::device::{BindingKind, DeviceError, SetBinding};
+
+use crate::clock::Clock;
+use crate::descriptors::content::Slot;
+use crate::object::Label;
+use crate::record::invalid;
+
+/// The state of a layout, shared with its blocks.
+pub(crate) struct LayoutState {
+    pub(crate) label: Arc<Label>,
+    /// With the place of its first descriptor in a set.
+    bindings: Vec<(SetBinding, u32)>,
+    /// Descriptors in a set.
+    pub(crate) total: u32,
+    pub(crate) blocks: Mutex<BTreeMap<u64, Arc<Label>>>,
+}
+
+/// Where the descriptors of each binding begin, and how many there are in all.
+fn places(bindings: &[SetBinding]) -> Result<(Vec<(SetBinding, u32)>, u32), DeviceError> {
+    let bad = |field, value: u32| DeviceError::InvalidDesc { field, value: u64::from(value) };
+    let mut places: Vec<(SetBinding, u32)> = Vec::new();
+    let mut total = 0_u32;
+    for binding in bindings {
+        if places.iter().any(|(other, _)| other.binding == binding.binding) {
+            return Err(bad("binding", binding.binding));
+        }
+        if binding.count == 0 {
+            return Err(bad("count", 0));
+        }
+        places.push((*binding, total));
+        total = total.checked_add(binding.count).ok_or_else(|| bad("count", binding.count))?;
+    }
+    Ok((places, total))
+}
+
+impl LayoutState {
+    /// A layout of these bindings; the label is made when they are in order.
+    pub(crate) fn new(
+        bindings: &[SetBinding],
+        label: impl FnOnce() -> Arc<Label>,
+    ) -> Result<Self, DeviceError> {
+        let (bindings, total) = places(bindings)?;
+        Ok(Self { label: label(), bindings, total, blocks: Mutex::default() })
+    }
+
+    /// The place of a descriptor in a set, and what its binding holds.
+    pub(crate) fn find(&self, binding: u32, element: u32) -> Result<(u32, BindingKind), DeviceError> {
+        let found = self.bindings.iter().find(|(each, _)| each.binding == binding);
+        let Some((found, start)) = found else {
+            let bindings = self.bindings.len() as u64;
+            return Err(invalid("the layout has the binding", u64::from(binding), bindings));
+        };
+        if element >= found.count {
+            return Err(invalid("the binding has the element", u64::from(element), u64::from(found.count)));
+        }
+        Ok((start + element, found.kind))
+    }
+}
+
+/// One set of a block.
+pub(crate) struct Set {
+    pub(crate) slots: Vec<Slot>,
+    /// Counts what was done to it: what was recorded before is void.
+    pub(crate) version: u64,
+    /// The newest submissions that read it.
+    pub(crate) reads: Clock,
+}
+
+/// The state of a block, shared with the lists that use its sets.
+pub(crate) struct SetBlockState {
+    pub(crate) label: Arc<Label>,
+    pub(crate) layout: Arc<LayoutState>,
+    pub(crate) sets: Mutex<Vec<Set>>,
+}
+
+impl SetBlockState {
+    /// What is at a place of a set, and the set's version.
+    pub(crate) fn slot(&self, set: u32, place: u32) -> (Slot, u64) {
+        let sets = self.sets.lock();
+        let Some(set) = sets.get(set as usize) else { return (Slot::Empty, 0) };
+        (set.slots.get(place as usize).cloned().unwrap_or_default(), set.version)
+    }
+
+    pub(crate) fn check_set(&self, set: u32) -> Result<(), DeviceError> {
+        let sets = self.sets.lock().len() as u64;
+        if u64::from(set) < sets {
+            return Ok(());
+        }
+        Err(invalid("the set is in the block", u64::from(set), sets))
+    }
+}
+
+/// The form of descriptor sets: a handle for
+/// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
+/// without that is a leak and is reported as one.
+pub struct SetLayout {
+    pub(crate) state: Arc<LayoutState>,
+}
+
+impl std::fmt::Debug for SetLayout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SetLayout({})", self.state.label)
+    }
+}
+
+/// Descriptor sets of one layout: a handle for
+/// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it
+/// without that is a leak and is reported as one.
+pub struct SetBlock {
+    pub(crate) state: Arc<SetBlockState>,
+}
+
+impl std::fmt::Debug for SetBlock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SetBlock({})", self.state.label)
+    }
+}

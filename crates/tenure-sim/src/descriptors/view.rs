@@ -1,0 +1,180 @@
+//! What is wrong with a view by itself.
+
+use tenure_core::device::{
+    BufferAccess, BufferView, DeviceError, Dimension, Elements, Format, Plane, Properties, TextureAccess,
+    TextureInfo, TextureView, Usage, ViewShape,
+};
+
+use crate::record::{inside, invalid};
+use crate::resource::ResourceState;
+
+fn usage(resource: &ResourceState, wanted: Usage) -> Result<(), DeviceError> {
+    let usage = resource.desc.usage();
+    if usage.contains(wanted) {
+        return Ok(());
+    }
+    Err(invalid("the resource was created for this use", u64::from(wanted.bits()), u64::from(usage.bits())))
+}
+
+fn aligned(rule: &'static str, value: u64, alignment: u64) -> Result<(), DeviceError> {
+    if value.is_multiple_of(alignment.max(1)) { Ok(()) } else { Err(invalid(rule, value, alignment)) }
+}
+
+fn within(rule: &'static str, value: u64, limit: u64) -> Result<(), DeviceError> {
+    if value <= limit { Ok(()) } else { Err(invalid(rule, value, limit)) }
+}
+
+fn bad(field: &'static str, value: u32) -> DeviceError {
+    DeviceError::InvalidDesc { field, value: u64::from(value) }
+}
+
+/// Checks a view of a buffer.
+pub(crate) fn buffer(
+    properties: &Properties,
+    resource: &ResourceState,
+    view: &BufferView,
+) -> Result<(), DeviceError> {
+    if !resource.is_buffer() {
+        return Err(invalid("the resource is a buffer", resource.label.id, 0));
+    }
+    usage(resource, view.access.usage())?;
+    if view.size == 0 {
+        return Err(bad("size", 0));
+    }
+    inside(view.offset, view.size, resource.layout.bytes())?;
+    match view.access {
+        BufferAccess::Constants => constants(properties, view),
+        BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements) => {
+            of_elements(properties, view, elements)
+        }
+    }
+}
+
+fn is_d3d12(properties: &Properties) -> bool {
+    properties.api == tenure_core::device::Api::Direct3D12
+}
+
+fn constants(properties: &Properties, view: &BufferView) -> Result<(), DeviceError> {
+    let alignment = properties.constant_alignment;
+    aligned("the offset of constants is aligned", view.offset, alignment)?;
+    if is_d3d12(properties) {
+        aligned("the size of constants is aligned", view.size, alignment)?;
+    }
+    within("the view of constants is not too large", view.size, properties.descriptors.constant_size)
+}
+
+fn of_elements(properties: &Properties, view: &BufferView, elements: Elements) -> Result<(), DeviceError> {
+    let d3d12 = is_d3d12(properties);
+    let (limits, bytes) = (&properties.descriptors, elements.bytes());
+    match elements {
+        Elements::Raw => {
+            aligned("the offset of a raw view is aligned", view.offset, properties.storage_alignment)?;
+        }
+        Elements::Structured(stride) => {
+            if stride == 0 || !stride.is_multiple_of(4) || (d3d12 && stride > 2048) {
+                return Err(bad("stride", stride));
+            }
+            // Direct3D 12 counts in elements, Vulkan in bytes.
+            let step = if d3d12 { bytes } else { properties.storage_alignment };
+            aligned("the offset of a structured view is aligned", view.offset, step)?;
+        }
+        Elements::Typed(format) => {
+            if !is_plain(format) {
+                return Err(DeviceError::Unsupported { feature: "typed views of buffers in this format" });
+            }
+            aligned("the offset of a typed view is aligned", view.offset, bytes.max(1))?;
+            aligned("the offset of a typed view is aligned", view.offset, limits.typed_alignment)?;
+        }
+    }
+    aligned("a view holds whole elements", view.size, bytes)?;
+    if matches!(elements, Elements::Typed(_)) {
+        let count = view.size / bytes.max(1);
+        return within("the typed view has not too many elements", count, u64::from(limits.typed_elements));
+    }
+    within("the view is not too large", view.size, limits.storage_size)
+}
+
+const fn is_srgb(format: Format) -> bool {
+    matches!(format, Format::Rgba8Srgb | Format::Bgra8Srgb)
+}
+
+/// Formats that shaders may load and store texel by texel.
+const fn is_plain(format: Format) -> bool {
+    format.block().width == 1 && !format.is_depth() && !is_srgb(format)
+}
+
+/// Checks a view of a texture.
+pub(crate) fn texture(resource: &ResourceState, view: &TextureView) -> Result<(), DeviceError> {
+    let Some(info) = resource.layout.texture() else {
+        return Err(invalid("the resource is a texture", resource.label.id, 0));
+    };
+    usage(resource, view.access.usage())?;
+    if view.format != info.format && !info.view_formats.contains(&view.format) {
+        return Err(invalid("the texture was created for views in this format", resource.label.id, 0));
+    }
+    for (field, rule, first, count, limit) in [
+        ("mips", "the mips in view exist", view.first_mip, view.mips, info.mips),
+        ("layers", "the layers in view exist", view.first_layer, view.layers, info.layers()),
+    ] {
+        if count == 0 {
+            return Err(bad(field, 0));
+        }
+        within(rule, u64::from(first) + u64::from(count), u64::from(limit))?;
+    }
+    shape(info, view)?;
+    plane(view)?;
+    access(view)
+}
+
+fn shape(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
+    let volume = info.dimension == Dimension::D3;
+    if (view.shape == ViewShape::D3) != volume {
+        return Err(invalid("a volume is shown as one, and nothing else is", u64::from(volume), 0));
+    }
+    let layers = u64::from(view.layers);
+    let square = info.width == info.height && info.samples == 1;
+    match view.shape {
+        ViewShape::D2 if layers != 1 => Err(invalid("one layer is shown", layers, 1)),
+        ViewShape::Cube if layers != 6 => Err(invalid("a cube has six layers", layers, 6)),
+        ViewShape::CubeArray if !layers.is_multiple_of(6) => {
+            Err(invalid("cubes have six layers each", layers, 6))
+        }
+        ViewShape::Cube | ViewShape::CubeArray if !square => {
+            Err(invalid("the faces of a cube are square", u64::from(info.width), u64::from(info.height)))
+        }
+        ViewShape::Cube | ViewShape::CubeArray if view.access != TextureAccess::Sampled => {
+            Err(invalid("cubes are only read", 0, 0))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn plane(view: &TextureView) -> Result<(), DeviceError> {
+    let readable = view.format.has_stencil() && view.access == TextureAccess::Sampled;
+    if view.plane == Plane::Stencil && !readable {
+        return Err(invalid("stencil is read of formats that have it", 0, 0));
+    }
+    Ok(())
+}
+
+fn access(view: &TextureView) -> Result<(), DeviceError> {
+    let one_mip = || match view.mips {
+        1 => Ok(()),
+        mips => Err(invalid("one mip is written", u64::from(mips), 1)),
+    };
+    match view.access {
+        TextureAccess::Sampled => Ok(()),
+        TextureAccess::Storage if !is_plain(view.format) => {
+            Err(DeviceError::Unsupported { feature: "storage views in this format" })
+        }
+        TextureAccess::RenderTarget if view.format.is_depth() || view.format.block().width > 1 => {
+            Err(DeviceError::Unsupported { feature: "colour targets in this format" })
+        }
+        TextureAccess::DepthStencil { .. } if !view.format.is_depth() || view.shape == ViewShape::D3 => {
+            Err(DeviceError::Unsupported { feature: "depth targets in this format or shape" })
+        }
+        TextureAccess::Storage | TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => {
+            one_mip()
+        }
+    }
+}

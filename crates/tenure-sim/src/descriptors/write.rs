@@ -1,0 +1,294 @@
+//! Making, filling and clearing heaps of descriptors.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tenure_core::device::{
+    BindingKind, BufferAccess, BufferView, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource,
+    DeviceError, QueueId,
+};
+
+use crate::calls::CallKind;
+use crate::costs::Work;
+use crate::descriptors::content::{Content, Slot, What};
+use crate::descriptors::heap::{DescriptorHeap, DescriptorHeapState, check_desc, empty_slots};
+use crate::descriptors::view;
+use crate::device::Device;
+use crate::hazard::{Checks, HazardKind};
+use crate::object::{Label, ObjectKind};
+use crate::record::invalid;
+use crate::shared::{Request, Shared};
+
+type Source<'a> = DescriptorSource<'a, Device>;
+
+/// So many descriptors, for the cost and the log.
+pub(super) fn request(count: u64) -> Request {
+    Request { bytes: count, memory: 0, work: Work { bytes: count, texture: false } }
+}
+
+pub(super) fn counted(count: u64) -> Work {
+    Work { bytes: count, texture: false }
+}
+
+impl Shared {
+    pub(crate) fn create_descriptor_heap(
+        &self,
+        desc: &DescriptorHeapDesc,
+    ) -> Result<DescriptorHeap, DeviceError> {
+        self.call(CallKind::CreateDescriptorHeap, request(u64::from(desc.count)), || {
+            check_desc(&self.properties.descriptors, desc)?;
+            let slots = empty_slots(u64::from(desc.count))?;
+            let label = self.register.create(ObjectKind::DescriptorHeap);
+            Ok(DescriptorHeap { state: Arc::new(DescriptorHeapState::new(label, *desc, slots)) })
+        })
+    }
+
+    pub(crate) fn destroy_descriptor_heap(&self, heap: &DescriptorHeap) {
+        let state = &heap.state;
+        let call = CallKind::DestroyDescriptorHeap;
+        self.count(call, counted(u64::from(state.desc.count)));
+        self.check_unread(state, 0..state.desc.count, HazardKind::DestroyedInUse, call.name());
+        self.empty(state, 0..state.desc.count, &Slot::Empty, call.name());
+        self.register.destroy(&state.label);
+    }
+
+    pub(crate) fn write_descriptor(
+        &self,
+        heap: &DescriptorHeap,
+        index: u32,
+        descriptor: &Descriptor<'_, Device>,
+    ) -> Result<(), DeviceError> {
+        self.call(CallKind::WriteDescriptor, request(1), || {
+            let state = &heap.state;
+            if state.desc.shader_visible {
+                return Err(invalid(
+                    "descriptors are made in heaps that shaders do not see",
+                    state.label.id,
+                    0,
+                ));
+            }
+            state.check_index(index)?;
+            if descriptor.kind() != state.kind() {
+                let rule = "a heap holds descriptors of its kind";
+                return Err(invalid(rule, descriptor.kind() as u64, state.kind() as u64));
+            }
+            let what = self.check_descriptor(descriptor)?;
+            let mut slots = state.slots.lock();
+            let Some(slot) = slots.get_mut(index as usize) else { return Ok(()) };
+            if slot.is_filled() {
+                return Err(invalid("a descriptor is made where there is none", u64::from(index), 0));
+            }
+            self.take_sampler(&what)?;
+            *slot = Slot::Holds(Arc::new(Content::new(what)));
+            Ok(())
+        })
+    }
+
+    fn check_descriptor(&self, descriptor: &Descriptor<'_, Device>) -> Result<What, DeviceError> {
+        let what = match descriptor {
+            Descriptor::Buffer { resource, view } => {
+                view::buffer(&self.properties, &resource.state, view)?;
+                What::Buffer { resource: Arc::clone(&resource.state), view: *view }
+            }
+            Descriptor::Texture { resource, view } => {
+                view::texture(&resource.state, view)?;
+                What::Texture { resource: Arc::clone(&resource.state), view: *view }
+            }
+            Descriptor::Sampler(desc) => {
+                desc.validate(self.properties.descriptors.anisotropy)?;
+                What::Sampler(*desc)
+            }
+        };
+        if let Some((resource, freed)) =
+            what.resource().and_then(|resource| Some((resource, resource.freed()?)))
+        {
+            let detail = || format!("a view of it is made, and {freed} was destroyed");
+            let objects = vec![resource.label.to_string()];
+            let kind = HazardKind::DeadDescriptor;
+            self.report(Checks::DESCRIPTORS, kind, objects, detail, "write_descriptor");
+        }
+        Ok(what)
+    }
+
+    fn take_sampler(&self, what: &What) -> Result<(), DeviceError> {
+        if !matches!(what, What::Sampler(_)) {
+            return Ok(());
+        }
+        let limit = self.properties.descriptors.samplers;
+        let more = |count: u32| (count < limit).then(|| count + 1);
+        let taken = self.samplers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.map(drop).map_err(|_| DeviceError::OutOfHostMemory { what: "samplers" })
+    }
+
+    /// Empties slots of a heap. In one that shaders do not see this destroys the views.
+    fn empty(&self, heap: &DescriptorHeapState, range: Range<u32>, left: &Slot, call: &'static str) {
+        let mut used = None;
+        let mut slots = heap.slots.lock();
+        let end = (range.end as usize).min(slots.len());
+        let start = (range.start as usize).min(end);
+        for (slot, index) in slots[start..end].iter_mut().zip(range.start..) {
+            let before = std::mem::replace(slot, left.clone());
+            let (Slot::Holds(content), false) = (before, heap.desc.shader_visible) else { continue };
+            if matches!(content.what, What::Sampler(_)) {
+                self.samplers.fetch_sub(1, Ordering::Relaxed);
+            }
+            // On Direct3D 12 nobody needs the original any more.
+            if !self.is_d3d12() && content.destroy() {
+                used = used.or_else(|| Some((index, content.last_use.first_after(&self.observed)?)));
+            }
+        }
+        drop(slots);
+        if let Some((index, (queue, serial))) = used {
+            self.report_read(
+                &heap.label,
+                format_args!("the view at index {index}"),
+                (queue, serial),
+                HazardKind::DescriptorInUse,
+                call,
+            );
+        }
+    }
+
+    /// The CPU overwrites or frees descriptors: nothing in flight may read them.
+    fn check_unread(
+        &self,
+        heap: &DescriptorHeapState,
+        range: Range<u32>,
+        kind: HazardKind,
+        call: &'static str,
+    ) {
+        if !self.checks.contains(Checks::DESCRIPTORS) {
+            return;
+        }
+        let read = heap.reads.lock().first_after(range, &self.observed.load());
+        if let Some((index, queue, serial)) = read {
+            self.report_read(&heap.label, format_args!("index {index}"), (queue, serial), kind, call);
+        }
+    }
+
+    pub(super) fn report_read(
+        &self,
+        label: &Label,
+        which: std::fmt::Arguments<'_>,
+        (queue, serial): (QueueId, u64),
+        kind: HazardKind,
+        call: &'static str,
+    ) {
+        // Once the device is lost nothing runs any more.
+        if self.alive().is_err() {
+            return;
+        }
+        let seen = self.observed.load().get(queue);
+        let detail = || {
+            format!(
+                "submission {serial} on queue {} reads {which}, and the CPU has seen {seen} complete there",
+                queue.0
+            )
+        };
+        self.report(Checks::DESCRIPTORS, kind, vec![label.to_string()], detail, call);
+    }
+
+    pub(crate) fn fill_descriptors(
+        &self,
+        heap: &DescriptorHeap,
+        first: u32,
+        sources: &[Source<'_>],
+    ) -> Result<(), DeviceError> {
+        let call = CallKind::FillDescriptors;
+        self.call(call, request(sources.len() as u64), || {
+            let state = &heap.state;
+            if !state.desc.shader_visible {
+                return Err(invalid("heaps are filled that shaders see", state.label.id, 0));
+            }
+            let range = indices(state, first, sources.len())?;
+            for source in sources {
+                let binding = self.check_source(source)?;
+                let kind = if binding == BindingKind::Sampler {
+                    DescriptorKind::Sampler
+                } else {
+                    DescriptorKind::Resource
+                };
+                if kind != state.kind() {
+                    let rule = "a heap holds descriptors of its kind";
+                    return Err(invalid(rule, kind as u64, state.kind() as u64));
+                }
+            }
+            self.check_unread(state, range.clone(), HazardKind::DescriptorInUse, call.name());
+            let mut slots = state.slots.lock();
+            let slots = slots.iter_mut().skip(range.start as usize);
+            slots.zip(sources).for_each(|(slot, source)| *slot = slot_of(source));
+            Ok(())
+        })
+    }
+
+    /// Checks what a descriptor is to be made from; which binding takes it.
+    pub(super) fn check_source(&self, source: &Source<'_>) -> Result<BindingKind, DeviceError> {
+        match source {
+            DescriptorSource::Copy { heap, index } => {
+                let state = &heap.state;
+                if state.desc.shader_visible {
+                    let rule = "descriptors are copied from heaps that shaders do not see";
+                    return Err(invalid(rule, state.label.id, 0));
+                }
+                state.check_index(*index)?;
+                let slots = state.slots.lock();
+                match slots.get(*index as usize) {
+                    Some(Slot::Holds(content)) => content
+                        .what
+                        .binding()
+                        .ok_or_else(|| invalid("shaders do not see targets", state.label.id, 0)),
+                    _ => Err(invalid("a descriptor that is copied holds something", u64::from(*index), 0)),
+                }
+            }
+            DescriptorSource::Constants { resource, offset, size } => {
+                let view = BufferView { offset: *offset, size: *size, access: BufferAccess::Constants };
+                view::buffer(&self.properties, &resource.state, &view)?;
+                Ok(BindingKind::Constants)
+            }
+        }
+    }
+
+    pub(crate) fn clear_descriptors(
+        &self,
+        heap: &DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    ) {
+        let call = CallKind::ClearDescriptors;
+        self.count(call, counted(u64::from(count)));
+        let state = &heap.state;
+        let end = first.saturating_add(count);
+        if end > state.desc.count {
+            let detail = || format!("index {} is cleared of {}", end.saturating_sub(1), state.desc.count);
+            let objects = vec![state.label.to_string()];
+            self.report(Checks::DESCRIPTORS, HazardKind::InvalidUse, objects, detail, call.name());
+        }
+        self.check_unread(state, first..end, HazardKind::DescriptorInUse, call.name());
+        self.empty(state, first..end, &Slot::cleared(freed_by), call.name());
+    }
+}
+
+/// The indices that are to be filled.
+fn indices(heap: &DescriptorHeapState, first: u32, count: usize) -> Result<Range<u32>, DeviceError> {
+    let limit = heap.desc.count;
+    let end = u32::try_from(count).ok().and_then(|count| first.checked_add(count));
+    match end {
+        Some(end) if end <= limit => Ok(first..end),
+        end => {
+            let end = end.map_or(u64::MAX, u64::from);
+            Err(invalid("the descriptors are in the heap", end, u64::from(limit)))
+        }
+    }
+}
+
+/// What a checked source puts into a slot.
+pub(super) fn slot_of(source: &Source<'_>) -> Slot {
+    match source {
+        DescriptorSource::Copy { heap, index } => heap.state.slot(*index),
+        DescriptorSource::Constants { resource, offset, size } => {
+            Slot::Constants { resource: Arc::clone(&resource.state), offset: *offset, size: *size }
+        }
+    }
+}

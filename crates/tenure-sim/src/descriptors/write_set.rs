@@ -1,0 +1,157 @@
+//! Making, writing and clearing descriptor sets.
+
+use std::sync::Arc;
+
+use tenure_core::device::{DeviceError, SetBinding, SetWrite};
+
+use crate::calls::CallKind;
+use crate::clock::Clock;
+use crate::costs::Work;
+use crate::descriptors::content::Slot;
+use crate::descriptors::heap::{MOST_SLOTS, empty_slots};
+use crate::descriptors::set::{LayoutState, Set, SetBlock, SetBlockState, SetLayout};
+use crate::descriptors::write::{counted, request, slot_of};
+use crate::device::Device;
+use crate::hazard::{Checks, HazardKind};
+use crate::object::ObjectKind;
+use crate::record::invalid;
+use crate::shared::Shared;
+
+impl Shared {
+    pub(crate) fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
+        self.call(CallKind::CreateSetLayout, request(bindings.len() as u64), || {
+            if !self.properties.descriptors.sets {
+                return Err(DeviceError::Unsupported { feature: "descriptor sets" });
+            }
+            let layout = LayoutState::new(bindings, || self.register.create(ObjectKind::SetLayout))?;
+            Ok(SetLayout { state: Arc::new(layout) })
+        })
+    }
+
+    pub(crate) fn destroy_set_layout(&self, layout: &SetLayout) {
+        let call = CallKind::DestroySetLayout;
+        self.count(call, Work::default());
+        let state = &layout.state;
+        let blocks = state.blocks.lock();
+        if let Some(first) = blocks.values().next() {
+            let objects = vec![state.label.to_string(), first.to_string()];
+            let detail = || format!("{} blocks of it are left", blocks.len());
+            let kind = HazardKind::LayoutDestroyedFirst;
+            self.report(Checks::LIFETIME, kind, objects, detail, call.name());
+        }
+        self.register.destroy(&state.label);
+    }
+
+    pub(crate) fn create_set_block(&self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
+        self.call(CallKind::CreateSetBlock, request(u64::from(sets)), || {
+            if sets == 0 {
+                return Err(DeviceError::InvalidDesc { field: "sets", value: 0 });
+            }
+            let layout = &layout.state;
+            let sets = new_sets(sets, layout.total)?;
+            let label = self.register.create(ObjectKind::SetBlock);
+            layout.blocks.lock().insert(label.id, Arc::clone(&label));
+            let state = SetBlockState { label, layout: Arc::clone(layout), sets: sets.into() };
+            Ok(SetBlock { state: Arc::new(state) })
+        })
+    }
+
+    pub(crate) fn destroy_set_block(&self, block: &SetBlock) {
+        let call = CallKind::DestroySetBlock;
+        let state = &block.state;
+        let sets = state.sets.lock();
+        self.count(call, counted(sets.len() as u64));
+        let observed = self.observed.load();
+        let used = sets
+            .iter()
+            .zip(0_u32..)
+            .find_map(|(set, index)| Some((index, set.reads.first_after(&observed)?)));
+        drop(sets);
+        if let Some((index, read)) = used {
+            self.report_read(
+                &state.label,
+                format_args!("set {index}"),
+                read,
+                HazardKind::DestroyedInUse,
+                call.name(),
+            );
+        }
+        state.layout.blocks.lock().remove(&state.label.id);
+        self.register.destroy(&state.label);
+    }
+
+    pub(crate) fn write_set(
+        &self,
+        block: &SetBlock,
+        set: u32,
+        writes: &[SetWrite<'_, Device>],
+    ) -> Result<(), DeviceError> {
+        let call = CallKind::WriteSet;
+        self.call(call, request(writes.len() as u64), || {
+            let state = &block.state;
+            state.check_set(set)?;
+            for write in writes {
+                let (_, wanted) = state.layout.find(write.binding, write.element)?;
+                let given = self.check_source(&write.source)?;
+                if !wanted.takes(given) {
+                    return Err(invalid(
+                        "a binding holds descriptors of its kind",
+                        given as u64,
+                        wanted as u64,
+                    ));
+                }
+            }
+            self.change_set(state, set, call.name(), |set| {
+                for write in writes {
+                    let Ok((place, _)) = state.layout.find(write.binding, write.element) else { continue };
+                    if let Some(slot) = set.slots.get_mut(place as usize) {
+                        *slot = slot_of(&write.source);
+                    }
+                }
+            });
+            Ok(())
+        })
+    }
+
+    pub(crate) fn clear_set(&self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
+        let call = CallKind::ClearSet;
+        self.count(call, counted(1));
+        let state = &block.state;
+        if state.check_set(set).is_err() {
+            let detail = || format!("set {set} is cleared, which it does not have");
+            let objects = vec![state.label.to_string()];
+            self.report(Checks::DESCRIPTORS, HazardKind::InvalidUse, objects, detail, call.name());
+            return;
+        }
+        let left = Slot::cleared(freed_by);
+        self.change_set(state, set, call.name(), |set| set.slots.fill(left));
+    }
+
+    /// Changes a set, which nothing in flight may read.
+    fn change_set(&self, block: &SetBlockState, set: u32, call: &'static str, change: impl FnOnce(&mut Set)) {
+        let mut sets = block.sets.lock();
+        let Some(state) = sets.get_mut(set as usize) else { return };
+        change(state);
+        state.version += 1;
+        let read = state.reads.first_after(&self.observed.load());
+        drop(sets);
+        if let Some(read) = read {
+            self.report_read(
+                &block.label,
+                format_args!("set {set}"),
+                read,
+                HazardKind::DescriptorInUse,
+                call,
+            );
+        }
+    }
+}
+
+fn new_sets(sets: u32, total: u32) -> Result<Vec<Set>, DeviceError> {
+    if u64::from(sets).max(u64::from(sets) * u64::from(total)) > MOST_SLOTS {
+        return Err(DeviceError::OutOfHostMemory { what: "descriptors" });
+    }
+    (0..sets)
+        .map(|_| Ok(Set { slots: empty_slots(u64::from(total))?, version: 0, reads: Clock::default() }))
+        .collect()
+}
