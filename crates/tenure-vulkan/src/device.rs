@@ -7,10 +7,12 @@ use std::time::Duration;
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
-    Requirements, ResourceDesc, State, TileLayout, TileUpdate, Usage,
+    Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MemoryTypeId,
+    ObjectRef, Properties, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, State,
+    TileLayout, TileUpdate, Usage,
 };
 
+use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
 use crate::error::CreateError;
 use crate::memory::{Heap, Mapping};
 use crate::queue::Work;
@@ -147,12 +149,13 @@ impl Device {
     }
 
     /// What a state means to a barrier on a queue of this device; `None` when there is no such
-    /// queue. States that the queue does not know have no stages.
+    /// queue. States that the queue does not know have no stages. The layout is that of textures that
+    /// are no depth targets: see [`Resource::layout_in`].
     #[must_use]
     pub fn stage_access_layout(&self, queue: QueueId, state: State) -> Option<StateUse> {
         let family = &self.shared.queues.get(queue.index())?.family;
         let stages = QueueStages::new(self.shared.shader_stages, family.flags);
-        Some(stages.of(state, Usage::all()))
+        Some(stages.of(state, Usage::all().difference(Usage::DEPTH_STENCIL)))
     }
 }
 
@@ -161,6 +164,9 @@ impl tenure_core::device::Device for Device {
     type Resource = Resource;
     type Mapping = Mapping;
     type List = List;
+    type DescriptorHeap = DescriptorHeap;
+    type SetLayout = SetLayout;
+    type SetBlock = SetBlock;
 
     fn properties(&self) -> &Properties {
         &self.shared.tables.properties
@@ -216,6 +222,67 @@ impl tenure_core::device::Device for Device {
 
     fn destroy_list(&self, list: List) {
         list.destroy();
+    }
+
+    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
+        self.shared.create_descriptor_heap(desc)
+    }
+
+    fn destroy_descriptor_heap(&self, heap: DescriptorHeap) {
+        heap.destroy();
+    }
+
+    fn write_descriptor(
+        &self,
+        heap: &DescriptorHeap,
+        index: u32,
+        descriptor: &Descriptor<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        heap.write(&self.shared, index, descriptor)
+    }
+
+    fn fill_descriptors(
+        &self,
+        heap: &DescriptorHeap,
+        first: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        heap.fill(&self.shared, first, sources)
+    }
+
+    fn clear_descriptors(&self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+        heap.clear(first, count, freed_by.is_some());
+    }
+
+    fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
+        self.shared.create_set_layout(bindings)
+    }
+
+    fn destroy_set_layout(&self, layout: SetLayout) {
+        layout.destroy();
+    }
+
+    fn create_set_block(&self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
+        self.shared.create_set_block(layout, sets)
+    }
+
+    fn destroy_set_block(&self, block: SetBlock) {
+        block.destroy();
+    }
+
+    fn write_set(
+        &self,
+        block: &SetBlock,
+        set: u32,
+        writes: &[SetWrite<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        block.write(&self.shared, set, writes)
+    }
+
+    fn clear_set(&self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
+        if freed_by.is_some() {
+            block.poison(set);
+        }
     }
 
     fn submit(

@@ -31,6 +31,8 @@
 //! | `bufferDeviceAddress` | no addresses |
 //! | sparse binding, residency and aliasing, for buffers and 2D images | `Unsupported` |
 //! | `VK_KHR_acceleration_structure`, from Vulkan 1.2 | `Unsupported` |
+//! | descriptor indexing | descriptors in sets alone |
+//! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
 //!
 //! [`Options`] switch each off. The same device passes the same tests with all of them and with none.
@@ -84,10 +86,42 @@
 //! | `RENDER_TARGET` | colour output | `COLOR_ATTACHMENT_OPTIMAL` |
 //! | `DEPTH_READ` | depth tests | `DEPTH_STENCIL_READ_ONLY_OPTIMAL` |
 //! | `DEPTH_WRITE` | depth tests | `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` |
-//! | `ACCELERATION_STRUCTURE` | builds, all shaders | |
+//! | `ACCELERATION_STRUCTURE` | builds, shaders of ray tracing, with `VK_KHR_ray_query` all shaders | |
+//!
+//! Shaders read depth targets in `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, whether they are tested against at
+//! the same time or not: a descriptor is made before that is known. [`Resource::layout_in`] says so.
 //!
 //! Each queue names only the stages that its family has. [`Device::stage_access_layout`] tells an
 //! engine's own barriers the same.
+//!
+//! # Descriptors
+//!
+//! A [`DescriptorHeap`] that shaders do not see holds `VkImageView`s, `VkBufferView`s, `VkSampler`s and
+//! ranges of buffers; an engine gets at each by its index, for attachments for example. One that
+//! shaders see is a single descriptor set with an array for each kind of descriptor, all stages see
+//! it, and it may be written while it is bound and in use elsewhere:
+//!
+//! | views | binding of [`DescriptorHeap::set`] |
+//! | --- | --- |
+//! | sampled textures | 0 |
+//! | storage textures | 1 |
+//! | constants (uniform buffers) | 2 |
+//! | raw and structured buffers (storage buffers) | 3 |
+//! | typed buffers that are read (uniform texel buffers) | 4 |
+//! | typed buffers that are written (storage texel buffers) | 5 |
+//! | samplers, in a heap of their own | 0 |
+//!
+//! A descriptor is found in the array of its kind at the index it has in the heap. A heap takes at
+//! most seven eighths of what the device allows in one stage, so that sets fit beside it; where a
+//! device indexes fewer uniform buffers than all else, constants are at the first indices only
+//! ([`DescriptorHeap::constants`]).
+//!
+//! A [`SetBlock`] is a pool with sets of one [`SetLayout`], which may be an engine's own
+//! ([`SetLayout::from_raw`]). Of arrays in sets, only the elements that shaders use need be written;
+//! without descriptor indexing all of an array that a shader uses.
+//!
+//! Sampled textures are in one of the states for shaders, or those with `DEPTH_READ`; storage textures
+//! in `UNORDERED_ACCESS`. Volumes are targets as arrays of their slices.
 //!
 //! # Reserved resources
 //!
@@ -110,6 +144,7 @@
 //! device waits for the GPU for ten seconds; a device that is not done then is left to the process.
 
 mod api;
+mod descriptor;
 mod device;
 mod error;
 mod format;
@@ -126,6 +161,7 @@ mod usage;
 
 pub use ash;
 
+pub use descriptor::{DescriptorHeap, SetBlock, SetLayout};
 pub use device::Device;
 pub use error::CreateError;
 pub use format::to_vk_format;

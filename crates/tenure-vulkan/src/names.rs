@@ -32,6 +32,17 @@ impl Shared {
                 self.name(list.buffer(), &name);
                 self.name(list.command_pool(), &name);
             }
+            ObjectRef::DescriptorHeap(heap) => {
+                if let Some((pool, set, layout)) = heap.objects() {
+                    self.name(pool, &name);
+                    self.name(set, &name);
+                    self.name(layout, &name);
+                }
+            }
+            ObjectRef::SetBlock(block) => {
+                self.name(block.pool(), &name);
+                block.sets().iter().for_each(|set| self.name(*set, &name));
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial};
 
 use crate::api::Api;
+use crate::descriptor::SamplerCount;
 use crate::error::{invalid, meaning};
 use crate::memory::MemoryCount;
 use crate::queue::{Clock, Queue, SyncPool};
@@ -38,6 +39,7 @@ pub(crate) struct Shared {
     pub(crate) shader_stages: ShaderStages,
     pub(crate) memory: MemoryCount,
     pub(crate) images: ImageSupport,
+    pub(crate) samplers: SamplerCount,
     pub(crate) sync: SyncPool,
     /// Held while tile mappings change, so that they change in the order of submission.
     pub(crate) tile_order: Mutex<()>,
@@ -58,6 +60,7 @@ impl Shared {
             families,
             memory: MemoryCount::default(),
             images: ImageSupport::default(),
+            samplers: SamplerCount::default(),
             sync: SyncPool::default(),
             tile_order: Mutex::new(()),
             lost: OnceLock::new(),

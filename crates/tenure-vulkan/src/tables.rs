@@ -5,6 +5,7 @@ use tenure_core::device::{
     Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueProperties, StateModel,
 };
 
+use crate::descriptor::DescriptorTables;
 use crate::setup::OptionalFeatures;
 
 /// Up to this `bufferImageGranularity`, in bytes, resources are padded to it and share heaps; above
@@ -17,6 +18,7 @@ pub(crate) const TILE: u64 = 64 << 10;
 /// What Vulkan says about a device.
 pub(crate) struct Facts<'a> {
     pub(crate) properties: &'a vk::PhysicalDeviceProperties,
+    pub(crate) descriptors: DescriptorTables,
     pub(crate) memory: &'a vk::PhysicalDeviceMemoryProperties,
     /// Bytes; `maxMemoryAllocationSize`.
     pub(crate) max_allocation: u64,
@@ -40,6 +42,7 @@ pub(crate) struct Tables {
     pub(crate) sparse_space: u64,
     /// Bytes; `maxBufferSize`, for reserved buffers.
     pub(crate) max_buffer: u64,
+    pub(crate) descriptors: DescriptorTables,
 }
 
 /// The flags of a memory type.
@@ -63,7 +66,7 @@ pub(crate) fn memory_flags(flags: vk::MemoryPropertyFlags) -> MemoryFlags {
 }
 
 /// A limit that is to be a power of two, and by the specification is one.
-fn power_of_two(value: u64) -> u64 {
+pub(crate) fn power_of_two(value: u64) -> u64 {
     value.checked_next_power_of_two().unwrap_or(1 << 63)
 }
 
@@ -114,7 +117,7 @@ fn features(enabled: OptionalFeatures, types: &[MemoryType]) -> Features {
 
 impl Tables {
     pub(crate) fn new(facts: Facts<'_>) -> Self {
-        let Facts { properties, memory, max_allocation, max_buffer, queues, enabled } = facts;
+        let Facts { properties, descriptors, memory, max_allocation, max_buffer, queues, enabled } = facts;
         let limits = &properties.limits;
         let (memory_types, memory_heaps) = (memory_types(memory), memory_heaps(memory));
         let largest = memory_heaps.iter().map(|heap| heap.size).max().unwrap_or(0);
@@ -162,8 +165,10 @@ impl Tables {
             max_texture_2d: limits.max_image_dimension2_d,
             max_texture_3d: limits.max_image_dimension3_d,
             max_layers: most_layers,
+            descriptors: descriptors.contract,
         };
         Self {
+            descriptors,
             properties: contract,
             split,
             padding,
@@ -217,8 +222,12 @@ mod tests {
     }
 
     fn tables(granularity: u64) -> Tables {
+        let properties = limits(granularity);
+        let features = vk::PhysicalDeviceFeatures::default();
+        let none = OptionalFeatures::empty();
         Tables::new(Facts {
-            properties: &limits(granularity),
+            properties: &properties,
+            descriptors: DescriptorTables::new(&properties.limits, &features, None, none),
             memory: &memory(),
             max_allocation: u64::MAX,
             max_buffer: Some(4 << 30),

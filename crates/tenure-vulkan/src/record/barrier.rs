@@ -4,6 +4,7 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{Subresource, TextureInfo};
 
+use super::aliasing::Takeovers;
 use super::stages::{StateUse, WRITES};
 use crate::format::aspects;
 
@@ -22,20 +23,28 @@ impl Half {
     /// signalled after, and waited for before, all of them.
     const CHAIN: Self = Self { stages: Stages::ALL_COMMANDS, access: Access::empty() };
 
-    const EVERYTHING: Self = Self {
+    pub(crate) const EVERYTHING: Self = Self {
         stages: Stages::ALL_COMMANDS,
         access: Access::from_raw(Access::MEMORY_READ.as_raw() | Access::MEMORY_WRITE.as_raw()),
     };
 
-    const fn of(found: StateUse) -> Self {
+    pub(crate) const fn of(found: StateUse) -> Self {
         Self { stages: found.stages, access: found.access }
     }
 
     /// As a first half: only writes are made available.
-    fn writes(self) -> Self {
-        Self { access: self.access & WRITES, ..self }
+    pub(crate) fn writes(self) -> Self {
+        Self { access: self.access & WRITES_OF_ANY, ..self }
+    }
+
+    /// Both at once.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { stages: self.stages | other.stages, access: self.access | other.access }
     }
 }
+
+/// The accesses that write, and the one that stands for all of them.
+const WRITES_OF_ANY: Access = Access::from_raw(WRITES.as_raw() | Access::MEMORY_WRITE.as_raw());
 
 /// A dependency, and the change of layout that comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +61,8 @@ pub(crate) struct Dependency {
 pub(crate) enum Side {
     /// None: the owner stays.
     Alone,
-    /// None, and the memory was another resource's until now.
-    Aliased,
+    /// None, and the memory was used by others until now.
+    Aliased(Half),
     Release([u32; 2]),
     Acquire([u32; 2]),
 }
@@ -65,10 +74,7 @@ pub(crate) fn dependency(before: StateUse, after: StateUse, side: Side) -> Depen
     match side {
         Side::Release(families) => Dependency { from, to: Half::CHAIN, layouts, families },
         Side::Acquire(families) => Dependency { from: Half::CHAIN, to, layouts, families },
-        Side::Aliased => {
-            let from = Half { access: Access::MEMORY_WRITE, ..Half::EVERYTHING };
-            Dependency { from, to, layouts, families: [vk::QUEUE_FAMILY_IGNORED; 2] }
-        }
+        Side::Aliased(from) => Dependency { from, to, layouts, families: [vk::QUEUE_FAMILY_IGNORED; 2] },
         Side::Alone => {
             // From `COMMON`: nothing was done with it, but something may have been with its memory,
             // which a barrier or a semaphore orders before the same stages.
@@ -85,8 +91,8 @@ pub(crate) struct Batch {
     pub(crate) memory: SmallVec<[vk::MemoryBarrier2<'static>; 2]>,
     pub(crate) buffers: SmallVec<[vk::BufferMemoryBarrier2<'static>; 8]>,
     pub(crate) images: SmallVec<[vk::ImageMemoryBarrier2<'static>; 8]>,
-    /// Memory changes hands: what is first used after that depends on all before.
-    pub(crate) is_aliasing: bool,
+    /// What takes over memory.
+    pub(crate) takeovers: Takeovers,
 }
 
 impl Batch {
@@ -116,11 +122,11 @@ impl Batch {
         self.push_memory(half.writes(), half);
     }
 
-    /// Memory changes hands: whatever used it is done before whatever uses it.
-    pub(crate) fn push_aliasing(&mut self) {
-        let from = Half { access: Access::MEMORY_WRITE, ..Half::EVERYTHING };
-        self.push_memory(from, Half::EVERYTHING);
-        self.is_aliasing = true;
+    /// Orders those who had memory that changes hands before those who have it now.
+    pub(crate) fn end_takeovers(&mut self) {
+        if let Some([from, to]) = self.takeovers.memory() {
+            self.push_memory(from, to);
+        }
     }
 
     /// Buffers belong to all families.
@@ -275,14 +281,20 @@ mod tests {
 
     /// In one call with the barrier by which the memory changed hands, on which it must not depend.
     #[test]
-    fn the_first_use_of_aliased_memory_waits_for_everything() {
-        let found = between(State::COMMON, State::PIXEL_SHADER, Side::Aliased);
-        assert_eq!(found.from, Half { stages: Stages::ALL_COMMANDS, access: Access::MEMORY_WRITE });
+    fn the_first_use_of_aliased_memory_waits_for_those_who_had_it() {
+        let from = Half::of(vk_stage_access_layout(State::RENDER_TARGET)).writes();
+        let found = between(State::COMMON, State::PIXEL_SHADER, Side::Aliased(from));
+        assert_eq!(found.from, from);
         assert_eq!(found.to.stages, Stages::FRAGMENT_SHADER);
+        assert_eq!(found.layouts[0], ImageLayout::UNDEFINED);
         let mut batch = Batch::default();
-        assert!(!batch.is_aliasing);
-        batch.push_aliasing();
-        assert!(batch.is_aliasing);
+        let to = found.to;
+        batch.takeovers.add(None, from, to);
+        assert!(batch.is_empty());
+        batch.end_takeovers();
+        let [memory] = batch.memory[..] else { panic!("{} memory barriers", batch.memory.len()) };
+        assert_eq!((memory.src_stage_mask, memory.src_access_mask), (from.stages, from.access));
+        assert_eq!((memory.dst_stage_mask, memory.dst_access_mask), (to.stages, to.access));
     }
 
     /// Both halves name the same families and layouts; each orders only what its queue does.

@@ -22,8 +22,8 @@ fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
     let has = match resource.usage {
         VkUsage::Buffer(flags) if is_source => flags.contains(vk::BufferUsageFlags::TRANSFER_SRC),
         VkUsage::Buffer(flags) => flags.contains(vk::BufferUsageFlags::TRANSFER_DST),
-        VkUsage::Image(flags, _) if is_source => flags.contains(vk::ImageUsageFlags::TRANSFER_SRC),
-        VkUsage::Image(flags, _) => flags.contains(vk::ImageUsageFlags::TRANSFER_DST),
+        VkUsage::Image(flags, ..) if is_source => flags.contains(vk::ImageUsageFlags::TRANSFER_SRC),
+        VkUsage::Image(flags, ..) => flags.contains(vk::ImageUsageFlags::TRANSFER_DST),
     };
     if has {
         return Ok(());

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use ash::vk;
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, TextureRegion,
+    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, Subresource, TextureRegion,
 };
 
 use super::barrier::Batch;
 use super::copies::{buffer_copy, texel_copy};
 use super::stages::QueueStages;
+use crate::descriptor::DescriptorHeap;
 use crate::device::Device;
 use crate::error::invalid;
 use crate::resource::Resource;
@@ -144,6 +145,12 @@ impl List {
         if completed < last { Err(invalid(rule, completed, last)) } else { Ok(()) }
     }
 
+    fn keep_error(&mut self, checked: Result<(), DeviceError>) {
+        if checked.is_err() {
+            self.record(checked, |_, ()| ());
+        }
+    }
+
     /// Records a command that passed its checks; keeps the first error for `close`.
     fn record<T>(&mut self, checked: Result<T, DeviceError>, record: impl FnOnce(&mut Self, T)) {
         if self.phase != Phase::Open {
@@ -206,12 +213,23 @@ impl CommandList<Device> for List {
     fn barriers(&mut self, barriers: &[Barrier<'_, Device>]) {
         let mut batch = Batch::default();
         for barrier in barriers {
-            if let Err(error) = self.add(barrier, &mut batch) {
-                self.record(Err::<(), _>(error), |_, ()| ());
-            }
+            let noted = self.add_takeover(barrier, &mut batch);
+            self.keep_error(noted);
         }
+        for barrier in barriers {
+            let added = self.add(barrier, &mut batch);
+            self.keep_error(added);
+        }
+        batch.end_takeovers();
         self.record(Ok(batch), |list, batch| list.record_batch(&batch));
     }
+
+    fn discard(&mut self, resource: &Resource, subresource: Subresource) {
+        let checked = self.check_discard(resource, subresource);
+        self.record(checked, |_, ()| ());
+    }
+
+    fn set_descriptor_heaps(&mut self, _: Option<&DescriptorHeap>, _: Option<&DescriptorHeap>) {}
 
     fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {
         let checked = buffer_copy(&self.shared, (src, src_offset), (dst, dst_offset), size);

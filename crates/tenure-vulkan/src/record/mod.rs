@@ -1,5 +1,6 @@
 //! Recording: lists, barriers, copies.
 
+mod aliasing;
 mod barrier;
 mod copies;
 mod list;
@@ -7,5 +8,5 @@ mod stages;
 mod transition;
 
 pub use list::List;
-pub(crate) use stages::{QueueStages, ShaderStages};
+pub(crate) use stages::{QueueStages, ShaderStages, image_layout};
 pub use stages::{StateUse, vk_stage_access_layout};

@@ -19,6 +19,8 @@ pub(crate) struct ShaderStages {
     /// Shaders before rasterization.
     geometry: Stages,
     ray_tracing: bool,
+    /// All shaders may read acceleration structures.
+    ray_queries: bool,
     structures: bool,
 }
 
@@ -36,6 +38,7 @@ impl ShaderStages {
         Self {
             geometry,
             ray_tracing: api.has_extension(ash::khr::ray_tracing_pipeline::NAME),
+            ray_queries: api.has_extension(ash::khr::ray_query::NAME),
             structures: api.uses(OptionalFeatures::ACCELERATION_STRUCTURES),
         }
     }
@@ -68,9 +71,15 @@ pub fn vk_stage_access_layout(state: State) -> StateUse {
     QueueStages::new(shaders, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE).of(state, Usage::empty())
 }
 
-/// The layout of an image in a state.
-pub(crate) const fn image_layout(state: State) -> vk::ImageLayout {
+/// The layout of an image of that usage in a state.
+///
+/// Shaders read depth targets in one layout, whether they are tested against at the same time or not:
+/// descriptors name it before either is known.
+pub(crate) const fn image_layout(state: State, usage: Usage) -> vk::ImageLayout {
     match Layout::of(state) {
+        Layout::ShaderRead if usage.contains(Usage::DEPTH_STENCIL) => {
+            vk::ImageLayout::DEPTH_STENCIL_READ_ONLY_OPTIMAL
+        }
         Layout::Undefined => vk::ImageLayout::UNDEFINED,
         Layout::General => vk::ImageLayout::GENERAL,
         Layout::ShaderRead => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
@@ -89,6 +98,17 @@ pub(crate) const WRITES: Access = Access::from_raw(
         | Access::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw()
         | Access::TRANSFER_WRITE.as_raw()
         | Access::ACCELERATION_STRUCTURE_WRITE_KHR.as_raw(),
+);
+
+/// Stages that read acceleration structures by ray queries alone.
+const SHADERS: Stages = Stages::from_raw(
+    Stages::ALL_GRAPHICS.as_raw()
+        | Stages::VERTEX_SHADER.as_raw()
+        | Stages::TESSELLATION_CONTROL_SHADER.as_raw()
+        | Stages::TESSELLATION_EVALUATION_SHADER.as_raw()
+        | Stages::GEOMETRY_SHADER.as_raw()
+        | Stages::FRAGMENT_SHADER.as_raw()
+        | Stages::COMPUTE_SHADER.as_raw(),
 );
 
 /// What states mean on the queues of one family.
@@ -128,13 +148,19 @@ impl QueueStages {
     /// What a state means for a resource of that usage.
     pub(crate) fn of(&self, state: State, usage: Usage) -> StateUse {
         let mut found =
-            StateUse { stages: Stages::empty(), access: Access::empty(), layout: image_layout(state) };
+            StateUse { stages: Stages::empty(), access: Access::empty(), layout: image_layout(state, usage) };
         for (bit, stages, access) in self.table(usage) {
             let stages = stages & self.supported;
             if state.contains(bit) && !stages.is_empty() {
                 found.stages |= stages;
                 found.access |= access;
             }
+        }
+        let reads_structures = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
+        if reads_structures && !self.shaders.ray_queries && found.stages.intersects(SHADERS) {
+            // Shaders without ray queries may not be named beside it; this covers both.
+            found.access &= !Access::ACCELERATION_STRUCTURE_READ_KHR;
+            found.access |= Access::MEMORY_READ;
         }
         found
     }
@@ -145,7 +171,7 @@ impl QueueStages {
     }
 
     fn table(&self, usage: Usage) -> [(State, Stages, Access); 19] {
-        let ShaderStages { geometry, ray_tracing, structures } = self.shaders;
+        let ShaderStages { geometry, ray_tracing, ray_queries, structures } = self.shaders;
         let when = |on: bool, stages| if on { stages } else { Stages::empty() };
         let rays = when(ray_tracing, Stages::RAY_TRACING_SHADER_KHR);
         let build = when(structures, Stages::ACCELERATION_STRUCTURE_BUILD_KHR);
@@ -158,7 +184,8 @@ impl QueueStages {
         let target = Access::COLOR_ATTACHMENT_READ | Access::COLOR_ATTACHMENT_WRITE;
         let (depth_read, depth_write) =
             (Access::DEPTH_STENCIL_ATTACHMENT_READ, Access::DEPTH_STENCIL_ATTACHMENT_WRITE);
-        // Builds read geometry, and write to scratch buffers, which are for unordered access.
+        // Builds read geometry, and write to scratch buffers, which are for unordered access; what was
+        // in those before is never read.
         let scratch = when(usage.intersects(Usage::UNORDERED_ACCESS), build);
         [
             (State::VERTEX_OR_CONSTANT, Stages::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
@@ -175,11 +202,11 @@ impl QueueStages {
             (State::ACCELERATION_STRUCTURE, build, structure_access),
             (
                 State::ACCELERATION_STRUCTURE,
-                when(structures, others | fragment),
+                when(structures, if ray_queries { others | fragment } else { rays }),
                 Access::ACCELERATION_STRUCTURE_READ_KHR,
             ),
             (State::UNORDERED_ACCESS, others | fragment, read | write),
-            (State::UNORDERED_ACCESS, scratch, structure_access),
+            (State::UNORDERED_ACCESS, scratch, Access::ACCELERATION_STRUCTURE_WRITE_KHR),
             (State::RENDER_TARGET, Stages::COLOR_ATTACHMENT_OUTPUT, target),
             (State::DEPTH_WRITE, tests, depth_read | depth_write),
             (State::COPY_DST, Stages::TRANSFER, Access::TRANSFER_WRITE),
@@ -265,8 +292,8 @@ mod tests {
         let mut devices = Vec::new();
         for geometry in [plain, all, Stages::ALL_GRAPHICS] {
             for ray_tracing in [false, true] {
-                for structures in [false, true] {
-                    devices.push(ShaderStages { geometry, ray_tracing, structures });
+                for (structures, ray_queries) in [(false, false), (true, false), (true, true)] {
+                    devices.push(ShaderStages { geometry, ray_tracing, ray_queries, structures });
                 }
             }
         }
@@ -290,6 +317,9 @@ mod tests {
                         let what = format!("{state:?} on {kind:?}: {found:?}");
                         assert!(allowed(flags).contains(found.stages), "{what}");
                         assert!(state.is_empty() || structures_missing || !found.stages.is_empty(), "{what}");
+                        // Only ray queries read structures in shaders other than those of ray tracing.
+                        let reads = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
+                        assert!(!reads || device.ray_queries || !found.stages.intersects(SHADERS), "{what}");
                         for (access, stages) in SUPPORTED {
                             let supported = found.stages.as_raw() & stages != 0;
                             assert!(!found.access.contains(access) || supported, "{access:?} of {what}");
@@ -302,7 +332,8 @@ mod tests {
 
     #[test]
     fn every_state_reads_or_writes_as_its_name_says() {
-        let queue = QueueStages::new(devices()[3], QUEUES[0].1);
+        let device = devices().into_iter().find(|device| device.structures).unwrap();
+        let queue = QueueStages::new(device, QUEUES[0].1);
         for state in State::all().iter() {
             let found = queue.of(state, Usage::empty());
             let writes = state.is_write() || state == State::ACCELERATION_STRUCTURE;

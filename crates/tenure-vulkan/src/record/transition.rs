@@ -1,9 +1,9 @@
 //! Barriers as they are recorded: checked, joined to batches, handed to the driver.
 
 use ash::vk;
-use tenure_core::device::{Barrier, DeviceError, QueueKind, QueueTransfer, State, Subresource};
+use tenure_core::device::{Barrier, DeviceError, QueueKind, QueueTransfer, State, Subresource, Usage};
 
-use super::barrier::{Batch, OlderBatch, Side, dependency, subresource_range};
+use super::barrier::{Batch, Half, OlderBatch, Side, dependency, subresource_range};
 use super::list::List;
 use crate::device::Device;
 use crate::error::invalid;
@@ -29,11 +29,35 @@ impl List {
                 batch.push_unordered(unordered);
                 Ok(())
             }
-            Barrier::Aliasing { .. } => {
-                batch.push_aliasing();
-                Ok(())
-            }
+            Barrier::Aliasing { .. } => Ok(()),
         }
+    }
+
+    /// Notes what takes over memory; before anything else of the same batch is added.
+    pub(super) fn add_takeover(
+        &mut self,
+        barrier: &Barrier<'_, Device>,
+        batch: &mut Batch,
+    ) -> Result<(), DeviceError> {
+        let Barrier::Aliasing { before, after, from, to } = *barrier else { return Ok(()) };
+        for resource in before.into_iter().chain([after]) {
+            resource.check_device(&self.shared)?;
+        }
+        self.writes_for_host |= (to.is_empty() || to.is_write()) && after.is_host_visible();
+        // Nobody knows what all of the former owners could be used for.
+        let usage = before.map_or(Usage::UNORDERED_ACCESS, |before| before.desc.usage());
+        let from = match from == State::all() {
+            true => Half::EVERYTHING,
+            false => Half::of(self.stages.of(from, usage)),
+        };
+        let to = Half::of(self.stages.of(to, after.desc.usage()));
+        let to = if to.stages.is_empty() { Half::EVERYTHING } else { to };
+        let image = match after.object {
+            Object::Buffer(_) => None,
+            Object::Image(image) => Some(image),
+        };
+        batch.takeovers.add(image, from.writes(), to);
+        Ok(())
     }
 
     fn add_transition(
@@ -44,18 +68,17 @@ impl List {
         batch: &mut Batch,
     ) -> Result<(), DeviceError> {
         resource.check_device(&self.shared)?;
-        let count = resource.desc.subresources();
-        if let Subresource::One(index) = subresource
-            && index >= count
-        {
-            return Err(invalid("the subresource exists", u64::from(index), u64::from(count)));
-        }
+        check_subresource(resource, subresource)?;
         if states[1].is_empty() {
             return Err(invalid("nothing is moved to COMMON (UNDEFINED) on Vulkan", 0, 1));
         }
         let Some(side) = self.side(resource, states, transfer)? else { return Ok(()) };
-        let is_aliased = side == Side::Alone && states[0].is_empty() && batch.is_aliasing;
-        let side = if is_aliased { Side::Aliased } else { side };
+        let side = match resource.object {
+            Object::Image(image) if side == Side::Alone && states[0].is_empty() => {
+                batch.takeovers.of(image).map_or(side, Side::Aliased)
+            }
+            _ => side,
+        };
         let [before, after] = states.map(|state| self.stages.of(state, resource.desc.usage()));
         let dependency = dependency(before, after, side);
         self.writes_for_host |= states[1].is_write() && resource.is_host_visible();
@@ -101,6 +124,21 @@ impl List {
         }
     }
 
+    /// What is discarded is a texture that the queue can write; there is nothing to record, because
+    /// contents are given up by leaving `COMMON`.
+    pub(super) fn check_discard(
+        &self,
+        resource: &Resource,
+        subresource: Subresource,
+    ) -> Result<(), DeviceError> {
+        resource.check_device(&self.shared)?;
+        let (_, info) = resource.as_image()?;
+        check_subresource(resource, subresource)?;
+        let rule = "the queue discards such textures";
+        let state = State::to_discard(info.usage, self.kind);
+        state.map(drop).ok_or_else(|| invalid(rule, u64::from(info.usage.bits()), 0))
+    }
+
     pub(super) fn record_batch(&self, batch: &Batch) {
         if batch.is_empty() {
             return;
@@ -133,6 +171,16 @@ impl List {
         let mut batch = Batch::default();
         batch.push_host_reads(vk::PipelineStageFlags2::ALL_COMMANDS);
         self.record_batch(&batch);
+    }
+}
+
+fn check_subresource(resource: &Resource, subresource: Subresource) -> Result<(), DeviceError> {
+    let count = resource.desc.subresources();
+    match subresource {
+        Subresource::One(index) if index >= count => {
+            Err(invalid("the subresource exists", u64::from(index), u64::from(count)))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -64,6 +64,8 @@ pub struct RawImage {
     pub usage: vk::ImageUsageFlags,
     /// The format it was created with.
     pub format: vk::Format,
+    /// The flags it was created with.
+    pub flags: vk::ImageCreateFlags,
     /// Its memory, if tenure is to free it.
     pub memory: Option<RawMemory>,
     /// Who destroys it.
@@ -116,7 +118,7 @@ impl Resource {
     /// As [`from_raw_buffer`](Self::from_raw_buffer), except that images are created with exclusive
     /// sharing.
     pub unsafe fn from_raw_image(device: &Device, raw: RawImage) -> Result<Self, DeviceError> {
-        let RawImage { image, info, usage, format, memory, ownership } = raw;
+        let RawImage { image, info, usage, format, flags, memory, ownership } = raw;
         let shared = device.shared();
         let desc = ResourceDesc::Texture(info);
         desc.validate()?;
@@ -128,7 +130,7 @@ impl Resource {
             desc,
             backing: backing(shared, memory, ownership, least)?,
             address: None,
-            usage: VkUsage::Image(usage, format),
+            usage: VkUsage::Image(usage, format, flags),
             is_ours: ownership == Ownership::Tenure,
         })
     }

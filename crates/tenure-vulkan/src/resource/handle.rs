@@ -4,11 +4,12 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{BufferInfo, DeviceError, MemoryFlags, ResourceDesc, TextureInfo};
+use tenure_core::device::{BufferInfo, DeviceError, MemoryFlags, ResourceDesc, State, TextureInfo};
 
 use super::object::{Object, Plan};
 use crate::error::invalid;
 use crate::memory::{Mapping, Memory};
+use crate::record::image_layout;
 use crate::shared::Shared;
 use crate::sparse::Sparse;
 
@@ -42,14 +43,14 @@ pub struct Resource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VkUsage {
     Buffer(vk::BufferUsageFlags),
-    Image(vk::ImageUsageFlags, vk::Format),
+    Image(vk::ImageUsageFlags, vk::Format, vk::ImageCreateFlags),
 }
 
 impl Plan {
     pub(crate) const fn usage(&self) -> VkUsage {
         match self {
             Self::Buffer { usage, .. } => VkUsage::Buffer(*usage),
-            Self::Image { plan, .. } => VkUsage::Image(plan.usage, plan.format),
+            Self::Image { plan, .. } => VkUsage::Image(plan.usage, plan.format, plan.flags),
         }
     }
 }
@@ -94,7 +95,7 @@ impl Resource {
     pub const fn image_usage(&self) -> Option<vk::ImageUsageFlags> {
         match self.usage {
             VkUsage::Buffer(_) => None,
-            VkUsage::Image(usage, _) => Some(usage),
+            VkUsage::Image(usage, ..) => Some(usage),
         }
     }
 
@@ -103,7 +104,25 @@ impl Resource {
     pub const fn format(&self) -> Option<vk::Format> {
         match self.usage {
             VkUsage::Buffer(_) => None,
-            VkUsage::Image(_, format) => Some(format),
+            VkUsage::Image(_, format, _) => Some(format),
+        }
+    }
+
+    /// The flags that the image was created with; `None` for a buffer.
+    #[must_use]
+    pub const fn image_flags(&self) -> Option<vk::ImageCreateFlags> {
+        match self.usage {
+            VkUsage::Buffer(_) => None,
+            VkUsage::Image(.., flags) => Some(flags),
+        }
+    }
+
+    /// The layout of the image in a state; `UNDEFINED` for a buffer.
+    #[must_use]
+    pub const fn layout_in(&self, state: State) -> vk::ImageLayout {
+        match self.object {
+            Object::Buffer(_) => vk::ImageLayout::UNDEFINED,
+            Object::Image(_) => image_layout(state, self.desc.usage()),
         }
     }
 

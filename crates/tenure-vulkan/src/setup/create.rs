@@ -12,6 +12,7 @@ use super::options::{OptionalFeatures, Options};
 use super::support::{FeatureChain, Support, both, extensions_for, versioned};
 use super::version::ApiVersion;
 use crate::api::{Api, Handles};
+use crate::descriptor::DescriptorTables;
 use crate::error::CreateError;
 use crate::queue::{Clock, Fences, Queue, Timeline};
 use crate::shared::{Owner, Shared};
@@ -79,6 +80,9 @@ fn wanted(support: &Support, options: &Options, version: ApiVersion) -> Optional
     if !enabled.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
         enabled.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
     }
+    if options.features.robust_buffer_access == vk::TRUE && !support.indexing.is_robust {
+        enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
+    }
     enabled
 }
 
@@ -104,8 +108,15 @@ fn extensions(
 
 fn features(support: &Support, options: &Options, enabled: OptionalFeatures) -> vk::PhysicalDeviceFeatures {
     let sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
-    let wanted = options
-        .features
+    let mut wanted = options.features;
+    if enabled.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
+        wanted = wanted
+            .shader_uniform_buffer_array_dynamic_indexing(true)
+            .shader_sampled_image_array_dynamic_indexing(true)
+            .shader_storage_buffer_array_dynamic_indexing(true)
+            .shader_storage_image_array_dynamic_indexing(true);
+    }
+    wanted = wanted
         .sparse_binding(enabled.intersects(sparse))
         .sparse_residency_buffer(enabled.contains(OptionalFeatures::SPARSE_BUFFERS))
         .sparse_residency_image2_d(enabled.contains(OptionalFeatures::SPARSE_TEXTURES))
@@ -129,7 +140,7 @@ fn create_device(
         })
         .collect();
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
-    let mut chain = FeatureChain::enabling(enabled);
+    let mut chain = FeatureChain::enabling(enabled, &adapter.support.indexing);
     let mut features = chain.link(enabled, vk::PhysicalDeviceFeatures2::default().features(*features));
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
@@ -181,22 +192,45 @@ fn clocks(handles: &Handles, count: usize) -> Result<Vec<Clock>, CreateError> {
     Ok(semaphores.into_iter().map(|semaphore| Clock::Timeline(Timeline::new(semaphore))).collect())
 }
 
+/// Whether uniform buffers can be part of a heap of descriptors, on a device with descriptor indexing.
+fn indexes_constants(instance: &ash::Instance, physical: vk::PhysicalDevice) -> bool {
+    let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut indexing);
+    // SAFETY: the structure in the chain belongs to what is enabled.
+    unsafe { instance.get_physical_device_features2(physical, &mut features) };
+    indexing.descriptor_binding_uniform_buffer_update_after_bind == vk::TRUE
+}
+
 fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
-    let Handles { instance, physical, enabled, .. } = handles;
+    let Handles { instance, physical, enabled, features, .. } = handles;
     let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
     let mut maintenance4 = vk::PhysicalDeviceMaintenance4Properties::default();
     let has_maintenance4 = enabled.contains(OptionalFeatures::MAINTENANCE4);
+    let mut indexing = vk::PhysicalDeviceDescriptorIndexingProperties::default();
+    let has_indexing = enabled.contains(OptionalFeatures::DESCRIPTOR_INDEXING);
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut maintenance3);
     if has_maintenance4 {
         properties = properties.push_next(&mut maintenance4);
+    }
+    if has_indexing {
+        properties = properties.push_next(&mut indexing);
     }
     // SAFETY: the structures in the chain belong to Vulkan 1.1 and to what is enabled.
     unsafe { instance.get_physical_device_properties2(*physical, &mut properties) };
     let properties = properties.properties;
     // SAFETY: the physical device is one of the instance's.
     let memory = unsafe { instance.get_physical_device_memory_properties(*physical) };
+    let indexing = has_indexing.then(|| (&indexing, indexes_constants(instance, *physical)));
+    let mut descriptors = DescriptorTables::new(&properties.limits, features, indexing, *enabled);
+    descriptors.cut(maintenance3.max_per_set_descriptors, |layout| {
+        let mut support = vk::DescriptorSetLayoutSupport::default();
+        // SAFETY: the layout is valid, and made of what is enabled.
+        unsafe { handles.device.get_descriptor_set_layout_support(layout, &mut support) };
+        support.supported == vk::TRUE
+    });
     Tables::new(Facts {
         properties: &properties,
+        descriptors,
         memory: &memory,
         max_allocation: maintenance3.max_memory_allocation_size,
         max_buffer: has_maintenance4.then_some(maintenance4.max_buffer_size),

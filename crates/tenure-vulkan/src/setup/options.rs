@@ -41,6 +41,14 @@ bitflags! {
         const ACCELERATION_STRUCTURES = 1 << 10;
         /// Naming the formats of an image's views (1.2, `VK_KHR_image_format_list`).
         const FORMAT_LISTS = 1 << 11;
+        /// Heaps of descriptors that shaders index (1.2, `VK_EXT_descriptor_indexing`): runtime
+        /// arrays, partially bound, updated after they were bound, unused ones also while work is
+        /// pending; of all that such a heap holds, except constants where the device does not offer
+        /// it for them. Else sets alone.
+        const DESCRIPTOR_INDEXING = 1 << 12;
+        /// Descriptors that say that there is nothing (`nullDescriptor` of `VK_EXT_robustness2`).
+        /// Else freed ones stay as they were.
+        const NULL_DESCRIPTORS = 1 << 13;
     }
 }
 
@@ -89,8 +97,8 @@ pub struct Options {
     /// The newest version of Vulkan to use. *Default*: 1.3.
     pub api_version: ApiVersion,
     /// Features of Vulkan 1.0 to enable where they are there, beyond what tenure needs.
-    /// *Default*: those that drawing commonly uses (compressed textures, anisotropy, indirect
-    /// draws). Not used with wrapped devices.
+    /// *Default*: those that drawing commonly uses (compressed textures, cube arrays, anisotropy,
+    /// indirect draws). Not used with wrapped devices.
     pub features: vk::PhysicalDeviceFeatures,
     /// Extensions of the instance to enable, which must be there. Not used with wrapped instances.
     pub instance_extensions: Vec<CString>,
@@ -109,6 +117,7 @@ impl Default for Options {
             features: vk::PhysicalDeviceFeatures::default()
                 .texture_compression_bc(true)
                 .sampler_anisotropy(true)
+                .image_cube_array(true)
                 .multi_draw_indirect(true)
                 .draw_indirect_first_instance(true)
                 .fill_mode_non_solid(true)

@@ -27,29 +27,32 @@ pub struct RawQueue {
 
 /// A device that somebody else made, and how it was made.
 ///
-/// ```no_run
+/// ```
 /// use ash::vk;
-/// use tenure_core::device::Device as _;
-/// use tenure_vulkan::{ApiVersion, Device, OptionalFeatures, Options, Raw, RawQueue};
+/// use tenure_vulkan::{ApiVersion, CreateError, Device, OptionalFeatures, Options, Raw, RawQueue};
 ///
-/// # fn engine() -> (ash::Instance, vk::PhysicalDevice, ash::Device, vk::Queue) { unimplemented!() }
-/// let (instance, physical_device, device, queue) = engine();
-/// let raw = Raw {
-///     entry: None,
-///     instance,
-///     physical_device,
-///     device,
-///     api_version: ApiVersion::V1_2,
-///     queues: vec![RawQueue { queue, family: 0, kind: None }],
-///     enabled: OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::DEDICATED_ALLOCATION,
-///     features: vk::PhysicalDeviceFeatures::default(),
-///     extensions: vec![],
-/// };
-/// // SAFETY: the engine's objects outlive the device and all that is made with it, `enabled` and
-/// // `features` are what the device was created with, and the queue is used through tenure only.
-/// let device = unsafe { Device::from_raw(raw, &Options::default()) }?;
-/// println!("{}", device.properties().name);
-/// # Ok::<(), tenure_vulkan::CreateError>(())
+/// /// What the engine made stays the engine's.
+/// fn wrap(
+///     instance: ash::Instance,
+///     physical_device: vk::PhysicalDevice,
+///     device: ash::Device,
+///     queue: vk::Queue,
+/// ) -> Result<Device, CreateError> {
+///     let raw = Raw {
+///         entry: None,
+///         instance,
+///         physical_device,
+///         device,
+///         api_version: ApiVersion::V1_2,
+///         queues: vec![RawQueue { queue, family: 0, kind: None }],
+///         enabled: OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::DEDICATED_ALLOCATION,
+///         features: vk::PhysicalDeviceFeatures::default(),
+///         extensions: vec![],
+///     };
+///     // SAFETY: the engine's objects outlive the device and all that is made with it, `enabled` and
+///     // `features` are what the device was created with, and the queue is used through tenure only.
+///     unsafe { Device::from_raw(raw, &Options::default()) }
+/// }
 /// ```
 #[derive(Clone)]
 pub struct Raw {

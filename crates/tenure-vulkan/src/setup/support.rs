@@ -11,12 +11,14 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 8] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 10] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
     (OptionalFeatures::MAINTENANCE4, Some(ApiVersion::V1_3), ash::khr::maintenance4::NAME),
     (OptionalFeatures::FORMAT_LISTS, Some(ApiVersion::V1_2), ash::khr::image_format_list::NAME),
+    (OptionalFeatures::DESCRIPTOR_INDEXING, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
+    (OptionalFeatures::NULL_DESCRIPTORS, None, ash::ext::robustness2::NAME),
     (OptionalFeatures::MEMORY_BUDGET, None, ash::ext::memory_budget::NAME),
     (OptionalFeatures::MEMORY_PRIORITY, None, ash::ext::memory_priority::NAME),
     (OptionalFeatures::ACCELERATION_STRUCTURES, None, ash::khr::acceleration_structure::NAME),
@@ -29,6 +31,8 @@ pub(crate) struct Support {
     pub(crate) version: ApiVersion,
     pub(crate) optional: OptionalFeatures,
     pub(crate) features: vk::PhysicalDeviceFeatures,
+    /// What there is of descriptor indexing.
+    pub(crate) indexing: Indexing,
     pub(crate) extensions: Vec<CString>,
     pub(crate) families: Vec<Family>,
 }
@@ -42,13 +46,18 @@ pub(crate) struct FeatureChain {
     maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>,
     priority: vk::PhysicalDeviceMemoryPriorityFeaturesEXT<'static>,
     structures: vk::PhysicalDeviceAccelerationStructureFeaturesKHR<'static>,
+    indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
 }
 
 impl FeatureChain {
-    /// A chain of the structures of `wanted`, each feature switched on.
-    pub(crate) fn enabling(wanted: OptionalFeatures) -> Self {
+    /// A chain of the structures of `wanted`, each feature switched on, and all there is of `indexing`.
+    pub(crate) fn enabling(wanted: OptionalFeatures, indexing: &Indexing) -> Self {
         let mut chain = Self::default();
         chain.set(wanted);
+        if wanted.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
+            chain.indexing = indexing.features;
+        }
         chain
     }
 
@@ -60,6 +69,7 @@ impl FeatureChain {
         self.maintenance4.maintenance4 = flag(OptionalFeatures::MAINTENANCE4);
         self.priority.memory_priority = flag(OptionalFeatures::MEMORY_PRIORITY);
         self.structures.acceleration_structure = flag(OptionalFeatures::ACCELERATION_STRUCTURES);
+        self.robustness.null_descriptor = flag(OptionalFeatures::NULL_DESCRIPTORS);
     }
 
     /// Those of `asked` that are switched on; what has no switch stays.
@@ -71,6 +81,8 @@ impl FeatureChain {
             (OptionalFeatures::MAINTENANCE4, self.maintenance4.maintenance4),
             (OptionalFeatures::MEMORY_PRIORITY, self.priority.memory_priority),
             (OptionalFeatures::ACCELERATION_STRUCTURES, self.structures.acceleration_structure),
+            (OptionalFeatures::DESCRIPTOR_INDEXING, vk::Bool32::from(is_enough(&self.indexing))),
+            (OptionalFeatures::NULL_DESCRIPTORS, self.robustness.null_descriptor),
         ];
         let off = switches.into_iter().filter(|(_, on)| *on == vk::FALSE);
         off.fold(asked, |granted, (feature, _)| granted.difference(feature))
@@ -100,8 +112,60 @@ impl FeatureChain {
         if wanted.contains(OptionalFeatures::ACCELERATION_STRUCTURES) {
             features = features.push_next(&mut self.structures);
         }
+        if wanted.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
+            features = features.push_next(&mut self.indexing);
+        }
+        if wanted.contains(OptionalFeatures::NULL_DESCRIPTORS) {
+            features = features.push_next(&mut self.robustness);
+        }
         features
     }
+}
+
+/// What a device has of descriptor indexing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Indexing {
+    features: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    /// Robust access to buffers does not rule it out.
+    pub(crate) is_robust: bool,
+}
+
+impl Indexing {
+    fn of(
+        chain: &FeatureChain,
+        granted: OptionalFeatures,
+        instance: &ash::Instance,
+        physical: vk::PhysicalDevice,
+    ) -> Self {
+        if !granted.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
+            return Self::default();
+        }
+        let mut found = vk::PhysicalDeviceDescriptorIndexingProperties::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut found);
+        // SAFETY: the structure in the chain belongs to a version or extension of the device.
+        unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
+        let next = core::ptr::null_mut();
+        Self {
+            features: vk::PhysicalDeviceDescriptorIndexingFeatures { p_next: next, ..chain.indexing },
+            is_robust: found.robust_buffer_access_update_after_bind == vk::TRUE,
+        }
+    }
+}
+
+/// True when heaps of descriptors can be made of it.
+fn is_enough(found: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>) -> bool {
+    [
+        found.runtime_descriptor_array,
+        found.descriptor_binding_partially_bound,
+        found.descriptor_binding_update_unused_while_pending,
+        found.descriptor_binding_sampled_image_update_after_bind,
+        found.descriptor_binding_storage_image_update_after_bind,
+        found.descriptor_binding_storage_buffer_update_after_bind,
+        found.descriptor_binding_uniform_texel_buffer_update_after_bind,
+        found.descriptor_binding_storage_texel_buffer_update_after_bind,
+    ]
+    .into_iter()
+    .all(|feature| feature == vk::TRUE)
 }
 
 /// What of sparse memory is there, by Vulkan 1.0's features. Tiles are shared between resources, so
@@ -154,6 +218,7 @@ impl Support {
             version: ApiVersion::from_packed(properties.api_version).min(instance_version),
             optional: OptionalFeatures::DEDICATED_ALLOCATION | OptionalFeatures::DEBUG_NAMES,
             features: vk::PhysicalDeviceFeatures::default(),
+            indexing: Indexing::default(),
             extensions: names.map(CStr::to_owned).collect(),
             families: families.iter().map(Family::from).collect(),
         };
@@ -189,6 +254,7 @@ impl Support {
         unsafe { instance.get_physical_device_features2(physical, &mut features) };
         self.features = features.features;
         self.optional = chain.granted(asked);
+        self.indexing = Indexing::of(&chain, self.optional, instance, physical);
         if !self.optional.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
             self.optional.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
         }
@@ -257,8 +323,9 @@ mod tests {
     fn a_feature_is_granted_when_its_switch_is_on() {
         let asked = OptionalFeatures::all();
         let on = OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::MAINTENANCE4;
-        let granted = FeatureChain::enabling(on).granted(asked);
+        let granted = FeatureChain::enabling(on, &Indexing::default()).granted(asked);
         assert!(granted.contains(on));
+        assert!(!granted.contains(OptionalFeatures::DESCRIPTOR_INDEXING), "it takes many switches");
         assert!(!granted.contains(OptionalFeatures::SYNCHRONIZATION2));
         assert!(granted.contains(OptionalFeatures::MEMORY_BUDGET), "has no switch");
     }

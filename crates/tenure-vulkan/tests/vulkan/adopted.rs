@@ -173,6 +173,7 @@ fn a_manager_takes_them_in() {
         info: info.clone(),
         usage: made.image_usage().unwrap(),
         format: made.format().unwrap(),
+        flags: made.image_flags().unwrap(),
         memory: None,
         ownership: Ownership::Caller,
     };

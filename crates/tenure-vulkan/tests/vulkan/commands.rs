@@ -156,7 +156,12 @@ fn memory_changes_hands() {
         list.copy_buffer_to_texture(&staging, layout, &images[0], region);
         let before = vulkan.disguise().calls("vkCmdPipelineBarrier2");
         list.barriers(&[
-            Barrier::Aliasing { before: Some(&images[0]), after: &images[1] },
+            Barrier::Aliasing {
+                before: Some(&images[0]),
+                after: &images[1],
+                from: State::COPY_DST,
+                to: State::COPY_DST,
+            },
             step(&images[1], State::COMMON, State::COPY_DST),
         ]);
         assert_eq!(vulkan.disguise().calls("vkCmdPipelineBarrier2") - before, 1);

@@ -51,6 +51,8 @@ fn features_are_switched_off() {
         (OptionalFeatures::ACCELERATION_STRUCTURES, Features::ACCELERATION_STRUCTURES),
         (OptionalFeatures::MAINTENANCE4, Features::empty()),
         (OptionalFeatures::SYNCHRONIZATION2, Features::empty()),
+        (OptionalFeatures::DESCRIPTOR_INDEXING, Features::empty()),
+        (OptionalFeatures::NULL_DESCRIPTORS, Features::empty()),
     ];
     for (optional, feature) in table {
         let vulkan = Vulkan::new(validated().without(optional));

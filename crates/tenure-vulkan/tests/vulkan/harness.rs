@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use conformance::{Effort, Harness};
+use conformance::{Effort, Harness, Probe};
 use parking_lot::{Mutex, MutexGuard};
 use tenure_core::device::Device as _;
-use tenure_vulkan::{Device, Message, MessageKind, OptionalFeatures, Options, Severity, Validation};
+use tenure_vulkan::{Device, List, Message, MessageKind, OptionalFeatures, Options, Severity, Validation};
 
 use crate::disguise::{Costume, Disguise};
 use crate::gate::Gate;
+use crate::probe::Probes;
 
 /// One instance at a time: layers of some years ago mix up those made while others are used.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -59,6 +60,7 @@ pub(crate) fn validated() -> Options {
 pub(crate) struct Vulkan {
     // In this order they go when a test fails.
     gate: Mutex<Option<Gate>>,
+    probes: Mutex<Option<Probes>>,
     device: Mutex<Option<Device>>,
     /// What `device` wraps, where it wraps something.
     host: Mutex<Option<Device>>,
@@ -66,7 +68,7 @@ pub(crate) struct Vulkan {
     /// The device has timeline semaphores, whether tenure uses them or not.
     can_hold: bool,
     log: Log,
-    threads: Duration,
+    effort: Effort,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -108,16 +110,27 @@ impl Vulkan {
             host: Mutex::new(host),
             disguise,
             gate: Mutex::new(None),
+            probes: Mutex::new(None),
             can_hold,
             log,
-            threads: Duration::from_millis(200),
+            effort: Effort::default(),
             _alone: alone,
         }
     }
 
     /// Lets threads loose for so long.
     pub(crate) fn threads(self, threads: Duration) -> Self {
-        Self { threads, ..self }
+        Self { effort: Effort { threads, ..self.effort }, ..self }
+    }
+
+    /// Repeats steady frames that often.
+    pub(crate) fn frames(self, frames: u64) -> Self {
+        Self { effort: Effort { frames, ..self.effort }, ..self }
+    }
+
+    /// Renders so many frames of each of those sizes.
+    pub(crate) fn rendering(self, rendered: u64, sizes: &'static [[u32; 2]]) -> Self {
+        Self { effort: Effort { rendered, sizes, ..self.effort }, ..self }
     }
 
     pub(crate) fn disguise(&self) -> &Disguise {
@@ -143,6 +156,7 @@ impl Vulkan {
     pub(crate) fn close(&self) {
         self.settle();
         self.gate.lock().take();
+        self.probes.lock().take();
         self.device.lock().take();
         self.host.lock().take();
     }
@@ -159,6 +173,7 @@ impl Harness for Vulkan {
         if self.can_hold {
             let device = self.device();
             self.gate.lock().get_or_insert_with(|| Gate::new(&device)).close();
+            self.disguise.iter().for_each(|disguise| disguise.are_held(true));
         }
         self.can_hold
     }
@@ -166,7 +181,13 @@ impl Harness for Vulkan {
     fn settle(&self) {
         if let Some(gate) = &mut *self.gate.lock() {
             gate.open();
+            self.disguise.iter().for_each(|disguise| disguise.are_held(false));
         }
+    }
+
+    fn probe(&self, list: &mut List, probe: &Probe<'_, Device>) {
+        let device = self.device();
+        self.probes.lock().get_or_insert_with(|| Probes::new(&device)).record(list, probe);
     }
 
     fn problems(&self) -> Vec<String> {
@@ -174,6 +195,7 @@ impl Harness for Vulkan {
         problems.extend(self.device().status().err().map(|error| error.to_string()));
         self.settle();
         self.gate.lock().take();
+        self.probes.lock().take();
         self.device.lock().take();
         // A wrapped device is as alive as before, and no work of tenure's is left in it.
         problems.extend(self.disguise.as_ref().map(Disguise::take_off).unwrap_or_default());
@@ -186,6 +208,6 @@ impl Harness for Vulkan {
     }
 
     fn effort(&self) -> Effort {
-        Effort { threads: self.threads, ..Effort::default() }
+        self.effort
     }
 }

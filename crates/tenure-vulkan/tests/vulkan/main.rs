@@ -3,9 +3,11 @@
 
 mod adopted;
 mod advice;
+mod aliasing;
 mod basics;
 mod commands;
 mod created;
+mod descriptors;
 mod disguise;
 mod faults;
 mod gate;
@@ -13,6 +15,7 @@ mod harness;
 mod loss;
 mod names;
 mod placing;
+mod probe;
 mod sparse;
 mod sparse_textures;
 mod suite;

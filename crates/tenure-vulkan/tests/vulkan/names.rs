@@ -1,7 +1,9 @@
 //! Names reach the API, and leaks are seen.
 
 use conformance::Harness as _;
-use tenure_core::device::{Device as _, Format, MemoryTypeId, ObjectRef, ResourceDesc, Usage};
+use tenure_core::device::{
+    DescriptorHeapDesc, DescriptorKind, Device as _, Format, MemoryTypeId, ObjectRef, ResourceDesc, Usage,
+};
 use tenure_core::{BufferDesc, Config, Gpu};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Message, OptionalFeatures, Severity};
@@ -35,11 +37,22 @@ fn leaked_objects_are_reported_by_name() {
     device.set_name(ObjectRef::Resource(&image), "a leaked texture");
     let list = device.create_list(GRAPHICS).unwrap();
     device.set_name(ObjectRef::List(&list), "a leaked list");
-    drop((leaked_heap, placed, image, list, device));
+    let visible = DescriptorHeapDesc { kind: DescriptorKind::Resource, count: 8, shader_visible: true };
+    let has_heaps = device.properties().descriptors.visible_resources > 0;
+    let descriptors = has_heaps.then(|| device.create_descriptor_heap(&visible).unwrap());
+    if let Some(descriptors) = &descriptors {
+        device.set_name(ObjectRef::DescriptorHeap(descriptors), "a leaked table");
+    }
+    let layout = device.create_set_layout(&[]).unwrap();
+    let sets = device.create_set_block(&layout, 2).unwrap();
+    device.set_name(ObjectRef::SetBlock(&sets), "leaked sets");
+    device.destroy_set_layout(layout);
+    drop((leaked_heap, placed, image, list, descriptors, sets, device));
     vulkan.close();
     assert!(vulkan.log().is_closed(), "leaks do not keep the device");
     let messages = vulkan.log().take();
-    for name in ["a leaked heap", "a leaked buffer", "a leaked texture", "a leaked list"] {
+    let objects = ["a leaked heap", "a leaked buffer", "a leaked texture", "a leaked list"];
+    for name in objects.into_iter().chain(["leaked sets"]).chain(has_heaps.then_some("a leaked table")) {
         assert!(is_named(&messages, name), "{name}: {messages:?}");
     }
 }

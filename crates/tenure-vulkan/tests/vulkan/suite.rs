@@ -38,23 +38,27 @@ mod discrete_bare {
 }
 
 fn full() -> Vulkan {
-    Vulkan::new(validated()).threads(Duration::from_secs(10))
+    let sizes = &[[1920, 1080], [3840, 2160]];
+    Vulkan::new(validated()).threads(Duration::from_secs(10)).rendering(100, sizes)
 }
 
+/// Steady frames on the devices that are variations: a thousand of them are enough on the first.
+const STEADY: u64 = 200;
+
 fn bare() -> Vulkan {
-    Vulkan::new(validated().without(OptionalFeatures::all()))
+    Vulkan::new(validated().without(OptionalFeatures::all())).frames(STEADY)
 }
 
 fn oldest() -> Vulkan {
-    Vulkan::new(validated().api_version(ApiVersion::V1_1))
+    Vulkan::new(validated().api_version(ApiVersion::V1_1)).frames(STEADY)
 }
 
 fn wrapped() -> Vulkan {
-    Vulkan::wrapping(&Options::default().without(OptionalFeatures::all()))
+    Vulkan::wrapping(&Options::default().without(OptionalFeatures::all())).frames(STEADY)
 }
 
 fn discrete() -> Vulkan {
-    Vulkan::disguised(Costume::discrete(), &Options::default())
+    Vulkan::disguised(Costume::discrete(), &Options::default()).frames(STEADY)
 }
 
 /// Sparse memory stays: without timeline semaphores it is ordered in another way.
@@ -64,4 +68,5 @@ fn discrete_bare() -> Vulkan {
         Costume::discrete(),
         &Options::default().without(OptionalFeatures::all().difference(sparse)),
     )
+    .frames(STEADY)
 }

@@ -15,6 +15,17 @@ pub(super) struct Release {
     families: [u32; 2],
 }
 
+/// Stages and accesses, before and after.
+pub(crate) type Scopes = [(vk::PipelineStageFlags2, vk::AccessFlags2); 2];
+
+/// The barriers of one call, of each kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) memory: Vec<Scopes>,
+    pub(crate) buffers: Vec<Scopes>,
+    pub(crate) images: Vec<Scopes>,
+}
+
 pub(super) fn hooks() -> Vec<Hook> {
     vec![
         (c"vkCmdPipelineBarrier", barrier as *const c_void),
@@ -97,6 +108,15 @@ unsafe fn slice<'a, T>(first: *const T, count: u32) -> &'a [T] {
     unsafe { core::slice::from_raw_parts(first, count as usize) }
 }
 
+macro_rules! scopes {
+    ($barrier:expr) => {
+        [
+            ($barrier.src_stage_mask, $barrier.src_access_mask),
+            ($barrier.dst_stage_mask, $barrier.dst_access_mask),
+        ]
+    };
+}
+
 unsafe extern "system" fn barrier2(list: vk::CommandBuffer, info: *const vk::DependencyInfo<'static>) {
     let stage = stage();
     stage.strike("vkCmdPipelineBarrier2");
@@ -104,18 +124,22 @@ unsafe extern "system" fn barrier2(list: vk::CommandBuffer, info: *const vk::Dep
     // SAFETY: as the API has it.
     unsafe {
         let info = &*info;
+        let mut call = Call::default();
         for each in slice(info.p_memory_barriers, info.memory_barrier_count) {
+            call.memory.push(scopes!(each));
             stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
             let shows = each.dst_stage_mask.contains(vk::PipelineStageFlags2::HOST)
                 && each.dst_access_mask.contains(vk::AccessFlags2::HOST_READ);
             super::copies::note_barrier(&stage, list, shows);
         }
         for each in slice(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count) {
+            call.buffers.push(scopes!(each));
             stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
             check_buffer(&stage, [each.src_queue_family_index, each.dst_queue_family_index]);
         }
         let mut images = Vec::new();
         for each in slice(info.p_image_memory_barriers, info.image_memory_barrier_count) {
+            call.images.push(scopes!(each));
             stage.check_stages(family, [each.src_stage_mask, each.dst_stage_mask]);
             let half = Release {
                 image: each.image,
@@ -132,6 +156,7 @@ unsafe extern "system" fn barrier2(list: vk::CommandBuffer, info: *const vk::Dep
                 ..*each
             });
         }
+        stage.barriers.lock().push(call);
         let real = vk::DependencyInfo { p_image_memory_barriers: images.as_ptr(), ..*info };
         (stage.device.fp_v1_3().cmd_pipeline_barrier2)(list, &raw const real);
     }

@@ -119,8 +119,10 @@ unsafe extern "system" fn map(
     result
 }
 
-/// Checks a range and finds its bytes in the cache and in memory.
-fn lines(stage: &Stage, range: &vk::MappedMemoryRange<'_>) -> Option<(*mut u8, *mut u8, usize)> {
+/// Copies a range between what the CPU sees and memory: `copy` gets both, in this order, and how many
+/// bytes. One range at a time: threads may flush the same atom, and none may bring back what it held
+/// before another wrote to it.
+fn synchronize(stage: &Stage, range: &vk::MappedMemoryRange<'_>, copy: impl FnOnce(*mut u8, *mut u8, usize)) {
     let mut table = stage.memory.lock();
     let block = table.get_mut(&range.memory).expect("allocated");
     let atom = stage.costume.atom;
@@ -128,15 +130,16 @@ fn lines(stage: &Stage, range: &vk::MappedMemoryRange<'_>) -> Option<(*mut u8, *
     let is_whole = range.size.is_multiple_of(atom) || end == block.size;
     if !range.offset.is_multiple_of(atom) || !is_whole || end > block.size {
         stage.problem(format!("a range of {} + {} is not made of whole atoms", range.offset, range.size));
-        return None;
+        return;
     }
     let Some((cache, real)) = &mut block.cache else {
         stage.problem("memory is flushed or invalidated that needs neither".to_owned());
-        return None;
+        return;
     };
     let start = usize::try_from(range.offset).unwrap();
     // SAFETY: the range is inside both.
-    unsafe { Some((cache.as_mut_ptr().add(start), real.add(start), usize::try_from(range.size).unwrap())) }
+    let (cache, real) = unsafe { (cache.as_mut_ptr().add(start), real.add(start)) };
+    copy(cache, real, usize::try_from(range.size).unwrap());
 }
 
 unsafe extern "system" fn flush(
@@ -148,13 +151,10 @@ unsafe extern "system" fn flush(
     if let Some(result) = stage.strike("vkFlushMappedMemoryRanges") {
         return result;
     }
-    // SAFETY: as the API has it; both pointers are to that many bytes.
-    unsafe {
-        for range in core::slice::from_raw_parts(ranges, count as usize) {
-            if let Some((cache, real, size)) = lines(&stage, range) {
-                core::ptr::copy_nonoverlapping(cache, real, size);
-            }
-        }
+    // SAFETY: as the API has it.
+    for range in unsafe { core::slice::from_raw_parts(ranges, count as usize) } {
+        // SAFETY: both pointers are to that many bytes.
+        synchronize(&stage, range, |cache, real, size| unsafe { real.copy_from_nonoverlapping(cache, size) });
     }
     vk::Result::SUCCESS
 }
@@ -168,13 +168,10 @@ unsafe extern "system" fn invalidate(
     if let Some(result) = stage.strike("vkInvalidateMappedMemoryRanges") {
         return result;
     }
-    // SAFETY: as the API has it; both pointers are to that many bytes.
-    unsafe {
-        for range in core::slice::from_raw_parts(ranges, count as usize) {
-            if let Some((cache, real, size)) = lines(&stage, range) {
-                core::ptr::copy_nonoverlapping(real, cache, size);
-            }
-        }
+    // SAFETY: as the API has it.
+    for range in unsafe { core::slice::from_raw_parts(ranges, count as usize) } {
+        // SAFETY: both pointers are to that many bytes.
+        synchronize(&stage, range, |cache, real, size| unsafe { cache.copy_from_nonoverlapping(real, size) });
     }
     vk::Result::SUCCESS
 }

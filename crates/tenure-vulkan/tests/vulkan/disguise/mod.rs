@@ -5,8 +5,9 @@
 //!
 //! Calls can also be made to fail.
 
-mod barriers;
+pub(crate) mod barriers;
 mod copies;
+mod descriptors;
 mod memory;
 mod queues;
 mod tables;
@@ -39,12 +40,15 @@ struct Stage {
     pools: Mutex<HashMap<vk::CommandPool, u32>>,
     lists: Mutex<HashMap<vk::CommandBuffer, queues::Recorded>>,
     releases: Mutex<Vec<barriers::Release>>,
+    barriers: Mutex<Vec<barriers::Call>>,
     problems: Mutex<Vec<String>>,
     /// A call, how many of it succeed first, and the result then.
     failures: Mutex<Vec<(&'static str, u32, vk::Result)>>,
     calls: Mutex<HashMap<&'static str, u64>>,
     trace: Mutex<Vec<trace::Batch>>,
     seems_busy: AtomicBool,
+    /// The queues wait for the CPU.
+    are_held: AtomicBool,
 }
 
 impl Stage {
@@ -85,11 +89,13 @@ impl Disguise {
             pools: Mutex::default(),
             lists: Mutex::default(),
             releases: Mutex::default(),
+            barriers: Mutex::default(),
             problems: Mutex::default(),
             failures: Mutex::default(),
             calls: Mutex::default(),
             trace: Mutex::default(),
             seems_busy: AtomicBool::new(false),
+            are_held: AtomicBool::new(false),
         });
         *WORN.lock() = Some(stage.clone());
         let queues = (0_u32..).zip(&stage.costume.families).map(|(family, _)| RawQueue {
@@ -140,9 +146,19 @@ impl Disguise {
         self.0.seems_busy.store(busy, Ordering::Relaxed);
     }
 
+    /// Whether the queues wait for the CPU: then nothing may wait for a binary semaphore of theirs.
+    pub(crate) fn are_held(&self, held: bool) {
+        self.0.are_held.store(held, Ordering::Relaxed);
+    }
+
     /// What was submitted since this was last asked.
     pub(crate) fn take_trace(&self) -> Vec<trace::Batch> {
         std::mem::take(&mut *self.0.trace.lock())
+    }
+
+    /// The calls of `vkCmdPipelineBarrier2` since this was last asked.
+    pub(crate) fn take_barriers(&self) -> Vec<barriers::Call> {
+        std::mem::take(&mut *self.0.barriers.lock())
     }
 
     /// How often a function was called.
@@ -182,10 +198,11 @@ fn hooked_instance(host: &Device) -> ash::Instance {
 
 fn hooked_device(host: &Device) -> ash::Device {
     let (instance, device) = (host.instance(), host.raw().handle());
-    let hooks: Vec<Hook> = [memory::hooks(), queues::hooks(), barriers::hooks(), copies::hooks()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let hooks: Vec<Hook> =
+        [memory::hooks(), queues::hooks(), barriers::hooks(), copies::hooks(), descriptors::hooks()]
+            .into_iter()
+            .flatten()
+            .collect();
     // SAFETY: each function is the device's, or has its signature.
     unsafe {
         let load = |name: &CStr| hooked(&hooks, name, instance.get_device_proc_addr(device, name.as_ptr()));

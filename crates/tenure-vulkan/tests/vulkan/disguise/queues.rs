@@ -149,6 +149,23 @@ unsafe fn values(mut next: *const c_void) -> vk::TimelineSemaphoreSubmitInfo<'st
     vk::TimelineSemaphoreSubmitInfo::default()
 }
 
+impl Stage {
+    /// Hands batches to the real queue and notes them. A wait for a binary semaphore whose signal
+    /// waits for the CPU is not allowed, and drivers block in it: it is refused instead.
+    fn send(&self, batches: Vec<Batch>, call: impl FnOnce(vk::Queue) -> vk::Result) -> vk::Result {
+        let is_binary = |(_, value): &(vk::Semaphore, u64)| *value == 0;
+        let waits_for_binary = batches.iter().any(|batch| batch.waits.iter().any(is_binary));
+        if waits_for_binary && self.are_held.load(Ordering::Relaxed) {
+            self.problem("a batch waits for a binary semaphore while the queues are held".to_owned());
+            return vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+        }
+        let real = self.queue.lock();
+        let result = call(*real);
+        self.trace.lock().extend(batches);
+        result
+    }
+}
+
 unsafe extern "system" fn submit(
     queue: vk::Queue,
     count: u32,
@@ -170,30 +187,26 @@ unsafe extern "system" fn submit(
                 check_lists(&stage, queue, lists.iter().copied());
             }
         }
-        let family = stage.family_of(queue);
-        let real = stage.queue.lock();
-        let result = (stage.device.fp_v1_0().queue_submit)(*real, count, submits, fence);
-        for info in core::slice::from_raw_parts(submits, count as usize) {
+        let batches = core::slice::from_raw_parts(submits, count as usize).iter().map(|info| {
             let values = values(info.p_next);
             let (waits, signals) = (info.wait_semaphore_count, info.signal_semaphore_count);
-            stage.trace.lock().push(Batch {
-                family,
+            let (wait_values, signal_values) =
+                (values.wait_semaphore_value_count, values.signal_semaphore_value_count);
+            Batch {
+                family: stage.family_of(queue),
                 binds: false,
-                waits: pairs(
-                    waits,
-                    info.p_wait_semaphores,
-                    values.wait_semaphore_value_count,
-                    values.p_wait_semaphore_values,
-                ),
+                waits: pairs(waits, info.p_wait_semaphores, wait_values, values.p_wait_semaphore_values),
                 signals: pairs(
                     signals,
                     info.p_signal_semaphores,
-                    values.signal_semaphore_value_count,
+                    signal_values,
                     values.p_signal_semaphore_values,
                 ),
-            });
-        }
-        result
+            }
+        });
+        stage.send(batches.collect(), |queue| {
+            (stage.device.fp_v1_0().queue_submit)(queue, count, submits, fence)
+        })
     }
 }
 
@@ -218,18 +231,15 @@ unsafe extern "system" fn submit2(
                 check_lists(&stage, queue, lists.iter().map(|list| list.command_buffer));
             }
         }
-        let family = stage.family_of(queue);
-        let real = stage.queue.lock();
-        let result = (stage.device.fp_v1_3().queue_submit2)(*real, count, submits, fence);
-        for info in core::slice::from_raw_parts(submits, count as usize) {
-            stage.trace.lock().push(Batch {
-                family,
-                binds: false,
-                waits: pairs2(info.wait_semaphore_info_count, info.p_wait_semaphore_infos),
-                signals: pairs2(info.signal_semaphore_info_count, info.p_signal_semaphore_infos),
-            });
-        }
-        result
+        let batches = core::slice::from_raw_parts(submits, count as usize).iter().map(|info| Batch {
+            family: stage.family_of(queue),
+            binds: false,
+            waits: pairs2(info.wait_semaphore_info_count, info.p_wait_semaphore_infos),
+            signals: pairs2(info.signal_semaphore_info_count, info.p_signal_semaphore_infos),
+        });
+        stage.send(batches.collect(), |queue| {
+            (stage.device.fp_v1_3().queue_submit2)(queue, count, submits, fence)
+        })
     }
 }
 
@@ -247,31 +257,28 @@ unsafe extern "system" fn bind_sparse(
     if !stage.costume.families[family as usize].0.contains(vk::QueueFlags::SPARSE_BINDING) {
         stage.problem(format!("family {family} does not bind sparse memory"));
     }
-    let real = stage.queue.lock();
     // SAFETY: as the API has it.
     unsafe {
-        let result = (stage.device.fp_v1_0().queue_bind_sparse)(*real, count, binds, fence);
-        for info in core::slice::from_raw_parts(binds, count as usize) {
+        let batches = core::slice::from_raw_parts(binds, count as usize).iter().map(|info| {
             let values = values(info.p_next);
             let (waits, signals) = (info.wait_semaphore_count, info.signal_semaphore_count);
-            stage.trace.lock().push(Batch {
+            let (wait_values, signal_values) =
+                (values.wait_semaphore_value_count, values.signal_semaphore_value_count);
+            Batch {
                 family,
                 binds: true,
-                waits: pairs(
-                    waits,
-                    info.p_wait_semaphores,
-                    values.wait_semaphore_value_count,
-                    values.p_wait_semaphore_values,
-                ),
+                waits: pairs(waits, info.p_wait_semaphores, wait_values, values.p_wait_semaphore_values),
                 signals: pairs(
                     signals,
                     info.p_signal_semaphores,
-                    values.signal_semaphore_value_count,
+                    signal_values,
                     values.p_signal_semaphore_values,
                 ),
-            });
-        }
-        result
+            }
+        });
+        stage.send(batches.collect(), |queue| {
+            (stage.device.fp_v1_0().queue_bind_sparse)(queue, count, binds, fence)
+        })
     }
 }
 

@@ -1,0 +1,135 @@
+//! Views of buffers.
+
+use ash::vk;
+use tenure_core::device::{BindingKind, BufferAccess, BufferView, DeviceError, Elements, Format};
+
+use super::slot::{Slot, Value, Written};
+use crate::error::{bad, invalid};
+use crate::format::to_vk_format;
+use crate::resource::{Resource, VkUsage};
+use crate::shared::Shared;
+
+/// The usage that the API's buffer needs.
+const fn needed_usage(kind: BindingKind) -> vk::BufferUsageFlags {
+    match kind {
+        BindingKind::Constants => vk::BufferUsageFlags::UNIFORM_BUFFER,
+        BindingKind::TypedBuffer => vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER,
+        BindingKind::TypedStorageBuffer => vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER,
+        _ => vk::BufferUsageFlags::STORAGE_BUFFER,
+    }
+}
+
+impl Shared {
+    /// Makes what a view of a buffer needs.
+    pub(super) fn create_buffer_view(
+        &self,
+        resource: &Resource,
+        view: &BufferView,
+    ) -> Result<Slot, DeviceError> {
+        let kind = BindingKind::from(view.access);
+        let buffer = self.check_bytes(resource, view.access, [view.offset, view.size])?;
+        let (BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements)) = view.access else {
+            return Ok(Slot::Shader(bytes(kind, buffer, view.offset, view.size)));
+        };
+        if let Elements::Structured(stride) = elements
+            && (stride == 0 || !stride.is_multiple_of(4))
+        {
+            return Err(bad("stride", u64::from(stride)));
+        }
+        // The format is checked first: of those that buffers do not have, elements mean nothing.
+        let format = match elements {
+            Elements::Typed(format) => Some(self.texel_format(format, kind)?),
+            Elements::Raw | Elements::Structured(_) => None,
+        };
+        if !view.size.is_multiple_of(elements.bytes()) {
+            return Err(invalid("a view of a buffer is of whole elements", view.size, elements.bytes()));
+        }
+        match format {
+            None => Ok(Slot::Shader(bytes(kind, buffer, view.offset, view.size))),
+            Some(format) => self.create_texel_view(buffer, view, elements.bytes(), (kind, format)),
+        }
+    }
+
+    /// Checks a range of a buffer that shaders are to see, and says which buffer it is.
+    pub(super) fn check_bytes(
+        &self,
+        resource: &Resource,
+        access: BufferAccess,
+        [offset, size]: [u64; 2],
+    ) -> Result<vk::Buffer, DeviceError> {
+        resource.check_device(self)?;
+        let (buffer, info) = resource.as_buffer()?;
+        let kind = BindingKind::from(access);
+        let is_made_for_it = match resource.usage {
+            VkUsage::Buffer(usage) => usage.contains(needed_usage(kind)),
+            VkUsage::Image(..) => false,
+        };
+        if !info.usage.contains(access.usage()) || !is_made_for_it {
+            let rule = "the buffer may be used as the view shows it";
+            return Err(invalid(rule, u64::from(access.usage().bits()), u64::from(info.usage.bits())));
+        }
+        let end = offset.saturating_add(size);
+        if size == 0 || end > info.size {
+            return Err(invalid("a view of a buffer is inside it, and not empty", end, info.size));
+        }
+        let tables = &self.tables.descriptors;
+        let (alignment, most) = match kind {
+            BindingKind::Constants => (tables.constant_alignment, tables.contract.constant_size),
+            BindingKind::TypedBuffer | BindingKind::TypedStorageBuffer => {
+                (tables.contract.typed_alignment, u64::MAX)
+            }
+            _ => (tables.storage_alignment, tables.contract.storage_size),
+        };
+        if !offset.is_multiple_of(alignment) {
+            return Err(invalid("the offset of a view of a buffer is aligned", offset, alignment));
+        }
+        if size > most {
+            return Err(invalid("a view of a buffer is not too large", size, most));
+        }
+        Ok(buffer)
+    }
+
+    /// The API's format, where the device has buffers of it.
+    fn texel_format(&self, format: Format, kind: BindingKind) -> Result<vk::Format, DeviceError> {
+        let found = to_vk_format(format);
+        // SAFETY: the physical device is one of the instance's.
+        let properties =
+            unsafe { self.api.instance.get_physical_device_format_properties(self.api.physical, found) };
+        let needed = match kind {
+            BindingKind::TypedBuffer => vk::FormatFeatureFlags::UNIFORM_TEXEL_BUFFER,
+            _ => vk::FormatFeatureFlags::STORAGE_TEXEL_BUFFER,
+        };
+        if found == vk::Format::UNDEFINED || !properties.buffer_features.contains(needed) {
+            return Err(bad("format", format as u64));
+        }
+        Ok(found)
+    }
+
+    fn create_texel_view(
+        &self,
+        buffer: vk::Buffer,
+        view: &BufferView,
+        element: u64,
+        (kind, format): (BindingKind, vk::Format),
+    ) -> Result<Slot, DeviceError> {
+        let (elements, most) = (view.size / element.max(1), self.tables.descriptors.contract.typed_elements);
+        if elements > u64::from(most) {
+            return Err(invalid("a typed view has not too many elements", elements, u64::from(most)));
+        }
+        let info = vk::BufferViewCreateInfo::default()
+            .buffer(buffer)
+            .format(format)
+            .offset(view.offset)
+            .range(view.size);
+        // SAFETY: the buffer is alive and made for such views, the range is inside it and aligned,
+        // and the device has such buffers of the format.
+        let made = unsafe { self.api.device.create_buffer_view(&info, None) };
+        let made = made.map_err(|result| self.error("vkCreateBufferView", result))?;
+        Ok(Slot::Shader(Written { kind, value: Value::Texels(made) }))
+    }
+}
+
+/// A uniform or storage buffer.
+pub(super) fn bytes(kind: BindingKind, buffer: vk::Buffer, offset: u64, range: u64) -> Written {
+    Written { kind, value: Value::Bytes(vk::DescriptorBufferInfo { buffer, offset, range }) }
+}

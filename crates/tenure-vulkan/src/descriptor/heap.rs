@@ -1,0 +1,325 @@
+//! Heaps of descriptors: those that shaders do not see, and those that they index.
+
+use core::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use parking_lot::Mutex;
+use tenure_core::device::{
+    BindingKind, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource, DeviceError,
+};
+
+use super::arrays::{Arrays, Indexed};
+use super::kinds::{heap_binding, heap_kind};
+use super::slot::{Slot, Value, Written};
+use super::writer::{BATCH, Place, Writer, write_nulls};
+use crate::device::Device;
+use crate::error::{bad, invalid, unsupported};
+use crate::shared::Shared;
+
+/// The most descriptors of one heap that shaders do not see.
+const MOST_HIDDEN: u32 = 1 << 20;
+
+enum Content {
+    Hidden(Box<[Mutex<Slot>]>),
+    Visible(Indexed),
+}
+
+/// Descriptors: a handle for
+/// [`Device::destroy_descriptor_heap`](tenure_core::device::Device::destroy_descriptor_heap).
+/// Dropping it without that leaks the API's objects.
+///
+/// A heap that shaders do not see holds views, samplers and ranges of buffers. One that they see is
+/// one descriptor set, which may be updated after it was bound, with an array for each kind of
+/// descriptor: a descriptor is at its index in the array of its kind. [`binding`](Self::binding) says
+/// which that is. Where a device indexes fewer uniform buffers than all else, constants are at the
+/// first [`constants`](Self::constants) indices only.
+pub struct DescriptorHeap {
+    shared: Arc<Shared>,
+    kind: DescriptorKind,
+    count: u32,
+    content: Content,
+}
+
+impl Shared {
+    pub(crate) fn create_descriptor_heap(
+        self: &Arc<Self>,
+        desc: &DescriptorHeapDesc,
+    ) -> Result<DescriptorHeap, DeviceError> {
+        self.alive()?;
+        let DescriptorHeapDesc { kind, count, shader_visible } = *desc;
+        if shader_visible && !kind.is_for_shaders() {
+            return Err(bad("shader_visible", 1));
+        }
+        let tables = &self.tables.descriptors;
+        if shader_visible && tables.contract.visible(kind) == 0 {
+            return Err(unsupported("descriptor indexing"));
+        }
+        let most = if shader_visible { tables.contract.visible(kind) } else { MOST_HIDDEN };
+        if count == 0 || count > most {
+            return Err(bad("count", u64::from(count)));
+        }
+        let content = if shader_visible {
+            Content::Visible(self.create_indexed(Arrays::new(kind, count, tables.visible_constants))?)
+        } else {
+            Content::Hidden((0..count).map(|_| Mutex::default()).collect())
+        };
+        Ok(DescriptorHeap { shared: self.clone(), kind, count, content })
+    }
+}
+
+impl DescriptorHeap {
+    /// What it holds.
+    #[must_use]
+    pub const fn kind(&self) -> DescriptorKind {
+        self.kind
+    }
+
+    /// Descriptors.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The set to bind; `None` when shaders do not see it. Do not free or write it.
+    #[must_use]
+    pub fn set(&self) -> Option<vk::DescriptorSet> {
+        self.indexed().map(|indexed| indexed.set)
+    }
+
+    /// The layout of the set, for pipelines; `None` when shaders do not see it. Do not destroy it.
+    /// Heaps of one kind and count have layouts that are defined alike.
+    #[must_use]
+    pub fn layout(&self) -> Option<vk::DescriptorSetLayout> {
+        self.indexed().map(|indexed| indexed.layout)
+    }
+
+    /// The binding of the array in which shaders find descriptors of a kind: of views 0 (sampled
+    /// images), 1 (storage images), 2 (uniform buffers), 3 (storage buffers), 4 (uniform texel
+    /// buffers), 5 (storage texel buffers); of samplers 0.
+    #[must_use]
+    pub const fn binding(kind: BindingKind) -> u32 {
+        heap_binding(kind)
+    }
+
+    /// How many indices, from 0 on, shaders find constants at; 0 when they do not see it.
+    #[must_use]
+    pub fn constants(&self) -> u32 {
+        match (self.indexed(), self.kind) {
+            (Some(indexed), DescriptorKind::Resource) => indexed.arrays.constants,
+            _ => 0,
+        }
+    }
+
+    /// The view of a texture at an index of a heap that shaders do not see; for targets, too. It lives
+    /// until the index is cleared.
+    #[must_use]
+    pub fn image_view(&self, index: u32) -> Option<vk::ImageView> {
+        match self.slot(index)? {
+            Slot::Target(view) => Some(view),
+            Slot::Shader(Written { value: Value::Image(info), .. }) => {
+                Some(info.image_view).filter(|view| *view != vk::ImageView::null())
+            }
+            Slot::Shader(_) | Slot::Nothing => None,
+        }
+    }
+
+    /// The typed view of a buffer at an index of a heap that shaders do not see.
+    #[must_use]
+    pub fn buffer_view(&self, index: u32) -> Option<vk::BufferView> {
+        match self.slot(index)? {
+            Slot::Shader(Written { value: Value::Texels(view), .. }) => Some(view),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a buffer in view at an index of a heap that shaders do not see, unless they are
+    /// typed.
+    #[must_use]
+    pub fn buffer(&self, index: u32) -> Option<vk::DescriptorBufferInfo> {
+        match self.slot(index)? {
+            Slot::Shader(Written { value: Value::Bytes(info), .. }) => Some(info),
+            _ => None,
+        }
+    }
+
+    /// The sampler at an index of a heap that shaders do not see.
+    #[must_use]
+    pub fn sampler(&self, index: u32) -> Option<vk::Sampler> {
+        match self.slot(index)? {
+            Slot::Shader(Written { value: Value::Image(info), .. }) => {
+                Some(info.sampler).filter(|sampler| *sampler != vk::Sampler::null())
+            }
+            _ => None,
+        }
+    }
+
+    fn indexed(&self) -> Option<&Indexed> {
+        match &self.content {
+            Content::Hidden(_) => None,
+            Content::Visible(indexed) => Some(indexed),
+        }
+    }
+
+    fn hidden(&self, index: u32) -> Option<&Mutex<Slot>> {
+        match &self.content {
+            Content::Hidden(slots) => slots.get(usize::try_from(index).ok()?),
+            Content::Visible(_) => None,
+        }
+    }
+
+    fn slot(&self, index: u32) -> Option<Slot> {
+        self.hidden(index).map(|slot| *slot.lock())
+    }
+
+    fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
+        if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
+            return Ok(());
+        }
+        Err(invalid("the heap of descriptors is of the same device", 0, 1))
+    }
+
+    /// What copies of a descriptor are made from.
+    pub(super) fn written(&self, shared: &Shared, index: u32) -> Result<Written, DeviceError> {
+        self.check_device(shared)?;
+        let found = self.slot(index).ok_or(self.not_hidden(index))?;
+        match found {
+            Slot::Shader(written) => Ok(written),
+            Slot::Nothing => Err(invalid("what is copied was made before", u64::from(index), 0)),
+            Slot::Target(_) => Err(invalid("targets are not seen by shaders", u64::from(index), 0)),
+        }
+    }
+
+    fn not_hidden(&self, index: u32) -> DeviceError {
+        match self.content {
+            Content::Hidden(_) => {
+                invalid("the descriptor is inside its heap", u64::from(index), u64::from(self.count))
+            }
+            Content::Visible(_) => {
+                invalid("descriptors are made in heaps that shaders do not see", u64::from(index), 0)
+            }
+        }
+    }
+
+    /// Makes a descriptor.
+    pub(crate) fn write(
+        &self,
+        shared: &Shared,
+        index: u32,
+        descriptor: &Descriptor<'_, Device>,
+    ) -> Result<(), DeviceError> {
+        shared.alive()?;
+        self.check_device(shared)?;
+        let mut slot = self.hidden(index).ok_or(self.not_hidden(index))?.lock();
+        if !slot.is_empty() {
+            return Err(invalid("an index is cleared before it is written again", u64::from(index), 0));
+        }
+        if descriptor.kind() != self.kind {
+            let rule = "a descriptor is of the kind that its heap holds";
+            return Err(invalid(rule, descriptor.kind() as u64, self.kind as u64));
+        }
+        *slot = match descriptor {
+            Descriptor::Buffer { resource, view } => shared.create_buffer_view(resource, view)?,
+            Descriptor::Texture { resource, view } => shared.create_texture_view(resource, view)?,
+            Descriptor::Sampler(desc) => shared.create_sampler(desc)?,
+        };
+        Ok(())
+    }
+
+    /// Fills indices that shaders see.
+    pub(crate) fn fill(
+        &self,
+        shared: &Shared,
+        first: u32,
+        sources: &[DescriptorSource<'_, Device>],
+    ) -> Result<(), DeviceError> {
+        shared.alive()?;
+        self.check_device(shared)?;
+        let Some(indexed) = self.indexed() else {
+            return Err(invalid("heaps that shaders see are filled", 0, 1));
+        };
+        let end = u64::from(first) + sources.len() as u64;
+        if end > u64::from(self.count) {
+            return Err(invalid("the descriptors are inside their heap", end, u64::from(self.count)));
+        }
+        // All are looked at before any is written; a batch is written as a whole.
+        if sources.len() > BATCH {
+            for (index, source) in (first..).zip(sources) {
+                self.check(indexed, index, shared.resolve(source)?.kind)?;
+            }
+        }
+        let mut writer = Writer::new(shared);
+        for (element, source) in (first..).zip(sources) {
+            let written = shared.resolve(source)?;
+            self.check(indexed, element, written.kind)?;
+            let place = Place { set: indexed.set, binding: heap_binding(written.kind), element };
+            // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
+            // by the contract nobody else uses it there, and what is written is alive.
+            unsafe { writer.write(place, written) };
+        }
+        writer.finish();
+        Ok(())
+    }
+
+    fn check(&self, indexed: &Indexed, index: u32, kind: BindingKind) -> Result<(), DeviceError> {
+        if heap_kind(kind) != self.kind {
+            let rule = "a descriptor is of the kind that its heap holds";
+            return Err(invalid(rule, heap_kind(kind) as u64, self.kind as u64));
+        }
+        let constants = indexed.arrays.constants;
+        if kind == BindingKind::Constants && index >= constants {
+            let rule = "constants are at the first indices, where the device has fewer of them";
+            return Err(invalid(rule, u64::from(index), u64::from(constants)));
+        }
+        Ok(())
+    }
+
+    /// Clears indices: destroys what was made there, or makes it null when `is_poisoned`.
+    pub(crate) fn clear(&self, first: u32, count: u32, is_poisoned: bool) {
+        let end = first.saturating_add(count).min(self.count);
+        match &self.content {
+            Content::Hidden(_) => {
+                for slot in (first..end).filter_map(|index| self.hidden(index)) {
+                    std::mem::take(&mut *slot.lock()).destroy(&self.shared);
+                }
+            }
+            Content::Visible(indexed) if is_poisoned && self.shared.tables.descriptors.contract.null => {
+                for (kind, length) in indexed.arrays.lengths() {
+                    let place = Place { set: indexed.set, binding: heap_binding(kind), element: first };
+                    let count = end.min(length).saturating_sub(first);
+                    // SAFETY: null descriptors are enabled; the set is alive, the indices are inside
+                    // the array, and by the contract nothing uses them.
+                    unsafe { write_nulls(&self.shared, place, kind, count) };
+                }
+            }
+            Content::Visible(_) => {}
+        }
+    }
+
+    pub(crate) fn destroy(self) {
+        self.clear(0, self.count, false);
+        if let Content::Visible(Indexed { layout, pool, .. }) = self.content {
+            // SAFETY: the contract has the GPU done with it. The set goes with its pool.
+            unsafe {
+                self.shared.api.device.destroy_descriptor_pool(pool, None);
+                self.shared.api.device.destroy_descriptor_set_layout(layout, None);
+            }
+        }
+    }
+
+    /// What carries its name.
+    pub(crate) fn objects(&self) -> Option<(vk::DescriptorPool, vk::DescriptorSet, vk::DescriptorSetLayout)> {
+        self.indexed().map(|indexed| (indexed.pool, indexed.set, indexed.layout))
+    }
+}
+
+impl fmt::Debug for DescriptorHeap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, count, .. } = self;
+        f.debug_struct("DescriptorHeap")
+            .field("kind", kind)
+            .field("count", count)
+            .field("set", &self.set())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,66 @@
+//! What descriptors are, in Vulkan's words.
+
+use ash::vk;
+use tenure_core::device::{BindingKind, DescriptorKind};
+
+/// What a heap of views that shaders see holds: each kind in an array of its own, whose binding is its
+/// place here. A descriptor is at the same index in the array of its kind as in the heap.
+pub(crate) const RESOURCES: [BindingKind; 6] = [
+    BindingKind::Texture,
+    BindingKind::StorageTexture,
+    BindingKind::Constants,
+    BindingKind::Buffer,
+    BindingKind::TypedBuffer,
+    BindingKind::TypedStorageBuffer,
+];
+
+/// What a heap of samplers holds.
+pub(crate) const SAMPLERS: [BindingKind; 1] = [BindingKind::Sampler];
+
+/// The binding of a kind in the heap that it belongs into.
+pub(crate) const fn heap_binding(kind: BindingKind) -> u32 {
+    match kind {
+        BindingKind::Texture | BindingKind::Sampler => 0,
+        BindingKind::StorageTexture => 1,
+        BindingKind::Constants | BindingKind::DynamicConstants => 2,
+        BindingKind::Buffer => 3,
+        BindingKind::TypedBuffer => 4,
+        BindingKind::TypedStorageBuffer => 5,
+    }
+}
+
+/// The heap that a kind belongs into.
+pub(crate) const fn heap_kind(kind: BindingKind) -> DescriptorKind {
+    match kind {
+        BindingKind::Sampler => DescriptorKind::Sampler,
+        _ => DescriptorKind::Resource,
+    }
+}
+
+pub(crate) const fn vk_type(kind: BindingKind) -> vk::DescriptorType {
+    match kind {
+        BindingKind::Constants => vk::DescriptorType::UNIFORM_BUFFER,
+        BindingKind::DynamicConstants => vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
+        BindingKind::Buffer => vk::DescriptorType::STORAGE_BUFFER,
+        BindingKind::TypedBuffer => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+        BindingKind::TypedStorageBuffer => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+        BindingKind::Texture => vk::DescriptorType::SAMPLED_IMAGE,
+        BindingKind::StorageTexture => vk::DescriptorType::STORAGE_IMAGE,
+        BindingKind::Sampler => vk::DescriptorType::SAMPLER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_place() {
+        // What is dynamic is in sets alone.
+        for kind in BindingKind::ALL.into_iter().filter(|kind| *kind != BindingKind::DynamicConstants) {
+            let heap = if heap_kind(kind) == DescriptorKind::Sampler { &SAMPLERS[..] } else { &RESOURCES };
+            let place = heap.iter().position(|known| *known == kind).unwrap();
+            assert_eq!(heap_binding(kind) as usize, place, "{kind:?}");
+        }
+    }
+}

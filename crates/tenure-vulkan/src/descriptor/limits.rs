@@ -1,0 +1,237 @@
+//! What a device offers of descriptors.
+
+use ash::vk;
+use tenure_core::device::{BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
+
+use super::arrays::Arrays;
+use crate::error::bad;
+use crate::setup::OptionalFeatures;
+use crate::tables::power_of_two;
+
+type Indexing<'a> = vk::PhysicalDeviceDescriptorIndexingProperties<'a>;
+
+/// Kinds that a device counts together.
+const GROUPS: [&[BindingKind]; 7] = [
+    &[BindingKind::Sampler],
+    &[BindingKind::Constants, BindingKind::DynamicConstants],
+    &[BindingKind::DynamicConstants],
+    &[BindingKind::Buffer],
+    &[BindingKind::Texture, BindingKind::TypedBuffer],
+    &[BindingKind::StorageTexture, BindingKind::TypedStorageBuffer],
+    &[
+        BindingKind::Constants,
+        BindingKind::DynamicConstants,
+        BindingKind::Buffer,
+        BindingKind::TypedBuffer,
+        BindingKind::TypedStorageBuffer,
+        BindingKind::Texture,
+        BindingKind::StorageTexture,
+    ],
+];
+
+/// The contract's limits, and what else is looked up often.
+#[derive(Clone, Debug)]
+pub(crate) struct DescriptorTables {
+    pub(crate) contract: DescriptorLimits,
+    /// The most uniform buffers in one shader-visible heap, which may be fewer than of all else.
+    pub(crate) visible_constants: u32,
+    /// Bytes.
+    pub(crate) constant_alignment: u64,
+    /// Bytes.
+    pub(crate) storage_alignment: u64,
+    pub(crate) mip_bias: f32,
+    /// The most of each group in one set, and in all that a stage of a pipeline sees.
+    groups: [u32; GROUPS.len()],
+}
+
+impl DescriptorTables {
+    /// `indexing`: its limits where it is used, and whether uniform buffers are part of it.
+    pub(crate) fn new(
+        limits: &vk::PhysicalDeviceLimits,
+        features: &vk::PhysicalDeviceFeatures,
+        indexing: Option<(&Indexing<'_>, bool)>,
+        enabled: OptionalFeatures,
+    ) -> Self {
+        let has_anisotropy = features.sampler_anisotropy == vk::TRUE;
+        let anisotropy = if has_anisotropy { limits.max_sampler_anisotropy as u32 } else { 1 };
+        let visible = |most: fn(&Indexing<'_>) -> u32| indexing.map_or(0, |(found, _)| share(most(found)));
+        let has_constants = indexing.is_some_and(|(_, constants)| constants);
+        let visible_resources = visible(most_resources);
+        Self {
+            contract: DescriptorLimits {
+                visible_resources,
+                visible_samplers: visible(most_samplers),
+                samplers: limits.max_sampler_allocation_count,
+                sets: true,
+                null: enabled.contains(OptionalFeatures::NULL_DESCRIPTORS),
+                anisotropy: anisotropy.max(1),
+                constant_size: u64::from(limits.max_uniform_buffer_range),
+                storage_size: u64::from(limits.max_storage_buffer_range),
+                typed_elements: limits.max_texel_buffer_elements,
+                typed_alignment: power_of_two(limits.min_texel_buffer_offset_alignment),
+            },
+            visible_constants: if has_constants { visible(most_constants).min(visible_resources) } else { 0 },
+            constant_alignment: power_of_two(limits.min_uniform_buffer_offset_alignment),
+            storage_alignment: power_of_two(limits.min_storage_buffer_offset_alignment),
+            mip_bias: limits.max_sampler_lod_bias,
+            groups: groups(limits),
+        }
+    }
+
+    /// Makes heaps small enough for `most_in_set` where the driver cannot have larger ones.
+    pub(crate) fn cut(
+        &mut self,
+        most_in_set: u32,
+        is_possible: impl Fn(&vk::DescriptorSetLayoutCreateInfo<'_>) -> bool,
+    ) {
+        for kind in [DescriptorKind::Resource, DescriptorKind::Sampler] {
+            let arrays = Arrays::new(kind, self.contract.visible(kind), self.visible_constants);
+            if arrays.total() <= u64::from(most_in_set) || arrays.with_layout(&is_possible) {
+                continue;
+            }
+            let most = match kind {
+                DescriptorKind::Resource => &mut self.contract.visible_resources,
+                _ => &mut self.contract.visible_samplers,
+            };
+            *most = (*most).min(most_in_set / arrays.count());
+        }
+        self.visible_constants = self.visible_constants.min(self.contract.visible_resources);
+    }
+
+    /// Checks that a set of these can be part of a pipeline.
+    pub(crate) fn check_set(&self, bindings: &[SetBinding]) -> Result<(), DeviceError> {
+        for (kinds, most) in GROUPS.iter().zip(self.groups) {
+            let found = bindings.iter().filter(|binding| kinds.contains(&binding.kind));
+            let count: u64 = found.map(|binding| u64::from(binding.count)).sum();
+            if count > u64::from(most) {
+                return Err(bad("count", count));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a heap may take of a limit: the rest is for a program's own sets beside it.
+const fn share(limit: u32) -> u32 {
+    limit - limit / 8
+}
+
+/// The arrays of a heap of views are of the same length, and count together with others.
+fn most_resources(found: &Indexing<'_>) -> u32 {
+    let (images, texels) = (2, 2);
+    [
+        found.max_per_stage_descriptor_update_after_bind_storage_buffers,
+        found.max_descriptor_set_update_after_bind_storage_buffers,
+        found.max_per_stage_descriptor_update_after_bind_sampled_images / images,
+        found.max_descriptor_set_update_after_bind_sampled_images / images,
+        found.max_per_stage_descriptor_update_after_bind_storage_images / texels,
+        found.max_descriptor_set_update_after_bind_storage_images / texels,
+        found.max_per_stage_update_after_bind_resources / 6,
+        found.max_update_after_bind_descriptors_in_all_pools / 6,
+    ]
+    .into_iter()
+    .fold(u32::MAX, u32::min)
+}
+
+fn most_constants(found: &Indexing<'_>) -> u32 {
+    found
+        .max_per_stage_descriptor_update_after_bind_uniform_buffers
+        .min(found.max_descriptor_set_update_after_bind_uniform_buffers)
+}
+
+fn most_samplers(found: &Indexing<'_>) -> u32 {
+    found
+        .max_per_stage_descriptor_update_after_bind_samplers
+        .min(found.max_descriptor_set_update_after_bind_samplers)
+}
+
+/// In the order of [`GROUPS`].
+fn groups(limits: &vk::PhysicalDeviceLimits) -> [u32; GROUPS.len()] {
+    [
+        limits.max_per_stage_descriptor_samplers.min(limits.max_descriptor_set_samplers),
+        limits.max_per_stage_descriptor_uniform_buffers.min(limits.max_descriptor_set_uniform_buffers),
+        limits.max_descriptor_set_uniform_buffers_dynamic,
+        limits.max_per_stage_descriptor_storage_buffers.min(limits.max_descriptor_set_storage_buffers),
+        limits.max_per_stage_descriptor_sampled_images.min(limits.max_descriptor_set_sampled_images),
+        limits.max_per_stage_descriptor_storage_images.min(limits.max_descriptor_set_storage_images),
+        limits.max_per_stage_resources,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANY: u32 = 1 << 20;
+
+    fn indexing() -> Indexing<'static> {
+        Indexing {
+            max_update_after_bind_descriptors_in_all_pools: u32::MAX,
+            max_per_stage_update_after_bind_resources: u32::MAX,
+            max_per_stage_descriptor_update_after_bind_samplers: 4096,
+            max_descriptor_set_update_after_bind_samplers: 2048,
+            max_per_stage_descriptor_update_after_bind_uniform_buffers: 64,
+            max_descriptor_set_update_after_bind_uniform_buffers: MANY,
+            max_per_stage_descriptor_update_after_bind_storage_buffers: MANY,
+            max_descriptor_set_update_after_bind_storage_buffers: MANY,
+            max_per_stage_descriptor_update_after_bind_sampled_images: MANY,
+            max_descriptor_set_update_after_bind_sampled_images: MANY,
+            max_per_stage_descriptor_update_after_bind_storage_images: MANY,
+            max_descriptor_set_update_after_bind_storage_images: MANY,
+            ..Indexing::default()
+        }
+    }
+
+    fn tables(indexing: Option<(&Indexing<'_>, bool)>) -> DescriptorTables {
+        let limits = vk::PhysicalDeviceLimits {
+            max_per_stage_descriptor_samplers: 16,
+            max_descriptor_set_samplers: 96,
+            max_per_stage_descriptor_sampled_images: 20,
+            max_descriptor_set_sampled_images: 96,
+            max_per_stage_descriptor_storage_images: 20,
+            max_descriptor_set_storage_images: 96,
+            max_per_stage_resources: 30,
+            max_sampler_anisotropy: 16.0,
+            ..Default::default()
+        };
+        let features = vk::PhysicalDeviceFeatures::default().sampler_anisotropy(true);
+        DescriptorTables::new(&limits, &features, indexing, OptionalFeatures::all())
+    }
+
+    #[test]
+    fn what_counts_together_shares_a_limit() {
+        let mut tables = tables(Some((&indexing(), true)));
+        assert_eq!(tables.contract.visible_resources, share(MANY / 2), "textures beside typed buffers");
+        assert_eq!(tables.contract.visible_samplers, share(2048));
+        assert_eq!(tables.visible_constants, share(64), "which do not make the whole heap small");
+        tables.cut(6000, |_| true);
+        assert_eq!(tables.contract.visible_resources, share(MANY / 2), "the driver can");
+        tables.cut(600, |_| false);
+        assert_eq!((tables.contract.visible_resources, tables.visible_constants), (100, 56));
+        assert_eq!(tables.contract.visible_samplers, 600);
+    }
+
+    #[test]
+    fn without_indexing_there_are_sets() {
+        let none = tables(None);
+        let DescriptorLimits { visible_resources, visible_samplers, sets, anisotropy, .. } = none.contract;
+        assert_eq!((visible_resources, visible_samplers, sets, anisotropy), (0, 0, true, 16));
+        let without = tables(Some((&indexing(), false)));
+        assert_eq!(without.visible_constants, 0);
+        assert!(without.contract.visible_resources > 0);
+    }
+
+    #[test]
+    fn sets_fit_what_a_stage_sees() {
+        let tables = tables(None);
+        let of = |kind, count| SetBinding { binding: 0, kind, count };
+        assert!(tables.check_set(&[of(BindingKind::Sampler, 16), of(BindingKind::Texture, 20)]).is_ok());
+        assert!(tables.check_set(&[of(BindingKind::Sampler, 17)]).is_err());
+        let textures = [of(BindingKind::Texture, 12), of(BindingKind::TypedBuffer, 12)];
+        assert_eq!(tables.check_set(&textures), Err(bad("count", 24)), "each alone would do");
+        let all = [of(BindingKind::Texture, 18), of(BindingKind::StorageTexture, 18)];
+        assert_eq!(tables.check_set(&all), Err(bad("count", 36)), "of all resources");
+        let many = [of(BindingKind::Texture, u32::MAX), of(BindingKind::Texture, u32::MAX)];
+        assert!(tables.check_set(&many).is_err());
+    }
+}

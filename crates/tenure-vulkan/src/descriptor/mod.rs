@@ -1,0 +1,20 @@
+//! Descriptors: views and samplers, heaps of them, and sets.
+
+mod arrays;
+mod buffer_view;
+mod heap;
+mod kinds;
+mod limits;
+mod sampler;
+mod set_block;
+mod set_layout;
+mod slot;
+mod source;
+mod texture_view;
+mod writer;
+
+pub use heap::DescriptorHeap;
+pub(crate) use limits::DescriptorTables;
+pub(crate) use sampler::SamplerCount;
+pub use set_block::SetBlock;
+pub use set_layout::SetLayout;

@@ -1,0 +1,152 @@
+//! The form of descriptor sets.
+
+use core::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use tenure_core::device::{DeviceError, SetBinding};
+
+use super::kinds::vk_type;
+use crate::device::Device;
+use crate::error::bad;
+use crate::resource::Ownership;
+use crate::setup::OptionalFeatures;
+use crate::shared::Shared;
+
+/// The largest number of a binding: drivers make tables of that length.
+const LAST_BINDING: u32 = u16::MAX as u32;
+
+/// The form of descriptor sets: a handle for
+/// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
+/// without that leaks the API's layout.
+///
+/// All shader stages see the bindings. Of arrays, where the device has descriptor indexing, only what
+/// shaders use has to be there.
+pub struct SetLayout {
+    shared: Arc<Shared>,
+    layout: vk::DescriptorSetLayout,
+    bindings: Arc<[SetBinding]>,
+    is_ours: bool,
+}
+
+impl Shared {
+    pub(crate) fn create_set_layout(
+        self: &Arc<Self>,
+        bindings: &[SetBinding],
+    ) -> Result<SetLayout, DeviceError> {
+        self.alive()?;
+        check(bindings)?;
+        self.tables.descriptors.check_set(bindings)?;
+        let has_indexing = self.api.uses(OptionalFeatures::DESCRIPTOR_INDEXING);
+        let flags: Vec<_> = bindings
+            .iter()
+            .map(|binding| match binding.count {
+                2.. if has_indexing => vk::DescriptorBindingFlags::PARTIALLY_BOUND,
+                _ => vk::DescriptorBindingFlags::empty(),
+            })
+            .collect();
+        let api_bindings: Vec<_> = bindings
+            .iter()
+            .map(|binding| {
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(binding.binding)
+                    .descriptor_type(vk_type(binding.kind))
+                    .descriptor_count(binding.count)
+                    .stage_flags(vk::ShaderStageFlags::ALL)
+            })
+            .collect();
+        let mut flags = vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(&flags);
+        let mut info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&api_bindings);
+        if has_indexing {
+            info = info.push_next(&mut flags);
+        }
+        // SAFETY: the bindings differ, and their counts are within the limits of the device.
+        let made = unsafe { self.api.device.create_descriptor_set_layout(&info, None) };
+        let layout = made.map_err(|result| self.error("vkCreateDescriptorSetLayout", result))?;
+        Ok(SetLayout { shared: self.clone(), layout, bindings: bindings.into(), is_ours: true })
+    }
+}
+
+/// Numbers differ, and each binding holds something.
+fn check(bindings: &[SetBinding]) -> Result<(), DeviceError> {
+    for (index, binding) in bindings.iter().enumerate() {
+        let is_known = bindings.iter().take(index).any(|known| known.binding == binding.binding);
+        if is_known || binding.binding > LAST_BINDING {
+            return Err(bad("binding", u64::from(binding.binding)));
+        }
+        if binding.count == 0 {
+            return Err(bad("count", 0));
+        }
+    }
+    Ok(())
+}
+
+impl SetLayout {
+    /// Takes in a layout that a program made itself, for tenure's blocks of sets.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidDesc`] for bindings that no layout has; then nothing is destroyed.
+    ///
+    /// # Safety
+    /// The layout is of `device`, was made without flags, and has just these bindings. It lives until
+    /// tenure's layout is destroyed; then, with [`Ownership::Tenure`], tenure destroys it.
+    pub unsafe fn from_raw(
+        device: &Device,
+        layout: vk::DescriptorSetLayout,
+        bindings: &[SetBinding],
+        ownership: Ownership,
+    ) -> Result<Self, DeviceError> {
+        check(bindings)?;
+        let is_ours = ownership == Ownership::Tenure;
+        Ok(Self { shared: device.shared().clone(), layout, bindings: bindings.into(), is_ours })
+    }
+
+    /// The API's layout, for pipelines. Do not destroy it.
+    #[must_use]
+    pub const fn raw(&self) -> vk::DescriptorSetLayout {
+        self.layout
+    }
+
+    /// What sets of it hold.
+    #[must_use]
+    pub fn bindings(&self) -> &[SetBinding] {
+        &self.bindings
+    }
+
+    pub(super) const fn shared_bindings(&self) -> &Arc<[SetBinding]> {
+        &self.bindings
+    }
+
+    pub(super) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn destroy(self) {
+        if self.is_ours {
+            // SAFETY: by the contract nothing uses it any more.
+            unsafe { self.shared.api.device.destroy_descriptor_set_layout(self.layout, None) };
+        }
+    }
+}
+
+impl fmt::Debug for SetLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {:?}", self.layout, self.bindings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_core::device::BindingKind;
+
+    #[test]
+    fn bindings_differ_and_hold_something() {
+        let of = |binding, count| SetBinding { binding, kind: BindingKind::Texture, count };
+        assert_eq!(check(&[]), Ok(()));
+        assert_eq!(check(&[of(3, 1), of(0, 7)]), Ok(()));
+        assert_eq!(check(&[of(3, 1), of(3, 1)]), Err(bad("binding", 3)));
+        assert_eq!(check(&[of(3, 0)]), Err(bad("count", 0)));
+        assert_eq!(check(&[of(u32::MAX, 1)]), Err(bad("binding", u64::from(u32::MAX))));
+    }
+}

@@ -1,0 +1,189 @@
+//! Views of textures.
+
+use ash::vk;
+use tenure_core::device::{
+    BindingKind, DeviceError, Dimension, Plane, State, TextureAccess, TextureInfo, TextureView, ViewShape,
+};
+
+use super::slot::{Slot, Value, Written};
+use crate::error::{bad, invalid, unsupported};
+use crate::format::{aspects, to_vk_format};
+use crate::resource::{Resource, VkUsage};
+use crate::shared::Shared;
+
+/// The usage that the API's image and view need, and what the format has to be good for.
+const fn needed(access: TextureAccess) -> (vk::ImageUsageFlags, vk::FormatFeatureFlags) {
+    match access {
+        TextureAccess::Sampled => (vk::ImageUsageFlags::SAMPLED, vk::FormatFeatureFlags::SAMPLED_IMAGE),
+        TextureAccess::Storage => (vk::ImageUsageFlags::STORAGE, vk::FormatFeatureFlags::STORAGE_IMAGE),
+        TextureAccess::RenderTarget => {
+            (vk::ImageUsageFlags::COLOR_ATTACHMENT, vk::FormatFeatureFlags::COLOR_ATTACHMENT)
+        }
+        TextureAccess::DepthStencil { .. } => {
+            (vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT, vk::FormatFeatureFlags::DEPTH_STENCIL_ATTACHMENT)
+        }
+    }
+}
+
+impl Shared {
+    /// Makes a view of a texture.
+    pub(super) fn create_texture_view(
+        &self,
+        resource: &Resource,
+        view: &TextureView,
+    ) -> Result<Slot, DeviceError> {
+        resource.check_device(self)?;
+        let (image, info) = resource.as_image()?;
+        check_usage(resource, info, view)?;
+        check_range(info, view)?;
+        let (shape, layers) = self.view_shape(resource, info, view)?;
+        let format = self.view_format(resource, info, view)?;
+        let range = vk::ImageSubresourceRange {
+            aspect_mask: view_aspect(info, view)?,
+            base_mip_level: view.first_mip,
+            level_count: view.mips,
+            base_array_layer: view.first_layer,
+            layer_count: layers,
+        };
+        // What other views of the image are for, this one's format need not allow.
+        let mut usage = vk::ImageViewUsageCreateInfo::default().usage(needed(view.access).0);
+        let create = vk::ImageViewCreateInfo::default()
+            .image(image)
+            .view_type(shape)
+            .format(format)
+            .subresource_range(range)
+            .push_next(&mut usage);
+        // SAFETY: the image is alive, and made for such views; range, shape and format were checked.
+        let made = unsafe { self.api.device.create_image_view(&create, None) };
+        let image_view = made.map_err(|result| self.error("vkCreateImageView", result))?;
+        let (kind, state) = match view.access {
+            TextureAccess::Sampled => (BindingKind::Texture, State::SHADER_READ),
+            TextureAccess::Storage => (BindingKind::StorageTexture, State::UNORDERED_ACCESS),
+            TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => {
+                return Ok(Slot::Target(image_view));
+            }
+        };
+        let image_layout = resource.layout_in(state);
+        let value = vk::DescriptorImageInfo { sampler: vk::Sampler::null(), image_view, image_layout };
+        Ok(Slot::Shader(Written { kind, value: Value::Image(value) }))
+    }
+
+    /// The API's shape and layers: a volume is a target slice by slice.
+    fn view_shape(
+        &self,
+        resource: &Resource,
+        info: &TextureInfo,
+        view: &TextureView,
+    ) -> Result<(vk::ImageViewType, u32), DeviceError> {
+        let has = |flag| resource.image_flags().unwrap_or_default().contains(flag);
+        let is_target =
+            matches!(view.access, TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. });
+        let layers = view.layers;
+        match (info.dimension, view.shape) {
+            (Dimension::D3, ViewShape::D3) if is_target => {
+                if !has(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE) {
+                    return Err(unsupported("volumes of this kind as targets (2D_ARRAY_COMPATIBLE)"));
+                }
+                let [_, _, slices] = info.mip_extent(view.first_mip);
+                Ok((vk::ImageViewType::TYPE_2D_ARRAY, slices))
+            }
+            (Dimension::D3, ViewShape::D3) => Ok((vk::ImageViewType::TYPE_3D, 1)),
+            (Dimension::D2, ViewShape::D2) if layers == 1 => Ok((vk::ImageViewType::TYPE_2D, 1)),
+            (Dimension::D2, ViewShape::D2) => Err(bad("layers", u64::from(layers))),
+            (Dimension::D2, ViewShape::D2Array) => Ok((vk::ImageViewType::TYPE_2D_ARRAY, layers)),
+            (Dimension::D2, ViewShape::Cube | ViewShape::CubeArray) if !is_target => {
+                if !has(vk::ImageCreateFlags::CUBE_COMPATIBLE) {
+                    let rule = "cubes are views of square textures of six layers and one sample";
+                    return Err(invalid(rule, u64::from(info.layers()), 6));
+                }
+                self.cube_shape(view)
+            }
+            _ => Err(bad("shape", view.shape as u64)),
+        }
+    }
+
+    fn cube_shape(&self, view: &TextureView) -> Result<(vk::ImageViewType, u32), DeviceError> {
+        let layers = view.layers;
+        match view.shape {
+            ViewShape::Cube if layers == 6 => Ok((vk::ImageViewType::CUBE, layers)),
+            ViewShape::CubeArray if layers.is_multiple_of(6) => {
+                if self.api.features.image_cube_array != vk::TRUE {
+                    return Err(unsupported("arrays of cubes (imageCubeArray)"));
+                }
+                Ok((vk::ImageViewType::CUBE_ARRAY, layers))
+            }
+            _ => Err(bad("layers", u64::from(layers))),
+        }
+    }
+
+    /// The API's format, where the texture may be seen in it and it is good for the view.
+    fn view_format(
+        &self,
+        resource: &Resource,
+        info: &TextureInfo,
+        view: &TextureView,
+    ) -> Result<vk::Format, DeviceError> {
+        let wrong = bad("format", view.format as u64);
+        let VkUsage::Image(_, own, flags) = resource.usage else { return Err(wrong) };
+        let format = if view.format == info.format { own } else { to_vk_format(view.format) };
+        let is_cast = format != own;
+        if is_cast && !info.view_formats.contains(&view.format) {
+            return Err(wrong);
+        }
+        if is_cast && !flags.contains(vk::ImageCreateFlags::MUTABLE_FORMAT) {
+            return Err(unsupported("views of this image in other formats (MUTABLE_FORMAT)"));
+        }
+        // SAFETY: the physical device is one of the instance's.
+        let found =
+            unsafe { self.api.instance.get_physical_device_format_properties(self.api.physical, format) };
+        if !found.optimal_tiling_features.contains(needed(view.access).1) {
+            return Err(wrong);
+        }
+        Ok(format)
+    }
+}
+
+fn check_usage(resource: &Resource, info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
+    let usage = view.access.usage();
+    let is_made_for_it = match resource.usage {
+        VkUsage::Image(flags, ..) => flags.contains(needed(view.access).0),
+        VkUsage::Buffer(_) => false,
+    };
+    if info.usage.contains(usage) && is_made_for_it {
+        return Ok(());
+    }
+    let rule = "the texture may be used as the view shows it";
+    Err(invalid(rule, u64::from(usage.bits()), u64::from(info.usage.bits())))
+}
+
+fn check_range(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
+    let ranges = [
+        ("mips", "the mips of a view exist", view.first_mip, view.mips, info.mips),
+        ("layers", "the layers of a view exist", view.first_layer, view.layers, info.layers()),
+    ];
+    for (field, rule, first, count, most) in ranges {
+        if count == 0 {
+            return Err(bad(field, 0));
+        }
+        let end = u64::from(first) + u64::from(count);
+        if end > u64::from(most) {
+            return Err(invalid(rule, end, u64::from(most)));
+        }
+    }
+    if view.mips > 1 && view.access != TextureAccess::Sampled {
+        return Err(bad("mips", u64::from(view.mips)));
+    }
+    Ok(())
+}
+
+fn view_aspect(info: &TextureInfo, view: &TextureView) -> Result<vk::ImageAspectFlags, DeviceError> {
+    match (view.plane, view.access) {
+        (Plane::First, TextureAccess::DepthStencil { .. }) => Ok(aspects(info.format)),
+        (Plane::First, _) if info.format.is_depth() => Ok(vk::ImageAspectFlags::DEPTH),
+        (Plane::First, _) => Ok(vk::ImageAspectFlags::COLOR),
+        (Plane::Stencil, TextureAccess::Sampled) if info.format.has_stencil() => {
+            Ok(vk::ImageAspectFlags::STENCIL)
+        }
+        (Plane::Stencil, _) => Err(bad("plane", Plane::Stencil as u64)),
+    }
+}

@@ -1,0 +1,116 @@
+//! Telling sets what their descriptors are, without allocating.
+
+use ash::vk;
+use smallvec::SmallVec;
+use tenure_core::device::BindingKind;
+
+use super::kinds::vk_type;
+use super::slot::{Value, Written};
+use crate::shared::Shared;
+
+/// Descriptors handed to the driver at once.
+pub(super) const BATCH: usize = 16;
+/// Null descriptors handed to the driver at once.
+const NULLS: usize = 64;
+
+/// Where a descriptor goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) set: vk::DescriptorSet,
+    pub(super) binding: u32,
+    pub(super) element: u32,
+}
+
+/// Collects descriptors and writes them, as soon as there is a batch of them. Dropped before it is
+/// finished it writes no more.
+pub(super) struct Writer<'a> {
+    shared: &'a Shared,
+    batch: SmallVec<[(Place, Written); BATCH]>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Self {
+        Self { shared, batch: SmallVec::new() }
+    }
+
+    /// Writes a descriptor, now or before [`finish`](Self::finish) returns.
+    ///
+    /// # Safety
+    /// The set is alive, its layout has such a descriptor at that place, and nobody else uses it there
+    /// until `finish` returns. What is written is alive.
+    pub(super) unsafe fn write(&mut self, place: Place, written: Written) {
+        if self.batch.len() == BATCH {
+            self.flush();
+        }
+        self.batch.push((place, written));
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(mut self) {
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        let writes: SmallVec<[_; BATCH]> = self
+            .batch
+            .iter()
+            .map(|(place, written)| {
+                let write = to(*place, written.kind);
+                match &written.value {
+                    Value::Bytes(info) => write.buffer_info(core::slice::from_ref(info)),
+                    Value::Texels(view) => write.texel_buffer_view(core::slice::from_ref(view)),
+                    Value::Image(info) => write.image_info(core::slice::from_ref(info)),
+                }
+            })
+            .collect();
+        if !writes.is_empty() {
+            // SAFETY: whoever called `write` promised what is needed of each.
+            unsafe { self.shared.api.device.update_descriptor_sets(&writes, &[]) };
+        }
+        drop(writes);
+        self.batch.clear();
+    }
+}
+
+fn to(place: Place, kind: BindingKind) -> vk::WriteDescriptorSet<'static> {
+    vk::WriteDescriptorSet::default()
+        .dst_set(place.set)
+        .dst_binding(place.binding)
+        .dst_array_element(place.element)
+        .descriptor_type(vk_type(kind))
+}
+
+/// Makes `count` descriptors from `place` on say that there is nothing; samplers cannot.
+///
+/// # Safety
+/// Null descriptors are enabled. The set is alive, its layout has such descriptors there, and nobody
+/// else uses them meanwhile.
+pub(super) unsafe fn write_nulls(shared: &Shared, place: Place, kind: BindingKind, count: u32) {
+    let layout = match kind {
+        BindingKind::StorageTexture => vk::ImageLayout::GENERAL,
+        _ => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
+    };
+    let images = [vk::DescriptorImageInfo::default().image_layout(layout); NULLS];
+    let buffers = [vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE); NULLS];
+    let texels = [vk::BufferView::null(); NULLS];
+    let mut done = 0;
+    while done < count {
+        let left = usize::try_from(count - done).unwrap_or(NULLS).min(NULLS);
+        let write = to(Place { element: place.element + done, ..place }, kind);
+        let write = match kind {
+            BindingKind::Constants | BindingKind::DynamicConstants | BindingKind::Buffer => {
+                write.buffer_info(buffers.get(..left).unwrap_or_default())
+            }
+            BindingKind::TypedBuffer | BindingKind::TypedStorageBuffer => {
+                write.texel_buffer_view(texels.get(..left).unwrap_or_default())
+            }
+            BindingKind::Texture | BindingKind::StorageTexture => {
+                write.image_info(images.get(..left).unwrap_or_default())
+            }
+            BindingKind::Sampler => return,
+        };
+        // SAFETY: as the caller promises; null is allowed for these kinds.
+        unsafe { shared.api.device.update_descriptor_sets(&[write], &[]) };
+        done += left as u32;
+    }
+}

@@ -1,0 +1,64 @@
+//! A driver that refuses.
+
+use tenure_core::device::{
+    BindingKind, BufferAccess, Descriptor, DescriptorKind, Device as _, DeviceError, Format, SetBinding,
+    TextureAccess,
+};
+use tenure_vulkan::Options;
+use tenure_vulkan::ash::vk;
+
+use super::room::{Room, TYPED, nearest, part, visible, whole};
+use crate::disguise::Costume;
+use crate::harness::Vulkan;
+
+/// Whatever call fails, the error is a shortage, nothing is left, and the next try works.
+#[test]
+fn a_failed_creation_leaves_nothing() {
+    let room = Room::new(Vulkan::disguised(Costume::plain(), &Options::default()));
+    let fail = |call| room.disguise().fail(call, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+    let pools = ["vkCreateDescriptorSetLayout", "vkCreateDescriptorPool", "vkAllocateDescriptorSets"];
+    for call in pools.into_iter().filter(|_| room.has_heaps()) {
+        fail(call);
+        let refused = visible(&room.device, DescriptorKind::Resource, 10).unwrap_err();
+        assert!(refused.is_shortage(), "{call}: {refused}");
+    }
+    let bindings = [SetBinding { binding: 0, kind: BindingKind::Texture, count: 1 }];
+    fail(pools[0]);
+    assert!(room.device.create_set_layout(&bindings).unwrap_err().is_shortage());
+    let layout = room.layout(&bindings);
+    for call in &pools[1..] {
+        fail(call);
+        assert!(room.device.create_set_block(&layout, 4).unwrap_err().is_shortage(), "{call}");
+    }
+    room.device.destroy_set_layout(layout);
+    let typed = Descriptor::Buffer { resource: &room.buffer, view: part(0, BufferAccess::Read(TYPED)) };
+    let view = whole(TextureAccess::Sampled, Format::R32Uint);
+    let texture = Descriptor::Texture { resource: &room.texture, view };
+    let sampler = Descriptor::Sampler(nearest());
+    let calls = ["vkCreateBufferView", "vkCreateImageView", "vkCreateSampler"];
+    for (index, (call, descriptor)) in (0..).zip(calls.into_iter().zip([typed, texture, sampler])) {
+        fail(call);
+        assert!(room.write(index, &descriptor).unwrap_err().is_shortage(), "{call}");
+        room.write(index, &descriptor).unwrap();
+    }
+    room.end();
+}
+
+/// Once the device is lost each call says so.
+#[test]
+fn a_lost_device_says_so() {
+    let room = Room::new(Vulkan::disguised(Costume::plain(), &Options::default()));
+    let heap = room.has_heaps().then(|| visible(&room.device, DescriptorKind::Resource, 4).unwrap());
+    room.disguise().fail("vkCreateSampler", vk::Result::ERROR_DEVICE_LOST);
+    let is_lost = |found: Result<(), DeviceError>| assert!(matches!(found, Err(DeviceError::Lost { .. })));
+    is_lost(room.write(0, &Descriptor::Sampler(nearest())));
+    is_lost(room.view_buffer(0, part(0, BufferAccess::Constants)));
+    if let Some(heap) = heap {
+        is_lost(room.device.fill_descriptors(&heap, 0, &[room.constants(0)]));
+        room.device.clear_descriptors(&heap, 0, 4, Some("lost"));
+        room.device.destroy_descriptor_heap(heap);
+    }
+    is_lost(visible(&room.device, DescriptorKind::Resource, 4).map(drop));
+    is_lost(room.device.create_set_layout(&[]).map(drop));
+    room.end_lost();
+}

@@ -1,0 +1,10 @@
+//! Descriptors, spoken of to the device without a manager.
+
+mod adopted;
+mod faults;
+mod found;
+mod freed;
+mod limits;
+mod refused;
+mod room;
+mod views;

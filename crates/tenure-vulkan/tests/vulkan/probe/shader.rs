@@ -1,0 +1,245 @@
+//! The shaders of probes, assembled: no language has all kinds of descriptors.
+
+use rspirv::binary::Assemble as _;
+use rspirv::dr::{Builder, Operand};
+use rspirv::spirv::{
+    AddressingModel, Capability, Decoration, Dim, ExecutionMode, ExecutionModel, FunctionControl,
+    ImageFormat, ImageOperands, MemoryModel, StorageClass, Word,
+};
+use tenure_core::device::BindingKind;
+
+use super::OUT;
+
+/// Which element of an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Index {
+    /// That of this number among the pushed constants.
+    Pushed(u32),
+    /// This one.
+    Known(u32),
+}
+
+/// Where a descriptor is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Find {
+    pub(super) set: u32,
+    pub(super) kind: BindingKind,
+    pub(super) binding: u32,
+    pub(super) index: Index,
+}
+
+/// A shader that reads what `find` finds (with a sampler: in the middle of `texture`), and writes four
+/// words.
+pub(super) fn compile(find: &Find, texture: Option<&Find>) -> Vec<u32> {
+    let mut shader = Shader::new();
+    let found = shader.descriptor(find, false);
+    let texture = texture.map(|texture| shader.descriptor(texture, true));
+    let out = Find { set: OUT, kind: BindingKind::Buffer, binding: 0, index: Index::Known(0) };
+    let out = shader.descriptor(&out, false);
+    shader.begin();
+    let words = match texture {
+        Some(texture) => shader.sample(find, found, texture),
+        None => shader.read(find, found),
+    };
+    shader.end(out, words)
+}
+
+/// The type of a descriptor, and the variable that holds an array of them.
+#[derive(Clone, Copy)]
+struct Descriptor {
+    find: Find,
+    kind: Word,
+    class: StorageClass,
+    array: Word,
+}
+
+struct Shader {
+    b: Builder,
+    main: Word,
+    uint: Word,
+    int: Word,
+    float: Word,
+    uint4: Word,
+    /// A buffer of four words.
+    block: Word,
+    pushed: Word,
+}
+
+impl Shader {
+    fn new() -> Self {
+        let mut b = Builder::new();
+        b.set_version(1, 3);
+        b.capability(Capability::Shader);
+        b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
+        let (uint, int, float) = (b.type_int(32, 0), b.type_int(32, 1), b.type_float(32, None));
+        let uint4 = b.type_vector(uint, 4);
+        let block = b.type_struct([uint4]);
+        let indices = b.type_struct([uint, uint]);
+        for (block, member, offset) in [(block, 0, 0), (indices, 0, 0), (indices, 1, 4)] {
+            b.member_decorate(block, member, Decoration::Offset, [Operand::LiteralBit32(offset)]);
+        }
+        b.decorate(block, Decoration::Block, []);
+        b.decorate(indices, Decoration::Block, []);
+        let pointer = b.type_pointer(None, StorageClass::PushConstant, indices);
+        let pushed = b.variable(pointer, None, StorageClass::PushConstant, None);
+        Self { b, main: 0, uint, int, float, uint4, block, pushed }
+    }
+
+    /// Declares a descriptor; `floats`: a texture of floats.
+    fn descriptor(&mut self, find: &Find, floats: bool) -> Descriptor {
+        let (kind, class) = self.descriptor_type(find.kind, floats);
+        let array = match find.index {
+            Index::Known(element) => {
+                let length = self.b.constant_bit32(self.uint, element + 1);
+                self.b.type_array(kind, length)
+            }
+            Index::Pushed(_) => {
+                self.allow_indexing(find.kind);
+                self.b.type_runtime_array(kind)
+            }
+        };
+        let pointer = self.b.type_pointer(None, class, array);
+        let array = self.b.variable(pointer, None, class, None);
+        self.b.decorate(array, Decoration::DescriptorSet, [Operand::LiteralBit32(find.set)]);
+        self.b.decorate(array, Decoration::Binding, [Operand::LiteralBit32(find.binding)]);
+        Descriptor { find: *find, kind, class, array }
+    }
+
+    fn descriptor_type(&mut self, kind: BindingKind, floats: bool) -> (Word, StorageClass) {
+        let texel = if floats { self.float } else { self.uint };
+        let mut image = |dim, is_storage: bool| {
+            let (sampled, format) =
+                if is_storage { (2, ImageFormat::R32ui) } else { (1, ImageFormat::Unknown) };
+            self.b.type_image(texel, dim, 0, 0, 0, sampled, format, None)
+        };
+        let constant = StorageClass::UniformConstant;
+        match kind {
+            BindingKind::Constants | BindingKind::DynamicConstants => (self.block, StorageClass::Uniform),
+            BindingKind::Buffer => (self.block, StorageClass::StorageBuffer),
+            BindingKind::TypedBuffer => {
+                let image = image(Dim::DimBuffer, false);
+                self.b.capability(Capability::SampledBuffer);
+                (image, constant)
+            }
+            BindingKind::TypedStorageBuffer => {
+                let image = image(Dim::DimBuffer, true);
+                self.b.capability(Capability::ImageBuffer);
+                (image, constant)
+            }
+            BindingKind::Texture => (image(Dim::Dim2D, false), constant),
+            BindingKind::StorageTexture => (image(Dim::Dim2D, true), constant),
+            BindingKind::Sampler => (self.b.type_sampler(), constant),
+        }
+    }
+
+    fn allow_indexing(&mut self, kind: BindingKind) {
+        self.b.extension("SPV_EXT_descriptor_indexing");
+        self.b.capability(Capability::RuntimeDescriptorArray);
+        self.b.capability(match kind {
+            BindingKind::Constants | BindingKind::DynamicConstants => {
+                Capability::UniformBufferArrayDynamicIndexing
+            }
+            BindingKind::Buffer => Capability::StorageBufferArrayDynamicIndexing,
+            BindingKind::TypedBuffer => Capability::UniformTexelBufferArrayDynamicIndexing,
+            BindingKind::TypedStorageBuffer => Capability::StorageTexelBufferArrayDynamicIndexing,
+            BindingKind::Texture | BindingKind::Sampler => Capability::SampledImageArrayDynamicIndexing,
+            BindingKind::StorageTexture => Capability::StorageImageArrayDynamicIndexing,
+        });
+    }
+
+    fn begin(&mut self) {
+        let void = self.b.type_void();
+        let function = self.b.type_function(void, []);
+        self.main = self.b.begin_function(void, None, FunctionControl::NONE, function).unwrap();
+        self.b.begin_block(None).unwrap();
+    }
+
+    fn number(&mut self, value: u32) -> Word {
+        self.b.constant_bit32(self.uint, value)
+    }
+
+    /// The pointer to one element of an array of descriptors, and to what is inside of it.
+    fn pointer(&mut self, of: Descriptor, inside: Option<Word>) -> Word {
+        let index = match of.find.index {
+            Index::Known(element) => self.number(element),
+            Index::Pushed(member) => {
+                let pointer = self.b.type_pointer(None, StorageClass::PushConstant, self.uint);
+                let member = self.number(member);
+                let pushed = self.b.access_chain(pointer, None, self.pushed, [member]).unwrap();
+                self.b.load(self.uint, None, pushed, None, []).unwrap()
+            }
+        };
+        let pointer = self.b.type_pointer(None, of.class, inside.unwrap_or(of.kind));
+        let first = self.number(0);
+        let indices = [index].into_iter().chain(inside.map(|_| first));
+        self.b.access_chain(pointer, None, of.array, indices).unwrap()
+    }
+
+    fn load(&mut self, of: Descriptor) -> Word {
+        let pointer = self.pointer(of, None);
+        self.b.load(of.kind, None, pointer, None, []).unwrap()
+    }
+
+    /// The first four words, or the first texel's first word four times.
+    fn read(&mut self, find: &Find, found: Descriptor) -> Word {
+        let zero = self.b.constant_bit32(self.int, 0);
+        let int2 = self.b.type_vector(self.int, 2);
+        let corner = self.b.constant_composite(int2, [zero, zero]);
+        let words = self.uint4;
+        let texel = match find.kind {
+            BindingKind::Constants | BindingKind::DynamicConstants | BindingKind::Buffer => {
+                let pointer = self.pointer(found, Some(words));
+                return self.b.load(words, None, pointer, None, []).unwrap();
+            }
+            BindingKind::TypedBuffer => {
+                let image = self.load(found);
+                self.b.image_fetch(words, None, image, zero, None, []).unwrap()
+            }
+            BindingKind::Texture => {
+                let image = self.load(found);
+                let lod = [Operand::IdRef(zero)];
+                self.b.image_fetch(words, None, image, corner, Some(ImageOperands::LOD), lod).unwrap()
+            }
+            BindingKind::TypedStorageBuffer => {
+                let image = self.load(found);
+                self.b.image_read(words, None, image, zero, None, []).unwrap()
+            }
+            BindingKind::StorageTexture => {
+                let image = self.load(found);
+                self.b.image_read(words, None, image, corner, None, []).unwrap()
+            }
+            BindingKind::Sampler => unreachable!("samplers have a texture"),
+        };
+        let word = self.b.composite_extract(self.uint, None, texel, [0]).unwrap();
+        self.b.composite_construct(words, None, [word; 4]).unwrap()
+    }
+
+    /// What a sampler finds in the middle of a texture, of 255.
+    fn sample(&mut self, find: &Find, found: Descriptor, texture: Descriptor) -> Word {
+        assert_eq!(find.kind, BindingKind::Sampler);
+        let (image, sampler) = (self.load(texture), self.load(found));
+        let combined = self.b.type_sampled_image(texture.kind);
+        let combined = self.b.sampled_image(combined, None, image, sampler).unwrap();
+        let mut number = |value: f32| self.b.constant_bit32(self.float, value.to_bits());
+        let (zero, half, all) = (number(0.0), number(0.5), number(255.0));
+        let (float2, float4) = (self.b.type_vector(self.float, 2), self.b.type_vector(self.float, 4));
+        let middle = self.b.constant_composite(float2, [half, half]);
+        let lod = [Operand::IdRef(zero)];
+        let colour =
+            self.b.image_sample_explicit_lod(float4, None, combined, middle, ImageOperands::LOD, lod);
+        let scaled = self.b.vector_times_scalar(float4, None, colour.unwrap(), all).unwrap();
+        let half = self.b.constant_composite(float4, [half; 4]);
+        let rounded = self.b.f_add(float4, None, scaled, half).unwrap();
+        self.b.convert_f_to_u(self.uint4, None, rounded).unwrap()
+    }
+
+    fn end(mut self, out: Descriptor, words: Word) -> Vec<u32> {
+        let pointer = self.pointer(out, Some(self.uint4));
+        self.b.store(pointer, words, None, []).unwrap();
+        self.b.ret().unwrap();
+        self.b.end_function().unwrap();
+        self.b.entry_point(ExecutionModel::GLCompute, self.main, "main", []);
+        self.b.execution_mode(self.main, ExecutionMode::LocalSize, [1, 1, 1]);
+        self.b.module().assemble()
+    }
+}
