@@ -1,12 +1,14 @@
 //! The device itself.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    DeviceError, HeapBudget, HeapDesc, MAX_QUEUES, MemoryTypeId, ObjectRef, Properties, QueueId, QueueKind,
-    QueueSerial, Requirements, ResourceDesc, TileLayout, TileUpdate,
+    Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MAX_QUEUES,
+    MemoryTypeId, ObjectRef, Properties, QueueId, QueueKind, QueueSerial, Requirements, ResourceDesc,
+    SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 use windows::Win32::Graphics::Direct3D::D3D_FEATURE_LEVEL_11_0;
 use windows::Win32::Graphics::Direct3D12::{
@@ -27,7 +29,7 @@ use crate::opt_out::{self, OptOut};
 use crate::properties::{Facts, properties};
 use crate::queue::{Queue, list_type, queue_kind};
 use crate::resource::is_same;
-use crate::{Heap, List, Mapping, OptOuts, Options, Resource};
+use crate::{DescriptorHeap, Heap, List, Mapping, OptOuts, Options, Resource};
 
 /// A Direct3D 12 device with its queues. Clones are handles to the same device, which any thread
 /// may use.
@@ -283,6 +285,9 @@ impl tenure_core::device::Device for Device {
     type Resource = Resource;
     type Mapping = Mapping;
     type List = List;
+    type DescriptorHeap = DescriptorHeap;
+    type SetLayout = Infallible;
+    type SetBlock = Infallible;
 
     fn properties(&self) -> &Properties {
         &self.inner.properties
@@ -344,6 +349,60 @@ impl tenure_core::device::Device for Device {
 
     fn destroy_list(&self, list: List) {
         drop(list);
+    }
+
+    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
+        self.inner.create_descriptor_heap(desc)
+    }
+
+    fn destroy_descriptor_heap(&self, heap: DescriptorHeap) {
+        drop(heap);
+    }
+
+    fn write_descriptor(
+        &self,
+        heap: &DescriptorHeap,
+        index: u32,
+        descriptor: &Descriptor<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        self.inner.write_descriptor(heap, index, descriptor)
+    }
+
+    fn fill_descriptors(
+        &self,
+        heap: &DescriptorHeap,
+        first: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        self.inner.fill_descriptors(heap, first, sources)
+    }
+
+    fn clear_descriptors(&self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+        self.inner.clear_descriptors(heap, first, count, freed_by);
+    }
+
+    fn create_set_layout(&self, _: &[SetBinding]) -> Result<Infallible, DeviceError> {
+        Err(DeviceError::Unsupported { feature: "descriptor sets" })
+    }
+
+    fn destroy_set_layout(&self, layout: Infallible) {
+        match layout {}
+    }
+
+    fn create_set_block(&self, layout: &Infallible, _: u32) -> Result<Infallible, DeviceError> {
+        match *layout {}
+    }
+
+    fn destroy_set_block(&self, block: Infallible) {
+        match block {}
+    }
+
+    fn write_set(&self, block: &Infallible, _: u32, _: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
+        match *block {}
+    }
+
+    fn clear_set(&self, block: &Infallible, _: u32, _: Option<&str>) {
+        match *block {}
     }
 
     fn submit(

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_core::device::{Dimension, Format, TextureInfo, Usage};
+use tenure_core::device::{Dimension, Format, TextureAccess, TextureInfo, Usage};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_FEATURE_DATA_FORMAT_SUPPORT, D3D12_FEATURE_DATA_MULTISAMPLE_QUALITY_LEVELS,
     D3D12_FEATURE_FORMAT_SUPPORT, D3D12_FEATURE_MULTISAMPLE_QUALITY_LEVELS, D3D12_FORMAT_SUPPORT1,
-    D3D12_FORMAT_SUPPORT1_DEPTH_STENCIL, D3D12_FORMAT_SUPPORT1_RENDER_TARGET,
-    D3D12_FORMAT_SUPPORT1_TEXTURE2D, D3D12_FORMAT_SUPPORT1_TEXTURE3D,
+    D3D12_FORMAT_SUPPORT1_BUFFER, D3D12_FORMAT_SUPPORT1_DEPTH_STENCIL, D3D12_FORMAT_SUPPORT1_RENDER_TARGET,
+    D3D12_FORMAT_SUPPORT1_SHADER_LOAD, D3D12_FORMAT_SUPPORT1_TEXTURE2D, D3D12_FORMAT_SUPPORT1_TEXTURE3D,
     D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW, ID3D12Device,
 };
 
@@ -61,6 +61,46 @@ impl FormatSupport {
         .map(|(usage, needed, what)| (info.usage.contains(usage), needed, what));
         let mut needs = std::iter::once(shape).chain(uses);
         needs.find(|(wanted, needed, _)| *wanted && !has.contains(*needed)).map(|(_, _, what)| what)
+    }
+
+    /// What the device lacks for a view of a texture in a format.
+    pub(crate) fn missing_for_view(
+        &self,
+        device: &ID3D12Device,
+        format: Format,
+        access: TextureAccess,
+    ) -> Option<&'static str> {
+        let (needed, what) = match access {
+            // Shaders read depth in formats that every device has.
+            TextureAccess::Sampled if format.is_depth() => return None,
+            TextureAccess::Sampled => (D3D12_FORMAT_SUPPORT1_SHADER_LOAD, "reading textures in this format"),
+            TextureAccess::Storage => (
+                D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW,
+                "unordered access to textures in this format",
+            ),
+            TextureAccess::RenderTarget => {
+                (D3D12_FORMAT_SUPPORT1_RENDER_TARGET, "render targets in this format")
+            }
+            TextureAccess::DepthStencil { .. } => {
+                (D3D12_FORMAT_SUPPORT1_DEPTH_STENCIL, "depth targets in this format")
+            }
+        };
+        (!self.of(device, format).contains(needed)).then_some(what)
+    }
+
+    /// What the device lacks for a view of a buffer in a format.
+    pub(crate) fn missing_for_buffer(
+        &self,
+        device: &ID3D12Device,
+        format: Format,
+        writes: bool,
+    ) -> Option<&'static str> {
+        let has = self.of(device, format);
+        if !has.contains(D3D12_FORMAT_SUPPORT1_BUFFER) {
+            return Some("typed views of buffers in this format");
+        }
+        let is_missing = writes && !has.contains(D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW);
+        is_missing.then_some("unordered access to buffers in this format")
     }
 
     /// True when textures of the format can have so many samples, a power of two up to 16.

@@ -1,6 +1,12 @@
 //! Texel formats in Direct3D's words.
 
-use tenure_core::device::Format;
+use tenure_core::device::{Format, Plane};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_DEFAULT_SHADER_4_COMPONENT_MAPPING,
+    D3D12_SHADER_COMPONENT_MAPPING_ALWAYS_SET_BIT_AVOIDING_ZEROMEM_MISTAKES,
+    D3D12_SHADER_COMPONENT_MAPPING_FORCE_VALUE_0, D3D12_SHADER_COMPONENT_MAPPING_FORCE_VALUE_1,
+    D3D12_SHADER_COMPONENT_MAPPING_FROM_MEMORY_COMPONENT_1, D3D12_SHADER_COMPONENT_MAPPING_SHIFT,
+};
 use windows::Win32::Graphics::Dxgi::Common::{
     DXGI_FORMAT, DXGI_FORMAT_B8G8R8A8_TYPELESS, DXGI_FORMAT_B8G8R8A8_UNORM, DXGI_FORMAT_B8G8R8A8_UNORM_SRGB,
     DXGI_FORMAT_BC1_TYPELESS, DXGI_FORMAT_BC1_UNORM, DXGI_FORMAT_BC3_TYPELESS, DXGI_FORMAT_BC3_UNORM,
@@ -12,10 +18,11 @@ use windows::Win32::Graphics::Dxgi::Common::{
     DXGI_FORMAT_R8G8B8A8_UNORM, DXGI_FORMAT_R8G8B8A8_UNORM_SRGB, DXGI_FORMAT_R10G10B10A2_TYPELESS,
     DXGI_FORMAT_R10G10B10A2_UNORM, DXGI_FORMAT_R11G11B10_FLOAT, DXGI_FORMAT_R16_FLOAT,
     DXGI_FORMAT_R16_TYPELESS, DXGI_FORMAT_R16_UNORM, DXGI_FORMAT_R16G16_FLOAT, DXGI_FORMAT_R16G16_TYPELESS,
-    DXGI_FORMAT_R16G16B16A16_FLOAT, DXGI_FORMAT_R16G16B16A16_TYPELESS, DXGI_FORMAT_R24G8_TYPELESS,
-    DXGI_FORMAT_R32_FLOAT, DXGI_FORMAT_R32_TYPELESS, DXGI_FORMAT_R32_UINT, DXGI_FORMAT_R32G8X24_TYPELESS,
-    DXGI_FORMAT_R32G32_FLOAT, DXGI_FORMAT_R32G32_TYPELESS, DXGI_FORMAT_R32G32B32A32_FLOAT,
-    DXGI_FORMAT_R32G32B32A32_TYPELESS, DXGI_FORMAT_UNKNOWN,
+    DXGI_FORMAT_R16G16B16A16_FLOAT, DXGI_FORMAT_R16G16B16A16_TYPELESS, DXGI_FORMAT_R24_UNORM_X8_TYPELESS,
+    DXGI_FORMAT_R24G8_TYPELESS, DXGI_FORMAT_R32_FLOAT, DXGI_FORMAT_R32_FLOAT_X8X24_TYPELESS,
+    DXGI_FORMAT_R32_TYPELESS, DXGI_FORMAT_R32_UINT, DXGI_FORMAT_R32G8X24_TYPELESS, DXGI_FORMAT_R32G32_FLOAT,
+    DXGI_FORMAT_R32G32_TYPELESS, DXGI_FORMAT_R32G32B32A32_FLOAT, DXGI_FORMAT_R32G32B32A32_TYPELESS,
+    DXGI_FORMAT_UNKNOWN, DXGI_FORMAT_X24_TYPELESS_G8_UINT, DXGI_FORMAT_X32_TYPELESS_G8X24_UINT,
 };
 
 /// A format with the typeless one of its family. `R11G11B10_FLOAT` is alone: it is its own.
@@ -77,6 +84,29 @@ pub(crate) const fn in_buffers(format: Format) -> DXGI_FORMAT {
     }
 }
 
+/// The format in which shaders read a plane: they know no depth formats either.
+pub(crate) const fn read_as(format: Format, plane: Plane) -> DXGI_FORMAT {
+    match (format, plane) {
+        (Format::D24UnormS8Uint, Plane::First) => DXGI_FORMAT_R24_UNORM_X8_TYPELESS,
+        (Format::D24UnormS8Uint, Plane::Stencil) => DXGI_FORMAT_X24_TYPELESS_G8_UINT,
+        (Format::D32FloatS8Uint, Plane::First) => DXGI_FORMAT_R32_FLOAT_X8X24_TYPELESS,
+        (Format::D32FloatS8Uint, Plane::Stencil) => DXGI_FORMAT_X32_TYPELESS_G8X24_UINT,
+        _ => in_buffers(format),
+    }
+}
+
+/// Which component of a plane shaders find where. Stencil is the second of its formats; it is shown
+/// in the first one, too, where Vulkan has it.
+pub(crate) const fn components_of(plane: Plane) -> u32 {
+    let Plane::Stencil = plane else { return D3D12_DEFAULT_SHADER_4_COMPONENT_MAPPING };
+    let second = D3D12_SHADER_COMPONENT_MAPPING_FROM_MEMORY_COMPONENT_1.0.cast_unsigned();
+    let zero = D3D12_SHADER_COMPONENT_MAPPING_FORCE_VALUE_0.0.cast_unsigned();
+    let one = D3D12_SHADER_COMPONENT_MAPPING_FORCE_VALUE_1.0.cast_unsigned();
+    let shift = D3D12_SHADER_COMPONENT_MAPPING_SHIFT;
+    let mapped = second | second << shift | zero << (2 * shift) | one << (3 * shift);
+    mapped | D3D12_SHADER_COMPONENT_MAPPING_ALWAYS_SET_BIT_AVOIDING_ZEROMEM_MISTAKES
+}
+
 /// True when views of a typeless resource can have either format.
 pub(crate) fn is_family(one: Format, other: Format) -> bool {
     one == other || (typeless(one) == typeless(other) && typeless(one) != to_dxgi_format(one))
@@ -92,10 +122,10 @@ pub(crate) const fn planes(format: Format) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::device::Format;
+    use tenure_core::device::{Format, Plane};
     use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
 
-    use super::{is_family, planes, to_dxgi_format, typeless};
+    use super::{components_of, is_family, planes, read_as, to_dxgi_format, typeless};
 
     #[test]
     fn every_format_has_a_counterpart_of_its_own() {
@@ -122,5 +152,23 @@ mod tests {
     fn stencil_is_a_plane() {
         let two: Vec<_> = Format::ALL.iter().filter(|format| planes(**format) == 2).collect();
         assert_eq!(two, [&Format::D24UnormS8Uint, &Format::D32FloatS8Uint]);
+    }
+
+    #[test]
+    fn shaders_read_no_depth_formats() {
+        for format in Format::ALL {
+            let read = read_as(*format, Plane::First);
+            assert_eq!(read == to_dxgi_format(*format), !format.is_depth(), "{format:?}");
+            if format.has_stencil() {
+                assert_ne!(read_as(*format, Plane::Stencil), read, "{format:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn stencil_is_shown_in_the_first_component() {
+        let component = |plane, index: u32| components_of(plane) >> (3 * index) & 7;
+        assert_eq!([0, 1, 2, 3].map(|index| component(Plane::First, index)), [0, 1, 2, 3]);
+        assert_eq!([0, 1, 2, 3].map(|index| component(Plane::Stencil, index)), [1, 1, 4, 5]);
     }
 }

@@ -26,6 +26,8 @@ pub struct LiveObjects {
     pub resources: u64,
     /// Command lists.
     pub lists: u64,
+    /// Heaps of descriptors.
+    pub descriptor_heaps: u64,
     /// Heaps that were destroyed, since the device was made, while resources were placed in them.
     /// Their memory stayed until those were gone.
     pub heaps_destroyed_early: u64,
@@ -36,6 +38,7 @@ pub(crate) struct Counters {
     pub(crate) heaps: AtomicU64,
     pub(crate) resources: AtomicU64,
     pub(crate) lists: AtomicU64,
+    pub(crate) descriptor_heaps: AtomicU64,
     heaps_destroyed_early: AtomicU64,
 }
 
@@ -50,6 +53,7 @@ impl Counters {
             heaps: load(&self.heaps),
             resources: load(&self.resources),
             lists: load(&self.lists),
+            descriptor_heaps: load(&self.descriptor_heaps),
             heaps_destroyed_early: load(&self.heaps_destroyed_early),
         }
     }

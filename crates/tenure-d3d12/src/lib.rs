@@ -32,6 +32,19 @@
 //! tenure calls: commands of the program's own, recorded through `raw()`, are the debug layer's
 //! business (`Options::validation`).
 //!
+//! # Descriptors
+//!
+//! Heaps of descriptors are `ID3D12DescriptorHeap`s, and each view is checked before it is made: its
+//! range and alignment, its subresources and shape, the usage and the formats of what it shows. What
+//! Vulkan has in a set of its own is not here: `create_set_layout` is `Unsupported`.
+//!
+//! A view of one layer, or one cube, that is not the first is an array of one; shaders read it as
+//! `Texture2D` or `TextureCube` all the same. Stencil is read as the first component, as on Vulkan,
+//! and as the second, as Direct3D has it. A sampler of an anisotropy above 1 is linear throughout.
+//! Direct3D 12 has null descriptors of views alone, each of a kind of its own: a freed one is that of
+//! what was there. All tiers of resource binding have heaps of 1,000,000 views and 2,048 samplers; on
+//! the first two, tables of the program's root signatures must not reach beyond what was made.
+//!
 //! # Lifetimes
 //!
 //! A placed resource holds on to its heap and is released before it, whatever the order in which
@@ -53,7 +66,8 @@
 //!
 //! The tests run on Wine's vkd3d over Mesa's lavapipe: real calls, and bytes checked. That runtime
 //! has no enhanced barriers, castable formats, GPU upload heaps, tight alignment, acceleration
-//! structures or debug layer; it takes tile mappings without effect, and `RemoveDevice` as well.
+//! structures or debug layer; it takes tile mappings without effect, and `RemoveDevice` as well. A
+//! view that is an array of one is read there by shaders that declare it as an array.
 //! Not executed so far, on Windows or elsewhere: enhanced barriers (their translation is tested
 //! against the compatibility tables of the specification), castable formats, GPU upload heaps,
 //! tight alignment, acceleration structures, the messages of the debug layer, and what tiles of
@@ -71,13 +85,21 @@ mod barriers;
 #[cfg(windows)]
 mod budget;
 #[cfg(windows)]
+mod buffer_views;
+#[cfg(windows)]
 mod caps;
+#[cfg(windows)]
+mod content;
 #[cfg(windows)]
 mod copies;
 #[cfg(windows)]
 mod create;
 #[cfg(windows)]
 mod desc;
+#[cfg(windows)]
+mod descriptor_heap;
+#[cfg(windows)]
+mod descriptors;
 #[cfg(windows)]
 mod device;
 #[cfg(windows)]
@@ -113,10 +135,16 @@ mod queue;
 mod requirements;
 #[cfg(windows)]
 mod resource;
+#[cfg(windows)]
+mod samplers;
 #[cfg(any(windows, test))]
 mod small;
 #[cfg(windows)]
 mod states;
+#[cfg(windows)]
+mod texture_descs;
+#[cfg(windows)]
+mod texture_views;
 #[cfg(windows)]
 mod tiles;
 
@@ -127,6 +155,7 @@ pub use windows;
 pub use self::{
     adapter::{Adapter, AdapterInfo, adapters},
     barriers::to_barrier_layout,
+    descriptor_heap::DescriptorHeap,
     device::Device,
     feature_level::FeatureLevel,
     formats::to_dxgi_format,

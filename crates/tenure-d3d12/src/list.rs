@@ -1,15 +1,18 @@
 //! Recording.
 
 use std::mem::ManuallyDrop;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, TextureRegion,
+    Barrier, BufferLayout, CommandList, DescriptorKind, DeviceError, QueueId, QueueKind, Subresource,
+    TextureRegion,
 };
 use windows::Win32::Graphics::Direct3D12::{
-    ID3D12CommandAllocator, ID3D12GraphicsCommandList, ID3D12GraphicsCommandList7, ID3D12PipelineState,
-    ID3D12Resource,
+    ID3D12CommandAllocator, ID3D12DescriptorHeap, ID3D12GraphicsCommandList, ID3D12GraphicsCommandList7,
+    ID3D12PipelineState, ID3D12Resource,
 };
 use windows::core::Interface;
 
@@ -17,7 +20,7 @@ use crate::error::{Asked, invalid};
 use crate::inner::Inner;
 use crate::queue::list_type;
 use crate::resource::Resource;
-use crate::{Device, copies};
+use crate::{DescriptorHeap, Device, copies};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -43,6 +46,8 @@ pub struct List {
     error: Option<DeviceError>,
     /// An aliasing barrier was recorded since the list was begun.
     pub(crate) has_aliased: bool,
+    /// The heaps of descriptors that tenure set last, as identities.
+    heaps: [Option<NonZero<usize>>; 2],
     /// Declared last: the device outlives all of its objects.
     pub(crate) device: Arc<Inner>,
 }
@@ -89,6 +94,7 @@ impl Inner {
             phase: Phase::Unusable,
             error: None,
             has_aliased: false,
+            heaps: [None; 2],
             device: Arc::clone(self),
         })
     }
@@ -97,9 +103,42 @@ impl Inner {
 impl List {
     /// The list itself, for commands of the program's own between
     /// [`begin`](CommandList::begin) and [`close`](CommandList::close). Do not reset or close it.
+    /// After heaps of descriptors of the program's own, see
+    /// [`forget_descriptor_heaps`](Self::forget_descriptor_heaps).
     #[must_use]
     pub const fn raw(&self) -> &ID3D12GraphicsCommandList {
         &self.raw
+    }
+
+    /// The program has set heaps of descriptors of its own: the next
+    /// [`set_descriptor_heaps`](CommandList::set_descriptor_heaps) is recorded, even if it sets what
+    /// tenure set last.
+    pub const fn forget_descriptor_heaps(&mut self) {
+        self.heaps = [None; 2];
+    }
+
+    /// Sets the heaps that shaders look into, unless they are set. The others are unset by that, so
+    /// both are set at once.
+    fn record_heaps(&mut self, heaps: [Option<&DescriptorHeap>; 2]) -> Result<(), DeviceError> {
+        for (heap, kind) in heaps.iter().zip([DescriptorKind::Resource, DescriptorKind::Sampler]) {
+            let Some(heap) = heap else { continue };
+            heap.check_device(&self.device)?;
+            if heap.desc.kind != kind || !heap.desc.shader_visible {
+                return Err(invalid("shaders see the heap of descriptors, as one of its kind", 0, 1));
+            }
+        }
+        // Copy queues have no shaders.
+        let identities = heaps.map(|heap| heap.and_then(|heap| NonZero::new(heap.raw.as_raw().addr())));
+        if self.kind == QueueKind::Copy || identities == [None; 2] || identities == self.heaps {
+            return Ok(());
+        }
+        let raw: SmallVec<[Option<ID3D12DescriptorHeap>; 2]> =
+            heaps.into_iter().flatten().map(|heap| Some(heap.raw.clone())).collect();
+        // SAFETY: the list is open and has shaders; the heaps are alive, of this device, visible to
+        // shaders, and one of a kind.
+        unsafe { self.raw.SetDescriptorHeaps(&raw) };
+        self.heaps = identities;
+        Ok(())
     }
 
     /// True once it is closed without an error.
@@ -136,6 +175,7 @@ impl CommandList<Device> for List {
         begun.map_err(|error| self.device.fail(&error, Asked::Object("ID3D12GraphicsCommandList::Reset")))?;
         self.error = None;
         self.has_aliased = false;
+        self.heaps = [None; 2];
         self.phase = Phase::Open;
         Ok(())
     }
@@ -160,6 +200,18 @@ impl CommandList<Device> for List {
 
     fn barriers(&mut self, barriers: &[Barrier<'_, Device>]) {
         self.record(|list| list.record_barriers(barriers));
+    }
+
+    fn discard(&mut self, resource: &Resource, subresource: Subresource) {
+        self.record(|list| list.record_discard(resource, subresource));
+    }
+
+    fn set_descriptor_heaps(
+        &mut self,
+        resources: Option<&DescriptorHeap>,
+        samplers: Option<&DescriptorHeap>,
+    ) {
+        self.record(|list| list.record_heaps([resources, samplers]));
     }
 
     fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {

@@ -24,6 +24,8 @@ pub(crate) fn name(object: &ObjectRef<'_, Device>, name: &str) {
     // A NUL would end the name for some and not for others.
     let name = HSTRING::from(name.split('\0').next().unwrap_or_default());
     match object {
+        ObjectRef::DescriptorHeap(heap) => set_name(&heap.raw, &name),
+        ObjectRef::SetBlock(none) => match **none {},
         ObjectRef::Heap(heap) => set_name(heap.raw(), &name),
         ObjectRef::Resource(resource) => set_name(&resource.raw, &name),
         ObjectRef::List(list) => {

@@ -1,11 +1,15 @@
 //! What a device says about itself.
 
 use tenure_core::device::{
-    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties, StateModel,
+    Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind,
+    QueueProperties, StateModel,
 };
 use windows::Win32::Graphics::Direct3D12::{
-    D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT,
-    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT, D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION,
+    D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_MAX_MAXANISOTROPY,
+    D3D12_MAX_SHADER_VISIBLE_DESCRIPTOR_HEAP_SIZE_TIER_1, D3D12_MAX_SHADER_VISIBLE_SAMPLER_HEAP_SIZE,
+    D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT, D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT,
+    D3D12_REQ_BUFFER_RESOURCE_TEXEL_COUNT_2_TO_EXP, D3D12_REQ_CONSTANT_BUFFER_ELEMENT_COUNT,
+    D3D12_REQ_RESOURCE_SIZE_IN_MEGABYTES_EXPRESSION_C_TERM, D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION,
     D3D12_REQ_TEXTURE2D_U_OR_V_DIMENSION, D3D12_REQ_TEXTURE3D_U_V_OR_W_DIMENSION,
     D3D12_TEXTURE_DATA_PITCH_ALIGNMENT, D3D12_TEXTURE_DATA_PLACEMENT_ALIGNMENT,
     D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES,
@@ -115,8 +119,25 @@ pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
         max_texture_2d: D3D12_REQ_TEXTURE2D_U_OR_V_DIMENSION,
         max_texture_3d: D3D12_REQ_TEXTURE3D_U_V_OR_W_DIMENSION,
         max_layers: D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION,
+        descriptors: DESCRIPTORS,
     }
 }
+
+/// The same on every tier of resource binding: tiers differ in what a shader reaches at once.
+const DESCRIPTORS: DescriptorLimits = DescriptorLimits {
+    visible_resources: D3D12_MAX_SHADER_VISIBLE_DESCRIPTOR_HEAP_SIZE_TIER_1,
+    visible_samplers: D3D12_MAX_SHADER_VISIBLE_SAMPLER_HEAP_SIZE,
+    samplers: D3D12_MAX_SHADER_VISIBLE_SAMPLER_HEAP_SIZE,
+    sets: false,
+    null: true,
+    anisotropy: D3D12_MAX_MAXANISOTROPY,
+    // Elements of 16 bytes.
+    constant_size: 16 * D3D12_REQ_CONSTANT_BUFFER_ELEMENT_COUNT as u64,
+    storage_size: (D3D12_REQ_RESOURCE_SIZE_IN_MEGABYTES_EXPRESSION_C_TERM as u64) << 20,
+    typed_elements: 1 << D3D12_REQ_BUFFER_RESOURCE_TEXEL_COUNT_2_TO_EXP,
+    // Whole elements are enough.
+    typed_alignment: 1,
+};
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,7 @@ use crate::states::to_resource_states;
 type Barriers = SmallVec<[D3D12_RESOURCE_BARRIER; 16]>;
 
 /// The subresources of the driver that one of ours stands for: one in each plane.
-fn subresources(desc: &ResourceDesc, subresource: Subresource) -> SmallVec<[u32; 2]> {
+pub(super) fn subresources(desc: &ResourceDesc, subresource: Subresource) -> SmallVec<[u32; 2]> {
     match (desc, subresource) {
         (_, Subresource::All) => SmallVec::from_slice(&[D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES]),
         (ResourceDesc::Buffer(_), Subresource::One(index)) => SmallVec::from_slice(&[index]),
@@ -83,14 +83,21 @@ fn translate(barrier: &Barrier<'_, Device>, out: &mut Barriers) {
             }
         }
         Barrier::Unordered { resource } => out.push(unordered(&resource.raw)),
-        Barrier::Aliasing { before, after } => out.push(aliasing(before, after)),
+        Barrier::Aliasing { before, after, .. } => out.push(aliasing(before, after)),
     }
+}
+
+/// Aliasing barriers first: a resource has its memory before its state changes.
+fn in_order<'a, 'b>(barriers: &'a [Barrier<'b, Device>]) -> impl Iterator<Item = &'a Barrier<'b, Device>> {
+    let is_aliasing = |barrier: &&Barrier<'_, Device>| matches!(barrier, Barrier::Aliasing { .. });
+    let others = barriers.iter().filter(move |barrier| !is_aliasing(barrier));
+    barriers.iter().filter(is_aliasing).chain(others)
 }
 
 impl List {
     pub(super) fn legacy_barriers(&self, barriers: &[Barrier<'_, Device>]) {
         let mut translated = Barriers::new();
-        barriers.iter().for_each(|barrier| translate(barrier, &mut translated));
+        in_order(barriers).for_each(|barrier| translate(barrier, &mut translated));
         if !translated.is_empty() {
             // SAFETY: the list is open, and the resources, which the caller borrows to us, are alive.
             unsafe { self.raw.ResourceBarrier(&translated) };

@@ -1,5 +1,6 @@
 //! Dependencies between uses, in whichever of Direct3D's two ways.
 
+mod discard;
 mod enhanced;
 mod legacy;
 
@@ -129,7 +130,7 @@ impl List {
                 }
                 check_state(self.kind, State::UNORDERED_ACCESS)
             }
-            Barrier::Aliasing { before, after } => {
+            Barrier::Aliasing { before, after, .. } => {
                 for resource in before.into_iter().chain([after]) {
                     self.check_owner(resource)?;
                     if matches!(resource.memory, Memory::Committed) {

@@ -57,6 +57,15 @@ pub(crate) fn refused<T>(answer: Result<T, DeviceError>, rule: &str) -> (u64, u6
     }
 }
 
+/// The value of a field that is refused.
+#[track_caller]
+pub(crate) fn bad<T>(answer: Result<T, DeviceError>, field: &str) -> u64 {
+    match answer.err() {
+        Some(DeviceError::InvalidDesc { field: found, value }) if found == field => value,
+        other => panic!("expected '{field}' to be refused, not {other:?}"),
+    }
+}
+
 /// A device and its next serials.
 pub(crate) struct Bench {
     pub(crate) device: Device,

@@ -191,7 +191,8 @@ fn barriers_name_states_that_queue_and_memory_know() {
         scene.bench.device.create_committed(&buffer(64, Usage::UNORDERED_ACCESS), GPU_ONLY).unwrap();
     refused(record(COPY, Barrier::Unordered { resource: &storage }), known);
     record(COMPUTE, Barrier::Unordered { resource: &storage }).unwrap();
-    let aliasing = Barrier::Aliasing { before: None, after: &scene.image };
+    let (from, to) = (State::all(), State::COMMON);
+    let aliasing = Barrier::Aliasing { before: None, after: &scene.image, from, to };
     refused(record(GRAPHICS, aliasing), "aliasing barriers are for placed and reserved resources");
     record(COPY, transition(&scene.image, State::COMMON, State::COPY_DST)).unwrap();
 }

@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use conformance::{Effort, Harness};
+use conformance::{Effort, Harness, Probe};
 use tenure_core::device::{Device as _, QueueId};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{D3D12_FENCE_FLAG_NONE, ID3D12Fence};
-use tenure_d3d12::{Device, Message, Options, Severity};
+use tenure_d3d12::{Device, List, Message, Options, Severity};
 
 use crate::bench::create;
+use crate::shaders::Shaders;
 
 /// A fence that only the CPU signals: queues that wait for it stand still.
 pub(crate) struct Gate {
@@ -50,8 +51,9 @@ impl Drop for Gate {
 pub(crate) struct D3d12 {
     pub(crate) device: Device,
     gate: Gate,
+    shaders: Shaders,
     messages: Arc<Mutex<Vec<Message>>>,
-    threads: Duration,
+    effort: Effort,
 }
 
 impl D3d12 {
@@ -61,12 +63,19 @@ impl D3d12 {
         let sink = move |message: &Message| heard.lock().unwrap().push(message.clone());
         let options = Options { validation: true, messages: Some(Arc::new(sink)), ..options };
         let device = create(options);
-        let gate = Gate::new(&device);
-        Self { device, gate, messages, threads: Duration::from_secs(1) }
+        let (gate, shaders) = (Gate::new(&device), Shaders::new(&device));
+        let effort = Effort { threads: Duration::from_secs(1), ..Effort::default() };
+        Self { device, gate, shaders, messages, effort }
     }
 
     pub(crate) fn threads(mut self, threads: Duration) -> Self {
-        self.threads = threads;
+        self.effort.threads = threads;
+        self
+    }
+
+    /// Renders so many frames of each of those sizes.
+    pub(crate) fn rendering(mut self, rendered: u64, sizes: &'static [[u32; 2]]) -> Self {
+        (self.effort.rendered, self.effort.sizes) = (rendered, sizes);
         self
     }
 }
@@ -85,6 +94,10 @@ impl Harness for D3d12 {
 
     fn settle(&self) {
         self.gate.open();
+    }
+
+    fn probe(&self, list: &mut List, probe: &Probe<'_, Device>) {
+        self.shaders.probe(list, probe);
     }
 
     fn problems(&self) -> Vec<String> {
@@ -106,6 +119,6 @@ impl Harness for D3d12 {
     }
 
     fn effort(&self) -> Effort {
-        Effort { operations: 3000, threads: self.threads }
+        self.effort
     }
 }

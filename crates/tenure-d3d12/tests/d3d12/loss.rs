@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{
-    CommandList as _, Device as _, DeviceError, Format, HeapCategory, Mapping as _, QueueSerial, Usage,
+    BufferAccess, BufferView, CommandList as _, Descriptor, DescriptorKind, DescriptorSource, Device as _,
+    DeviceError, Elements, Format, HeapCategory, Mapping as _, QueueSerial, Usage,
 };
 use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue};
 use tenure_d3d12::Device;
@@ -12,6 +13,7 @@ use tenure_d3d12::windows::core::Interface;
 
 use crate::bench::{Bench, COPY, GPU_ONLY, GRAPHICS, LONG, MIB, UPLOAD, buffer, device, heap_desc, texture};
 use crate::harness::Gate;
+use crate::viewer::heap_of;
 
 /// What Windows does to the fences of a device that it removes.
 fn remove(device: &Device) {
@@ -40,6 +42,8 @@ fn every_call_says_that_the_device_is_lost() {
     let mut fresh = device.create_list(GRAPHICS).unwrap();
     let mut open = device.create_list(GRAPHICS).unwrap();
     open.begin().unwrap();
+    let hidden = heap_of(device, DescriptorKind::Resource, false);
+    let visible = heap_of(device, DescriptorKind::Resource, true);
     remove(device);
     lost(device.completed(GRAPHICS));
 
@@ -60,6 +64,13 @@ fn every_call_says_that_the_device_is_lost() {
     lost(device.budget());
     lost(mapping.write(0, &[1; 4]));
     lost(mapping.read(0, &mut [1; 4]));
+    let view = BufferView { offset: 0, size: 16, access: BufferAccess::Read(Elements::Raw) };
+    let descriptor = Descriptor::Buffer { resource: &staging, view };
+    lost(device.create_descriptor_heap(visible.desc()));
+    lost(device.write_descriptor(&hidden, 0, &descriptor));
+    lost(device.fill_descriptors(&visible, 0, &[DescriptorSource::Copy { heap: &hidden, index: 0 }]));
+    device.clear_descriptors(&visible, 0, 1, Some("gone"));
+    open.set_descriptor_heaps(Some(&visible), None);
     lost(fresh.begin());
     open.copy_buffer(&staging, 0, &staging, 0, 4);
     lost(open.close());
@@ -67,6 +78,8 @@ fn every_call_says_that_the_device_is_lost() {
     drop((mapping, closed, open, fresh));
     device.destroy_resource(staging);
     device.destroy_heap(heap);
+    device.destroy_descriptor_heap(hidden);
+    device.destroy_descriptor_heap(visible);
     assert_eq!(device.live_objects(), Default::default());
 }
 

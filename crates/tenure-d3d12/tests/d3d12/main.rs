@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod adoption;
+mod aliasing;
 mod alignments;
 mod bench;
 mod checks;
 mod copies;
+mod descriptors;
 mod device;
 mod formats;
 mod harness;
@@ -16,5 +18,10 @@ mod maker;
 mod names;
 mod opt_outs;
 mod order;
+mod probe;
+mod refusals;
 mod reserved;
+mod shaders;
 mod suite;
+mod viewer;
+mod views;

@@ -9,7 +9,7 @@ use tenure_d3d12::windows::core::Interface;
 use crate::bench::{GPU_ONLY, GRAPHICS, MIB, buffer, device, heap_desc};
 
 /// The name that a debugger would show.
-fn name<T: Interface>(object: &T) -> String {
+pub(crate) fn name<T: Interface>(object: &T) -> String {
     let object: ID3D12Object = object.cast().unwrap();
     let mut bytes = 0;
     // SAFETY: without a buffer the call only writes the size.

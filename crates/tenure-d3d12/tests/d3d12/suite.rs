@@ -9,7 +9,8 @@ mod tier2 {
     use crate::harness::D3d12;
 
     fn harness() -> D3d12 {
-        D3d12::new(Options::default()).threads(Duration::from_secs(10))
+        let sizes = &[[1920, 1080], [3840, 2160]];
+        D3d12::new(Options::default()).threads(Duration::from_secs(10)).rendering(100, sizes)
     }
 
     conformance::suite!(harness());

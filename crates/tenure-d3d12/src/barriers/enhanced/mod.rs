@@ -11,6 +11,7 @@
 //! compute queue. Not executed on Windows yet: the tests hold the translation to the compatibility
 //! tables of Microsoft's specification.
 
+mod aliasing;
 mod moves;
 #[cfg(test)]
 mod rules;
@@ -23,12 +24,14 @@ use tenure_core::device::{
     Barrier, DeviceError, QueueTransfer, ResourceDesc, State, Subresource, TextureInfo, Usage,
 };
 use windows::Win32::Graphics::Direct3D12::{
-    D3D12_BARRIER_ACCESS_COMMON, D3D12_BARRIER_GROUP, D3D12_BARRIER_GROUP_0, D3D12_BARRIER_SUBRESOURCE_RANGE,
-    D3D12_BARRIER_SYNC_ALL, D3D12_BARRIER_TYPE_BUFFER, D3D12_BARRIER_TYPE_GLOBAL, D3D12_BARRIER_TYPE_TEXTURE,
-    D3D12_BUFFER_BARRIER, D3D12_GLOBAL_BARRIER, D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES,
-    D3D12_TEXTURE_BARRIER, D3D12_TEXTURE_BARRIER_FLAG_DISCARD, D3D12_TEXTURE_BARRIER_FLAG_NONE,
+    D3D12_BARRIER_GROUP, D3D12_BARRIER_GROUP_0, D3D12_BARRIER_SUBRESOURCE_RANGE, D3D12_BARRIER_SYNC_ALL,
+    D3D12_BARRIER_TYPE_BUFFER, D3D12_BARRIER_TYPE_GLOBAL, D3D12_BARRIER_TYPE_TEXTURE, D3D12_BUFFER_BARRIER,
+    D3D12_GLOBAL_BARRIER, D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES, D3D12_TEXTURE_BARRIER,
+    D3D12_TEXTURE_BARRIER_FLAG_DISCARD, D3D12_TEXTURE_BARRIER_FLAG_NONE,
 };
+use windows::core::Interface;
 
+use self::aliasing::Takeovers;
 use self::moves::{Move, Part, part_of, texture_move, unordered};
 use self::scope::{Scope, Stage};
 use crate::Device;
@@ -91,20 +94,18 @@ fn buffer_barrier(resource: &Resource, before: Scope, after: Scope) -> D3D12_BUF
     }
 }
 
-/// Every use of the memory before is done before every use after.
-const EVERYTHING: D3D12_GLOBAL_BARRIER = D3D12_GLOBAL_BARRIER {
-    SyncBefore: D3D12_BARRIER_SYNC_ALL,
-    SyncAfter: D3D12_BARRIER_SYNC_ALL,
-    AccessBefore: D3D12_BARRIER_ACCESS_COMMON,
-    AccessAfter: D3D12_BARRIER_ACCESS_COMMON,
-};
-
 /// Translated barriers, by type as the API takes them.
 #[derive(Default)]
 struct Groups {
     globals: SmallVec<[D3D12_GLOBAL_BARRIER; 1]>,
     textures: SmallVec<[D3D12_TEXTURE_BARRIER; 8]>,
     buffers: SmallVec<[D3D12_BUFFER_BARRIER; 8]>,
+    /// Resources by their interfaces' addresses.
+    takeovers: Takeovers<usize>,
+}
+
+fn identity(resource: &Resource) -> usize {
+    resource.raw.as_raw().addr()
 }
 
 impl Groups {
@@ -136,8 +137,15 @@ impl List {
     pub(super) fn enhanced_barriers(&mut self, barriers: &[Barrier<'_, Device>]) -> Result<(), DeviceError> {
         let mut groups = Groups::default();
         for barrier in barriers {
+            if let Barrier::Aliasing { after, from, to, .. } = *barrier {
+                let taker = (identity(after), after.desc.subresources());
+                groups.takeovers.add(self.stage(), taker, (from, to));
+            }
+        }
+        for barrier in barriers {
             self.translate(barrier, &mut groups)?;
         }
+        groups.globals.extend(groups.takeovers.global());
         let list = groups.list()?;
         let Some(raw) = self.raw7.as_ref().filter(|_| !list.is_empty()) else { return Ok(()) };
         // SAFETY: the list is open, the resources, which the caller borrows to us, are alive, and
@@ -158,7 +166,8 @@ impl List {
                     let part = self.part(transfer, before, after)?;
                     let step = part.and_then(|part| texture_move(stage, before, after, part));
                     if let Some(step) = step {
-                        let step = self.after_aliasing(step);
+                        let count = if subresource == Subresource::All { info.subresources() } else { 1 };
+                        let step = self.after_aliasing(step, resource, count, groups);
                         groups.textures.push(texture_barrier(resource, info, subresource, step));
                     }
                 }
@@ -176,10 +185,7 @@ impl List {
                     groups.textures.push(texture_barrier(resource, info, Subresource::All, step));
                 }
             },
-            Barrier::Aliasing { .. } => {
-                self.has_aliased = true;
-                groups.globals.push(EVERYTHING);
-            }
+            Barrier::Aliasing { .. } => self.has_aliased = true,
         }
         Ok(())
     }
@@ -195,10 +201,13 @@ impl List {
         Ok(part_of(self.queue, transfer, kinds, (before, after)))
     }
 
-    /// A first use waits for nothing, unless other resources may have used its memory in this list.
-    fn after_aliasing(&self, mut step: Move) -> Move {
-        if self.has_aliased && step.discard {
-            step.before.sync = D3D12_BARRIER_SYNC_ALL;
+    /// A first use waits for those who had its memory: known when it is in one call with the aliasing
+    /// barrier, everybody when there was one earlier in this list, else nobody.
+    fn after_aliasing(&self, mut step: Move, resource: &Resource, count: u32, groups: &mut Groups) -> Move {
+        if step.discard {
+            let earlier = self.has_aliased.then_some(D3D12_BARRIER_SYNC_ALL);
+            let known = groups.takeovers.transition(&identity(resource), count);
+            step.before.sync = known.or(earlier).unwrap_or(step.before.sync);
         }
         step
     }

@@ -1,0 +1,274 @@
+//! Views that break a rule are refused before the driver sees them, and leave nothing behind.
+
+use tenure_core::TextureDesc;
+use tenure_core::device::{
+    BufferAccess, BufferInfo, BufferView, Descriptor, DescriptorKind, DescriptorSource, Device as _,
+    DeviceError, Elements, Format, MemoryTypeId, Plane, ResourceDesc, SamplerDesc, TextureAccess,
+    TextureInfo, TextureView, Usage, ViewShape,
+};
+use tenure_d3d12::{DescriptorHeap, Device, Resource};
+
+use crate::bench::{GPU_ONLY, READBACK, bad, buffer, device, refused};
+use crate::viewer::{COUNT, heap_of, whole};
+
+struct Refusals {
+    device: Device,
+    hidden: [DescriptorHeap; 4],
+    visible: [DescriptorHeap; 2],
+}
+
+impl Refusals {
+    fn new() -> Self {
+        let device = device();
+        Self {
+            hidden: DescriptorKind::ALL.map(|kind| heap_of(&device, kind, false)),
+            visible: [DescriptorKind::Resource, DescriptorKind::Sampler]
+                .map(|kind| heap_of(&device, kind, true)),
+            device,
+        }
+    }
+
+    /// Makes a descriptor over another; a refused one leaves nothing.
+    fn write(&self, descriptor: &Descriptor<'_, Device>) -> Result<(), DeviceError> {
+        let kind = descriptor.kind() as usize;
+        let heap = &self.hidden[kind];
+        let answer = self.device.write_descriptor(heap, 0, descriptor);
+        if let Some(visible) = self.visible.get(kind) {
+            let copy = [DescriptorSource::Copy { heap, index: 0 }];
+            let copied = self.device.fill_descriptors(visible, 0, &copy);
+            assert_eq!(copied.is_ok(), answer.is_ok(), "{answer:?}");
+        }
+        answer
+    }
+
+    fn buffer(&self, size: u64, usage: Usage, memory: MemoryTypeId) -> Resource {
+        self.device.create_committed(&buffer(size, usage), memory).unwrap()
+    }
+
+    fn texture(&self, desc: &TextureDesc) -> Resource {
+        self.device.create_committed(&ResourceDesc::Texture(desc.info.clone()), GPU_ONLY).unwrap()
+    }
+
+    fn view(&self, resource: &Resource, view: TextureView) -> Result<(), DeviceError> {
+        self.write(&Descriptor::Texture { resource, view })
+    }
+}
+
+#[test]
+fn buffers_are_viewed_within_their_rules() {
+    let scene = Refusals::new();
+    let all = Usage::CONSTANT | Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
+    let buffer = scene.buffer(100_000, all, GPU_ONLY);
+    let view = |offset, size, access| {
+        scene.write(&Descriptor::Buffer { resource: &buffer, view: BufferView { offset, size, access } })
+    };
+    let (constants, raw) = (BufferAccess::Constants, Elements::Raw);
+    for access in [BufferAccess::Read, BufferAccess::ReadWrite] {
+        view(16, 99_984, access(raw)).unwrap();
+        assert_eq!(refused(view(4, 16, access(raw)), "a raw view is aligned"), (4, 16));
+        assert_eq!(refused(view(0, 6, access(raw)), "the view has whole elements"), (6, 4));
+        bad(view(0, 0, access(raw)), "size");
+        let inside = "the view is inside the buffer";
+        assert_eq!(refused(view(0, 100_004, access(raw)), inside), (100_004, 100_000));
+        refused(view(u64::MAX - 15, 16, access(raw)), inside);
+        refused(view(16, u64::MAX, access(raw)), inside);
+        let structured = |stride| access(Elements::Structured(stride));
+        view(24, 48, structured(12)).unwrap();
+        refused(view(16, 48, structured(12)), "the view begins at a whole element");
+        refused(view(24, 50, structured(12)), "the view has whole elements");
+        for stride in [0, 6, 2052, u32::MAX] {
+            assert_eq!(bad(view(0, 48, structured(stride)), "stride"), u64::from(stride));
+        }
+        let typed = |format| access(Elements::Typed(format));
+        view(4, 96, typed(Format::R32Float)).unwrap();
+        refused(view(2, 96, typed(Format::R32Float)), "the view begins at a whole element");
+        refused(view(8, 16, typed(Format::Rgba32Float)), "the view begins at a whole element");
+        refused(view(0, 24, typed(Format::Rgba32Float)), "the view has whole elements");
+        for format in [Format::D32Float, Format::Bc1Unorm, Format::D24UnormS8Uint] {
+            assert_eq!(bad(view(0, 64, typed(format)), "format"), format as u64);
+        }
+    }
+    view(256, 65_536, constants).unwrap();
+    assert_eq!(refused(view(128, 256, constants), "constants are aligned"), (128, 256));
+    assert_eq!(refused(view(0, 64, constants), "the size of constants is aligned"), (64, 256));
+    refused(view(0, 65_792, constants), "the view is not too large (bytes)");
+    refused(view(99_840, 256, constants), "the view is inside the buffer");
+}
+
+/// Two heaps of gigabytes would be needed to ask for such views of a real buffer, so it is the
+/// program's word that there are so many.
+#[test]
+fn views_are_not_larger_than_the_api_allows() {
+    let scene = Refusals::new();
+    let limits = scene.device.properties().descriptors;
+    let size = limits.storage_size + 4;
+    let reserved = scene.device.properties().memory_heaps[0].size;
+    assert!(size < reserved, "for this the test needs memory that is never touched");
+    let buffer = scene.buffer(size, Usage::SHADER_READ, GPU_ONLY);
+    let view = |size, elements| {
+        let view = BufferView { offset: 0, size, access: BufferAccess::Read(elements) };
+        scene.write(&Descriptor::Buffer { resource: &buffer, view })
+    };
+    let bytes = "the view is not too large (bytes)";
+    assert_eq!(refused(view(size, Elements::Raw), bytes), (size, limits.storage_size));
+    refused(view(size, Elements::Structured(4)), bytes);
+    let most = u64::from(limits.typed_elements);
+    let typed = Elements::Typed(Format::R8Unorm);
+    assert_eq!(refused(view(most + 1, typed), "the view is not too large (elements)"), (most + 1, most));
+    view(most, typed).unwrap();
+}
+
+#[test]
+fn usages_and_owners_are_kept() {
+    let scene = Refusals::new();
+    let raw = Elements::Raw;
+    for (usage, access) in [
+        (Usage::SHADER_READ, BufferAccess::Constants),
+        (Usage::CONSTANT, BufferAccess::Read(raw)),
+        (Usage::SHADER_READ, BufferAccess::ReadWrite(raw)),
+    ] {
+        let buffer = scene.buffer(1024, usage, GPU_ONLY);
+        let view = BufferView { offset: 0, size: 256, access };
+        let answer = scene.write(&Descriptor::Buffer { resource: &buffer, view });
+        let found = refused(answer, "the buffer has the usage of its view");
+        assert_eq!(found, (u64::from(usage.bits()), u64::from(access.usage().bits())));
+    }
+    let view = BufferView { offset: 0, size: 16, access: BufferAccess::Read(raw) };
+    let readback = scene.buffer(1024, Usage::SHADER_READ | Usage::COPY_DST, READBACK);
+    refused(scene.write(&Descriptor::Buffer { resource: &readback, view }), "shaders see no readback heap");
+    let texture = TextureDesc::d2(8, 8, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let texture = (scene.texture(&texture), texture.info);
+    refused(scene.write(&Descriptor::Buffer { resource: &texture.0, view }), "the resource is a buffer");
+    let sampled = whole(&texture.1, ViewShape::D2);
+    refused(scene.view(&readback, sampled), "the resource is a texture");
+    for access in [TextureAccess::Storage, TextureAccess::RenderTarget] {
+        let view = TextureView { access, ..sampled };
+        refused(scene.view(&texture.0, view), "the texture has the usage of its view");
+    }
+    let other = Refusals::new();
+    refused(other.view(&texture.0, sampled), "the resource belongs to the device");
+    let descriptor = Descriptor::Texture { resource: &texture.0, view: sampled };
+    let write = |heap: &DescriptorHeap, index| scene.device.write_descriptor(heap, index, &descriptor);
+    refused(write(&other.hidden[0], 0), "the heap of descriptors belongs to the device");
+    refused(write(&scene.visible[0], 0), "descriptors are made where shaders do not see them");
+    let inside = "the index is inside the heap of descriptors";
+    assert_eq!(refused(write(&scene.hidden[0], COUNT), inside), (u64::from(COUNT), u64::from(COUNT)));
+    for heap in &scene.hidden[1..] {
+        refused(write(heap, 0), "a descriptor is made in a heap of its kind");
+    }
+}
+
+#[test]
+fn textures_are_viewed_within_their_rules() {
+    let scene = Refusals::new();
+    let usage = Usage::SHADER_READ | Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
+    let desc = TextureDesc::d2(32, 32, Format::Rgba8Unorm, usage).mips(3).layers(12);
+    let texture = scene.texture(&desc);
+    let all = whole(&desc.info, ViewShape::D2Array);
+    let view = |view| scene.view(&texture, view);
+    view(all).unwrap();
+    bad(view(TextureView { mips: 0, ..all }), "mips");
+    bad(view(TextureView { layers: 0, ..all }), "layers");
+    let mips = "the mips of the view exist";
+    assert_eq!(refused(view(TextureView { first_mip: 1, ..all }), mips), (4, 3));
+    refused(view(TextureView { first_mip: u32::MAX, mips: u32::MAX, ..all }), mips);
+    let layers = "the layers of the view exist";
+    assert_eq!(refused(view(TextureView { first_layer: 7, layers: 6, ..all }), layers), (13, 12));
+    refused(view(TextureView { first_layer: u32::MAX, layers: u32::MAX, ..all }), layers);
+    refused(view(TextureView { shape: ViewShape::D2, layers: 2, ..all }), "a view of one layer has one");
+    let cube = TextureView { shape: ViewShape::Cube, layers: 6, ..all };
+    view(cube).unwrap();
+    view(TextureView { shape: ViewShape::CubeArray, first_layer: 3, ..cube }).unwrap();
+    for (shape, layers) in [(ViewShape::Cube, 5), (ViewShape::Cube, 12), (ViewShape::CubeArray, 7)] {
+        let answer = view(TextureView { shape, layers, ..cube });
+        assert_eq!(refused(answer, "a cube has six layers"), (u64::from(layers), 6));
+    }
+    bad(view(TextureView { shape: ViewShape::D3, layers: 1, ..all }), "shape");
+    bad(view(TextureView { format: Format::Rgba8Srgb, ..all }), "format");
+    bad(view(TextureView { plane: Plane::Stencil, ..all }), "plane");
+    for access in [TextureAccess::Storage, TextureAccess::RenderTarget] {
+        let one = TextureView { access, mips: 1, ..all };
+        view(one).unwrap();
+        refused(view(TextureView { mips: 2, ..one }), "what is written through a view has one mip");
+        bad(view(TextureView { shape: ViewShape::Cube, layers: 6, ..one }), "shape");
+    }
+    let wide = TextureDesc::d2(32, 16, Format::Rgba8Unorm, Usage::SHADER_READ).layers(6);
+    let cube = whole(&wide.info, ViewShape::Cube);
+    assert_eq!(refused(scene.view(&scene.texture(&wide), cube), "a cube is as high as wide"), (16, 32));
+    let volume = TextureDesc::d3(8, 8, 8, Format::Rgba8Unorm, usage);
+    let (volume, shown) = (scene.texture(&volume), whole(&volume.info, ViewShape::D3));
+    scene.view(&volume, shown).unwrap();
+    bad(scene.view(&volume, TextureView { shape: ViewShape::D2, ..shown }), "shape");
+    refused(scene.view(&volume, TextureView { first_layer: 1, ..shown }), layers);
+}
+
+#[test]
+fn depth_and_samples_have_rules_of_their_own() {
+    let scene = Refusals::new();
+    let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
+    let desc = TextureDesc::d2(32, 32, Format::D32Float, usage).layers(6);
+    let depth = scene.texture(&desc);
+    let cube = whole(&desc.info, ViewShape::Cube);
+    scene.view(&depth, cube).unwrap();
+    bad(scene.view(&depth, TextureView { plane: Plane::Stencil, ..cube }), "plane");
+    bad(scene.view(&depth, TextureView { format: Format::R32Float, ..cube }), "format");
+    let target = TextureView { access: TextureAccess::DepthStencil { read_only: false }, ..cube };
+    bad(scene.view(&depth, target), "shape");
+    let both = TextureDesc::d2(32, 32, Format::D24UnormS8Uint, usage);
+    let (stencil, shown) = (scene.texture(&both), whole(&both.info, ViewShape::D2));
+    let target = TextureView { access: TextureAccess::DepthStencil { read_only: true }, ..shown };
+    scene.view(&stencil, target).unwrap();
+    bad(scene.view(&stencil, TextureView { plane: Plane::Stencil, ..target }), "plane");
+    let hidden = TextureDesc::d2(32, 32, Format::D32Float, Usage::DEPTH_STENCIL);
+    let shown = whole(&hidden.info, ViewShape::D2);
+    refused(scene.view(&scene.texture(&hidden), shown), "the texture has the usage of its view");
+    let many = TextureDesc::d2(32, 32, Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ);
+    let many = many.samples(4).layers(6);
+    let (texture, shown) = (scene.texture(&many), whole(&many.info, ViewShape::D2Array));
+    scene.view(&texture, shown).unwrap();
+    bad(scene.view(&texture, TextureView { shape: ViewShape::Cube, ..shown }), "shape");
+}
+
+/// What a texture was created as counts, not only what it is said to be.
+#[test]
+fn textures_of_the_program_are_looked_at() {
+    let scene = Refusals::new();
+    let own = TextureDesc::d2(32, 32, Format::D32Float, Usage::DEPTH_STENCIL);
+    let raw = scene.texture(&own).raw().clone();
+    let read = TextureInfo { usage: Usage::DEPTH_STENCIL | Usage::SHADER_READ, ..own.info };
+    let adopted = Resource::from_raw(&scene.device, raw, ResourceDesc::Texture(read.clone())).unwrap();
+    let rule = "the texture was created in the format of its view, or a typeless one (DXGI_FORMAT)";
+    refused(scene.view(&adopted, whole(&read, ViewShape::D2)), rule);
+    let target = TextureAccess::DepthStencil { read_only: false };
+    scene.view(&adopted, TextureView { access: target, ..whole(&read, ViewShape::D2) }).unwrap();
+
+    let own = TextureDesc::d2(32, 32, Format::D32Float, Usage::DEPTH_STENCIL | Usage::SHADER_READ);
+    let raw = scene.texture(&own).raw().clone();
+    let adopted = Resource::from_raw(&scene.device, raw, ResourceDesc::Texture(own.info.clone())).unwrap();
+    scene.view(&adopted, whole(&own.info, ViewShape::D2)).unwrap();
+
+    let raw = scene.buffer(1024, Usage::SHADER_READ, GPU_ONLY).raw().clone();
+    let part = ResourceDesc::Buffer(BufferInfo { size: 512, usage: Usage::SHADER_READ });
+    let adopted = Resource::from_raw(&scene.device, raw, part).unwrap();
+    let view = BufferView { offset: 512, size: 16, access: BufferAccess::Read(Elements::Raw) };
+    let answer = scene.write(&Descriptor::Buffer { resource: &adopted, view });
+    assert_eq!(refused(answer, "the view is inside the buffer"), (528, 512));
+}
+
+#[test]
+fn samplers_stay_in_their_ranges() {
+    let scene = Refusals::new();
+    let sampler = SamplerDesc::default();
+    scene.write(&Descriptor::Sampler(SamplerDesc { anisotropy: 16, ..sampler })).unwrap();
+    for (desc, field) in [
+        (SamplerDesc { anisotropy: 17, ..sampler }, "anisotropy"),
+        (SamplerDesc { anisotropy: 0, ..sampler }, "anisotropy"),
+        (SamplerDesc { mip_bias: 16.0, ..sampler }, "mip_bias"),
+        (SamplerDesc { mip_bias: f32::NAN, ..sampler }, "mip_bias"),
+        (SamplerDesc { min_lod: -1.0, ..sampler }, "min_lod"),
+        (SamplerDesc { min_lod: 2.0, max_lod: 1.0, ..sampler }, "max_lod"),
+        (SamplerDesc { max_lod: f32::INFINITY, ..sampler }, "max_lod"),
+    ] {
+        bad(scene.write(&Descriptor::Sampler(desc)), field);
+    }
+}
