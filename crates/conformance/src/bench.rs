@@ -27,6 +27,14 @@ impl<'h, H: Harness> Bench<'h, H> {
         Self { harness, gpu: Gpu::new(harness.device(), config).unwrap() }
     }
 
+    /// A manager whose configuration follows from what the device is.
+    pub(crate) fn of_device(harness: &'h H, config: impl FnOnce(&Properties) -> Config) -> Self {
+        use tenure_core::device::Device as _;
+        let device = harness.device();
+        let config = config(device.properties());
+        Self { harness, gpu: Gpu::new(device, config).unwrap() }
+    }
+
     pub(crate) fn properties(&self) -> &Properties {
         use tenure_core::device::Device as _;
         self.gpu.device().properties()

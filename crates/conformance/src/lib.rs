@@ -4,8 +4,8 @@
 //! one `#[test]` a case:
 //!
 //! ```
-//! use conformance::Harness;
-//! use tenure_sim::{Device, Profile};
+//! use conformance::{Harness, Probe};
+//! use tenure_sim::{Device, List, Profile};
 //!
 //! struct Sim(Device);
 //!
@@ -14,6 +14,11 @@
 //!
 //!     fn device(&self) -> Device {
 //!         self.0.clone()
+//!     }
+//!
+//!     fn probe(&self, list: &mut List, probe: &Probe<'_, Device>) {
+//!         // A dispatch of a shader that looks where `probe` says.
+//! #       let _ = (list, probe);
 //!     }
 //!
 //!     fn problems(&self) -> Vec<String> {
@@ -33,8 +38,13 @@
 mod bench;
 pub mod cases;
 mod edges;
+mod exhibit;
+mod looking;
+mod probe;
 mod rng;
 mod texels;
+
+pub use probe::{Look, Probe, Through};
 
 use std::time::Duration;
 
@@ -47,11 +57,18 @@ pub struct Effort {
     pub operations: usize,
     /// How long many threads are let loose.
     pub threads: Duration,
+    /// Frames in which nothing may be created any more.
+    pub frames: u64,
+    /// Frames of a deferred renderer, with thousands of copies each.
+    pub rendered: u64,
+    /// Their sizes.
+    pub sizes: &'static [[u32; 2]],
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { operations: 3000, threads: Duration::from_millis(200) }
+        let (threads, sizes) = (Duration::from_millis(200), &[[320, 180]]);
+        Self { operations: 3000, threads, frames: 1000, rendered: 12, sizes }
     }
 }
 
@@ -71,6 +88,15 @@ pub trait Harness: Sync {
 
     /// Lets a device that was held go on, up to its last submission.
     fn settle(&self) {}
+
+    /// Records a dispatch into an open list of a queue with shaders. Descriptor heaps that it looks
+    /// through have been set; it binds everything else itself.
+    fn probe(&self, list: &mut <Self::Device as Device>::List, probe: &Probe<'_, Self::Device>);
+
+    /// Objects that the driver was asked to create so far, of every kind; `None` where nobody counts.
+    fn driver_objects(&self) -> Option<u64> {
+        None
+    }
 
     /// Everything that went wrong without an error: validation messages, hazards, leaks. Asked at
     /// the end of a case, when the manager is gone.
@@ -132,14 +158,38 @@ suite_of! { ($)
         a_discarded_recording_holds_nothing_back objects_of_the_program_are_deferred
         values_wait_for_their_sync_point;
     frames: the_cpu_waits_when_it_is_too_far_ahead idle_memory_is_returned;
-    queues: bytes_cross_queues waits_order_queues unknown_queues_are_refused;
+    queues:
+        bytes_cross_queues waits_order_queues queues_work_side_by_side unknown_queues_are_refused;
     states:
         recordings_take_effect_in_the_order_of_submission subresources_have_states_of_their_own
         impossible_states_are_refused;
+    transient:
+        deferred_frames_are_the_same_with_and_without_aliasing repeated_graphs_create_nothing
+        repeated_acquisitions_create_nothing changing_resolutions_stay_bounded;
+    transient_misuse:
+        passes_use_what_they_declared wrong_graphs_change_nothing failed_passes_leave_nothing_behind
+        transient_resources_belong_to_their_recording;
     tiles:
         tiles_are_mapped_remapped_and_unmapped mappings_are_shared_by_copying
         reserved_textures_hold_texels tiles_outside_are_refused;
+    constants: constants_reach_the_gpu;
+    rings: rings_keep_what_the_gpu_has_not_read full_rings_wait_frame_by_frame;
+    uploads:
+        uploads_reach_buffers uploads_reach_every_kind_of_texture uploads_reach_regions_in_order
+        uploads_are_waited_for;
+    readbacks: readbacks_bring_bytes readbacks_bring_texels readbacks_are_waited_for;
+    services: frames_of_many_threads_create_nothing;
     pages: pages_are_reset_as_a_whole pages_keep_their_bytes;
+    descriptors:
+        every_kind_of_view_is_seen views_show_their_part views_are_seen_on_every_queue
+        constants_are_bound_directly equal_samplers_are_one descriptors_that_are_not_there_are_refused;
+    recycling:
+        descriptors_outlive_their_handles many_threads_take_descriptors
+        slots_are_used_again_once_the_gpu_is_done full_heaps_say_who_has_them descriptors_have_owners
+        sets_are_recycled;
+    views:
+        bad_views_of_buffers_change_nothing bad_views_of_textures_change_nothing
+        bad_samplers_change_nothing bad_tables_and_sets_change_nothing;
     stats: counters_agree_with_a_naive_count names_are_kept;
     shutdown: shutdown_is_clean leaks_are_named_and_still_released;
     refusals:

@@ -1,12 +1,28 @@
 //! The suite on the simulated device, for every hardware profile, under a random lag and with all
 //! of its checks.
 
+#[path = "support/probe.rs"]
+mod probe;
+
 use std::time::Duration;
 
-use conformance::{Effort, Harness};
-use tenure_sim::{Device, Lag, Options, Profile};
+use conformance::{Effort, Harness, Probe};
+use tenure_sim::{CallKind, Device, Lag, List, Options, Profile};
 
 struct Sim(Device);
+
+/// Calls that make an API object.
+const MAKING: [CallKind; 9] = [
+    CallKind::CreateHeap,
+    CallKind::CreateCommitted,
+    CallKind::CreatePlaced,
+    CallKind::CreateReserved,
+    CallKind::CreateList,
+    CallKind::CreateDescriptorHeap,
+    CallKind::WriteDescriptor,
+    CallKind::CreateSetLayout,
+    CallKind::CreateSetBlock,
+];
 
 impl Sim {
     fn new(profile: Profile) -> Self {
@@ -31,12 +47,22 @@ impl Harness for Sim {
         assert!(self.0.run_until_idle(), "nothing waits for what was never submitted");
     }
 
+    fn probe(&self, list: &mut List, probe: &Probe<'_, Device>) {
+        let Probe { through, look, out, offset } = probe;
+        probe::record(list, through, look, out, *offset);
+    }
+
+    fn driver_objects(&self) -> Option<u64> {
+        let calls = self.0.calls();
+        Some(MAKING.iter().map(|kind| calls.made(*kind)).sum())
+    }
+
     fn problems(&self) -> Vec<String> {
         self.0.check_clean().err().iter().map(ToString::to_string).collect()
     }
 
     fn effort(&self) -> Effort {
-        Effort { operations: 6000, threads: Duration::from_millis(150) }
+        Effort { operations: 6000, threads: Duration::from_millis(150), ..Effort::default() }
     }
 }
 

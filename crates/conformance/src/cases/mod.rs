@@ -5,6 +5,8 @@
 
 pub mod buffers;
 pub mod churn;
+pub mod constants;
+pub mod descriptors;
 pub mod frames;
 pub mod lifetimes;
 pub mod locations;
@@ -12,10 +14,18 @@ pub mod mapped;
 pub mod pages;
 pub mod properties;
 pub mod queues;
+pub mod readbacks;
+pub mod recycling;
 pub mod refusals;
+pub mod rings;
+pub mod services;
 pub mod shutdown;
 pub mod states;
 pub mod stats;
 pub mod textures;
 pub mod threads;
 pub mod tiles;
+pub mod transient;
+pub mod transient_misuse;
+pub mod uploads;
+pub mod views;

@@ -1,7 +1,11 @@
 //! Work on several queues (spec T7). Where a device has one queue, all of it goes there.
 
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
 use tenure_core::device::{DeviceError, Format, QueueId, TextureRegion, Usage};
-use tenure_core::{BufferDesc, Error, Queue, TextureDesc};
+use tenure_core::time::SyncPoint;
+use tenure_core::{Buffer, BufferDesc, Error, Queue, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
@@ -70,6 +74,62 @@ pub fn waits_order_queues<H: Harness>(harness: &H) {
         assert_bytes(&contents(&readback), &second, "the later copy");
     }
     drop(readback);
+    bench.end();
+}
+
+/// A buffer that one queue has filled, and when.
+type Handed<D> = (Buffer<D>, SyncPoint);
+
+/// Copies what comes in into a buffer of its own, on one queue, and hands that on. What came in is
+/// dropped as soon as the copy is recorded.
+fn relay<H: Harness>(
+    bench: &Bench<'_, H>,
+    queue: Queue,
+    input: &Receiver<Handed<H::Device>>,
+    output: &Sender<Handed<H::Device>>,
+    make: impl Fn() -> Buffer<H::Device>,
+) {
+    while let Ok((from, filled)) = input.recv() {
+        let to = make();
+        let mut recording = bench.gpu.record(queue, "relay").unwrap();
+        recording.wait_for(&filled).unwrap();
+        recording.copy_buffer(&from, 0, &to, 0, SIZE).unwrap();
+        drop(from);
+        let done = recording.submit().unwrap();
+        if output.send((to, done)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Three queues at once, each recorded and submitted by a thread of its own, hand buffers on with
+/// their sync points. Every handle is dropped while the GPU may be far behind.
+pub fn queues_work_side_by_side<H: Harness>(harness: &H) {
+    const ROUNDS: usize = 40;
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(53);
+    let contents_of: Vec<_> = (0..ROUNDS).map(|_| rng.bytes(SIZE)).collect();
+    // API buffers of their own: ranges of one cannot be copied to each other.
+    let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
+    let make = || bench.gpu.create_buffer(&BufferDesc::new(SIZE, usage).name("handed on")).unwrap();
+    let ((staged, first), (copied, second)) = (channel(), channel());
+    let ((computed, third), (read, results)) = (channel(), channel());
+    thread::scope(|scope| {
+        let bench = &bench;
+        scope.spawn(move || relay(bench, Queue::Copy, &first, &copied, make));
+        scope.spawn(move || relay(bench, Queue::Compute, &second, &computed, make));
+        scope.spawn(move || relay(bench, Queue::Graphics, &third, &read, || bench.readback(SIZE)));
+        for bytes in &contents_of {
+            staged.send((bench.staging(bytes), SyncPoint::NONE)).unwrap();
+        }
+        drop(staged);
+    });
+    let results: Vec<_> = results.iter().collect();
+    assert_eq!(results.len(), ROUNDS);
+    for ((readback, done), bytes) in results.into_iter().zip(&contents_of) {
+        bench.wait(&done);
+        assert_bytes(&contents(&readback), bytes, "handed over three queues");
+    }
     bench.end();
 }
 

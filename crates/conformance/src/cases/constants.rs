@@ -1,0 +1,69 @@
+//! Constants (spec U2).
+
+use tenure_core::device::{CommandList as _, Features, State, Subresource, Usage};
+use tenure_core::{Buffer, BufferDesc, Config, MemoryUse, Queue, Recording};
+
+use crate::Harness;
+use crate::bench::{Bench, assert_bytes, contents};
+use crate::rng::Rng;
+
+/// Pushes constants and has the GPU copy each of them to where `at` says in `readback`.
+fn push<H: Harness>(
+    bench: &Bench<'_, H>,
+    recording: &mut Recording<H::Device>,
+    constants: &[(u64, Vec<u8>)],
+    readback: &Buffer<H::Device>,
+) {
+    let align = bench.properties().constant_alignment;
+    let has_addresses = bench.properties().features.contains(Features::DEVICE_ADDRESS);
+    let (mut commands, scratch) = recording.split();
+    commands.use_resource(readback, Subresource::All, State::COPY_DST).unwrap();
+    commands.barriers();
+    for (at, bytes) in constants {
+        let constant = scratch.constant_bytes(bytes).unwrap();
+        assert_eq!(constant.size(), bytes.len() as u64);
+        assert!(constant.offset().is_multiple_of(align), "{} for {align}", constant.offset());
+        assert_eq!(constant.gpu_address().is_some(), has_addresses);
+        let (from, to) = (constant.offset(), readback.offset() + at);
+        commands.raw().copy_buffer(constant.raw(), from, readback.raw(), to, constant.size());
+    }
+}
+
+/// Constants of all sizes one after the other, and where they go.
+fn random(rng: &mut Rng, count: usize) -> (Vec<(u64, Vec<u8>)>, u64) {
+    let mut end = 0;
+    let constants = (0..count).map(|_| {
+        let size = rng.size(11);
+        end += size;
+        (end - size, rng.bytes(size))
+    });
+    (constants.collect(), end)
+}
+
+/// What is pushed is what the GPU finds, over many pages and recordings in flight.
+pub fn constants_reach_the_gpu<H: Harness>(harness: &H) {
+    let bench = Bench::with(harness, Config { constant_page: 8 << 10, ..Config::default() });
+    let mut rng = Rng::new(110);
+    let mut submitted = Vec::new();
+    harness.hold();
+    for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
+        for _ in 0..4 {
+            let (constants, size) = random(&mut rng, 40);
+            // A resource of its own: queues that are held must not wait for each other.
+            let desc = BufferDesc::new(size, Usage::COPY_DST).memory(MemoryUse::Readback);
+            let readback = bench.gpu.create_buffer(&desc.own_resource().name("readback")).unwrap();
+            bench.submit(queue, |recording| push(&bench, recording, &constants, &readback));
+            // One that comes to nothing, and whose pages the next may get.
+            let mut discarded = bench.gpu.record(queue, "discarded").unwrap();
+            push(&bench, &mut discarded, &constants, &readback);
+            submitted.push((readback, constants));
+        }
+    }
+    bench.finish();
+    for (readback, constants) in &submitted {
+        let expected: Vec<u8> = constants.iter().flat_map(|(_, bytes)| bytes).copied().collect();
+        assert_bytes(&contents(readback), &expected, "constants");
+    }
+    drop(submitted);
+    bench.end();
+}

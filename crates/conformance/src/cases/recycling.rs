@@ -1,0 +1,288 @@
+//! Descriptors that come and go while the GPU is behind (spec D1 to D4, T2).
+
+use std::thread;
+
+use tenure_core::device::DescriptorKind;
+use tenure_core::{Config, DescriptorOwner, DescriptorPart, Error, Frame, Queue};
+
+use crate::Harness;
+use crate::bench::Bench;
+use crate::exhibit::{Exhibit, Kind};
+use crate::looking::{bindings, dynamic, dynamic_places, in_set, lasting, set_binds, views};
+use crate::rng::Rng;
+
+/// Few descriptors of each kind, in small pieces, all of which are poisoned when they are freed.
+fn few() -> Config {
+    Config {
+        static_resource_descriptors: Some(64),
+        dynamic_resource_descriptors: Some(64),
+        static_sampler_descriptors: Some(16),
+        dynamic_sampler_descriptors: Some(16),
+        descriptor_block: 16,
+        descriptor_chunk: 16,
+        set_block: 4,
+        poison_descriptors: true,
+        ..Config::default()
+    }
+}
+
+/// The configuration, as far as the device has such descriptors.
+fn few_of<H: Harness>(harness: &H) -> Bench<'_, H> {
+    Bench::of_device(harness, |properties| {
+        let limits = &properties.descriptors;
+        let only = |limit: u32, some: Option<u32>| some.filter(|_| limit > 0);
+        let few = few();
+        Config {
+            static_resource_descriptors: only(limits.visible_resources, few.static_resource_descriptors),
+            dynamic_resource_descriptors: only(limits.visible_resources, few.dynamic_resource_descriptors),
+            static_sampler_descriptors: only(limits.visible_samplers, few.static_sampler_descriptors),
+            dynamic_sampler_descriptors: only(limits.visible_samplers, few.dynamic_sampler_descriptors),
+            ..few
+        }
+    })
+}
+
+/// Kinds that differ in where their descriptors come from.
+const SOME: [Kind; 4] = [Kind::Buffer, Kind::StorageTexture, Kind::Sharp, Kind::TypedBuffer];
+
+fn some<H: Harness>(bench: &Bench<'_, H>, rng: &mut Rng) -> Vec<Exhibit<H::Device>> {
+    SOME.map(|kind| bench.exhibit(kind, rng)).into()
+}
+
+/// Tables, sets, views and what they show, all dropped right after submission, frame after frame, the
+/// GPU being as far behind as it is allowed to be. Nothing that it reads is overwritten.
+pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
+    const FRAMES: usize = 12;
+    let bench = few_of(harness);
+    let mut rng = Rng::new(130);
+    for round in 0..3 {
+        let mut submitted = Vec::new();
+        harness.hold();
+        for _ in 0..FRAMES / 3 {
+            let exhibits = some(&bench, &mut rng);
+            let out: Vec<_> = (0..4).map(|_| bench.sight(exhibits.len())).collect();
+            let tables = bench.has_heaps().then(|| bench.tables(&exhibits, "table"));
+            let form = bindings(&exhibits);
+            let layout = bench.has_sets().then(|| bench.gpu.create_set_layout(&form, "set").unwrap());
+            let set = layout
+                .as_ref()
+                .map(|layout| bench.gpu.create_descriptor_set(layout, &set_binds(&exhibits), "set").unwrap());
+            bench.submit(Queue::Graphics, |recording| {
+                let (mut commands, scratch) = recording.split();
+                if let Some(tables) = tables {
+                    bench.look(&mut commands, &exhibits, &tables.places(&exhibits), &out[0]);
+                    bench.look(&mut commands, &exhibits, &dynamic_places(&scratch, &exhibits), &out[1]);
+                }
+                if let (Some(layout), Some(set)) = (layout, set) {
+                    let places = in_set(&exhibits, &layout, lasting(&set));
+                    bench.look(&mut commands, &exhibits, &places, &out[2]);
+                    let set = scratch.set(&layout, &set_binds(&exhibits)).unwrap();
+                    let places = in_set(&exhibits, &layout, dynamic(&set));
+                    bench.look(&mut commands, &exhibits, &places, &out[3]);
+                }
+            });
+            submitted.push((exhibits.into_iter().map(Exhibit::remember).collect::<Vec<_>>(), out));
+            bench.gpu.purge().unwrap();
+        }
+        bench.finish();
+        for (memories, out) in submitted {
+            for (way, out) in out.iter().enumerate() {
+                let is_there = if way < 2 { bench.has_heaps() } else { bench.has_sets() };
+                if is_there {
+                    for (memory, seen) in memories.iter().zip(bench.seen(out)) {
+                        memory.check(seen, &format!("way {way} of round {round}"));
+                    }
+                }
+            }
+        }
+    }
+    bench.end();
+}
+
+/// A frame's recordings on many threads, each with tables and sets of its own.
+fn record_frame<H: Harness>(
+    bench: &Bench<'_, H>,
+    frame: &Frame<'_, H::Device>,
+    exhibits: &[Exhibit<H::Device>],
+    round: usize,
+) {
+    let layouts: Vec<_> = exhibits
+        .iter()
+        .map(|exhibit| {
+            let form = bindings(std::slice::from_ref(exhibit));
+            bench.has_sets().then(|| bench.gpu.create_set_layout(&form, "set").unwrap())
+        })
+        .collect();
+    let work = |(exhibit, layout): (&Exhibit<H::Device>, &Option<_>)| {
+        let exhibit = std::slice::from_ref(exhibit);
+        let out = [bench.sight(1), bench.sight(1)];
+        let mut recording = frame.record(Queue::Graphics, "thread").unwrap();
+        let (mut commands, scratch) = recording.split();
+        for _ in 0..5 {
+            if bench.has_heaps() {
+                let places = dynamic_places(&scratch, exhibit);
+                bench.look(&mut commands, exhibit, &places, &out[0]);
+            }
+            if let Some(layout) = layout {
+                let set = scratch.set(layout, &set_binds(exhibit)).unwrap();
+                bench.look(&mut commands, exhibit, &in_set(exhibit, layout, dynamic(&set)), &out[1]);
+            }
+        }
+        (recording, out)
+    };
+    let recorded: Vec<_> = thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> =
+            exhibits.iter().zip(&layouts).map(|each| scope.spawn(move || work(each))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let mut outs = Vec::new();
+    for (recording, out) in recorded {
+        frame.submit(recording).unwrap();
+        outs.push(out);
+    }
+    drop(layouts);
+    for (exhibit, [in_heaps, in_sets]) in exhibits.iter().zip(&outs) {
+        let ways = [(bench.has_heaps(), in_heaps), (bench.has_sets(), in_sets)];
+        for (_, out) in ways.iter().filter(|(is_there, _)| *is_there) {
+            exhibit.check(bench.seen(out)[0], &format!("frame {round}"));
+        }
+    }
+}
+
+/// Threads take descriptors of their recordings out of the same heaps and layouts.
+pub fn many_threads_take_descriptors<H: Harness>(harness: &H) {
+    let bench = few_of(harness);
+    let mut rng = Rng::new(131);
+    let exhibits = some(&bench, &mut rng);
+    for round in 0..6 {
+        let frame = bench.gpu.begin_frame().unwrap();
+        record_frame(&bench, &frame, &exhibits, round);
+        frame.end().unwrap();
+    }
+    drop(exhibits);
+    bench.end();
+}
+
+/// One thing after the other at the same index, and no look sees the next one's.
+pub fn slots_are_used_again_once_the_gpu_is_done<H: Harness>(harness: &H) {
+    let bench = few_of(harness);
+    let mut rng = Rng::new(132);
+    let mut indices = std::collections::BTreeSet::new();
+    for _ in 0..40 {
+        let exhibits = [bench.exhibit(Kind::Buffer, &mut rng)];
+        indices.insert(exhibits[0].view.index());
+        let out = bench.sight(1);
+        if bench.has_heaps() {
+            let tables = bench.tables(&exhibits, "table");
+            bench.submit(Queue::Graphics, |recording| {
+                let (mut commands, _) = recording.split();
+                bench.look(&mut commands, &exhibits, &tables.places(&exhibits), &out);
+            });
+            drop(tables);
+            bench.check_seen(&exhibits, &out, "a table of one");
+        }
+    }
+    assert!(indices.len() < 40, "{indices:?}");
+    bench.finish();
+    let stats = bench.gpu.stats().descriptors;
+    assert_eq!(stats.views, 0);
+    assert!(stats.heaps.iter().all(|heap| heap.used == 0), "{stats:?}");
+    bench.end();
+}
+
+/// When a part is full the error says who has it, nothing is lost, and it works again once the GPU is
+/// done or a handle is dropped.
+pub fn full_heaps_say_who_has_them<H: Harness>(harness: &H) {
+    let bench = few_of(harness);
+    let exhibits = [bench.exhibit(Kind::Texture, &mut Rng::new(133))];
+    if bench.has_heaps() {
+        let binds = |count| vec![exhibits[0].bind(); count];
+        let table = |count, name: &'static str| bench.gpu.create_descriptor_table(&binds(count), name);
+        let (large, small) = (table(40, "terrain").unwrap(), table(20, "sky").unwrap());
+        let Err(Error::NoDescriptors(error)) = table(30, "water") else { panic!("60 of 64 are used") };
+        assert_eq!((error.name.as_str(), error.part), ("water", DescriptorPart::Static));
+        assert_eq!((error.requested, error.capacity, error.free, error.largest_free), (30, 64, 4, 4));
+        let users: Vec<_> = error.users.iter().map(|user| (user.name.as_str(), user.count)).collect();
+        assert_eq!(users, [("terrain", 40), ("sky", 20)]);
+        drop(large);
+        let water = table(30, "water").unwrap();
+        drop((small, water));
+        // The dynamic part, chunk by chunk.
+        if harness.hold() {
+            let take = || {
+                let mut recording = bench.gpu.record(Queue::Graphics, "hungry").unwrap();
+                let taken = recording.split().1.descriptors(&binds(16)).map(drop);
+                recording.submit().unwrap();
+                taken
+            };
+            let taken = (0..8).map(|_| take()).find_map(Result::err);
+            let Some(Error::NoDescriptors(error)) = taken else { panic!("{taken:?}") };
+            assert_eq!((error.part, error.requested, error.capacity), (DescriptorPart::Dynamic, 16, 64));
+            assert_eq!(error.free, 0);
+            bench.finish();
+            take().unwrap();
+        }
+    }
+    drop(exhibits);
+    bench.end();
+}
+
+/// Whose a descriptor is, and whose it was.
+pub fn descriptors_have_owners<H: Harness>(harness: &H) {
+    let bench = few_of(harness);
+    let exhibits = [bench.exhibit(Kind::Texture, &mut Rng::new(134))];
+    let owner = |index| bench.gpu.descriptor_owner(DescriptorKind::Resource, index);
+    if bench.has_heaps() {
+        let table = bench.gpu.create_descriptor_table(&views(&exhibits), "terrain").unwrap();
+        let index = table.first();
+        assert_eq!(owner(index), DescriptorOwner::Static { name: "terrain".into() });
+        let mut recording = bench.gpu.record(Queue::Graphics, "shadows").unwrap();
+        let first = recording.split().1.descriptors(&views(&exhibits)).unwrap().first();
+        assert_eq!(owner(first), DescriptorOwner::Dynamic { recording: "shadows" });
+        recording.submit().unwrap();
+        drop(table);
+        bench.finish();
+        assert_eq!(owner(index), DescriptorOwner::Freed { name: "terrain".into() });
+        assert!(!matches!(owner(first), DescriptorOwner::Dynamic { .. }), "{:?}", owner(first));
+        assert_eq!(owner(u32::MAX), DescriptorOwner::OutOfRange);
+        let again = bench.gpu.create_descriptor_table(&views(&exhibits), "water").unwrap();
+        assert_eq!(owner(again.first()), DescriptorOwner::Static { name: "water".into() });
+    }
+    drop(exhibits);
+    bench.end();
+}
+
+/// Blocks of sets are used again, and given back when they are trimmed.
+pub fn sets_are_recycled<H: Harness>(harness: &H) {
+    let bench = few_of(harness);
+    if bench.has_sets() {
+        let exhibits = [bench.exhibit(Kind::Constants, &mut Rng::new(135))];
+        let layout = bench.gpu.create_set_layout(&bindings(&exhibits), "set").unwrap();
+        let mut most = 0;
+        for round in 0..60 {
+            let frame = bench.gpu.begin_frame().unwrap();
+            let mut recording = frame.record(Queue::Graphics, "sets").unwrap();
+            let (mut commands, scratch) = recording.split();
+            // More than one block each time.
+            let out = bench.sight(1);
+            for _ in 0..7 {
+                let set = scratch.set(&layout, &set_binds(&exhibits)).unwrap();
+                let places = in_set(&exhibits, &layout, dynamic(&set));
+                bench.look(&mut commands, &exhibits, &places, &out);
+            }
+            frame.submit(recording).unwrap();
+            frame.end().unwrap();
+            if round % 20 == 0 {
+                bench.check_seen(&exhibits, &out, "a set of the recording");
+            }
+            most = most.max(bench.gpu.stats().descriptors.set_blocks);
+        }
+        assert!((2..40).contains(&most), "{most} blocks");
+        let blocks = || bench.gpu.stats().descriptors.set_blocks;
+        bench.finish();
+        bench.gpu.trim();
+        assert_eq!(blocks(), 0, "blocks that nothing uses");
+    }
+    bench.end();
+}

@@ -1,0 +1,132 @@
+//! All that a frame needs for itself, at once (spec D3, U2 to U5, T5, T7).
+
+use std::thread;
+
+use tenure_core::device::{BindingKind, CommandList as _, QueueKind, SetBinding, State, Subresource, Usage};
+use tenure_core::{
+    Bind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, Error, Queue, Readback, Scratch, SetLayout,
+    UploadRingDesc, View,
+};
+
+use crate::bench::{Bench, LONG, assert_bytes};
+use crate::looking::dynamic;
+use crate::rng::Rng;
+use crate::{Harness, Look, Through};
+
+const SIZE: u64 = 6000;
+
+/// What the frames' descriptors are made from.
+struct Descriptors<H: Harness> {
+    lights: View<H::Device>,
+    layout: Option<SetLayout<H::Device>>,
+    sights: Vec<Buffer<H::Device>>,
+}
+
+impl<H: Harness> Descriptors<H> {
+    fn new(bench: &Bench<'_, H>) -> Self {
+        let lights =
+            bench.gpu.create_buffer(&BufferDesc::new(1024, Usage::SHADER_READ).alignment(256)).unwrap();
+        let binding = |binding, kind| SetBinding { binding, kind, count: 1 };
+        let form = [binding(0, BindingKind::Constants), binding(1, BindingKind::Buffer)];
+        Self {
+            lights: bench.gpu.create_buffer_view(&lights, &BufferViewDesc::raw()).unwrap(),
+            layout: bench.has_sets().then(|| bench.gpu.create_set_layout(&form, "frame").unwrap()),
+            sights: (0..4).map(|_| bench.sight(2)).collect(),
+        }
+    }
+
+    /// Takes a table and a set with constants, and looks at these through both.
+    fn look(
+        &self,
+        bench: &Bench<'_, H>,
+        (commands, scratch): (&mut Commands<'_, H::Device>, &Scratch<'_, H::Device>),
+        constants: Bind<'_, H::Device>,
+        thread: usize,
+    ) -> Result<Vec<Readback<H::Device>>, Error> {
+        let sight = &self.sights[thread];
+        let has_shaders = bench.properties().queues[commands.queue().index()].kind != QueueKind::Copy;
+        if has_shaders {
+            bench.open(commands, sight);
+        }
+        let mut looks = Vec::new();
+        if bench.has_heaps() {
+            let table = scratch.descriptors(&[(&self.lights).into(), constants])?;
+            looks.push(Through::Heap { heap: table.heap(), index: table.first() + 1 });
+        }
+        if let Some(layout) = &self.layout {
+            let set = scratch.set(layout, &[(0, 0, constants), (1, 0, (&self.lights).into())])?;
+            let (layout, (block, set)) = (layout.raw(), dynamic(&set));
+            looks.push(Through::Set { layout, block, set, binding: 0, element: 0 });
+        }
+        looks.retain(|_| has_shaders);
+        for (through, index) in looks.iter().zip(0..) {
+            bench.probe(commands, *through, Look::Constants, (sight, index));
+        }
+        (0..looks.len() as u64).map(|index| bench.read_look(commands, sight, index)).collect()
+    }
+}
+
+/// Threads record constants, tables, sets, uploads, ring slices and readbacks for all queues, frame after frame;
+/// once the first frames are over, no API object is created any more, as tenure and the driver count.
+pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
+    // Small pages, so that each kind is full within a few frames.
+    let (constant_page, upload_page) = (4 << 10, 64 << 10);
+    let pages = Config { constant_page, upload_page, readback_page: upload_page, ..Config::default() };
+    let config = Config { descriptor_chunk: 16, set_block: 4, ..pages };
+    let bench = Bench::with(harness, config);
+    let gpu = &bench.gpu;
+    let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("ring")).unwrap();
+    let desc = BufferDesc::new(SIZE, Usage::VERTEX | Usage::COPY_SRC).name("mesh");
+    let meshes: Vec<_> = (0..4).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+    let descriptors = Descriptors::new(&bench);
+    let warm_up = 60;
+    let mut warm = (0, None);
+    for round in 0..warm_up + harness.effort().frames {
+        let frame = gpu.begin_frame().unwrap();
+        let work = |thread: usize| {
+            let bytes = Rng::new(round * 4 + thread as u64).bytes(SIZE);
+            let (first, rest) = bytes.split_at(2000);
+            let (second, third) = rest.split_at(2000);
+            let mesh = &meshes[thread];
+            gpu.upload(mesh, 0, first)?;
+            let queue = [Queue::Graphics, Queue::Compute, Queue::Copy, Queue::Graphics][thread];
+            let mut recording = frame.record(queue, "thread")?;
+            let (mut commands, scratch) = recording.split();
+            let slice = ring.allocate(scratch, 2000, 16)?;
+            slice.write(0, second)?;
+            let constant = scratch.constant_bytes(third)?;
+            let looks = descriptors.look(&bench, (&mut commands, &scratch), constant.into(), thread)?;
+            commands.copy_slice(&slice, 0, mesh, 2000, 2000)?;
+            commands.use_resource(mesh, Subresource::All, State::COPY_DST)?;
+            commands.barriers();
+            let (from, to) = (constant.offset(), mesh.offset() + 4000);
+            commands.raw().copy_buffer(constant.raw(), from, mesh.raw(), to, 2000);
+            let readback = commands.read_back(mesh, 0, SIZE)?;
+            Ok::<_, Error>((recording, readback, looks, bytes))
+        };
+        let recorded: Vec<_> = thread::scope(|scope| {
+            let work = &work;
+            let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || work(thread))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect()
+        });
+        let mut readbacks = Vec::new();
+        for (recording, readback, looks, bytes) in recorded {
+            frame.submit(recording).unwrap();
+            readbacks.push((readback, looks, bytes));
+        }
+        frame.end().unwrap();
+        for (readback, looks, bytes) in readbacks {
+            assert_bytes(&readback.wait(LONG).unwrap(), &bytes, "a thread's bytes");
+            for look in looks {
+                assert_bytes(&look.wait(LONG).unwrap(), &bytes[4000..4016], "a thread's constants");
+            }
+        }
+        if round + 1 == warm_up {
+            warm = (gpu.stats().objects_created(), harness.driver_objects());
+        }
+    }
+    let created = (gpu.stats().objects_created(), harness.driver_objects());
+    assert_eq!(created, warm, "created in steady state");
+    drop((meshes, ring, descriptors));
+    bench.end();
+}

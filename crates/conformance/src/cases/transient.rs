@@ -1,0 +1,141 @@
+//! Transient resources: the frame of a deferred renderer, again and again (spec X1 to X7).
+
+use deferred_frame::{Renderer, Sharing};
+use tenure_core::{Config, Stats};
+
+use crate::Harness;
+use crate::bench::{Bench, LONG};
+
+/// Frames in which nobody looks, for each in which somebody does.
+const BLIND: u64 = 25;
+
+/// As many frames in flight as ever, on devices that take seconds for one.
+fn config() -> Config {
+    Config { frame_timeout: LONG, ..Config::default() }
+}
+
+fn renderer<'b, H: Harness>(
+    bench: &'b Bench<'_, H>,
+    size: [u32; 2],
+    sharing: Sharing,
+) -> Renderer<'b, H::Device> {
+    Renderer::new(&bench.gpu, size, sharing).unwrap()
+}
+
+#[track_caller]
+fn render<H: Harness>(renderer: &mut Renderer<'_, H::Device>, frames: u64, what: &str) {
+    let outcome = (0..frames).try_for_each(|_| renderer.render()).and_then(|()| renderer.settle());
+    outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
+/// Frames, most of them blind. Each is waited for: how many command lists there are is then no matter of
+/// how far the GPU falls behind.
+#[track_caller]
+fn render_blindly<H: Harness>(
+    bench: &Bench<'_, H>,
+    renderer: &mut Renderer<'_, H::Device>,
+    frames: u64,
+    what: &str,
+) {
+    for frame in 0..frames {
+        let outcome = if frame % BLIND == 0 { renderer.render() } else { renderer.render_blindly() };
+        outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
+        bench.wait(&bench.gpu.submitted());
+    }
+    renderer.settle().unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
+/// A deferred renderer's frames with memory that is shared as planned, or pass by pass, and without
+/// sharing: every pass finds what was written last, and all of it is the same.
+pub fn deferred_frames_are_the_same_with_and_without_aliasing<H: Harness>(harness: &H) {
+    let bench = Bench::with(harness, config());
+    for size in harness.effort().sizes {
+        let mut seen = Vec::new();
+        for sharing in [Sharing::Apart, Sharing::Planned, Sharing::Online] {
+            let mut renderer = renderer(&bench, *size, sharing);
+            render::<H>(&mut renderer, harness.effort().rendered, &format!("{size:?}, {sharing:?}"));
+            let digests = renderer.digests().to_vec();
+            assert_eq!(digests.len() as u64, harness.effort().rendered);
+            seen.push(digests);
+            let stats = bench.gpu.stats().transient;
+            let (footprint, requested) = (stats.footprint, stats.requested);
+            let is_shared = match sharing {
+                Sharing::Apart => footprint == 0,
+                Sharing::Online => footprint < requested,
+                Sharing::Planned => footprint < requested / 3 * 2,
+            };
+            assert!(is_shared, "{sharing:?}: {footprint} of {requested} bytes");
+            drop(renderer);
+            bench.finish();
+            bench.gpu.trim();
+        }
+        assert!(seen.iter().all(|digests| *digests == seen[0]), "{size:?}: {seen:x?}");
+        assert!(seen[0].windows(2).all(|pair| pair[0] != pair[1]), "frames differ: {:x?}", seen[0]);
+    }
+    bench.end();
+}
+
+/// A frame that repeats creates nothing once it has run for a while, as tenure and the driver count.
+pub fn repeated_graphs_create_nothing<H: Harness>(harness: &H) {
+    repeated_frames_create_nothing(harness, Sharing::Planned);
+}
+
+/// The same where resources are acquired and dropped pass by pass.
+pub fn repeated_acquisitions_create_nothing<H: Harness>(harness: &H) {
+    repeated_frames_create_nothing(harness, Sharing::Online);
+}
+
+fn repeated_frames_create_nothing<H: Harness>(harness: &H, sharing: Sharing) {
+    let bench = Bench::with(harness, config());
+    let created = || (bench.gpu.stats().objects_created(), harness.driver_objects());
+    let mut renderer = renderer(&bench, [320, 180], sharing);
+    render_blindly(&bench, &mut renderer, 100, "first frames");
+    let warm = created();
+    let acquired = bench.gpu.stats().transient.acquired;
+    render_blindly(&bench, &mut renderer, harness.effort().frames, "later frames");
+    assert_eq!(created(), warm, "created in steady state: {:?}", bench.gpu.stats().transient);
+    let acquired = bench.gpu.stats().transient.acquired - acquired;
+    assert_eq!(acquired, harness.effort().frames * renderer.frame().resources().len() as u64);
+    drop(renderer);
+    bench.end();
+}
+
+/// What a manager has: bytes taken, and API resources alive.
+fn held(stats: &Stats) -> [u64; 2] {
+    [stats.reserved, stats.resources_created - stats.resources_destroyed]
+}
+
+/// The size of the frame changes every so often, round and round: what that takes does not grow.
+pub fn changing_resolutions_stay_bounded<H: Harness>(harness: &H) {
+    let sizes = [[320, 180], [256, 144], [400, 225]];
+    let bench = Bench::with(harness, config());
+    for sharing in [Sharing::Planned, Sharing::Online] {
+        let mut renderer = renderer(&bench, sizes[0], sharing);
+        let frames = harness.effort().frames * 60 / 1000;
+        let mut most = Vec::new();
+        for round in 0..4 {
+            let mut peak = [0; 2];
+            for size in sizes {
+                renderer.resize(size).unwrap();
+                for frame in 0..frames {
+                    let is_edge = frame == 0 || frame + 1 == frames;
+                    let outcome = if is_edge { renderer.render() } else { renderer.render_blindly() };
+                    outcome.unwrap_or_else(|error| panic!("{size:?}, round {round}: {error}"));
+                    let held = held(&bench.gpu.stats());
+                    peak = [peak[0].max(held[0]), peak[1].max(held[1])];
+                }
+            }
+            most.push(peak);
+        }
+        let [first, settled @ ..] = &most[..] else { panic!("there are rounds") };
+        // What was there in the first round, before lasting memory had grown, is no measure.
+        let bound = settled[0].map(|most| most + most / 16);
+        let is_bounded = |peak: &[u64; 2]| peak[0] <= bound[0] && peak[1] <= bound[1];
+        renderer.settle().unwrap();
+        assert!(settled.iter().all(is_bounded), "{sharing:?}: {first:?}, then {settled:?}");
+        drop(renderer);
+        bench.finish();
+        bench.gpu.trim();
+    }
+    bench.end();
+}

@@ -1,0 +1,138 @@
+//! Uploads (spec U4).
+
+use tenure_core::device::{Format, TextureRegion, Usage};
+use tenure_core::{BufferDesc, Config, Error, LocationKind, MemoryUse, TexelData, Texture, TextureDesc};
+
+use crate::Harness;
+use crate::bench::{Bench, LONG, assert_bytes, contents};
+use crate::rng::Rng;
+use crate::texels::{Texels, assert_texels, random, rows, whole};
+
+const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
+
+/// Initial data and later uploads, of every location, in pieces that follow one another or overlap.
+pub fn uploads_reach_buffers<H: Harness>(harness: &H) {
+    let config = Config { upload_page: 64 << 10, max_pooled_buffer: 128 << 10, ..Config::default() };
+    let bench = Bench::with(harness, config);
+    let mut rng = Rng::new(130);
+    for (size, usage, location) in [
+        (1000, Usage::VERTEX, LocationKind::Range),
+        (7, Usage::INDEX, LocationKind::Range),
+        (100_001, Usage::SHADER_READ, LocationKind::Range),
+        (3000, Usage::UNORDERED_ACCESS, LocationKind::Placed),
+        (200_003, Usage::VERTEX, LocationKind::Committed),
+    ] {
+        let mut model = rng.bytes(size);
+        let desc = BufferDesc::new(size, usage | Usage::COPY_SRC).name("uploaded");
+        let buffer = bench.gpu.create_buffer_with(&desc, &model).unwrap();
+        assert_eq!(buffer.location(), location);
+        assert_bytes(&bench.download(&buffer, 0, size), &model, "initial data");
+        for _ in 0..6 {
+            let offset = rng.below(size);
+            let count = 1 + rng.below(size - offset);
+            let part = rng.bytes(count);
+            bench.gpu.upload(&buffer, offset, &part).unwrap();
+            let start = usize::try_from(offset).unwrap();
+            model[start..start + part.len()].copy_from_slice(&part);
+        }
+        assert_bytes(&bench.download(&buffer, 0, size), &model, "uploads to the same bytes");
+        for (index, part) in model.chunks_mut(100).enumerate() {
+            part.copy_from_slice(&rng.bytes(part.len() as u64));
+            bench.gpu.upload(&buffer, index as u64 * 100, part).unwrap();
+        }
+        assert_bytes(&bench.download(&buffer, 0, size), &model, "uploads that follow one another");
+    }
+    let desc = BufferDesc::new(300, Usage::CONSTANT | Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+    let dynamic = bench.gpu.create_buffer_with(&desc, &[6; 300]).unwrap();
+    assert_bytes(&contents(&dynamic), &[6; 300], "initial data of a mapped buffer");
+    drop(dynamic);
+    bench.end();
+}
+
+/// A texture that begins with random texels.
+fn filled<H: Harness>(
+    bench: &Bench<'_, H>,
+    desc: &TextureDesc,
+    rng: &mut Rng,
+) -> (Texture<H::Device>, Texels) {
+    let texels = random(&desc.info, rng);
+    let data: Vec<_> = texels.iter().map(|texels| TexelData::new(texels)).collect();
+    (bench.gpu.create_texture_with(desc, &data).unwrap(), texels)
+}
+
+/// Mips, layers, volumes, blocks: with the pitch that each device wants.
+pub fn uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
+    let bench = Bench::with(harness, Config { upload_page: 64 << 10, ..Config::default() });
+    let mut rng = Rng::new(131);
+    for desc in [
+        TextureDesc::d2(61, 33, Format::Rgba8Unorm, SAMPLED),
+        TextureDesc::d2(64, 64, Format::R8Unorm, SAMPLED).mips(7),
+        TextureDesc::d2(40, 24, Format::Rgba16Float, SAMPLED).mips(3).layers(4),
+        TextureDesc::d2(64, 32, Format::Bc1Unorm, SAMPLED).mips(7).layers(2),
+        TextureDesc::d2(36, 36, Format::Bc7Unorm, SAMPLED),
+        TextureDesc::d3(20, 12, 7, Format::Rg8Unorm, SAMPLED).mips(3),
+        TextureDesc::d2(300, 200, Format::Rgba32Float, SAMPLED),
+    ] {
+        let (texture, texels) = filled(&bench, &desc.name("uploaded"), &mut rng);
+        assert_texels(&bench.download_texels(&texture), &texels, &format!("{:?}", texture.info()));
+    }
+    bench.end();
+}
+
+/// Boxes of texels out of larger pictures, and the whole of it between them.
+pub fn uploads_reach_regions_in_order<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(132);
+    let desc = TextureDesc::d2(61, 47, Format::R32Uint, SAMPLED).layers(2).name("uploaded");
+    let (texture, mut texels) = filled(&bench, &desc, &mut rng);
+    for round in 0..12_u32 {
+        let pick = |rng: &mut Rng, limit: u32| u32::try_from(rng.below(u64::from(limit))).unwrap();
+        let layer = pick(&mut rng, 2);
+        let region = if round % 4 == 3 {
+            whole(&desc.info, 0, layer)
+        } else {
+            let (x, y) = (pick(&mut rng, 61), pick(&mut rng, 47));
+            let extent = [1 + pick(&mut rng, 61 - x), 1 + pick(&mut rng, 47 - y), 1];
+            TextureRegion { mip: 0, layer, origin: [x, y, 0], extent }
+        };
+        let (down, row) = rows(&desc.info, region.extent);
+        let pitch = row + rng.below(40);
+        let picture = rng.bytes(pitch * u64::from(down));
+        let data = TexelData::new(&picture).row_pitch(pitch);
+        bench.gpu.upload_texture(&texture, region, data).unwrap();
+        let model = &mut texels[layer as usize];
+        for y in 0..u64::from(down) {
+            let to = usize::try_from((u64::from(region.origin[1]) + y) * 61 * 4).unwrap();
+            let to = to + region.origin[0] as usize * 4;
+            let (from, row) = (usize::try_from(y * pitch).unwrap(), usize::try_from(row).unwrap());
+            model[to..to + row].copy_from_slice(&picture[from..from + row]);
+        }
+        // Some rounds go together.
+        if round % 3 == 2 {
+            assert_texels(&bench.download_texels(&texture), &texels, "regions");
+        }
+    }
+    assert_texels(&bench.download_texels(&texture), &texels, "regions");
+    drop(texture);
+    bench.end();
+}
+
+/// Uploads are known to be there when their sync point is complete, whether or not what they went to
+/// still is; what is wrong with one is said at once.
+pub fn uploads_are_waited_for<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let mut uploads = Vec::new();
+    for size in [100, 70_000, 3 << 20] {
+        let buffer = bench.gpu.create_buffer(&BufferDesc::new(size, Usage::VERTEX).name("dropped")).unwrap();
+        uploads.push(bench.gpu.upload(&buffer, size - 100, &[3; 100]).unwrap());
+        let outside = bench.gpu.upload(&buffer, size - 99, &[3; 100]);
+        assert!(matches!(outside, Err(Error::OutOfRange { .. })), "{outside:?}");
+    }
+    assert!(uploads.iter().all(|upload| upload.sync_point().is_none()), "they wait for one another");
+    let point = bench.gpu.flush_uploads().unwrap();
+    for upload in &uploads {
+        assert!(upload.sync_point().is_some_and(|own| own.is_covered_by(&point)));
+        assert!(bench.gpu.wait_upload(upload, LONG).unwrap());
+    }
+    bench.end();
+}

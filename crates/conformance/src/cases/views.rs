@@ -1,0 +1,175 @@
+//! Views, tables and sets that are not allowed are errors that say why (spec D1 to D3).
+
+use tenure_core::device::{
+    BindingKind, DescriptorKind, DeviceError, Format, SamplerDesc, SetBinding, Usage, ViewShape,
+};
+use tenure_core::{BufferDesc, BufferViewDesc, Error, Queue, TextureDesc, TextureViewDesc};
+
+use crate::Harness;
+use crate::bench::Bench;
+
+/// Refused as a description or a call that is wrong.
+#[track_caller]
+fn assert_refused<T>(result: Result<T, Error>, what: &str) {
+    use DeviceError::{InvalidCall, InvalidDesc};
+    match result {
+        Err(Error::Device { source: InvalidDesc { .. } | InvalidCall { .. }, .. }) => {}
+        Err(other) => panic!("{what}: {other}"),
+        Ok(_) => panic!("{what} is allowed"),
+    }
+}
+
+/// Views of buffers that are too long, askew, of nothing, or of what the buffer is not for.
+pub fn bad_views_of_buffers_change_nothing<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let usage = Usage::CONSTANT | Usage::UNORDERED_ACCESS;
+    let mesh = bench.gpu.create_buffer(&BufferDesc::new(4096, usage).alignment(256).name("mesh")).unwrap();
+    let view = |desc: BufferViewDesc| bench.gpu.create_buffer_view(&mesh, &desc);
+    for (offset, size) in [(0, 4352), (4096, 256), (8192, 256), (256, u64::MAX - 255), (u64::MAX - 255, 256)]
+    {
+        for desc in [BufferViewDesc::constants(), BufferViewDesc::raw_writable()] {
+            let result = view(desc.range(offset, size)).map(drop);
+            let Err(Error::OutOfRange { name, offset: at, capacity: 4096, .. }) = result else {
+                panic!("{offset}, {size}: {result:?}")
+            };
+            assert_eq!((name.as_str(), at), ("mesh", offset));
+        }
+    }
+    assert_refused(view(BufferViewDesc::raw()), "reading what is not for reading");
+    assert_refused(view(BufferViewDesc::raw_writable().range(0, 0)), "nothing");
+    assert_refused(view(BufferViewDesc::raw_writable().range(0, 6)), "a word and a half");
+    assert_refused(view(BufferViewDesc::raw_writable().range(2, 4)), "an odd beginning");
+    assert_refused(view(BufferViewDesc::constants().range(4, 256)), "constants askew");
+    assert_refused(view(BufferViewDesc::structured_writable(0)), "structures of nothing");
+    assert_refused(view(BufferViewDesc::structured_writable(6)), "structures of half words");
+    assert_refused(view(BufferViewDesc::structured_writable(48).range(0, 64)), "a structure and a third");
+    assert_refused(view(BufferViewDesc::typed_writable(Format::Bc1Unorm)), "compressed texels in a buffer");
+    assert_refused(view(BufferViewDesc::typed_writable(Format::D32Float)), "depth in a buffer");
+    assert_eq!(bench.gpu.stats().descriptors.views, 0);
+    // It is not broken.
+    let all = view(BufferViewDesc::structured_writable(48)).unwrap();
+    assert_eq!(all.kind(), DescriptorKind::Resource);
+    assert_eq!(bench.gpu.stats().descriptors.views, 1);
+    drop((mesh, all));
+    bench.end();
+}
+
+/// Views of textures with mips, layers, shapes and formats that they do not have.
+pub fn bad_views_of_textures_change_nothing<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;
+    let desc = TextureDesc::d2(32, 32, Format::Rgba8Unorm, usage).mips(4).layers(8);
+    let grass = bench.gpu.create_texture(&desc.view_formats([Format::Rgba8Srgb]).name("grass")).unwrap();
+    let view = |desc: TextureViewDesc| bench.gpu.create_texture_view(&grass, &desc);
+    let (sampled, target) = (TextureViewDesc::sampled, TextureViewDesc::render_target);
+    for (desc, what) in [
+        (sampled().mips(4, 1), "a mip that is not there"),
+        (sampled().mips(1, 4), "a mip too many"),
+        (sampled().mips(u32::MAX, 2), "mips beyond all numbers"),
+        (sampled().mips(0, 0), "no mips"),
+        (sampled().layers(8, 1), "a layer that is not there"),
+        (sampled().layers(7, 2), "a layer too many"),
+        (sampled().layers(0, 0), "no layers"),
+        (sampled().shape(ViewShape::D2), "eight layers as one"),
+        (sampled().shape(ViewShape::Cube), "eight faces"),
+        (sampled().layers(0, 7).shape(ViewShape::CubeArray), "a cube and a face"),
+        (sampled().shape(ViewShape::D3), "layers as a volume"),
+        (sampled().format(Format::R32Uint), "a format that was not announced"),
+        (sampled().stencil(), "stencil in a colour"),
+        (target().mips(0, 2), "two mips as a target"),
+        (TextureViewDesc::storage(), "writing what is not for writing"),
+        (TextureViewDesc::depth_stencil(), "depth in a colour"),
+    ] {
+        assert_refused(view(desc), what);
+    }
+    assert_eq!(bench.gpu.stats().descriptors.views, 0);
+    let views = [
+        sampled(),
+        sampled().layers(2, 6).shape(ViewShape::Cube),
+        sampled().format(Format::Rgba8Srgb).mips(3, 1),
+        sampled().layers(7, 1),
+        target().mips(2, 1).layers(3, 2),
+    ]
+    .map(|desc| view(desc).unwrap());
+    assert_eq!(views[4].kind(), DescriptorKind::RenderTarget);
+    let depth = TextureDesc::d2(32, 32, Format::D32Float, Usage::DEPTH_STENCIL | Usage::SHADER_READ);
+    let depth = bench.gpu.create_texture(&depth).unwrap();
+    let depths = [sampled(), TextureViewDesc::depth_stencil(), TextureViewDesc::depth_read_only()]
+        .map(|desc| bench.gpu.create_texture_view(&depth, &desc).unwrap());
+    assert_eq!(depths[1].kind(), DescriptorKind::DepthStencil);
+    drop((grass, views, depth, depths));
+    bench.end();
+}
+
+/// Samplers out of range.
+pub fn bad_samplers_change_nothing<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let plain = SamplerDesc::default();
+    let most = bench.properties().descriptors.anisotropy;
+    for (desc, what) in [
+        (SamplerDesc { anisotropy: 0, ..plain }, "no anisotropy"),
+        (SamplerDesc { anisotropy: most + 1, ..plain }, "too much anisotropy"),
+        (SamplerDesc { mip_bias: f32::NAN, ..plain }, "no number"),
+        (SamplerDesc { mip_bias: 16.0, ..plain }, "too much bias"),
+        (SamplerDesc { min_lod: -1.0, ..plain }, "a level below the first"),
+        (SamplerDesc { min_lod: 2.0, max_lod: 1.0, ..plain }, "levels upside down"),
+    ] {
+        assert_refused(bench.gpu.create_sampler(&desc, "sampler"), what);
+    }
+    assert_eq!(bench.gpu.stats().descriptors.samplers, 0);
+    bench.end();
+}
+
+/// Tables and sets of what does not belong into them.
+pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let gpu = &bench.gpu;
+    let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;
+    let grass = gpu.create_texture(&TextureDesc::d2(8, 8, Format::Rgba8Unorm, usage)).unwrap();
+    let seen = gpu.create_texture_view(&grass, &TextureViewDesc::sampled()).unwrap();
+    let target = gpu.create_texture_view(&grass, &TextureViewDesc::render_target()).unwrap();
+    let sampler = gpu.create_sampler(&SamplerDesc::default(), "sampler").unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "bad").unwrap();
+    let (_, scratch) = recording.split();
+    let constant = scratch.constant_bytes(&[1; 16]).unwrap();
+    for (binds, what) in [
+        (vec![], "nothing"),
+        (vec![(&target).into()], "a target"),
+        (vec![(&seen).into(), (&sampler).into()], "a view beside a sampler"),
+    ] {
+        assert_refused(gpu.create_descriptor_table(&binds, "table"), what);
+        assert_refused(scratch.descriptors(&binds), what);
+    }
+    assert_refused(gpu.create_descriptor_table(&[constant.into()], "table"), "constants that last");
+    if bench.has_sets() {
+        let binding = |binding, kind, count| SetBinding { binding, kind, count };
+        for (form, what) in [
+            (vec![], "no bindings"),
+            (vec![binding(0, BindingKind::Texture, 0)], "no textures"),
+            (
+                vec![binding(1, BindingKind::Texture, 1), binding(1, BindingKind::Sampler, 1)],
+                "one number twice",
+            ),
+        ] {
+            assert_refused(gpu.create_set_layout(&form, "set"), what);
+        }
+        let form = [binding(1, BindingKind::Texture, 2), binding(3, BindingKind::Sampler, 1)];
+        let layout = gpu.create_set_layout(&form, "set").unwrap();
+        for (binds, what) in [
+            (vec![(0, 0, (&seen).into())], "a binding that is not there"),
+            (vec![(1, 2, (&seen).into())], "an element that is not there"),
+            (vec![(1, 0, (&sampler).into())], "a sampler for a texture"),
+            (vec![(3, 0, (&seen).into())], "a texture for a sampler"),
+            (vec![(1, 0, (&target).into())], "a target for a texture"),
+            (vec![(1, 1, (&seen).into()), (1, 1, (&seen).into())], "one twice"),
+        ] {
+            assert_refused(gpu.create_descriptor_set(&layout, &binds, "set"), what);
+            assert_refused(scratch.set(&layout, &binds), what);
+        }
+        drop(gpu.create_descriptor_set(&layout, &[(1, 1, (&seen).into())], "set").unwrap());
+        scratch.set(&layout, &[(3, 0, (&sampler).into())]).unwrap();
+    }
+    recording.submit().unwrap();
+    drop((grass, seen, target, sampler));
+    bench.end();
+}

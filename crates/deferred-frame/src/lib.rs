@@ -1,0 +1,47 @@
+//! The frame of a deferred renderer: culling on the GPU, depth in two phases, shadow cascades, a
+//! G-buffer, clustered lights, ambient occlusion and indirect light, fog and clouds, reflections,
+//! transparency, and the whole of post-processing.
+//!
+//! It is a [`DeferredFrame`]: a [`Graph`](tenure_core::transient::graph::Graph) of 85 passes on three
+//! queues and 85 resources, as formats, sizes and dependencies of real frames have them: 395 MiB of
+//! texels and bytes at 1080p and 1.5 GiB at 4K, if nothing shares memory.
+//!
+//! A [`Renderer`] runs it on any [`Device`](tenure_core::device::Device). Copies stand for shaders:
+//! what a pass writes depends on the frame, the pass and the resource, and what it reads comes back to
+//! the CPU and is compared with what was written last. A byte that somebody else overwrote, or that a
+//! missing barrier let through, is found and named.
+//!
+//! ```
+//! use deferred_frame::{Renderer, Sharing};
+//! use tenure_core::{Config, Gpu};
+//! use tenure_sim as sim;
+//!
+//! let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+//! let mut renderers = [Sharing::Planned, Sharing::Apart]
+//!     .map(|sharing| Renderer::new(&gpu, [160, 90], sharing));
+//! for renderer in &mut renderers {
+//!     let renderer = renderer.as_mut().map_err(|error| error.clone())?;
+//!     renderer.render()?;
+//!     renderer.settle()?;
+//! }
+//! let [planned, apart] = renderers;
+//! assert_eq!(planned?.digests(), apart?.digests());
+//! # Ok::<(), deferred_frame::FrameError>(())
+//! ```
+
+mod error;
+mod frame;
+mod memory;
+mod parts;
+mod passes;
+mod pattern;
+mod perform;
+mod renderer;
+mod resources;
+mod script;
+mod slot;
+
+pub use error::FrameError;
+pub use frame::{DeferredFrame, Pass};
+pub use memory::Sharing;
+pub use renderer::{Renderer, Times};

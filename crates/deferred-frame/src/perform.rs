@@ -1,0 +1,263 @@
+//! Recording a pass: copies in place of shaders.
+//!
+//! What a pass reads is copied to memory that the CPU looks at when the frame is complete; what it
+//! writes comes from an upload ring. Both are a few parts of each resource, but for depth, which APIs
+//! copy a whole mip at a time: that goes by way of a buffer, of which a few parts change.
+
+use tenure_core::device::{
+    BufferLayout, CommandList as _, Device, QueueKind, State, Subresource, TextureInfo, TextureRegion,
+};
+use tenure_core::{Buffer, Commands, Error, Recording, RingSlice, Texture, UploadRing};
+
+use crate::DeferredFrame;
+use crate::parts::Part;
+use crate::pattern::Mark;
+use crate::script::{Piece, Step, row_pitch};
+
+/// A resource of the frame, wherever it lives.
+pub(crate) enum Thing<'t, D: Device> {
+    Texture(&'t Texture<D>),
+    Buffer(&'t Buffer<D>),
+}
+
+impl<D: Device> Clone for Thing<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Thing<'_, D> {}
+
+/// What all passes of a frame share.
+pub(crate) struct Stage<'a, D: Device> {
+    pub(crate) frame: &'a DeferredFrame,
+    /// Counts the frames.
+    pub(crate) number: u64,
+    pub(crate) grain: u64,
+    pub(crate) ring: &'a UploadRing<D>,
+    /// Rows of a depth texture on their way.
+    pub(crate) depth: &'a Buffer<D>,
+    /// What comes back from each queue.
+    pub(crate) lanes: &'a [Option<Buffer<D>>],
+}
+
+impl<D: Device> Stage<'_, D> {
+    /// Records what a pass does. The resources are in the step's states, before and after.
+    pub(crate) fn perform<'t>(
+        &self,
+        step: &Step,
+        kind: QueueKind,
+        recording: &mut Recording<D>,
+        find: impl Fn(usize) -> Result<Thing<'t, D>, Error>,
+    ) -> Result<(), Error>
+    where
+        D: 't,
+    {
+        let (mut commands, scratch) = recording.split();
+        for resource in &step.first {
+            if let Thing::Texture(texture) = find(*resource)?
+                && State::to_discard(texture.info().usage, kind).is_some()
+            {
+                commands.discard(texture, Subresource::All)?;
+            }
+        }
+        if let Some(Some(lane)) = self.lanes.get(step.queue.index())
+            && !step.loads.is_empty()
+        {
+            self.load(&step.loads, &mut commands, lane, &find)?;
+        }
+        if !step.stores.is_empty() {
+            let slice = self.ring.allocate(scratch, step.staged, self.grain)?;
+            slice.write(0, &self.patterns(step))?;
+            self.store(&step.stores, &mut commands, &slice, &find)?;
+        }
+        for (resource, state) in &step.states {
+            use_all(&mut commands, find(*resource)?, *state)?;
+        }
+        commands.barriers();
+        Ok(())
+    }
+
+    /// The bytes that a pass writes.
+    fn patterns(&self, step: &Step) -> Vec<u8> {
+        let mut bytes = vec![0; usize::try_from(step.staged).unwrap_or(0)];
+        for piece in &step.stores {
+            let range = piece.at as usize..(piece.at + piece.bytes) as usize;
+            if let Some(out) = bytes.get_mut(range) {
+                fill(self.frame, self.number, piece, out);
+            }
+        }
+        bytes
+    }
+
+    fn load<'t>(
+        &self,
+        loads: &[Piece],
+        commands: &mut Commands<'_, D>,
+        lane: &Buffer<D>,
+        find: &impl Fn(usize) -> Result<Thing<'t, D>, Error>,
+    ) -> Result<(), Error>
+    where
+        D: 't,
+    {
+        for pieces in loads.chunk_by(|one, other| one.resource == other.resource) {
+            if let Some(piece) = pieces.first() {
+                use_all(commands, find(piece.resource)?, State::COPY_SRC)?;
+            }
+        }
+        commands.use_resource(lane, Subresource::All, State::COPY_DST)?;
+        commands.barriers();
+        for pieces in loads.chunk_by(|one, other| one.resource == other.resource) {
+            let Some(piece) = pieces.first() else { continue };
+            match find(piece.resource)? {
+                Thing::Texture(texture) if texture.info().format.is_depth() => {
+                    self.load_depth(pieces, commands, texture, lane)?;
+                }
+                Thing::Texture(texture) => {
+                    for (piece, region) in texels(pieces) {
+                        let layout = self.layout(lane.offset() + piece.at);
+                        commands.raw().copy_texture_to_buffer(texture.raw(), region, lane.raw(), layout);
+                    }
+                }
+                Thing::Buffer(buffer) => {
+                    for (piece, offset) in bytes(pieces) {
+                        let (from, to) = (buffer.offset() + offset, lane.offset() + piece.at);
+                        commands.raw().copy_buffer(buffer.raw(), from, lane.raw(), to, piece.bytes);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn load_depth(
+        &self,
+        pieces: &[Piece],
+        commands: &mut Commands<'_, D>,
+        texture: &Texture<D>,
+        lane: &Buffer<D>,
+    ) -> Result<(), Error> {
+        commands.use_resource(self.depth, Subresource::All, State::COPY_DST)?;
+        commands.barriers();
+        let (region, layout) = self.whole(texture.info());
+        commands.raw().copy_texture_to_buffer(texture.raw(), region, self.depth.raw(), layout);
+        commands.use_resource(self.depth, Subresource::All, State::COPY_SRC)?;
+        commands.use_resource(lane, Subresource::All, State::COPY_DST)?;
+        commands.barriers();
+        for (piece, region) in texels(pieces) {
+            let (from, to) = (self.texel(texture.info(), region), lane.offset() + piece.at);
+            commands.raw().copy_buffer(self.depth.raw(), from, lane.raw(), to, piece.bytes);
+        }
+        Ok(())
+    }
+
+    fn store<'t>(
+        &self,
+        stores: &[Piece],
+        commands: &mut Commands<'_, D>,
+        slice: &RingSlice<'_, D>,
+        find: &impl Fn(usize) -> Result<Thing<'t, D>, Error>,
+    ) -> Result<(), Error>
+    where
+        D: 't,
+    {
+        for pieces in stores.chunk_by(|one, other| one.resource == other.resource) {
+            let Some(piece) = pieces.first() else { continue };
+            use_all(commands, find(piece.resource)?, State::COPY_DST)?;
+        }
+        commands.barriers();
+        for pieces in stores.chunk_by(|one, other| one.resource == other.resource) {
+            let Some(piece) = pieces.first() else { continue };
+            match find(piece.resource)? {
+                Thing::Texture(texture) if texture.info().format.is_depth() => {
+                    self.store_depth(pieces, commands, slice, texture)?;
+                }
+                Thing::Texture(texture) => {
+                    for (piece, region) in texels(pieces) {
+                        let layout = self.layout(slice.offset() + piece.at);
+                        commands.raw().copy_buffer_to_texture(slice.raw(), layout, texture.raw(), region);
+                    }
+                }
+                Thing::Buffer(buffer) => {
+                    for (piece, offset) in bytes(pieces) {
+                        let (from, to) = (slice.offset() + piece.at, buffer.offset() + offset);
+                        commands.raw().copy_buffer(slice.raw(), from, buffer.raw(), to, piece.bytes);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn store_depth(
+        &self,
+        pieces: &[Piece],
+        commands: &mut Commands<'_, D>,
+        slice: &RingSlice<'_, D>,
+        texture: &Texture<D>,
+    ) -> Result<(), Error> {
+        commands.use_resource(self.depth, Subresource::All, State::COPY_DST)?;
+        commands.barriers();
+        for (piece, region) in texels(pieces) {
+            let (from, to) = (slice.offset() + piece.at, self.texel(texture.info(), region));
+            commands.raw().copy_buffer(slice.raw(), from, self.depth.raw(), to, piece.bytes);
+        }
+        commands.use_resource(self.depth, Subresource::All, State::COPY_SRC)?;
+        commands.barriers();
+        let (region, layout) = self.whole(texture.info());
+        commands.raw().copy_buffer_to_texture(self.depth.raw(), layout, texture.raw(), region);
+        Ok(())
+    }
+
+    /// A row of texels at an offset.
+    const fn layout(&self, offset: u64) -> BufferLayout {
+        BufferLayout { offset, row_pitch: self.grain, rows: 1 }
+    }
+
+    /// All of a texture of one mip, and how it lies in the buffer for depth.
+    fn whole(&self, info: &TextureInfo) -> (TextureRegion, BufferLayout) {
+        let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: info.mip_extent(0) };
+        let row_pitch = row_pitch(info, self.grain);
+        (region, BufferLayout { offset: self.depth.offset(), row_pitch, rows: info.height })
+    }
+
+    /// Where a texel lies in the buffer for depth.
+    fn texel(&self, info: &TextureInfo, region: TextureRegion) -> u64 {
+        let [x, y, _] = region.origin.map(u64::from);
+        let texel = u64::from(info.format.block().bytes);
+        self.depth.offset() + y * row_pitch(info, self.grain) + x * texel
+    }
+}
+
+/// The bytes that a piece has in a frame.
+pub(crate) fn fill(frame: &DeferredFrame, number: u64, piece: &Piece, out: &mut [u8]) {
+    let Some((_, desc)) = frame.resources().get(piece.resource) else { return };
+    let mark = Mark { frame: number, pass: piece.writer, resource: piece.resource, part: piece.number };
+    mark.fill(desc, out);
+}
+
+/// The next commands use all of a resource in that state.
+pub(crate) fn use_all<D: Device>(
+    commands: &mut Commands<'_, D>,
+    thing: Thing<'_, D>,
+    state: State,
+) -> Result<(), Error> {
+    match thing {
+        Thing::Texture(texture) => commands.use_resource(texture, Subresource::All, state),
+        Thing::Buffer(buffer) => commands.use_resource(buffer, Subresource::All, state),
+    }
+}
+
+fn texels(pieces: &[Piece]) -> impl Iterator<Item = (&Piece, TextureRegion)> {
+    pieces.iter().filter_map(|piece| match piece.part {
+        Part::Texels(region) => Some((piece, region)),
+        Part::Bytes { .. } => None,
+    })
+}
+
+fn bytes(pieces: &[Piece]) -> impl Iterator<Item = (&Piece, u64)> {
+    pieces.iter().filter_map(|piece| match piece.part {
+        Part::Bytes { offset, .. } => Some((piece, offset)),
+        Part::Texels(_) => None,
+    })
+}

@@ -1,0 +1,159 @@
+//! What the passes do in place of shaders, worked out once for a frame's size and a device.
+
+use tenure_core::device::{Properties, QueueId, State, TextureInfo};
+use tenure_core::transient::graph::TransientDesc;
+
+use crate::DeferredFrame;
+use crate::frame::is_asked_for;
+use crate::parts::{Part, parts};
+
+/// The smallest step from one part to the next in staging memory: more bytes than any part has.
+const GRAIN: u64 = 64;
+
+/// A copy of one part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    pub(crate) resource: usize,
+    pub(crate) part: Part,
+    /// Which of the resource's parts it is.
+    pub(crate) number: usize,
+    pub(crate) bytes: u64,
+    /// Where it is in the staging memory: of the pass for what is written, of the frame and the queue
+    /// for what is read.
+    pub(crate) at: u64,
+    /// The pass that wrote it.
+    pub(crate) writer: usize,
+}
+
+/// What a pass does.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) queue: QueueId,
+    pub(crate) name: &'static str,
+    /// What it uses.
+    pub(crate) uses: Vec<usize>,
+    /// The states that resources are in before and after it.
+    pub(crate) states: Vec<(usize, State)>,
+    /// The resources that no pass used before.
+    pub(crate) first: Vec<usize>,
+    /// The resources that no pass uses after it.
+    pub(crate) last: Vec<usize>,
+    /// Of those, textures that another queue was the first to use.
+    pub(crate) left: Vec<usize>,
+    /// What it looks at, before it writes.
+    pub(crate) loads: Vec<Piece>,
+    pub(crate) stores: Vec<Piece>,
+    /// Bytes of staging memory for what it writes.
+    pub(crate) staged: u64,
+}
+
+/// What all passes do.
+#[derive(Clone, Debug)]
+pub(crate) struct Script {
+    pub(crate) steps: Vec<Step>,
+    /// Bytes that come back from each queue.
+    pub(crate) lanes: Vec<u64>,
+    /// Bytes of staging memory of a frame.
+    pub(crate) staged: u64,
+    /// Bytes of the largest depth texture, in rows as copies want them.
+    pub(crate) depth: u64,
+    /// Bytes to which parts are aligned, and rows of depth padded.
+    pub(crate) grain: u64,
+}
+
+impl Script {
+    pub(crate) fn new(frame: &DeferredFrame, properties: &Properties) -> Self {
+        let grain = GRAIN.max(properties.copy_offset_alignment).max(properties.copy_pitch_alignment);
+        let resources = frame.resources();
+        let parts: Vec<Vec<Part>> = resources.iter().map(|(_, desc)| parts(desc)).collect();
+        let mut writers: Vec<Option<usize>> = vec![None; resources.len()];
+        let mut script =
+            Self { steps: Vec::new(), lanes: vec![0; properties.queues.len()], staged: 0, depth: 0, grain };
+        for (index, pass) in frame.passes().iter().enumerate() {
+            let queue = pass.queue.id(properties);
+            let mut step = Step {
+                queue,
+                name: pass.name,
+                uses: pass.uses.iter().map(|(resource, _)| *resource).collect(),
+                states: Vec::new(),
+                first: Vec::new(),
+                last: Vec::new(),
+                left: Vec::new(),
+                loads: Vec::new(),
+                stores: Vec::new(),
+                staged: 0,
+            };
+            for &(resource, state) in &pass.uses {
+                let (_, desc) = &resources[resource];
+                if is_asked_for(desc, state) {
+                    step.states.push((resource, state));
+                }
+                let pieces = |writer: usize, end: &mut u64, pieces: &mut Vec<Piece>| {
+                    for (number, part) in parts[resource].iter().enumerate() {
+                        let (bytes, at) = (part.bytes(desc), *end);
+                        pieces.push(Piece { resource, part: *part, number, bytes, at, writer });
+                        *end = (at + bytes).next_multiple_of(grain);
+                    }
+                };
+                match (writers[resource], script.lanes.get_mut(queue.index())) {
+                    (Some(writer), Some(lane)) => pieces(writer, lane, &mut step.loads),
+                    _ => step.first.push(resource),
+                }
+                if state.is_write() {
+                    pieces(index, &mut step.staged, &mut step.stores);
+                    writers[resource] = Some(index);
+                }
+            }
+            script.staged += step.staged;
+            script.steps.push(step);
+        }
+        script.depth = depth_bytes(frame, grain);
+        script.find_last_uses(frame);
+        script
+    }
+
+    /// The steps of frames in which nobody looks: only what passes are declared to copy is copied.
+    pub(crate) fn blind(&self) -> Vec<Step> {
+        let mut steps = self.steps.clone();
+        for step in &mut steps {
+            step.loads.clear();
+            let states = &step.states;
+            step.stores.retain(|piece| states.contains(&(piece.resource, State::COPY_DST)));
+        }
+        steps
+    }
+
+    fn find_last_uses(&mut self, frame: &DeferredFrame) {
+        let mut first = vec![None; frame.resources().len()];
+        for step in &self.steps {
+            step.first.iter().for_each(|resource| first[*resource] = Some(step.queue));
+        }
+        let mut is_used = vec![false; first.len()];
+        for step in self.steps.iter_mut().rev() {
+            for &resource in &step.uses {
+                if std::mem::replace(&mut is_used[resource], true) {
+                    continue;
+                }
+                step.last.push(resource);
+                if frame.resources()[resource].1.is_texture() && first[resource] != Some(step.queue) {
+                    step.left.push(resource);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes from one row of a texture to the next in staging memory.
+pub(crate) fn row_pitch(info: &TextureInfo, grain: u64) -> u64 {
+    (u64::from(info.width) * u64::from(info.format.block().bytes)).next_multiple_of(grain)
+}
+
+fn depth_bytes(frame: &DeferredFrame, grain: u64) -> u64 {
+    let bytes = frame.resources().iter().map(|(_, desc)| match desc {
+        TransientDesc::Texture(desc) if desc.info.format.is_depth() => {
+            row_pitch(&desc.info, grain) * u64::from(desc.info.height)
+        }
+        _ => 0,
+    });
+    bytes.max().unwrap_or(0)
+}
