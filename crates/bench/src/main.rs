@@ -1,8 +1,10 @@
 //! Measures tenure and its peers, and prints what came out.
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
-use bench::suballoc;
+use bench::{frame, plan, suballoc};
 
 /// Measures tenure and its peers.
 #[derive(Parser)]
@@ -16,10 +18,23 @@ struct Args {
 enum Command {
     /// Time and packing of the suballocators on seven workloads.
     Suballoc(suballoc::Args),
+    /// Time of what each frame does: constants, descriptor tables, recordings, releases.
+    Frame(frame::Args),
+    /// Peaks and times of planners on frames, published instances and random items.
+    Plan(plan::Args),
 }
 
-fn main() {
-    match Args::parse().command {
-        Command::Suballoc(args) => suballoc::run(&args),
+fn main() -> ExitCode {
+    let done = match Args::parse().command {
+        Command::Suballoc(args) => {
+            suballoc::run(&args);
+            Ok(())
+        }
+        Command::Frame(args) => frame::run(&args).map_err(|error| error.to_string()),
+        Command::Plan(args) => plan::run(&args).map_err(|error| error.to_string()),
+    };
+    if let Err(error) = &done {
+        eprintln!("error: {error}");
     }
+    if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

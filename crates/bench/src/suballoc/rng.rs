@@ -40,7 +40,7 @@ impl Rng {
     }
 
     /// A number in 0..1.
-    fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 

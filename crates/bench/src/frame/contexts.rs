@@ -1,0 +1,60 @@
+//! A recording from its opening to its submission (spec T5).
+
+use std::hint::black_box;
+
+use tenure_core::device::{CommandList as _, Device as _, QueueId};
+use tenure_core::{Error, Queue};
+use tenure_sim::Profile;
+
+use super::{Line, gpu, line, time};
+
+const CYCLES: u64 = 1000;
+
+/// A context cycle: take, record nothing, submit; and one that is dropped unsubmitted. Beside them
+/// the same calls on the device, with one list.
+pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
+    let gpu = gpu(Profile::D3D12_TIER2)?;
+    let bare = crate::null::Device::new(Profile::D3D12_TIER2);
+    let queue = QueueId(0);
+    let mut list = bare.create_list(queue)?;
+    let (mut submitted, mut dropped) = (Vec::new(), Vec::new());
+    let mut serial = 0;
+    for _ in 0..rounds {
+        let frame = gpu.begin_frame()?;
+        let (mut ours, mut unsubmitted, mut least): (
+            Result<(), Error>,
+            Result<(), Error>,
+            Result<(), Error>,
+        ) = (Ok(()), Ok(()), Ok(()));
+        let cycle = time(|| {
+            ours = (0..CYCLES).try_for_each(|_| {
+                let recording = frame.record(Queue::Graphics, "cycle")?;
+                black_box(frame.submit(recording)?);
+                Ok(())
+            });
+        });
+        let drops = time(|| {
+            unsubmitted = (0..CYCLES).try_for_each(|_| {
+                drop(black_box(frame.record(Queue::Graphics, "dropped")?));
+                Ok(())
+            });
+        });
+        let calls = time(|| {
+            least = (0..CYCLES).try_for_each(|_| {
+                list.begin()?;
+                list.close()?;
+                serial += 1;
+                Ok(bare.submit(queue, black_box(&[&list]), &[], serial)?)
+            });
+        });
+        ours.and(unsubmitted).and(least)?;
+        frame.end()?;
+        submitted.push((cycle, calls));
+        dropped.push((drops, calls));
+    }
+    let count = CYCLES as usize;
+    Ok(vec![
+        line("context cycle: record, submit", "the device's calls", count, submitted),
+        line("context dropped unsubmitted", "the device's calls", count, dropped),
+    ])
+}

@@ -1,0 +1,80 @@
+//! What a frame costs: constants, descriptor tables, recording contexts, releases.
+//!
+//! Measured on a [device whose calls do next to nothing](crate::null), each beside the least that
+//! anybody could do, in turns.
+
+mod constants;
+mod contexts;
+mod graphs;
+mod releases;
+mod report;
+mod tables;
+mod transients;
+
+use std::time::{Duration, Instant};
+
+use tenure_core::{Config, Error, Gpu};
+use tenure_sim::Profile;
+
+use crate::null;
+use report::{Line, Report};
+
+/// What to measure.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Rounds of each measurement; the median counts.
+    #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+}
+
+/// Measures everything and prints it.
+///
+/// # Errors
+/// As the manager reports.
+pub fn run(args: &Args) -> Result<(), Error> {
+    let mut lines = Vec::new();
+    for measure in [
+        constants::measure,
+        tables::measure,
+        contexts::measure,
+        releases::measure,
+        transients::measure,
+        graphs::measure,
+    ] {
+        lines.extend(measure(args.rounds)?);
+    }
+    let report = Report(lines);
+    if args.json {
+        println!("{:#}", report.to_json());
+    } else {
+        println!("{report}");
+    }
+    Ok(())
+}
+
+fn gpu(profile: Profile) -> Result<Gpu<null::Device>, Error> {
+    Gpu::new(null::Device::new(profile), Config::default())
+}
+
+/// How long a piece of work takes.
+fn time(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+/// Nanoseconds for each of `count` things, the median of the rounds.
+fn median_ns(mut times: Vec<Duration>, count: usize) -> f64 {
+    times.sort();
+    let median = times.get(times.len() / 2).copied().unwrap_or_default();
+    median.as_secs_f64() * 1e9 / count as f64
+}
+
+/// A line of two measurements of `count` things each, a pair a round.
+fn line(what: &'static str, floor: &'static str, count: usize, times: Vec<(Duration, Duration)>) -> Line {
+    let (ours, least): (Vec<_>, Vec<_>) = times.into_iter().unzip();
+    Line { what, ns: median_ns(ours, count), floor, floor_ns: median_ns(least, count) }
+}

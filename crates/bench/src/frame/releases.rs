@@ -1,0 +1,46 @@
+//! A frame end with 10,000 releases (spec T2, T6).
+
+use std::hint::black_box;
+
+use tenure_core::device::Usage;
+use tenure_core::{BufferDesc, Error, Queue};
+use tenure_sim::Profile;
+use tenure_suballoc::{General, Handle, Suballocator as _};
+
+use super::{Line, gpu, line, time};
+
+const RELEASES: usize = 10_000;
+const SIZE: u64 = 4096;
+
+/// Drops of handles and the frame end that gives their ranges back, beside freeing as many ranges of
+/// a bare suballocator at once.
+pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
+    let gpu = gpu(Profile::D3D12_TIER2)?;
+    let desc = BufferDesc::new(SIZE, Usage::VERTEX | Usage::INDEX);
+    let mut bare = General::new(SIZE * 2 * RELEASES as u64, 16)
+        .map_err(|_| Error::Contract { rule: "a range of so many bytes", value: SIZE })?;
+    let (mut drops, mut ends) = (Vec::new(), Vec::new());
+    // Keeps the pools' blocks from coming and going.
+    let kept = (0..RELEASES).map(|_| gpu.create_buffer(&desc)).collect::<Result<Vec<_>, _>>()?;
+    for _ in 0..rounds {
+        let frame = gpu.begin_frame()?;
+        let buffers = (0..RELEASES).map(|_| gpu.create_buffer(&desc)).collect::<Result<Vec<_>, _>>()?;
+        frame.submit(frame.record(Queue::Graphics, "uses them")?)?;
+        let ranges: Vec<Handle> =
+            (0..RELEASES).filter_map(|_| Some(bare.allocate(SIZE, 16).ok()?.handle)).collect();
+        let dropped = time(|| drop(black_box(buffers)));
+        let mut ended = Ok(());
+        let end = time(|| ended = frame.end());
+        ended?;
+        let freed = time(|| {
+            black_box(ranges.into_iter().all(|range| bare.free(range).is_ok()));
+        });
+        drops.push((dropped, freed));
+        ends.push((end, freed));
+    }
+    drop(kept);
+    Ok(vec![
+        line("drop of a buffer", "free of a bare range", RELEASES, drops),
+        line("frame end, a release (of 10,000)", "free of a bare range", RELEASES, ends),
+    ])
+}

@@ -1,0 +1,56 @@
+//! A transient resource, acquired and dropped (spec X3, X4).
+
+use std::hint::black_box;
+
+use tenure_core::device::{Format, Usage};
+use tenure_core::{Error, Queue, TextureDesc};
+use tenure_sim::Profile;
+
+use super::{Line, gpu, line, time};
+
+const TEXTURES: usize = 200;
+
+/// Textures of which eight at a time live, as between the passes of a frame. Beside them the same ones
+/// created and dropped.
+pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
+    let gpu = gpu(Profile::D3D12_TIER2)?;
+    let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
+    let descs: Vec<_> =
+        (0..8_u32).map(|step| TextureDesc::d2(64 << (step % 4), 256, Format::Rgba8Unorm, usage)).collect();
+    let mut times = Vec::new();
+    for _ in 0..rounds {
+        let frame = gpu.begin_frame()?;
+        let list = frame.record(Queue::Graphics, "transients")?;
+        let mut ours = Ok(());
+        let acquired = time(|| {
+            let mut live = Vec::with_capacity(descs.len());
+            for desc in descs.iter().cycle().take(TEXTURES) {
+                if live.len() == descs.len() {
+                    live.swap_remove(0);
+                }
+                match list.transient_texture(black_box(desc)) {
+                    Ok(texture) => live.push(texture),
+                    Err(error) => ours = Err(error),
+                }
+            }
+        });
+        let mut theirs = Ok(());
+        let created = time(|| {
+            let mut live = Vec::with_capacity(descs.len());
+            for desc in descs.iter().cycle().take(TEXTURES) {
+                if live.len() == descs.len() {
+                    live.swap_remove(0);
+                }
+                match gpu.create_texture(black_box(desc)) {
+                    Ok(texture) => live.push(texture),
+                    Err(error) => theirs = Err(error),
+                }
+            }
+        });
+        ours.and(theirs)?;
+        frame.submit(list)?;
+        frame.end()?;
+        times.push((acquired, created));
+    }
+    Ok(vec![line("transient texture, acquired and dropped", "created and dropped", TEXTURES, times)])
+}

@@ -1,0 +1,71 @@
+//! Mapped memory, as a driver gives it.
+
+use std::cell::UnsafeCell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use tenure_core::device::{self, DeviceError};
+
+/// Bytes that anybody may write.
+pub struct Memory(Box<[UnsafeCell<u8>]>);
+
+// SAFETY: the bytes are only reached through raw pointers, by copies whose callers keep their ranges
+// apart; nobody holds a reference to them.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    pub(super) fn new(size: u64) -> Self {
+        let size = usize::try_from(size).unwrap_or(0);
+        Self((0..size).map(|_| UnsafeCell::new(0)).collect())
+    }
+}
+
+/// The CPU's window into [`Memory`].
+pub struct Mapping(Arc<Memory>);
+
+impl Mapping {
+    pub(super) const fn new(memory: Arc<Memory>) -> Self {
+        Self(memory)
+    }
+
+    /// Where a range is.
+    #[inline]
+    fn at(&self, offset: u64, size: usize) -> Result<*mut u8, DeviceError> {
+        let limit = self.0.0.len() as u64;
+        let end = offset.checked_add(size as u64);
+        match end.filter(|end| *end <= limit) {
+            // SAFETY: the range is inside the allocation.
+            Some(_) => Ok(unsafe { UnsafeCell::raw_get(self.0.0.as_ptr()).add(offset as usize) }),
+            None => {
+                let rule = "the range is inside the mapping";
+                Err(DeviceError::InvalidCall { rule, value: end.unwrap_or(u64::MAX), limit })
+            }
+        }
+    }
+}
+
+impl device::Mapping for Mapping {
+    fn size(&self) -> u64 {
+        self.0.0.len() as u64
+    }
+
+    #[inline]
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let to = self.at(offset, bytes.len())?;
+        // SAFETY: the range is inside the memory, which is alive, and is nobody else's at this time.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
+        let from = self.at(offset, out.len())?;
+        // SAFETY: as in `write`.
+        unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) };
+        Ok(())
+    }
+
+    fn as_ptr(&self) -> Option<NonNull<u8>> {
+        NonNull::new(UnsafeCell::raw_get(self.0.0.as_ptr()))
+    }
+}

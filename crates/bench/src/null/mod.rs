@@ -1,0 +1,190 @@
+//! A device whose calls do next to nothing, so that what is measured is tenure.
+
+mod list;
+mod memory;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tenure_core::device::{
+    self, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MAX_QUEUES,
+    MemoryFlags, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
+    SetBinding, SetWrite, TileLayout, TileUpdate,
+};
+use tenure_sim as sim;
+
+pub use list::List;
+pub use memory::{Mapping, Memory};
+
+/// A device with the tables of a simulated one, whose work is complete as soon as it is submitted.
+///
+/// Mapped memory is real; nothing else is.
+pub struct Device {
+    /// Says what resources require, and what the device has.
+    tables: sim::Device,
+    completed: [AtomicU64; MAX_QUEUES],
+}
+
+impl Device {
+    /// With the tables of a profile.
+    #[must_use]
+    pub fn new(profile: sim::Profile) -> Self {
+        Self { tables: sim::Device::new(profile), completed: Default::default() }
+    }
+
+    fn is_mapped(&self, memory: MemoryTypeId) -> bool {
+        let memory_type = self.properties().memory_types.get(usize::from(memory.0));
+        memory_type.is_some_and(|memory_type| memory_type.flags.contains(MemoryFlags::HOST_VISIBLE))
+    }
+
+    fn resource(&self, desc: &ResourceDesc, is_mapped: bool) -> Resource {
+        let size = match desc {
+            ResourceDesc::Buffer(info) if is_mapped => info.size,
+            _ => 0,
+        };
+        Resource(Arc::new(Memory::new(size)))
+    }
+
+    fn unsupported<T>() -> Result<T, DeviceError> {
+        Err(DeviceError::Unsupported { feature: "anything that is not measured" })
+    }
+}
+
+/// A heap: its memory type can be mapped or not.
+pub struct Heap(bool);
+
+/// A resource, with memory where it is mapped.
+pub struct Resource(Arc<Memory>);
+
+use device::Device as _;
+
+impl device::Device for Device {
+    type Heap = Heap;
+    type Resource = Resource;
+    type Mapping = Mapping;
+    type List = List;
+    type DescriptorHeap = ();
+    type SetLayout = ();
+    type SetBlock = ();
+
+    fn properties(&self) -> &Properties {
+        self.tables.properties()
+    }
+
+    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        self.tables.requirements(desc)
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+        Ok(Heap(self.is_mapped(desc.memory)))
+    }
+
+    fn destroy_heap(&self, _: Heap) {}
+
+    fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
+        Ok(self.resource(desc, self.is_mapped(memory)))
+    }
+
+    fn create_placed(&self, desc: &ResourceDesc, heap: &Heap, _: u64) -> Result<Resource, DeviceError> {
+        Ok(self.resource(desc, heap.0))
+    }
+
+    fn create_reserved(&self, _: &ResourceDesc) -> Result<Resource, DeviceError> {
+        Self::unsupported()
+    }
+
+    fn destroy_resource(&self, _: Resource) {}
+
+    fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
+        Ok(Mapping::new(Arc::clone(&resource.0)))
+    }
+
+    fn gpu_address(&self, _: &Resource) -> Option<u64> {
+        Some(1 << 32)
+    }
+
+    fn tile_layout(&self, _: &Resource) -> Result<TileLayout, DeviceError> {
+        Self::unsupported()
+    }
+
+    fn set_name(&self, _: ObjectRef<'_, Self>, _: &str) {}
+
+    fn create_list(&self, _: QueueId) -> Result<List, DeviceError> {
+        Ok(List)
+    }
+
+    fn destroy_list(&self, _: List) {}
+
+    fn create_descriptor_heap(&self, _: &DescriptorHeapDesc) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    fn destroy_descriptor_heap(&self, (): ()) {}
+
+    fn write_descriptor(&self, (): &(), _: u32, _: &Descriptor<'_, Self>) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    fn fill_descriptors(
+        &self,
+        (): &(),
+        _: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        std::hint::black_box(sources);
+        Ok(())
+    }
+
+    fn clear_descriptors(&self, (): &(), _: u32, _: u32, _: Option<&str>) {}
+
+    fn create_set_layout(&self, _: &[SetBinding]) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    fn destroy_set_layout(&self, (): ()) {}
+
+    fn create_set_block(&self, (): &(), _: u32) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    fn destroy_set_block(&self, (): ()) {}
+
+    fn write_set(&self, (): &(), _: u32, writes: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
+        std::hint::black_box(writes);
+        Ok(())
+    }
+
+    fn clear_set(&self, (): &(), _: u32, _: Option<&str>) {}
+
+    fn submit(&self, queue: QueueId, _: &[&List], _: &[QueueSerial], signal: u64) -> Result<(), DeviceError> {
+        self.completed[queue.index()].store(signal, Ordering::Release);
+        Ok(())
+    }
+
+    fn update_tiles(
+        &self,
+        _: QueueId,
+        _: &[TileUpdate<'_, Self>],
+        _: &[QueueSerial],
+        _: u64,
+    ) -> Result<(), DeviceError> {
+        Self::unsupported()
+    }
+
+    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        Ok(self.completed[queue.index()].load(Ordering::Acquire))
+    }
+
+    fn wait(&self, target: QueueSerial, _: Duration) -> Result<bool, DeviceError> {
+        Ok(self.completed(target.queue)? >= target.serial)
+    }
+
+    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+        self.tables.budget()
+    }
+
+    fn status(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}

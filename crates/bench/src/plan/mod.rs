@@ -1,0 +1,44 @@
+//! Planners: peaks over the lower bound, and the time a plan takes.
+
+mod frames;
+mod instances;
+mod large;
+mod measure;
+mod memory;
+mod mixes;
+pub mod peers;
+mod sources;
+
+use std::path::PathBuf;
+
+/// What to measure.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// A folder of instances (id,lower,upper,size) with their capacity before the ending, such as the
+    /// challenging ones published with MiniMalloc [default: ../shared/plan/minimalloc, if it exists]
+    #[arg(long, value_name = "DIR")]
+    pub instances: Option<PathBuf>,
+    /// Rounds of timing; the median counts.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Leave out a million items.
+    #[arg(long)]
+    pub skip_million: bool,
+}
+
+/// Measures everything and prints it.
+///
+/// # Errors
+/// A folder of instances that was named cannot be read.
+pub fn run(args: &Args) -> Result<(), String> {
+    let rounds = args.rounds as usize;
+    println!("{}", frames::report(rounds));
+    match instances::folder(args.instances.as_deref()) {
+        Some(folder) => println!("{}", instances::report(&folder, rounds)?),
+        None => println!("Challenging instances: not measured; name their folder with --instances.\n"),
+    }
+    println!("{}", large::report(rounds, !args.skip_million));
+    println!("{}", memory::report(!args.skip_million));
+    println!("{}", mixes::report(rounds));
+    Ok(())
+}
