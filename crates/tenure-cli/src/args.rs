@@ -1,15 +1,18 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use tenure::{Config, Strategy, UploadSuballocator, sim};
+use tenure_plan::Options;
 use tenure_trace::Workload;
 
 use crate::api::Pick;
 use crate::replay::Settings;
 
-/// GPU memory and lifetime manager: replay recordings of real programs, with or without a GPU.
+/// GPU memory and lifetime manager: replay recordings of real programs, with or without a GPU, and
+/// plan the memory of frames.
 ///
 /// Without a command: replays a recording of a small Bevy scene by three strategies and compares.
 /// Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
@@ -32,6 +35,11 @@ pub(crate) enum Command {
     /// An API without a device is listed with the reason. Exit status: 0 when there is a device, 1
     /// when there is none; the simulated ones count when they are asked for.
     Devices(DevicesArgs),
+    /// Place resources with known lifetimes in as little memory as possible
+    ///
+    /// Exit status: 0 when there is a plan, within the capacity if there is one; 1 when the best one
+    /// found passes it; 2 for bad usage or input.
+    Plan(PlanArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -99,6 +107,46 @@ pub(crate) struct DevicesArgs {
     /// The simulated devices, too
     #[arg(long)]
     pub(crate) sim: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// The resources, as id,lower,upper,size and, where wanted, alignment,class,pinned,previous; -
+    /// for standard input
+    pub(crate) file: PathBuf,
+    /// Bytes that do [default: as few as can be]
+    #[arg(long, value_name = "N")]
+    pub(crate) capacity: Option<u64>,
+    /// Microseconds that it may take
+    #[arg(long, value_name = "N", conflicts_with = "nodes")]
+    pub(crate) budget_us: Option<u64>,
+    /// Placements to try; the plan then is the same on every machine [default: 500000]
+    #[arg(long, value_name = "N")]
+    pub(crate) nodes: Option<u64>,
+    /// Threads that search
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) threads: u16,
+    /// One JSON object instead of a sentence
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the resources with their offsets
+    #[arg(long, value_name = "PLACED.csv")]
+    pub(crate) out: Option<PathBuf>,
+    /// Draw the plan: time across, addresses up
+    #[arg(long, value_name = "PICTURE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+impl PlanArgs {
+    pub(crate) fn options(&self) -> Options {
+        let mut options = Options::new().threads(usize::from(self.threads));
+        options.capacity = self.capacity;
+        match (self.budget_us, self.nodes) {
+            (Some(micros), _) => options.time(Duration::from_micros(micros)),
+            (None, Some(nodes)) => options.nodes(nodes),
+            (None, None) => options,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -173,6 +221,7 @@ mod tests {
 
     use super::{Args, Command};
     use crate::replay::Settings;
+    use tenure_plan::Options;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -184,5 +233,17 @@ mod tests {
         let args = Args::try_parse_from(["tenure", "replay", "a.csv"]).unwrap();
         let Some(Command::Replay(replay)) = args.command else { panic!("that is a replay") };
         assert_eq!(replay.settings(), Settings::default());
+        let args = Args::try_parse_from(["tenure", "plan", "a.csv"]).unwrap();
+        let Some(Command::Plan(plan)) = args.command else { panic!("that is a plan") };
+        assert_eq!(plan.options(), Options::default());
+        assert!(
+            Args::command().render_long_help().to_string().contains("plan")
+                && plan_help().contains(&Options::default().nodes.to_string())
+        );
+    }
+
+    fn plan_help() -> String {
+        let mut command = Args::command();
+        command.find_subcommand_mut("plan").unwrap().render_long_help().to_string()
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use tenure_trace::TraceError;
 
+use crate::plan::PlanFileError;
 use crate::replay::{NoDevice, ReplayError};
 use crate::{BAD_INPUT, FAULTY};
 
@@ -13,6 +14,9 @@ pub(crate) enum CliError {
     /// A recording cannot be read or written.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A list of resources cannot be planned, or its plan not be written.
+    #[error(transparent)]
+    Plan(#[from] PlanFileError),
     /// Standard output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
@@ -43,7 +47,9 @@ fn in_lines(hazards: &[String]) -> String {
 impl CliError {
     pub(crate) const fn status(&self) -> u8 {
         match self {
-            Self::Trace(_) | Self::Output(_) | Self::Usage(_) | Self::NoDevice(_) => BAD_INPUT,
+            Self::Trace(_) | Self::Plan(_) | Self::Output(_) | Self::Usage(_) | Self::NoDevice(_) => {
+                BAD_INPUT
+            }
             Self::Broken { .. } => FAULTY,
         }
     }
@@ -63,7 +69,9 @@ impl CliError {
             Self::Output(error) | Self::Trace(TraceError::Write { error }) => {
                 error.kind() == io::ErrorKind::BrokenPipe
             }
-            Self::Trace(_) | Self::Usage(_) | Self::NoDevice(_) | Self::Broken { .. } => false,
+            Self::Trace(_) | Self::Plan(_) | Self::Usage(_) | Self::NoDevice(_) | Self::Broken { .. } => {
+                false
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The program `tenure`: replay recordings of what programs allocate, on simulated and real devices,
-//! generate such, and list the devices that there are.
+//! generate such, list the devices that there are, and plan the memory of frames.
 //!
 //! Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
 //! usage or input, or when there is no such device.
@@ -13,6 +13,7 @@ mod devices;
 mod error;
 mod generate;
 mod output;
+mod plan;
 pub mod replay;
 
 mod table;
@@ -35,6 +36,7 @@ pub fn run(args: &Args) -> ExitCode {
         Some(Command::Replay(args)) => compare::run(args),
         Some(Command::Gen(args)) => generate::run(args).map(|()| Verdict::Clean),
         Some(Command::Devices(args)) => devices::run(args),
+        Some(Command::Plan(args)) => plan::run(args),
     };
     match done {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,

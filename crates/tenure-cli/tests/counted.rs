@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use conformance::Harness;
+#[path = "../../conformance/tests/support/probe.rs"]
+mod probe;
+
+use conformance::{Harness, Probe};
 use tenure::device::{
     BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, ResourceDesc, Usage,
 };
 use tenure::sim;
 use tenure::sim::{CallKind, Fault, FaultKind, Profile};
-use tenure_cli::replay::{Counted, Live, Meter};
+use tenure_cli::replay::{Counted, List, Live, Meter};
 
 /// The suite of all devices, with a counter in front; at the end of each case the counts are
 /// compared.
@@ -26,6 +29,11 @@ impl Harness for Both {
 
     fn device(&self) -> Self::Device {
         self.0.clone()
+    }
+
+    fn probe(&self, list: &mut List<sim::Device>, probe: &Probe<'_, Self::Device>) {
+        let Probe { through, look, out, offset } = probe;
+        probe::record(list.inner_mut(), through, look, out.inner(), *offset);
     }
 
     fn problems(&self) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Command lists, with resources and barriers translated.
 
 use smallvec::SmallVec;
-use tenure::device::{Barrier, BufferLayout, CommandList, Device, DeviceError, TextureRegion};
+use tenure::device::{Barrier, BufferLayout, CommandList, Device, DeviceError, Subresource, TextureRegion};
 
 use super::{Counted, Resource};
 
@@ -16,6 +16,11 @@ impl<D: Device> List<D> {
     /// The list behind it.
     pub const fn inner(&self) -> &D::List {
         &self.0
+    }
+
+    /// The list behind it, to record into.
+    pub const fn inner_mut(&mut self) -> &mut D::List {
+        &mut self.0
     }
 
     pub(super) fn into_inner(self) -> D::List {
@@ -35,6 +40,18 @@ impl<D: Device> CommandList<Counted<D>> for List<D> {
     fn barriers(&mut self, barriers: &[Barrier<'_, Counted<D>>]) {
         let barriers: SmallVec<[_; 16]> = barriers.iter().map(inner).collect();
         self.0.barriers(&barriers);
+    }
+
+    fn discard(&mut self, resource: &Resource<D>, subresource: Subresource) {
+        self.0.discard(&resource.inner, subresource);
+    }
+
+    fn set_descriptor_heaps(
+        &mut self,
+        resources: Option<&D::DescriptorHeap>,
+        samplers: Option<&D::DescriptorHeap>,
+    ) {
+        self.0.set_descriptor_heaps(resources, samplers);
     }
 
     fn copy_buffer(
@@ -75,8 +92,9 @@ fn inner<'a, D: Device>(barrier: &Barrier<'a, Counted<D>>) -> Barrier<'a, D> {
             Barrier::Transition { resource: &resource.inner, subresource, before, after, transfer }
         }
         Barrier::Unordered { resource } => Barrier::Unordered { resource: &resource.inner },
-        Barrier::Aliasing { before, after } => {
-            Barrier::Aliasing { before: before.map(|before| &before.inner), after: &after.inner }
+        Barrier::Aliasing { before, after, from, to } => {
+            let before = before.map(|before| &before.inner);
+            Barrier::Aliasing { before, after: &after.inner, from, to }
         }
     }
 }

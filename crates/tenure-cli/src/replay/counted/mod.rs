@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use tenure::device::{
-    Device, DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
-    Requirements, ResourceDesc, TileLayout, TileUpdate,
+    Descriptor, DescriptorHeapDesc, DescriptorSource, Device, DeviceError, HeapBudget, HeapDesc,
+    MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding,
+    SetWrite, TileLayout, TileUpdate,
 };
 
 use counters::{Counters, Kind};
@@ -60,6 +61,13 @@ pub struct Resource<D: Device> {
     is_counted: bool,
 }
 
+impl<D: Device> Resource<D> {
+    /// The resource behind it.
+    pub const fn inner(&self) -> &D::Resource {
+        &self.inner
+    }
+}
+
 impl<D: Device> Counted<D> {
     /// Counts from now on.
     pub fn new(inner: D) -> Self {
@@ -100,6 +108,9 @@ impl<D: Device> Device for Counted<D> {
     type Resource = Resource<D>;
     type Mapping = D::Mapping;
     type List = List<D>;
+    type DescriptorHeap = D::DescriptorHeap;
+    type SetLayout = D::SetLayout;
+    type SetBlock = D::SetBlock;
 
     fn properties(&self) -> &Properties {
         self.inner.properties()
@@ -187,6 +198,8 @@ impl<D: Device> Device for Counted<D> {
             ObjectRef::Heap(heap) => ObjectRef::Heap(&heap.inner),
             ObjectRef::Resource(resource) => ObjectRef::Resource(&resource.inner),
             ObjectRef::List(list) => ObjectRef::List(list.inner()),
+            ObjectRef::DescriptorHeap(heap) => ObjectRef::DescriptorHeap(heap),
+            ObjectRef::SetBlock(block) => ObjectRef::SetBlock(block),
         };
         self.inner.set_name(object, name);
     }
@@ -200,6 +213,72 @@ impl<D: Device> Device for Counted<D> {
     fn destroy_list(&self, list: List<D>) {
         self.inner.destroy_list(list.into_inner());
         self.counters.gone(Kind::List);
+    }
+
+    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<Self::DescriptorHeap, DeviceError> {
+        self.inner.create_descriptor_heap(desc)
+    }
+
+    fn destroy_descriptor_heap(&self, heap: Self::DescriptorHeap) {
+        self.inner.destroy_descriptor_heap(heap);
+    }
+
+    fn write_descriptor(
+        &self,
+        heap: &Self::DescriptorHeap,
+        index: u32,
+        descriptor: &Descriptor<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        let descriptor = match *descriptor {
+            Descriptor::Buffer { resource, view } => Descriptor::Buffer { resource: &resource.inner, view },
+            Descriptor::Texture { resource, view } => Descriptor::Texture { resource: &resource.inner, view },
+            Descriptor::Sampler(desc) => Descriptor::Sampler(desc),
+        };
+        self.inner.write_descriptor(heap, index, &descriptor)
+    }
+
+    fn fill_descriptors(
+        &self,
+        heap: &Self::DescriptorHeap,
+        first: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        let sources: SmallVec<[_; 16]> = sources.iter().copied().map(source).collect();
+        self.inner.fill_descriptors(heap, first, &sources)
+    }
+
+    fn clear_descriptors(&self, heap: &Self::DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+        self.inner.clear_descriptors(heap, first, count, freed_by);
+    }
+
+    fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<Self::SetLayout, DeviceError> {
+        self.inner.create_set_layout(bindings)
+    }
+
+    fn destroy_set_layout(&self, layout: Self::SetLayout) {
+        self.inner.destroy_set_layout(layout);
+    }
+
+    fn create_set_block(&self, layout: &Self::SetLayout, sets: u32) -> Result<Self::SetBlock, DeviceError> {
+        self.inner.create_set_block(layout, sets)
+    }
+
+    fn destroy_set_block(&self, block: Self::SetBlock) {
+        self.inner.destroy_set_block(block);
+    }
+
+    fn write_set(
+        &self,
+        block: &Self::SetBlock,
+        set: u32,
+        writes: &[SetWrite<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        let writes: SmallVec<[_; 16]> = writes.iter().map(set_write).collect();
+        self.inner.write_set(block, set, &writes)
+    }
+
+    fn clear_set(&self, block: &Self::SetBlock, set: u32, freed_by: Option<&str>) {
+        self.inner.clear_set(block, set, freed_by);
     }
 
     fn submit(
@@ -239,4 +318,17 @@ impl<D: Device> Device for Counted<D> {
     fn status(&self) -> Result<(), DeviceError> {
         self.inner.status()
     }
+}
+
+fn source<'a, D: Device>(source: DescriptorSource<'a, Counted<D>>) -> DescriptorSource<'a, D> {
+    match source {
+        DescriptorSource::Copy { heap, index } => DescriptorSource::Copy { heap, index },
+        DescriptorSource::Constants { resource, offset, size } => {
+            DescriptorSource::Constants { resource: &resource.inner, offset, size }
+        }
+    }
+}
+
+fn set_write<'a, D: Device>(write: &SetWrite<'a, Counted<D>>) -> SetWrite<'a, D> {
+    SetWrite { binding: write.binding, element: write.element, source: source(write.source) }
 }

@@ -1,0 +1,139 @@
+//! `tenure plan`: read resources, place them, report.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Serialize;
+use tenure_plan::csv::{self, CsvError, Table};
+use tenure_plan::{Plan, PlanError, plan, svg};
+
+use crate::args::PlanArgs;
+use crate::error::CliError;
+use crate::replay::Verdict;
+
+/// Why resources of a file cannot be planned, or the plan not be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlanFileError {
+    /// It cannot be opened or written.
+    #[error("{}: {error}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// A line of it is wrong.
+    #[error("{name}:{}: {}", error.line, error.reason)]
+    Line {
+        /// The file.
+        name: String,
+        /// The line, and what is wrong with it.
+        error: CsvError,
+    },
+    /// The resources cannot be planned.
+    #[error("{name}: {error}{}", ids(error, table))]
+    Items {
+        /// The file.
+        name: String,
+        /// Why not.
+        error: PlanError,
+        /// The resources.
+        table: Box<Table>,
+    },
+}
+
+/// Who the items of an error are.
+fn ids(error: &PlanError, table: &Table) -> String {
+    let (item, other) = match *error {
+        PlanError::PinnedConflict { item, other } => (item, Some(other)),
+        PlanError::PinnedUnaligned { item, .. } | PlanError::TooLarge { item } => (item, None),
+        _ => return String::new(),
+    };
+    let id = |at: usize| table.ids.get(at).map_or("", String::as_str);
+    match other {
+        Some(other) => format!(" (ids {:?} and {:?})", id(item), id(other)),
+        None => format!(" (id {:?})", id(item)),
+    }
+}
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Summary {
+    buffers: usize,
+    lower_bound: u64,
+    peak: u64,
+    proven: bool,
+    wall_us: u64,
+    nodes: u64,
+}
+
+pub(crate) fn run(args: &PlanArgs) -> Result<Verdict, CliError> {
+    let (name, table) = read(&args.file)?;
+    let begin = Instant::now();
+    let plan = match plan(&table.items, &args.options()) {
+        Ok(plan) => plan,
+        Err(error) => return Err(PlanFileError::Items { name, error, table: Box::new(table) }.into()),
+    };
+    let wall_us = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX);
+    if let Some(file) = &args.out {
+        write(file, |sink| csv::write(sink, &table, &plan.offsets))?;
+    }
+    if let Some(file) = &args.svg {
+        write(file, |sink| svg::write(sink, &table.items, &table.ids, &plan.offsets))?;
+    }
+    let mut out = io::stdout().lock();
+    let buffers = table.items.len();
+    if args.json {
+        let Plan { lower_bound, peak, proven, nodes, .. } = plan;
+        let summary = Summary { buffers, lower_bound, peak, proven, wall_us, nodes };
+        serde_json::to_writer(&mut out, &summary).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        writeln!(out, "{}", in_words(buffers, &plan, wall_us, args.capacity))?;
+    }
+    out.flush()?;
+    let fits = args.capacity.is_none_or(|capacity| plan.peak <= capacity);
+    Ok(if fits { Verdict::Clean } else { Verdict::Faulty })
+}
+
+fn in_words(buffers: usize, plan: &Plan, wall_us: u64, capacity: Option<u64>) -> String {
+    let Plan { lower_bound, peak, nodes, .. } = plan;
+    let quality = if plan.proven {
+        "which is as low as can be".to_owned()
+    } else {
+        format!("no less than {lower_bound} can do")
+    };
+    let fit = match capacity {
+        Some(capacity) if *peak > capacity => format!(" No plan within {capacity} was found."),
+        _ => String::new(),
+    };
+    format!("{buffers} resources in {peak} bytes, {quality}; {wall_us} µs, {nodes} placements tried.{fit}")
+}
+
+fn read(file: &Path) -> Result<(String, Table), PlanFileError> {
+    let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+    let source: Box<dyn BufRead> = if file == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        let open = |error| PlanFileError::Io { file: file.to_path_buf(), error };
+        Box::new(BufReader::new(File::open(file).map_err(open)?))
+    };
+    match csv::read(source) {
+        Ok(table) => Ok((name, table)),
+        Err(error) => Err(PlanFileError::Line { name, error }),
+    }
+}
+
+fn write(
+    file: &Path,
+    content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), PlanFileError> {
+    let write = || {
+        let mut sink = BufWriter::new(File::create(file)?);
+        content(&mut sink)?;
+        sink.flush()
+    };
+    write().map_err(|error| PlanFileError::Io { file: file.to_path_buf(), error })
+}
