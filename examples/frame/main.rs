@@ -1,0 +1,44 @@
+//! What a frame needs, without a frame graph: four threads record 2,000 draws with constants and 200
+//! dynamic descriptor tables, upload 20 MB and read the result back, a thousand times over.
+//!
+//! Every draw writes down what it found in its constants and through its table, and each frame's
+//! readback is compared with what it should be. Afterwards: the time that tenure (and the driver
+//! below it) took of a frame, the waits, the memory, and how many API objects were created once the
+//! first frames were over.
+//!
+//! `cargo run --release --example frame -- --device sim` (or `vulkan`, or `d3d12` on Windows)
+
+#[cfg(windows)]
+#[path = "../voxel-d3d12/bytecode.rs"]
+mod bytecode;
+#[cfg(windows)]
+mod d3d12;
+mod load;
+mod meter;
+mod options;
+#[path = "../voxel-vulkan/owned.rs"]
+mod owned;
+mod painter;
+mod scene;
+mod sim;
+mod vulkan;
+
+use std::process::ExitCode;
+
+use options::{DeviceKind, Options};
+use voxel_world::Result;
+
+fn run(options: &Options) -> Result<()> {
+    match options.device {
+        DeviceKind::Sim => sim::run(options),
+        DeviceKind::Vulkan => vulkan::run(options),
+        #[cfg(windows)]
+        DeviceKind::D3d12 => d3d12::run(options),
+        #[cfg(not(windows))]
+        DeviceKind::D3d12 => Err("Direct3D 12 is on Windows only".into()),
+    }
+}
+
+fn main() -> ExitCode {
+    voxel_world::exit_code(run(&clap::Parser::parse()))
+}

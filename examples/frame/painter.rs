@@ -1,0 +1,83 @@
+//! How draws are recorded on one API.
+
+use tenure::device::Device;
+use tenure::{BufferViewDesc, Commands, Constant, Descriptors, Error, Scratch, Set, View};
+
+use voxel_world::Result;
+
+use crate::scene::Scene;
+
+/// Draws that share a table.
+pub(crate) const DRAWS_A_TABLE: usize = 10;
+
+/// Constants of one draw: its number, a value to write down, and what a real one would have.
+pub(crate) type Constants = [u32; 16];
+
+/// The dynamic descriptors of some draws, in a heap or a set.
+#[derive(Clone, Copy)]
+pub(crate) enum Table<'r, D: Device> {
+    /// A range of a heap.
+    Range(Descriptors<'r, D>),
+    /// A set.
+    Set(Set<'r, D>),
+}
+
+/// What some draws need of tenure.
+pub(crate) struct Prepared<'r, D: Device> {
+    pub(crate) table: Table<'r, D>,
+    pub(crate) constants: [Constant<'r, D>; DRAWS_A_TABLE],
+    /// What each of the constants is bound by, where that is a set.
+    pub(crate) bound: [Option<Set<'r, D>>; DRAWS_A_TABLE],
+}
+
+impl<'r, D: Device> Prepared<'r, D> {
+    /// Pushes the constants of some draws.
+    pub(crate) fn push(
+        scratch: Scratch<'r, D>,
+        constants: &[Constants; DRAWS_A_TABLE],
+    ) -> std::result::Result<[Constant<'r, D>; DRAWS_A_TABLE], Error> {
+        let first = scratch.constants(&constants[0])?;
+        let mut pushed = [first; DRAWS_A_TABLE];
+        for (pushed, constants) in pushed.iter_mut().zip(constants).skip(1) {
+            *pushed = scratch.constants(constants)?;
+        }
+        Ok(pushed)
+    }
+}
+
+/// Records draws, each of which writes six words of its own: its constants' first two, and the
+/// first word of each of the four buffers of its table.
+pub(crate) trait Painter: Sync + Sized {
+    /// Its device.
+    type Device: Device;
+
+    /// How its shader sees a mesh.
+    fn mesh_view() -> BufferViewDesc;
+
+    /// Makes what all draws share.
+    fn new(scene: &Scene<Self::Device>) -> Result<Self>;
+
+    /// Before the first draw of a recording.
+    fn begin(
+        &self,
+        scene: &Scene<Self::Device>,
+        commands: &mut Commands<'_, Self::Device>,
+    ) -> std::result::Result<(), Error>;
+
+    /// A dynamic table of four buffers, and the constants of the draws that share it.
+    fn prepare<'r>(
+        &self,
+        scratch: Scratch<'r, Self::Device>,
+        views: [&View<Self::Device>; 4],
+        constants: &[Constants; DRAWS_A_TABLE],
+    ) -> std::result::Result<Prepared<'r, Self::Device>, Error>;
+
+    /// Records the draws from `first_draw` on.
+    fn draw(
+        &self,
+        scene: &Scene<Self::Device>,
+        list: &mut <Self::Device as Device>::List,
+        first_draw: usize,
+        prepared: &Prepared<'_, Self::Device>,
+    );
+}

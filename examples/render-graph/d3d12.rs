@@ -1,0 +1,26 @@
+//! Direct3D 12, watched by the debug layer when that is asked for.
+
+use std::sync::Arc;
+
+use tenure::Gpu;
+use tenure::d3d12::{Device, Message, Options as DeviceOptions, Severity};
+use voxel_world::{Messages, Result};
+
+use crate::measure;
+use crate::options::Options;
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let messages = Messages::default();
+    let heard = messages.clone();
+    let sink = move |message: &Message| {
+        if message.severity >= Severity::Warning {
+            heard.push(format!("{:?} {}: {}", message.severity, message.id, message.text));
+        }
+    };
+    let validation = options.validate;
+    let device = DeviceOptions { validation, messages: Some(Arc::new(sink)), ..DeviceOptions::default() };
+    let device = Device::create(&device)?;
+    let ran = measure::run(options, Gpu::new(device.clone(), Options::config())?);
+    device.deliver_messages();
+    ran.and(messages.check())
+}
