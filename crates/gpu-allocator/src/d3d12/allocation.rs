@@ -1,0 +1,62 @@
+//! A piece of a heap.
+
+use core::num::NonZeroU64;
+
+use tenure_core::memory::bare::MemoryRange;
+use windows::Win32::Graphics::Direct3D12::ID3D12Heap;
+
+/// A piece of a heap, given back by [`Allocator::free`](super::Allocator::free). One that is dropped
+/// without stays allocated, and is reported as a leak.
+#[derive(Debug)]
+pub struct Allocation {
+    range: MemoryRange,
+    heap: ID3D12Heap,
+    name: Option<Box<str>>,
+}
+
+impl Allocation {
+    pub(super) fn new(range: MemoryRange, heap: ID3D12Heap, name: &str) -> Self {
+        Self { range, heap, name: Some(name.into()) }
+    }
+
+    pub(super) const fn range(&self) -> &MemoryRange {
+        &self.range
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    pub(super) fn set_name(&mut self, name: &str) {
+        self.name = Some(name.into());
+    }
+
+    /// A number that no other allocation of the allocator has or had.
+    pub fn chunk_id(&self) -> Option<NonZeroU64> {
+        Some(self.range.serial())
+    }
+
+    /// The heap it lies in, perhaps with others.
+    ///
+    /// # Safety
+    /// Resources are placed in it within [`offset`](Self::offset) and [`size`](Self::size), and released
+    /// before the allocation is freed.
+    pub unsafe fn heap(&self) -> &ID3D12Heap {
+        &self.heap
+    }
+
+    /// Bytes from the start of the heap.
+    pub fn offset(&self) -> u64 {
+        self.range.offset()
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.range.size()
+    }
+
+    /// Never: there are no null allocations on Direct3D 12.
+    pub fn is_null(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,37 @@
+//! What Windows grants the program of the device's memory, and counts.
+
+use tenure_core::device::HeapBudget;
+use windows::Win32::Graphics::Direct3D12::ID3D12Device;
+use windows::Win32::Graphics::Dxgi::{
+    CreateDXGIFactory1, DXGI_MEMORY_SEGMENT_GROUP, DXGI_MEMORY_SEGMENT_GROUP_LOCAL,
+    DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL, DXGI_QUERY_VIDEO_MEMORY_INFO, IDXGIAdapter3, IDXGIFactory4,
+};
+
+/// The device's memory as its adapter sees it.
+pub(super) struct Budget(IDXGIAdapter3);
+
+impl Budget {
+    /// `None` where Windows does not say: before Windows 10, and for devices that no adapter of DXGI has.
+    pub(super) fn of(device: &ID3D12Device) -> Option<Self> {
+        // SAFETY: plain questions; what they answer is owned.
+        let adapter = unsafe {
+            let factory: IDXGIFactory4 = CreateDXGIFactory1().ok()?;
+            factory.EnumAdapterByLuid(device.GetAdapterLuid()).ok()?
+        };
+        Some(Self(adapter))
+    }
+
+    /// The memory heap on the card, or all memory where there is no card, and the one beside it; as many as
+    /// are asked for.
+    pub(super) fn ask(&self, heaps: usize) -> Option<Vec<HeapBudget>> {
+        let segments = [DXGI_MEMORY_SEGMENT_GROUP_LOCAL, DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL];
+        segments.into_iter().take(heaps).map(|segment| self.segment(segment)).collect()
+    }
+
+    fn segment(&self, segment: DXGI_MEMORY_SEGMENT_GROUP) -> Option<HeapBudget> {
+        let mut info = DXGI_QUERY_VIDEO_MEMORY_INFO::default();
+        // SAFETY: the pointer is to a local that outlives the call.
+        unsafe { self.0.QueryVideoMemoryInfo(0, segment, &raw mut info) }.ok()?;
+        Some(HeapBudget { budget: info.Budget, usage: info.CurrentUsage })
+    }
+}

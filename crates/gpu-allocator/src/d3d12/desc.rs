@@ -1,0 +1,117 @@
+//! What is asked for.
+
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_BARRIER_LAYOUT, D3D12_CLEAR_VALUE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_RESOURCE_DESC,
+    D3D12_RESOURCE_DIMENSION_BUFFER, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL,
+    D3D12_RESOURCE_FLAG_ALLOW_RENDER_TARGET, D3D12_RESOURCE_STATES, ID3D12Device,
+};
+use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
+
+use super::ID3D12DeviceVersion;
+use crate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
+
+/// What must not share a heap on devices of heap tier 1; nothing is kept apart on tier 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceCategory {
+    /// Buffers.
+    Buffer,
+    /// Render and depth targets.
+    RtvDsvTexture,
+    /// All other textures.
+    OtherTexture,
+}
+
+impl From<&D3D12_RESOURCE_DESC> for ResourceCategory {
+    fn from(desc: &D3D12_RESOURCE_DESC) -> Self {
+        let targets = D3D12_RESOURCE_FLAG_ALLOW_RENDER_TARGET | D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL;
+        match desc.Dimension {
+            D3D12_RESOURCE_DIMENSION_BUFFER => Self::Buffer,
+            _ if (desc.Flags & targets).0 != 0 => Self::RtvDsvTexture,
+            _ => Self::OtherTexture,
+        }
+    }
+}
+
+/// What a resource begins as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceStateOrBarrierLayout {
+    /// A state, for legacy barriers.
+    ResourceState(D3D12_RESOURCE_STATES),
+    /// A layout, for enhanced barriers.
+    BarrierLayout(D3D12_BARRIER_LAYOUT),
+}
+
+/// A resource that is wanted.
+#[derive(Clone, Copy)]
+pub struct ResourceCreateDesc<'a> {
+    /// For people: reports and leaks.
+    pub name: &'a str,
+    /// Who reads and writes it.
+    pub memory_location: MemoryLocation,
+    /// Its category.
+    pub resource_category: ResourceCategory,
+    /// The resource itself.
+    pub resource_desc: &'a D3D12_RESOURCE_DESC,
+    /// Formats in which views may see it.
+    pub castable_formats: &'a [DXGI_FORMAT],
+    /// What it is mostly cleared to.
+    pub clear_value: Option<&'a D3D12_CLEAR_VALUE>,
+    /// What it begins as.
+    pub initial_state_or_layout: ResourceStateOrBarrierLayout,
+    /// Committed or placed.
+    pub resource_type: &'a ResourceType<'a>,
+}
+
+/// An allocation that is wanted.
+#[derive(Clone, Debug)]
+pub struct AllocationCreateDesc<'a> {
+    /// For people: reports and leaks.
+    pub name: &'a str,
+    /// Who reads and writes it.
+    pub location: MemoryLocation,
+    /// Bytes, as the device says.
+    pub size: u64,
+    /// Bytes, as the device says.
+    pub alignment: u64,
+    /// What is placed there.
+    pub resource_category: ResourceCategory,
+}
+
+impl<'a> AllocationCreateDesc<'a> {
+    /// What a resource needs, by the device's word.
+    pub fn from_d3d12_resource_desc(
+        device: &ID3D12Device,
+        desc: &D3D12_RESOURCE_DESC,
+        name: &'a str,
+        location: MemoryLocation,
+    ) -> Self {
+        // SAFETY: a plain question about a description that outlives the call.
+        let info = unsafe { device.GetResourceAllocationInfo(0, core::slice::from_ref(desc)) };
+        let (size, alignment) = (info.SizeInBytes, info.Alignment);
+        Self { name, location, size, alignment, resource_category: desc.into() }
+    }
+}
+
+/// An allocator that is wanted.
+#[derive(Debug)]
+pub struct AllocatorCreateDesc {
+    /// The device.
+    pub device: ID3D12DeviceVersion,
+    /// What is logged.
+    pub debug_settings: AllocatorDebugSettings,
+    /// Sizes of blocks.
+    pub allocation_sizes: AllocationSizes,
+}
+
+/// Where a resource's memory comes from.
+pub enum ResourceType<'a> {
+    /// From the driver, for it alone.
+    Committed {
+        /// Which memory.
+        heap_properties: &'a D3D12_HEAP_PROPERTIES,
+        /// What the memory is for.
+        heap_flags: D3D12_HEAP_FLAGS,
+    },
+    /// From the allocator.
+    Placed,
+}

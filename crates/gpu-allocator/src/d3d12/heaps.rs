@@ -1,0 +1,209 @@
+//! Heaps: `CreateHeap`.
+
+use tenure_core::device::{
+    Api, DeviceError, HeapBudget, HeapCategory, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId,
+    Properties,
+};
+use windows::Win32::Foundation::E_OUTOFMEMORY;
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_CPU_PAGE_PROPERTY_WRITE_BACK, D3D12_CPU_PAGE_PROPERTY_WRITE_COMBINE,
+    D3D12_DEFAULT_MSAA_RESOURCE_PLACEMENT_ALIGNMENT, D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT,
+    D3D12_FEATURE, D3D12_FEATURE_ARCHITECTURE, D3D12_FEATURE_D3D12_OPTIONS, D3D12_FEATURE_DATA_ARCHITECTURE,
+    D3D12_FEATURE_DATA_D3D12_OPTIONS, D3D12_HEAP_DESC, D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS,
+    D3D12_HEAP_FLAG_ALLOW_ONLY_NON_RT_DS_TEXTURES, D3D12_HEAP_FLAG_ALLOW_ONLY_RT_DS_TEXTURES,
+    D3D12_HEAP_FLAG_NONE, D3D12_HEAP_PROPERTIES, D3D12_HEAP_TYPE_CUSTOM, D3D12_HEAP_TYPE_DEFAULT,
+    D3D12_MEMORY_POOL_L0, D3D12_RESOURCE_HEAP_TIER_1, ID3D12Device, ID3D12Heap,
+};
+use windows::Win32::Graphics::Dxgi::{
+    DXGI_ERROR_DEVICE_HUNG, DXGI_ERROR_DEVICE_REMOVED, DXGI_ERROR_DEVICE_RESET,
+};
+use windows::core::Error;
+
+use super::ResourceCategory;
+use super::budget::Budget;
+use crate::engine::{MemoryFacts, Taken, properties};
+use crate::heap_only::HeapSource;
+use crate::{AllocationError, MemoryLocation, Result};
+
+/// Bytes of the largest heap that is asked for; the runtime refuses earlier.
+const MAX_HEAP: u64 = 1 << 40;
+
+/// Memory types: what the GPU alone uses, what the CPU writes, what it reads.
+pub(super) const GPU_ONLY: MemoryTypeId = MemoryTypeId(0);
+const CPU_TO_GPU: MemoryTypeId = MemoryTypeId(1);
+const GPU_TO_CPU: MemoryTypeId = MemoryTypeId(2);
+
+/// A heap, and what it counts as.
+pub(super) struct Heap {
+    pub(super) raw: ID3D12Heap,
+    memory: MemoryTypeId,
+    size: u64,
+}
+
+// SAFETY: Direct3D 12 lets any thread use heaps, several at a time. `windows` 0.59 alone does not say so.
+unsafe impl Send for Heap {}
+// SAFETY: as above.
+unsafe impl Sync for Heap {}
+
+/// A device's memory.
+pub(super) struct Heaps {
+    properties: Properties,
+    is_tier_1: bool,
+    taken: Taken,
+    /// `None` where Windows does not say; what was taken is all that is known then.
+    budget: Option<Budget>,
+    device: ID3D12Device,
+}
+
+// SAFETY: Direct3D 12 lets any thread use devices, and DXGI adapters, several at a time. `windows` 0.59
+// alone does not say so.
+unsafe impl Send for Heaps {}
+// SAFETY: as above.
+unsafe impl Sync for Heaps {}
+
+/// The memory types for a location. Resources of one cannot live in another's: Windows pages default
+/// heaps out by itself when they do not fit.
+pub(super) const fn order(location: MemoryLocation) -> &'static [MemoryTypeId] {
+    match location {
+        MemoryLocation::Unknown => &[GPU_ONLY, CPU_TO_GPU, GPU_TO_CPU],
+        MemoryLocation::GpuOnly => &[GPU_ONLY],
+        MemoryLocation::CpuToGpu => &[CPU_TO_GPU],
+        MemoryLocation::GpuToCpu => &[GPU_TO_CPU],
+    }
+}
+
+/// What the device says of a feature, in the structure that belongs to it.
+fn query<T: Default>(device: &ID3D12Device, feature: D3D12_FEATURE) -> Result<T> {
+    let mut data = T::default();
+    let bytes = size_of::<T>() as u32;
+    // SAFETY: the pointer is to a local of the size given, which outlives the call.
+    let answer = unsafe { device.CheckFeatureSupport(feature, (&raw mut data).cast(), bytes) };
+    answer.map_err(|error| AllocationError::Internal(format!("CheckFeatureSupport: {error}")))?;
+    Ok(data)
+}
+
+/// The heap type of a memory type. Custom heaps leave resources the choice of their state.
+fn heap_properties(memory: MemoryTypeId) -> D3D12_HEAP_PROPERTIES {
+    let custom = |page| D3D12_HEAP_PROPERTIES {
+        Type: D3D12_HEAP_TYPE_CUSTOM,
+        CPUPageProperty: page,
+        MemoryPoolPreference: D3D12_MEMORY_POOL_L0,
+        ..Default::default()
+    };
+    match memory {
+        CPU_TO_GPU => custom(D3D12_CPU_PAGE_PROPERTY_WRITE_COMBINE),
+        GPU_TO_CPU => custom(D3D12_CPU_PAGE_PROPERTY_WRITE_BACK),
+        _ => D3D12_HEAP_PROPERTIES { Type: D3D12_HEAP_TYPE_DEFAULT, ..Default::default() },
+    }
+}
+
+impl Heaps {
+    pub(super) fn new(device: ID3D12Device) -> Result<Self> {
+        let options: D3D12_FEATURE_DATA_D3D12_OPTIONS = query(&device, D3D12_FEATURE_D3D12_OPTIONS)?;
+        let architecture: D3D12_FEATURE_DATA_ARCHITECTURE = query(&device, D3D12_FEATURE_ARCHITECTURE)?;
+        // Where the CPU and the GPU share their memory, Windows counts all of it as the GPU's own.
+        let beside = if architecture.UMA.as_bool() { 0 } else { 1 };
+        let mapped = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
+        let facts = MemoryFacts {
+            api: Api::Direct3D12,
+            types: vec![
+                MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 },
+                MemoryType { flags: mapped, heap: beside },
+                MemoryType { flags: mapped | MemoryFlags::HOST_CACHED, heap: beside },
+            ],
+            heaps: (0..=beside).map(|heap| MemoryHeap { size: MAX_HEAP, device_local: heap == 0 }).collect(),
+            heap_alignment: u64::from(D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT),
+            msaa_heap_alignment: u64::from(D3D12_DEFAULT_MSAA_RESOURCE_PLACEMENT_ALIGNMENT),
+            non_coherent_atom: 1,
+            max_heap_size: MAX_HEAP,
+            max_allocations: u64::from(u32::MAX),
+        };
+        Ok(Self {
+            taken: Taken::new(facts.heaps.len()),
+            properties: properties(facts),
+            is_tier_1: options.ResourceHeapTier == D3D12_RESOURCE_HEAP_TIER_1,
+            budget: Budget::of(&device),
+            device,
+        })
+    }
+
+    /// What a heap must be able to hold.
+    pub(super) const fn category(&self, category: ResourceCategory) -> HeapCategory {
+        match (self.is_tier_1, category) {
+            (false, _) => HeapCategory::Any,
+            (true, ResourceCategory::Buffer) => HeapCategory::Buffers,
+            (true, ResourceCategory::RtvDsvTexture) => HeapCategory::Targets,
+            (true, ResourceCategory::OtherTexture) => HeapCategory::Textures,
+        }
+    }
+
+    /// What a failed call means.
+    pub(super) fn refusal(
+        &self,
+        call: &'static str,
+        error: &Error,
+        requested: u64,
+        memory: MemoryTypeId,
+    ) -> DeviceError {
+        match error.code() {
+            E_OUTOFMEMORY => DeviceError::OutOfMemory { requested, memory },
+            DXGI_ERROR_DEVICE_REMOVED | DXGI_ERROR_DEVICE_HUNG | DXGI_ERROR_DEVICE_RESET => {
+                // SAFETY: a plain question.
+                let reason = unsafe { self.device.GetDeviceRemovedReason() };
+                let reason = reason.map_or_else(|reason| reason.to_string(), |()| error.to_string());
+                DeviceError::Lost { reason: format!("{call}: {reason}") }
+            }
+            code => {
+                let value = u64::from(code.0.cast_unsigned());
+                DeviceError::InvalidCall { rule: call, value, limit: 0 }
+            }
+        }
+    }
+
+    fn make(&self, desc: &HeapDesc) -> Result<ID3D12Heap, DeviceError> {
+        let raw_desc = D3D12_HEAP_DESC {
+            SizeInBytes: desc.size,
+            Properties: heap_properties(desc.memory),
+            Alignment: desc.alignment,
+            Flags: match desc.category {
+                HeapCategory::Any => D3D12_HEAP_FLAG_NONE,
+                HeapCategory::Buffers => D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS,
+                HeapCategory::Targets => D3D12_HEAP_FLAG_ALLOW_ONLY_RT_DS_TEXTURES,
+                HeapCategory::Textures => D3D12_HEAP_FLAG_ALLOW_ONLY_NON_RT_DS_TEXTURES,
+            },
+        };
+        let mut raw: Option<ID3D12Heap> = None;
+        // SAFETY: both pointers are to locals that outlive the call.
+        unsafe { self.device.CreateHeap(&raw const raw_desc, &raw mut raw) }
+            .map_err(|error| self.refusal("CreateHeap", &error, desc.size, desc.memory))?;
+        raw.ok_or(DeviceError::InvalidCall { rule: "CreateHeap makes a heap", value: 0, limit: 1 })
+    }
+}
+
+impl HeapSource for Heaps {
+    type Heap = Heap;
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+        self.taken.add(&self.properties, desc.memory, desc.size)?;
+        match self.make(desc) {
+            Ok(raw) => Ok(Heap { raw, memory: desc.memory, size: desc.size }),
+            Err(error) => {
+                self.taken.remove(&self.properties, desc.memory, desc.size);
+                Err(error)
+            }
+        }
+    }
+
+    fn destroy_heap(&self, heap: Heap) {
+        self.taken.remove(&self.properties, heap.memory, heap.size);
+    }
+
+    fn budget(&self) -> Vec<HeapBudget> {
+        let granted = self.budget.as_ref().and_then(|budget| budget.ask(self.properties.memory_heaps.len()));
+        granted.unwrap_or_else(|| self.taken.budget(&self.properties))
+    }
+}

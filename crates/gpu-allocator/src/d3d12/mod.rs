@@ -1,0 +1,133 @@
+//! Direct3D 12, through `windows`.
+
+mod allocation;
+mod budget;
+mod desc;
+mod device;
+mod heaps;
+mod resource;
+
+use std::fmt;
+
+use tenure_core::memory::bare::MemoryRequest;
+use windows::Win32::Graphics::Direct3D12::ID3D12Device;
+
+pub use self::allocation::Allocation;
+pub use self::desc::{
+    AllocationCreateDesc, AllocatorCreateDesc, ResourceCategory, ResourceCreateDesc,
+    ResourceStateOrBarrierLayout, ResourceType,
+};
+pub use self::device::ID3D12DeviceVersion;
+pub use self::resource::{CommittedAllocationStatistics, Resource};
+#[cfg(feature = "visualizer")]
+#[allow(deprecated, reason = "it is there to say why it is not")]
+pub use crate::visualizer::AllocatorVisualizer;
+
+use self::heaps::Heaps;
+use crate::engine::Engine;
+use crate::recording::Told;
+use crate::{AllocationError, AllocatorReport, Result};
+
+/// Bytes in which ranges are counted; buffers are aligned to 64 KiB, and small textures to 4 KiB.
+const GRANULE: u64 = 256;
+
+/// Finds memory for placed resources. See the [crate's documentation](crate).
+///
+/// Dropping it gives all heaps back, whatever still lives in them; the log says what does.
+pub struct Allocator {
+    engine: Engine<Heaps>,
+    committed: CommittedAllocationStatistics,
+    /// Declared last: the device outlives the heaps.
+    device: ID3D12DeviceVersion,
+}
+
+impl fmt::Debug for Allocator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.engine.fmt(f)
+    }
+}
+
+impl Allocator {
+    /// The device.
+    pub fn device(&self) -> &ID3D12DeviceVersion {
+        &self.device
+    }
+
+    /// Asks the device what it is, and for no memory yet.
+    ///
+    /// # Errors
+    /// [`AllocationError::Internal`] when the device does not answer.
+    pub fn new(desc: &AllocatorCreateDesc) -> Result<Self> {
+        let device = desc.device.clone();
+        let base: &ID3D12Device = &device;
+        let heaps = Heaps::new(base.clone())?;
+        let engine = Engine::new(heaps, &desc.allocation_sizes, GRANULE, desc.debug_settings)?;
+        Ok(Self {
+            engine,
+            committed: CommittedAllocationStatistics { num_allocations: 0, total_size: 0 },
+            device,
+        })
+    }
+
+    /// Finds memory.
+    ///
+    /// # Errors
+    /// [`AllocationError::OutOfMemory`] for every kind of shortage, after everything was tried;
+    /// [`AllocationError::InvalidAllocationCreateDesc`], also for what the runtime said of a resource that
+    /// it does not accept; [`AllocationError::Internal`] for a removed device.
+    pub fn allocate(&mut self, desc: &AllocationCreateDesc<'_>) -> Result<Allocation> {
+        let AllocationCreateDesc { name, location, size, alignment, resource_category } = *desc;
+        if size == 0 || !alignment.is_power_of_two() {
+            return Err(AllocationError::InvalidAllocationCreateDesc);
+        }
+        let category = self.engine.source().category(resource_category);
+        let request = MemoryRequest {
+            name: name.to_owned().into(),
+            size,
+            alignment,
+            memory: heaps::order(location),
+            category,
+        };
+        let is_linear = resource_category == ResourceCategory::Buffer;
+        let told = Told { size, alignment, location, is_linear };
+        let (range, heap) = self.engine.allocate(&request, told, |heap| heap.raw.clone())?;
+        Ok(Allocation::new(range, heap, name))
+    }
+
+    /// Gives memory back, at once. Nothing is placed in it any more that is used.
+    ///
+    /// # Errors
+    /// [`AllocationError::Internal`] when it is another allocator's; nothing was changed then.
+    #[allow(clippy::needless_pass_by_value, reason = "what is freed is gone")]
+    pub fn free(&mut self, allocation: Allocation) -> Result<()> {
+        self.engine.free(Some(allocation.range()), allocation.name())
+    }
+
+    /// Gives an allocation another name.
+    ///
+    /// # Errors
+    /// [`AllocationError::Internal`] when it is another allocator's.
+    pub fn rename_allocation(&mut self, allocation: &mut Allocation, name: &str) -> Result<()> {
+        allocation.set_name(name);
+        self.engine.rename(Some(allocation.range()), name)
+    }
+
+    /// Logs what lives.
+    pub fn report_memory_leaks(&self, log_level: log::Level) {
+        self.engine.report_leaks(log_level);
+        let CommittedAllocationStatistics { num_allocations, total_size } = self.committed;
+        if num_allocations > 0 {
+            log::log!(log_level, "leak: {num_allocations} committed resources of {total_size} B");
+        }
+    }
+
+    /// Everything that it holds, but for committed resources.
+    pub fn generate_report(&self) -> AllocatorReport {
+        self.engine.report()
+    }
+
+    /// Bytes of all blocks.
+    pub fn capacity(&self) -> u64 {
+        self.engine.capacity()
+    }
+}

@@ -1,0 +1,314 @@
+//! What both APIs share: tenure's pools, and everything that is logged and reported about them.
+
+use std::backtrace::Backtrace;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tenure_core::device::{
+    Api, DescriptorLimits, DeviceError, Features, HeapBudget, HeapDesc, MemoryHeap, MemoryType, MemoryTypeId,
+    Properties, StateModel,
+};
+use tenure_core::memory::bare::{LiveMemory, MemoryError, MemoryPools, MemoryRange, MemoryRequest};
+
+use crate::heap_only::{HeapOnly, HeapSource};
+use crate::recording::{Recording, Told};
+use crate::{
+    AllocationError, AllocationReport, AllocationSizes, AllocatorDebugSettings, AllocatorReport,
+    MemoryBlockReport, Result,
+};
+
+/// Pools, with what is to be said about them.
+pub(crate) struct Engine<S: HeapSource> {
+    pools: MemoryPools<HeapOnly<S>>,
+    debug: AllocatorDebugSettings,
+    /// By serial; empty unless asked for.
+    traces: BTreeMap<NonZeroU64, Backtrace>,
+    recording: Option<Recording>,
+}
+
+impl<S: HeapSource> Engine<S> {
+    pub(crate) fn new(
+        source: S,
+        sizes: &AllocationSizes,
+        granule: u64,
+        debug: AllocatorDebugSettings,
+    ) -> Result<Self> {
+        if debug.log_memory_information {
+            log_memory(source.properties(), &source.budget());
+        }
+        let pools = MemoryPools::new(HeapOnly(source), sizes.config(granule))
+            .map_err(|error| AllocationError::InvalidAllocatorCreateDesc(error.to_string()))?;
+        Ok(Self { pools, debug, traces: BTreeMap::new(), recording: Recording::begin() })
+    }
+
+    pub(crate) fn source(&self) -> &S {
+        &self.pools.device().0
+    }
+
+    /// A range wherever there is one.
+    pub(crate) fn allocate<R>(
+        &mut self,
+        request: &MemoryRequest<'_>,
+        told: Told,
+        inspect: impl FnOnce(&S::Heap) -> R,
+    ) -> Result<(MemoryRange, R)> {
+        self.log_allocation(request);
+        let found = self.pools.allocate(request, inspect).map_err(|error| refused(&error))?;
+        self.note(&found.0, told);
+        Ok(found)
+    }
+
+    /// Memory for this request alone, made in a particular way.
+    #[cfg_attr(
+        not(feature = "vulkan"),
+        expect(dead_code, reason = "Direct3D 12 asks for the resource itself")
+    )]
+    pub(crate) fn allocate_dedicated<R>(
+        &mut self,
+        request: &MemoryRequest<'_>,
+        told: Told,
+        make: impl Fn(&S, &HeapDesc) -> Result<S::Heap, DeviceError>,
+        inspect: impl FnOnce(&S::Heap) -> R,
+    ) -> Result<(MemoryRange, R)> {
+        self.log_allocation(request);
+        let make = |device: &HeapOnly<S>, desc: &HeapDesc| make(&device.0, desc);
+        let found = self.pools.allocate_dedicated(request, make, inspect).map_err(|error| refused(&error))?;
+        self.note(&found.0, told);
+        Ok(found)
+    }
+
+    pub(crate) fn free(&mut self, range: Option<&MemoryRange>, name: Option<&str>) -> Result<()> {
+        if self.debug.log_frees {
+            log::debug!("freeing `{}`{}", name.unwrap_or("<null>"), self.trace_here());
+        }
+        let Some(range) = range else { return Ok(()) };
+        self.pools.free(range).map_err(|error| refused(&error))?;
+        self.record(|recording| recording.freed(range.serial()));
+        if !self.traces.is_empty() {
+            self.traces.remove(&range.serial());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn rename(&mut self, range: Option<&MemoryRange>, name: &str) -> Result<()> {
+        let Some(range) = range else { return Ok(()) };
+        self.pools.rename(range, name.to_owned().into()).map_err(|error| refused(&error))
+    }
+
+    pub(crate) fn report_leaks(&self, level: log::Level) {
+        if !log::log_enabled!(level) {
+            return;
+        }
+        for (block, found) in self.pools.blocks().into_iter().enumerate() {
+            for LiveMemory { name, serial, offset, size, memory, .. } in found.allocations {
+                let trace = self.traces.get(&serial);
+                let trace = trace.map_or_else(String::new, |trace| format!("\nallocated by\n{trace}"));
+                log::log!(
+                    level,
+                    "leak: `{name}`, allocation {serial}: {size} B at {offset} of block {block}, memory type \
+                     {}{trace}",
+                    memory.0,
+                );
+            }
+        }
+    }
+
+    pub(crate) fn report(&self) -> AllocatorReport {
+        let mut allocations = Vec::new();
+        let mut blocks = Vec::new();
+        for block in self.pools.blocks() {
+            let first = allocations.len();
+            allocations.extend(block.allocations.into_iter().map(|found| AllocationReport {
+                name: found.name.as_str().to_owned(),
+                offset: found.offset,
+                size: found.size,
+            }));
+            blocks.push(MemoryBlockReport { size: block.size, allocations: first..allocations.len() });
+        }
+        let total_allocated_bytes = allocations.iter().map(|found| found.size).sum();
+        let total_capacity_bytes = blocks.iter().map(|block| block.size).sum();
+        AllocatorReport { allocations, blocks, total_allocated_bytes, total_capacity_bytes }
+    }
+
+    /// Bytes of all blocks.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.pools.totals().reserved
+    }
+
+    fn log_allocation(&self, request: &MemoryRequest<'_>) {
+        if self.debug.log_allocations {
+            let MemoryRequest { name, size, alignment, .. } = request;
+            log::debug!("allocating `{name}`: {size} B aligned to {alignment}{}", self.trace_here());
+        }
+    }
+
+    fn note(&mut self, range: &MemoryRange, told: Told) {
+        self.record(|recording| recording.allocated(range.serial(), told));
+        if self.debug.keeps_traces() {
+            self.traces.insert(range.serial(), Backtrace::force_capture());
+        }
+    }
+
+    /// Takes something down, unless that has failed before.
+    fn record(&mut self, write: impl FnOnce(&mut Recording) -> std::io::Result<()>) {
+        if let Some(Err(error)) = self.recording.as_mut().map(write) {
+            log::error!("the recording ends here: {error}");
+            self.recording = None;
+        }
+    }
+
+    /// The stack as it is now, if it is to be logged.
+    fn trace_here(&self) -> String {
+        if self.debug.logs_traces() { format!(" at\n{}", Backtrace::force_capture()) } else { String::new() }
+    }
+}
+
+impl<S: HeapSource> Drop for Engine<S> {
+    fn drop(&mut self) {
+        if self.debug.log_leaks_on_shutdown {
+            self.report_leaks(log::Level::Warn);
+        }
+    }
+}
+
+impl<S: HeapSource> fmt::Debug for Engine<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.report().fmt(f)
+    }
+}
+
+/// What the pools' error is in this crate's words; the numbers go to the log.
+fn refused(error: &MemoryError) -> AllocationError {
+    match error {
+        MemoryError::InvalidRequest { .. } => AllocationError::InvalidAllocationCreateDesc,
+        MemoryError::NoMemoryType => AllocationError::NoCompatibleMemoryTypeFound,
+        MemoryError::OutOfMemory { .. } => {
+            log::warn!("{error}");
+            AllocationError::OutOfMemory
+        }
+        other => AllocationError::Internal(other.to_string()),
+    }
+}
+
+fn log_memory(properties: &Properties, budget: &[HeapBudget]) {
+    for (index, found) in properties.memory_types.iter().enumerate() {
+        log::debug!("memory type {index}: {:?}, heap {}", found.flags, found.heap);
+    }
+    for (index, (heap, granted)) in properties.memory_heaps.iter().zip(budget).enumerate() {
+        let local = if heap.device_local { ", device-local" } else { "" };
+        let [size, budget, usage] = [heap.size, granted.budget, granted.usage].map(|bytes| bytes >> 20);
+        log::debug!("memory heap {index}: {size} MiB{local}; {budget} MiB granted, {usage} MiB taken");
+    }
+}
+
+/// What a device's memory is like.
+pub(crate) struct MemoryFacts {
+    pub(crate) api: Api,
+    pub(crate) types: Vec<MemoryType>,
+    pub(crate) heaps: Vec<MemoryHeap>,
+    /// Bytes; see [`Properties`].
+    pub(crate) heap_alignment: u64,
+    /// Bytes; see [`Properties`].
+    pub(crate) msaa_heap_alignment: u64,
+    /// Bytes; see [`Properties`].
+    pub(crate) non_coherent_atom: u64,
+    /// Bytes of the largest block.
+    pub(crate) max_heap_size: u64,
+    pub(crate) max_allocations: u64,
+}
+
+/// The contract's properties; what is not about memory says that there is nothing.
+pub(crate) fn properties(facts: MemoryFacts) -> Properties {
+    Properties {
+        name: String::new(),
+        backend: "gpu-allocator",
+        memory_types: facts.types,
+        memory_heaps: facts.heaps,
+        queues: Vec::new(),
+        features: Features::empty(),
+        api: facts.api,
+        state_model: StateModel::Explicit,
+        uma: false,
+        constant_alignment: 256,
+        storage_alignment: 256,
+        acceleration_structure_alignment: 256,
+        heap_alignment: facts.heap_alignment,
+        msaa_heap_alignment: facts.msaa_heap_alignment,
+        copy_pitch_alignment: 1,
+        copy_offset_alignment: 1,
+        non_coherent_atom: facts.non_coherent_atom,
+        tile_size: 64 << 10,
+        max_allocations: facts.max_allocations,
+        max_heap_size: facts.max_heap_size,
+        max_buffer_size: facts.max_heap_size,
+        max_texture_2d: 0,
+        max_texture_3d: 0,
+        max_layers: 0,
+        descriptors: DescriptorLimits {
+            visible_resources: 0,
+            visible_samplers: 0,
+            samplers: 0,
+            sets: false,
+            null: false,
+            anisotropy: 1,
+            constant_size: 0,
+            storage_size: 0,
+            typed_elements: 0,
+            typed_alignment: 1,
+        },
+    }
+}
+
+/// Bytes and allocations that were taken, by memory heap.
+pub(crate) struct Taken {
+    bytes: Vec<AtomicU64>,
+    count: AtomicU64,
+}
+
+impl Taken {
+    pub(crate) fn new(heaps: usize) -> Self {
+        Self { bytes: (0..heaps).map(|_| AtomicU64::new(0)).collect(), count: AtomicU64::new(0) }
+    }
+
+    /// # Errors
+    /// [`DeviceError::TooManyAllocations`] at the device's limit; nothing was counted then.
+    pub(crate) fn add(
+        &self,
+        properties: &Properties,
+        memory: MemoryTypeId,
+        size: u64,
+    ) -> Result<(), DeviceError> {
+        let limit = properties.max_allocations;
+        if self.count.fetch_add(1, Ordering::Relaxed) >= limit {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+            return Err(DeviceError::TooManyAllocations { limit });
+        }
+        if let Some(bytes) = self.of(properties, memory) {
+            bytes.fetch_add(size, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        if let Some(bytes) = self.of(properties, memory) {
+            bytes.fetch_sub(size, Ordering::Relaxed);
+        }
+    }
+
+    /// All of each memory heap, and what was taken of it: for devices that do not say what is granted.
+    pub(crate) fn budget(&self, properties: &Properties) -> Vec<HeapBudget> {
+        let of = |(heap, bytes): (&MemoryHeap, &AtomicU64)| HeapBudget {
+            budget: heap.size,
+            usage: bytes.load(Ordering::Relaxed),
+        };
+        properties.memory_heaps.iter().zip(&self.bytes).map(of).collect()
+    }
+
+    fn of(&self, properties: &Properties, memory: MemoryTypeId) -> Option<&AtomicU64> {
+        let memory_type = properties.memory_types.get(usize::from(memory.0))?;
+        self.bytes.get(usize::from(memory_type.heap))
+    }
+}

@@ -1,0 +1,76 @@
+//! A drop-in for the crate `gpu-allocator` 0.28, on tenure's pools and ladder.
+//!
+//! Same name, same public surface: a program that allocates through the original, as everything on wgpu
+//! does, gets this one by a line in its `Cargo.toml` and no other change:
+//!
+//! ```toml
+//! [patch.crates-io]
+//! gpu-allocator = { git = "…/tenure" }
+//! ```
+//!
+//! # What is different
+//! * **Shortages are survived where they can be.** The original asks one memory type for one size of
+//!   block. Here a refused block is asked for in a half, a quarter and an eighth of the size, then memory
+//!   for the request alone, then the other memory types that will do: device-local memory is preferred,
+//!   not required. What the OS grants counts, on Vulkan as the driver says (`VK_EXT_memory_budget`) and on
+//!   Direct3D 12 as DXGI does: before it is exceeded, smaller blocks and other memory are tried, and
+//!   unused blocks given back. Only when all have refused twice is it [`AllocationError::OutOfMemory`], and
+//!   a shortage is never anything else.
+//! * **Blocks grow with what a program needs.** The block sizes of [`AllocationSizes`] bound them: a pool
+//!   begins with a sixteenth of the smallest and never exceeds the largest, but to stay below the device's
+//!   limit on allocations.
+//! * **Placement repeats**: the same calls give the same offsets.
+//! * Freeing what belongs to another allocator is an error and harms nobody.
+//!
+//! # What is not
+//! * The surface: `cargo xtask test drop-in` compares it with the original's, item by item, as rustdoc lists
+//!   them. In `surface/` are the original's list and the few exceptions.
+//! * The crates that show in it: `ash` 0.38, `windows` 0.53 to 0.62. That step type-checks this crate with
+//!   `windows` 0.53 and 0.59, all others have 0.62; by hand 0.54, 0.56, 0.57, 0.58, 0.60 and 0.61 were
+//!   checked, too.
+//! * Memory on Direct3D 12 is zero when it is new. tenure's own backend asks for heaps that are not
+//!   (`D3D12_HEAP_FLAG_CREATE_NOT_ZEROED`), which is faster. Here a program may rely on it and has no means
+//!   to say so: in the original a request above the largest block always has a new heap, all of it zero.
+//!
+//! # Recording
+//! Where the environment variable `TENURE_TRACE` names a file, what the program allocates is recorded
+//! there, for `tenure replay`.
+//!
+//! # What is missing
+//! * `metal`: the feature exists; on Apple's systems it does not compile, and says so.
+//! * `visualizer`: nothing is drawn. With the feature, the visualizer's types have their names and nothing
+//!   else, so that the compiler says why a program that uses them does not compile. [`AllocatorReport`]
+//!   has the numbers, and prints them.
+//! * `no_std`: tenure needs the standard library; without the feature `std` the surface is that of the
+//!   original, the library is linked all the same.
+
+#[cfg(not(any(feature = "std", feature = "hashbrown")))]
+compile_error!("gpu-allocator needs one of the features `std` and `hashbrown`");
+
+#[cfg(all(target_vendor = "apple", feature = "metal"))]
+compile_error!(
+    "tenure's drop-in for gpu-allocator has no Metal: leave the feature `metal` out, or the patch"
+);
+
+#[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
+mod engine;
+#[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
+mod heap_only;
+#[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
+mod recording;
+mod report;
+mod result;
+mod settings;
+mod sizes;
+
+#[cfg(all(windows, feature = "d3d12"))]
+pub mod d3d12;
+#[cfg(feature = "visualizer")]
+pub mod visualizer;
+#[cfg(feature = "vulkan")]
+pub mod vulkan;
+
+pub use report::{AllocationReport, AllocatorReport, MemoryBlockReport};
+pub use result::{AllocationError, Result};
+pub use settings::{AllocatorDebugSettings, MemoryLocation};
+pub use sizes::AllocationSizes;

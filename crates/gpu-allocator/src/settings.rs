@@ -1,0 +1,68 @@
+//! What a program may choose of an allocation and of an allocator.
+
+/// Who reads and writes an allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemoryLocation {
+    /// Whatever the driver lists first.
+    Unknown,
+    /// The GPU alone. Device-local memory is preferred.
+    GpuOnly,
+    /// Written by the CPU, read by the GPU.
+    CpuToGpu,
+    /// Written by the GPU, read by the CPU.
+    GpuToCpu,
+}
+
+/// What is logged.
+#[non_exhaustive]
+#[derive(Copy, Clone, Debug)]
+pub struct AllocatorDebugSettings {
+    /// The device's memory types and heaps, at level debug, when the allocator is made.
+    pub log_memory_information: bool,
+    /// What was not freed, at level warn, when the allocator is dropped.
+    pub log_leaks_on_shutdown: bool,
+    /// Keep the stack trace of each allocation for the report of leaks. Costs microseconds an allocation.
+    #[cfg(feature = "std")]
+    pub store_stack_traces: bool,
+    /// Each allocation, at level debug.
+    pub log_allocations: bool,
+    /// Each free, at level debug.
+    pub log_frees: bool,
+    /// Stack traces together with logged allocations and frees.
+    #[cfg(feature = "std")]
+    pub log_stack_traces: bool,
+}
+
+impl Default for AllocatorDebugSettings {
+    fn default() -> Self {
+        Self {
+            log_memory_information: false,
+            log_leaks_on_shutdown: true,
+            #[cfg(feature = "std")]
+            store_stack_traces: false,
+            log_allocations: false,
+            log_frees: false,
+            #[cfg(feature = "std")]
+            log_stack_traces: false,
+        }
+    }
+}
+
+#[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
+impl AllocatorDebugSettings {
+    /// Whether to keep stack traces of allocations.
+    pub(crate) const fn keeps_traces(&self) -> bool {
+        #[cfg(feature = "std")]
+        return self.store_stack_traces;
+        #[cfg(not(feature = "std"))]
+        false
+    }
+
+    /// Whether to log stack traces.
+    pub(crate) const fn logs_traces(&self) -> bool {
+        #[cfg(feature = "std")]
+        return self.log_stack_traces;
+        #[cfg(not(feature = "std"))]
+        false
+    }
+}

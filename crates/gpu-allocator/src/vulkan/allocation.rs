@@ -1,0 +1,196 @@
+//! A piece of device memory.
+
+use core::ffi::c_void;
+use core::marker::PhantomData;
+use core::num::NonZeroU64;
+use core::ptr::NonNull;
+
+use ash::vk;
+use tenure_core::memory::bare::MemoryRange;
+
+use super::heaps::Heap;
+
+/// The address of mapped memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MappedPtr(pub(super) NonNull<c_void>);
+
+// SAFETY: it is an address; what is done with the memory behind it from several threads is the business
+// of whoever does it, in unsafe code or through a unique reference to the allocation.
+unsafe impl Send for MappedPtr {}
+// SAFETY: as above; sharing the address changes nothing.
+unsafe impl Sync for MappedPtr {}
+
+/// A piece of device memory, given back by [`Allocator::free`](super::Allocator::free). One that is
+/// dropped without stays allocated, and is reported as a leak.
+///
+/// Null ([`Default`]) is none.
+#[derive(Debug)]
+pub struct Allocation {
+    range: Option<MemoryRange>,
+    size: u64,
+    memory: vk::DeviceMemory,
+    mapped: Option<MappedPtr>,
+    properties: vk::MemoryPropertyFlags,
+    name: Option<Box<str>>,
+}
+
+impl Default for Allocation {
+    fn default() -> Self {
+        Self {
+            range: None,
+            size: 0,
+            memory: vk::DeviceMemory::null(),
+            mapped: None,
+            properties: vk::MemoryPropertyFlags::empty(),
+            name: None,
+        }
+    }
+}
+
+impl Allocation {
+    pub(super) fn new(
+        range: MemoryRange,
+        heap: Heap,
+        size: u64,
+        properties: vk::MemoryPropertyFlags,
+        name: &str,
+    ) -> Self {
+        let at_offset = |base: MappedPtr| {
+            let offset = usize::try_from(range.offset()).ok()?;
+            // SAFETY: the range lies within the heap, all of which is mapped from `base` on.
+            let address = unsafe { base.0.as_ptr().cast::<u8>().add(offset) };
+            NonNull::new(address.cast()).map(MappedPtr)
+        };
+        let mapped = heap.mapped.and_then(at_offset);
+        Self { range: Some(range), size, memory: heap.memory, mapped, properties, name: Some(name.into()) }
+    }
+
+    pub(super) fn range(&self) -> Option<&MemoryRange> {
+        self.range.as_ref()
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    pub(super) fn set_name(&mut self, name: &str) {
+        self.name = Some(name.into());
+    }
+
+    /// The mapped memory as a [`presser::Slab`]; `None` for memory that is not mapped.
+    ///
+    /// # Safety of what is done with it
+    /// The GPU does not use the memory meanwhile: that is the caller's business.
+    pub fn try_as_mapped_slab<'a>(&'a mut self) -> Option<MappedAllocationSlab<'a>> {
+        let size = usize::try_from(self.size).ok().filter(|size| isize::try_from(*size).is_ok())?;
+        Some(MappedAllocationSlab { base: self.mapped?.0.as_ptr().cast(), size, borrowed: PhantomData })
+    }
+
+    /// A number that no other allocation of the allocator has or had; `None` for null.
+    pub fn chunk_id(&self) -> Option<NonZeroU64> {
+        self.range.as_ref().map(MemoryRange::serial)
+    }
+
+    /// The flags of its memory type.
+    pub fn memory_properties(&self) -> vk::MemoryPropertyFlags {
+        self.properties
+    }
+
+    /// The memory it lies in, perhaps with others.
+    ///
+    /// # Safety
+    /// The memory is not freed, mapped or unmapped; resources are bound to it within
+    /// [`offset`](Self::offset) and [`size`](Self::size), and destroyed before the allocation is freed.
+    pub unsafe fn memory(&self) -> vk::DeviceMemory {
+        self.memory
+    }
+
+    /// True when the memory is for this allocation alone.
+    pub fn is_dedicated(&self) -> bool {
+        self.range.as_ref().is_some_and(MemoryRange::is_dedicated)
+    }
+
+    /// Bytes from the start of the memory.
+    pub fn offset(&self) -> u64 {
+        self.range.as_ref().map_or(0, MemoryRange::offset)
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The address of the allocation's first byte; `None` for memory that the CPU does not see.
+    pub fn mapped_ptr(&self) -> Option<NonNull<c_void>> {
+        self.mapped.map(|mapped| mapped.0)
+    }
+
+    /// The allocation's bytes; `None` for memory that the CPU does not see.
+    pub fn mapped_slice(&self) -> Option<&[u8]> {
+        let size = usize::try_from(self.size).ok()?;
+        // SAFETY: so many bytes are mapped from there on for as long as the allocation lives, which the
+        // slice borrows. What the GPU writes meanwhile is the caller's business, as in the original.
+        self.mapped.map(|mapped| unsafe { core::slice::from_raw_parts(mapped.0.as_ptr().cast(), size) })
+    }
+
+    /// The allocation's bytes, to be written; `None` for memory that the CPU does not see.
+    pub fn mapped_slice_mut(&mut self) -> Option<&mut [u8]> {
+        let size = usize::try_from(self.size).ok()?;
+        // SAFETY: as in `mapped_slice`, and the borrow is unique.
+        self.mapped.map(|mapped| unsafe { core::slice::from_raw_parts_mut(mapped.0.as_ptr().cast(), size) })
+    }
+
+    /// True for none.
+    pub fn is_null(&self) -> bool {
+        self.range.is_none()
+    }
+}
+
+/// Mapped memory of an [`Allocation`], for the helpers of `presser`.
+pub struct MappedAllocationSlab<'a> {
+    base: *mut u8,
+    size: usize,
+    borrowed: PhantomData<&'a mut Allocation>,
+}
+
+// SAFETY: `size` bytes from `base` on are mapped memory of an allocation that is borrowed uniquely, and
+// there are no more than `isize::MAX`.
+unsafe impl presser::Slab for MappedAllocationSlab<'_> {
+    fn base_ptr(&self) -> *const u8 {
+        self.base
+    }
+
+    fn base_ptr_mut(&mut self) -> *mut u8 {
+        self.base
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+}
+
+/// # Panics
+/// For memory that is not mapped: see [`Allocation::try_as_mapped_slab`].
+// SAFETY: `size` bytes from the mapped address on belong to the allocation; what is not mapped, or larger
+// than `isize::MAX`, panics instead of answering.
+unsafe impl presser::Slab for Allocation {
+    fn base_ptr(&self) -> *const u8 {
+        self.slab_base()
+    }
+
+    fn base_ptr_mut(&mut self) -> *mut u8 {
+        self.slab_base()
+    }
+
+    fn size(&self) -> usize {
+        let size = usize::try_from(self.size).ok().filter(|size| isize::try_from(*size).is_ok());
+        size.unwrap_or_else(|| panic!("an allocation of {} B is too large for a slab", self.size))
+    }
+}
+
+impl Allocation {
+    fn slab_base(&self) -> *mut u8 {
+        let Some(mapped) = self.mapped else { panic!("an allocation that is not mapped is no slab") };
+        mapped.0.as_ptr().cast()
+    }
+}

@@ -1,0 +1,125 @@
+//! Which memory types to try for an allocation, and how it must lie.
+
+use ash::vk;
+use tenure_core::device::{HeapCategory, MemoryTypeId};
+
+use super::AllocationCreateDesc;
+use super::heaps::Heaps;
+use crate::{AllocationError, MemoryLocation, Result};
+
+/// Up to this `bufferImageGranularity`, in bytes, images are padded to it and share heaps with buffers;
+/// above it they part.
+const LARGEST_PADDING: u64 = 1 << 10;
+
+/// What to ask the pools for.
+pub(super) struct Choice {
+    pub(super) memory: Vec<MemoryTypeId>,
+    pub(super) category: HeapCategory,
+    pub(super) size: u64,
+    pub(super) alignment: u64,
+}
+
+impl Heaps {
+    pub(super) fn choose(&self, desc: &AllocationCreateDesc<'_>) -> Result<Choice> {
+        let vk::MemoryRequirements { size, alignment, memory_type_bits } = desc.requirements;
+        if size == 0 || !alignment.is_power_of_two() {
+            return Err(AllocationError::InvalidAllocationCreateDesc);
+        }
+        let memory = order(self.memory_types(), memory_type_bits, desc.location);
+        if memory.is_empty() {
+            return Err(AllocationError::NoCompatibleMemoryTypeFound);
+        }
+        let granularity = self.granularity();
+        let category = match (granularity > LARGEST_PADDING, desc.linear) {
+            (false, _) => HeapCategory::Any,
+            (true, true) => HeapCategory::Buffers,
+            (true, false) => HeapCategory::Textures,
+        };
+        if desc.linear || category != HeapCategory::Any {
+            return Ok(Choice { memory, category, size, alignment });
+        }
+        // An image has its pages to itself, so that a buffer may begin or end anywhere.
+        let padded = size.checked_next_multiple_of(granularity);
+        let size = padded.ok_or(AllocationError::InvalidAllocationCreateDesc)?;
+        Ok(Choice { memory, category, size, alignment: alignment.max(granularity) })
+    }
+}
+
+/// Flags that a memory type has for a purpose that nobody asked for.
+const SPECIAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
+    vk::MemoryPropertyFlags::PROTECTED.as_raw()
+        | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD.as_raw()
+        | vk::MemoryPropertyFlags::DEVICE_UNCACHED_AMD.as_raw()
+        | vk::MemoryPropertyFlags::RDMA_CAPABLE_NV.as_raw(),
+);
+
+/// The memory types to try: those with all flags that are preferred, then those with all that are
+/// required; each in the driver's order, by which it ranks them.
+///
+/// The first is the one that the original would use, because programs predict it.
+fn order(types: &[vk::MemoryType], allowed: u32, location: MemoryLocation) -> Vec<MemoryTypeId> {
+    use vk::MemoryPropertyFlags as Flags;
+    let mapped = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
+    let (preferred, required) = match location {
+        MemoryLocation::GpuOnly => (Flags::DEVICE_LOCAL, Flags::empty()),
+        MemoryLocation::CpuToGpu => (mapped | Flags::DEVICE_LOCAL, mapped),
+        MemoryLocation::GpuToCpu => (mapped | Flags::HOST_CACHED, mapped),
+        MemoryLocation::Unknown => (Flags::empty(), Flags::empty()),
+    };
+    let may_be = |index: u8, flags: Flags| {
+        let bit = 1_u32.checked_shl(u32::from(index)).unwrap_or(0);
+        allowed & bit != 0 && flags.contains(required) && !flags.intersects(SPECIAL)
+    };
+    let mut order: Vec<(bool, bool, MemoryTypeId)> = (0_u8..)
+        .zip(types)
+        .filter(|(index, found)| may_be(*index, found.property_flags))
+        .map(|(index, found)| {
+            let flags = found.property_flags;
+            // Memory of tiles is only good for images that never leave them.
+            let is_lazy = flags.contains(Flags::LAZILY_ALLOCATED);
+            (!flags.contains(preferred), is_lazy, MemoryTypeId(index))
+        })
+        .collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, _, memory)| memory).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vk::MemoryPropertyFlags as Flags;
+
+    fn types(flags: &[Flags]) -> Vec<vk::MemoryType> {
+        flags.iter().map(|found| vk::MemoryType { property_flags: *found, heap_index: 0 }).collect()
+    }
+
+    fn tried(flags: &[Flags], location: MemoryLocation) -> Vec<u8> {
+        order(&types(flags), u32::MAX, location).into_iter().map(|memory| memory.0).collect()
+    }
+
+    #[test]
+    fn a_discrete_card() {
+        let mapped = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
+        let card = [
+            Flags::empty(),
+            Flags::DEVICE_LOCAL,
+            mapped,
+            mapped | Flags::HOST_CACHED,
+            mapped | Flags::DEVICE_LOCAL,
+            Flags::DEVICE_LOCAL | Flags::PROTECTED,
+        ];
+        assert_eq!(tried(&card, MemoryLocation::GpuOnly), [1, 4, 0, 2, 3], "device-local is not required");
+        assert_eq!(tried(&card, MemoryLocation::CpuToGpu), [4, 2, 3]);
+        assert_eq!(tried(&card, MemoryLocation::GpuToCpu), [3, 2, 4]);
+        assert_eq!(tried(&card, MemoryLocation::Unknown), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn only_what_the_resource_allows() {
+        let both = types(&[Flags::DEVICE_LOCAL, Flags::DEVICE_LOCAL | Flags::LAZILY_ALLOCATED]);
+        assert_eq!(order(&both, 0b11, MemoryLocation::GpuOnly), [MemoryTypeId(0), MemoryTypeId(1)]);
+        assert_eq!(order(&both, 0b10, MemoryLocation::GpuOnly), [MemoryTypeId(1)]);
+        assert!(order(&both, 0b11, MemoryLocation::CpuToGpu).is_empty());
+        assert!(order(&both, 0b100, MemoryLocation::Unknown).is_empty(), "no such type");
+    }
+}

@@ -1,0 +1,236 @@
+//! Heaps: `vkAllocateMemory` and what goes with it.
+
+use core::ptr::NonNull;
+
+use ash::vk;
+use tenure_core::device::{
+    Api, DeviceError, HeapBudget, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Properties,
+};
+
+use super::AllocatorCreateDesc;
+use super::allocation::MappedPtr;
+use crate::engine::{MemoryFacts, Taken, properties};
+use crate::heap_only::HeapSource;
+
+/// Memory, mapped for life where the CPU sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heap {
+    pub(super) memory: vk::DeviceMemory,
+    pub(super) mapped: Option<MappedPtr>,
+    kind: MemoryTypeId,
+    size: u64,
+}
+
+/// Whose alone memory is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Dedicated {
+    No,
+    Buffer(vk::Buffer),
+    Image(vk::Image),
+}
+
+/// A device's memory.
+pub(super) struct Heaps {
+    instance: ash::Instance,
+    device: ash::Device,
+    physical_device: vk::PhysicalDevice,
+    properties: Properties,
+    memory: vk::PhysicalDeviceMemoryProperties,
+    /// Bytes; a power of two.
+    granularity: u64,
+    has_addresses: bool,
+    /// The driver says what the OS grants.
+    has_budget: bool,
+    taken: Taken,
+}
+
+impl Heaps {
+    pub(super) fn new(desc: &AllocatorCreateDesc) -> Self {
+        let AllocatorCreateDesc { instance, device, physical_device, buffer_device_address, .. } = desc;
+        let physical_device = *physical_device;
+        // SAFETY: the caller vouches for the adapter being one of the instance's.
+        let (memory, adapter) = unsafe {
+            (
+                instance.get_physical_device_memory_properties(physical_device),
+                instance.get_physical_device_properties(physical_device),
+            )
+        };
+        let heaps: Vec<_> = memory.memory_heaps_as_slice().iter().map(memory_heap).collect();
+        let power_of_two = |value: u64| value.checked_next_power_of_two().unwrap_or(1 << 63);
+        let facts = MemoryFacts {
+            api: Api::Vulkan,
+            types: memory.memory_types_as_slice().iter().map(memory_type).collect(),
+            // Memory begins at a multiple of everything.
+            heap_alignment: 1,
+            msaa_heap_alignment: 1,
+            non_coherent_atom: power_of_two(adapter.limits.non_coherent_atom_size),
+            max_heap_size: heaps.iter().map(|heap| heap.size).max().unwrap_or(0),
+            max_allocations: u64::from(adapter.limits.max_memory_allocation_count),
+            heaps,
+        };
+        Self {
+            has_budget: has_budget(instance, physical_device, adapter.api_version),
+            taken: Taken::new(facts.heaps.len()),
+            properties: properties(facts),
+            instance: instance.clone(),
+            device: device.clone(),
+            physical_device,
+            memory,
+            granularity: power_of_two(adapter.limits.buffer_image_granularity),
+            has_addresses: *buffer_device_address,
+        }
+    }
+
+    pub(super) fn memory_types(&self) -> &[vk::MemoryType] {
+        self.memory.memory_types_as_slice()
+    }
+
+    pub(super) fn granularity(&self) -> u64 {
+        self.granularity
+    }
+
+    /// The flags of a memory type.
+    pub(super) fn flags(&self, memory: MemoryTypeId) -> vk::MemoryPropertyFlags {
+        let found = self.memory_types().get(usize::from(memory.0));
+        found.map_or(vk::MemoryPropertyFlags::empty(), |found| found.property_flags)
+    }
+
+    /// Takes memory from the driver, and maps it where the CPU sees it.
+    pub(super) fn allocate(&self, desc: &HeapDesc, dedicated: Dedicated) -> Result<Heap, DeviceError> {
+        let HeapDesc { size, memory, .. } = *desc;
+        self.taken.add(&self.properties, memory, size)?;
+        let made = self.take(size, memory, dedicated).and_then(|taken| self.map(taken, size, memory));
+        made.inspect_err(|_| self.taken.remove(&self.properties, memory, size))
+    }
+
+    fn take(
+        &self,
+        size: u64,
+        memory: MemoryTypeId,
+        dedicated: Dedicated,
+    ) -> Result<vk::DeviceMemory, DeviceError> {
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let mut owner = match dedicated {
+            Dedicated::No => None,
+            Dedicated::Buffer(buffer) => Some(vk::MemoryDedicatedAllocateInfo::default().buffer(buffer)),
+            Dedicated::Image(image) => Some(vk::MemoryDedicatedAllocateInfo::default().image(image)),
+        };
+        let mut info =
+            vk::MemoryAllocateInfo::default().allocation_size(size).memory_type_index(u32::from(memory.0));
+        if self.has_addresses {
+            info = info.push_next(&mut flags);
+        }
+        if let Some(owner) = &mut owner {
+            info = info.push_next(owner);
+        }
+        // SAFETY: the memory type is one of the device's, and what is chained outlives the call.
+        unsafe { self.device.allocate_memory(&info, None) }
+            .map_err(|result| refusal("vkAllocateMemory", result, size, memory))
+    }
+
+    fn map(&self, taken: vk::DeviceMemory, size: u64, kind: MemoryTypeId) -> Result<Heap, DeviceError> {
+        if !self.flags(kind).contains(vk::MemoryPropertyFlags::HOST_VISIBLE) {
+            return Ok(Heap { memory: taken, mapped: None, kind, size });
+        }
+        // SAFETY: the memory is new, host-visible and not mapped.
+        let mapped = unsafe { self.device.map_memory(taken, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) };
+        let address =
+            mapped.map_err(|result| refusal("vkMapMemory", result, size, kind)).and_then(|address| {
+                NonNull::new(address).ok_or(DeviceError::OutOfHostMemory { what: "vkMapMemory" })
+            });
+        match address {
+            Ok(address) => Ok(Heap { memory: taken, mapped: Some(MappedPtr(address)), kind, size }),
+            Err(error) => {
+                // SAFETY: nobody has seen the memory. Freeing it unmaps it.
+                unsafe { self.device.free_memory(taken, None) };
+                Err(error)
+            }
+        }
+    }
+
+    /// What the OS grants and counts.
+    fn granted(&self) -> Vec<HeapBudget> {
+        let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
+        let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
+        // SAFETY: the adapter offers Vulkan 1.1 and the extension, and what is chained outlives the call.
+        unsafe { self.instance.get_physical_device_memory_properties2(self.physical_device, &mut memory) };
+        let heaps = self.properties.memory_heaps.len();
+        let pairs = budget.heap_budget.into_iter().zip(budget.heap_usage);
+        pairs.take(heaps).map(|(budget, usage)| HeapBudget { budget, usage }).collect()
+    }
+}
+
+impl HeapSource for Heaps {
+    type Heap = Heap;
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+        self.allocate(desc, Dedicated::No)
+    }
+
+    fn destroy_heap(&self, heap: Heap) {
+        // SAFETY: the pools have let go of it, and whoever had ranges of it has freed them or was told by
+        // the allocator's drop. Freeing memory unmaps it.
+        unsafe { self.device.free_memory(heap.memory, None) };
+        self.taken.remove(&self.properties, heap.kind, heap.size);
+    }
+
+    fn budget(&self) -> Vec<HeapBudget> {
+        if self.has_budget { self.granted() } else { self.taken.budget(&self.properties) }
+    }
+}
+
+/// Whether the adapter says what the OS grants.
+fn has_budget(instance: &ash::Instance, physical_device: vk::PhysicalDevice, api_version: u32) -> bool {
+    if api_version < vk::API_VERSION_1_1 {
+        return false;
+    }
+    // SAFETY: the adapter is one of the instance's.
+    let extensions = unsafe { instance.enumerate_device_extension_properties(physical_device) };
+    let is_it = |found: &vk::ExtensionProperties| {
+        found.extension_name_as_c_str().is_ok_and(|name| name == ash::ext::memory_budget::NAME)
+    };
+    extensions.is_ok_and(|extensions| extensions.iter().any(is_it))
+}
+
+/// What a driver's refusal means.
+fn refusal(call: &'static str, result: vk::Result, requested: u64, memory: MemoryTypeId) -> DeviceError {
+    match result {
+        vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => DeviceError::OutOfMemory { requested, memory },
+        vk::Result::ERROR_TOO_MANY_OBJECTS
+        | vk::Result::ERROR_OUT_OF_HOST_MEMORY
+        | vk::Result::ERROR_MEMORY_MAP_FAILED
+        | vk::Result::ERROR_OUT_OF_POOL_MEMORY
+        | vk::Result::ERROR_FRAGMENTED_POOL
+        | vk::Result::ERROR_FRAGMENTATION
+        | vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS => DeviceError::OutOfHostMemory { what: call },
+        vk::Result::ERROR_DEVICE_LOST => DeviceError::Lost { reason: format!("{call}: {result}") },
+        other => {
+            let code = u64::from(other.as_raw().unsigned_abs());
+            DeviceError::InvalidCall { rule: call, value: code, limit: 0 }
+        }
+    }
+}
+
+fn memory_type(found: &vk::MemoryType) -> MemoryType {
+    use vk::MemoryPropertyFlags as Vk;
+    const TABLE: [(Vk, MemoryFlags); 4] = [
+        (Vk::DEVICE_LOCAL, MemoryFlags::DEVICE_LOCAL),
+        (Vk::HOST_VISIBLE, MemoryFlags::HOST_VISIBLE),
+        (Vk::HOST_COHERENT, MemoryFlags::HOST_COHERENT),
+        (Vk::HOST_CACHED, MemoryFlags::HOST_CACHED),
+    ];
+    let flags = TABLE
+        .into_iter()
+        .filter(|(bit, _)| found.property_flags.contains(*bit))
+        .fold(MemoryFlags::empty(), |flags, (_, flag)| flags | flag);
+    MemoryType { flags, heap: u8::try_from(found.heap_index).unwrap_or(u8::MAX) }
+}
+
+fn memory_heap(found: &vk::MemoryHeap) -> MemoryHeap {
+    let device_local = found.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL);
+    MemoryHeap { size: found.size, device_local }
+}

@@ -1,0 +1,160 @@
+//! Vulkan, through `ash`.
+
+mod allocation;
+mod choose;
+mod heaps;
+
+use std::fmt;
+
+use ash::vk;
+use tenure_core::memory::bare::MemoryRequest;
+
+pub use self::allocation::{Allocation, MappedAllocationSlab};
+use self::choose::Choice;
+use self::heaps::{Dedicated, Heaps};
+use crate::engine::Engine;
+use crate::recording::Told;
+#[cfg(feature = "visualizer")]
+#[allow(deprecated, reason = "it is there to say why it is not")]
+pub use crate::visualizer::AllocatorVisualizer;
+use crate::{
+    AllocationError, AllocationSizes, AllocatorDebugSettings, AllocatorReport, MemoryLocation, Result,
+};
+
+/// Bytes in which ranges are counted.
+const GRANULE: u64 = 16;
+
+/// Whether a resource shares its memory.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum AllocationScheme {
+    /// Memory for this buffer alone, which the driver is told.
+    DedicatedBuffer(vk::Buffer),
+    /// Memory for this image alone, which the driver is told.
+    DedicatedImage(vk::Image),
+    /// As the allocator sees fit.
+    GpuAllocatorManaged,
+}
+
+/// An allocation that is wanted.
+#[derive(Clone, Debug)]
+pub struct AllocationCreateDesc<'a> {
+    /// For people: reports and leaks.
+    pub name: &'a str,
+    /// What Vulkan says that the resource needs.
+    pub requirements: vk::MemoryRequirements,
+    /// Who reads and writes it.
+    pub location: MemoryLocation,
+    /// True for buffers and linear images, false for images with optimal tiling.
+    pub linear: bool,
+    /// Whether it shares its memory.
+    pub allocation_scheme: AllocationScheme,
+}
+
+/// An allocator that is wanted. What is named here outlives it.
+pub struct AllocatorCreateDesc {
+    /// The instance.
+    pub instance: ash::Instance,
+    /// The device.
+    pub device: ash::Device,
+    /// The device's adapter.
+    pub physical_device: vk::PhysicalDevice,
+    /// What is logged.
+    pub debug_settings: AllocatorDebugSettings,
+    /// Buffers have addresses: the device has the feature `bufferDeviceAddress`.
+    pub buffer_device_address: bool,
+    /// Sizes of blocks.
+    pub allocation_sizes: AllocationSizes,
+}
+
+/// Finds memory for buffers and images. See the [crate's documentation](crate).
+///
+/// Dropping it gives all memory back, whatever still lives in it; the log says what does.
+pub struct Allocator {
+    engine: Engine<Heaps>,
+}
+
+impl fmt::Debug for Allocator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.engine.fmt(f)
+    }
+}
+
+impl Allocator {
+    /// Asks the driver for its tables, and for no memory yet.
+    ///
+    /// # Errors
+    /// [`AllocationError::InvalidAllocatorCreateDesc`] for a null adapter, or tables that contradict
+    /// themselves.
+    pub fn new(desc: &AllocatorCreateDesc) -> Result<Self> {
+        if desc.physical_device == vk::PhysicalDevice::null() {
+            let reason = "`physical_device` is null".to_owned();
+            return Err(AllocationError::InvalidAllocatorCreateDesc(reason));
+        }
+        let heaps = Heaps::new(desc);
+        let engine = Engine::new(heaps, &desc.allocation_sizes, GRANULE, desc.debug_settings)?;
+        Ok(Self { engine })
+    }
+
+    /// Finds memory.
+    ///
+    /// # Errors
+    /// [`AllocationError::OutOfMemory`] for every kind of shortage, after everything was tried;
+    /// [`AllocationError::InvalidAllocationCreateDesc`],
+    /// [`AllocationError::NoCompatibleMemoryTypeFound`]; [`AllocationError::Internal`] for a lost device.
+    pub fn allocate(&mut self, desc: &AllocationCreateDesc<'_>) -> Result<Allocation> {
+        let Choice { memory, category, size, alignment } = self.engine.source().choose(desc)?;
+        let name = desc.name.to_owned().into();
+        let request = MemoryRequest { name, size, alignment, memory: &memory, category };
+        let dedicated = match desc.allocation_scheme {
+            AllocationScheme::DedicatedBuffer(buffer) => Dedicated::Buffer(buffer),
+            AllocationScheme::DedicatedImage(image) => Dedicated::Image(image),
+            AllocationScheme::GpuAllocatorManaged => Dedicated::No,
+        };
+        let vk::MemoryRequirements { size, alignment, .. } = desc.requirements;
+        let told = Told { size, alignment, location: desc.location, is_linear: desc.linear };
+        let (range, heap) = match dedicated {
+            Dedicated::No => self.engine.allocate(&request, told, |heap| *heap)?,
+            _ => {
+                // The driver wants exactly the size of the image.
+                let request = MemoryRequest { size, ..request };
+                let make = |heaps: &Heaps, heap: &_| heaps.allocate(heap, dedicated);
+                self.engine.allocate_dedicated(&request, told, make, |heap| *heap)?
+            }
+        };
+        let properties = self.engine.source().flags(range.memory());
+        Ok(Allocation::new(range, heap, size, properties, desc.name))
+    }
+
+    /// Gives memory back, at once. Nothing is bound to it any more that is used. Null is nothing to free.
+    ///
+    /// # Errors
+    /// [`AllocationError::Internal`] when it is another allocator's; nothing was changed then.
+    #[allow(clippy::needless_pass_by_value, reason = "what is freed is gone")]
+    pub fn free(&mut self, allocation: Allocation) -> Result<()> {
+        self.engine.free(allocation.range(), allocation.name())
+    }
+
+    /// Gives an allocation another name.
+    ///
+    /// # Errors
+    /// [`AllocationError::Internal`] when it is another allocator's.
+    pub fn rename_allocation(&mut self, allocation: &mut Allocation, name: &str) -> Result<()> {
+        allocation.set_name(name);
+        self.engine.rename(allocation.range(), name)
+    }
+
+    /// Logs what lives.
+    pub fn report_memory_leaks(&self, log_level: log::Level) {
+        self.engine.report_leaks(log_level);
+    }
+
+    /// Everything that it holds.
+    pub fn generate_report(&self) -> AllocatorReport {
+        self.engine.report()
+    }
+
+    /// Bytes of all blocks.
+    pub fn capacity(&self) -> u64 {
+        self.engine.capacity()
+    }
+}

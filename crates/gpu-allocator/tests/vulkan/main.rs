@@ -1,0 +1,75 @@
+//! The allocator on a driver made of tables: what it survives, and that the original does not.
+
+#![cfg(feature = "vulkan")]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
+
+mod fake;
+mod faults;
+mod placing;
+mod shortage;
+
+/// The same helpers on this crate and on the original.
+macro_rules! program {
+    ($name:ident, $krate:ident) => {
+        pub(crate) mod $name {
+            use ash::vk;
+            use $krate::vulkan::{
+                Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
+            };
+            use $krate::{AllocationError, AllocationSizes, AllocatorDebugSettings, MemoryLocation};
+
+            use crate::fake::{Driver, install};
+
+            pub(crate) fn allocator(driver: Driver, sizes: AllocationSizes) -> Allocator {
+                let (instance, device, physical_device) = install(driver);
+                Allocator::new(&AllocatorCreateDesc {
+                    instance,
+                    device,
+                    physical_device,
+                    debug_settings: AllocatorDebugSettings::default(),
+                    buffer_device_address: true,
+                    allocation_sizes: sizes,
+                })
+                .unwrap()
+            }
+
+            pub(crate) fn desc(
+                size: u64,
+                alignment: u64,
+                location: MemoryLocation,
+                linear: bool,
+            ) -> AllocationCreateDesc<'static> {
+                AllocationCreateDesc {
+                    name: "thing",
+                    requirements: vk::MemoryRequirements { size, alignment, memory_type_bits: u32::MAX },
+                    location,
+                    linear,
+                    allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+                }
+            }
+
+            /// So many buffers of so many bytes for the GPU alone, or the error at which it ended.
+            pub(crate) fn scene(
+                allocator: &mut Allocator,
+                count: u64,
+                size: u64,
+            ) -> (Vec<Allocation>, Option<AllocationError>) {
+                let wanted = desc(size, 256, MemoryLocation::GpuOnly, true);
+                let mut found = Vec::new();
+                for _ in 0..count {
+                    match allocator.allocate(&wanted) {
+                        Ok(allocation) => found.push(allocation),
+                        Err(error) => return (found, Some(error)),
+                    }
+                }
+                (found, None)
+            }
+        }
+    };
+}
+
+/// Bytes.
+pub(crate) const MIB: u64 = 1 << 20;
+
+program!(ours, gpu_allocator);
+program!(theirs, original);

@@ -1,0 +1,95 @@
+//! Scenes that need more than there is of one thing.
+
+use crate::fake::{Driver, with};
+use crate::{MIB, ours, theirs};
+
+/// 96 times 16 MiB where the card has 1 GiB.
+#[test]
+fn what_the_card_does_not_hold_goes_to_system_memory() {
+    let card = || Driver::discrete(1 << 30, 4 << 30);
+    let sizes = original::AllocationSizes::new(128 * MIB, 64 * MIB).with_max_device_memblock_size(256 * MIB);
+    let mut original = theirs::allocator(card(), sizes);
+    let (found, error) = theirs::scene(&mut original, 96, 16 * MIB);
+    assert!(matches!(error, Some(original::AllocationError::OutOfMemory)), "{error:?}");
+    assert!(found.len() <= 64, "{} fit into the card's memory", found.len());
+    found.into_iter().for_each(|allocation| original.free(allocation).unwrap());
+    drop(original);
+
+    let sizes =
+        gpu_allocator::AllocationSizes::new(128 * MIB, 64 * MIB).with_max_device_memblock_size(256 * MIB);
+    let mut allocator = ours::allocator(card(), sizes);
+    let (found, error) = ours::scene(&mut allocator, 96, 16 * MIB);
+    assert!(error.is_none(), "{error:?}");
+    let local = found
+        .iter()
+        .filter(|found| found.memory_properties().contains(ash::vk::MemoryPropertyFlags::DEVICE_LOCAL));
+    let local = local.count();
+    assert!(local >= 64, "the card is full first: {local}");
+    assert_eq!(found.len(), 96);
+    found.into_iter().for_each(|allocation| allocator.free(allocation).unwrap());
+    drop(allocator);
+    with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty(), "{:?}", driver.violations));
+}
+
+/// 6,000 times 3 MiB in blocks of 4 MiB, where the device allows 4,096 allocations.
+#[test]
+fn the_limit_on_allocations_is_never_reached() {
+    let card = || Driver::discrete(24 << 30, 4 << 30);
+    let sizes = original::AllocationSizes::new(4 * MIB, 4 * MIB);
+    let mut original = theirs::allocator(card(), sizes);
+    let (found, error) = theirs::scene(&mut original, 6000, 3 * MIB);
+    assert_eq!(found.len(), 4096);
+    let lost = |error: &original::AllocationError| matches!(error, original::AllocationError::Internal(_));
+    assert!(error.as_ref().is_some_and(lost), "{error:?}: which wgpu takes for a lost device");
+    drop((found, original));
+
+    let mut allocator = ours::allocator(card(), gpu_allocator::AllocationSizes::new(4 * MIB, 4 * MIB));
+    let (found, error) = ours::scene(&mut allocator, 6000, 3 * MIB);
+    assert!(error.is_none(), "{} were found: {error:?}", found.len());
+    with(|driver| assert!(driver.live.len() < 2048, "{} allocations", driver.live.len()));
+    found.into_iter().for_each(|allocation| allocator.free(allocation).unwrap());
+    drop(allocator);
+    with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty()));
+}
+
+#[test]
+fn what_the_os_does_not_grant_goes_to_system_memory() {
+    let mut card = Driver::discrete(8 << 30, 4 << 30);
+    card.budget = Some(vec![512 << 20, 4 << 30, 256 << 20]);
+    let mut allocator = ours::allocator(card, gpu_allocator::AllocationSizes::default());
+    let (found, error) = ours::scene(&mut allocator, 64, 16 * MIB);
+    assert!(error.is_none(), "{error:?}");
+    with(|driver| {
+        assert!(driver.taken(0) <= 512 << 20, "{} MiB of the card", driver.taken(0) >> 20);
+        assert!(driver.taken(0) >= 448 << 20, "{} MiB of the card", driver.taken(0) >> 20);
+    });
+    drop(found);
+}
+
+/// Over budget everywhere, but there is memory: paging is better than giving up.
+#[test]
+fn a_budget_is_no_limit() {
+    let mut card = Driver::discrete(1 << 30, 1 << 30);
+    card.budget = Some(vec![0, 0, 0]);
+    let mut allocator = ours::allocator(card, gpu_allocator::AllocationSizes::default());
+    let (found, error) = ours::scene(&mut allocator, 64, 16 * MIB);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(found.len(), 64);
+}
+
+#[test]
+fn the_end_is_out_of_memory() {
+    let mut allocator =
+        ours::allocator(Driver::discrete(64 << 20, 64 << 20), gpu_allocator::AllocationSizes::default());
+    let (found, error) = ours::scene(&mut allocator, 1000, MIB);
+    assert!(matches!(error, Some(gpu_allocator::AllocationError::OutOfMemory)), "{error:?}");
+    assert!(found.len() > 64 + 64, "both heaps and the window are used: {} MiB", found.len());
+    let report = allocator.generate_report();
+    assert_eq!(report.total_allocated_bytes, found.len() as u64 * MIB);
+    // What is freed can be had again.
+    let mut found = found;
+    allocator.free(found.pop().unwrap()).unwrap();
+    let (again, error) = ours::scene(&mut allocator, 1, MIB);
+    assert!(error.is_none() && again.len() == 1);
+    with(|driver| assert!(driver.violations.is_empty(), "{:?}", driver.violations));
+}
