@@ -12,10 +12,18 @@ use crate::toolchain;
 const TEST_VULKAN: [&str; 4] = ["test", "--package", "tenure-vulkan", "--all-features"];
 const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "--all-features"];
 
+/// The drop-in for the crate `gpu-allocator`. The original is there too, for comparison: the version
+/// tells them apart.
+pub(crate) const DROP_IN: &str = "gpu-allocator@0.28.100";
+const DROP_IN_VULKAN: [&str; 5] = ["test", "--package", DROP_IN, "--test", "vulkan_device"];
+const DROP_IN_D3D12: [&str; 7] =
+    ["test", "--package", DROP_IN, "--test", "d3d12_device", "--test", "surface"];
+
 /// The Vulkan backend: in the lab, or on this machine's own driver.
 pub(crate) fn vulkan(is_native: bool) -> Outcome {
     if is_native || cfg!(windows) {
-        return cargo(&TEST_VULKAN);
+        cargo(&TEST_VULKAN)?;
+        return cargo(&DROP_IN_VULKAN);
     }
     let lab = Lab::ready().map_err(|trouble| match trouble {
         Trouble::NoDevice(remedy) => Trouble::NoDevice(format!(
@@ -23,7 +31,8 @@ pub(crate) fn vulkan(is_native: bool) -> Outcome {
         )),
         other => other,
     })?;
-    lab.cargo(System::Linux, &TEST_VULKAN)
+    lab.cargo(System::Linux, &TEST_VULKAN)?;
+    lab.cargo(System::Linux, &DROP_IN_VULKAN)
 }
 
 /// The Vulkan backend on the software device that this machine's own Debian has, with the features of its day.
@@ -49,7 +58,8 @@ fn software_driver() -> Option<PathBuf> {
 /// The Direct3D 12 backend: on Windows as it is, elsewhere cross-compiled and in the lab.
 pub(crate) fn d3d12() -> Outcome {
     if cfg!(windows) {
-        return cargo(&TEST_D3D12);
+        cargo(&TEST_D3D12)?;
+        return cargo(&DROP_IN_D3D12);
     }
     let triple = System::Windows.triple();
     toolchain::target(triple)?;
@@ -57,9 +67,20 @@ pub(crate) fn d3d12() -> Outcome {
     let package = ["--target", triple, "--package", "tenure-d3d12", "--all-features"];
     let clippy = [&["clippy", "--all-targets"][..], &package, &["--", "-D", "warnings"]].concat();
     cargo(&clippy)?;
-    cargo_with(&[&["doc", "--no-deps"][..], &package].concat(), &[("RUSTDOCFLAGS", "-D warnings")])?;
+    document(&package)?;
+    let drop_in = ["--target", triple, "--package", DROP_IN, "--all-features"];
+    document(&drop_in)?;
     check_msvc()?;
-    windows_in_lab()?.cargo(System::Windows, &TEST_D3D12)
+    let lab = windows_in_lab()?;
+    // Its tests read recordings, whose compression is in C: for that the lab has brought the compiler.
+    cargo(&[&["clippy", "--all-targets"][..], &drop_in, &["--", "-D", "warnings"]].concat())?;
+    lab.cargo(System::Windows, &TEST_D3D12)?;
+    lab.cargo(System::Windows, &DROP_IN_D3D12)
+}
+
+/// The documentation of a package, without warnings.
+fn document(package: &[&str]) -> Outcome {
+    cargo_with(&[&["doc", "--no-deps"][..], package].concat(), &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 /// What the cross-compiled programs of the lab need.
@@ -92,10 +113,36 @@ pub(crate) fn program(is_native: bool) -> Outcome {
     Ok(())
 }
 
+const fn example(name: &str) -> [&str; 7] {
+    ["run", "--release", "--quiet", "--package", "tenure", "--example", name]
+}
+
+/// A thousand frames of four recording threads, and those of a render graph, on both APIs.
+pub(crate) fn frames(is_native: bool) -> Outcome {
+    let frame = |device| [&example("frame")[..], &["--", "--device", device]].concat();
+    let graph = |device| {
+        let asked = ["--", "--device", device, "--resolution", "1080p", "--frames", "50"];
+        [&example("render-graph")[..], &asked].concat()
+    };
+    let on_all = |device, run: &dyn Fn(&[&str]) -> Outcome| {
+        run(&frame(device))?;
+        run(&graph(device))
+    };
+    if cfg!(windows) {
+        on_all("vulkan", &cargo)?;
+        return on_all("d3d12", &cargo);
+    }
+    if is_native {
+        return on_all("vulkan", &cargo);
+    }
+    let lab = windows_in_lab()?;
+    on_all("vulkan", &|arguments| lab.cargo(System::Linux, arguments))?;
+    on_all("d3d12", &|arguments| lab.cargo(System::Windows, arguments))
+}
+
 /// Both APIs draw the voxel world, and draw the same.
 pub(crate) fn pictures(is_native: bool) -> Outcome {
-    let draw = |example| ["run", "--release", "--quiet", "--package", "tenure", "--example", example];
-    let (vulkan, d3d12) = (draw("voxel-vulkan"), draw("voxel-d3d12"));
+    let (vulkan, d3d12) = (example("voxel-vulkan"), example("voxel-d3d12"));
     let compared = [&d3d12[..], &["--", "--compare", "target/voxel-vulkan.png"]].concat();
     if cfg!(windows) {
         cargo(&vulkan)?;

@@ -1,8 +1,9 @@
 //! The device lab of `lab/`: real Direct3D 12 and Vulkan calls on a machine without a GPU.
 
+use std::path::Path;
 use std::process::Command;
 
-use crate::command::{cargo, root, run, succeeds};
+use crate::command::{cargo_with, root, run, succeeds};
 use crate::debian;
 use crate::outcome::{Outcome, Trouble};
 
@@ -22,6 +23,9 @@ impl System {
         }
     }
 }
+
+/// Seconds that a program of the tests may take: whole suites on devices in software, on a busy machine.
+const PATIENCE: &str = "2400";
 
 /// The lab, built.
 pub(crate) struct Lab(());
@@ -48,7 +52,14 @@ impl Lab {
             all.extend(["--config", &target]);
         }
         all.extend(arguments);
-        cargo(&all)
+        cargo_with(&all, &[("TENURE_LAB_TIMEOUT", PATIENCE)])
+    }
+
+    /// A program in the lab, that may take these seconds.
+    pub(crate) fn command(&self, program: &Path, seconds: u32) -> Command {
+        let mut command = Command::new(root().join("lab/run"));
+        command.arg(program).env("TENURE_LAB_TIMEOUT", seconds.to_string());
+        command
     }
 
     /// Runs a program in the lab, which must end with this status within these seconds.

@@ -6,9 +6,12 @@ mod devices;
 mod lab;
 mod outcome;
 mod step;
+mod surface;
 mod toolchain;
 mod verify;
+mod wgpu;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -37,6 +40,25 @@ enum Command {
         #[arg(long)]
         native: bool,
     },
+    /// Writes down the public surface of the crate that the drop-in `gpu-allocator` stands for.
+    Surface,
+    /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
+    /// side. A picture that differs is a failure.
+    Wgpu {
+        /// Only these programs (all: shadows, sprites, particles, egui, vello, bevy). Can be repeated.
+        #[arg(long = "program", value_name = "NAME")]
+        programs: Vec<String>,
+        /// How often each program runs with each allocator; what is printed are medians.
+        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+        rounds: u32,
+        /// Runs wgpu's own GPU tests instead: those of this checkout of wgpu 29 or 30. A test that passes with
+        /// the original alone is a failure.
+        #[arg(long, value_name = "DIR", conflicts_with_all = ["programs", "rounds"])]
+        suite: Option<PathBuf>,
+        /// On this machine's own Vulkan driver instead of the device lab.
+        #[arg(long)]
+        native: bool,
+    },
     /// Runs each fuzz target for a while. Needs `cargo-fuzz` and a nightly toolchain.
     Fuzz {
         /// Seconds for each target.
@@ -54,6 +76,13 @@ fn main() -> ExitCode {
         Command::Test { steps, strict, native, .. } => {
             let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
             step::run(&steps, step::Settings { is_strict: strict || is_ci, is_native: native })
+        }
+        Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
+        Command::Wgpu { suite: Some(suite), native, .. } => {
+            wgpu::suite(&suite, native).map_err(|trouble| trouble.to_string())
+        }
+        Command::Wgpu { programs, rounds, native, .. } => {
+            wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
         }
         Command::Fuzz { seconds } => verify::fuzz(seconds),
     };

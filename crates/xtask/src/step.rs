@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, cargo_with};
 use crate::outcome::{Outcome, Trouble};
-use crate::{devices, lab, toolchain, verify};
+use crate::{devices, lab, surface, toolchain, verify, wgpu};
 
 /// How to run the steps.
 #[derive(Clone, Copy)]
@@ -27,6 +27,11 @@ const STEPS: &[Step] = &[
     Step { name: "lint", what: "clippy has nothing to say", run: |_| lint() },
     Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
     Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
+    Step {
+        name: "drop-in",
+        what: "the drop-in has the public surface of what it stands for",
+        run: |_| surface::check(),
+    },
     Step { name: "loom", what: "every interleaving of the release queue", run: |_| verify::loom() },
     Step { name: "miri", what: "the release queue on real threads, interpreted", run: |_| verify::miri() },
     #[cfg(not(windows))]
@@ -49,6 +54,16 @@ const STEPS: &[Step] = &[
         what: "the voxel world, drawn by both APIs",
         run: |settings| devices::pictures(settings.is_native),
     },
+    Step {
+        name: "frames",
+        what: "a thousand frames of four recording threads and a render graph, on both APIs",
+        run: |settings| devices::frames(settings.is_native),
+    },
+    Step {
+        name: "wgpu",
+        what: "programs on wgpu draw the same with the original gpu-allocator and with the drop-in",
+        run: |settings| wgpu::in_brief(settings.is_native),
+    },
     Step { name: "examples", what: "every example runs to its end", run: |_| examples() },
     Step {
         name: "main",
@@ -57,11 +72,18 @@ const STEPS: &[Step] = &[
     },
 ];
 
-const EXAMPLES: &[&str] = &["voxel", "lifetimes"];
+/// With what they are asked for.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    ("voxel", &[]),
+    ("lifetimes", &[]),
+    ("frame", &[]),
+    ("render-graph", &["--", "--resolution", "640x360", "--frames", "100"]),
+];
 
 fn format() -> Outcome {
     toolchain::component("rustfmt")?;
-    cargo(&["fmt", "--all", "--check"])
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["fmt", "--all", "--check", "--manifest-path", "programs/Cargo.toml"])
 }
 
 fn lint() -> Outcome {
@@ -83,8 +105,9 @@ fn tests() -> Outcome {
 
 fn examples() -> Outcome {
     cargo(&["build", "--release", "--quiet", "--package", "tenure", "--examples"])?;
-    EXAMPLES.iter().try_for_each(|example| {
-        cargo(&["run", "--release", "--quiet", "--package", "tenure", "--example", example])
+    EXAMPLES.iter().try_for_each(|(example, arguments)| {
+        let run = ["run", "--release", "--quiet", "--package", "tenure", "--example", example];
+        cargo(&[&run[..], arguments].concat())
     })
 }
 

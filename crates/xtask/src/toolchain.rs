@@ -1,6 +1,8 @@
 //! The parts of the Rust toolchain, installed where they are missing.
 
+use std::fmt;
 use std::path::Path;
+use std::process::Command;
 
 use crate::command::{printed, succeeds};
 use crate::outcome::{Outcome, Trouble};
@@ -26,6 +28,55 @@ pub(crate) fn target(triple: &str) -> Outcome {
         Ok(())
     } else {
         Err(Trouble::NoDevice(format!("needs the target {triple}: rustup target add {triple}")))
+    }
+}
+
+/// One release of Rust: the one at hand, if it is that, or one of rustup's.
+pub(crate) struct Release {
+    version: &'static str,
+    is_at_hand: bool,
+}
+
+impl Release {
+    /// The release of this version, such as `1.95`.
+    pub(crate) fn find(version: &'static str) -> Result<Self, Trouble> {
+        let prefix = format!("rustc {version}.");
+        if printed("rustc", &["--version"]).is_some_and(|said| said.starts_with(&prefix)) {
+            return Ok(Self { version, is_at_hand: true });
+        }
+        if succeeds("rustup", &["toolchain", "install", version, "--profile", "minimal"]) {
+            Ok(Self { version, is_at_hand: false })
+        } else {
+            Err(Trouble::NoTool(format!("rustup toolchain install {version} --profile minimal")))
+        }
+    }
+
+    /// Its Cargo.
+    pub(crate) fn cargo(&self) -> Command {
+        let mut command = Command::new("cargo");
+        if !self.is_at_hand {
+            command.arg(format!("+{}", self.version)).env_remove("RUSTUP_TOOLCHAIN");
+        }
+        command.env_remove("CARGO");
+        command
+    }
+
+    /// Its standard library for another target.
+    pub(crate) fn target(&self, triple: &str) -> Outcome {
+        let add = ["target", "add", triple, "--toolchain", self.version];
+        if self.is_at_hand {
+            target(triple)
+        } else if succeeds("rustup", &add) {
+            Ok(())
+        } else {
+            Err(Trouble::NoDevice(format!("rustup {}", add.join(" "))))
+        }
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rust {}", self.version)
     }
 }
 

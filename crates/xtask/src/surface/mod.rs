@@ -1,0 +1,128 @@
+//! The drop-in for the crate `gpu-allocator` has the public surface of what it stands for.
+//!
+//! Rustdoc says what is public, of the original and of ours, and Cargo what features there are. What
+//! differs is a failure, but for what `exceptions.txt` gives a reason for. It and what the original has,
+//! written down for people, lie in `crates/gpu-allocator/surface`.
+
+mod differences;
+mod listing;
+mod project;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use self::differences::{Exceptions, between};
+use self::listing::listing;
+use self::project::Project;
+use crate::command::root;
+use crate::devices::DROP_IN;
+use crate::lab::System;
+use crate::outcome::{Outcome, Trouble};
+use crate::toolchain::Release;
+
+/// The release whose rustdoc is asked: what it answers is in a format that changes with the release, and
+/// the crate `public-api`, which reads it, is of a version for exactly this one. It is the oldest that the
+/// workspace builds with, so that it is the one at hand, or one that rustup fetches.
+const RELEASE: &str = "1.95";
+
+const ORIGINAL: &str = "gpu-allocator@0.28.0";
+
+/// The first of the range, and the one whose interfaces are neither `Send` nor `Sync`.
+const WINDOWS: [&str; 2] = ["0.53.0", "0.59.0"];
+
+/// A part of the surface: what there is on a system with some features.
+struct Surface {
+    name: &'static str,
+    system: System,
+    features: &'static [&'static str],
+}
+
+/// Features add up, so that each API is there once; without `std` as wgpu asks for it.
+const SURFACES: [Surface; 3] = [
+    Surface { name: "vulkan", system: System::Linux, features: &["std", "vulkan"] },
+    Surface { name: "d3d12", system: System::Windows, features: &["std", "d3d12"] },
+    Surface { name: "no-std", system: System::Windows, features: &["hashbrown", "d3d12", "vulkan"] },
+];
+
+/// The public items of both crates, one a line.
+struct Both {
+    original: Vec<String>,
+    ours: Vec<String>,
+}
+
+impl Surface {
+    fn list(&self, release: &Release) -> Result<Both, Trouble> {
+        let triple = self.system.triple();
+        release.target(triple)?;
+        let project = Project::new(release, self.features)?;
+        let list = |package| {
+            let mut items = project.promises(package)?;
+            items.extend(listing(release, &project, package, triple)?);
+            Ok(items)
+        };
+        Ok(Both { original: list(ORIGINAL)?, ours: list(DROP_IN)? })
+    }
+
+    fn file(&self) -> PathBuf {
+        folder().join(self.name).with_extension("txt")
+    }
+}
+
+fn folder() -> PathBuf {
+    root().join("crates/gpu-allocator/surface")
+}
+
+/// Our surface is the original's, and what is written down is, too; ours builds with old versions of
+/// `windows`.
+pub(crate) fn check() -> Outcome {
+    let release = Release::find(RELEASE)?;
+    let exceptions = Exceptions::read(&folder().join("exceptions.txt"))?;
+    let mut all = BTreeSet::new();
+    for surface in &SURFACES {
+        let Both { original, ours } = surface.list(&release)?;
+        let file = surface.file();
+        let is_written = |text: String| text.lines().eq(original.iter().map(String::as_str));
+        if !fs::read_to_string(&file).is_ok_and(is_written) {
+            return failed(format!("{} is out of date: cargo xtask surface", file.display()));
+        }
+        println!("{}: {} public items in the original, {} in ours", surface.name, original.len(), ours.len());
+        all.extend(between(&original, &ours));
+    }
+    exceptions.explain(&all)?;
+    old_windows(&release)
+}
+
+/// Writes down what the original has.
+pub(crate) fn write() -> Outcome {
+    let release = Release::find(RELEASE)?;
+    for surface in &SURFACES {
+        let file = surface.file();
+        let Both { original, .. } = surface.list(&release)?;
+        let text: String = original.iter().map(|item| format!("{item}\n")).collect();
+        fs::write(&file, text).map_err(|error| unwritten(&file, &error))?;
+        println!("{}: {} lines", file.display(), original.len());
+    }
+    Ok(())
+}
+
+/// Ours is type-checked with versions of `windows` that it may be given; all other steps have the last.
+fn old_windows(release: &Release) -> Outcome {
+    let triple = System::Windows.triple();
+    for version in WINDOWS {
+        let project = Project::new(release, &["std", "d3d12"])?;
+        project.cargo("update", &["--quiet", "--package", "windows", "--precise", version])?;
+        project.cargo("check", &["--quiet", "--package", DROP_IN, "--target", triple])?;
+        println!("windows {version}: type-checked");
+    }
+    Ok(())
+}
+
+fn failed<T>(reason: String) -> Result<T, Trouble> {
+    Err(Trouble::Failed(reason))
+}
+
+fn unwritten(file: &Path, error: &io::Error) -> Trouble {
+    Trouble::Failed(format!("{}: {error}", file.display()))
+}
