@@ -6,6 +6,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tenure_core::Name;
 use tenure_core::device::{
     Api, DescriptorLimits, DeviceError, Features, HeapBudget, HeapDesc, MemoryHeap, MemoryType, MemoryTypeId,
     Properties, StateModel,
@@ -50,11 +51,11 @@ impl<S: HeapSource> Engine<S> {
     /// A range wherever there is one.
     pub(crate) fn allocate<R>(
         &mut self,
-        request: &MemoryRequest<'_>,
+        request: MemoryRequest<'_>,
         told: Told,
         inspect: impl FnOnce(&S::Heap) -> R,
     ) -> Result<(MemoryRange, R)> {
-        self.log_allocation(request);
+        self.log_allocation(&request);
         let found = self.pools.allocate(request, inspect).map_err(|error| refused(&error))?;
         self.note(&found.0, told);
         Ok(found)
@@ -67,21 +68,22 @@ impl<S: HeapSource> Engine<S> {
     )]
     pub(crate) fn allocate_dedicated<R>(
         &mut self,
-        request: &MemoryRequest<'_>,
+        request: MemoryRequest<'_>,
         told: Told,
         make: impl Fn(&S, &HeapDesc) -> Result<S::Heap, DeviceError>,
         inspect: impl FnOnce(&S::Heap) -> R,
     ) -> Result<(MemoryRange, R)> {
-        self.log_allocation(request);
+        self.log_allocation(&request);
         let make = |device: &HeapOnly<S>, desc: &HeapDesc| make(&device.0, desc);
         let found = self.pools.allocate_dedicated(request, make, inspect).map_err(|error| refused(&error))?;
         self.note(&found.0, told);
         Ok(found)
     }
 
-    pub(crate) fn free(&mut self, range: Option<&MemoryRange>, name: Option<&str>) -> Result<()> {
+    pub(crate) fn free(&mut self, range: Option<&MemoryRange>) -> Result<()> {
         if self.debug.log_frees {
-            log::debug!("freeing `{}`{}", name.unwrap_or("<null>"), self.trace_here());
+            let name = range.and_then(|range| self.pools.name(range)).map_or("<null>", Name::as_str);
+            log::debug!("freeing `{name}`{}", self.trace_here());
         }
         let Some(range) = range else { return Ok(()) };
         self.pools.free(range).map_err(|error| refused(&error))?;
@@ -92,9 +94,9 @@ impl<S: HeapSource> Engine<S> {
         Ok(())
     }
 
-    pub(crate) fn rename(&mut self, range: Option<&MemoryRange>, name: &str) -> Result<()> {
+    pub(crate) fn rename(&mut self, range: Option<&MemoryRange>, name: Name) -> Result<()> {
         let Some(range) = range else { return Ok(()) };
-        self.pools.rename(range, name.to_owned().into()).map_err(|error| refused(&error))
+        self.pools.rename(range, name).map_err(|error| refused(&error))
     }
 
     pub(crate) fn report_leaks(&self, level: log::Level) {

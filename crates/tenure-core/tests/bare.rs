@@ -18,12 +18,12 @@ fn pools(options: sim::Options) -> (MemoryPools<sim::Device>, TypeOrder, sim::Fa
 }
 
 fn take(
-    pools: &MemoryPools<sim::Device>,
+    pools: &mut MemoryPools<sim::Device>,
     order: &[MemoryTypeId],
     size: u64,
 ) -> Result<MemoryRange, MemoryError> {
     let request = MemoryRequest::new(size, 256, order, HeapCategory::Any);
-    pools.allocate(&request, |_| ()).map(|(range, ())| range)
+    pools.allocate(request, |_| ()).map(|(range, ())| range)
 }
 
 /// A number below `below`, the same each time.
@@ -34,7 +34,7 @@ fn random(seed: &mut u64, below: u64) -> u64 {
 
 #[test]
 fn totals_are_those_of_what_lives() {
-    let (pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
     let mut seed = 3;
     let mut live: Vec<MemoryRange> = Vec::new();
     for _ in 0..3000 {
@@ -44,7 +44,7 @@ fn totals_are_those_of_what_lives() {
             assert_eq!(pools.free(&gone), Err(MemoryError::DoubleFree));
         } else {
             let most = if random(&mut seed, 50) == 0 { 100 * MIB } else { 200_000 };
-            live.push(take(&pools, &order, 1 + random(&mut seed, most)).unwrap());
+            live.push(take(&mut pools, &order, 1 + random(&mut seed, most)).unwrap());
         }
         let totals = pools.totals();
         assert_eq!(totals.allocations, live.len() as u64);
@@ -71,10 +71,10 @@ fn totals_are_those_of_what_lives() {
 
 #[test]
 fn other_pools_are_not_touched() {
-    let (mine, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
-    let (others, ..) = pools(sim::Options::new(sim::Profile::DISCRETE));
-    let range = take(&mine, &order, 1000).unwrap();
-    let theirs = take(&others, &order, 1000).unwrap();
+    let (mut mine, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let (mut others, ..) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let range = take(&mut mine, &order, 1000).unwrap();
+    let theirs = take(&mut others, &order, 1000).unwrap();
     assert_eq!(others.free(&range), Err(MemoryError::Foreign));
     assert_eq!(others.rename(&range, "x".into()), Err(MemoryError::Foreign));
     mine.rename(&range, "rock".into()).unwrap();
@@ -89,30 +89,30 @@ fn one_refusal_is_never_seen_and_many_are_out_of_memory() {
         [sim::FaultKind::OutOfMemory, sim::FaultKind::OutOfHostMemory, sim::FaultKind::TooManyAllocations]
     {
         for nth in 1..20 {
-            let (pools, order, faults) = pools(sim::Options::new(sim::Profile::DISCRETE));
+            let (mut pools, order, faults) = pools(sim::Options::new(sim::Profile::DISCRETE));
             faults.inject(sim::Fault::nth(nth, kind.clone()).of(sim::CallKind::CreateHeap));
             let live: Vec<_> =
-                (0..200).map(|step| take(&pools, &order, MIB + step * 10_000).unwrap()).collect();
+                (0..200).map(|step| take(&mut pools, &order, MIB + step * 10_000).unwrap()).collect();
             live.iter().for_each(|range| pools.free(range).unwrap());
         }
-        let (pools, order, faults) = pools(sim::Options::new(sim::Profile::DISCRETE));
-        let first = take(&pools, &order, 1000).unwrap();
+        let (mut pools, order, faults) = pools(sim::Options::new(sim::Profile::DISCRETE));
+        let first = take(&mut pools, &order, 1000).unwrap();
         faults.inject(sim::Fault::nth(1, kind).of(sim::CallKind::CreateHeap).onwards());
-        let error = take(&pools, &order, 3 * MIB).unwrap_err();
+        let error = take(&mut pools, &order, 3 * MIB).unwrap_err();
         assert!(matches!(error, MemoryError::OutOfMemory { size, .. } if size == 3 * MIB), "{error}");
-        assert!(take(&pools, &order, 1000).is_ok(), "what there is still serves");
+        assert!(take(&mut pools, &order, 1000).is_ok(), "what there is still serves");
         faults.clear();
-        assert!(take(&pools, &order, 3 * MIB).is_ok());
+        assert!(take(&mut pools, &order, 3 * MIB).is_ok());
         pools.free(&first).unwrap();
     }
 }
 
 #[test]
 fn requests_that_nobody_can_serve_are_refused() {
-    let (pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
-    let refuse = |size, alignment, memory: &[MemoryTypeId]| {
+    let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let mut refuse = |size, alignment, memory: &[MemoryTypeId]| {
         let request = MemoryRequest::new(size, alignment, memory, HeapCategory::Any);
-        pools.allocate(&request, |_| ()).map(|_| ()).unwrap_err()
+        pools.allocate(request, |_| ()).map(|_| ()).unwrap_err()
     };
     for (size, alignment) in [(0, 1), (u64::MAX, 1), (1, 0), (1, 3), (1, 1 << 63)] {
         let error = refuse(size, alignment, &order);
@@ -139,27 +139,4 @@ fn configurations_are_checked() {
     ] {
         assert!(MemoryPools::new(device(), wrong).is_err(), "{wrong:?}");
     }
-}
-
-#[test]
-fn threads_share_the_pools() {
-    let (pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
-    std::thread::scope(|scope| {
-        for thread in 0..4_u64 {
-            let (pools, order) = (&pools, &order);
-            scope.spawn(move || {
-                let mut seed = thread;
-                let mut live = Vec::new();
-                for _ in 0..2000 {
-                    if live.len() > 20 {
-                        pools.free(&live.swap_remove(random(&mut seed, 20) as usize)).unwrap();
-                    }
-                    live.push(take(pools, order, 1 + random(&mut seed, 300_000)).unwrap());
-                }
-                live.iter().for_each(|range| pools.free(range).unwrap());
-            });
-        }
-    });
-    pools.trim();
-    assert_eq!((pools.totals().allocations, pools.totals().heaps), (0, 0));
 }

@@ -11,24 +11,15 @@ use windows::Win32::Graphics::Direct3D12::ID3D12Heap;
 pub struct Allocation {
     range: MemoryRange,
     heap: ID3D12Heap,
-    name: Option<Box<str>>,
 }
 
 impl Allocation {
-    pub(super) fn new(range: MemoryRange, heap: ID3D12Heap, name: &str) -> Self {
-        Self { range, heap, name: Some(name.into()) }
+    pub(super) fn new(range: MemoryRange, heap: ID3D12Heap) -> Self {
+        Self { range, heap }
     }
 
     pub(super) const fn range(&self) -> &MemoryRange {
         &self.range
-    }
-
-    pub(super) fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    pub(super) fn set_name(&mut self, name: &str) {
-        self.name = Some(name.into());
     }
 
     /// A number that no other allocation of the allocator has or had.

@@ -8,7 +8,9 @@ mod heaps;
 mod resource;
 
 use std::fmt;
+use std::sync::Arc;
 
+use tenure_core::Name;
 use tenure_core::memory::bare::MemoryRequest;
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 
@@ -81,17 +83,12 @@ impl Allocator {
             return Err(AllocationError::InvalidAllocationCreateDesc);
         }
         let category = self.engine.source().category(resource_category);
-        let request = MemoryRequest {
-            name: name.to_owned().into(),
-            size,
-            alignment,
-            memory: heaps::order(location),
-            category,
-        };
+        let name = Name::from(Arc::from(name));
+        let request = MemoryRequest { name, size, alignment, memory: heaps::order(location), category };
         let is_linear = resource_category == ResourceCategory::Buffer;
         let told = Told { size, alignment, location, is_linear };
-        let (range, heap) = self.engine.allocate(&request, told, |heap| heap.raw.clone())?;
-        Ok(Allocation::new(range, heap, name))
+        let (range, heap) = self.engine.allocate(request, told, |heap| heap.raw.clone())?;
+        Ok(Allocation::new(range, heap))
     }
 
     /// Gives memory back, at once. Nothing is placed in it any more that is used.
@@ -100,7 +97,7 @@ impl Allocator {
     /// [`AllocationError::Internal`] when it is another allocator's; nothing was changed then.
     #[allow(clippy::needless_pass_by_value, reason = "what is freed is gone")]
     pub fn free(&mut self, allocation: Allocation) -> Result<()> {
-        self.engine.free(Some(allocation.range()), allocation.name())
+        self.engine.free(Some(allocation.range()))
     }
 
     /// Gives an allocation another name.
@@ -108,8 +105,7 @@ impl Allocator {
     /// # Errors
     /// [`AllocationError::Internal`] when it is another allocator's.
     pub fn rename_allocation(&mut self, allocation: &mut Allocation, name: &str) -> Result<()> {
-        allocation.set_name(name);
-        self.engine.rename(Some(allocation.range()), name)
+        self.engine.rename(Some(allocation.range()), Name::from(Arc::from(name)))
     }
 
     /// Logs what lives.

@@ -31,7 +31,6 @@ pub struct Allocation {
     memory: vk::DeviceMemory,
     mapped: Option<MappedPtr>,
     properties: vk::MemoryPropertyFlags,
-    name: Option<Box<str>>,
 }
 
 impl Default for Allocation {
@@ -42,7 +41,6 @@ impl Default for Allocation {
             memory: vk::DeviceMemory::null(),
             mapped: None,
             properties: vk::MemoryPropertyFlags::empty(),
-            name: None,
         }
     }
 }
@@ -53,7 +51,6 @@ impl Allocation {
         heap: Heap,
         size: u64,
         properties: vk::MemoryPropertyFlags,
-        name: &str,
     ) -> Self {
         let at_offset = |base: MappedPtr| {
             let offset = usize::try_from(range.offset()).ok()?;
@@ -62,19 +59,11 @@ impl Allocation {
             NonNull::new(address.cast()).map(MappedPtr)
         };
         let mapped = heap.mapped.and_then(at_offset);
-        Self { range: Some(range), size, memory: heap.memory, mapped, properties, name: Some(name.into()) }
+        Self { range: Some(range), size, memory: heap.memory, mapped, properties }
     }
 
     pub(super) fn range(&self) -> Option<&MemoryRange> {
         self.range.as_ref()
-    }
-
-    pub(super) fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    pub(super) fn set_name(&mut self, name: &str) {
-        self.name = Some(name.into());
     }
 
     /// The mapped memory as a [`presser::Slab`]; `None` for memory that is not mapped.

@@ -1,6 +1,7 @@
 //! Which memory types to try for an allocation, and how it must lie.
 
 use ash::vk;
+use smallvec::SmallVec;
 use tenure_core::device::{HeapCategory, MemoryTypeId};
 
 use super::AllocationCreateDesc;
@@ -11,9 +12,12 @@ use crate::{AllocationError, MemoryLocation, Result};
 /// above it they part.
 const LARGEST_PADDING: u64 = 1 << 10;
 
+/// Memory types, best first; as many as Vulkan allows without an allocation.
+type Order = SmallVec<[MemoryTypeId; vk::MAX_MEMORY_TYPES]>;
+
 /// What to ask the pools for.
 pub(super) struct Choice {
-    pub(super) memory: Vec<MemoryTypeId>,
+    pub(super) memory: Order,
     pub(super) category: HeapCategory,
     pub(super) size: u64,
     pub(super) alignment: u64,
@@ -25,7 +29,7 @@ impl Heaps {
         if size == 0 || !alignment.is_power_of_two() {
             return Err(AllocationError::InvalidAllocationCreateDesc);
         }
-        let memory = order(self.memory_types(), memory_type_bits, desc.location);
+        let memory = self.orders().allowed(desc.location, memory_type_bits);
         if memory.is_empty() {
             return Err(AllocationError::NoCompatibleMemoryTypeFound);
         }
@@ -53,11 +57,42 @@ const SPECIAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
         | vk::MemoryPropertyFlags::RDMA_CAPABLE_NV.as_raw(),
 );
 
+/// The memory types to try for each location.
+pub(super) struct Orders {
+    unknown: Order,
+    gpu_only: Order,
+    cpu_to_gpu: Order,
+    gpu_to_cpu: Order,
+}
+
+impl Orders {
+    pub(super) fn new(types: &[vk::MemoryType]) -> Self {
+        Self {
+            unknown: order(types, MemoryLocation::Unknown),
+            gpu_only: order(types, MemoryLocation::GpuOnly),
+            cpu_to_gpu: order(types, MemoryLocation::CpuToGpu),
+            gpu_to_cpu: order(types, MemoryLocation::GpuToCpu),
+        }
+    }
+
+    /// Those that a resource allows, by its `memoryTypeBits`.
+    fn allowed(&self, location: MemoryLocation, bits: u32) -> Order {
+        let order = match location {
+            MemoryLocation::Unknown => &self.unknown,
+            MemoryLocation::GpuOnly => &self.gpu_only,
+            MemoryLocation::CpuToGpu => &self.cpu_to_gpu,
+            MemoryLocation::GpuToCpu => &self.gpu_to_cpu,
+        };
+        let is_allowed = |memory: &MemoryTypeId| bits & (1 << memory.0) != 0;
+        order.iter().copied().filter(is_allowed).collect()
+    }
+}
+
 /// The memory types to try: those with all flags that are preferred, then those with all that are
 /// required; each in the driver's order, by which it ranks them.
 ///
 /// The first is the one that the original would use, because programs predict it.
-fn order(types: &[vk::MemoryType], allowed: u32, location: MemoryLocation) -> Vec<MemoryTypeId> {
+fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {
     use vk::MemoryPropertyFlags as Flags;
     let mapped = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
     let (preferred, required) = match location {
@@ -66,13 +101,11 @@ fn order(types: &[vk::MemoryType], allowed: u32, location: MemoryLocation) -> Ve
         MemoryLocation::GpuToCpu => (mapped | Flags::HOST_CACHED, mapped),
         MemoryLocation::Unknown => (Flags::empty(), Flags::empty()),
     };
-    let may_be = |index: u8, flags: Flags| {
-        let bit = 1_u32.checked_shl(u32::from(index)).unwrap_or(0);
-        allowed & bit != 0 && flags.contains(required) && !flags.intersects(SPECIAL)
-    };
-    let mut order: Vec<(bool, bool, MemoryTypeId)> = (0_u8..)
+    let may_be = |flags: Flags| flags.contains(required) && !flags.intersects(SPECIAL);
+    // No more than the bits of a resource's requirements can name.
+    let mut order: Vec<(bool, bool, MemoryTypeId)> = (0..32_u8)
         .zip(types)
-        .filter(|(index, found)| may_be(*index, found.property_flags))
+        .filter(|(_, found)| may_be(found.property_flags))
         .map(|(index, found)| {
             let flags = found.property_flags;
             // Memory of tiles is only good for images that never leave them.
@@ -94,7 +127,11 @@ mod tests {
     }
 
     fn tried(flags: &[Flags], location: MemoryLocation) -> Vec<u8> {
-        order(&types(flags), u32::MAX, location).into_iter().map(|memory| memory.0).collect()
+        allowed(&types(flags), u32::MAX, location).into_iter().map(|memory| memory.0).collect()
+    }
+
+    fn allowed(types: &[vk::MemoryType], bits: u32, location: MemoryLocation) -> Vec<MemoryTypeId> {
+        Orders::new(types).allowed(location, bits).to_vec()
     }
 
     #[test]
@@ -117,9 +154,9 @@ mod tests {
     #[test]
     fn only_what_the_resource_allows() {
         let both = types(&[Flags::DEVICE_LOCAL, Flags::DEVICE_LOCAL | Flags::LAZILY_ALLOCATED]);
-        assert_eq!(order(&both, 0b11, MemoryLocation::GpuOnly), [MemoryTypeId(0), MemoryTypeId(1)]);
-        assert_eq!(order(&both, 0b10, MemoryLocation::GpuOnly), [MemoryTypeId(1)]);
-        assert!(order(&both, 0b11, MemoryLocation::CpuToGpu).is_empty());
-        assert!(order(&both, 0b100, MemoryLocation::Unknown).is_empty(), "no such type");
+        assert_eq!(allowed(&both, 0b11, MemoryLocation::GpuOnly), [MemoryTypeId(0), MemoryTypeId(1)]);
+        assert_eq!(allowed(&both, 0b10, MemoryLocation::GpuOnly), [MemoryTypeId(1)]);
+        assert!(allowed(&both, 0b11, MemoryLocation::CpuToGpu).is_empty());
+        assert!(allowed(&both, 0b100, MemoryLocation::Unknown).is_empty(), "no such type");
     }
 }

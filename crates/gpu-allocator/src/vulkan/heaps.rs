@@ -9,6 +9,7 @@ use tenure_core::device::{
 
 use super::AllocatorCreateDesc;
 use super::allocation::MappedPtr;
+use super::choose::Orders;
 use crate::engine::{MemoryFacts, Taken, properties};
 use crate::heap_only::HeapSource;
 
@@ -36,6 +37,7 @@ pub(super) struct Heaps {
     physical_device: vk::PhysicalDevice,
     properties: Properties,
     memory: vk::PhysicalDeviceMemoryProperties,
+    orders: Orders,
     /// Bytes; a power of two.
     granularity: u64,
     has_addresses: bool,
@@ -75,14 +77,15 @@ impl Heaps {
             instance: instance.clone(),
             device: device.clone(),
             physical_device,
+            orders: Orders::new(memory.memory_types_as_slice()),
             memory,
             granularity: power_of_two(adapter.limits.buffer_image_granularity),
             has_addresses: *buffer_device_address,
         }
     }
 
-    pub(super) fn memory_types(&self) -> &[vk::MemoryType] {
-        self.memory.memory_types_as_slice()
+    pub(super) fn orders(&self) -> &Orders {
+        &self.orders
     }
 
     pub(super) fn granularity(&self) -> u64 {
@@ -91,7 +94,7 @@ impl Heaps {
 
     /// The flags of a memory type.
     pub(super) fn flags(&self, memory: MemoryTypeId) -> vk::MemoryPropertyFlags {
-        let found = self.memory_types().get(usize::from(memory.0));
+        let found = self.memory.memory_types_as_slice().get(usize::from(memory.0));
         found.map_or(vk::MemoryPropertyFlags::empty(), |found| found.property_flags)
     }
 

@@ -5,8 +5,10 @@ mod choose;
 mod heaps;
 
 use std::fmt;
+use std::sync::Arc;
 
 use ash::vk;
+use tenure_core::Name;
 use tenure_core::memory::bare::MemoryRequest;
 
 pub use self::allocation::{Allocation, MappedAllocationSlab};
@@ -103,7 +105,7 @@ impl Allocator {
     /// [`AllocationError::NoCompatibleMemoryTypeFound`]; [`AllocationError::Internal`] for a lost device.
     pub fn allocate(&mut self, desc: &AllocationCreateDesc<'_>) -> Result<Allocation> {
         let Choice { memory, category, size, alignment } = self.engine.source().choose(desc)?;
-        let name = desc.name.to_owned().into();
+        let name = Name::from(Arc::from(desc.name));
         let request = MemoryRequest { name, size, alignment, memory: &memory, category };
         let dedicated = match desc.allocation_scheme {
             AllocationScheme::DedicatedBuffer(buffer) => Dedicated::Buffer(buffer),
@@ -113,16 +115,16 @@ impl Allocator {
         let vk::MemoryRequirements { size, alignment, .. } = desc.requirements;
         let told = Told { size, alignment, location: desc.location, is_linear: desc.linear };
         let (range, heap) = match dedicated {
-            Dedicated::No => self.engine.allocate(&request, told, |heap| *heap)?,
+            Dedicated::No => self.engine.allocate(request, told, |heap| *heap)?,
             _ => {
                 // The driver wants exactly the size of the image.
                 let request = MemoryRequest { size, ..request };
                 let make = |heaps: &Heaps, heap: &_| heaps.allocate(heap, dedicated);
-                self.engine.allocate_dedicated(&request, told, make, |heap| *heap)?
+                self.engine.allocate_dedicated(request, told, make, |heap| *heap)?
             }
         };
         let properties = self.engine.source().flags(range.memory());
-        Ok(Allocation::new(range, heap, size, properties, desc.name))
+        Ok(Allocation::new(range, heap, size, properties))
     }
 
     /// Gives memory back, at once. Nothing is bound to it any more that is used. Null is nothing to free.
@@ -131,7 +133,7 @@ impl Allocator {
     /// [`AllocationError::Internal`] when it is another allocator's; nothing was changed then.
     #[allow(clippy::needless_pass_by_value, reason = "what is freed is gone")]
     pub fn free(&mut self, allocation: Allocation) -> Result<()> {
-        self.engine.free(allocation.range(), allocation.name())
+        self.engine.free(allocation.range())
     }
 
     /// Gives an allocation another name.
@@ -139,8 +141,7 @@ impl Allocator {
     /// # Errors
     /// [`AllocationError::Internal`] when it is another allocator's.
     pub fn rename_allocation(&mut self, allocation: &mut Allocation, name: &str) -> Result<()> {
-        allocation.set_name(name);
-        self.engine.rename(allocation.range(), name)
+        self.engine.rename(allocation.range(), Name::from(Arc::from(name)))
     }
 
     /// Logs what lives.

@@ -266,11 +266,6 @@ impl<D: Device> Pool<D> {
         }
     }
 
-    /// Each block: its number and bytes.
-    pub(crate) fn numbered_blocks(&self) -> Vec<(BlockId, u64)> {
-        self.state.lock().ranges.blocks().map(|(id, capacity, _)| (id, capacity)).collect()
-    }
-
     /// Each block: bytes and used bytes.
     pub(crate) fn blocks(&self) -> Vec<(u64, u64)> {
         self.state.lock().ranges.blocks().map(|(_, capacity, used)| (capacity, used)).collect()

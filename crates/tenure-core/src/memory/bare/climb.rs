@@ -1,13 +1,12 @@
 //! The ladder of bare memory.
 
-use std::sync::Arc;
-
-use super::ledger::Home;
-use super::slots::Sort;
-use super::{MemoryError, MemoryPools, MemoryRange, MemoryRequest};
+use super::ledger::{Home, Spot};
+use super::shelf::{Shelf, Unfit};
+use super::shelves::Sort;
+use super::{MemoryError, MemoryPools, MemoryRequest};
 use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority};
 use crate::memory::growth::Growth;
-use crate::memory::pool::{HeapBlock, Pool, Spot, Store, Unfit};
+use crate::memory::pool::HeapBlock;
 
 /// Whether new heaps must stay within what the OS grants.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,45 +15,37 @@ enum Round {
     Whatever,
 }
 
-/// A place and the heap in which it is.
-enum Found<D: Device> {
-    Pooled(Spot, Arc<HeapBlock<D>>),
-    Alone(HeapBlock<D>),
+/// What makes a heap.
+type Make<'a, D> = dyn Fn(&D, &HeapDesc) -> Result<<D as Device>::Heap, DeviceError> + 'a;
+
+/// What may be tried in each memory type.
+pub(super) enum Rungs<'a, D: Device> {
+    /// A range of the blocks, of a new one, or a heap of its own.
+    All,
+    /// A heap of its own, made in a particular way.
+    Alone(&'a Make<'a, D>),
 }
 
 impl<D: Device> MemoryPools<D> {
-    pub(super) fn place<R>(
-        &self,
-        request: &MemoryRequest<'_>,
-        inspect: impl FnOnce(&D::Heap) -> R,
-    ) -> Result<(MemoryRange, R), MemoryError> {
-        self.climb(request, inspect, |memory, round| self.find(request, memory, round))
-    }
-
-    pub(super) fn place_alone<R>(
-        &self,
-        request: &MemoryRequest<'_>,
-        make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, DeviceError>,
-        inspect: impl FnOnce(&D::Heap) -> R,
-    ) -> Result<(MemoryRange, R), MemoryError> {
-        self.climb(request, inspect, |memory, round| self.alone(request, memory, round, &make))
-    }
-
     /// Tries each memory type within the budget, gives idle blocks back, and tries each again.
-    fn climb<R>(
-        &self,
+    #[cold]
+    pub(super) fn climb(
+        &mut self,
         request: &MemoryRequest<'_>,
-        inspect: impl FnOnce(&D::Heap) -> R,
-        attempt: impl Fn(MemoryTypeId, Round) -> Result<Found<D>, DeviceError>,
-    ) -> Result<(MemoryRange, R), MemoryError> {
+        rungs: &Rungs<'_, D>,
+    ) -> Result<(MemoryTypeId, Home<D>), MemoryError> {
         let types = self.device.properties().memory_types.len();
         let allowed = || request.memory.iter().copied().filter(|memory| usize::from(memory.0) < types);
         let first = allowed().next().ok_or(MemoryError::NoMemoryType)?;
         let mut refusal = DeviceError::OutOfMemory { requested: request.size, memory: first };
         for round in [Round::WithinBudget, Round::Whatever] {
             for memory in allowed() {
-                match attempt(memory, round) {
-                    Ok(found) => return Ok(self.settle(request, memory, found, inspect)),
+                let found = match rungs {
+                    Rungs::All => self.find(request, memory, round),
+                    Rungs::Alone(make) => self.alone(request, memory, round, *make),
+                };
+                match found {
+                    Ok(home) => return Ok((memory, home)),
                     Err(error) if error.is_shortage() => refusal = error,
                     Err(source) => return Err(MemoryError::Device { name: request.name.clone(), source }),
                 }
@@ -63,60 +54,38 @@ impl<D: Device> MemoryPools<D> {
                 self.trim();
             }
         }
-        let pool = self.slots.find_or_make(self.device.properties(), self.sort(request, first));
+        let shelf = self.shelves.get(Sort::of(request, first, self.device.properties()).index());
         Err(MemoryError::OutOfMemory {
             name: request.name.clone(),
             size: request.size,
             alignment: request.alignment,
             memory: first,
-            largest_free: pool.map_or(0, |pool| pool.totals().largest_free),
+            largest_free: shelf.map_or(0, Shelf::largest_free),
             refusal,
         })
     }
 
-    /// Takes down what was found.
-    fn settle<R>(
-        &self,
-        request: &MemoryRequest<'_>,
-        memory: MemoryTypeId,
-        found: Found<D>,
-        inspect: impl FnOnce(&D::Heap) -> R,
-    ) -> (MemoryRange, R) {
-        let (home, seen) = match found {
-            Found::Pooled(spot, heap) => (Home::Pooled(spot), inspect(&heap.heap)),
-            Found::Alone(heap) => {
-                let seen = inspect(&heap.heap);
-                (Home::Alone(heap), seen)
-            }
-        };
-        (self.ledger.insert(self.id, request.name.clone(), request.size, memory, home), seen)
-    }
-
-    fn sort(&self, request: &MemoryRequest<'_>, memory: MemoryTypeId) -> Sort {
-        let properties = self.device.properties();
-        let is_coarse = request.alignment > properties.heap_alignment
-            && properties.msaa_heap_alignment > properties.heap_alignment;
-        Sort { memory, category: request.category, is_coarse }
-    }
-
-    /// A range of the pool's blocks, of a new one, or a heap of its own.
+    /// A range of the shelf's blocks, of a new one, or a heap of its own.
     fn find(
-        &self,
+        &mut self,
         request: &MemoryRequest<'_>,
         memory: MemoryTypeId,
         round: Round,
-    ) -> Result<Found<D>, DeviceError> {
+    ) -> Result<Home<D>, DeviceError> {
         let make = |device: &D, desc: &HeapDesc| device.create_heap(desc);
         let no_such = DeviceError::Unsupported { feature: "more than 32 memory types" };
-        let sort = self.sort(request, memory);
-        let pool = self.slots.find_or_make(self.device.properties(), sort).ok_or(no_such)?;
-        if let Some((spot, Store::Heap(heap))) = pool.allocate(request.size, request.alignment) {
-            return Ok(Found::Pooled(spot, heap));
+        let properties = self.device.properties();
+        let sort = Sort::of(request, memory, properties);
+        let shelf = self.shelves.find_or_make(properties, sort).ok_or(no_such)?;
+        if let Some(found) = shelf.allocate(request.size, request.alignment) {
+            return Ok(Home::Pooled(Spot::new(sort.index(), &found)));
         }
-        if request.size > self.growth(pool).max {
+        let (growth, used) = (shelf.growth, shelf.used());
+        let growth = self.larger(growth);
+        if request.size > growth.max {
             return self.alone(request, memory, round, &make);
         }
-        match self.grow(pool, request, round) {
+        match self.grow(sort, request, growth.sizes(request.size, request.alignment, used), round) {
             Err(error) if error.is_shortage() || matches!(error, DeviceError::Unsupported { .. }) => {
                 self.alone(request, memory, round, &make)
             }
@@ -124,45 +93,35 @@ impl<D: Device> MemoryPools<D> {
         }
     }
 
-    /// The pool's growth. The fewer heaps the device still allows, the more each has to hold.
-    fn growth(&self, pool: &Pool<D>) -> Growth {
+    /// A shelf's growth. The fewer heaps the device still allows, the more each has to hold.
+    fn larger(&self, growth: Growth) -> Growth {
         let properties = self.device.properties();
         let heaps = self.objects.counts().heaps;
         let eighths = heaps.saturating_mul(8) / properties.max_allocations.max(1);
         let times = 1_u64 << eighths.min(8);
-        let growth = pool.growth;
         let larger = |bytes: u64| bytes.saturating_mul(times).min(growth.limit.max(bytes));
         Growth { min: larger(growth.min), max: larger(growth.max), ..growth }
     }
 
-    /// A range after adding a block, or of one that another thread has added meanwhile.
-    #[cold]
+    /// A range after adding a block, of the first of the sizes that the driver grants.
     fn grow(
-        &self,
-        pool: &Pool<D>,
+        &mut self,
+        sort: Sort,
         request: &MemoryRequest<'_>,
+        sizes: impl Iterator<Item = u64>,
         round: Round,
-    ) -> Result<Found<D>, DeviceError> {
-        let (size, align) = (request.size, request.alignment);
-        let _growing = pool.lock_growth();
-        if let Some((spot, Store::Heap(heap))) = pool.allocate(size, align) {
-            return Ok(Found::Pooled(spot, heap));
-        }
-        let memory = pool.class.memory;
-        let mut refusal = DeviceError::OutOfMemory { requested: size, memory };
-        for capacity in self.growth(pool).sizes(size, align, pool.used()) {
-            if !self.may_take(memory, capacity, round) {
+    ) -> Result<Home<D>, DeviceError> {
+        let memory = sort.memory;
+        let mut refusal = DeviceError::OutOfMemory { requested: request.size, memory };
+        for size in sizes {
+            if !self.may_take(memory, size, round) {
                 continue;
             }
-            let desc = HeapDesc {
-                size: capacity,
-                alignment: pool.heap_alignment,
-                memory,
-                category: pool.class.category,
-                priority: pool.class.kind.priority(),
-            };
-            match self.objects.create_heap(&self.device, &desc, pool.class.kind.as_str()) {
-                Ok(heap) => return self.add_block(pool, HeapBlock { heap, size: capacity }, size, align),
+            let alignment = sort.heap_alignment(self.device.properties());
+            let (category, priority) = (sort.category, sort.kind().priority());
+            let desc = HeapDesc { size, alignment, memory, category, priority };
+            match self.objects.create_heap(&self.device, &desc, sort.kind().as_str()) {
+                Ok(heap) => return self.add_block(sort, HeapBlock { heap, size }, request),
                 Err(error) if error.is_shortage() => refusal = error,
                 Err(error) => return Err(error),
             }
@@ -170,25 +129,21 @@ impl<D: Device> MemoryPools<D> {
         Err(refusal)
     }
 
-    /// Puts a new block into its pool, in place of the empty ones, which were too small.
+    /// Puts a new block onto its shelf, in place of the empty ones, which were too small.
     fn add_block(
-        &self,
-        pool: &Pool<D>,
+        &mut self,
+        sort: Sort,
         heap: HeapBlock<D>,
-        size: u64,
-        align: u64,
-    ) -> Result<Found<D>, DeviceError> {
-        let capacity = heap.size;
-        let mut retired = Vec::new();
-        let added = pool.add_and_allocate(Store::Heap(Arc::new(heap)), capacity, size, align, &mut retired);
-        retired.into_iter().for_each(|store| self.unmake(store));
-        match added {
-            Ok((spot, Store::Heap(heap))) => Ok(Found::Pooled(spot, heap)),
-            Ok((_, store)) | Err(Unfit { store, .. }) => {
-                self.unmake(store);
-                Err(DeviceError::Unsupported { feature: "a block of this size in the suballocator" })
-            }
-        }
+        request: &MemoryRequest<'_>,
+    ) -> Result<Home<D>, DeviceError> {
+        let added = match self.shelves.get_mut(sort.index()) {
+            Some(shelf) => shelf.add_and_allocate(heap, request.size, request.alignment, &mut self.retired),
+            None => Err(Unfit(heap)),
+        };
+        let found = added.map_err(|Unfit(heap)| self.retired.push(heap));
+        self.give_back();
+        let refused = DeviceError::Unsupported { feature: "a block of this size in the suballocator" };
+        found.map(|found| Home::Pooled(Spot::new(sort.index(), &found))).map_err(|()| refused)
     }
 
     /// A heap for this request alone.
@@ -197,10 +152,10 @@ impl<D: Device> MemoryPools<D> {
         request: &MemoryRequest<'_>,
         memory: MemoryTypeId,
         round: Round,
-        make: &impl Fn(&D, &HeapDesc) -> Result<D::Heap, DeviceError>,
-    ) -> Result<Found<D>, DeviceError> {
+        make: &Make<'_, D>,
+    ) -> Result<Home<D>, DeviceError> {
         let properties = self.device.properties();
-        let alignment = self.sort(request, memory).heap_alignment(properties);
+        let alignment = Sort::of(request, memory, properties).heap_alignment(properties);
         let size = request.size.next_multiple_of(alignment);
         if size > properties.max_heap_size || !self.may_take(memory, size, round) {
             return Err(DeviceError::OutOfMemory { requested: size, memory });
@@ -208,7 +163,7 @@ impl<D: Device> MemoryPools<D> {
         let category = request.category;
         let desc = HeapDesc { size, alignment, memory, category, priority: Priority::Normal };
         let heap = self.objects.create_heap_by(&self.device, &desc, request.name.as_str(), make)?;
-        Ok(Found::Alone(HeapBlock { heap, size }))
+        Ok(Home::Alone(HeapBlock { heap, size }))
     }
 
     /// Whether a heap of so many bytes may be asked for: the driver has the last word, but is not asked

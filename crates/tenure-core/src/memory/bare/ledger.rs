@@ -2,14 +2,30 @@
 
 use std::num::NonZeroU64;
 
-use parking_lot::Mutex;
 use slab::Slab;
-use tenure_suballoc::BlockId;
+use tenure_suballoc::{BlockAllocation, BlockId, Handle};
 
 use super::MemoryRange;
 use crate::Name;
 use crate::device::{Device, MemoryTypeId};
-use crate::memory::pool::{HeapBlock, PoolId, Spot};
+use crate::memory::pool::HeapBlock;
+
+/// A range of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Spot {
+    /// The index of the shelf's sort.
+    pub(super) shelf: usize,
+    pub(super) block: BlockId,
+    pub(super) handle: Handle,
+    /// Bytes from the start of the heap.
+    pub(super) offset: u64,
+}
+
+impl Spot {
+    pub(super) fn new(shelf: usize, found: &BlockAllocation) -> Self {
+        Self { shelf, block: found.block, handle: found.handle, offset: found.offset }
+    }
+}
 
 /// Where a range lies.
 pub(super) enum Home<D: Device> {
@@ -20,26 +36,21 @@ pub(super) enum Home<D: Device> {
 struct Record<D: Device> {
     serial: NonZeroU64,
     name: Name,
-    offset: u64,
     size: u64,
     memory: MemoryTypeId,
     home: Home<D>,
 }
 
-struct State<D: Device> {
+/// Every live range.
+pub(super) struct Ledger<D: Device> {
     records: Slab<Record<D>>,
     last_serial: u64,
     requested: u64,
 }
 
-/// Every live range.
-pub(super) struct Ledger<D: Device> {
-    state: Mutex<State<D>>,
-}
-
 impl<D: Device> Default for Ledger<D> {
     fn default() -> Self {
-        Self { state: Mutex::new(State { records: Slab::new(), last_serial: 0, requested: 0 }) }
+        Self { records: Slab::new(), last_serial: 0, requested: 0 }
     }
 }
 
@@ -58,8 +69,8 @@ pub struct LiveMemory {
     pub memory: MemoryTypeId,
     /// Bytes of the heap, if it is for this range alone.
     pub(super) heap_size: u64,
-    /// The block of a pool in which it lies.
-    pub(super) block: Option<(PoolId, BlockId)>,
+    /// The shelf and its block in which it lies.
+    pub(super) block: Option<(usize, BlockId)>,
 }
 
 /// A heap, for reports.
@@ -94,14 +105,14 @@ pub struct MemoryTotals {
 
 impl<D: Device> Record<D> {
     fn live(&self) -> LiveMemory {
-        let (heap_size, block) = match &self.home {
-            Home::Pooled(spot) => (0, Some((spot.pool, spot.block))),
-            Home::Alone(heap) => (heap.size, None),
+        let (heap_size, block, offset) = match &self.home {
+            Home::Pooled(spot) => (0, Some((spot.shelf, spot.block)), spot.offset),
+            Home::Alone(heap) => (heap.size, None, 0),
         };
         LiveMemory {
             name: self.name.clone(),
             serial: self.serial,
-            offset: self.offset,
+            offset,
             size: self.size,
             memory: self.memory,
             heap_size,
@@ -112,8 +123,9 @@ impl<D: Device> Record<D> {
 
 impl<D: Device> Ledger<D> {
     /// Takes a range down; `size` bytes were asked for.
+    #[inline]
     pub(super) fn insert(
-        &self,
+        &mut self,
         pools: u64,
         name: Name,
         size: u64,
@@ -124,48 +136,50 @@ impl<D: Device> Ledger<D> {
             Home::Pooled(spot) => (spot.offset, false),
             Home::Alone(_) => (0, true),
         };
-        let state = &mut *self.state.lock();
-        state.last_serial += 1;
-        let serial = NonZeroU64::MIN.saturating_add(state.last_serial - 1);
-        state.requested += size;
-        let key = state.records.insert(Record { serial, name, offset, size, memory, home });
+        self.last_serial += 1;
+        let serial = NonZeroU64::MIN.saturating_add(self.last_serial - 1);
+        self.requested += size;
+        let key = self.records.insert(Record { serial, name, size, memory, home });
         MemoryRange { pools, key, serial, offset, size, memory, is_dedicated }
     }
 
     /// Strikes a range out; `None` if it does not live.
-    pub(super) fn remove(&self, range: &MemoryRange) -> Option<Home<D>> {
-        let state = &mut *self.state.lock();
-        state.records.get(range.key).filter(|record| record.serial == range.serial)?;
-        let record = state.records.try_remove(range.key)?;
-        state.requested -= record.size;
+    #[inline]
+    pub(super) fn remove(&mut self, range: &MemoryRange) -> Option<Home<D>> {
+        self.records.get(range.key).filter(|record| record.serial == range.serial)?;
+        let record = self.records.try_remove(range.key)?;
+        self.requested -= record.size;
         Some(record.home)
     }
 
+    /// The name of a range, if it lives.
+    pub(super) fn name(&self, range: &MemoryRange) -> Option<&Name> {
+        let record = self.records.get(range.key).filter(|record| record.serial == range.serial);
+        record.map(|record| &record.name)
+    }
+
     /// False if the range does not live.
-    pub(super) fn rename(&self, range: &MemoryRange, name: Name) -> bool {
-        let state = &mut *self.state.lock();
-        let record = state.records.get_mut(range.key).filter(|record| record.serial == range.serial);
+    pub(super) fn rename(&mut self, range: &MemoryRange, name: Name) -> bool {
+        let record = self.records.get_mut(range.key).filter(|record| record.serial == range.serial);
         record.map(|record| record.name = name).is_some()
     }
 
     /// In no particular order.
     pub(super) fn live(&self) -> Vec<LiveMemory> {
-        self.state.lock().records.iter().map(|(_, record)| record.live()).collect()
+        self.records.iter().map(|(_, record)| record.live()).collect()
     }
 
     /// Ranges, and bytes asked for.
     pub(super) fn totals(&self) -> (u64, u64) {
-        let state = self.state.lock();
-        (state.records.len() as u64, state.requested)
+        (self.records.len() as u64, self.requested)
     }
 
     /// Forgets all ranges; returns the heaps that were for one alone.
-    pub(super) fn take_alone(&self) -> Vec<HeapBlock<D>> {
-        let records = std::mem::take(&mut self.state.lock().records);
-        let heap_of = |(_, record): (usize, Record<D>)| match record.home {
+    pub(super) fn take_alone(&mut self) -> Vec<HeapBlock<D>> {
+        let heap_of = |record: Record<D>| match record.home {
             Home::Alone(heap) => Some(heap),
             Home::Pooled(_) => None,
         };
-        records.into_iter().filter_map(heap_of).collect()
+        self.records.drain().filter_map(heap_of).collect()
     }
 }

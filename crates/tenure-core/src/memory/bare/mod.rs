@@ -20,7 +20,8 @@ mod climb;
 mod error;
 mod ledger;
 mod request;
-mod slots;
+mod shelf;
+mod shelves;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,18 +30,20 @@ pub use error::MemoryError;
 pub use ledger::{LiveMemory, MemoryBlock, MemoryTotals};
 pub use request::{BlockSizes, MemoryPoolsConfig, MemoryRange, MemoryRequest};
 
-use self::ledger::{Home, Ledger};
-use self::slots::Slots;
+use self::climb::Rungs;
+use self::ledger::{Home, Ledger, Spot};
+use self::shelves::{Shelves, Sort};
 use super::make::check;
 use super::objects::Objects;
-use super::pool::{HeapBlock, Pool, Store};
-use crate::Error;
-use crate::device::{Device, DeviceError, HeapDesc};
+use super::pool::HeapBlock;
+use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId};
+use crate::{Error, Name};
 
 /// Ranges of pooled heaps. See the [module documentation](self).
 ///
-/// Every method may be called from any thread. In steady state an allocation is two short locks and one
-/// suballocation, O(1) in what lives. Deterministic: the same calls give the same heaps and offsets.
+/// They belong to one thread at a time: whoever shares them puts a lock around them. In steady state an
+/// allocation is one suballocation and takes nothing from the program's own heap, O(1) in what lives.
+/// Deterministic: the same calls give the same heaps and offsets.
 ///
 /// Dropping it gives all heaps back, whatever lives in them: [`live`](Self::live) says what does.
 ///
@@ -52,12 +55,12 @@ use crate::device::{Device, DeviceError, HeapDesc};
 ///
 /// let device = sim::Device::new(sim::Profile::DISCRETE);
 /// let order = type_order(device.properties(), MemoryUse::GpuOnly);
-/// let pools = MemoryPools::new(device, MemoryPoolsConfig::default())?;
+/// let mut pools = MemoryPools::new(device, MemoryPoolsConfig::default())?;
 ///
 /// let mut request = MemoryRequest::new(48 << 10, 256, &order, HeapCategory::Any);
 /// request.name = "rock".into();
 /// // What the heap is needed for is done while nobody can take it away.
-/// let (rock, ()) = pools.allocate(&request, |_heap| ())?;
+/// let (rock, ()) = pools.allocate(request, |_heap| ())?;
 /// assert_eq!((rock.offset(), rock.size()), (0, 48 << 10));
 /// assert_eq!(pools.live()[0].name.as_str(), "rock");
 ///
@@ -68,8 +71,10 @@ use crate::device::{Device, DeviceError, HeapDesc};
 /// ```
 pub struct MemoryPools<D: Device> {
     id: u64,
-    slots: Slots<D>,
+    shelves: Shelves<D>,
     ledger: Ledger<D>,
+    /// Blocks on their way out; empty between calls.
+    retired: Vec<HeapBlock<D>>,
     objects: Objects,
     /// Declared last: the device outlives what is made of it.
     device: D,
@@ -88,8 +93,9 @@ impl<D: Device> MemoryPools<D> {
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Self {
             id,
-            slots: Slots::new(config),
+            shelves: Shelves::new(config),
             ledger: Ledger::default(),
+            retired: Vec::new(),
             objects: Objects::default(),
             device,
         })
@@ -105,13 +111,18 @@ impl<D: Device> MemoryPools<D> {
     ///
     /// # Errors
     /// [`MemoryError`]; nothing was changed then, but that idle blocks may have been given back.
+    #[inline]
     pub fn allocate<R>(
-        &self,
-        request: &MemoryRequest<'_>,
+        &mut self,
+        request: MemoryRequest<'_>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError> {
         request.check(self.device.properties())?;
-        self.place(request, inspect)
+        let (memory, home) = match self.room(&request) {
+            Some((memory, spot)) => (memory, Home::Pooled(spot)),
+            None => self.climb(&request, &Rungs::All)?,
+        };
+        self.settle(request, memory, home, inspect)
     }
 
     /// Makes a heap for this request alone, by `make`: for what the driver must know about it (the
@@ -120,20 +131,50 @@ impl<D: Device> MemoryPools<D> {
     /// # Errors
     /// As [`allocate`](Self::allocate).
     pub fn allocate_dedicated<R>(
-        &self,
-        request: &MemoryRequest<'_>,
+        &mut self,
+        request: MemoryRequest<'_>,
         make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, DeviceError>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError> {
         request.check(self.device.properties())?;
-        self.place_alone(request, make, inspect)
+        let (memory, home) = self.climb(&request, &Rungs::Alone(&make))?;
+        self.settle(request, memory, home, inspect)
+    }
+
+    /// A range of the blocks of the memory type that is best.
+    #[inline]
+    fn room(&mut self, request: &MemoryRequest<'_>) -> Option<(MemoryTypeId, Spot)> {
+        let memory = *request.memory.first()?;
+        let shelf = Sort::of(request, memory, self.device.properties()).index();
+        let found = self.shelves.get_mut(shelf)?.allocate(request.size, request.alignment)?;
+        Some((memory, Spot::new(shelf, &found)))
+    }
+
+    /// Takes down what was found.
+    #[inline]
+    fn settle<R>(
+        &mut self,
+        request: MemoryRequest<'_>,
+        memory: MemoryTypeId,
+        home: Home<D>,
+        inspect: impl FnOnce(&D::Heap) -> R,
+    ) -> Result<(MemoryRange, R), MemoryError> {
+        let block = match &home {
+            Home::Pooled(spot) => self.shelves.get(spot.shelf).and_then(|shelf| shelf.heap(spot.block)),
+            Home::Alone(heap) => Some(heap),
+        };
+        // Every block of a shelf has its heap.
+        let seen = inspect(&block.ok_or(MemoryError::Foreign)?.heap);
+        let MemoryRequest { name, size, .. } = request;
+        Ok((self.ledger.insert(self.id, name, size, memory, home), seen))
     }
 
     /// Gives a range back. The GPU is done with it.
     ///
     /// # Errors
     /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`]; nothing was changed then.
-    pub fn free(&self, range: &MemoryRange) -> Result<(), MemoryError> {
+    #[inline]
+    pub fn free(&mut self, range: &MemoryRange) -> Result<(), MemoryError> {
         if range.pools != self.id {
             return Err(MemoryError::Foreign);
         }
@@ -144,19 +185,26 @@ impl<D: Device> MemoryPools<D> {
             }
             Home::Pooled(spot) => spot,
         };
-        let pool = self.slots.get(spot.pool).ok_or(MemoryError::Foreign)?;
-        let block_is_empty = pool.free(spot.handle, spot.size).map_err(|_| MemoryError::DoubleFree)?;
+        let shelf = self.shelves.get_mut(spot.shelf).ok_or(MemoryError::Foreign)?;
+        let block_is_empty = shelf.free(spot.handle).map_err(|_| MemoryError::DoubleFree)?;
         if block_is_empty {
-            self.age(pool);
+            shelf.age(&mut self.retired);
+            self.give_back();
         }
         Ok(())
+    }
+
+    /// The name of a live range; `None` for one that is not.
+    #[must_use]
+    pub fn name(&self, range: &MemoryRange) -> Option<&Name> {
+        (range.pools == self.id).then(|| self.ledger.name(range)).flatten()
     }
 
     /// Gives a live range another name.
     ///
     /// # Errors
     /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] when it is not one.
-    pub fn rename(&self, range: &MemoryRange, name: crate::Name) -> Result<(), MemoryError> {
+    pub fn rename(&mut self, range: &MemoryRange, name: Name) -> Result<(), MemoryError> {
         if range.pools != self.id {
             return Err(MemoryError::Foreign);
         }
@@ -164,10 +212,11 @@ impl<D: Device> MemoryPools<D> {
     }
 
     /// Gives back every block in which nothing lives.
-    pub fn trim(&self) {
-        for pool in self.slots.iter() {
-            self.retire(|retired| pool.reclaim(retired));
+    pub fn trim(&mut self) {
+        for shelf in self.shelves.iter_mut() {
+            shelf.reclaim(&mut self.retired);
         }
+        self.give_back();
     }
 
     /// What lives, in the order of allocation.
@@ -178,18 +227,18 @@ impl<D: Device> MemoryPools<D> {
         live
     }
 
-    /// Every heap with what lives in it: those of the pools, by memory type, then those that are for one
+    /// Every heap with what lives in it: those that are shared, by memory type, then those that are for one
     /// range alone.
     #[must_use]
     pub fn blocks(&self) -> Vec<MemoryBlock> {
         let mut live = self.live();
         let mut blocks = Vec::new();
-        for pool in self.slots.iter() {
-            for (number, size) in pool.numbered_blocks() {
-                let is_here = |found: &LiveMemory| found.block == Some((pool.id, number));
+        for shelf in self.shelves.iter() {
+            for (number, size) in shelf.blocks() {
+                let is_here = |found: &LiveMemory| found.block == Some((shelf.sort.index(), number));
                 let allocations = live.iter().filter(|found| is_here(found)).cloned().collect();
                 live.retain(|found| !is_here(found));
-                let memory = pool.class.memory;
+                let memory = shelf.sort.memory;
                 blocks.push(MemoryBlock { memory, size, is_dedicated: false, allocations });
             }
         }
@@ -218,28 +267,9 @@ impl<D: Device> MemoryPools<D> {
         }
     }
 
-    /// A block of the pool has run empty: those that did so earlier go.
-    fn age(&self, pool: &Pool<D>) {
-        self.retire(|retired| pool.end_frame(retired));
-    }
-
-    fn retire(&self, choose: impl FnOnce(&mut Vec<Store<D>>) -> bool) {
-        let mut retired = Vec::new();
-        choose(&mut retired);
-        retired.into_iter().for_each(|store| self.unmake(store));
-    }
-
-    /// Gives a block's heap back, now or when the last thread that looks at it is done.
-    fn unmake(&self, store: Store<D>) {
-        let Store::Heap(heap) = store else {
-            debug_assert!(false, "bare pools are made of heaps");
-            return;
-        };
-        match std::sync::Arc::try_unwrap(heap) {
-            Ok(HeapBlock { heap, size }) => self.objects.destroy_heap(&self.device, heap, size),
-            Err(heap) => self.slots.keep_leaving(heap),
-        }
-        for HeapBlock { heap, size } in self.slots.take_left() {
+    /// Gives the heaps of retired blocks back.
+    fn give_back(&mut self) {
+        for HeapBlock { heap, size } in self.retired.drain(..) {
             self.objects.destroy_heap(&self.device, heap, size);
         }
     }
@@ -247,12 +277,11 @@ impl<D: Device> MemoryPools<D> {
 
 impl<D: Device> Drop for MemoryPools<D> {
     fn drop(&mut self) {
-        for pool in self.slots.iter() {
-            pool.take_stores().into_iter().for_each(|store| self.unmake(store));
+        for shelf in self.shelves.iter_mut() {
+            self.retired.extend(shelf.take_heaps());
         }
-        for HeapBlock { heap, size } in self.ledger.take_alone() {
-            self.objects.destroy_heap(&self.device, heap, size);
-        }
+        self.retired.extend(self.ledger.take_alone());
+        self.give_back();
     }
 }
 
