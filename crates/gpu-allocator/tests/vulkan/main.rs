@@ -7,6 +7,7 @@ mod fake;
 mod faults;
 mod placing;
 mod shortage;
+mod traffic;
 
 /// The same helpers on this crate and on the original.
 macro_rules! program {
