@@ -27,6 +27,9 @@ impl System {
 /// Seconds that a program of the tests may take: whole suites on devices in software, on a busy machine.
 const PATIENCE: &str = "2400";
 
+/// A program of Windows by its path in the lab.
+const WINDOWS_SHELL: &str = "/.wineprefix/drive_c/windows/system32/cmd.exe";
+
 /// The lab, built.
 pub(crate) struct Lab(());
 
@@ -80,6 +83,8 @@ pub(crate) fn check() -> Outcome {
     lab.ends_with(0, 60, &["sh", "-c", "vulkaninfo --summary 2>&1 | grep deviceName"])?;
     lab.ends_with(7, 60, &["sh", "-c", "exit 7"])?;
     lab.ends_with(7, 120, &["cmd.exe", "/c", "exit 7"])?;
+    // By its path, too, and then in the folder it was started in.
+    lab.ends_with(7, 120, &[WINDOWS_SHELL, "/c", "if exist Cargo.toml exit 7"])?;
     lab.ends_with(124, 1, &["sleep", "60"])
 }
 
