@@ -71,8 +71,10 @@ fn paint(
         size_in_pixels: [Canvas::WIDTH, Canvas::HEIGHT],
         pixels_per_point: output.pixels_per_point,
     };
-    for (id, delta) in &output.textures_delta.set {
-        renderer.update_texture(&stage.device, &stage.queue, *id, delta);
+    for (id, deltas) in &output.textures_delta.set {
+        for delta in deltas {
+            renderer.update_texture(&stage.device, &stage.queue, *id, delta);
+        }
     }
     let mut encoder = stage.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut commands = renderer.update_buffers(&stage.device, &stage.queue, &mut encoder, &jobs, &screen);
