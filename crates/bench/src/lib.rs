@@ -1,6 +1,9 @@
 //! Benchmarks of tenure against its peers: what is measured, and on what.
 
+mod counting;
+
 pub mod frame;
+pub mod instructions;
 pub mod null;
 pub mod plan;
 pub mod suballoc;

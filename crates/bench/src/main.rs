@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use bench::{frame, plan, suballoc};
+use bench::{frame, instructions, plan, suballoc};
 
 /// Measures tenure and its peers.
 #[derive(Parser)]
@@ -16,8 +16,10 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Time and packing of the suballocators on seven workloads.
+    /// Time, packing and metadata of the suballocators on seven workloads, or on recordings.
     Suballoc(suballoc::Args),
+    /// Instructions that the suballocators take, counted by callgrind.
+    Instructions(instructions::Args),
     /// Time of what each frame does: constants, descriptor tables, recordings, releases.
     Frame(frame::Args),
     /// Peaks and times of planners on frames, published instances and random items.
@@ -26,10 +28,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let done = match Args::parse().command {
-        Command::Suballoc(args) => {
-            suballoc::run(&args);
-            Ok(())
-        }
+        Command::Suballoc(args) => suballoc::run(&args),
+        Command::Instructions(args) => instructions::run(&args),
         Command::Frame(args) => frame::run(&args).map_err(|error| error.to_string()),
         Command::Plan(args) => plan::run(&args).map_err(|error| error.to_string()),
     };

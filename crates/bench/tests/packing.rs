@@ -1,6 +1,6 @@
 //! The general allocator packs like best fit.
 
-use bench::suballoc::measure;
+use bench::suballoc;
 use bench::suballoc::peers::{self, Contender, PACKING_REFERENCE};
 use bench::suballoc::workloads::{self, Scale};
 
@@ -17,7 +17,7 @@ fn mean_packing(peer: &Contender, workload: usize) -> f64 {
     let count = seeds.clone().count() as f64;
     let packing = |seed| {
         let trace = &workloads::all(seed, Scale::Short)[workload];
-        measure::packing(peer, trace).unwrap_or_else(|| panic!("{} does not fit", trace.name))
+        suballoc::packing(peer, trace).unwrap_or_else(|| panic!("{} does not fit", trace.name))
     };
     seeds.map(packing).sum::<f64>() / count
 }

@@ -88,15 +88,18 @@ fn format() -> Outcome {
 
 fn lint() -> Outcome {
     toolchain::component("clippy")?;
+    toolchain::cpp()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"])
 }
 
 fn docs() -> Outcome {
+    toolchain::cpp()?;
     let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
     cargo_with(&arguments, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 fn tests() -> Outcome {
+    toolchain::cpp()?;
     let all = ["test", "--workspace", "--all-features"];
     // Theirs need devices: `vulkan` and `d3d12`.
     let without = ["--exclude", "tenure-vulkan", "--exclude", "tenure-d3d12"];

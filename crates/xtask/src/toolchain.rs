@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::command::{printed, succeeds};
+use crate::debian;
 use crate::outcome::{Outcome, Trouble};
 
 /// A component with a subcommand of cargo, such as `rustfmt`.
@@ -16,6 +17,11 @@ pub(crate) fn component(name: &str) -> Outcome {
     } else {
         Err(Trouble::Failed(format!("needs {name}: rustup component add {name}")))
     }
+}
+
+/// A C++ compiler, which the benchmarks need for a peer that is written in it.
+pub(crate) fn cpp() -> Outcome {
+    if cfg!(windows) || succeeds("c++", &["--version"]) { Ok(()) } else { debian::packages(&["g++"]) }
 }
 
 /// The standard library for another target.

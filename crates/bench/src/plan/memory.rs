@@ -1,69 +1,18 @@
 //! How much memory planning takes at its peak, beyond the items themselves.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
 use tenure_plan::{Options, plan};
 
 use super::measure::table;
 use super::sources::{Lifetimes, random};
-
-/// The system's allocator, which counts while it is told to.
-struct Counting;
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-/// All that is allocated otherwise costs this one look.
-static IS_COUNTING: AtomicBool = AtomicBool::new(false);
-static LIVE: AtomicIsize = AtomicIsize::new(0);
-static PEAK: AtomicIsize = AtomicIsize::new(0);
-
-/// Notes that one block of `new` bytes takes the place of one of `old` bytes.
-fn note(new: usize, old: usize) {
-    if IS_COUNTING.load(Ordering::Relaxed) {
-        let change = new.cast_signed().wrapping_sub(old.cast_signed());
-        let live = LIVE.fetch_add(change, Ordering::Relaxed).wrapping_add(change);
-        PEAK.fetch_max(live, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: every call goes on to the system's allocator as it is, which keeps the contract; counting
-// neither allocates nor touches the memory.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size(), 0);
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note(layout.size(), 0);
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc_zeroed`, which is the same.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        note(0, layout.size());
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`, which is the same.
-        unsafe { System.dealloc(block, layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(size, layout.size());
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::realloc`, which is the same.
-        unsafe { System.realloc(block, layout, size) }
-    }
-}
+use crate::counting::Count;
 
 /// The most bytes that `run` had allocated at once, and what it returned. One at a time.
 fn peak_of<T>(run: impl FnOnce() -> T) -> (usize, T) {
-    LIVE.store(0, Ordering::Relaxed);
-    PEAK.store(0, Ordering::Relaxed);
-    IS_COUNTING.store(true, Ordering::Relaxed);
+    let count = Count::start();
     let outcome = black_box(run());
-    IS_COUNTING.store(false, Ordering::Relaxed);
-    (PEAK.load(Ordering::Relaxed).unsigned_abs(), outcome)
+    (count.peak(), outcome)
 }
 
 pub(super) fn report(with_million: bool) -> String {

@@ -2,150 +2,276 @@
 
 use std::fmt;
 
-use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use super::Args;
-use super::measure;
-use super::peers::{self, Contender, PACKING_REFERENCE, TIME_REFERENCE};
+use super::figures::{self, Figures};
+use super::grid::{Grid, Row};
+use super::opening::{self, Opening};
+use super::packing::packing;
+use super::peers::{
+    BLOCKS_PACKING_REFERENCE, BLOCKS_TIME_REFERENCE, Contender, PACKING_REFERENCE, Role, Space,
+    TIME_REFERENCE,
+};
+use super::plot::{self, Dot};
 use super::trace::Trace;
-use super::workloads::{self, Scale};
 
 /// Seeds that packing is the mean of.
-const PACKING_SEEDS: u64 = 4;
-
-/// A figure for each peer and each workload.
-struct Grid {
-    title: &'static str,
-    /// Name of the peer that the others are compared with.
-    reference: &'static str,
-    decimals: usize,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    peer: &'static str,
-    cells: Vec<Option<f64>>,
-}
+pub(super) const PACKING_SEEDS: u64 = 4;
 
 /// All that was measured.
 pub(super) struct Report {
-    workloads: Vec<(&'static str, &'static str)>,
+    seed: u64,
+    workloads: Vec<String>,
+    about: Vec<String>,
     grids: Vec<Grid>,
+    openings: Vec<Opening>,
+    dots: Vec<Dot>,
 }
+
+/// A grid of some figure, of the peers whose memory is divided in one of some ways.
+struct Metric {
+    title: &'static str,
+    spaces: &'static [Space],
+    reference: Option<&'static str>,
+    decimals: usize,
+    of: fn(&Figures) -> Option<f64>,
+}
+
+const ONE: &[Space] = &[Space::One, Space::None];
+const BLOCKS: &[Space] = &[Space::Blocks];
+const ALL: &[Space] = &[Space::One, Space::Blocks, Space::None];
+
+const ONE_RANGE: &str = "one range: nanoseconds per call (median of the rounds)";
+const MANY_BLOCKS: &str = "many blocks: nanoseconds per call (median of the rounds)";
+const RESERVED_PEAK: &str = "many blocks: most bytes reserved / peak live bytes";
+
+const METRICS: &[Metric] = &[
+    Metric { title: ONE_RANGE, spaces: ONE, reference: Some(TIME_REFERENCE), decimals: 1, of: |it| it.call },
+    Metric {
+        title: MANY_BLOCKS,
+        spaces: BLOCKS,
+        reference: Some(BLOCKS_TIME_REFERENCE),
+        decimals: 1,
+        of: |it| it.call,
+    },
+    Metric {
+        title: "nanoseconds per allocation, timed one by one",
+        spaces: ALL,
+        reference: None,
+        decimals: 1,
+        of: |it| it.allocation,
+    },
+    Metric {
+        title: "nanoseconds per free, timed one by one",
+        spaces: ALL,
+        reference: None,
+        decimals: 1,
+        of: |it| it.free,
+    },
+    Metric {
+        title: "allocation, p99.99, ns",
+        spaces: ALL,
+        reference: None,
+        decimals: 0,
+        of: |it| it.allocation_tail,
+    },
+    Metric {
+        title: "allocation, slowest, ns",
+        spaces: ALL,
+        reference: None,
+        decimals: 0,
+        of: |it| it.allocation_max,
+    },
+    Metric { title: "free, p99.99, ns", spaces: ALL, reference: None, decimals: 0, of: |it| it.free_tail },
+    Metric { title: "free, slowest, ns", spaces: ALL, reference: None, decimals: 0, of: |it| it.free_max },
+    Metric {
+        title: "allocations that failed, with three times the peak (W6: twelve times)",
+        spaces: ALL,
+        reference: None,
+        decimals: 0,
+        of: |it| it.failures,
+    },
+    Metric {
+        title: RESERVED_PEAK,
+        spaces: BLOCKS,
+        reference: Some(BLOCKS_PACKING_REFERENCE),
+        decimals: 3,
+        of: |it| it.reserved_peak,
+    },
+    Metric {
+        title: "many blocks: bytes reserved on average / peak live bytes",
+        spaces: BLOCKS,
+        reference: Some(BLOCKS_PACKING_REFERENCE),
+        decimals: 3,
+        of: |it| it.reserved_mean,
+    },
+    Metric {
+        title: "many blocks: most blocks at once",
+        spaces: BLOCKS,
+        reference: None,
+        decimals: 0,
+        of: |it| it.blocks,
+    },
+    Metric {
+        title: "metadata of a new allocator, bytes",
+        spaces: ALL,
+        reference: None,
+        decimals: 0,
+        of: |it| it.metadata_new,
+    },
+    Metric {
+        title: "metadata at most, bytes",
+        spaces: ALL,
+        reference: None,
+        decimals: 0,
+        of: |it| it.metadata_peak,
+    },
+    Metric {
+        title: "metadata when the most is live, bytes per allocation or hole",
+        spaces: ALL,
+        reference: None,
+        decimals: 1,
+        of: |it| it.metadata_per_node,
+    },
+    Metric {
+        title: "metadata after half of that is freed, part of what it was",
+        spaces: ALL,
+        reference: None,
+        decimals: 2,
+        of: |it| it.metadata_after_half,
+    },
+    Metric {
+        title: "metadata after all is freed, bytes",
+        spaces: ALL,
+        reference: None,
+        decimals: 0,
+        of: |it| it.metadata_empty,
+    },
+];
+
+const PACKING: &str = "one range: smallest that serves / peak live bytes (mean of four seeds)";
 
 impl Report {
     /// Measures what the arguments ask for.
-    pub(super) fn measure(args: &Args) -> Self {
-        let wanted = |name: &str, parts: &[String]| {
-            let name = name.to_lowercase();
-            parts.is_empty() || parts.iter().any(|part| name.contains(&part.to_lowercase()))
-        };
-        let mut peers = peers::all();
-        peers.retain(|peer| wanted(peer.name, &args.peer));
-        let traces = |seed| {
-            let mut traces = workloads::all(seed, Scale::Full);
-            traces.retain(|trace| wanted(trace.name, &args.workload));
-            traces
-        };
-        let timed = traces(args.seed);
-        let mut grids = vec![times(&peers, &timed, args.rounds)];
+    pub(super) fn measure(args: &Args, peers: &[Contender], seeds: &[Vec<Trace>]) -> Self {
+        let traces = &seeds[0];
+        let columns: Vec<_> =
+            traces.iter().map(|trace| figures::measure(peers, trace, args.rounds)).collect();
+        let mut grids: Vec<_> = METRICS.iter().map(|metric| grid(metric, peers, &columns)).collect();
         if !args.skip_packing {
-            let seeds = (0..PACKING_SEEDS).map(|more| traces(args.seed.wrapping_add(more)));
-            grids.push(packing(&peers, &seeds.collect::<Vec<_>>()));
+            grids.extend(packings(peers, seeds));
         }
-        Self { workloads: timed.iter().map(|trace| (trace.name, trace.about)).collect(), grids }
+        grids.retain(Grid::has_cells);
+        Self {
+            seed: args.seed,
+            dots: dots(peers, &grids),
+            workloads: traces.iter().map(|trace| trace.name.clone()).collect(),
+            about: traces.iter().map(|trace| trace.about.clone()).collect(),
+            grids,
+            openings: opening::measure(args.rounds),
+        }
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let grid = |grid: &Grid| {
-            let rows = grid.rows.iter().map(|row| {
-                let cells = self.workloads.iter().zip(&row.cells);
-                let cells = cells.map(|((name, _), cell)| ((*name).to_owned(), json!(cell)));
-                (row.peer.to_owned(), Value::Object(cells.collect()))
-            });
-            json!({ "title": grid.title, "peers": Value::Object(rows.collect()) })
-        };
-        json!(self.grids.iter().map(grid).collect::<Vec<_>>())
+        let grids: Vec<_> = self.grids.iter().map(|grid| grid.to_json(&self.workloads)).collect();
+        json!({
+            "seed": self.seed,
+            "workloads": self.workloads,
+            "tables": grids,
+            "opening a block of 64 MiB": opening::to_json(&self.openings),
+        })
+    }
+
+    /// Speed against packing.
+    pub(super) fn plot(&self) -> String {
+        plot::svg(&self.dots)
     }
 }
 
-fn times(peers: &[Contender], traces: &[Trace], rounds: u32) -> Grid {
-    let columns: Vec<_> = traces.iter().map(|trace| measure::median_times(peers, trace, rounds)).collect();
-    Grid {
-        title: "nanoseconds per call (median)",
-        reference: TIME_REFERENCE,
-        decimals: 1,
-        rows: rows(peers, |peer| columns.iter().map(|column| column[peer]).collect()),
-    }
-}
-
-fn packing(peers: &[Contender], seeds: &[Vec<Trace>]) -> Grid {
-    let workloads = seeds.first().map_or(0, Vec::len);
-    let mean = |peer: &Contender, workload: usize| {
-        let figures = seeds.iter().map(|traces| measure::packing(peer, &traces[workload]));
-        let figures: Option<Vec<f64>> = figures.collect();
-        figures.map(|figures| figures.iter().sum::<f64>() / figures.len() as f64)
+fn grid(metric: &Metric, peers: &[Contender], columns: &[Vec<Figures>]) -> Grid {
+    let row = |(at, peer): (usize, &Contender)| Row {
+        peer: peer.name,
+        cells: columns.iter().map(|column| (metric.of)(&column[at])).collect(),
     };
+    let chosen = peers.iter().enumerate().filter(|(_, peer)| metric.spaces.contains(&peer.space));
     Grid {
-        title: "memory needed / peak live bytes (mean of four seeds)",
-        reference: PACKING_REFERENCE,
-        decimals: 3,
-        rows: rows(peers, |peer| (0..workloads).map(|w| mean(&peers[peer], w)).collect()),
+        title: metric.title,
+        reference: metric.reference,
+        decimals: metric.decimals,
+        rows: chosen.map(row).collect(),
     }
 }
 
-fn rows(peers: &[Contender], cells: impl Fn(usize) -> Vec<Option<f64>>) -> Vec<Row> {
-    let row = |(index, peer): (usize, &Contender)| Row { peer: peer.name, cells: cells(index) };
-    peers.iter().enumerate().map(row).collect()
+/// The mean packing of all seeds; over the reference, the mean and the worst of the seeds.
+fn packings(peers: &[Contender], seeds: &[Vec<Trace>]) -> [Grid; 3] {
+    let peers: Vec<_> = peers.iter().filter(|peer| peer.space == Space::One && !peer.is_slow).collect();
+    let of_seeds: Vec<Vec<Row>> = seeds
+        .iter()
+        .map(|traces| {
+            let cells = |peer: &Contender| traces.iter().map(|trace| packing(peer, trace)).collect();
+            peers.iter().map(|peer| Row { peer: peer.name, cells: cells(peer) }).collect()
+        })
+        .collect();
+    let reference = peers.iter().position(|peer| peer.name == PACKING_REFERENCE);
+    let combined = |at: usize, combine: &dyn Fn(&[f64]) -> f64, is_ratio: bool| {
+        let workloads = 0..seeds[0].len();
+        let cell = |workload: usize| {
+            let figures = of_seeds.iter().map(|rows| {
+                let figure = rows[at].cells[workload]?;
+                Some(if is_ratio { figure / rows[reference?].cells[workload]? } else { figure })
+            });
+            figures.collect::<Option<Vec<f64>>>().map(|figures| combine(&figures))
+        };
+        Row { peer: peers[at].name, cells: workloads.map(cell).collect() }
+    };
+    let mean = |figures: &[f64]| figures.iter().sum::<f64>() / figures.len() as f64;
+    let worst = |figures: &[f64]| figures.iter().copied().fold(f64::MIN, f64::max);
+    let grid = |title, reference, combine: &dyn Fn(&[f64]) -> f64, is_ratio| Grid {
+        title,
+        reference,
+        decimals: if is_ratio { 4 } else { 3 },
+        rows: (0..peers.len()).map(|at| combined(at, combine, is_ratio)).collect(),
+    };
+    [
+        grid(PACKING, Some(PACKING_REFERENCE), &mean, false),
+        grid("one range: the same over best fit, mean of four seeds", None, &mean, true),
+        grid("one range: the same over best fit, worst of four seeds", None, &worst, true),
+    ]
 }
 
-impl Grid {
-    fn reference(&self) -> Option<&Row> {
-        self.rows.iter().find(|row| row.peer == self.reference)
-    }
-
-    /// A row over the reference: each cell, and the geometric mean of those that both have.
-    fn ratios(&self, row: &Row) -> Option<(Vec<Option<f64>>, f64)> {
-        let reference = self.reference()?;
-        let cells = row.cells.iter().zip(&reference.cells);
-        let ratios: Vec<_> = cells.map(|(cell, of)| Some((*cell)? / (*of)?)).collect();
-        let logs: Vec<f64> = ratios.iter().flatten().map(|ratio| ratio.ln()).collect();
-        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
-        Some((ratios, mean))
-    }
-
-    fn table(&self, workloads: &[(&'static str, &'static str)]) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        let names = workloads.iter().map(|(name, _)| (*name).to_owned());
-        let header = std::iter::once("peer".to_owned()).chain(names);
-        let over = format!("/ {} (geometric mean)", self.reference);
-        table.set_header(header.chain([over]));
-        for row in &self.rows {
-            let decimals = self.decimals;
-            let cell = |cell: &Option<f64>| match cell {
-                Some(value) => format!("{value:.decimals$}"),
-                None => "–".to_owned(),
-            };
-            let mean = self.ratios(row).map(|(_, mean)| mean);
-            let mean = mean.filter(|mean| mean.is_finite());
-            let last = mean.map_or("–".to_owned(), |mean| format!("{mean:.3}"));
-            let cells = row.cells.iter().map(cell);
-            table.add_row(std::iter::once(row.peer.to_owned()).chain(cells).chain([last]));
-        }
-        table
-    }
+/// For each peer that does all workloads: memory over that of best fit, and time over that of
+/// `offset-allocator`.
+fn dots(peers: &[Contender], grids: &[Grid]) -> Vec<Dot> {
+    let named = |title: &str| grids.iter().find(|grid| grid.title == title);
+    let time = named(ONE_RANGE).and_then(|grid| grid.row(TIME_REFERENCE));
+    let dot = |peer: &Contender| {
+        let (times, memory) = match peer.space {
+            Space::One => (named(ONE_RANGE)?, named(PACKING)?),
+            Space::Blocks => (named(MANY_BLOCKS)?, named(RESERVED_PEAK)?),
+            Space::None => return None,
+        };
+        let row = times.row(peer.name)?;
+        let is_complete = row.cells.iter().filter(|cell| cell.is_some()).count() + 1 >= row.cells.len();
+        is_complete.then_some(Dot {
+            name: peer.name,
+            is_ours: peer.role == Role::Ours,
+            has_blocks: peer.space == Space::Blocks,
+            time: super::grid::geometric_mean(&row.over(time?))?,
+            memory: memory.ratio(memory.row(peer.name)?)?,
+        })
+    };
+    peers.iter().filter_map(dot).collect()
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, about) in &self.workloads {
+        for (name, about) in self.workloads.iter().zip(&self.about) {
             writeln!(f, "{name}: {about}")?;
         }
         for grid in &self.grids {
             writeln!(f, "\n{}\n\n{}", grid.title, grid.table(&self.workloads))?;
         }
-        Ok(())
+        write!(f, "\nopening a block of 64 MiB\n\n{}", opening::table(&self.openings))
     }
 }

@@ -37,9 +37,9 @@ impl Op {
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// Its short name, such as `W1`.
-    pub name: &'static str,
+    pub name: String,
     /// What it stands for.
-    pub about: &'static str,
+    pub about: String,
     /// The operations. All that is allocated is freed in the end, or not: peers must not care.
     pub ops: Vec<Op>,
     /// Slots that the operations name.
@@ -48,6 +48,10 @@ pub struct Trace {
     pub calls: usize,
     /// The most bytes that are live at once, as they were asked for.
     pub peak_bytes: u64,
+    /// The most allocations that are live at once.
+    pub peak_live: usize,
+    /// Whether everything is freed in the order of the frames, a fixed number of frames later.
+    pub is_ring: bool,
     /// The least alignment, in bytes.
     pub granule: u64,
     /// Bytes of a range in which every peer that is measured serves the trace with ease.
@@ -56,15 +60,34 @@ pub struct Trace {
     pub block_bytes: u64,
 }
 
+impl Trace {
+    /// The first so many calls.
+    #[must_use]
+    pub fn cut(&self, calls: usize) -> Self {
+        let mut recorder = Recorder { slots: vec![None; self.slots], ..Recorder::default() };
+        for op in &self.ops {
+            if recorder.calls == calls {
+                break;
+            }
+            recorder.repeat(op);
+        }
+        let cut = recorder.finish(&self.name, &self.about, self.granule);
+        Self { is_ring: self.is_ring, ample_bytes: self.ample_bytes, block_bytes: self.block_bytes, ..cut }
+    }
+}
+
 /// Collects the operations of a trace.
 #[derive(Debug, Default)]
 pub struct Recorder {
     ops: Vec<Op>,
-    sizes: Vec<u32>,
+    /// Bytes of each slot, if it holds something.
+    slots: Vec<Option<u32>>,
     vacant: Vec<u32>,
     calls: usize,
     live_bytes: u64,
     peak_bytes: u64,
+    live: usize,
+    peak_live: usize,
 }
 
 impl Recorder {
@@ -72,38 +95,42 @@ impl Recorder {
     pub fn allocate(&mut self, size: u64, align: u64) -> u32 {
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let slot = self.vacant.pop().unwrap_or_else(|| {
-            self.sizes.push(0);
-            self.sizes.len() as u32 - 1
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
         });
-        self.sizes[slot as usize] = size;
-        self.ops.push(Op { kind: Kind::Allocate, align_log2: align.trailing_zeros() as u8, slot, size });
-        self.calls += 1;
-        self.live_bytes += u64::from(size);
-        self.peak_bytes = self.peak_bytes.max(self.live_bytes);
+        self.repeat(&Op { kind: Kind::Allocate, align_log2: align.trailing_zeros() as u8, slot, size });
         slot
     }
 
     /// Frees a slot.
     pub fn free(&mut self, slot: u32) {
-        self.live_bytes -= u64::from(self.sizes[slot as usize]);
-        self.push(Kind::Free, slot);
-        self.calls += 1;
+        self.repeat(&Op { kind: Kind::Free, align_log2: 0, slot, size: 0 });
         self.vacant.push(slot);
     }
 
     /// Ends a frame.
     pub fn end_frame(&mut self) {
-        self.push(Kind::EndFrame, 0);
+        self.repeat(&Op { kind: Kind::EndFrame, align_log2: 0, slot: 0, size: 0 });
     }
 
-    fn push(&mut self, kind: Kind, slot: u32) {
-        self.ops.push(Op { kind, align_log2: 0, slot, size: 0 });
-    }
-
-    /// Bytes that a slot holds.
-    #[must_use]
-    pub fn size(&self, slot: u32) -> u64 {
-        u64::from(self.sizes[slot as usize])
+    fn repeat(&mut self, op: &Op) {
+        self.ops.push(*op);
+        match op.kind {
+            Kind::Allocate => {
+                self.slots[op.slot as usize] = Some(op.size);
+                self.live_bytes += u64::from(op.size);
+                self.live += 1;
+            }
+            Kind::Free => {
+                let size = self.slots[op.slot as usize].take();
+                self.live_bytes -= u64::from(size.unwrap_or(0));
+                self.live -= 1;
+            }
+            Kind::EndFrame => return,
+        }
+        self.calls += 1;
+        self.peak_bytes = self.peak_bytes.max(self.live_bytes);
+        self.peak_live = self.peak_live.max(self.live);
     }
 
     /// Bytes that are live now.
@@ -120,14 +147,16 @@ impl Recorder {
 
     /// The trace of what was collected, for allocations at multiples of `granule`.
     #[must_use]
-    pub fn finish(self, name: &'static str, about: &'static str, granule: u64) -> Trace {
+    pub fn finish(self, name: &str, about: &str, granule: u64) -> Trace {
         Trace {
-            name,
-            about,
+            name: name.to_owned(),
+            about: about.to_owned(),
             ops: self.ops,
-            slots: self.sizes.len(),
+            slots: self.slots.len(),
             calls: self.calls,
             peak_bytes: self.peak_bytes,
+            peak_live: self.peak_live,
+            is_ring: false,
             granule,
             ample_bytes: self.peak_bytes.saturating_mul(3).next_multiple_of(granule),
             block_bytes: 64 << 20,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Peer;
+use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
 /// Takes the smallest hole that fits with its alignment, and of equal ones the lowest.
@@ -16,6 +16,27 @@ pub(super) struct BestFit {
 }
 
 impl BestFit {
+    /// Without any memory.
+    pub(super) fn empty(granule: u64) -> Self {
+        Self { capacity: 0, granule, by_offset: BTreeMap::new(), by_size: BTreeSet::new() }
+    }
+
+    /// Adds memory.
+    pub(super) fn add(&mut self, offset: u64, size: u64) {
+        self.insert(offset, size);
+        self.capacity += size;
+    }
+
+    /// Takes a hole away, if it is one: says whether it was.
+    pub(super) fn take_away(&mut self, offset: u64, size: u64) -> bool {
+        let is_hole = self.by_size.contains(&(size, offset));
+        if is_hole {
+            self.remove(offset, size);
+            self.capacity -= size;
+        }
+        is_hole
+    }
+
     fn insert(&mut self, offset: u64, size: u64) {
         if size > 0 {
             self.by_offset.insert(offset, size);
@@ -34,18 +55,12 @@ impl Peer for BestFit {
     type Handle = (u64, u64);
 
     fn new(trace: &Trace, capacity: u64) -> Self {
-        let granule = trace.granule;
-        let mut new = Self {
-            capacity: capacity / granule * granule,
-            granule,
-            by_offset: BTreeMap::new(),
-            by_size: BTreeSet::new(),
-        };
-        new.insert(0, new.capacity);
+        let mut new = Self::empty(trace.granule);
+        new.add(0, capacity / trace.granule * trace.granule);
         new
     }
 
-    fn allocate(&mut self, size: u64, align: u64) -> Option<(u64, u64)> {
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<(u64, u64)>> {
         let size = size.next_multiple_of(self.granule);
         let padding = |offset: u64| offset.next_multiple_of(align) - offset;
         let fits = |&&(hole, offset): &&(u64, u64)| padding(offset) + size <= hole;
@@ -54,7 +69,7 @@ impl Peer for BestFit {
         self.remove(start, hole);
         self.insert(start, offset - start);
         self.insert(offset + size, start + hole - offset - size);
-        Some((offset, size))
+        Some(Placed::new((offset, size), offset, size))
     }
 
     fn free(&mut self, (mut offset, mut size): (u64, u64)) {

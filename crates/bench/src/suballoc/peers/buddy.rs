@@ -2,7 +2,8 @@
 
 use tenure_suballoc::{Buddy, Handle, Suballocator};
 
-use super::Peer;
+use super::general::placed;
+use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
 /// tenure's buddy allocator over one range.
@@ -28,8 +29,8 @@ impl Peer for OneBuddy {
     }
 
     #[inline]
-    fn allocate(&mut self, size: u64, align: u64) -> Option<Handle> {
-        self.0.allocate(size, align).ok().map(|allocation| allocation.handle)
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<Handle>> {
+        self.0.allocate(size, align).ok().map(placed)
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! The lowest floor: a counter, which never frees.
 
-use super::Peer;
+use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
 /// Counts up, and round.
@@ -14,10 +14,10 @@ impl Peer for Bump {
     }
 
     #[inline]
-    fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<u64>> {
         let offset = self.0.wrapping_add(align - 1) & !(align - 1);
         self.0 = offset.wrapping_add(size);
-        Some(offset)
+        Some(Placed { handle: offset, block: 0, offset, taken: 0..0 })
     }
 
     #[inline]

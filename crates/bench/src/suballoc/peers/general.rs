@@ -1,8 +1,8 @@
 //! `General`.
 
-use tenure_suballoc::{General, Handle, Suballocator};
+use tenure_suballoc::{Allocation, General, Handle, Suballocator};
 
-use super::Peer;
+use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
 /// tenure's general allocator over one range.
@@ -19,8 +19,8 @@ impl Peer for OneRange {
     }
 
     #[inline]
-    fn allocate(&mut self, size: u64, align: u64) -> Option<Handle> {
-        self.0.allocate(size, align).ok().map(|allocation| allocation.handle)
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<Handle>> {
+        self.0.allocate(size, align).ok().map(placed)
     }
 
     #[inline]
@@ -31,4 +31,11 @@ impl Peer for OneRange {
     fn reserved(&self) -> u64 {
         self.0.capacity()
     }
+}
+
+/// What one of tenure's allocators of one range says.
+#[inline]
+pub(super) fn placed(allocation: Allocation) -> Placed<Handle> {
+    let Allocation { offset, size, padding, handle } = allocation;
+    Placed { handle, block: 0, offset, taken: offset - padding..offset + size }
 }

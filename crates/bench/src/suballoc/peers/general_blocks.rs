@@ -1,14 +1,15 @@
 //! `GeneralBlocks`.
 
-use tenure_suballoc::{BlockSuballocator, GeneralBlocks, Handle};
+use tenure_suballoc::{BlockAllocation, BlockFreed, BlockId, BlockSuballocator, GeneralBlocks, Handle};
 
-use super::Peer;
+use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
 /// tenure's general allocator over blocks that are added as needed.
 pub(super) struct Blocks {
     set: GeneralBlocks,
     block_bytes: u64,
+    spare: Option<BlockId>,
 }
 
 impl Peer for Blocks {
@@ -16,19 +17,19 @@ impl Peer for Blocks {
 
     fn new(trace: &Trace, _capacity: u64) -> Self {
         match GeneralBlocks::new(trace.granule) {
-            Ok(set) => Self { set, block_bytes: trace.block_bytes },
+            Ok(set) => Self { set, block_bytes: trace.block_bytes, spare: None },
             Err(error) => panic!("{}: {error}", trace.name),
         }
     }
 
     #[inline]
-    fn allocate(&mut self, size: u64, align: u64) -> Option<Handle> {
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<Handle>> {
         allocate_growing(&mut self.set, self.block_bytes, size, align)
     }
 
     #[inline]
     fn free(&mut self, handle: Handle) {
-        std::hint::black_box(self.set.free(handle).is_ok());
+        free_shrinking(&mut self.set, &mut self.spare, handle);
     }
 
     fn reserved(&self) -> u64 {
@@ -43,10 +44,36 @@ pub(super) fn allocate_growing(
     block_bytes: u64,
     size: u64,
     align: u64,
-) -> Option<Handle> {
+) -> Option<Placed<Handle>> {
     if let Ok(allocation) = set.allocate(size, align) {
-        return Some(allocation.handle);
+        return Some(placed(allocation));
     }
     set.add_block(block_bytes).ok()?;
-    set.allocate(size, align).ok().map(|allocation| allocation.handle)
+    set.allocate(size, align).ok().map(placed)
+}
+
+#[inline]
+fn placed(allocation: BlockAllocation) -> Placed<Handle> {
+    let BlockAllocation { block, offset, size, padding, handle } = allocation;
+    Placed { handle, block: block.index() as u64, offset, taken: offset - padding..offset + size }
+}
+
+/// Frees, and removes the block that ran empty if there is another empty one, which is `spare`.
+#[inline]
+pub(super) fn free_shrinking(set: &mut impl BlockSuballocator, spare: &mut Option<BlockId>, handle: Handle) {
+    if let Ok(BlockFreed { block, block_is_empty: true, .. }) = set.free(handle) {
+        keep_one(set, spare, block);
+    }
+}
+
+#[cold]
+fn keep_one(set: &mut impl BlockSuballocator, spare: &mut Option<BlockId>, empty: BlockId) {
+    let other = spare.filter(|&other| other != empty && set.block_used(other) == Some(0));
+    *spare = Some(match other {
+        Some(other) => {
+            std::hint::black_box(set.remove_block(empty.max(other)).is_ok());
+            empty.min(other)
+        }
+        None => empty,
+    });
 }

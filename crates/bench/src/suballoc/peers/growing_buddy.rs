@@ -1,16 +1,17 @@
 //! `Growing<Buddy>`.
 
-use tenure_suballoc::{BlockSuballocator, Buddy, Growing, Handle};
+use tenure_suballoc::{BlockId, BlockSuballocator, Buddy, Growing, Handle};
 
-use super::Peer;
 use super::buddy::min_block;
-use super::general_blocks::allocate_growing;
+use super::general_blocks::{allocate_growing, free_shrinking};
+use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
 /// tenure's buddy allocator over blocks that are added as needed.
 pub(super) struct Buddies {
     set: Growing<Buddy>,
     block_bytes: u64,
+    spare: Option<BlockId>,
 }
 
 impl Peer for Buddies {
@@ -21,17 +22,18 @@ impl Peer for Buddies {
         Self {
             set: Growing::new(move |capacity| Buddy::with_min_block(capacity, min_block)),
             block_bytes: trace.block_bytes,
+            spare: None,
         }
     }
 
     #[inline]
-    fn allocate(&mut self, size: u64, align: u64) -> Option<Handle> {
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<Handle>> {
         allocate_growing(&mut self.set, self.block_bytes, size, align)
     }
 
     #[inline]
     fn free(&mut self, handle: Handle) {
-        std::hint::black_box(self.set.free(handle).is_ok());
+        free_shrinking(&mut self.set, &mut self.spare, handle);
     }
 
     fn reserved(&self) -> u64 {

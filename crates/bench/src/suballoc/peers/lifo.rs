@@ -1,6 +1,6 @@
 //! The floor of all that reuse: a stack of free ranges for each size class, nothing merged.
 
-use super::Peer;
+use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
 /// Four classes to the power of two.
@@ -26,13 +26,13 @@ impl Peer for Lifo {
     }
 
     #[inline]
-    fn allocate(&mut self, size: u64, align: u64) -> Option<(u64, u8)> {
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<(u64, u8)>> {
         let class = class(size.max(align));
         let offset = self.stacks[usize::from(class)].pop().unwrap_or_else(|| {
             self.end = self.end.wrapping_add(size);
             self.end
         });
-        Some((offset, class))
+        Some(Placed { handle: (offset, class), block: 0, offset, taken: 0..0 })
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use offset_allocator::{Allocation, Allocator};
 
-use super::Peer;
+use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
 /// It knows no alignment and counts in 32 bits: here in granules, with room for the padding.
@@ -26,10 +26,14 @@ impl Peer for Offsets {
     }
 
     #[inline]
-    fn allocate(&mut self, size: u64, align: u64) -> Option<Allocation> {
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<Allocation>> {
         let units = ((size - 1) >> self.granule_log2) + 1;
-        let padding = (align >> self.granule_log2) - 1;
-        self.allocator.allocate((units + padding) as u32)
+        let padding = (align >> self.granule_log2).saturating_sub(1);
+        let allocation = self.allocator.allocate((units + padding) as u32)?;
+        let start = u64::from(allocation.offset) << self.granule_log2;
+        let offset = (start + align - 1) & !(align - 1);
+        let taken = start..start + ((units + padding) << self.granule_log2);
+        Some(Placed { handle: allocation, block: 0, offset, taken })
     }
 
     #[inline]

@@ -2,19 +2,14 @@
 
 use tenure_suballoc::Ring;
 
-use super::Peer;
-use crate::suballoc::trace::{Kind, Trace};
+use super::{Peer, Placed};
+use crate::suballoc::trace::Trace;
 use crate::suballoc::workloads::FRAMES_LIVE;
 
-/// tenure's ring, which frees by frame.
+/// tenure's ring, which frees by frame: nothing is done for the single ones.
 pub(super) struct FrameRing {
     ring: Ring<usize>,
     frame: usize,
-}
-
-/// Only what is freed in the order of frames.
-pub(super) fn wants(trace: &Trace) -> bool {
-    trace.ops.iter().any(|op| op.kind == Kind::EndFrame)
 }
 
 impl Peer for FrameRing {
@@ -25,8 +20,8 @@ impl Peer for FrameRing {
     }
 
     #[inline]
-    fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
-        self.ring.allocate(size, align)
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<u64>> {
+        self.ring.allocate(size, align).map(|offset| Placed::new(offset, offset, size))
     }
 
     #[inline]

@@ -23,5 +23,5 @@ pub(super) fn trace(mut rng: Rng, scale: Scale) -> Trace {
         frames.push_back((0..2_000).map(allocate).collect());
         recorder.end_frame();
     }
-    recorder.finish("W4", "frame ring 256..4 Ki", 256)
+    Trace { is_ring: true, ..recorder.finish("W4", "frame ring 256..4 Ki", 256) }
 }

@@ -31,6 +31,9 @@ impl Scale {
     }
 }
 
+/// The names of all workloads, in their order.
+pub const NAMES: [&str; 7] = ["W1", "W2", "W3", "W4", "W5", "W6", "W7"];
+
 /// All workloads, W1 to W7.
 #[must_use]
 pub fn all(seed: u64, scale: Scale) -> Vec<Trace> {

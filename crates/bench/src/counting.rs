@@ -1,0 +1,80 @@
+//! How many bytes the program has allocated, counted while it is told to.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+
+/// The system's allocator, which counts while it is told to.
+struct Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+/// All that is allocated otherwise costs this one look.
+static IS_COUNTING: AtomicBool = AtomicBool::new(false);
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
+
+/// Notes that one block of `new` bytes takes the place of one of `old` bytes.
+fn note(new: usize, old: usize) {
+    if IS_COUNTING.load(Ordering::Relaxed) {
+        let change = new.cast_signed().wrapping_sub(old.cast_signed());
+        let live = LIVE.fetch_add(change, Ordering::Relaxed).wrapping_add(change);
+        PEAK.fetch_max(live, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call goes on to the system's allocator as it is, which keeps the contract; counting
+// neither allocates nor touches the memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size(), 0);
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note(layout.size(), 0);
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc_zeroed`, which is the same.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        note(0, layout.size());
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`, which is the same.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note(size, layout.size());
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::realloc`, which is the same.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+/// Bytes allocated since counting began, and their peak, as long as it goes on. One at a time.
+pub(crate) struct Count(());
+
+impl Count {
+    /// Begins to count, at zero.
+    pub(crate) fn start() -> Self {
+        LIVE.store(0, Ordering::Relaxed);
+        PEAK.store(0, Ordering::Relaxed);
+        IS_COUNTING.store(true, Ordering::Relaxed);
+        Self(())
+    }
+
+    /// Bytes that are allocated now and were not at the beginning.
+    pub(crate) fn live(&self) -> usize {
+        usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// The most bytes so far.
+    pub(crate) fn peak(&self) -> usize {
+        usize::try_from(PEAK.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+}
+
+impl Drop for Count {
+    fn drop(&mut self) {
+        IS_COUNTING.store(false, Ordering::Relaxed);
+    }
+}

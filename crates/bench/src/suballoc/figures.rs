@@ -1,0 +1,118 @@
+//! All that is measured of one peer on one trace.
+
+use std::borrow::Cow;
+
+use super::peers::{Contender, Space};
+use super::singles::{MAX_ROUNDS, Singles};
+use super::trace::Trace;
+
+/// A slow peer is measured on this part of the calls, but on this many at least.
+const SLOW_PART: usize = 25;
+const SLOW_CALLS: usize = 10_000;
+
+/// What was measured; `None` where it makes no sense or could not be.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Figures {
+    /// Nanoseconds.
+    pub(super) call: Option<f64>,
+    pub(super) allocation: Option<f64>,
+    pub(super) allocation_tail: Option<f64>,
+    pub(super) allocation_max: Option<f64>,
+    pub(super) free: Option<f64>,
+    pub(super) free_tail: Option<f64>,
+    pub(super) free_max: Option<f64>,
+    /// Allocations that failed, in a range that is ample.
+    pub(super) failures: Option<f64>,
+    /// Bytes of memory over the peak of live bytes; of blocks only.
+    pub(super) reserved_peak: Option<f64>,
+    pub(super) reserved_mean: Option<f64>,
+    /// Blocks at most.
+    pub(super) blocks: Option<f64>,
+    /// Bytes of the allocator's own.
+    pub(super) metadata_new: Option<f64>,
+    pub(super) metadata_peak: Option<f64>,
+    pub(super) metadata_per_node: Option<f64>,
+    pub(super) metadata_after_half: Option<f64>,
+    pub(super) metadata_empty: Option<f64>,
+}
+
+/// The part of a trace that a peer is measured on.
+pub(super) fn length_for<'a>(peer: &Contender, trace: &'a Trace) -> Cow<'a, Trace> {
+    let calls = (trace.calls / SLOW_PART).max(SLOW_CALLS);
+    if peer.is_slow && calls < trace.calls { Cow::Owned(trace.cut(calls)) } else { Cow::Borrowed(trace) }
+}
+
+/// The figures of each peer, which take turns so that whatever else the machine does hits all of them.
+pub(super) fn measure(peers: &[Contender], trace: &Trace, rounds: u32) -> Vec<Figures> {
+    let mut figures = times(peers, trace, rounds);
+    for (peer, figures) in peers.iter().zip(&mut figures) {
+        if (peer.can_replay)(trace) && peer.space != Space::None {
+            add_memory(peer, &length_for(peer, trace), figures);
+        }
+    }
+    figures
+}
+
+fn times(peers: &[Contender], trace: &Trace, rounds: u32) -> Vec<Figures> {
+    let mut calls = vec![Vec::new(); peers.len()];
+    let mut failures = vec![0; peers.len()];
+    let mut singles: Vec<_> = peers.iter().map(|_| Singles::new()).collect();
+    for round in 0..rounds {
+        for (at, peer) in peers.iter().enumerate() {
+            if !(peer.can_replay)(trace) || (peer.is_slow && round > 0) {
+                continue;
+            }
+            let trace = length_for(peer, trace);
+            let timed = (peer.time)(&trace, trace.ample_bytes);
+            calls[at].push(timed.time.as_secs_f64() * 1e9 / trace.calls as f64);
+            failures[at] = timed.failures;
+            if round < MAX_ROUNDS && timed.failures == 0 {
+                (peer.singles)(&trace, trace.ample_bytes, &mut singles[at]);
+            }
+        }
+    }
+    let each = calls.into_iter().zip(failures).zip(singles);
+    each.map(|((calls, failures), singles)| of_times(calls, failures, &singles)).collect()
+}
+
+fn of_times(calls: Vec<f64>, failures: usize, singles: &Singles) -> Figures {
+    let call = median(calls);
+    let served = call.filter(|_| failures == 0);
+    let (allocations, frees) = (singles.of_allocations(), singles.of_frees());
+    Figures {
+        call: served,
+        failures: call.map(|_| failures as f64),
+        allocation: allocations.as_ref().map(|spread| spread.mean),
+        allocation_tail: allocations.as_ref().map(|spread| spread.tail),
+        allocation_max: allocations.as_ref().map(|spread| spread.max),
+        free: frees.as_ref().map(|spread| spread.mean),
+        free_tail: frees.as_ref().map(|spread| spread.tail),
+        free_max: frees.as_ref().map(|spread| spread.max),
+        ..Figures::default()
+    }
+}
+
+fn add_memory(peer: &Contender, trace: &Trace, figures: &mut Figures) {
+    if peer.space == Space::Blocks && !peer.is_slow {
+        let reserved = (peer.reserved)(trace);
+        if reserved.failures == 0 {
+            let over_live = |bytes: f64| Some(bytes / trace.peak_bytes as f64);
+            figures.reserved_peak = over_live(reserved.peak as f64);
+            figures.reserved_mean = over_live(reserved.mean);
+            figures.blocks = Some((reserved.peak / trace.block_bytes) as f64);
+        }
+    }
+    if figures.failures == Some(0.0) {
+        let metadata = (peer.metadata)(trace, trace.ample_bytes);
+        figures.metadata_new = Some(metadata.new as f64);
+        figures.metadata_peak = Some(metadata.peak as f64);
+        figures.metadata_per_node = Some(metadata.per_node);
+        figures.metadata_after_half = Some(metadata.after_half);
+        figures.metadata_empty = Some(metadata.empty as f64);
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
