@@ -1,9 +1,12 @@
 //! Benchmarks of tenure against its peers: what is measured, and on what.
 
 mod counting;
-
+pub mod create;
 pub mod frame;
 pub mod instructions;
 pub mod null;
 pub mod plan;
+pub mod scale;
 pub mod suballoc;
+pub mod threads;
+mod timing;

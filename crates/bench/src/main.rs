@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use bench::{frame, instructions, plan, suballoc};
+use bench::{create, frame, instructions, plan, scale, suballoc, threads};
 
 /// Measures tenure and its peers.
 #[derive(Parser)]
@@ -22,6 +22,12 @@ enum Command {
     Instructions(instructions::Args),
     /// Time of what each frame does: constants, descriptor tables, recordings, releases.
     Frame(frame::Args),
+    /// Time to create, drop and give back buffers and textures, on every device there is.
+    Create(create::Args),
+    /// What several threads do beside one: create, drop, purge, push constants.
+    Threads(threads::Args),
+    /// The end of a frame and an allocation, by what lives and in how many blocks.
+    Scale(scale::Args),
     /// Peaks and times of planners on frames, published instances and random items.
     Plan(plan::Args),
 }
@@ -31,6 +37,9 @@ fn main() -> ExitCode {
         Command::Suballoc(args) => suballoc::run(&args),
         Command::Instructions(args) => instructions::run(&args),
         Command::Frame(args) => frame::run(&args).map_err(|error| error.to_string()),
+        Command::Create(args) => create::run(&args),
+        Command::Threads(args) => threads::run(&args).map_err(|error| error.to_string()),
+        Command::Scale(args) => scale::run(&args).map_err(|error| error.to_string()),
         Command::Plan(args) => plan::run(&args).map_err(|error| error.to_string()),
     };
     if let Err(error) = &done {

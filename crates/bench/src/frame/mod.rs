@@ -11,12 +11,13 @@ mod report;
 mod tables;
 mod transients;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tenure_core::{Config, Error, Gpu};
 use tenure_sim::Profile;
 
 use crate::null;
+use crate::timing::{median_ns, time};
 use report::{Line, Report};
 
 /// What to measure.
@@ -57,20 +58,6 @@ pub fn run(args: &Args) -> Result<(), Error> {
 
 fn gpu(profile: Profile) -> Result<Gpu<null::Device>, Error> {
     Gpu::new(null::Device::new(profile), Config::default())
-}
-
-/// How long a piece of work takes.
-fn time(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    work();
-    start.elapsed()
-}
-
-/// Nanoseconds for each of `count` things, the median of the rounds.
-fn median_ns(mut times: Vec<Duration>, count: usize) -> f64 {
-    times.sort();
-    let median = times.get(times.len() / 2).copied().unwrap_or_default();
-    median.as_secs_f64() * 1e9 / count as f64
 }
 
 /// A line of two measurements of `count` things each, a pair a round.

@@ -1,0 +1,83 @@
+//! The device's own calls, with nobody to manage them.
+
+use tenure_core::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority, ResourceDesc};
+use tenure_core::memory::{MemoryUse, type_order};
+
+use super::{Round, Subject, Way};
+use crate::timing::time;
+
+/// Where the resources are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// Side by side in one heap.
+    Shared,
+    /// Each in memory of its own.
+    Own,
+}
+
+/// One API resource for each, at places known in advance: the least that whoever wants one resource each
+/// can do.
+pub(super) struct Bare<'a, D: Device> {
+    device: &'a D,
+    desc: ResourceDesc,
+    memory: MemoryTypeId,
+    /// Bytes from one to the next.
+    stride: u64,
+    /// `None` where each has memory of its own.
+    heap: Option<D::Heap>,
+}
+
+impl<'a, D: Device> Bare<'a, D> {
+    pub(super) fn new(device: &'a D, subject: Subject, memory: Memory, count: u32) -> Result<Self, String> {
+        let desc = subject.resource();
+        let needs = device.requirements(&desc).map_err(|error| error.to_string())?;
+        let order = type_order(device.properties(), MemoryUse::GpuOnly);
+        let allowed = |id: &&MemoryTypeId| needs.memory_types >> id.0 & 1 == 1;
+        let found = order.iter().find(allowed).copied().ok_or("no memory type")?;
+        let stride = needs.size.next_multiple_of(needs.alignment);
+        let heap_alignment = device.properties().heap_alignment;
+        let heap = HeapDesc {
+            size: (stride * u64::from(count)).next_multiple_of(heap_alignment),
+            alignment: heap_alignment,
+            memory: found,
+            category: needs.category,
+            priority: Priority::Normal,
+        };
+        let heap = match memory {
+            Memory::Shared => Some(device.create_heap(&heap).map_err(|error| error.to_string())?),
+            Memory::Own => None,
+        };
+        Ok(Self { device, desc, memory: found, stride, heap })
+    }
+
+    fn create(&self, index: u32) -> Result<D::Resource, DeviceError> {
+        match &self.heap {
+            Some(heap) => self.device.create_placed(&self.desc, heap, u64::from(index) * self.stride),
+            None => self.device.create_committed(&self.desc, self.memory),
+        }
+    }
+}
+
+impl<D: Device> Way for Bare<'_, D> {
+    fn round(&mut self, count: u32) -> Result<Round, String> {
+        let mut made = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+        let mut done = Ok(());
+        let create = time(|| {
+            done = (0..count).try_for_each(|index| {
+                made.push(self.create(index)?);
+                Ok::<_, DeviceError>(())
+            });
+        });
+        let drop = time(|| made.into_iter().for_each(|resource| self.device.destroy_resource(resource)));
+        done.map_err(|error| error.to_string())?;
+        Ok(Round { create, drop, ..Round::default() })
+    }
+}
+
+impl<D: Device> Drop for Bare<'_, D> {
+    fn drop(&mut self) {
+        if let Some(heap) = self.heap.take() {
+            self.device.destroy_heap(heap);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The crate `gpu-allocator`, as its manual says to use it: an API resource each, placed by it.
+
+use ash::vk;
+use original::MemoryLocation;
+use original::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
+
+use super::{Round, Subject, Way};
+use crate::timing::time;
+
+/// An API resource.
+#[derive(Clone, Copy)]
+enum Handle {
+    Buffer(vk::Buffer),
+    Image(vk::Image),
+}
+
+pub(super) struct Peer<'a> {
+    /// `None` once it is being dropped.
+    allocator: Option<Allocator>,
+    device: &'a ash::Device,
+    subject: Subject,
+    /// Keeps the allocator's blocks from coming and going.
+    kept: Vec<(Handle, Allocation)>,
+}
+
+impl<'a> Peer<'a> {
+    pub(super) fn new(device: &'a tenure_vulkan::Device, subject: Subject) -> Result<Self, String> {
+        let desc = AllocatorCreateDesc {
+            instance: device.instance().clone(),
+            device: device.raw().clone(),
+            physical_device: device.physical_device(),
+            debug_settings: original::AllocatorDebugSettings::default(),
+            buffer_device_address: false,
+            allocation_sizes: original::AllocationSizes::default(),
+        };
+        let allocator = Allocator::new(&desc).map_err(|error| error.to_string())?;
+        Ok(Self { allocator: Some(allocator), device: device.raw(), subject, kept: Vec::new() })
+    }
+
+    fn handle(&self) -> Result<(Handle, vk::MemoryRequirements), vk::Result> {
+        match self.subject {
+            Subject::Buffer(size) => {
+                let usage = vk::BufferUsageFlags::VERTEX_BUFFER
+                    | vk::BufferUsageFlags::INDEX_BUFFER
+                    | vk::BufferUsageFlags::TRANSFER_DST;
+                let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+                // SAFETY: the device lives, and the description is whole.
+                unsafe {
+                    let buffer = self.device.create_buffer(&info, None)?;
+                    Ok((Handle::Buffer(buffer), self.device.get_buffer_memory_requirements(buffer)))
+                }
+            }
+            Subject::Texture(side) => {
+                let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
+                let info = vk::ImageCreateInfo::default()
+                    .image_type(vk::ImageType::TYPE_2D)
+                    .format(vk::Format::R8G8B8A8_UNORM)
+                    .extent(vk::Extent3D { width: side, height: side, depth: 1 })
+                    .mip_levels(1)
+                    .array_layers(1)
+                    .samples(vk::SampleCountFlags::TYPE_1)
+                    .usage(usage);
+                // SAFETY: as above.
+                unsafe {
+                    let image = self.device.create_image(&info, None)?;
+                    Ok((Handle::Image(image), self.device.get_image_memory_requirements(image)))
+                }
+            }
+        }
+    }
+
+    fn create(&mut self) -> Result<(Handle, Allocation), String> {
+        let (handle, requirements) = self.handle().map_err(|error| error.to_string())?;
+        let allocator = self.allocator.as_mut().ok_or("the allocator is gone")?;
+        let desc = AllocationCreateDesc {
+            name: "thing",
+            requirements,
+            location: MemoryLocation::GpuOnly,
+            linear: matches!(handle, Handle::Buffer(_)),
+            allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+        };
+        let allocation = allocator.allocate(&desc).map_err(|error| error.to_string())?;
+        // SAFETY: the memory was found by what the resource requires, and is bound once.
+        let bound = unsafe {
+            match handle {
+                Handle::Buffer(buffer) => {
+                    self.device.bind_buffer_memory(buffer, allocation.memory(), allocation.offset())
+                }
+                Handle::Image(image) => {
+                    self.device.bind_image_memory(image, allocation.memory(), allocation.offset())
+                }
+            }
+        };
+        bound.map_err(|error| error.to_string())?;
+        Ok((handle, allocation))
+    }
+
+    fn destroy(&mut self, (handle, allocation): (Handle, Allocation)) -> Result<(), String> {
+        // SAFETY: nothing was ever submitted that uses it.
+        unsafe {
+            match handle {
+                Handle::Buffer(buffer) => self.device.destroy_buffer(buffer, None),
+                Handle::Image(image) => self.device.destroy_image(image, None),
+            }
+        }
+        let allocator = self.allocator.as_mut().ok_or("the allocator is gone")?;
+        allocator.free(allocation).map_err(|error| error.to_string())
+    }
+
+    fn create_many(&mut self, count: u32) -> Result<Vec<(Handle, Allocation)>, String> {
+        (0..count).map(|_| self.create()).collect()
+    }
+}
+
+impl Way for Peer<'_> {
+    fn round(&mut self, count: u32) -> Result<Round, String> {
+        if self.kept.is_empty() {
+            self.kept = self.create_many(count)?;
+        }
+        let mut made = Ok(Vec::new());
+        let create = time(|| made = self.create_many(count));
+        let made = made?;
+        let mut destroyed = Ok(());
+        let drop = time(|| destroyed = made.into_iter().try_for_each(|one| self.destroy(one)));
+        destroyed?;
+        Ok(Round { create, drop, ..Round::default() })
+    }
+}
+
+impl Drop for Peer<'_> {
+    fn drop(&mut self) {
+        for one in std::mem::take(&mut self.kept) {
+            if let Err(error) = self.destroy(one) {
+                eprintln!("gpu-allocator refused a free: {error}");
+            }
+        }
+    }
+}
