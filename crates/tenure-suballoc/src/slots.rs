@@ -78,6 +78,11 @@ impl Slots {
         self.general.reserve(ranges);
     }
 
+    /// Gives back the metadata, if nothing is allocated; see [`General::trim`].
+    pub fn trim(&mut self) {
+        self.general.trim();
+    }
+
     /// Indices managed.
     #[must_use]
     pub fn capacity(&self) -> u32 {

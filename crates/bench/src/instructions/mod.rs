@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(long, default_value = "W1", value_parser = NAMES)]
     pub workload: String,
     /// Calls at most, allocations and frees.
-    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub calls: u32,
     /// Only peers whose names contain this; may be given more than once.
     #[arg(long, value_name = "PEER")]
@@ -40,8 +40,7 @@ pub struct Args {
 /// # Errors
 /// There is no such peer, or no callgrind.
 pub fn run(args: &Args) -> Result<(), String> {
-    let traces = workloads::all(args.seed, Scale::Full);
-    let trace = traces.into_iter().find(|trace| trace.name == args.workload);
+    let trace = workloads::named(&args.workload, args.seed, Scale::Short);
     let trace = trace.ok_or_else(|| format!("no workload is called {}", args.workload))?;
     let trace = trace.cut(args.calls as usize);
     if let Some(name) = &args.replay {

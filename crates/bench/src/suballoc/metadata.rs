@@ -16,7 +16,7 @@ pub struct Metadata {
     pub per_node: f64,
     /// When half of what was live then has been freed, every second of it, over what it was before.
     pub after_half: f64,
-    /// When all has been freed.
+    /// When all has been freed, and it was asked to give back what it can.
     pub empty: usize,
 }
 
@@ -60,6 +60,7 @@ pub(super) fn measure<P: Peer>(trace: &Trace, capacity: u64) -> Metadata {
     }
     metadata.after_half = count.live() as f64 / full as f64;
     end(&mut peer, &mut handles);
+    peer.trim();
     metadata.empty = count.live();
     metadata
 }

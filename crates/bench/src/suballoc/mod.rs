@@ -131,9 +131,8 @@ fn chosen_traces(args: &Args) -> Result<Vec<Vec<Trace>>, String> {
     };
     let seeds = if args.skip_packing || args.check { 1 } else { report::PACKING_SEEDS };
     let drawn = |more| {
-        let mut traces = workloads::all(args.seed.wrapping_add(more), args.scale());
-        traces.retain(|trace| names.contains(&trace.name.as_str()));
-        traces
+        let trace = |name: &&str| workloads::named(name, args.seed.wrapping_add(more), args.scale());
+        names.iter().filter_map(trace).collect::<Vec<_>>()
     };
     let mut seeds: Vec<_> = (0..seeds).map(drawn).collect();
     for traces in &mut seeds {

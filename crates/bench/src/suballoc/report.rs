@@ -142,7 +142,7 @@ const METRICS: &[Metric] = &[
         of: |it| it.metadata_after_half,
     },
     Metric {
-        title: "metadata after all is freed, bytes",
+        title: "metadata after all is freed and trimmed, bytes",
         spaces: ALL,
         reference: None,
         decimals: 0,

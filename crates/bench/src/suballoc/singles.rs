@@ -7,7 +7,7 @@ use super::replay::{begin, end, perform};
 use super::trace::{Kind, Trace};
 
 /// Rounds that the single calls are timed in, at most.
-pub(super) const MAX_ROUNDS: u32 = 5;
+pub(super) const MAX_ROUNDS: u32 = 3;
 
 /// The nanoseconds of each call of a trace, in some rounds.
 #[derive(Default)]

@@ -16,7 +16,7 @@ use crate::{
 /// Divides any number of blocks into allocations of any sizes, as one [`General`](crate::General).
 ///
 /// The one to take for pools of heaps. Its downside is that of `General`: 32 bytes of metadata per
-/// allocation and per hole; and 104 KiB for the lists, once, however many blocks there are.
+/// allocation and per hole; and 13 KiB for the lists, once, however many blocks there are.
 ///
 /// # Algorithm
 /// That of `General`, with one set of lists for the holes of all blocks; pieces of different blocks
@@ -26,6 +26,8 @@ use crate::{
 ///
 /// # Efficiency
 /// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as that of `General`.
+/// Removing a block is O(1) while anything is allocated; when nothing is, it gives back the metadata,
+/// in O(pieces that there have been at once).
 ///
 /// # What is guaranteed
 /// As for `General`: a request fails only when no hole of any block has `size + align - granule`
@@ -97,10 +99,27 @@ impl GeneralBlocks {
         id.map_or(NIL, |id| self.first_pieces[id as usize])
     }
 
-    /// Forgets the ranges of blocks that the table has removed.
+    /// Forgets the ranges of blocks that the table has removed, and its own memory if nothing is left
+    /// in the other blocks either.
     fn forget(&mut self, removed: &[BlockId]) {
         for id in removed {
             self.ranges.remove_range(self.first_pieces[id.index()]);
+        }
+        if !removed.is_empty() {
+            self.give_back_metadata();
+        }
+    }
+
+    /// Gives back the metadata of pieces, if nothing is allocated.
+    fn give_back_metadata(&mut self) {
+        if self.free_bytes() < self.capacity() || !self.ranges.has_grown(self.blocks().count()) {
+            return;
+        }
+        self.ranges.clear();
+        for id in self.table.ids() {
+            let bytes = self.table.block_capacity(id).unwrap_or(0);
+            let units = (bytes / self.granule.size()) as u32;
+            self.first_pieces[id.index()] = self.ranges.add_range(units, id.0);
         }
     }
 
@@ -210,6 +229,7 @@ impl BlockSuballocator for GeneralBlocks {
         let before = retired.len();
         self.table.trim(retired);
         self.forget(&retired[before..]);
+        self.give_back_metadata();
     }
 
     fn validate(&self) -> Result<(), Inconsistency> {

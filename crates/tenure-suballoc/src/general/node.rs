@@ -1,25 +1,33 @@
 //! Pieces of the managed ranges, and the slab that holds them.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
 /// No node. The slot exists, looks like a piece in use, and its links mean nothing, so that code may
-/// read and write "the neighbour" at the end of a range without asking whether there is one.
+/// read and write "the neighbour" at the end of a range or of a list without asking whether there is
+/// one.
 pub(super) const NIL: u32 = 0;
+
+/// A hole without a size that is in no list, and can be taken out of it any number of times.
+pub(super) const NO_HOLE: u32 = 1;
+
+/// Slots that are no pieces.
+pub(super) const SPECIAL: u32 = 2;
 
 /// The piece before (by address) one that is in use is a hole.
 pub(super) const LEFT: u32 = 1;
 /// The piece after one that is in use is a hole.
 pub(super) const RIGHT: u32 = 2;
 
-/// A piece of a range, in use or free (a hole), or the head of a class's list of holes.
+/// A piece of a range, in use or free (a hole).
 ///
 /// Half a cache line: allocating and freeing is mostly waiting for these.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct Node {
-    /// Neighbours in the class's list, which ends where it begins: at its head. A piece in use is in
-    /// no list, and has its padding and the state of its neighbours there.
+    /// Neighbours in the class's list, or [`NIL`]. A piece in use is in no list, and has its padding
+    /// and the state of its neighbours there.
     pub(super) list_prev: u32,
     pub(super) list_next: u32,
     pub(super) offset: u32,
@@ -71,33 +79,65 @@ impl Node {
 }
 
 /// Nodes by slot number. A slot stays where it is for as long as its piece exists.
-///
-/// The first slots are the heads of the classes' lists, at the number of their class; there are no
-/// holes of size 0, so [`NIL`] is free to be no node.
 #[derive(Debug)]
 pub(super) struct Slab {
     nodes: Vec<Node>,
-    heads: u32,
+    /// The first hole of each class, or [`NIL`].
+    firsts: Vec<u32>,
     /// First of the vacant slots, chained by `list_next`.
     vacant: u32,
+    /// The tag of a slot that has never been used: above those of slots that were given back.
+    fresh_tag: u32,
 }
 
+/// The slab grows by at least this part of its length: log₂ of 1/4. Doubling would leave half of it
+/// unused.
+const GROWTH: u32 = 2;
+/// And by at least so many.
+const LEAST_GROWTH: usize = 14;
+
 impl Slab {
-    /// A slab of empty lists for the classes below `heads`, and a spare one.
-    pub(super) fn new(heads: u32) -> Self {
-        let nodes = (0..=heads)
-            .map(|slot| Node {
-                list_prev: slot,
-                list_next: slot,
-                offset: 0,
-                size: 0,
-                prev: NIL,
-                next: NIL,
-                tag: u32::from(slot == NIL),
-                block: 0,
-            })
-            .collect();
-        Self { nodes, heads, vacant: NIL }
+    /// A slab of empty lists for this many classes.
+    pub(super) fn new(classes: u32) -> Self {
+        let special = |tag| Node {
+            list_prev: NIL,
+            list_next: NIL,
+            offset: 0,
+            size: 0,
+            prev: NIL,
+            next: NIL,
+            tag,
+            block: 0,
+        };
+        // In the order of their numbers. NIL looks like a piece in use.
+        Self {
+            nodes: vec![special(1), special(0)],
+            firsts: vec![NIL; classes as usize],
+            vacant: NIL,
+            fresh_tag: 0,
+        }
+    }
+
+    /// Forgets all pieces, none of which may be in use, and gives back their memory. The tags go on
+    /// where they were: no handle of before is good again.
+    pub(super) fn clear(&mut self) {
+        let tags = self.nodes.iter().skip(SPECIAL as usize).map(|node| node.tag & !1);
+        self.fresh_tag = tags.fold(self.fresh_tag, u32::max);
+        self.nodes.truncate(SPECIAL as usize);
+        self.nodes.shrink_to_fit();
+        self.firsts.fill(NIL);
+        self.vacant = NIL;
+    }
+
+    /// The first hole in the list of a class, or NIL.
+    #[inline]
+    pub(super) fn first(&self, class: u32) -> u32 {
+        self.firsts[class as usize]
+    }
+
+    /// How many classes there are.
+    pub(super) fn classes(&self) -> u32 {
+        self.firsts.len() as u32
     }
 
     #[inline]
@@ -113,10 +153,6 @@ impl Slab {
     #[inline]
     pub(super) fn at_mut(&mut self, slot: u32) -> &mut Node {
         &mut self.nodes[slot as usize]
-    }
-
-    pub(super) fn heads(&self) -> u32 {
-        self.heads
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -135,6 +171,7 @@ impl Slab {
             Node { list_prev: NIL, list_next: NIL, offset, size, prev: NIL, next: NIL, tag: 0, block };
         let slot = self.vacant;
         if slot == NIL {
+            node.tag = self.fresh_tag;
             return self.push(node);
         }
         let place = self.at_mut(slot);
@@ -161,6 +198,9 @@ impl Slab {
     #[cold]
     fn push(&mut self, node: Node) -> u32 {
         let slot = self.len();
+        if self.nodes.len() == self.nodes.capacity() {
+            self.nodes.reserve_exact((self.nodes.len() >> GROWTH).max(LEAST_GROWTH));
+        }
         self.nodes.push(node);
         slot
     }
@@ -192,29 +232,24 @@ impl Slab {
         self.at_mut(slot).list_next &= !side;
     }
 
-    /// A hole without a size that can be taken out of its list any number of times.
-    #[inline]
-    pub(super) fn no_hole(&self) -> u32 {
-        self.heads
-    }
-
     /// Puts a hole at the front of a class's list.
     #[inline(always)]
-    pub(super) fn link(&mut self, slot: u32, head: u32) {
-        let first = self.at(head).list_next;
+    pub(super) fn link(&mut self, slot: u32, class: u32) {
+        let first = core::mem::replace(&mut self.firsts[class as usize], slot);
         let node = self.at_mut(slot);
-        node.list_prev = head;
+        node.list_prev = NIL;
         node.list_next = first;
-        self.at_mut(head).list_next = slot;
         self.at_mut(first).list_prev = slot;
     }
 
-    /// Takes a hole out of its list.
+    /// Takes a hole out of its class's list.
     #[inline(always)]
-    pub(super) fn unlink(&mut self, slot: u32) {
+    pub(super) fn unlink(&mut self, slot: u32, class: u32) {
         let Node { list_prev, list_next, .. } = *self.at(slot);
         self.at_mut(list_prev).list_next = list_next;
         self.at_mut(list_next).list_prev = list_prev;
+        let first = &mut self.firsts[class as usize];
+        *first = select_unpredictable(*first == slot, list_next, *first);
     }
 
     /// How many slots are vacant.

@@ -37,8 +37,9 @@ use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Incons
 /// Allocating and freeing are O(1): at most ten holes looked at, at most two merges. (The bits of
 /// classes that ran empty are cleared by the next search that meets them, which makes the bit scan
 /// amortised; it is bounded by the number of classes.) 32 bytes for each piece, in use or free, and
-/// 32 for each class below the largest size (50 KiB for 64 MiB at 256 B). The slab of pieces grows
-/// when it must, by doubling; [`reserve`](Self::reserve) does it beforehand.
+/// 4 for each class below the largest size (6 KiB for 64 MiB at 256 B). The slab of pieces grows
+/// when it must, by a quarter; [`reserve`](Self::reserve) does it beforehand, and
+/// [`trim`](Self::trim) gives it back.
 ///
 /// # What is guaranteed
 /// A request fails only when no hole has `size + align - granule` bytes, rounded up to a size class
@@ -114,6 +115,29 @@ impl General {
     /// Makes room for the metadata of `allocations` more, so that they take no memory later.
     pub fn reserve(&mut self, allocations: usize) {
         self.ranges.slab.reserve(allocations.saturating_mul(2));
+    }
+
+    /// Gives back the metadata, if nothing is allocated: all but the lists, a word for each size class.
+    ///
+    /// It is kept otherwise, for the next allocations. O(pieces that there have been at once).
+    ///
+    /// ```
+    /// use tenure_suballoc::{General, Suballocator};
+    ///
+    /// let mut heap = General::new(64 << 20, 256)?;
+    /// let old = heap.allocate(4096, 256)?.handle;
+    /// heap.free(old)?;
+    /// heap.trim();
+    /// let new = heap.allocate(4096, 256)?.handle;
+    /// assert!(heap.free(old).is_err()); // still reported
+    /// assert!(heap.free(new).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trim(&mut self) {
+        if self.is_empty() && self.ranges.has_grown(1) {
+            self.ranges.clear();
+            self.first_piece = self.ranges.add_range((self.capacity / self.granule.size()) as u32, 0);
+        }
     }
 
     /// Bytes in the unit of management.

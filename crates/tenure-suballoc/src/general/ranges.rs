@@ -4,7 +4,7 @@ use core::hint::select_unpredictable;
 
 use super::bits::ClassBits;
 use super::class::{CLASSES, class};
-use super::node::{LEFT, NIL, Node, RIGHT, Slab};
+use super::node::{LEFT, NIL, NO_HOLE, Node, RIGHT, SPECIAL, Slab};
 
 /// Units in a range at most: the sum of a size and an alignment mask must fit in 32 bits.
 pub(super) const MAX_UNITS: u32 = 1 << 31;
@@ -65,10 +65,23 @@ impl Ranges {
         slot
     }
 
+    /// Forgets all ranges, each of which must be one hole, and gives back their metadata.
+    pub(super) fn clear(&mut self) {
+        self.slab.clear();
+        self.used_classes = ClassBits::new();
+        self.free_units = 0;
+    }
+
+    /// Whether there is metadata that [`clear`](Self::clear) would give back, with this many ranges.
+    pub(super) fn has_grown(&self, ranges: usize) -> bool {
+        self.slab.len() as usize > SPECIAL as usize + ranges
+    }
+
     /// Removes a range that is one hole.
     pub(super) fn remove_range(&mut self, first: u32) {
-        self.free_units -= u64::from(self.slab.at(first).size);
-        self.slab.unlink(first);
+        let size = self.slab.at(first).size;
+        self.free_units -= u64::from(size);
+        self.slab.unlink(first, class(size));
         self.slab.vacate(first);
     }
 
@@ -94,7 +107,7 @@ impl Ranges {
     #[inline(always)]
     fn take(&mut self, hole: u32, offset: u32, units: u32) -> Placed {
         let Node { offset: start, size: available, prev, next, block, .. } = *self.slab.at(hole);
-        self.slab.unlink(hole);
+        self.slab.unlink(hole, class(available));
         let sliver = units >> self.absorb;
         let mut slot = hole;
         let mut padding = offset - start;
@@ -157,16 +170,17 @@ impl Ranges {
     fn merge(&mut self, slot: u32, node: &Node) {
         let left_is_free = node.free_sides() & LEFT != 0;
         let right_is_free = node.free_sides() & RIGHT != 0;
-        let left = select_unpredictable(left_is_free, node.prev, self.slab.no_hole());
-        let right = select_unpredictable(right_is_free, node.next, self.slab.no_hole());
-        self.slab.unlink(left);
-        self.slab.unlink(right);
+        let left = select_unpredictable(left_is_free, node.prev, NO_HOLE);
+        let right = select_unpredictable(right_is_free, node.next, NO_HOLE);
+        let left_size = self.slab.at(left).size;
+        let Node { size: right_size, next: after_right, .. } = *self.slab.at(right);
+        self.slab.unlink(left, class(left_size));
+        self.slab.unlink(right, class(right_size));
         let before = select_unpredictable(left_is_free, NIL, node.prev);
         self.slab.mark_free_side(before, RIGHT);
-        let Node { size: right_size, next: after_right, .. } = *self.slab.at(right);
         let hole = select_unpredictable(left_is_free, left, slot);
         let after = select_unpredictable(right_is_free, after_right, node.next);
-        let size = self.slab.at(left).size + node.size + right_size;
+        let size = left_size + node.size + right_size;
         let merged = self.slab.at_mut(hole);
         merged.size = size;
         merged.next = after;
@@ -190,8 +204,8 @@ impl Ranges {
     pub(super) fn first_hole(&mut self, class: u32) -> Option<(u32, u32)> {
         loop {
             let class = self.used_classes.first_from(class)?;
-            let hole = self.slab.at(class).list_next;
-            if hole != class {
+            let hole = self.slab.first(class);
+            if hole != NIL {
                 return Some((class, hole));
             }
             self.used_classes.clear(class);
@@ -200,12 +214,12 @@ impl Ranges {
 
     /// The last class that has a hole.
     fn last_class(&self) -> Option<u32> {
-        self.used_classes.descending().find(|&class| self.slab.at(class).list_next != class)
+        self.used_classes.descending().find(|&class| self.slab.first(class) != NIL)
     }
 
     /// Units of the first hole in the last class: the largest, but for the width of the class.
     pub(super) fn largest_free_floor(&self) -> u32 {
-        self.last_class().map_or(0, |class| self.slab.at(self.slab.at(class).list_next).size)
+        self.last_class().map_or(0, |class| self.slab.at(self.slab.first(class)).size)
     }
 
     /// Units of the largest hole. Walks the last class, unless it is an exact one.
@@ -214,8 +228,8 @@ impl Ranges {
             return 0;
         };
         let mut largest = 0;
-        let mut hole = self.slab.at(class).list_next;
-        while hole != class {
+        let mut hole = self.slab.first(class);
+        while hole != NIL {
             largest = largest.max(self.slab.at(hole).size);
             hole = self.slab.at(hole).list_next;
         }

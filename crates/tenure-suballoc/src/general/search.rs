@@ -67,7 +67,7 @@ impl Ranges {
     fn search_between(&mut self, mut class: u32, mut hole: u32, units: u32, align_mask: u32) -> u32 {
         for _ in 0..MORE_HOLES {
             hole = self.slab.at(hole).list_next;
-            if hole == class {
+            if hole == NIL {
                 match self.first_hole(class + 1) {
                     Some(next) => (class, hole) = next,
                     None => return NIL,

@@ -1,7 +1,7 @@
 //! Checks of everything that the general allocator promises itself.
 
 use super::class::class;
-use super::node::{LEFT, NIL, RIGHT};
+use super::node::{LEFT, NIL, NO_HOLE, RIGHT, SPECIAL};
 use super::ranges::Ranges;
 use crate::Inconsistency;
 use crate::error::ensure;
@@ -25,7 +25,7 @@ impl Ranges {
         ensure!(free == self.free_units(), "{free} units are free, not {}", self.free_units());
         let listed = self.validate_lists()?;
         ensure!(holes == listed, "{listed} holes are listed, {holes} exist");
-        let slots = self.slab.heads() + 1 + pieces + self.slab.vacant();
+        let slots = SPECIAL + pieces + self.slab.vacant();
         ensure!(slots == self.slab.len(), "{} slots, not {slots}", self.slab.len());
         self.validate_nil()
     }
@@ -33,9 +33,10 @@ impl Ranges {
     fn validate_nil(&self) -> Result<(), Inconsistency> {
         let nil = self.slab.at(NIL);
         ensure!(!nil.is_free() && nil.size == 0, "NIL looks like a hole");
-        let spare = self.slab.no_hole();
-        let links = [self.slab.at(spare).list_prev, self.slab.at(spare).list_next];
-        ensure!(links == [spare; 2] && self.slab.at(spare).size == 0, "the spare head is linked");
+        let spare = self.slab.at(NO_HOLE);
+        let links = [spare.list_prev, spare.list_next];
+        ensure!(links == [NIL; 2] && spare.size == 0, "the hole that is none is linked");
+        ensure!(self.slab.first(0) == NIL, "a hole without a size is listed");
         Ok(())
     }
 
@@ -68,9 +69,9 @@ impl Ranges {
     /// Counts the holes in all lists.
     fn validate_lists(&self) -> Result<u32, Inconsistency> {
         let mut holes = 0;
-        for head in 1..self.slab.heads() {
-            let (mut before, mut slot) = (head, self.slab.at(head).list_next);
-            while slot != head {
+        for head in 1..self.slab.classes() {
+            let (mut before, mut slot) = (NIL, self.slab.first(head));
+            while slot != NIL {
                 let node = self.slab.at(slot);
                 ensure!(node.list_prev == before, "slot {slot}: its list does not know it");
                 ensure!(node.is_free(), "slot {slot}: in use, but listed");

@@ -1,7 +1,7 @@
 //! C4 over one range.
 
 use proptest::prelude::*;
-use tenure_suballoc::{BlockError, General, Suballocator};
+use tenure_suballoc::{BlockError, FreeError, General, Suballocator};
 
 use crate::model::general::GeneralRules;
 use crate::model::one_range::{Op, play};
@@ -55,6 +55,27 @@ fn a_freed_neighbour_merges_on_either_side() {
     heap.free(middle.handle).unwrap();
     assert_eq!(heap.largest_free(), 3 * 256);
     heap.validate().unwrap();
+}
+
+#[test]
+fn a_handle_from_before_a_trim_is_bad_for_good() {
+    let mut heap = General::new(1 << 20, 256).unwrap();
+    let mut old = Vec::new();
+    for round in 0..4 {
+        let live: Vec<_> = (0..50 * (round + 1)).map(|_| heap.allocate(300, 256).unwrap().handle).collect();
+        for &handle in &old {
+            assert_eq!(heap.free(handle), Err(FreeError::DoubleFree));
+        }
+        heap.trim(); // does nothing: there are allocations
+        heap.validate().unwrap();
+        for &handle in &live {
+            heap.free(handle).unwrap();
+        }
+        heap.trim();
+        heap.validate().unwrap();
+        assert_eq!(heap.largest_free(), 1 << 20);
+        old.extend(live);
+    }
 }
 
 #[test]

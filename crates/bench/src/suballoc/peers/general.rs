@@ -28,6 +28,10 @@ impl Peer for OneRange {
         std::hint::black_box(self.0.free(handle).is_ok());
     }
 
+    fn trim(&mut self) {
+        self.0.trim();
+    }
+
     fn reserved(&self) -> u64 {
         self.0.capacity()
     }

@@ -32,6 +32,10 @@ impl Peer for Blocks {
         free_shrinking(&mut self.set, &mut self.spare, handle);
     }
 
+    fn trim(&mut self) {
+        self.set.trim(&mut Vec::new());
+    }
+
     fn reserved(&self) -> u64 {
         self.set.capacity()
     }

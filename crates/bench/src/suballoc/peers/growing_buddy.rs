@@ -36,6 +36,10 @@ impl Peer for Buddies {
         free_shrinking(&mut self.set, &mut self.spare, handle);
     }
 
+    fn trim(&mut self) {
+        self.set.trim(&mut Vec::new());
+    }
+
     fn reserved(&self) -> u64 {
         self.set.capacity()
     }

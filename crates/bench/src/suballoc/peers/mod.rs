@@ -40,6 +40,9 @@ pub trait Peer: Sized {
     /// Ends a frame, for those that free by frame.
     fn end_frame(&mut self) {}
 
+    /// Gives back what it can of its own memory, for those that have to be asked.
+    fn trim(&mut self) {}
+
     /// Bytes of memory that it has now: the capacity, or all blocks.
     fn reserved(&self) -> u64;
 }

@@ -37,6 +37,12 @@ pub const NAMES: [&str; 7] = ["W1", "W2", "W3", "W4", "W5", "W6", "W7"];
 /// All workloads, W1 to W7.
 #[must_use]
 pub fn all(seed: u64, scale: Scale) -> Vec<Trace> {
+    NAMES.iter().filter_map(|name| named(name, seed, scale)).collect()
+}
+
+/// One of them, the same as in [`all`]; `None` if it is no name of [`NAMES`].
+#[must_use]
+pub fn named(name: &str, seed: u64, scale: Scale) -> Option<Trace> {
     let makers: [fn(Rng, Scale) -> Trace; 7] = [
         uniform::trace,
         log_normal::trace,
@@ -46,8 +52,9 @@ pub fn all(seed: u64, scale: Scale) -> Vec<Trace> {
         adversary::trace,
         powers_of_two::trace,
     ];
-    let rng = |number| Rng::new(Rng::new(seed.wrapping_mul(8) + number).bits());
-    (1..).zip(makers).map(|(number, make)| make(rng(number), scale)).collect()
+    let at = NAMES.iter().position(|it| *it == name)?;
+    let number = at as u64 + 1;
+    Some(makers[at](Rng::new(Rng::new(seed.wrapping_mul(8).wrapping_add(number)).bits()), scale))
 }
 
 /// Keeps about `live` allocations: fills up, then allocates and frees at random, as often.
