@@ -55,18 +55,19 @@ pub(super) fn measure(peers: &[Contender], trace: &Trace, rounds: u32) -> Vec<Fi
 
 fn times(peers: &[Contender], trace: &Trace, rounds: u32) -> Vec<Figures> {
     let mut calls = vec![Vec::new(); peers.len()];
-    let mut failures = vec![0; peers.len()];
+    let mut failures = vec![Some(0); peers.len()];
     let mut singles: Vec<_> = peers.iter().map(|_| Singles::new()).collect();
     for round in 0..rounds {
         for (at, peer) in peers.iter().enumerate() {
-            if !(peer.can_replay)(trace) || (peer.is_slow && round > 0) {
+            let is_enough = failures[at].is_none() || (peer.is_slow && round > 0);
+            if is_enough || !(peer.can_replay)(trace) {
                 continue;
             }
             let trace = length_for(peer, trace);
             let timed = (peer.time)(&trace, trace.ample_bytes);
             calls[at].push(timed.time.as_secs_f64() * 1e9 / trace.calls as f64);
-            failures[at] = timed.failures;
-            if round < MAX_ROUNDS && timed.failures == 0 {
+            failures[at] = timed.is_done.then_some(timed.failures);
+            if round < MAX_ROUNDS && failures[at] == Some(0) {
                 (peer.singles)(&trace, trace.ample_bytes, &mut singles[at]);
             }
         }
@@ -75,13 +76,13 @@ fn times(peers: &[Contender], trace: &Trace, rounds: u32) -> Vec<Figures> {
     each.map(|((calls, failures), singles)| of_times(calls, failures, &singles)).collect()
 }
 
-fn of_times(calls: Vec<f64>, failures: usize, singles: &Singles) -> Figures {
+fn of_times(calls: Vec<f64>, failures: Option<usize>, singles: &Singles) -> Figures {
     let call = median(calls);
-    let served = call.filter(|_| failures == 0);
+    let served = call.filter(|_| failures == Some(0));
     let (allocations, frees) = (singles.of_allocations(), singles.of_frees());
     Figures {
         call: served,
-        failures: call.map(|_| failures as f64),
+        failures: call.and(failures).map(|failures| failures as f64),
         allocation: allocations.as_ref().map(|spread| spread.mean),
         allocation_tail: allocations.as_ref().map(|spread| spread.tail),
         allocation_max: allocations.as_ref().map(|spread| spread.max),
@@ -93,23 +94,25 @@ fn of_times(calls: Vec<f64>, failures: usize, singles: &Singles) -> Figures {
 }
 
 fn add_memory(peer: &Contender, trace: &Trace, figures: &mut Figures) {
+    if figures.failures != Some(0.0) {
+        return;
+    }
     if peer.space == Space::Blocks && !peer.is_slow {
         let reserved = (peer.reserved)(trace);
-        if reserved.failures == 0 {
-            let over_live = |bytes: f64| Some(bytes / trace.peak_bytes as f64);
-            figures.reserved_peak = over_live(reserved.peak as f64);
-            figures.reserved_mean = over_live(reserved.mean);
-            figures.blocks = Some((reserved.peak / trace.block_bytes) as f64);
-        }
+        let over_live = |bytes: f64| Some(bytes / trace.peak_bytes as f64);
+        figures.reserved_peak = over_live(reserved.peak as f64);
+        figures.reserved_mean = over_live(reserved.mean);
+        figures.blocks = Some((reserved.peak / trace.block_bytes) as f64);
     }
-    if figures.failures == Some(0.0) {
-        let metadata = (peer.metadata)(trace, trace.ample_bytes);
-        figures.metadata_new = Some(metadata.new as f64);
-        figures.metadata_peak = Some(metadata.peak as f64);
-        figures.metadata_per_node = Some(metadata.per_node);
-        figures.metadata_after_half = Some(metadata.after_half);
-        figures.metadata_empty = Some(metadata.empty as f64);
+    if !peer.is_counted {
+        return;
     }
+    let metadata = (peer.metadata)(trace, trace.ample_bytes);
+    figures.metadata_new = Some(metadata.new as f64);
+    figures.metadata_peak = Some(metadata.peak as f64);
+    figures.metadata_per_node = Some(metadata.per_node);
+    figures.metadata_after_half = Some(metadata.after_half);
+    figures.metadata_empty = Some(metadata.empty as f64);
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -5,15 +5,25 @@ use tenure_suballoc::{Allocation, General, Handle, Suballocator};
 use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
-/// tenure's general allocator over one range.
-pub(super) struct OneRange(General);
+/// As it is made.
+pub(super) type Growing = OneRange<false>;
+/// With room for all nodes from the beginning, as `offset-allocator` has.
+pub(super) type Reserved = OneRange<true>;
 
-impl Peer for OneRange {
+/// tenure's general allocator over one range.
+pub(super) struct OneRange<const RESERVED: bool>(General);
+
+impl<const RESERVED: bool> Peer for OneRange<RESERVED> {
     type Handle = Handle;
 
     fn new(trace: &Trace, capacity: u64) -> Self {
         match General::new(capacity, trace.granule) {
-            Ok(general) => Self(general),
+            Ok(mut general) => {
+                if RESERVED {
+                    general.reserve(trace.peak_live);
+                }
+                Self(general)
+            }
             Err(error) => panic!("{}: {error}", trace.name),
         }
     }

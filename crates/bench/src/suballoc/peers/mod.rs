@@ -101,6 +101,8 @@ pub struct Contender {
     pub space: Space,
     /// Takes so long that it is measured on the first part of the traces, and only when asked for.
     pub is_slow: bool,
+    /// Whether what it takes for itself can be counted: it comes from Rust's heap.
+    pub is_counted: bool,
     /// Whether it can replay a trace.
     pub can_replay: fn(&Trace) -> bool,
     /// Replays a trace, given the bytes of the range.
@@ -126,6 +128,7 @@ impl Contender {
             role,
             space,
             is_slow: false,
+            is_counted: true,
             can_replay: |_| true,
             time: replay::time::<P>,
             singles: singles::record::<P>,
@@ -139,6 +142,10 @@ impl Contender {
 
     fn only(self, can_replay: fn(&Trace) -> bool) -> Self {
         Self { can_replay, ..self }
+    }
+
+    fn uncounted(self) -> Self {
+        Self { is_counted: false, ..self }
     }
 
     fn slow(self) -> Self {
@@ -160,15 +167,16 @@ pub const BLOCKS_TIME_REFERENCE: &str = "vk-mem, blocks";
 pub fn all() -> Vec<Contender> {
     let is_ring = |trace: &Trace| trace.is_ring;
     let one = [
-        Contender::new::<general::OneRange>("General", Role::Ours, Space::One),
+        Contender::new::<general::Growing>("General", Role::Ours, Space::One),
+        Contender::new::<general::Reserved>("General, reserved", Role::Ours, Space::One),
         Contender::new::<buddy::OneBuddy>("Buddy", Role::Ours, Space::One),
         Contender::new::<ring::FrameRing>("Ring", Role::Ours, Space::One).only(is_ring),
         Contender::new::<bump::Bump>("floor: bump", Role::Floor, Space::None),
         Contender::new::<lifo::Lifo>("floor: LIFO per size", Role::Floor, Space::None),
         Contender::new::<best_fit::BestFit>(PACKING_REFERENCE, Role::Packing, Space::One),
         Contender::new::<offset_allocator::Offsets>(TIME_REFERENCE, Role::Other, Space::One),
-        Contender::new::<vk_mem::Tlsf>("vk-mem, TLSF", Role::Other, Space::One),
-        Contender::new::<vk_mem::Linear>("vk-mem, linear", Role::Other, Space::One).only(is_ring),
+        Contender::new::<vk_mem::Tlsf>("vk-mem, TLSF", Role::Other, Space::One).uncounted(),
+        Contender::new::<vk_mem::Linear>("vk-mem, linear", Role::Other, Space::One).only(is_ring).uncounted(),
         Contender::new::<buddy_system::Frames>("buddy_system_allocator", Role::Other, Space::One),
         Contender::new::<range_alloc::Ranges>("range-alloc", Role::Other, Space::One).slow(),
     ];
@@ -180,7 +188,8 @@ pub fn all() -> Vec<Contender> {
             Role::Packing,
             Space::Blocks,
         ),
-        Contender::new::<vk_mem_blocks::VkMemBlocks>(BLOCKS_TIME_REFERENCE, Role::Other, Space::Blocks),
+        Contender::new::<vk_mem_blocks::VkMemBlocks>(BLOCKS_TIME_REFERENCE, Role::Other, Space::Blocks)
+            .uncounted(),
         Contender::new::<gpu_alloc::Buddies>("gpu-alloc, buddy", Role::Other, Space::Blocks),
         Contender::new::<gpu_alloc::FreeLists>("gpu-alloc, free list", Role::Other, Space::Blocks).slow(),
     ];
