@@ -51,7 +51,7 @@ pub struct Timed {
     pub time: Duration,
     /// Allocations that failed.
     pub failures: usize,
-    /// Whether it came to the end in [`PATIENCE`].
+    /// Whether it came to the end before it was given up.
     pub is_done: bool,
 }
 
