@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::memory::MAX_SHARDS;
+
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -97,6 +99,11 @@ pub struct Config {
     pub max_upload_block: u64,
     /// The suballocator of uploads.
     pub upload_suballocator: UploadSuballocator,
+    /// Shards that a pool may be divided into when threads get into each other's way; 1 for one pool that
+    /// all share, and places that depend on the order of calls alone. A thread that finds a pool taken
+    /// often enough gets a shard of its own; requests of 64 KiB and more are never sharded. Default 8;
+    /// 1 to 16.
+    pub pool_shards: u32,
     /// Bytes of the pages that constants of a recording are pushed to; a power of two. Default
     /// 64 KiB; 4 KiB to 4 MiB.
     pub constant_page: u64,
@@ -170,6 +177,7 @@ impl Default for Config {
             max_pooled_upload: 64 * MIB,
             max_upload_block: 4 * MIB,
             upload_suballocator: UploadSuballocator::General,
+            pool_shards: 8,
             constant_page: 64 * KIB,
             upload_page: MIB,
             max_pending_upload: 64 * MIB,
@@ -224,6 +232,7 @@ impl Config {
         check("max_upload_block", self.max_upload_block, 64 * KIB, 256 * MIB)?;
         check("max_small_upload", self.max_small_upload, 256, self.max_upload_block)?;
         check("max_pooled_upload", self.max_pooled_upload, self.max_small_upload, 4 * GIB)?;
+        check("pool_shards", u64::from(self.pool_shards), 1, MAX_SHARDS as u64)?;
         check("descriptor_block", u64::from(self.descriptor_block), 16, 65_536)?;
         check("descriptor_chunk", u64::from(self.descriptor_chunk), 16, 65_536)?;
         check("set_block", u64::from(self.set_block), 1, 4096)?;

@@ -237,8 +237,9 @@ fn memory_types_are_tried_in_the_right_order_on_every_card() {
 /// A field, its two ends, and how to set it with the others made to fit.
 type Field = (&'static str, u64, u64, fn(u64) -> Config);
 
-const FIELDS: [Field; 24] = [
+const FIELDS: [Field; 25] = [
     ("frames_in_flight", 1, 16, |value| Config { frames_in_flight: value as u32, ..Config::default() }),
+    ("pool_shards", 1, 16, |value| Config { pool_shards: value as u32, ..Config::default() }),
     ("idle_frames", 0, 1_000_000, |value| Config { idle_frames: value as u32, ..Config::default() }),
     ("small_buffer_slot", 64 * KIB, 16 * MIB, |value| Config {
         small_buffer_slot: value,
@@ -302,6 +303,7 @@ fn every_field_of_the_configuration_has_two_ends() {
     let Config {
         frames_in_flight: _,
         idle_frames: _,
+        pool_shards: _,
         strategy: _,
         small_buffer_slot: _,
         min_block: _,

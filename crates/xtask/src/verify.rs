@@ -8,9 +8,11 @@ use crate::toolchain;
 
 /// Model checking, in a target folder of its own because the flag rebuilds everything.
 pub(crate) fn loom() -> Outcome {
-    let arguments =
-        ["test", "--package", "tenure-core", "--release", "--test", "loom", "--target-dir", "target/loom"];
-    cargo_with(&arguments, &[("RUSTFLAGS", "--cfg loom")])
+    for tests in [&["--test", "loom"][..], &["--lib", "mailbox"]] {
+        let test = ["test", "--package", "tenure-core", "--release", "--target-dir", "target/loom"];
+        cargo_with(&[&test, tests].concat(), &[("RUSTFLAGS", "--cfg loom")])?;
+    }
+    Ok(())
 }
 
 /// Interprets the tests of the release queue, with real threads.

@@ -3,8 +3,10 @@
 //! The same workers run each kind of work alone, then two of them at once, and so on, in turns, so that
 //! what else the machine does meets all of them. The throughput of a round is what all did over the time
 //! from the first to begin to the last to end.
+//! Then what the threads' shards of a pool cost in memory.
 
 mod crew;
+mod packing;
 mod report;
 mod work;
 
@@ -33,6 +35,9 @@ pub struct Args {
     /// The most threads at once; the processor's cores when not given.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: Option<u16>,
+    /// `Config::pool_shards`.
+    #[arg(long, default_value_t = Config::default().pool_shards)]
+    pub shards: u32,
 }
 
 /// Measures everything and prints it.
@@ -52,7 +57,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
             ns: median_ns(times, EACH * threads),
         }));
     }
-    let report = Report(lines);
+    let report = Report { lines, packing: packing::measure(most.max(2))? };
     if args.json {
         println!("{:#}", report.to_json());
     } else {
@@ -65,7 +70,8 @@ pub fn run(args: &Args) -> Result<(), Error> {
 fn measure(kind: Kind, counts: &[usize], args: &Args) -> Result<Vec<Vec<Duration>>, Error> {
     /// Rounds until pools and vectors have their size, and threads their places.
     const WARM_UP: u32 = 10;
-    let gpu = Gpu::new(null::Device::new(Profile::D3D12_TIER2), Config::default())?;
+    let config = Config { pool_shards: args.shards, ..Config::default() };
+    let gpu = Gpu::new(null::Device::new(Profile::D3D12_TIER2), config)?;
     let most = counts.iter().copied().max().unwrap_or(1);
     let site = Site::new(&gpu, most)?;
     let crew = Crew::new(most);

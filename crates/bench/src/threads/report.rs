@@ -13,7 +13,26 @@ pub(super) struct Line {
     pub(super) ns: f64,
 }
 
-pub(super) struct Report(pub(super) Vec<Line>);
+/// A workload replayed by several threads at once. Bytes reserved at the most.
+pub(super) struct Packing {
+    pub(super) what: &'static str,
+    pub(super) threads: usize,
+    /// Of the pool that was divided most.
+    pub(super) shards: u32,
+    pub(super) reserved: u64,
+    pub(super) unsharded: u64,
+}
+
+impl Packing {
+    fn ratio(&self) -> f64 {
+        self.reserved as f64 / self.unsharded as f64
+    }
+}
+
+pub(super) struct Report {
+    pub(super) lines: Vec<Line>,
+    pub(super) packing: Vec<Packing>,
+}
 
 impl Report {
     pub(super) fn to_json(&self) -> Value {
@@ -22,12 +41,39 @@ impl Report {
                 "what": line.what, "threads": line.threads, "ns": line.ns, "over_one": self.over_one(line),
             })
         };
-        json!(self.0.iter().map(line).collect::<Vec<_>>())
+        let packing = |packing: &Packing| {
+            json!({
+                "what": packing.what, "threads": packing.threads, "shards": packing.shards,
+                "reserved": packing.reserved, "unsharded": packing.unsharded, "ratio": packing.ratio(),
+            })
+        };
+        json!({
+            "times": self.lines.iter().map(line).collect::<Vec<_>>(),
+            "packing": self.packing.iter().map(packing).collect::<Vec<_>>(),
+        })
+    }
+
+    fn packing_table(&self) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        table.set_header(["what", "threads", "shards", "reserved, MiB", "with one shard", "ratio"]);
+        for packing in &self.packing {
+            let mib = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
+            table.add_row([
+                packing.what.to_owned(),
+                packing.threads.to_string(),
+                packing.shards.to_string(),
+                mib(packing.reserved),
+                mib(packing.unsharded),
+                format!("{:.3}", packing.ratio()),
+            ]);
+        }
+        table
     }
 
     /// Throughput over that of one thread.
     fn over_one(&self, line: &Line) -> f64 {
-        let one = self.0.iter().find(|other| other.what == line.what && other.threads == 1);
+        let one = self.lines.iter().find(|other| other.what == line.what && other.threads == 1);
         one.map_or(f64::NAN, |one| one.ns / line.ns)
     }
 }
@@ -37,7 +83,7 @@ impl fmt::Display for Report {
         let mut table = Table::new();
         table.load_style(presets::ASCII_MARKDOWN);
         table.set_header(["what", "threads", "ns a thing (median)", "throughput / one thread's"]);
-        for line in &self.0 {
+        for line in &self.lines {
             table.add_row([
                 line.what.to_owned(),
                 line.threads.to_string(),
@@ -45,6 +91,6 @@ impl fmt::Display for Report {
                 format!("{:.2}", self.over_one(line)),
             ]);
         }
-        write!(f, "{table}")
+        write!(f, "{table}\n\n{}", self.packing_table())
     }
 }

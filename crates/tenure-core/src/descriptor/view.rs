@@ -135,7 +135,7 @@ impl<D: Device> View<D> {
 
 /// A resource is used with the manager that it belongs to.
 fn check_owner<D: Device>(shared: &Arc<Shared<D>>, held: &Held<D>) -> Result<(), Error> {
-    if Arc::ptr_eq(shared, &held.shared) { Ok(()) } else { Err(Error::Foreign { name: held.name.clone() }) }
+    if Arc::ptr_eq(shared, held.shared()) { Ok(()) } else { Err(Error::Foreign { name: held.name.clone() }) }
 }
 
 impl<D: Device> Drop for ViewInner<D> {

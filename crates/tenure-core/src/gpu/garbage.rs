@@ -4,12 +4,12 @@ use std::any::Any;
 
 use crate::descriptor::DescriptorGarbage;
 use crate::device::Device;
-use crate::memory::{Home, Place, Spot};
+use crate::memory::{Home, Place, Receipt};
 
 /// Something dropped, to be given back when the GPU is done with it.
 pub(crate) enum Garbage<D: Device> {
     /// A range of a pool's block.
-    Range(Spot),
+    Range(Receipt),
     /// An API resource and its place.
     Home(Home<D>),
     /// Descriptors, of whatever kind.
@@ -35,7 +35,7 @@ impl<D: Device> From<Home<D>> for Garbage<D> {
     fn from(Home { native, place }: Home<D>) -> Self {
         match place {
             // The buffer belongs to its pool; only the range is given back.
-            Place::Range(spot) => Self::Range(spot),
+            Place::Range(spot) => Self::Range(spot.receipt()),
             place => Self::Home(Home { native, place }),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::link::Links;
 use super::{Frame, Shared, ShutdownReport, shutdown};
 use crate::device::{Device, State};
 use crate::record::Recorder;
@@ -41,6 +42,7 @@ pub struct Gpu<D: Device> {
     pub(super) transients: Arc<Transients<D>>,
     pub(super) shared: Arc<Shared<D>>,
     has_shut_down: bool,
+    _links: Links<D>,
 }
 
 impl<D: Device> Gpu<D> {
@@ -54,7 +56,8 @@ impl<D: Device> Gpu<D> {
         let shared = Shared::new(device, config)?;
         let transients = Arc::new(Transients::new(shared.clone()));
         shared.link_transients(&transients);
-        Ok(Self { transients, shared, has_shut_down: false })
+        let links = Links::new(&shared);
+        Ok(Self { transients, shared, has_shut_down: false, _links: links })
     }
 
     /// The device.

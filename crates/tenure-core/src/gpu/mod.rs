@@ -3,6 +3,7 @@
 mod descriptors;
 mod frame;
 mod garbage;
+mod link;
 mod manager;
 mod purge;
 mod shared;
@@ -12,6 +13,7 @@ mod transients;
 
 pub use frame::Frame;
 pub(crate) use garbage::Garbage;
+pub(crate) use link::{KnownLinks, Link};
 pub use manager::Gpu;
 pub(crate) use manager::{milliseconds, nanoseconds};
 pub(crate) use shared::Shared;

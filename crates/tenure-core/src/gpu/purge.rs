@@ -8,7 +8,7 @@ use super::garbage::UserObject;
 use super::{Garbage, Shared};
 use crate::device::{Device, DeviceError};
 use crate::memory::Home;
-use crate::time::{NotIdle, SyncPoint};
+use crate::time::{NotIdle, Pile, SyncPoint};
 
 /// A panic of the program's own destructors, after everything else was given back.
 #[must_use = "either goes on or is logged"]
@@ -41,8 +41,11 @@ impl<D: Device> Shared<D> {
     /// the next purge. For calls inside which a program does not expect its destructors.
     pub(crate) fn purge_memory(&self) {
         let mut ready = std::mem::take(&mut *self.ready.lock());
-        self.releases.purge(&self.recordings, &self.clock, &mut ready);
-        self.give_back(&mut ready);
+        self.releases.purge_piles(&self.recordings, &self.clock, &mut ready);
+        if !ready.is_empty() {
+            self.give_back(&mut ready);
+            self.releases.recycle(&mut ready);
+        }
         *self.ready.lock() = ready;
     }
 
@@ -52,7 +55,7 @@ impl<D: Device> Shared<D> {
     /// [`NotIdle`] when it is neither; then nothing is given back.
     pub(crate) fn purge_all(&self) -> Result<Panicked, NotIdle> {
         let mut ready = Vec::new();
-        self.releases.purge_all(&self.recordings, &self.clock, &mut ready)?;
+        self.releases.purge_all_piles(&self.recordings, &self.clock, &mut ready)?;
         self.give_back(&mut ready);
         Ok(self.drop_users())
     }
@@ -99,20 +102,37 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    fn give_back(&self, ready: &mut Vec<Garbage<D>>) {
-        // Descriptors before what they show, and sets before their layouts.
-        for garbage in ready.extract_if(.., |garbage| garbage.goes_first()) {
-            if let Garbage::Descriptors(garbage) = garbage {
-                self.give_back_descriptors(garbage);
+    /// Descriptors before what they show, and sets before their layouts; ranges before all, because they
+    /// are nobody's to show.
+    fn give_back(&self, ready: &mut [Pile<Garbage<D>>]) {
+        let mut ranges = self.pools.freeing();
+        let mut has_others = false;
+        for garbage in ready.iter().flat_map(Pile::items) {
+            match garbage {
+                Garbage::Range(range) => ranges.free(range),
+                Garbage::Home(_) | Garbage::Descriptors(_) | Garbage::User(_) => has_others = true,
             }
         }
-        for garbage in ready.drain(..) {
-            match garbage {
-                Garbage::Range(spot) => self.pools.free(spot),
-                Garbage::Home(home) => self.give_back_home(home),
-                Garbage::Descriptors(garbage) => self.give_back_descriptors(garbage),
-                Garbage::User(object) => self.users.lock().push(object),
-            }
+        drop(ranges);
+        if !has_others {
+            ready.iter_mut().for_each(Pile::clear);
+            return;
+        }
+        for pile in ready.iter_mut() {
+            pile.extract(Garbage::goes_first, |garbage| self.give_back_other(garbage));
+        }
+        for pile in ready {
+            pile.take_items(|garbage| self.give_back_other(garbage));
+        }
+    }
+
+    fn give_back_other(&self, garbage: Garbage<D>) {
+        match garbage {
+            // Has gone already.
+            Garbage::Range(_) => {}
+            Garbage::Home(home) => self.give_back_home(home),
+            Garbage::Descriptors(garbage) => self.give_back_descriptors(garbage),
+            Garbage::User(object) => self.users.lock().push(object),
         }
     }
 

@@ -7,18 +7,21 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::Garbage;
 use super::garbage::UserObject;
+use super::{Garbage, KnownLinks};
 use crate::command::Contexts;
 use crate::descriptor::DescriptorStore;
 use crate::device::{
     Device, DeviceError, HeapBudget, MAX_QUEUES, QueueId, QueueSerial, Requirements, ResourceDesc, TileUpdate,
 };
-use crate::memory::{Class, Fall, Home, Pools, RangeRequest, ResourceRequest, Spot, Store};
+use crate::memory::{
+    Class, Fall, Home, MemoryUse, PoolKind, Pools, RangeRequest, ResourceRequest, Spot, Store,
+};
 use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
+use crate::resource::native::Native;
 use crate::stats::FrameMeter;
-use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use crate::time::{Clock, FramePacer, Pile, Recordings, ReleaseQueue, Stamp, SyncPoint};
 use crate::transfer::Uploads;
 use crate::transient::Transients;
 use crate::upload::{PagePool, Readbacks, Rings};
@@ -54,6 +57,8 @@ pub(crate) struct Shared<D: Device> {
     pub(crate) descriptors: DescriptorStore<D>,
     /// The manager's own, which keeps handles, and so this.
     transients: OnceLock<Weak<Transients<D>>>,
+    /// The manager's own, likewise.
+    pub(super) links: KnownLinks<D>,
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
     pub(crate) waits: Waits,
@@ -61,7 +66,7 @@ pub(crate) struct Shared<D: Device> {
     /// Set once the manager is gone: whatever is dropped then is released as soon as it can be.
     pub(crate) is_shut_down: AtomicBool,
     /// The vector of a purge, kept for its capacity.
-    pub(super) ready: Mutex<Vec<Garbage<D>>>,
+    pub(super) ready: Mutex<Vec<Pile<Garbage<D>>>>,
     /// Objects of the program's own that are to go, until a call that may run its code.
     pub(super) users: Mutex<Vec<UserObject>>,
     /// Declared last, because everything above belongs to it. Shared, so that it can be kept
@@ -119,6 +124,7 @@ impl<D: Device> Shared<D> {
             readbacks: Readbacks::new(),
             descriptors,
             transients: OnceLock::new(),
+            links: KnownLinks::new(),
             frame: AtomicU64::new(0),
             waits: Waits::default(),
             meter: Mutex::new(FrameMeter::default()),
@@ -195,6 +201,22 @@ impl<D: Device> Shared<D> {
         self.device.requirements(desc).map_err(|source| self.refused(name, source))
     }
 
+    /// What [`place_range`](Self::place_range) comes to in steady state, without anything that may fail.
+    #[inline]
+    pub(crate) fn take_range(
+        &self,
+        kind: PoolKind,
+        memory_use: MemoryUse,
+        size: u64,
+        align: u64,
+    ) -> Option<(Spot, Arc<Native<D>>)> {
+        if self.clock.loss().is_some() {
+            return None;
+        }
+        self.pools.take_range(self.device(), &self.config, (kind, memory_use), size, align)
+    }
+
+    #[cold]
     pub(crate) fn place_range(&self, request: RangeRequest<'_>) -> Result<Home<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
         let found = self.pools.place_range(self.device(), &self.config, request, || self.make_room());
@@ -251,7 +273,7 @@ impl<D: Device> Shared<D> {
         match fall {
             Fall::Refused(source) => self.refused(name, source),
             Fall::Short { class, refusal } => {
-                let largest_free = self.pools.find(class).map_or(0, |pool| pool.totals().largest_free);
+                let largest_free = self.pools.find(class).map_or(0, |shards| shards.totals().largest_free);
                 let budget = self.budget_of(class);
                 let name = name.clone();
                 let error = OutOfMemory { name, size, alignment, class, budget, largest_free, refusal };

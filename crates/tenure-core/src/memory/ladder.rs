@@ -8,6 +8,7 @@ use super::place::{Home, Place};
 use super::policy::Placement;
 use super::pool::{HeapBlock, Pool, Store, Unfit};
 use super::pools::{Pools, allows};
+use super::shards::Shards;
 use super::{Class, MemoryUse, PoolKind, Spot};
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
 use crate::resource::native::Native;
@@ -70,7 +71,8 @@ struct Ground<'a, D: Device> {
 }
 
 impl<D: Device> Pools<D> {
-    /// Finds a range of a shared buffer. In steady state that is one lock and one suballocation.
+    /// Finds a range of a shared buffer. In steady state [`take_range`](Self::take_range) does the same with
+    /// less ado.
     pub(crate) fn place_range(
         &self,
         device: &D,
@@ -81,6 +83,9 @@ impl<D: Device> Pools<D> {
         let needs = self.range_needs(device, request.kind).map_err(Fall::Refused)?;
         let class = |memory| Class { memory, category: needs.category, kind: request.kind };
         let order = self.order(request.memory_use);
+        if let Some(first) = order.iter().find(|memory| allows(needs.memory_types, **memory)) {
+            self.note_usual(request.kind, request.memory_use, class(*first));
+        }
         let ground = Ground { pools: self, device, config };
         climb(order, needs.memory_types, class, make_room, |memory| {
             let pool = ground.pool(class(memory))?;
@@ -192,27 +197,40 @@ impl<'a, D: Device> Ground<'a, D> {
         &self.pools.objects
     }
 
-    fn pool(&self, class: Class) -> Result<&'a Pool<D>, DeviceError> {
+    fn pool(&self, class: Class) -> Result<&'a Shards<D>, DeviceError> {
         let no_such = DeviceError::Unsupported { feature: "more than 32 memory types" };
-        let pool = self.pools.find(class);
-        pool.or_else(|| self.pools.find_or_make(self.device, self.config, class)).ok_or(no_such)
+        let shards = self.pools.find(class);
+        shards.or_else(|| self.pools.find_or_make(self.device, self.config, class)).ok_or(no_such)
     }
 
     /// A range of the blocks there are, or of a new one.
-    #[inline]
-    fn find(&self, pool: &Pool<D>, size: u64, align: u64) -> Result<Found<D>, DeviceError> {
+    fn find(&self, shards: &Shards<D>, size: u64, align: u64) -> Result<Found<D>, DeviceError> {
+        let pool = self.pools.pool_of_thread(self.device, self.config, shards, size);
+        let pool = pool.unwrap_or(shards.first());
         match pool.allocate(size, align) {
             Some((spot, store)) => Ok(Found { spot, store, block: Block::Old }),
-            None => self.grow(pool, size, align),
+            None => self.grow(shards, pool, size, align),
         }
     }
 
     /// A range after adding a block, or of one that another thread has added meanwhile.
     #[cold]
-    fn grow(&self, pool: &Pool<D>, size: u64, align: u64) -> Result<Found<D>, DeviceError> {
+    fn grow(
+        &self,
+        shards: &Shards<D>,
+        pool: &Pool<D>,
+        size: u64,
+        align: u64,
+    ) -> Result<Found<D>, DeviceError> {
         let _growing = pool.lock_growth();
-        if let Some((spot, store)) = pool.allocate(size, align) {
-            return Ok(Found { spot, store, block: Block::Old });
+        let old = |(spot, store)| Found { spot, store, block: Block::Old };
+        if let Some(found) = pool.allocate(size, align) {
+            return Ok(old(found));
+        }
+        // Room that nobody is busy with is as good as one's own.
+        let others = || shards.each().filter(|other| other.id != pool.id);
+        if let Some(found) = others().find_map(|other| other.try_allocate(size, align)) {
+            return Ok(old(found));
         }
         // What it comes to when the device allows no block that would do.
         let mut refusal = DeviceError::OutOfMemory { requested: size, memory: pool.class.memory };
@@ -223,7 +241,7 @@ impl<'a, D: Device> Ground<'a, D> {
                 Err(error) => return Err(error),
             }
         }
-        Err(refusal)
+        others().find_map(|other| other.allocate(size, align)).map(old).ok_or(refusal)
     }
 
     /// Puts a new block into its pool, in place of the empty ones, which were too small for the
@@ -251,12 +269,12 @@ impl<'a, D: Device> Ground<'a, D> {
     }
 
     /// The home that a range of a shared buffer is.
-    fn range_home(&self, pool: &Pool<D>, found: Found<D>) -> Result<Home<D>, DeviceError> {
+    fn range_home(&self, shards: &Shards<D>, found: Found<D>) -> Result<Home<D>, DeviceError> {
         match found.store.as_buffer() {
             Some(buffer) => Ok(Home { native: buffer.clone(), place: Place::Range(found.spot) }),
             None => {
-                self.pools.free(found.spot);
-                Err(wrong_store(pool.class.kind))
+                self.pools.free(found.spot.receipt());
+                Err(wrong_store(shards.first().class.kind))
             }
         }
     }
@@ -309,14 +327,14 @@ impl<'a, D: Device> Ground<'a, D> {
     /// A resource placed in a heap of the pool.
     fn placed(
         &self,
-        pool: &Pool<D>,
+        shards: &Shards<D>,
         request: ResourceRequest<'_>,
     ) -> Result<(Arc<Native<D>>, Spot), DeviceError> {
         let Requirements { size, alignment, .. } = *request.needs;
-        let Found { spot, store, block } = self.find(pool, size, alignment)?;
+        let Found { spot, store, block } = self.find(shards, size, alignment)?;
         let Store::Heap(heap) = store else {
-            self.pools.free(spot);
-            return Err(wrong_store(pool.class.kind));
+            self.pools.free(spot.receipt());
+            return Err(wrong_store(shards.first().class.kind));
         };
         let mapped = request.memory_use.is_mapped();
         let made = self.objects().create_placed(
@@ -328,13 +346,14 @@ impl<'a, D: Device> Ground<'a, D> {
             request.name,
         );
         drop(heap);
-        made.map(|native| (native, spot)).inspect_err(|_| self.give_up(pool, spot, block))
+        made.map(|native| (native, spot)).inspect_err(|_| self.give_up(shards, spot, block))
     }
 
     /// Undoes a suballocation whose resource could not be made, and the block if it was made for it.
-    fn give_up(&self, pool: &Pool<D>, spot: Spot, block: Block) {
-        self.pools.free(spot);
+    fn give_up(&self, shards: &Shards<D>, spot: Spot, block: Block) {
+        self.pools.free(spot.receipt());
         if block == Block::New
+            && let Some(pool) = shards.get(spot.pool.shard())
             && let Some(store) = pool.remove_if_empty(spot.block)
         {
             self.pools.unmake_later(self.device, store);

@@ -17,8 +17,10 @@
 
 pub mod bare;
 mod class;
+mod freeing;
 mod growth;
 mod ladder;
+mod mailbox;
 mod make;
 mod objects;
 mod page;
@@ -29,14 +31,16 @@ mod pool;
 mod pools;
 mod ranges;
 mod seat;
+mod shards;
 mod types;
 
 pub(crate) use ladder::{Fall, RangeRequest, ResourceRequest};
 pub(crate) use page::{Page, PageSeat};
 pub(crate) use place::{Home, Place};
-pub(crate) use pool::{Pool, Spot, Store};
+pub(crate) use pool::{Pool, Receipt, Spot, Store};
 pub(crate) use pools::{Pools, allows};
 pub(crate) use seat::{Seat, SharedHeap, Turn};
+pub(crate) use shards::{MAX_SHARDS, Shards};
 pub(crate) use types::flush_atom;
 
 pub use class::{Class, PoolKind};

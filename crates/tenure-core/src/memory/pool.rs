@@ -7,6 +7,7 @@ use tenure_suballoc::{BlockId, FreeError, Handle};
 
 use super::Class;
 use super::growth::Growth;
+use super::mailbox::{Mailbox, OpenMailbox};
 use super::patience::Patience;
 use super::ranges::Ranges;
 use crate::device::{Device, Usage};
@@ -65,6 +66,23 @@ pub(crate) struct Spot {
     pub(crate) reserved: u64,
 }
 
+impl Spot {
+    /// What gives it back.
+    #[inline]
+    pub(crate) const fn receipt(&self) -> Receipt {
+        Receipt { pool: self.pool, handle: self.handle, size: self.size }
+    }
+}
+
+/// What a range is given back by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receipt {
+    pub(crate) pool: PoolId,
+    pub(crate) handle: Handle,
+    /// Bytes asked for.
+    pub(crate) size: u64,
+}
+
 /// A block that a pool could not use, and what it would have needed.
 pub(crate) struct Unfit<D: Device> {
     pub(crate) store: Store<D>,
@@ -78,6 +96,10 @@ struct State<D: Device> {
     /// Blocks on their way out; empty between calls.
     leaving: Vec<BlockId>,
     patience: Patience,
+    /// Letters being read; empty between calls.
+    letters: Vec<Receipt>,
+    /// There was mail at the end of the last frame, and it was left for the pool's own thread.
+    has_old_mail: bool,
     /// Bytes asked for by what lives.
     requested: u64,
     /// Bytes skipped in front of what lives, for its alignment.
@@ -100,6 +122,22 @@ pub(crate) struct PoolTotals {
     pub(crate) largest_free: u64,
 }
 
+impl PoolTotals {
+    /// Those of two pools together.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self {
+            reserved: self.reserved + other.reserved,
+            used: self.used + other.used,
+            requested: self.requested + other.requested,
+            padding: self.padding + other.padding,
+            allocations: self.allocations + other.allocations,
+            peak_used: self.peak_used + other.peak_used,
+            peak_reserved: self.peak_reserved + other.peak_reserved,
+            largest_free: self.largest_free.max(other.largest_free),
+        }
+    }
+}
+
 /// Blocks of one class, shared by all threads.
 ///
 /// A short lock guards the ranges; another, held while a block is had from the driver, makes other
@@ -114,8 +152,24 @@ pub(crate) struct Pool<D: Device> {
     /// What the buffers of range pools are created with.
     pub(crate) buffer_usage: Usage,
     growing: Mutex<()>,
+    mail: Mailbox,
     state: Mutex<State<D>>,
 }
+
+/// A pool, held to give ranges back to it.
+pub(crate) struct HeldPool<'a, D: Device>(MutexGuard<'a, State<D>>);
+
+impl<D: Device> HeldPool<'_, D> {
+    /// Gives a range back.
+    #[inline]
+    pub(crate) fn free(&mut self, receipt: &Receipt) {
+        self.0.free_receipt(receipt);
+    }
+}
+
+/// Letters that a pool's own thread reads each time it takes a range: few, so that no one call has to
+/// give back all that a frame has dropped.
+const LETTERS: usize = 64;
 
 impl<D: Device> Pool<D> {
     pub(crate) fn new(
@@ -132,6 +186,8 @@ impl<D: Device> Pool<D> {
             stores: Vec::new(),
             leaving: Vec::new(),
             patience: Patience::new(idle_frames),
+            letters: Vec::new(),
+            has_old_mail: false,
             requested: 0,
             padding: 0,
             allocations: 0,
@@ -145,14 +201,68 @@ impl<D: Device> Pool<D> {
             heap_alignment,
             buffer_usage,
             growing: Mutex::new(()),
+            mail: Mailbox::new(),
             state: Mutex::new(state),
         }
+    }
+
+    /// The pool with all that was given back to it.
+    fn lock(&self) -> MutexGuard<'_, State<D>> {
+        let mut state = self.state.lock();
+        if self.mail.has_mail() {
+            self.read_mail(&mut state, usize::MAX);
+        }
+        state
+    }
+
+    /// Gives back what others left.
+    #[cold]
+    fn read_mail(&self, state: &mut State<D>, most: usize) {
+        let mut letters = std::mem::take(&mut state.letters);
+        self.mail.take(most, &mut letters);
+        letters.drain(..).for_each(|receipt| state.free_receipt(&receipt));
+        state.letters = letters;
+        state.has_old_mail = false;
     }
 
     /// A range of the blocks there are, with its block.
     #[inline]
     pub(crate) fn allocate(&self, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
-        self.state.lock().take(self.id, size, align)
+        self.lock().take_with_store(self.id, size, align)
+    }
+
+    /// As [`allocate`](Self::allocate), unless another thread has the pool.
+    pub(crate) fn try_allocate(&self, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
+        self.state.try_lock()?.take_with_store(self.id, size, align)
+    }
+
+    /// A range with the buffer that it is a part of.
+    #[inline]
+    pub(crate) fn take(&self, size: u64, align: u64) -> Option<(Spot, Arc<Native<D>>)> {
+        let mut state = self.state.lock();
+        if self.mail.has_mail() {
+            self.read_mail(&mut state, LETTERS);
+        }
+        state.take_with_buffer(self.id, size, align)
+    }
+
+    /// Whether another thread has the pool at this moment.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.state.is_locked()
+    }
+
+    /// Holds the pool, to give ranges back.
+    #[inline]
+    pub(crate) fn hold(&self) -> HeldPool<'_, D> {
+        HeldPool(self.state.lock())
+    }
+
+    /// Opens the mailbox: what is left there is given back when the pool is next used, without disturbing
+    /// who uses it now.
+    #[inline]
+    pub(crate) fn open_mail(&self) -> OpenMailbox<'_> {
+        self.mail.open()
     }
 
     /// Keeps other threads from growing the pool at the same time.
@@ -162,7 +272,7 @@ impl<D: Device> Pool<D> {
 
     /// Bytes that live ranges take.
     pub(crate) fn used(&self) -> u64 {
-        let state = self.state.lock();
+        let state = self.lock();
         state.ranges.capacity() - state.ranges.free_bytes()
     }
 
@@ -190,7 +300,7 @@ impl<D: Device> Pool<D> {
             state.stores.resize_with(index + 1, || None);
         }
         state.stores[index] = Some(store.clone());
-        let Some(found) = state.take(self.id, size, align) else {
+        let Some(found) = state.take_with_store(self.id, size, align) else {
             state.stores[index] = None;
             let removed = state.ranges.remove_block(block);
             debug_assert!(removed.is_ok(), "nothing lives in a block that is new");
@@ -208,18 +318,17 @@ impl<D: Device> Pool<D> {
     /// # Errors
     /// [`FreeError`] when it is not a live range of this pool.
     pub(crate) fn free(&self, handle: Handle, size: u64) -> Result<bool, FreeError> {
-        let state = &mut *self.state.lock();
-        let freed = state.ranges.free(handle)?;
-        state.padding -= freed.padding;
-        state.requested -= size;
-        state.allocations -= 1;
-        Ok(freed.block_is_empty)
+        self.state.lock().free(handle, size)
     }
 
     /// Removes the blocks that have been empty for longer than the pool's patience; true when there
     /// were any.
     pub(crate) fn end_frame(&self, retired: &mut Vec<Store<D>>) -> bool {
         let state = &mut *self.state.lock();
+        // The thread whose pool it is has a frame's time to read its mail itself.
+        if self.mail.has_mail() && std::mem::replace(&mut state.has_old_mail, true) {
+            self.read_mail(state, usize::MAX);
+        }
         state.patience.end_frame();
         let grace = state.patience.grace();
         let has_some = state.retire(retired, |ranges, blocks| ranges.end_frame(grace, blocks));
@@ -231,28 +340,28 @@ impl<D: Device> Pool<D> {
 
     /// Removes every empty block that its grace does not protect; true when there were any.
     pub(crate) fn trim(&self, retired: &mut Vec<Store<D>>) -> bool {
-        self.state.lock().retire(retired, Ranges::trim)
+        self.lock().retire(retired, Ranges::trim)
     }
 
     /// Removes every empty block; true when there were any.
     pub(crate) fn reclaim(&self, retired: &mut Vec<Store<D>>) -> bool {
-        self.state.lock().retire(retired, |ranges, blocks| ranges.end_frame(0, blocks))
+        self.lock().retire(retired, |ranges, blocks| ranges.end_frame(0, blocks))
     }
 
     /// Removes a block if nothing lives in it; returns its store.
     pub(crate) fn remove_if_empty(&self, block: BlockId) -> Option<Store<D>> {
-        let state = &mut *self.state.lock();
+        let state = &mut *self.lock();
         state.ranges.remove_block(block).ok()?;
         state.stores.get_mut(block.index()).and_then(Option::take)
     }
 
     /// Removes all blocks, whatever lives in them. For shutting down.
     pub(crate) fn take_stores(&self) -> Vec<Store<D>> {
-        self.state.lock().stores.drain(..).flatten().collect()
+        self.lock().stores.drain(..).flatten().collect()
     }
 
     pub(crate) fn totals(&self) -> PoolTotals {
-        let state = self.state.lock();
+        let state = self.lock();
         let reserved = state.ranges.capacity();
         PoolTotals {
             reserved,
@@ -268,7 +377,7 @@ impl<D: Device> Pool<D> {
 
     /// Each block: bytes and used bytes.
     pub(crate) fn blocks(&self) -> Vec<(u64, u64)> {
-        self.state.lock().ranges.blocks().map(|(_, capacity, used)| (capacity, used)).collect()
+        self.lock().ranges.blocks().map(|(_, capacity, used)| (capacity, used)).collect()
     }
 }
 
@@ -287,25 +396,57 @@ impl<D: Device> State<D> {
         has_some
     }
 
+    /// A range of a block, with whatever the block is made of.
+    fn take_with_store(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
+        let spot = self.take(pool, size, align)?;
+        Some((spot, self.store(spot.block)?.clone()))
+    }
+
+    /// A range of a block that is a buffer.
     #[inline]
-    fn take(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
+    fn take_with_buffer(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Arc<Native<D>>)> {
+        let spot = self.take(pool, size, align)?;
+        let buffer = self.store(spot.block)?.as_buffer()?;
+        Some((spot, buffer.clone()))
+    }
+
+    /// What a block is made of: a block without a store is never in the suballocator.
+    #[inline]
+    fn store(&self, block: BlockId) -> Option<&Store<D>> {
+        self.stores.get(block.index())?.as_ref()
+    }
+
+    /// Gives a range back; true when nothing else lives in its block.
+    #[inline]
+    fn free(&mut self, handle: Handle, size: u64) -> Result<bool, FreeError> {
+        let freed = self.ranges.free(handle)?;
+        self.padding -= freed.padding;
+        self.requested -= size;
+        self.allocations -= 1;
+        Ok(freed.block_is_empty)
+    }
+
+    #[inline]
+    fn free_receipt(&mut self, receipt: &Receipt) {
+        let freed = self.free(receipt.handle, receipt.size);
+        // A spot is made by its pool and given back once, with the home that it belongs to.
+        debug_assert!(freed.is_ok(), "a spot is freed once, in its own pool");
+    }
+
+    #[inline]
+    fn take(&mut self, pool: PoolId, size: u64, align: u64) -> Option<Spot> {
         let found = self.ranges.allocate(size, align).ok()?;
-        let Some(store) = self.stores.get(found.block.index()).and_then(Option::as_ref) else {
-            // A block without a store is never in the suballocator.
-            return None;
-        };
         self.requested += size;
         self.padding += found.padding;
         self.allocations += 1;
         self.peak_used = self.peak_used.max(self.ranges.capacity() - self.ranges.free_bytes());
-        let spot = Spot {
+        Some(Spot {
             pool,
             block: found.block,
             handle: found.handle,
             offset: found.offset,
             size,
             reserved: found.size,
-        };
-        Some((spot, store.clone()))
+        })
     }
 }

@@ -4,13 +4,16 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::freeing::Freeing;
 use super::make::{buffer_usage, check, make_pool};
 use super::objects::Objects;
 use super::place::{Home, Place};
-use super::pool::{HeapBlock, Pool, PoolId, Spot, Store};
+use super::pool::{HeapBlock, Pool, PoolId, Receipt, Spot, Store};
 use super::seat::SharedHeap;
+use super::shards::{MAX_SHARDS, Shards};
 use super::{Class, MemoryUse, PoolKind, TypeOrder, type_order};
 use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, ResourceDesc};
+use crate::resource::native::Native;
 use crate::{Config, Error};
 
 /// What buffers of a range pool need, asked of the device once.
@@ -20,10 +23,36 @@ pub(crate) struct RangeNeeds {
     pub(crate) category: HeapCategory,
 }
 
+impl PoolId {
+    fn new(class: u16, shard: usize) -> Self {
+        Self(class * MAX_SHARDS as u16 + shard as u16)
+    }
+
+    #[inline]
+    fn class(self) -> u16 {
+        self.0 / MAX_SHARDS as u16
+    }
+
+    #[inline]
+    pub(super) fn shard(self) -> usize {
+        usize::from(self.0) % MAX_SHARDS
+    }
+
+    fn of_shard(self, shard: usize) -> Self {
+        Self::new(self.class(), shard)
+    }
+}
+
+// Each shard of each class has a number of its own.
+const _: () = assert!(Class::COUNT * MAX_SHARDS <= 1 << 16);
+
 /// The pools, by class, and what could not be unmade at once.
 pub(crate) struct Pools<D: Device> {
-    table: Box<[OnceLock<Pool<D>>]>,
-    made: Mutex<Vec<PoolId>>,
+    table: Box<[OnceLock<Box<Shards<D>>>]>,
+    /// Indices of the table, in the order of making.
+    made: Mutex<Vec<u16>>,
+    /// For each use and kind of range pool the one that is asked first.
+    usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len()],
     orders: [TypeOrder; MemoryUse::ALL.len()],
     range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
     /// Blocks that left their pool while another thread was just letting go of them.
@@ -40,6 +69,7 @@ impl<D: Device> Pools<D> {
         Ok(Self {
             table: (0..Class::COUNT).map(|_| OnceLock::new()).collect(),
             made: Mutex::new(Vec::new()),
+            usual: std::array::from_fn(|_| std::array::from_fn(|_| OnceLock::new())),
             orders: MemoryUse::ALL.map(|memory_use| type_order(properties, memory_use)),
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
@@ -53,31 +83,84 @@ impl<D: Device> Pools<D> {
         &self.orders[memory_use as usize]
     }
 
-    /// A pool that was made.
+    /// The shards of a class, by its index.
     #[inline]
-    pub(crate) fn get(&self, id: PoolId) -> Option<&Pool<D>> {
-        self.table.get(usize::from(id.0))?.get()
+    fn shards(&self, index: u16) -> Option<&Shards<D>> {
+        self.table.get(usize::from(index))?.get().map(|shards| &**shards)
+    }
+
+    /// A pool that was made, with the others of its class.
+    #[inline]
+    pub(super) fn get_with_shards(&self, id: PoolId) -> Option<(&Pool<D>, &Shards<D>)> {
+        let shards = self.shards(id.class())?;
+        Some((shards.get(id.shard())?, shards))
     }
 
     /// The pool of a class, if it was ever needed.
     #[inline]
-    pub(crate) fn find(&self, class: Class) -> Option<&Pool<D>> {
-        self.table.get(class.index()?)?.get()
+    pub(crate) fn find(&self, class: Class) -> Option<&Shards<D>> {
+        self.shards(u16::try_from(class.index()?).ok()?)
     }
 
     /// The pool of a class, made if there is none. `None` for a class that cannot be.
-    pub(crate) fn find_or_make(&self, device: &D, config: &Config, class: Class) -> Option<&Pool<D>> {
-        let index = class.index()?;
-        let slot = self.table.get(index)?;
-        if let Some(pool) = slot.get() {
-            return Some(pool);
+    pub(crate) fn find_or_make(&self, device: &D, config: &Config, class: Class) -> Option<&Shards<D>> {
+        let index = u16::try_from(class.index()?).ok()?;
+        let slot = self.table.get(usize::from(index))?;
+        if let Some(shards) = slot.get() {
+            return Some(shards);
         }
-        let id = PoolId(u16::try_from(index).ok()?);
-        let pool = make_pool(device, config, id, class)?;
-        if slot.set(pool).is_ok() {
-            self.made.lock().push(id);
+        let pool = make_pool(device, config, PoolId::new(index, 0), class)?;
+        if slot.set(Box::new(Shards::new(pool, config.pool_shards))).is_ok() {
+            self.made.lock().push(index);
         }
-        slot.get()
+        slot.get().map(|shards| &**shards)
+    }
+
+    /// The current thread found its shard of a pool taken.
+    #[cold]
+    fn note_meeting(&self, device: &D, config: &Config, shards: &Shards<D>) {
+        let Pool { id, class, .. } = *shards.first();
+        shards.note_meeting(|shard| make_pool(device, config, id.of_shard(shard), class));
+    }
+
+    /// Remembers which pool is asked first.
+    #[cold]
+    pub(super) fn note_usual(&self, kind: PoolKind, memory_use: MemoryUse, class: Class) {
+        if let Some(index) = class.index().and_then(|index| u16::try_from(index).ok()) {
+            // The first answer stays: the device's tables do not change.
+            let _known = self.usual[memory_use as usize][kind as usize].set(index);
+        }
+    }
+
+    /// A range of the blocks of the pool that is asked first, with its buffer: what the ladder would come
+    /// to in steady state. `None` when that pool has no room.
+    #[inline]
+    pub(crate) fn take_range(
+        &self,
+        device: &D,
+        config: &Config,
+        (kind, memory_use): (PoolKind, MemoryUse),
+        size: u64,
+        align: u64,
+    ) -> Option<(Spot, Arc<Native<D>>)> {
+        let shards = self.shards(*self.usual[memory_use as usize][kind as usize].get()?)?;
+        self.pool_of_thread(device, config, shards, size)?.take(size, align)
+    }
+
+    /// The shard that the current thread takes a range of this size from.
+    #[inline]
+    pub(super) fn pool_of_thread<'s>(
+        &self,
+        device: &D,
+        config: &Config,
+        shards: &'s Shards<D>,
+        size: u64,
+    ) -> Option<&'s Pool<D>> {
+        let pool = shards.get(shards.of_thread(size))?;
+        if pool.is_busy() && Shards::<D>::divides(size) {
+            self.note_meeting(device, config, shards);
+        }
+        Some(pool)
     }
 
     /// What the buffers of a range pool need.
@@ -97,10 +180,15 @@ impl<D: Device> Pools<D> {
         Ok(*self.range_needs[kind as usize].get_or_init(|| needs))
     }
 
-    /// Every pool that was made, in the order of making.
-    pub(crate) fn each(&self, visit: impl FnMut(&Pool<D>)) {
+    /// The shards of every class that was ever needed, in the order of need.
+    pub(crate) fn each_class(&self, visit: impl FnMut(&Shards<D>)) {
         let made = self.made.lock();
-        made.iter().filter_map(|id| self.get(*id)).for_each(visit);
+        made.iter().filter_map(|index| self.shards(*index)).for_each(visit);
+    }
+
+    /// Every pool that was made, in the order in which their classes were needed.
+    fn each(&self, mut visit: impl FnMut(&Pool<D>)) {
+        self.each_class(|shards| shards.each().for_each(&mut visit));
     }
 
     /// Gives a home back; the GPU is done with it.
@@ -111,7 +199,7 @@ impl<D: Device> Pools<D> {
         let Home { native, place } = home;
         if let Place::Range(spot) = place {
             drop(native);
-            self.free(spot);
+            self.free(spot.receipt());
             return Ok(());
         }
         let native = match Arc::try_unwrap(native) {
@@ -122,7 +210,7 @@ impl<D: Device> Pools<D> {
             Place::Committed { size, .. } => self.objects.destroy_committed(device, native, size),
             Place::Placed(spot) => {
                 self.objects.destroy_resource(device, native);
-                self.free(spot);
+                self.free(spot.receipt());
             }
             Place::Page(seat) => {
                 self.objects.destroy_resource(device, native);
@@ -151,10 +239,13 @@ impl<D: Device> Pools<D> {
     }
 
     /// Gives a range back to its pool.
-    pub(crate) fn free(&self, spot: Spot) {
-        let freed = self.get(spot.pool).map(|pool| pool.free(spot.handle, spot.size));
-        // A spot is made by its pool and given back once, with the home that it belongs to.
-        debug_assert!(matches!(freed, Some(Ok(_))), "a spot is freed once, in its own pool");
+    pub(crate) fn free(&self, receipt: Receipt) {
+        self.freeing().free(&receipt);
+    }
+
+    /// Gives ranges back, many in a row.
+    pub(crate) const fn freeing(&self) -> Freeing<'_, D> {
+        Freeing::new(self)
     }
 
     /// Ages the idle blocks and gives back those that were idle long enough for their pool.
@@ -204,7 +295,7 @@ impl<D: Device> Pools<D> {
             Store::Slot { buffer, place } => {
                 let buffer = Arc::try_unwrap(buffer).map_err(|buffer| Store::Slot { buffer, place })?;
                 self.objects.destroy_resource(device, buffer);
-                self.free(place);
+                self.free(place.receipt());
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use super::native::Native;
 use crate::device::{Api, BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
 use crate::gpu::Shared;
 use crate::memory::policy::{Placement, buffer_subject, place_buffer, place_buffer_alone};
-use crate::memory::{Home, LocationKind, MemoryUse, RangeRequest, ResourceRequest};
+use crate::memory::{Home, LocationKind, MemoryUse, Place, RangeRequest, ResourceRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -110,8 +110,12 @@ impl<D: Device> Buffer<D> {
         let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
         let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &shared.config));
         let home = shared.place_buffer_bytes(desc, placement, size, align)?;
-        // Offset 0, that of whole API resources, is a multiple of everything.
-        let offset = home.place.offset().next_multiple_of(step.unwrap_or(1));
+        let begin = home.place.offset();
+        let offset = match step {
+            // Offset 0, that of whole API resources, is a multiple of everything.
+            Some(step) if step > align => begin.next_multiple_of(step),
+            _ => begin,
+        };
         let trace = shared.recorder.allocate(desc.size, align, desc.memory, false);
         let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
         Ok(Self { held, offset, usage: desc.usage, memory: desc.memory })
@@ -128,8 +132,8 @@ impl<D: Device> Buffer<D> {
         Self { held, offset: 0, usage, memory }
     }
 
-    pub(crate) const fn shared(&self) -> &Arc<Shared<D>> {
-        &self.held.shared
+    pub(crate) fn shared(&self) -> &Arc<Shared<D>> {
+        self.held.shared()
     }
 
     pub(crate) const fn native(&self) -> &Arc<Native<D>> {
@@ -237,7 +241,7 @@ impl<D: Device> Buffer<D> {
     }
 
     fn refused(&self, source: DeviceError) -> Error {
-        self.held.shared.refused(&self.held.name, source)
+        self.held.shared().refused(&self.held.name, source)
     }
 }
 
@@ -316,6 +320,9 @@ impl<D: Device> Shared<D> {
         let (memory_use, name) = (desc.memory, &desc.name);
         match placement {
             Placement::Range(kind) => {
+                if let Some((spot, native)) = self.take_range(kind, memory_use, size, align) {
+                    return Ok(Home { native, place: Place::Range(spot) });
+                }
                 self.place_range(RangeRequest { kind, memory_use, size, align, alone: &alone, name })
             }
             placement => self.place_buffer_resource(desc, alone, placement),

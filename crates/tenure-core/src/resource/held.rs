@@ -6,7 +6,7 @@ use super::keeper::{Estate, Keeper};
 use super::native::Native;
 use crate::Name;
 use crate::device::Device;
-use crate::gpu::Shared;
+use crate::gpu::{Garbage, Link, Shared};
 use crate::memory::{Home, Place};
 use crate::record::TraceId;
 use crate::registry::{ObjectKind, RecordKey};
@@ -26,7 +26,7 @@ pub(crate) struct Held<D: Device> {
     keeper: OnceLock<Arc<Keeper<D>>>,
     /// Declared last: the last handle to go takes the manager with it, which can unmake only what
     /// nobody holds any more.
-    pub(crate) shared: Arc<Shared<D>>,
+    link: Arc<Link<D>>,
 }
 
 impl<D: Device> Held<D> {
@@ -40,8 +40,8 @@ impl<D: Device> Held<D> {
     ) -> Self {
         let record = shared.register(name, kind, size);
         let born = shared.clock.stamp();
-        let (name, shared) = (name.clone(), shared.clone());
-        Self { name, home: Some(home), record, born, trace, size, keeper: OnceLock::new(), shared }
+        let (name, link) = (name.clone(), shared.link());
+        Self { name, home: Some(home), record, born, trace, size, keeper: OnceLock::new(), link }
     }
 
     #[inline]
@@ -50,6 +50,11 @@ impl<D: Device> Held<D> {
             Some(home) => home,
             None => unreachable!(),
         }
+    }
+
+    #[inline]
+    pub(crate) fn shared(&self) -> &Arc<Shared<D>> {
+        &self.link.shared
     }
 
     #[inline]
@@ -69,18 +74,33 @@ impl<D: Device> Held<D> {
 
     /// A share by which a view keeps the home beyond the handle.
     pub(crate) fn keep(&self) -> Arc<Keeper<D>> {
-        self.keeper.get_or_init(|| Arc::new(Keeper::new(&self.shared))).clone()
+        self.keeper.get_or_init(|| Arc::new(Keeper::new(self.shared()))).clone()
     }
 }
 
 impl<D: Device> Drop for Held<D> {
+    #[inline]
     fn drop(&mut self) {
+        // In place: most handles are ranges that nobody has a view of.
+        if let (Some(Home { place: Place::Range(spot), .. }), None) = (&self.home, self.keeper.get()) {
+            let shared = self.shared();
+            shared.registry.remove(self.record);
+            shared.recorder.free(self.trace, self.size);
+            shared.release(Garbage::Range(spot.receipt()), self.born, spot.reserved);
+            return;
+        }
+        self.drop_whole();
+    }
+}
+
+impl<D: Device> Held<D> {
+    fn drop_whole(&mut self) {
         let Some(home) = self.home.take() else { return };
         let estate =
             Estate { home, record: self.record, born: self.born, trace: self.trace, size: self.size };
         match self.keeper.take() {
             Some(keeper) => keeper.inherit(estate),
-            None => estate.release(&self.shared),
+            None => estate.release(self.shared()),
         }
     }
 }

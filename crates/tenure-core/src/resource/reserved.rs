@@ -62,7 +62,7 @@ impl<D: Device> Drop for TileRun<D> {
     fn drop(&mut self) {
         // Tiles are used through resources: by all that was ever submitted, also before they were
         // mapped, for it may be done only now.
-        self.shared.release(Garbage::Range(self.spot), Stamp::default(), self.spot.reserved);
+        self.shared.release(Garbage::Range(self.spot.receipt()), Stamp::default(), self.spot.reserved);
     }
 }
 
@@ -185,7 +185,7 @@ impl<D: Device> Reserved<D> {
         let old = mappings.replace(&tiles, |_| Some(run.clone()));
         drop(mappings);
         drop(old);
-        self.held.shared.settle_submission();
+        self.held.shared().settle_submission();
         Ok(at)
     }
 
@@ -201,7 +201,7 @@ impl<D: Device> Reserved<D> {
         let old = mappings.replace(&tiles, |_| None);
         drop(mappings);
         drop(old);
-        self.held.shared.settle_submission();
+        self.held.shared().settle_submission();
         Ok(at)
     }
 
@@ -218,7 +218,7 @@ impl<D: Device> Reserved<D> {
         source: &Self,
         source_region: TileRegion,
     ) -> Result<QueueSerial, Error> {
-        if !Arc::ptr_eq(&self.held.shared, &source.held.shared) {
+        if !Arc::ptr_eq(self.held.shared(), source.held.shared()) {
             return Err(Error::Foreign { name: source.held.name.clone() });
         }
         if std::ptr::eq(self, source) {
@@ -239,7 +239,7 @@ impl<D: Device> Reserved<D> {
         let old = mine.replace(&tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
         drop((mine, theirs));
         drop(old);
-        self.held.shared.settle_submission();
+        self.held.shared().settle_submission();
         Ok(at)
     }
 
@@ -250,7 +250,7 @@ impl<D: Device> Reserved<D> {
         source: TileSource<'_, D>,
         changed: &mut SyncPoint,
     ) -> Result<QueueSerial, Error> {
-        let shared = &self.held.shared;
+        let shared = self.held.shared();
         shared.check_submitted(&on.after)?;
         let mut after = on.after;
         after.merge(changed);
@@ -263,7 +263,7 @@ impl<D: Device> Reserved<D> {
     }
 
     fn take_run(&self, tiles: usize) -> Result<Arc<TileRun<D>>, Error> {
-        let shared = &self.held.shared;
+        let shared = self.held.shared();
         let tile = self.map.layout.tile_size;
         let size = (tiles as u64).saturating_mul(tile);
         let (spot, store) = shared.place_tiles(&self.held.name, &self.needs, size, tile)?;

@@ -60,7 +60,7 @@ impl<D: Device> Used<'_, D> {
     /// [`Error::Foreign`], [`Error::State`], [`Error::FixedState`].
     pub(crate) fn check(&self, shared: &Arc<Shared<D>>, state: State) -> Result<Tracked<D>, Error> {
         let name = || self.held.name.clone();
-        if !Arc::ptr_eq(&self.held.shared, shared) {
+        if !Arc::ptr_eq(self.held.shared(), shared) {
             return Err(Error::Foreign { name: name() });
         }
         if !self.allowed.contains(state) {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use crate::descriptor::DescriptorStats;
 use crate::device::Device;
 use crate::gpu::Shared;
-use crate::memory::{Class, Pool, PoolKind};
+use crate::memory::{Class, PoolKind, Shards};
 use crate::transient::TransientStats;
 
 /// One pool in numbers. Bytes.
@@ -16,6 +16,8 @@ pub struct PoolStats {
     pub kind: PoolKind,
     /// The memory type of its heaps.
     pub memory_type: u8,
+    /// Shards that threads have divided it into (see [`Config::pool_shards`](crate::Config::pool_shards)).
+    pub shards: u32,
     /// Taken from the driver.
     pub reserved: u64,
     /// Given out.
@@ -26,21 +28,23 @@ pub struct PoolStats {
     pub alignment_waste: u64,
     /// Live ranges.
     pub allocations: u64,
-    /// The most ever given out at once.
+    /// The most ever given out at once. Where threads have divided the pool, their peaks together, which
+    /// need not have been at the same time.
     pub peak_used: u64,
-    /// The most ever taken at once.
+    /// The most ever taken at once; of a divided pool as `peak_used`.
     pub peak_reserved: u64,
     /// The largest free range; what is free beyond it is fragmented.
     pub largest_free: u64,
 }
 
 impl PoolStats {
-    pub(super) fn of<D: Device>(pool: &Pool<D>) -> Self {
-        let Class { memory, kind, .. } = pool.class;
-        let totals = pool.totals();
+    pub(super) fn of<D: Device>(shards: &Shards<D>) -> Self {
+        let Class { memory, kind, .. } = shards.first().class;
+        let totals = shards.totals();
         Self {
             kind,
             memory_type: memory.0,
+            shards: shards.made(),
             reserved: totals.reserved,
             used: totals.used,
             requested: totals.requested,
@@ -175,7 +179,7 @@ impl Stats {
         let objects = shared.pools.objects.counts();
         let releases = shared.releases.stats();
         let mut pools = Vec::new();
-        shared.pools.each(|pool| pools.push(PoolStats::of(pool)));
+        shared.pools.each_class(|shards| pools.push(PoolStats::of(shards)));
         Self {
             frames: shared.current_frame(),
             frame_waits: shared.waits.frames.load(Ordering::Relaxed),

@@ -3,6 +3,7 @@
 use super::{PoolStats, Stats};
 use crate::device::Device;
 use crate::gpu::{Leak, Shared};
+use crate::memory::Pool;
 use crate::registry::ObjectKind;
 
 /// One block of a pool. Bytes.
@@ -78,9 +79,10 @@ impl Report {
     pub(crate) fn collect<D: Device>(shared: &Shared<D>) -> Self {
         let properties = shared.device.properties();
         let mut pools = Vec::new();
-        shared.pools.each(|pool| {
-            let blocks = pool.blocks().into_iter().map(|(size, used)| BlockReport { size, used }).collect();
-            pools.push(PoolReport { stats: PoolStats::of(pool), blocks });
+        shared.pools.each_class(|shards| {
+            let blocks = shards.each().flat_map(Pool::blocks);
+            let blocks = blocks.map(|(size, used)| BlockReport { size, used }).collect();
+            pools.push(PoolReport { stats: PoolStats::of(shards), blocks });
         });
         let mut objects = Vec::new();
         shared.registry.for_each(|record| objects.push(LiveObject::of(Leak::of(record))));

@@ -13,6 +13,13 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u64);
 
+impl Stamp {
+    /// Before all others.
+    pub(super) const FIRST: Self = Self(0);
+    /// After all others.
+    pub(super) const LAST: Self = Self(u64::MAX);
+}
+
 /// The newest submission of each queue at one moment. From [`Clock::submissions`].
 #[derive(Clone, Copy, Debug)]
 pub struct Submissions {

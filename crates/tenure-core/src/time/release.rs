@@ -3,6 +3,8 @@
 mod dating;
 mod inbox;
 mod parking;
+mod pile;
+mod spares;
 mod waiting;
 
 use super::{Clock, OpenRecording, Recordings, Stamp, SyncPoint};
@@ -10,11 +12,13 @@ use crate::sync::Mutex;
 use dating::Dating;
 use inbox::Inbox;
 use parking::{Batch, Parking};
+pub(crate) use pile::Pile;
+use spares::Spares;
 use waiting::Waiting;
 
 /// Something to be released, with what decides when.
 #[derive(Debug)]
-pub(super) struct Entry<T> {
+struct Entry<T> {
     item: T,
     /// The newest recording that may use it.
     tag: u64,
@@ -68,8 +72,18 @@ struct Stages<T> {
     /// All that may use them is submitted; waiting for queues.
     parking: Parking<T>,
     dating: Dating<T>,
+    spares: Spares<T>,
+    /// Of a purge that hands out entries one by one.
+    handed_out: Vec<Pile<T>>,
     released: u64,
     released_bytes: u64,
+}
+
+impl<T> Stages<T> {
+    fn note_released(&mut self, piles: &[Pile<T>]) {
+        self.released += piles.iter().map(|pile| pile.len() as u64).sum::<u64>();
+        self.released_bytes += piles.iter().map(Pile::bytes).sum::<u64>();
+    }
 }
 
 /// Keeps dropped things until nothing can use them any more.
@@ -122,6 +136,8 @@ impl<T> ReleaseQueue<T> {
                 waiting: Waiting::new(),
                 parking: Parking::new(),
                 dating: Dating::new(),
+                spares: Spares::new(),
+                handed_out: Vec::new(),
                 released: 0,
                 released_bytes: 0,
             }),
@@ -148,26 +164,49 @@ impl<T> ReleaseQueue<T> {
     /// knows (poll it first). Two purges at once are harmless.
     pub fn purge(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<T>) {
         let stages = &mut *self.stages.lock();
+        let mut piles = std::mem::take(&mut stages.handed_out);
+        self.purge_stages(stages, recordings, clock, &mut piles);
+        for mut pile in piles.drain(..) {
+            pile.take_items(|item| ready.push(item));
+            stages.spares.put(pile);
+        }
+        stages.handed_out = piles;
+    }
+
+    /// As [`purge`](Self::purge), whole piles at a time; give the empty piles to
+    /// [`recycle`](Self::recycle).
+    pub(crate) fn purge_piles(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<Pile<T>>) {
+        self.purge_stages(&mut self.stages.lock(), recordings, clock, ready);
+    }
+
+    /// Keeps empty piles for what is dropped later.
+    pub(crate) fn recycle(&self, piles: &mut Vec<Pile<T>>) {
+        let stages = &mut *self.stages.lock();
+        piles.drain(..).for_each(|pile| stages.spares.put(pile));
+    }
+
+    fn purge_stages(
+        &self,
+        stages: &mut Stages<T>,
+        recordings: &Recordings,
+        clock: &Clock,
+        ready: &mut Vec<Pile<T>>,
+    ) {
+        let Stages { waiting, parking, dating, spares, .. } = stages;
         // The order matters: what is older than `oldest_open` was submitted before that was read,
         // so the serials, read later, include it.
         let oldest_open = recordings.oldest_open();
-        stages.dating.take_waiting(&mut stages.waiting, oldest_open);
-        self.inbox.drain(|entry| stages.dating.sort(entry, oldest_open, &mut stages.waiting));
-        stages.dating.finish(&mut stages.parking, clock);
+        dating.take_waiting(waiting, oldest_open);
+        self.inbox.drain(spares, |pile, spares| dating.sort(pile, oldest_open, waiting, spares));
+        dating.finish(parking, clock, spares);
         let mut explicit = self.explicit.lock();
         for (entry, point) in explicit.entries.drain(..) {
-            let batch = Batch::new(point, entry, stages.parking.spare());
-            stages.parking.park(batch);
+            parking.park(Batch::new(point, entry, spares.take()));
         }
         drop(explicit);
-        let mut bytes = 0;
         let before = ready.len();
-        stages.parking.take_complete(&clock.completed(), |entry| {
-            bytes += entry.bytes;
-            ready.push(entry.item);
-        });
-        stages.released += (ready.len() - before) as u64;
-        stages.released_bytes += bytes;
+        parking.take_complete(&clock.completed(), |pile| ready.push(pile));
+        stages.note_released(&ready[before..]);
     }
 
     /// Moves everything into `ready`, in the order of a purge that finds all complete.
@@ -181,31 +220,41 @@ impl<T> ReleaseQueue<T> {
         clock: &Clock,
         ready: &mut Vec<T>,
     ) -> Result<(), NotIdle> {
+        let mut piles = Vec::new();
+        self.purge_all_piles(recordings, clock, &mut piles)?;
+        piles.iter_mut().for_each(|pile| pile.take_items(|item| ready.push(item)));
+        Ok(())
+    }
+
+    /// As [`purge_all`](Self::purge_all), whole piles at a time.
+    pub(crate) fn purge_all_piles(
+        &self,
+        recordings: &Recordings,
+        clock: &Clock,
+        ready: &mut Vec<Pile<T>>,
+    ) -> Result<(), NotIdle> {
         let open_recordings = recordings.count();
         let lost = clock.loss().is_some();
         if !lost && (open_recordings > 0 || clock.incomplete() > 0) {
             return Err(NotIdle { incomplete_submissions: clock.incomplete(), open_recordings });
         }
-        self.purge(recordings, clock, ready);
+        self.purge_piles(recordings, clock, ready);
         if lost {
             self.take_everything(ready);
         }
         Ok(())
     }
 
-    fn take_everything(&self, ready: &mut Vec<T>) {
+    fn take_everything(&self, ready: &mut Vec<Pile<T>>) {
         let stages = &mut *self.stages.lock();
-        let mut take = |entry: Entry<T>| {
-            stages.released += 1;
-            stages.released_bytes += entry.bytes;
-            ready.push(entry.item);
-        };
-        stages.parking.take_all(&mut take);
-        stages.waiting.take_all(&mut take);
-        self.inbox.drain(take);
+        let before = ready.len();
+        stages.parking.take_all(|pile| ready.push(pile));
+        stages.waiting.take_all(|pile| ready.push(pile));
+        self.inbox.drain(&mut stages.spares, |pile, _| ready.push(pile));
+        stages.note_released(&ready[before..]);
     }
 
-    /// Counts, in O(inboxes).
+    /// Counts, in O(lanes).
     #[must_use]
     pub fn stats(&self) -> ReleaseStats {
         let stages = self.stages.lock();

@@ -36,7 +36,7 @@ impl<D: Device> TransientResource<D> for Texture<D> {
     type ViewDesc = TextureViewDesc;
 
     fn create_view(&self, desc: &TextureViewDesc) -> Result<View<D>, Error> {
-        View::of_texture(&self.held.shared, self, desc)
+        View::of_texture(self.held.shared(), self, desc)
     }
 }
 
@@ -44,7 +44,7 @@ impl<D: Device> TransientResource<D> for Buffer<D> {
     type ViewDesc = BufferViewDesc;
 
     fn create_view(&self, desc: &BufferViewDesc) -> Result<View<D>, Error> {
-        View::of_buffer(&self.held.shared, self, desc)
+        View::of_buffer(self.held.shared(), self, desc)
     }
 }
 

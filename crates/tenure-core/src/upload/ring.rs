@@ -230,7 +230,7 @@ impl<D: Device> UploadRing<D> {
         self.buffer.name()
     }
 
-    const fn shared(&self) -> &Arc<Shared<D>> {
+    fn shared(&self) -> &Arc<Shared<D>> {
         self.buffer.shared()
     }
 

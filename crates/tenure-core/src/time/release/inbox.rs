@@ -1,93 +1,100 @@
 //! Where dropped things land first.
 
 use super::Entry;
+use super::pile::Pile;
+use super::spares::Spares;
 use crate::sync::{Mutex, MutexGuard};
 
 /// Enough that two of the usual handful of threads rarely meet.
 #[cfg(not(loom))]
-const INBOXES: usize = 16;
+const LANES: usize = 16;
 /// Model checking explores every order of every lock: keep them few.
 #[cfg(loom)]
-const INBOXES: usize = 1;
+const LANES: usize = 1;
 
 #[derive(Debug)]
 struct Shelf<T> {
-    entries: Vec<Entry<T>>,
+    pile: Pile<T>,
     pushed: u64,
     bytes: u64,
 }
 
-/// Alone on its cache lines, so that threads on neighbouring shelves do not slow each other.
+/// Alone on its cache lines, so that threads in neighbouring lanes do not slow each other.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Slot<T>(Mutex<Shelf<T>>);
+struct Lane<T>(Mutex<Shelf<T>>);
 
-/// Several vectors, each behind its own lock; a thread keeps to one as long as nobody else has it.
+/// Several piles, each behind its own lock; a thread keeps to one as long as nobody else has it.
 #[derive(Debug)]
 pub(super) struct Inbox<T> {
-    slots: [Slot<T>; INBOXES],
-    /// The vector swapped in when a slot is emptied, so that no slot loses its capacity.
-    spare: Mutex<Vec<Entry<T>>>,
+    lanes: [Lane<T>; LANES],
 }
 
 impl<T> Inbox<T> {
     pub(super) fn new() -> Self {
-        let slot = |_| Slot(Mutex::new(Shelf { entries: Vec::new(), pushed: 0, bytes: 0 }));
-        Self { slots: std::array::from_fn(slot), spare: Mutex::new(Vec::new()) }
+        let lane = |_| Lane(Mutex::new(Shelf { pile: Pile::new(), pushed: 0, bytes: 0 }));
+        Self { lanes: std::array::from_fn(lane) }
     }
 
     #[inline]
     pub(super) fn push(&self, entry: Entry<T>) {
-        let mut shelf = self.free_slot();
+        let mut shelf = self.free_lane();
         shelf.pushed += 1;
         shelf.bytes += entry.bytes;
-        shelf.entries.push(entry);
+        shelf.pile.push(entry);
     }
 
-    /// The thread's own slot, or another that nobody holds, or else the wait for its own.
+    /// The thread's own lane, or another that nobody holds, or else the wait for its own.
     #[inline]
-    fn free_slot(&self) -> MutexGuard<'_, Shelf<T>> {
+    fn free_lane(&self) -> MutexGuard<'_, Shelf<T>> {
         let own = home();
-        (0..INBOXES)
-            .find_map(|step| self.slots[(own + step) % INBOXES].0.try_lock())
-            .unwrap_or_else(|| self.slots[own].0.lock())
+        self.lanes[own].0.try_lock().unwrap_or_else(|| self.other_lane(own))
     }
 
-    /// Hands out every entry. Pushes made meanwhile may or may not be among them.
-    pub(super) fn drain(&self, mut take: impl FnMut(Entry<T>)) {
-        let mut spare = self.spare.lock();
-        for slot in &self.slots {
-            let mut shelf = slot.0.lock();
-            if !shelf.entries.is_empty() {
-                std::mem::swap(&mut shelf.entries, &mut spare);
+    #[cold]
+    fn other_lane(&self, own: usize) -> MutexGuard<'_, Shelf<T>> {
+        (1..LANES)
+            .find_map(|step| self.lanes[(own + step) % LANES].0.try_lock())
+            .unwrap_or_else(|| self.lanes[own].0.lock())
+    }
+
+    /// Hands out every pile that is not empty, and puts a spare one in its place. What is pushed
+    /// meanwhile may or may not be among them.
+    pub(super) fn drain(&self, spares: &mut Spares<T>, mut take: impl FnMut(Pile<T>, &mut Spares<T>)) {
+        for lane in &self.lanes {
+            let mut shelf = lane.0.lock();
+            if !shelf.pile.is_empty() {
+                let pile = std::mem::replace(&mut shelf.pile, spares.take());
                 drop(shelf);
-                spare.drain(..).for_each(&mut take);
+                take(pile, spares);
             }
         }
     }
 
     /// Entries and bytes ever pushed.
     pub(super) fn pushed(&self) -> (u64, u64) {
-        self.slots.iter().fold((0, 0), |(pushed, bytes), slot| {
-            let shelf = slot.0.lock();
+        self.lanes.iter().fold((0, 0), |(pushed, bytes), lane| {
+            let shelf = lane.0.lock();
             (pushed + shelf.pushed, bytes + shelf.bytes)
         })
     }
 
     /// Bytes of the entries that wait for a recording with this number or a higher one.
     pub(super) fn bytes_tagged_from(&self, recording: u64) -> u64 {
-        let tagged = |slot: &Slot<T>| {
-            let shelf = slot.0.lock();
-            shelf.entries.iter().filter(|entry| entry.tag >= recording).map(|entry| entry.bytes).sum::<u64>()
+        let tagged = |lane: &Lane<T>| {
+            let shelf = lane.0.lock();
+            let entries = shelf.pile.entries().iter().filter(|entry| entry.tag >= recording);
+            entries.map(|entry| entry.bytes).sum::<u64>()
         };
-        self.slots.iter().map(tagged).sum()
+        self.lanes.iter().map(tagged).sum()
     }
 }
 
-/// The slot that the current thread tries first.
+/// The lane that the current thread tries first.
 #[cfg(not(loom))]
+#[inline]
 fn home() -> usize {
-    crate::thread_slot::current() % INBOXES
+    crate::thread_slot::current() % LANES
 }
 
 #[cfg(loom)]

@@ -4,23 +4,21 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::Entry;
+use super::pile::Pile;
 use crate::device::{MAX_QUEUES, QueueId};
 use crate::time::SyncPoint;
-
-/// Vectors kept for later batches; more than this many are freed.
-const SPARE_VECTORS: usize = 32;
 
 /// Entries that must outlive the same submissions.
 #[derive(Debug)]
 pub(super) struct Batch<T> {
     pub(super) point: SyncPoint,
-    pub(super) entries: Vec<Entry<T>>,
+    pub(super) pile: Pile<T>,
 }
 
 impl<T> Batch<T> {
-    pub(super) fn new(point: SyncPoint, first: Entry<T>, mut entries: Vec<Entry<T>>) -> Self {
-        entries.push(first);
-        Self { point, entries }
+    pub(super) fn new(point: SyncPoint, first: Entry<T>, mut pile: Pile<T>) -> Self {
+        pile.push(first);
+        Self { point, pile }
     }
 }
 
@@ -64,22 +62,11 @@ pub(super) struct Parking<T> {
     queues: [BinaryHeap<Reverse<Parked<T>>>; MAX_QUEUES],
     free: Vec<Batch<T>>,
     arrivals: u64,
-    spare: Vec<Vec<Entry<T>>>,
 }
 
 impl<T> Parking<T> {
     pub(super) fn new() -> Self {
-        Self {
-            queues: std::array::from_fn(|_| BinaryHeap::new()),
-            free: Vec::new(),
-            arrivals: 0,
-            spare: Vec::new(),
-        }
-    }
-
-    /// An empty vector, with capacity if there is one.
-    pub(super) fn spare(&mut self) -> Vec<Entry<T>> {
-        self.spare.pop().unwrap_or_default()
+        Self { queues: std::array::from_fn(|_| BinaryHeap::new()), free: Vec::new(), arrivals: 0 }
     }
 
     /// Lets a batch wait at the first queue it needs.
@@ -99,8 +86,8 @@ impl<T> Parking<T> {
         self.queues[at.queue.index()].push(Reverse(parked));
     }
 
-    /// Hands out the entries of every batch whose queues are all far enough.
-    pub(super) fn take_complete(&mut self, completed: &SyncPoint, mut take: impl FnMut(Entry<T>)) {
+    /// Hands out every batch whose queues are all far enough.
+    pub(super) fn take_complete(&mut self, completed: &SyncPoint, mut take: impl FnMut(Pile<T>)) {
         for (id, queue) in (0_u8..).zip(0..MAX_QUEUES) {
             let reached = completed.serial(QueueId(id));
             while self.queues[queue].peek().is_some_and(|Reverse(front)| front.serial <= reached) {
@@ -109,18 +96,13 @@ impl<T> Parking<T> {
                 }
             }
         }
-        for mut batch in self.free.drain(..) {
-            batch.entries.drain(..).for_each(&mut take);
-            if self.spare.len() < SPARE_VECTORS {
-                self.spare.push(batch.entries);
-            }
-        }
+        self.free.drain(..).for_each(|batch| take(batch.pile));
     }
 
     /// Hands out everything.
-    pub(super) fn take_all(&mut self, take: impl FnMut(Entry<T>)) {
+    pub(super) fn take_all(&mut self, mut take: impl FnMut(Pile<T>)) {
         let parked = self.queues.iter_mut().flat_map(BinaryHeap::drain).map(|Reverse(parked)| parked.batch);
         let batches = parked.chain(self.free.drain(..));
-        batches.flat_map(|batch| batch.entries).for_each(take);
+        batches.for_each(|batch| take(batch.pile));
     }
 }

@@ -1,0 +1,104 @@
+//! What dividing pools among threads costs in memory.
+
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread;
+
+use tenure_core::device::Usage;
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue};
+use tenure_sim::Profile;
+
+use super::report::Packing;
+use crate::null::Device;
+use crate::suballoc::trace::{Kind, Trace};
+use crate::suballoc::workloads::{self, Scale};
+
+/// Calls of each thread in a frame.
+const A_FRAME: usize = 5000;
+
+/// The first three workloads, replayed by so many threads at once, each with a seed of its own: the most
+/// that was reserved with shards and without.
+pub(super) fn measure(threads: usize) -> Result<Vec<Packing>, Error> {
+    let seeds = 1..=threads as u64;
+    let mut by_thread: Vec<_> =
+        seeds.map(|seed| workloads::all(seed, Scale::Short).into_iter().take(3)).collect();
+    let mut lines = Vec::new();
+    loop {
+        let traces: Vec<Trace> = by_thread.iter_mut().filter_map(Iterator::next).collect();
+        let Some(first) = traces.first() else { return Ok(lines) };
+        let sharded = replay(&traces, Config::default())?;
+        let whole = replay(&traces, Config { pool_shards: 1, ..Config::default() })?;
+        lines.push(Packing {
+            what: first.name,
+            threads,
+            shards: sharded.shards,
+            reserved: sharded.reserved,
+            unsharded: whole.reserved,
+        });
+    }
+}
+
+/// How much was reserved at the most, and in how many shards of a pool.
+struct Outcome {
+    reserved: u64,
+    shards: u32,
+}
+
+fn replay(traces: &[Trace], config: Config) -> Result<Outcome, Error> {
+    let gpu = Gpu::new(Device::new(Profile::D3D12_TIER2), config)?;
+    let barrier = Barrier::new(traces.len());
+    let failed = Mutex::new(Ok(()));
+    let calls = traces.iter().map(|trace| trace.ops.len()).max().unwrap_or(0);
+    thread::scope(|scope| {
+        for (worker, trace) in traces.iter().enumerate() {
+            let (gpu, barrier, failed) = (&gpu, &barrier, &failed);
+            scope.spawn(move || {
+                let note = |result: Result<(), Error>| {
+                    if result.is_err() {
+                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = result;
+                    }
+                };
+                let mut slots: Vec<Option<Buffer<Device>>> = Vec::new();
+                slots.resize_with(trace.slots, || None);
+                for begin in (0..calls).step_by(A_FRAME) {
+                    let end = (begin + A_FRAME).min(trace.ops.len());
+                    note(part(gpu, trace, begin.min(end)..end, &mut slots));
+                    barrier.wait();
+                    if worker == 0 {
+                        note(end_frame(gpu));
+                    }
+                    barrier.wait();
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+    let stats = gpu.stats();
+    let shards = stats.pools.iter().map(|pool| pool.shards).max().unwrap_or(0);
+    Ok(Outcome { reserved: stats.peak_reserved, shards })
+}
+
+fn part(
+    gpu: &Gpu<Device>,
+    trace: &Trace,
+    range: std::ops::Range<usize>,
+    slots: &mut [Option<Buffer<Device>>],
+) -> Result<(), Error> {
+    for op in &trace.ops[range] {
+        let slot = &mut slots[op.slot as usize];
+        match op.kind {
+            Kind::Allocate => {
+                let desc = BufferDesc::new(op.size.into(), Usage::VERTEX | Usage::SHADER_READ);
+                *slot = Some(gpu.create_buffer(&desc.alignment(op.align()))?);
+            }
+            Kind::Free => *slot = None,
+            Kind::EndFrame => {}
+        }
+    }
+    Ok(())
+}
+
+fn end_frame(gpu: &Gpu<Device>) -> Result<(), Error> {
+    let frame = gpu.begin_frame()?;
+    frame.submit(frame.record(Queue::Graphics, "uses them")?)?;
+    frame.end()
+}

@@ -1,0 +1,134 @@
+//! The pool of a class, divided among threads that get into each other's way.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::pool::{Pool, PoolTotals};
+use crate::device::Device;
+
+/// Shards that a class can have.
+pub(crate) const MAX_SHARDS: usize = 16;
+
+/// Threads are told apart up to this number, modulo it.
+const SEATS: usize = 64;
+
+/// A thread that has found its shard taken so often looks for another.
+const MEETINGS: u32 = 32;
+
+/// Requests from this size on always go to the first shard: they are few, and what a shard keeps in hand
+/// for them is much.
+const UNSHARDED: u64 = 64 << 10;
+
+/// A pool, and further ones that threads take over from it when they keep meeting there.
+///
+/// A thread begins with the first pool, and stays there for as long as it mostly has it to itself. So one
+/// thread, or several that take turns, always get the same places: shards are made by contention alone.
+pub(crate) struct Shards<D: Device> {
+    first: Pool<D>,
+    others: Box<[OnceLock<Box<Pool<D>>>]>,
+    /// For each thread the shard it goes to, and how often it was taken.
+    seats: Box<[Seat]>,
+    /// Seats changed so far.
+    moves: AtomicU32,
+}
+
+/// The upper half is the shard, the lower one how often the thread found it taken.
+#[derive(Default)]
+struct Seat(AtomicU32);
+
+impl Seat {
+    const fn new(shard: u32) -> u32 {
+        shard << 16
+    }
+
+    #[inline]
+    fn shard(&self) -> usize {
+        (self.0.load(Ordering::Relaxed) >> 16) as usize
+    }
+}
+
+impl<D: Device> Shards<D> {
+    /// With so many shards at most; one pool that all share with 1.
+    pub(crate) fn new(first: Pool<D>, most: u32) -> Self {
+        let others = (most as usize).clamp(1, MAX_SHARDS) - 1;
+        let seats = if others == 0 { 0 } else { SEATS };
+        Self {
+            first,
+            others: (0..others).map(|_| OnceLock::new()).collect(),
+            seats: (0..seats).map(|_| Seat::default()).collect(),
+            moves: AtomicU32::new(0),
+        }
+    }
+
+    /// The pool that all threads begin with, and that all large requests go to.
+    pub(crate) const fn first(&self) -> &Pool<D> {
+        &self.first
+    }
+
+    /// A shard that was made.
+    #[inline]
+    pub(crate) fn get(&self, shard: usize) -> Option<&Pool<D>> {
+        match shard.checked_sub(1) {
+            None => Some(&self.first),
+            Some(other) => self.others.get(other)?.get().map(|pool| &**pool),
+        }
+    }
+
+    /// The shards that were made.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Pool<D>> {
+        std::iter::once(&self.first)
+            .chain(self.others.iter().filter_map(|pool| pool.get().map(|pool| &**pool)))
+    }
+
+    /// How many there are.
+    pub(crate) fn made(&self) -> u32 {
+        self.each().count() as u32
+    }
+
+    /// The sums over all shards, and the largest of their largest free ranges.
+    pub(crate) fn totals(&self) -> PoolTotals {
+        self.each().map(Pool::totals).fold(PoolTotals::default(), PoolTotals::with)
+    }
+
+    #[inline]
+    fn seat(&self) -> Option<&Seat> {
+        self.seats.get(crate::thread_slot::current() % SEATS)
+    }
+
+    /// The shard that the current thread takes a range of this size from.
+    #[inline]
+    pub(crate) fn of_thread(&self, size: u64) -> usize {
+        if Self::divides(size) { self.seat().map_or(0, Seat::shard) } else { 0 }
+    }
+
+    /// Whether requests of this size are divided among shards.
+    #[inline]
+    pub(crate) const fn divides(size: u64) -> bool {
+        size < UNSHARDED
+    }
+
+    /// Whether nobody but the current thread is expected to work with a shard.
+    #[inline]
+    pub(crate) fn is_of_thread(&self, shard: usize) -> bool {
+        self.seat().is_none_or(|seat| seat.shard() == shard)
+    }
+
+    /// The thread has found its shard taken; when that was often, it gets another. `make` makes the
+    /// one with this number.
+    #[cold]
+    pub(crate) fn note_meeting(&self, make: impl FnOnce(usize) -> Option<Pool<D>>) {
+        let Some(seat) = self.seat() else { return };
+        let meetings = seat.0.fetch_add(1, Ordering::Relaxed) & 0xffff;
+        if meetings + 1 < MEETINGS {
+            return;
+        }
+        let next = self.moves.fetch_add(1, Ordering::Relaxed) as usize % self.others.len();
+        let is_made = self.others[next].get().is_some();
+        if !is_made && let Some(pool) = make(next + 1) {
+            // Another thread may have been faster, with one just like it.
+            let _was_empty = self.others[next].set(Box::new(pool));
+        }
+        let shard = if self.others[next].get().is_some() { next + 1 } else { seat.shard() };
+        seat.0.store(Seat::new(shard as u32), Ordering::Relaxed);
+    }
+}

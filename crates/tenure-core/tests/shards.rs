@@ -1,0 +1,216 @@
+//! Pools divided among threads: nothing overlaps, everything comes back, and the numbers add up; with
+//! one thread, or one shard, nothing is divided.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use support::Rng;
+use tenure_core::device::Usage;
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, PoolStats, Queue};
+use tenure_sim::{Device, Lag, Options, Profile};
+
+fn gpu(config: Config) -> Gpu<Device> {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    Gpu::new(device, config).unwrap()
+}
+
+/// Small ones of several pools, and large ones, which are never sharded.
+fn desc(rng: &mut Rng) -> BufferDesc {
+    let size = match rng.below(20) {
+        0 => 64 << 10,
+        1..5 => 1 + rng.below(20_000),
+        _ => 1 + rng.below(3000),
+    };
+    match rng.below(3) {
+        0 => BufferDesc::new(size, Usage::VERTEX).stride(12),
+        1 => BufferDesc::new(size, Usage::SHADER_READ | Usage::VERTEX),
+        _ => BufferDesc::new(size, Usage::CONSTANT).memory(MemoryUse::Dynamic),
+    }
+}
+
+/// Which bytes are taken, of which API buffer: a list of what lives.
+#[derive(Default)]
+struct Oracle(Mutex<BTreeMap<(usize, u64), u64>>);
+
+fn place(buffer: &Buffer<Device>) -> (usize, u64) {
+    (std::ptr::from_ref(buffer.raw()) as usize, buffer.offset())
+}
+
+impl Oracle {
+    fn add(&self, buffer: &Buffer<Device>) {
+        let (at, size) = (place(buffer), buffer.size());
+        let mut taken = self.0.lock().unwrap();
+        let before = taken.range(..=at).next_back();
+        if let Some((&(object, offset), &bytes)) = before {
+            assert!(object != at.0 || offset + bytes <= at.1, "{at:?} begins inside {offset}+{bytes}");
+        }
+        let after = taken.range(at..).next();
+        if let Some((&(object, offset), _)) = after {
+            assert!(object != at.0 || at.1 + size <= offset, "{at:?}+{size} ends inside {offset}");
+        }
+        taken.insert(at, size);
+    }
+
+    fn remove(&self, buffer: &Buffer<Device>) {
+        assert_eq!(self.0.lock().unwrap().remove(&place(buffer)), Some(buffer.size()));
+    }
+}
+
+const THREADS: u64 = 4;
+const STEPS: u64 = 3000;
+
+/// One thread's part of a round: creates, drops, hands over to the next thread, and now and then gives
+/// back what anybody has dropped.
+fn work(
+    gpu: &Gpu<Device>,
+    oracle: &Oracle,
+    rng: &mut Rng,
+    next: &mpsc::Sender<Buffer<Device>>,
+    from: &mpsc::Receiver<Buffer<Device>>,
+) {
+    let mut mine = Vec::new();
+    for _ in 0..STEPS {
+        match rng.below(8) {
+            0..4 => {
+                let buffer = gpu.create_buffer(&desc(rng)).unwrap();
+                oracle.add(&buffer);
+                mine.push(buffer);
+            }
+            4..6 if !mine.is_empty() => {
+                let buffer = mine.swap_remove(rng.below(mine.len() as u64) as usize);
+                oracle.remove(&buffer);
+                drop(buffer);
+            }
+            6 if !mine.is_empty() => {
+                // The other may be at its end already; what it did not take is dropped with the channel.
+                next.send(mine.swap_remove(0)).unwrap();
+            }
+            _ => {
+                if rng.below(8) == 0 {
+                    gpu.purge().unwrap();
+                }
+                mine.extend(from.try_iter().take(2));
+            }
+        }
+    }
+    for buffer in mine {
+        oracle.remove(&buffer);
+        drop(buffer);
+    }
+}
+
+/// Threads that create, hand over, drop and purge until they have divided a pool.
+fn round(gpu: &Gpu<Device>, seed: u64) {
+    let oracle = Oracle::default();
+    let channels: Vec<_> = (0..THREADS).map(|_| mpsc::channel()).collect();
+    let (senders, receivers): (Vec<_>, Vec<_>) = channels.into_iter().unzip();
+    let (gpu, oracle) = (gpu, &oracle);
+    let left: Vec<_> = thread::scope(|scope| {
+        let next = senders.into_iter().cycle().skip(1);
+        let threads: Vec<_> = (0..THREADS)
+            .zip(receivers)
+            .zip(next.take(THREADS as usize))
+            .map(|((index, from), next)| {
+                scope.spawn(move || {
+                    work(gpu, oracle, &mut Rng::new(seed * THREADS + index), &next, &from);
+                    from
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    // What nobody took.
+    for buffer in left.iter().flat_map(|from| from.try_iter()) {
+        oracle.remove(&buffer);
+        drop(buffer);
+    }
+    assert!(oracle.0.lock().unwrap().is_empty());
+}
+
+fn shards(gpu: &Gpu<Device>) -> u32 {
+    gpu.stats().pools.iter().map(|pool| pool.shards).max().unwrap_or(0)
+}
+
+fn check_empty(gpu: &Gpu<Device>) {
+    gpu.purge().unwrap();
+    let stats = gpu.stats();
+    assert_eq!((stats.live_objects, stats.pending_releases, stats.pending_bytes), (0, 0, 0));
+    for pool in &stats.pools {
+        let PoolStats { kind, used, requested, alignment_waste, allocations, reserved, .. } = *pool;
+        // The slots' own pool holds them for as long as they wait for their grace to end.
+        let is_slots = kind == tenure_core::memory::PoolKind::SmallBufferSlots;
+        assert!(is_slots || (used, requested, alignment_waste, allocations) == (0, 0, 0, 0), "{pool:?}");
+        assert!(pool.peak_reserved >= reserved && pool.peak_used <= pool.peak_reserved, "{pool:?}");
+    }
+    gpu.trim();
+    for _ in 0..64 {
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+    let stats = gpu.stats();
+    assert_eq!(stats.reserved, stats.pools.iter().map(|pool| pool.reserved).sum::<u64>() - slots(&stats));
+}
+
+/// Bytes of slots, which are in heaps of another pool.
+fn slots(stats: &tenure_core::Stats) -> u64 {
+    let kind = tenure_core::memory::PoolKind::SmallBuffers;
+    stats.pools.iter().filter(|pool| pool.kind == kind).map(|pool| pool.reserved).sum()
+}
+
+#[test]
+fn threads_that_divide_a_pool_keep_its_promises() {
+    let gpu = gpu(Config::default());
+    let begun = Instant::now();
+    let mut rounds = 0;
+    // Until they have met often enough; on a machine where they hardly meet, for a while.
+    while rounds < 5 || (shards(&gpu) < 2 && begun.elapsed() < Duration::from_secs(20)) {
+        rounds += 1;
+        round(&gpu, rounds);
+        check_empty(&gpu);
+    }
+    if thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
+        assert!(shards(&gpu) > 1, "{rounds} rounds of {THREADS} threads divided nothing");
+    }
+    assert!(gpu.shutdown().leaks.is_empty());
+}
+
+#[test]
+fn one_shard_is_shared_by_all() {
+    let gpu = gpu(Config { pool_shards: 1, ..Config::default() });
+    for seed in 1..4 {
+        round(&gpu, seed);
+        check_empty(&gpu);
+        assert_eq!(shards(&gpu), 1);
+    }
+    assert!(gpu.shutdown().leaks.is_empty());
+}
+
+/// The same calls on one thread give the same places, whatever the number of shards.
+#[test]
+fn one_thread_divides_nothing() {
+    let run = |pool_shards| {
+        let gpu = gpu(Config { pool_shards, ..Config::default() });
+        let (mut rng, mut alive, mut places) = (Rng::new(7), Vec::new(), Vec::new());
+        for _ in 0..50 {
+            let frame = gpu.begin_frame().unwrap();
+            for _ in 0..100 {
+                let buffer = gpu.create_buffer(&desc(&mut rng)).unwrap();
+                places.push(buffer.offset());
+                if alive.len() > 500 {
+                    alive.swap_remove(rng.below(500) as usize);
+                }
+                alive.push(buffer);
+            }
+            frame.submit(frame.record(Queue::Graphics, "frame").unwrap()).unwrap();
+            frame.end().unwrap();
+        }
+        (places, shards(&gpu), gpu.stats().peak_reserved)
+    };
+    let (one, many) = (run(1), run(8));
+    assert_eq!(many.1, 1);
+    assert_eq!(one, many);
+}
