@@ -6,7 +6,7 @@ use super::make::{buffer_usage, is_mapped, is_range_pool};
 use super::objects::Objects;
 use super::place::{Home, Place};
 use super::policy::Placement;
-use super::pool::{HeapBlock, Pool, Store, Unfit};
+use super::pool::{HeapBlock, Pool, PoolId, Store, Unfit};
 use super::pools::{Pools, allows};
 use super::shards::Shards;
 use super::{Class, MemoryUse, PoolKind, Spot};
@@ -149,6 +149,12 @@ impl<D: Device> Pools<D> {
     }
 }
 
+/// A shard that a thread has to itself grows in steps so many times smaller than a pool that all share:
+/// what is still empty of each shard's last block adds up.
+fn steps(pool: PoolId) -> u64 {
+    if pool.shard() == 0 { 1 } else { 4 }
+}
+
 /// True when memory of its own may do where the pool did not: the driver is short of memory for a
 /// block, or no block suits the request.
 const fn may_stand_alone(error: &DeviceError) -> bool {
@@ -229,12 +235,12 @@ impl<'a, D: Device> Ground<'a, D> {
         }
         // Room that nobody is busy with is as good as one's own.
         let others = || shards.each().filter(|other| other.id != pool.id);
-        if let Some(found) = others().find_map(|other| other.try_allocate(size, align)) {
+        if let Some(found) = others().find_map(|other| other.lend(size, align)) {
             return Ok(old(found));
         }
         // What it comes to when the device allows no block that would do.
         let mut refusal = DeviceError::OutOfMemory { requested: size, memory: pool.class.memory };
-        for capacity in pool.growth.sizes(size, align, pool.used()) {
+        for capacity in pool.growth.sizes(size, align, pool.used() / steps(pool.id)) {
             match self.make_block(pool, capacity) {
                 Ok(store) => return self.add_block(pool, store, capacity, size, align),
                 Err(error) if error.is_shortage() => refusal = error,

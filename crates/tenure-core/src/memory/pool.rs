@@ -1,6 +1,7 @@
 //! A pool: the blocks of one class and the suballocator that divides them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 use tenure_suballoc::{BlockId, FreeError, Handle};
@@ -152,6 +153,8 @@ pub(crate) struct Pool<D: Device> {
     /// What the buffers of range pools are created with.
     pub(crate) buffer_usage: Usage,
     growing: Mutex<()>,
+    /// A thread that has another shard takes a range at this moment.
+    is_lending: AtomicBool,
     mail: Mailbox,
     state: Mutex<State<D>>,
 }
@@ -201,6 +204,7 @@ impl<D: Device> Pool<D> {
             heap_alignment,
             buffer_usage,
             growing: Mutex::new(()),
+            is_lending: AtomicBool::new(false),
             mail: Mailbox::new(),
             state: Mutex::new(state),
         }
@@ -231,9 +235,14 @@ impl<D: Device> Pool<D> {
         self.lock().take_with_store(self.id, size, align)
     }
 
-    /// As [`allocate`](Self::allocate), unless another thread has the pool.
-    pub(crate) fn try_allocate(&self, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
-        self.state.try_lock()?.take_with_store(self.id, size, align)
+    /// As [`allocate`](Self::allocate), for a thread that has another shard; nothing while this one is
+    /// taken.
+    pub(crate) fn lend(&self, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
+        let mut state = self.state.try_lock()?;
+        self.is_lending.store(true, Ordering::Relaxed);
+        let found = state.take_with_store(self.id, size, align);
+        self.is_lending.store(false, Ordering::Relaxed);
+        found
     }
 
     /// A range with the buffer that it is a part of.
@@ -246,10 +255,11 @@ impl<D: Device> Pool<D> {
         state.take_with_buffer(self.id, size, align)
     }
 
-    /// Whether another thread has the pool at this moment.
+    /// Whether another thread has the pool at this moment that is there to stay: not one that only found
+    /// no room in its own.
     #[inline]
-    pub(crate) fn is_busy(&self) -> bool {
-        self.state.is_locked()
+    pub(crate) fn is_contended(&self) -> bool {
+        self.state.is_locked() && !self.is_lending.load(Ordering::Relaxed)
     }
 
     /// Holds the pool, to give ranges back.

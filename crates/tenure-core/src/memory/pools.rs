@@ -157,7 +157,7 @@ impl<D: Device> Pools<D> {
         size: u64,
     ) -> Option<&'s Pool<D>> {
         let pool = shards.get(shards.of_thread(size))?;
-        if pool.is_busy() && Shards::<D>::divides(size) {
+        if pool.is_contended() && Shards::<D>::divides(size) {
             self.note_meeting(device, config, shards);
         }
         Some(pool)

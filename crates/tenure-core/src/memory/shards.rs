@@ -37,8 +37,9 @@ pub(crate) struct Shards<D: Device> {
 struct Seat(AtomicU32);
 
 impl Seat {
-    const fn new(shard: u32) -> u32 {
-        shard << 16
+    /// A thread goes to a shard, which it has not found taken so far.
+    fn assign(&self, shard: usize) {
+        self.0.store((shard as u32) << 16, Ordering::Relaxed);
     }
 
     #[inline]
@@ -129,6 +130,6 @@ impl<D: Device> Shards<D> {
             let _was_empty = self.others[next].set(Box::new(pool));
         }
         let shard = if self.others[next].get().is_some() { next + 1 } else { seat.shard() };
-        seat.0.store(Seat::new(shard as u32), Ordering::Relaxed);
+        seat.assign(shard);
     }
 }
