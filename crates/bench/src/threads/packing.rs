@@ -28,7 +28,7 @@ pub(super) fn measure(threads: usize) -> Result<Vec<Packing>, Error> {
         let sharded = replay(&traces, Config::default())?;
         let whole = replay(&traces, Config { pool_shards: 1, ..Config::default() })?;
         lines.push(Packing {
-            what: first.name,
+            what: first.name.clone(),
             threads,
             shards: sharded.shards,
             reserved: sharded.reserved,

@@ -15,7 +15,7 @@ pub(super) struct Line {
 
 /// A workload replayed by several threads at once. Bytes reserved at the most.
 pub(super) struct Packing {
-    pub(super) what: &'static str,
+    pub(super) what: String,
     pub(super) threads: usize,
     /// Of the pool that was divided most.
     pub(super) shards: u32,
@@ -60,7 +60,7 @@ impl Report {
         for packing in &self.packing {
             let mib = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
             table.add_row([
-                packing.what.to_owned(),
+                packing.what.clone(),
                 packing.threads.to_string(),
                 packing.shards.to_string(),
                 mib(packing.reserved),

@@ -323,14 +323,6 @@ impl<D: Device> Pool<D> {
         Ok(found)
     }
 
-    /// Gives a range back; true when nothing else lives in its block.
-    ///
-    /// # Errors
-    /// [`FreeError`] when it is not a live range of this pool.
-    pub(crate) fn free(&self, handle: Handle, size: u64) -> Result<bool, FreeError> {
-        self.state.lock().free(handle, size)
-    }
-
     /// Removes the blocks that have been empty for longer than the pool's patience; true when there
     /// were any.
     pub(crate) fn end_frame(&self, retired: &mut Vec<Store<D>>) -> bool {
