@@ -7,8 +7,10 @@ use comfy_table::{Table, presets};
 use offset_allocator::Allocator;
 use serde_json::{Value, json};
 use tenure_suballoc::{BlockSuballocator, Buddy, GeneralBlocks, Growing};
+#[cfg(not(windows))]
 use vk_mem::VirtualBlock;
 
+#[cfg(not(windows))]
 use super::peers::make_virtual_block;
 use crate::counting::Count;
 
@@ -30,6 +32,7 @@ pub(super) fn measure(rounds: u32) -> Vec<Opening> {
         opening("GeneralBlocks", rounds, 256, general),
         opening("Growing<Buddy>", rounds, 64, buddy),
         // Its memory is C++'s.
+        #[cfg(not(windows))]
         Opening { bytes: None, ..opening("vk-mem, TLSF", rounds, 64, virtual_block) },
         opening("offset-allocator", rounds, 4, offset_allocator),
     ];
@@ -69,6 +72,7 @@ fn buddy(blocks: usize) -> (impl BlockSuballocator, f64) {
     (set, time)
 }
 
+#[cfg(not(windows))]
 fn virtual_block(blocks: usize) -> (Vec<Option<VirtualBlock>>, f64) {
     let mut all = Vec::with_capacity(blocks);
     let time = timed(|| all.push(make_virtual_block(BLOCK)), blocks);

@@ -13,11 +13,14 @@ mod lifo;
 mod offset_allocator;
 mod range_alloc;
 mod ring;
+#[cfg(not(windows))]
 mod vk_mem;
+#[cfg(not(windows))]
 mod vk_mem_blocks;
 
 use std::ops::Range;
 
+#[cfg(not(windows))]
 pub(super) use vk_mem::make_virtual_block;
 
 use super::trace::Trace;
@@ -144,6 +147,7 @@ impl Contender {
         Self { can_replay, ..self }
     }
 
+    #[cfg(not(windows))]
     fn uncounted(self) -> Self {
         Self { is_counted: false, ..self }
     }
@@ -175,7 +179,9 @@ pub fn all() -> Vec<Contender> {
         Contender::new::<lifo::Lifo>("floor: LIFO per size", Role::Floor, Space::None),
         Contender::new::<best_fit::BestFit>(PACKING_REFERENCE, Role::Packing, Space::One),
         Contender::new::<offset_allocator::Offsets>(TIME_REFERENCE, Role::Other, Space::One),
+        #[cfg(not(windows))]
         Contender::new::<vk_mem::Tlsf>("vk-mem, TLSF", Role::Other, Space::One).uncounted(),
+        #[cfg(not(windows))]
         Contender::new::<vk_mem::Linear>("vk-mem, linear", Role::Other, Space::One).only(is_ring).uncounted(),
         Contender::new::<buddy_system::Frames>("buddy_system_allocator", Role::Other, Space::One),
         Contender::new::<range_alloc::Ranges>("range-alloc", Role::Other, Space::One).slow(),
@@ -188,6 +194,7 @@ pub fn all() -> Vec<Contender> {
             Role::Packing,
             Space::Blocks,
         ),
+        #[cfg(not(windows))]
         Contender::new::<vk_mem_blocks::VkMemBlocks>(BLOCKS_TIME_REFERENCE, Role::Other, Space::Blocks)
             .uncounted(),
         Contender::new::<gpu_alloc::Buddies>("gpu-alloc, buddy", Role::Other, Space::Blocks),
