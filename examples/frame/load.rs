@@ -22,6 +22,9 @@ const WARM_UP: u64 = 100;
 /// flight, however far the GPU falls behind later.
 const FIRST_UPLOADS: usize = FRAMES_IN_FLIGHT + 1;
 const FRAMES_IN_FLIGHT: usize = 3;
+/// Command lists of a frame on one queue, at the most: for each thread its own, one for the uploads before it, and one
+/// that brings resources into their states before each of these.
+const LISTS: usize = 4 * THREADS;
 
 /// What a thread made of its share of a frame.
 struct Share<D: Device> {
@@ -49,6 +52,9 @@ pub(crate) fn run<P: Painter>(options: &Options, gpu: Gpu<P::Device>) -> Result<
     println!("{} ({}), {} frames", properties.name, properties.backend, options.frames);
     let scene = Scene::new(gpu, P::mesh_view())?;
     let painter = P::new(&scene)?;
+    for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
+        scene.gpu.reserve_recordings(queue, LISTS * FRAMES_IN_FLIGHT)?;
+    }
     let mut meter = Meter::default();
     let warm = thread::scope(|scope| -> Result<_> {
         let workers: Vec<_> = (0..THREADS)

@@ -25,7 +25,7 @@ pub(crate) fn run<D: Device>(options: &Options, gpu: Gpu<D>) -> Result<()> {
         let [width, height] = size;
         println!("\n{width} x {height}: {} passes, {} resources", graph.passes(), graph.resources());
         let compiled = gpu.plan_graph(graph)?;
-        let recordings = compiled.batches().len() as u64;
+        let recordings = compiled.batches().len();
         let online = measure(options, &gpu, size, Sharing::Online, recordings)?;
         let planned = measure(options, &gpu, size, Sharing::Planned, recordings)?;
         if online.digests != planned.digests {
@@ -74,12 +74,16 @@ fn measure<D: Device>(
     gpu: &Gpu<D>,
     size: [u32; 2],
     sharing: Sharing,
-    recordings: u64,
+    recordings: usize,
 ) -> Result<Measured> {
     let mut renderer = Renderer::new(gpu, size, sharing)?;
     let before = gpu.stats().lists_created;
     renderer.render()?;
-    provide_lists(gpu, recordings.max(gpu.stats().lists_created - before))?;
+    // How many are in use at once depends on how far the GPU is behind: the first frames need not show it.
+    let recordings = recordings.max((gpu.stats().lists_created - before) as usize);
+    for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
+        gpu.reserve_recordings(queue, recordings * gpu.config().frames_in_flight as usize)?;
+    }
     (1..WARM_UP).try_for_each(|_| renderer.render_blindly())?;
     let warm = gpu.stats().objects_created();
     let mut times = Vec::new();
@@ -95,18 +99,6 @@ fn measure<D: Device>(
     gpu.purge()?;
     gpu.trim();
     Ok(Measured { stats, created, times, digests })
-}
-
-/// Has as many command lists made as can be in use at once: a frame's for each frame in flight. How many
-/// are depends on how far the GPU is behind, and the first frames need not show the worst.
-fn provide_lists<D: Device>(gpu: &Gpu<D>, a_frame: u64) -> Result<()> {
-    let most = a_frame * u64::from(gpu.config().frames_in_flight);
-    for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
-        // All are open at once, and then dropped: their lists serve the recordings to come.
-        let open: std::result::Result<Vec<_>, _> = (0..most).map(|_| gpu.record(queue, "a list")).collect();
-        drop(open?);
-    }
-    Ok(())
 }
 
 impl Measured {

@@ -200,6 +200,35 @@ impl<D: Device> Gpu<D> {
         Recording::open(&self.shared, queue.id(self.device().properties()), name)
     }
 
+    /// Has command lists made beforehand: as many as it takes for `count` recordings of a queue to be open or
+    /// on the GPU at once. Without it they are made when they are first needed, which is when the GPU is
+    /// further behind than it has been before.
+    ///
+    /// What a frame needs is its recordings on the queue, times the frames in flight. O(`count`).
+    ///
+    /// # Errors
+    /// As [`record`](Self::record); the lists that were made by then stay.
+    ///
+    /// ```
+    /// use tenure_core::{Config, Gpu, Queue};
+    ///
+    /// let gpu = Gpu::new(tenure_sim::Device::new(tenure_sim::Profile::DISCRETE), Config::default())?;
+    /// gpu.reserve_recordings(Queue::Graphics, 3)?;
+    /// assert_eq!(gpu.stats().lists_created, 3);
+    /// let all = (gpu.record(Queue::Graphics, "a")?, gpu.record(Queue::Graphics, "b")?);
+    /// assert_eq!(gpu.stats().lists_created, 3);
+    /// # drop(all);
+    /// # Ok::<(), tenure_core::Error>(())
+    /// ```
+    pub fn reserve_recordings(&self, queue: Queue, count: usize) -> Result<(), Error> {
+        // All are open at once, and then dropped: their lists serve the recordings to come.
+        let mut open = Vec::new();
+        for _ in 0..count {
+            open.push(self.record(queue, "reserved")?);
+        }
+        Ok(())
+    }
+
     /// Begins a frame. Waits only while more than the configured number of frames are in flight.
     ///
     /// # Errors
