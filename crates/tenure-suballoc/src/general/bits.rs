@@ -1,8 +1,13 @@
 //! Which classes may have holes: one bit each, in two levels.
 
-use super::class::CLASSES;
+/// More than there are classes: as many as the upper level has bits for.
+const WORDS: usize = 64;
 
-const WORDS: usize = CLASSES.div_ceil(64) as usize;
+/// The word of a class. (The remainder changes nothing; it says that there is such a word.)
+#[inline]
+const fn word_of(class: u32) -> usize {
+    (class / 64) as usize % WORDS
+}
 
 /// A bit for each class, and one for each word of them. A search looks at three words at most.
 #[derive(Debug)]
@@ -18,32 +23,37 @@ impl ClassBits {
 
     #[inline]
     pub(super) fn set(&mut self, class: u32) {
-        let word = class / 64;
-        self.words[word as usize] |= 1 << (class % 64);
-        self.top |= 1 << word;
+        let word = word_of(class);
+        let before = self.words[word];
+        self.words[word] = before | 1 << (class % 64);
+        if before == 0 {
+            self.top |= 1 << word;
+        }
     }
 
-    #[inline]
-    pub(super) fn clear(&mut self, class: u32) {
-        let word = class / 64;
-        self.words[word as usize] &= !(1 << (class % 64));
-        if self.words[word as usize] == 0 {
+    /// Clears a class's bit if a condition holds, without a branch.
+    #[inline(always)]
+    pub(super) fn clear_if(&mut self, condition: bool, class: u32) {
+        let word = word_of(class);
+        let bits = self.words[word] & !(u64::from(condition) << (class % 64));
+        self.words[word] = bits;
+        if bits == 0 {
             self.top &= !(1 << word);
         }
     }
 
     #[inline]
     pub(super) fn contains(&self, class: u32) -> bool {
-        self.words[(class / 64) as usize] >> (class % 64) & 1 != 0
+        self.words[word_of(class)] >> (class % 64) & 1 != 0
     }
 
     /// The first class that is set, from `class` on.
     #[inline]
     pub(super) fn first_from(&self, class: u32) -> Option<u32> {
-        let word = class / 64;
-        let bits = self.words[word as usize] & (u64::MAX << (class % 64));
+        let word = word_of(class);
+        let bits = self.words[word] & (u64::MAX << (class % 64));
         if bits != 0 {
-            return Some(word * 64 + bits.trailing_zeros());
+            return Some(word as u32 * 64 + bits.trailing_zeros());
         }
         let above = self.top & (u64::MAX << word << 1);
         if above == 0 {

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::node::NIL;
 use super::ranges::{ABSORB, MAX_UNITS, Placed, Ranges};
 use super::units::Granule;
 use crate::block_table::{BlockIds, BlockTable};
@@ -60,8 +59,8 @@ pub struct GeneralBlocks {
     ranges: Ranges,
     granule: Granule,
     table: BlockTable,
-    /// The first piece of each block.
-    first_pieces: Vec<u32>,
+    /// The anchor of each block's range.
+    anchors: Vec<u32>,
     owner: Owner,
 }
 
@@ -76,7 +75,7 @@ impl GeneralBlocks {
             ranges: Ranges::new(MAX_UNITS, ABSORB),
             granule: Granule::new(granule)?,
             table: BlockTable::default(),
-            first_pieces: Vec::new(),
+            anchors: Vec::new(),
             owner: Owner::next(),
         })
     }
@@ -92,18 +91,18 @@ impl GeneralBlocks {
         self.granule.size()
     }
 
-    /// The whole range of a block that is empty, if there is one, or NIL: it serves any alignment.
-    #[inline]
-    fn empty_block(&self) -> u32 {
-        let id = self.table.last_idle();
-        id.map_or(NIL, |id| self.first_pieces[id as usize])
+    /// Allocates at the beginning of a block that is empty, if there is one: any alignment will do.
+    #[cold]
+    fn allocate_in_empty_block(&mut self, units: u32) -> Option<Placed> {
+        let id = self.table.last_idle()?;
+        self.ranges.allocate_in(self.anchors[id as usize], units)
     }
 
     /// Forgets the ranges of blocks that the table has removed, and its own memory if nothing is left
     /// in the other blocks either.
     fn forget(&mut self, removed: &[BlockId]) {
         for id in removed {
-            self.ranges.remove_range(self.first_pieces[id.index()]);
+            self.ranges.remove_range(self.anchors[id.index()]);
         }
         if !removed.is_empty() {
             self.give_back_metadata();
@@ -119,7 +118,7 @@ impl GeneralBlocks {
         for id in self.table.ids() {
             let bytes = self.table.block_capacity(id).unwrap_or(0);
             let units = (bytes / self.granule.size()) as u32;
-            self.first_pieces[id.index()] = self.ranges.add_range(units, id.0);
+            self.anchors[id.index()] = self.ranges.add_range(units, id.0);
         }
     }
 
@@ -143,9 +142,9 @@ impl BlockSuballocator for GeneralBlocks {
         let units = self.granule.capacity(capacity)?;
         let id = self.table.add(self.units_to_bytes(units))?;
         let first = self.ranges.add_range(units, id);
-        match self.first_pieces.get_mut(id as usize) {
+        match self.anchors.get_mut(id as usize) {
             Some(place) => *place = first,
-            None => self.first_pieces.push(first),
+            None => self.anchors.push(first),
         }
         Ok(BlockId(id))
     }
@@ -160,17 +159,17 @@ impl BlockSuballocator for GeneralBlocks {
     fn allocate(&mut self, size: u64, align: u64) -> Result<BlockAllocation, AllocError> {
         let limit = self.granule.max_capacity();
         let request = self.granule.request(size, align, limit)?;
-        let empty = self.empty_block();
-        let placed = self.ranges.allocate::<true>(request.units, request.align_mask, empty);
+        let placed = self.ranges.allocate::<true>(request.units, request.align_mask);
+        let placed = placed.or_else(|| self.allocate_in_empty_block(request.units));
         let Some(Placed { slot, tag, extent }) = placed else {
             return Err(self.full(size, align));
         };
-        let size = self.units_to_bytes(extent.size);
-        let padding = self.units_to_bytes(extent.padding);
+        let size = self.granule.bytes_in_range(extent.size);
+        let padding = self.granule.bytes_in_range(extent.padding);
         self.table.charge(extent.block, size + padding);
         Ok(BlockAllocation {
             block: BlockId(extent.block),
-            offset: self.units_to_bytes(extent.offset),
+            offset: self.granule.bytes_in_range(extent.offset),
             size,
             padding,
             handle: Handle::new(self.owner, extent.block, slot, tag),
@@ -183,11 +182,11 @@ impl BlockSuballocator for GeneralBlocks {
             return Err(FreeError::Foreign);
         }
         let extent = self.ranges.free(handle.slot(), handle.tag()).ok_or(FreeError::DoubleFree)?;
-        let size = self.units_to_bytes(extent.size);
-        let padding = self.units_to_bytes(extent.padding);
+        let size = self.granule.bytes_in_range(extent.size);
+        let padding = self.granule.bytes_in_range(extent.padding);
         Ok(BlockFreed {
             block: BlockId(extent.block),
-            offset: self.units_to_bytes(extent.offset),
+            offset: self.granule.bytes_in_range(extent.offset),
             size,
             padding,
             block_is_empty: self.table.refund(extent.block, size + padding),
@@ -236,11 +235,11 @@ impl BlockSuballocator for GeneralBlocks {
         self.table.validate()?;
         let ranges = self.blocks().map(|id| {
             let units = self.block_capacity(id).unwrap_or(0) / self.granule.size();
-            (self.first_pieces[id.index()], id.0, units as u32)
+            (self.anchors[id.index()], id.0, units as u32)
         });
         self.ranges.validate(ranges)?;
         for id in self.blocks() {
-            let free = self.ranges.free_units_from(self.first_pieces[id.index()]);
+            let free = self.ranges.free_units_from(self.anchors[id.index()]);
             let used = self.block_capacity(id).unwrap_or(0) - self.granule.bytes(free);
             ensure!(
                 self.block_used(id) == Some(used),

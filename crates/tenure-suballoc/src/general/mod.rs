@@ -5,8 +5,10 @@ mod class;
 mod many;
 mod node;
 mod one;
+mod pieces;
 mod ranges;
 mod search;
+mod slab;
 mod units;
 mod validate;
 

@@ -1,6 +1,5 @@
 //! The general allocator over one range.
 
-use super::node::NIL;
 use super::ranges::{ABSORB, EXACT, Placed, Ranges};
 use super::units::Granule;
 use crate::handle::Owner;
@@ -34,12 +33,10 @@ use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Incons
 /// *Free.* A piece in use knows its neighbours by address, and which of them are holes: those merge.
 ///
 /// # Efficiency
-/// Allocating and freeing are O(1): at most ten holes looked at, at most two merges. (The bits of
-/// classes that ran empty are cleared by the next search that meets them, which makes the bit scan
-/// amortised; it is bounded by the number of classes.) 32 bytes for each piece, in use or free, and
-/// 4 for each class below the largest size (6 KiB for 64 MiB at 256 B). The slab of pieces grows
-/// when it must, by a quarter; [`reserve`](Self::reserve) does it beforehand, and
-/// [`trim`](Self::trim) gives it back.
+/// Allocating and freeing are O(1): at most ten holes looked at, at most two merges. 32 bytes for
+/// each piece, in use or free, and 4 for each class below the largest size (6 KiB for 64 MiB at
+/// 256 B). The slab of pieces grows when it must, by a quarter; [`reserve`](Self::reserve) does it
+/// beforehand, and [`trim`](Self::trim) gives it back.
 ///
 /// # What is guaranteed
 /// A request fails only when no hole has `size + align - granule` bytes, rounded up to a size class
@@ -71,7 +68,7 @@ pub struct General {
     ranges: Ranges,
     granule: Granule,
     capacity: u64,
-    first_piece: u32,
+    anchor: u32,
     owner: Owner,
 }
 
@@ -102,14 +99,8 @@ impl General {
             Fit::Exact => EXACT,
         };
         let mut ranges = Ranges::new(units, absorb);
-        let first_piece = ranges.add_range(units, 0);
-        Ok(Self {
-            ranges,
-            granule,
-            capacity: granule.bytes(u64::from(units)),
-            first_piece,
-            owner: Owner::next(),
-        })
+        let anchor = ranges.add_range(units, 0);
+        Ok(Self { ranges, granule, capacity: granule.bytes(u64::from(units)), anchor, owner: Owner::next() })
     }
 
     /// Makes room for the metadata of `allocations` more, so that they take no memory later.
@@ -136,7 +127,7 @@ impl General {
     pub fn trim(&mut self) {
         if self.is_empty() && self.ranges.has_grown(1) {
             self.ranges.clear();
-            self.first_piece = self.ranges.add_range((self.capacity / self.granule.size()) as u32, 0);
+            self.anchor = self.ranges.add_range((self.capacity / self.granule.size()) as u32, 0);
         }
     }
 
@@ -161,14 +152,14 @@ impl Suballocator for General {
     #[inline]
     fn allocate(&mut self, size: u64, align: u64) -> Result<Allocation, AllocError> {
         let request = self.granule.request(size, align, self.capacity)?;
-        let placed = self.ranges.allocate::<false>(request.units, request.align_mask, NIL);
+        let placed = self.ranges.allocate::<false>(request.units, request.align_mask);
         let Some(Placed { slot, tag, extent }) = placed else {
             return Err(self.full(size, align));
         };
         Ok(Allocation {
-            offset: self.granule.bytes(u64::from(extent.offset)),
-            size: self.granule.bytes(u64::from(extent.size)),
-            padding: self.granule.bytes(u64::from(extent.padding)),
+            offset: self.granule.bytes_in_range(extent.offset),
+            size: self.granule.bytes_in_range(extent.size),
+            padding: self.granule.bytes_in_range(extent.padding),
             handle: Handle::new(self.owner, extent.block, slot, tag),
         })
     }
@@ -180,9 +171,9 @@ impl Suballocator for General {
         }
         let extent = self.ranges.free(handle.slot(), handle.tag()).ok_or(FreeError::DoubleFree)?;
         Ok(Freed {
-            offset: self.granule.bytes(u64::from(extent.offset)),
-            size: self.granule.bytes(u64::from(extent.size)),
-            padding: self.granule.bytes(u64::from(extent.padding)),
+            offset: self.granule.bytes_in_range(extent.offset),
+            size: self.granule.bytes_in_range(extent.size),
+            padding: self.granule.bytes_in_range(extent.padding),
         })
     }
 
@@ -210,6 +201,6 @@ impl Suballocator for General {
 
     fn validate(&self) -> Result<(), Inconsistency> {
         let units = (self.capacity / self.granule.size()) as u32;
-        self.ranges.validate(core::iter::once((self.first_piece, 0, units)))
+        self.ranges.validate(core::iter::once((self.anchor, 0, units)))
     }
 }

@@ -1,10 +1,9 @@
 //! The algorithm itself, in units (granules): lists of holes over any number of ranges.
 
-use core::hint::select_unpredictable;
-
-use super::bits::ClassBits;
 use super::class::{CLASSES, class};
-use super::node::{LEFT, NIL, NO_HOLE, Node, RIGHT, SPECIAL, Slab};
+use super::node::{NIL, Node, SPECIAL};
+use super::search::Found;
+use super::slab::Slab;
 
 /// Units in a range at most: the sum of a size and an alignment mask must fit in 32 bits.
 pub(super) const MAX_UNITS: u32 = 1 << 31;
@@ -18,9 +17,6 @@ pub(super) const EXACT: u32 = 31;
 #[derive(Debug)]
 pub(super) struct Ranges {
     pub(super) slab: Slab,
-    /// Set for each class with a hole. Cleared late, by the search that finds the list empty, so
-    /// that taking a hole out of a list needs no look at what is left of it.
-    pub(super) used_classes: ClassBits,
     absorb: u32,
     free_units: u64,
 }
@@ -44,187 +40,146 @@ pub(super) struct Placed {
 impl Ranges {
     /// For ranges of up to `max_units` ([`MAX_UNITS`] at most).
     pub(super) fn new(max_units: u32, absorb: u32) -> Self {
-        Self {
-            slab: Slab::new((class(max_units) + 1).min(CLASSES)),
-            used_classes: ClassBits::new(),
-            absorb,
-            free_units: 0,
-        }
+        let classes = (class(max_units) + 1).min(CLASSES);
+        Self { slab: Slab::new(classes), absorb, free_units: 0 }
     }
 
     pub(super) fn free_units(&self) -> u64 {
         self.free_units
     }
 
-    /// Adds a range of `units`, all free, and returns its first piece, which keeps its slot for as
-    /// long as the range exists.
+    /// Adds a range of `units`, all free, and returns its anchor.
     pub(super) fn add_range(&mut self, units: u32, block: u32) -> u32 {
-        let slot = self.slab.insert(0, units, block);
+        let mut pieces = self.slab.pieces_and_room();
+        let anchor = pieces.insert_between(NIL, NIL, 0, 0, block);
+        pieces.at_mut(anchor).occupy(0);
+        let mut pieces = self.slab.pieces_and_room();
+        let hole = pieces.insert_between(anchor, NIL, 0, units, block);
+        pieces.link(hole, units);
         self.free_units += u64::from(units);
-        self.link(slot, units);
-        slot
+        anchor
     }
 
     /// Forgets all ranges, each of which must be one hole, and gives back their metadata.
     pub(super) fn clear(&mut self) {
         self.slab.clear();
-        self.used_classes = ClassBits::new();
         self.free_units = 0;
     }
 
     /// Whether there is metadata that [`clear`](Self::clear) would give back, with this many ranges.
     pub(super) fn has_grown(&self, ranges: usize) -> bool {
-        self.slab.len() as usize > SPECIAL as usize + ranges
+        self.slab.len() as usize > SPECIAL as usize + 2 * ranges
     }
 
     /// Removes a range that is one hole.
-    pub(super) fn remove_range(&mut self, first: u32) {
-        let size = self.slab.at(first).size;
+    pub(super) fn remove_range(&mut self, anchor: u32) {
+        let hole = self.slab.at(anchor).next;
+        let size = self.slab.at(hole).size;
         self.free_units -= u64::from(size);
-        self.slab.unlink(first, class(size));
-        self.slab.vacate(first);
+        let mut pieces = self.slab.pieces();
+        pieces.unlink(hole, class(size));
+        pieces.vacate(hole);
+        let node = pieces.at_mut(anchor);
+        node.tag = node.tag.wrapping_add(1);
+        pieces.vacate(anchor);
     }
 
-    /// Allocates `units` at a multiple of `align_mask + 1` units in the hole that suits best, or in
-    /// `reserve` (a hole, or NIL) if the search comes back with nothing.
+    /// Allocates `units` at a multiple of `align_mask + 1` units in the hole that suits best.
     #[inline(always)]
-    pub(super) fn allocate<const LOW: bool>(
-        &mut self,
-        units: u32,
-        align_mask: u32,
-        reserve: u32,
-    ) -> Option<Placed> {
-        let slot = match self.search::<LOW>(units, align_mask) {
-            NIL => reserve,
-            found => found,
-        };
-        let offset = self.slab.at(slot).fit(units, align_mask)?;
-        Some(self.take(slot, offset, units))
+    pub(super) fn allocate<const LOW: bool>(&mut self, units: u32, align_mask: u32) -> Option<Placed> {
+        let found = self.search::<LOW>(units, align_mask)?;
+        Some(self.take(found, units))
+    }
+
+    /// Allocates at the beginning of a range that is one hole, if it is large enough.
+    #[cold]
+    pub(super) fn allocate_in(&mut self, anchor: u32, units: u32) -> Option<Placed> {
+        let hole = self.slab.at(anchor).next;
+        let size = self.slab.at(hole).size;
+        let found = Found { hole, class: class(size), offset: 0 };
+        (units <= size).then(|| self.take(found, units))
     }
 
     /// Turns `offset..offset + units` of a hole into a piece in use, with what is not worth keeping
     /// on either side of it.
+    ///
+    /// What is left behind it keeps the hole's slot, and its place in the list if the class is still
+    /// the same.
     #[inline(always)]
-    fn take(&mut self, hole: u32, offset: u32, units: u32) -> Placed {
-        let Node { offset: start, size: available, prev, next, block, .. } = *self.slab.at(hole);
-        self.slab.unlink(hole, class(available));
+    fn take(&mut self, found: Found, units: u32) -> Placed {
+        let Found { hole, class: old_class, offset } = found;
         let sliver = units >> self.absorb;
-        let mut slot = hole;
-        let mut padding = offset - start;
-        let mut size = available;
-        let mut free_sides = 0;
+        let mut padding = offset - self.slab.at(hole).offset;
         if padding > sliver {
-            // The lower piece keeps the slot: a range's first piece is where it always was.
-            self.slab.at_mut(hole).size = padding;
-            self.link(hole, padding);
-            size -= padding;
-            slot = self.slab.insert_after(hole, offset, size, block);
+            self.cut_padding(hole, offset);
             padding = 0;
-            free_sides = LEFT;
-        } else {
-            self.slab.clear_free_side(prev, RIGHT);
         }
-        let rest = size - padding - units;
-        if rest > sliver {
-            let right = self.slab.insert_after(slot, offset + units, rest, block);
-            self.link(right, rest);
-            size -= rest;
-            self.slab.at_mut(slot).size = size;
-            free_sides |= RIGHT;
+        let Node { size: available, prev, block, .. } = *self.slab.at(hole);
+        let rest = available - padding - units;
+        let (slot, size, tag) = if rest > sliver {
+            let mut pieces = self.slab.pieces_and_room();
+            let size = padding + units;
+            let left = pieces.at_mut(hole);
+            left.offset = offset + units;
+            left.size = rest;
+            if class(rest) != old_class {
+                pieces.unlink(hole, old_class);
+                pieces.link(hole, rest);
+            }
+            let slot = pieces.insert_between(prev, hole, offset - padding, size, block);
+            (slot, size, pieces.at_mut(slot).occupy(padding))
         } else {
-            self.slab.clear_free_side(next, LEFT);
-        }
+            let mut pieces = self.slab.pieces();
+            pieces.unlink(hole, old_class);
+            (hole, available, pieces.at_mut(hole).occupy(padding))
+        };
         self.free_units -= u64::from(size);
-        let node = self.slab.at_mut(slot);
-        node.occupy(padding, free_sides);
-        let tag = node.tag;
         Placed { slot, tag, extent: Extent { offset, size: size - padding, padding, block } }
     }
 
+    /// Makes what lies before `offset` a hole of its own. The one behind stays where it was listed,
+    /// which may be the wrong class for its size now.
+    #[inline(never)]
+    fn cut_padding(&mut self, hole: u32, offset: u32) {
+        let mut pieces = self.slab.pieces_and_room();
+        let Node { offset: start, size, prev, block, .. } = *pieces.at(hole);
+        let padding = offset - start;
+        let rest = pieces.at_mut(hole);
+        rest.offset = offset;
+        rest.size = size - padding;
+        let low = pieces.insert_between(prev, hole, start, padding, block);
+        pieces.link(low, padding);
+    }
+
     /// Frees the piece that `slot` and `tag` name; `None` if they name none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn free(&mut self, slot: u32, tag: u32) -> Option<Extent> {
-        let node = *self.slab.get(slot)?;
+        let mut pieces = self.slab.pieces();
+        let node = *pieces.nodes.get(slot as usize)?;
         if node.tag != tag {
             return None;
         }
-        self.slab.at_mut(slot).tag = tag.wrapping_add(1);
         self.free_units += u64::from(node.size);
-        if node.free_sides() == 0 {
-            self.slab.mark_free_side(node.prev, RIGHT);
-            self.slab.mark_free_side(node.next, LEFT);
-            self.link(slot, node.size);
+        pieces.at_mut(slot).tag = tag.wrapping_add(1);
+        let left_is_free = pieces.at(node.prev).is_free();
+        let right_is_free = pieces.at(node.next).is_free();
+        if left_is_free | right_is_free {
+            pieces.merge(slot, &node, left_is_free, right_is_free);
         } else {
-            self.merge(slot, &node);
+            pieces.link(slot, node.size);
         }
         let padding = node.padding();
         Some(Extent { offset: node.offset + padding, size: node.size - padding, padding, block: node.block })
     }
 
-    /// Makes one hole of a piece and its free neighbours; the lowest keeps its slot.
-    ///
-    /// Which of the neighbours are free is as good as random, and a branch on it would be guessed
-    /// wrongly every other time. So both are treated as if they were, with something harmless in the
-    /// place of one that is not.
-    #[inline(always)]
-    fn merge(&mut self, slot: u32, node: &Node) {
-        let left_is_free = node.free_sides() & LEFT != 0;
-        let right_is_free = node.free_sides() & RIGHT != 0;
-        let left = select_unpredictable(left_is_free, node.prev, NO_HOLE);
-        let right = select_unpredictable(right_is_free, node.next, NO_HOLE);
-        let left_size = self.slab.at(left).size;
-        let Node { size: right_size, next: after_right, .. } = *self.slab.at(right);
-        self.slab.unlink(left, class(left_size));
-        self.slab.unlink(right, class(right_size));
-        let before = select_unpredictable(left_is_free, NIL, node.prev);
-        self.slab.mark_free_side(before, RIGHT);
-        let hole = select_unpredictable(left_is_free, left, slot);
-        let after = select_unpredictable(right_is_free, after_right, node.next);
-        let size = left_size + node.size + right_size;
-        let merged = self.slab.at_mut(hole);
-        merged.size = size;
-        merged.next = after;
-        self.slab.at_mut(after).prev = hole;
-        self.slab.mark_free_side(after, LEFT);
-        self.slab.vacate_if(left_is_free, slot);
-        self.slab.vacate_if(right_is_free, right);
-        self.link(hole, size);
-    }
-
-    /// Puts a hole of `size` into the list of its class.
-    #[inline(always)]
-    fn link(&mut self, hole: u32, size: u32) {
-        let class = class(size);
-        self.slab.link(hole, class);
-        self.used_classes.set(class);
-    }
-
-    /// The first hole of the first class that has one, from `class` on.
-    #[inline(always)]
-    pub(super) fn first_hole(&mut self, class: u32) -> Option<(u32, u32)> {
-        loop {
-            let class = self.used_classes.first_from(class)?;
-            let hole = self.slab.first(class);
-            if hole != NIL {
-                return Some((class, hole));
-            }
-            self.used_classes.clear(class);
-        }
-    }
-
-    /// The last class that has a hole.
-    fn last_class(&self) -> Option<u32> {
-        self.used_classes.descending().find(|&class| self.slab.first(class) != NIL)
-    }
-
     /// Units of the first hole in the last class: the largest, but for the width of the class.
     pub(super) fn largest_free_floor(&self) -> u32 {
-        self.last_class().map_or(0, |class| self.slab.at(self.slab.first(class)).size)
+        self.slab.last_class().map_or(0, |class| self.slab.at(self.slab.first(class)).size)
     }
 
     /// Units of the largest hole. Walks the last class, unless it is an exact one.
     pub(super) fn largest_free(&self) -> u32 {
-        let Some(class) = self.last_class() else {
+        let Some(class) = self.slab.last_class() else {
             return 0;
         };
         let mut largest = 0;

@@ -13,70 +13,87 @@ const DEAR_PADDING: u32 = 3;
 /// A hole is nearly exact when what it leaves is at most 1/32 of the request: log₂ of that.
 const NEARLY_EXACT: u32 = 5;
 
+/// A hole that a request fits into.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) hole: u32,
+    /// The hole's class.
+    pub(super) class: u32,
+    /// Where the allocation would begin, aligned.
+    pub(super) offset: u32,
+}
+
 impl Ranges {
-    /// A hole for `units` at a multiple of `align_mask + 1`, or NIL.
+    /// A hole for `units` at a multiple of `align_mask + 1`.
     ///
     /// It looks at the head of the first class that may fit, then at that of the first class that
     /// surely does, whatever the hole's offset. If there is no such class, it looks at some more
     /// holes between the two; and before, if the sure class might waste much on padding.
     #[inline(always)]
-    pub(super) fn search<const LOW: bool>(&mut self, units: u32, align_mask: u32) -> u32 {
-        let Some((first_class, first)) = self.first_hole(class(units)) else {
-            return NIL;
-        };
-        if self.slab.at(first).fit(units, align_mask).is_some() {
-            if LOW {
-                return self.prefer_lower_block(first_class, first, units, align_mask);
+    pub(super) fn search<const LOW: bool>(&mut self, units: u32, align_mask: u32) -> Option<Found> {
+        let (class, hole) = self.slab.first_hole(class(units))?;
+        match self.slab.at(hole).fit(units, align_mask) {
+            Some(offset) if LOW => {
+                Some(self.prefer_lower_block(Found { hole, class, offset }, units, align_mask))
             }
-            return first;
+            Some(offset) => Some(Found { hole, class, offset }),
+            None => {
+                let (class, hole) = self.search_on(class, hole, units, align_mask);
+                let offset = self.slab.at(hole).fit(units, align_mask)?;
+                Some(Found { hole, class, offset })
+            }
         }
+    }
+
+    /// Goes on where the first hole does not fit. Returns a class and a hole of it, or NIL: two words,
+    /// which are returned in registers.
+    #[inline(never)]
+    fn search_on(&mut self, first_class: u32, first: u32, units: u32, align_mask: u32) -> (u32, u32) {
         let dear = align_mask > units >> DEAR_PADDING;
         if dear {
-            let found = self.search_between(first_class, first, units, align_mask);
-            if found != NIL {
-                return found;
+            let (class, hole) = self.search_between(first_class, first, units, align_mask);
+            if hole != NIL {
+                return (class, hole);
             }
         }
-        match self.first_hole(class_above(units.saturating_add(align_mask))) {
-            Some((_, hole)) => hole,
-            None if dear => NIL,
+        match self.slab.first_hole(class_above(units.saturating_add(align_mask))) {
+            Some(found) => found,
+            None if dear => (0, NIL),
             None => self.search_between(first_class, first, units, align_mask),
         }
     }
 
-    /// With several blocks: rather than split a hole in a high block, split one of the next class in
-    /// a lower block, so that the higher blocks run empty.
-    #[inline]
-    fn prefer_lower_block(&mut self, found_class: u32, found: u32, units: u32, align_mask: u32) -> u32 {
-        let hole = *self.slab.at(found);
-        if hole.block == 0 || hole.size - units <= units >> NEARLY_EXACT {
-            return found;
-        }
-        match self.first_hole(found_class + 1) {
-            Some((_, other))
-                if self.slab.at(other).block < hole.block
-                    && self.slab.at(other).fit(units, align_mask).is_some() =>
-            {
-                other
-            }
-            _ => found,
-        }
-    }
-
-    #[cold]
-    fn search_between(&mut self, mut class: u32, mut hole: u32, units: u32, align_mask: u32) -> u32 {
+    fn search_between(&mut self, mut class: u32, mut hole: u32, units: u32, align_mask: u32) -> (u32, u32) {
         for _ in 0..MORE_HOLES {
             hole = self.slab.at(hole).list_next;
             if hole == NIL {
-                match self.first_hole(class + 1) {
+                match self.slab.first_hole(class + 1) {
                     Some(next) => (class, hole) = next,
-                    None => return NIL,
+                    None => break,
                 }
             }
             if self.slab.at(hole).fit(units, align_mask).is_some() {
-                return hole;
+                return (class, hole);
             }
         }
-        NIL
+        (0, NIL)
+    }
+
+    /// With several blocks: rather than split a hole in a high block, split one of the next class in
+    /// a lower block, so that the higher blocks run empty.
+    #[inline(always)]
+    fn prefer_lower_block(&mut self, found: Found, units: u32, align_mask: u32) -> Found {
+        let hole = self.slab.at(found.hole);
+        let block = hole.block;
+        if block == 0 || hole.size - units <= units >> NEARLY_EXACT {
+            return found;
+        }
+        match self.slab.first_hole(found.class + 1) {
+            Some((class, hole)) if self.slab.at(hole).block < block => {
+                let offset = self.slab.at(hole).fit(units, align_mask);
+                offset.map_or(found, |offset| Found { hole, class, offset })
+            }
+            _ => found,
+        }
     }
 }

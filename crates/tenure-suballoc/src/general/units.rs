@@ -41,6 +41,12 @@ impl Granule {
         units.checked_shl(self.log2).filter(|bytes| bytes >> self.log2 == units).unwrap_or(u64::MAX)
     }
 
+    /// Bytes of units within a range, which has been counted in bytes.
+    #[inline]
+    pub(super) const fn bytes_in_range(self, units: u32) -> u64 {
+        (units as u64) << self.log2
+    }
+
     /// Whole granules in a range of `capacity` bytes.
     pub(super) fn capacity(self, capacity: u64) -> Result<u32, BlockError> {
         let min = self.size();
@@ -63,8 +69,8 @@ impl Granule {
         }
         let units = ((size - 1) >> self.log2) + 1;
         // No offset but 0 is a multiple of MAX_UNITS or of more.
-        let align_units = (align >> self.log2).clamp(1, u64::from(MAX_UNITS));
-        Ok(Request { units: units as u32, align_mask: (align_units - 1) as u32 })
+        let align_mask = ((align - 1) >> self.log2).min(u64::from(MAX_UNITS - 1));
+        Ok(Request { units: units as u32, align_mask: align_mask as u32 })
     }
 
     /// The hole that surely serves a request, in bytes.

@@ -1,0 +1,152 @@
+//! Where the pieces and the lists of holes are kept.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::bits::ClassBits;
+use super::node::{NIL, Node, SPECIAL};
+use super::pieces::Pieces;
+
+/// Nodes by slot number, and the lists of holes. A slot stays where it is for as long as its piece
+/// exists.
+#[derive(Debug)]
+pub(super) struct Slab {
+    nodes: Vec<Node>,
+    /// The first hole of each class, or [`NIL`].
+    firsts: Box<[u32]>,
+    /// Set for each class with a hole.
+    used: ClassBits,
+    /// First of the vacant slots, chained by `list_next`.
+    vacant: u32,
+    /// The tag of a slot that has never been used: above those of slots that were given back.
+    fresh_tag: u32,
+}
+
+/// The slab grows by at least this part of its length: log₂ of 1/4. Doubling would leave half of it
+/// unused.
+const GROWTH: u32 = 2;
+/// And by at least so many.
+const LEAST_GROWTH: usize = 13;
+/// So many of the new slots are made vacant at once: no more, because one call waits for it.
+const AT_ONCE: usize = 16;
+
+impl Slab {
+    /// A slab of empty lists for this many classes.
+    pub(super) fn new(classes: u32) -> Self {
+        Self {
+            // In the order of their numbers. NIL looks like a piece in use.
+            nodes: vec![Node::blank(1), Node::blank(0)],
+            firsts: vec![NIL; classes as usize].into_boxed_slice(),
+            used: ClassBits::new(),
+            vacant: NIL,
+            fresh_tag: 0,
+        }
+    }
+
+    /// Forgets all pieces, none of which may be in use, and gives back their memory. The tags go on
+    /// where they were: no handle of before is good again.
+    pub(super) fn clear(&mut self) {
+        let tags = self.nodes.iter().skip(SPECIAL as usize).map(|node| node.tag & !1);
+        self.fresh_tag = tags.fold(self.fresh_tag, u32::max);
+        self.nodes.truncate(SPECIAL as usize);
+        self.nodes.shrink_to_fit();
+        self.firsts.fill(NIL);
+        self.used = ClassBits::new();
+        self.vacant = NIL;
+    }
+
+    /// All of it, with a vacant slot.
+    #[inline(always)]
+    pub(super) fn pieces_and_room(&mut self) -> Pieces<'_> {
+        if self.vacant == NIL {
+            self.grow();
+        }
+        self.pieces()
+    }
+
+    /// All of it.
+    #[inline(always)]
+    pub(super) fn pieces(&mut self) -> Pieces<'_> {
+        Pieces {
+            nodes: &mut self.nodes,
+            firsts: &mut self.firsts,
+            used: &mut self.used,
+            vacant: &mut self.vacant,
+        }
+    }
+
+    /// Adds vacant slots, of which there are none.
+    #[cold]
+    fn grow(&mut self) {
+        let first = self.nodes.len();
+        if first == self.nodes.capacity() {
+            self.nodes.reserve_exact((first >> GROWTH).max(LEAST_GROWTH));
+        }
+        let last = (first + AT_ONCE).min(self.nodes.capacity()) - 1;
+        self.vacant = first as u32;
+        for slot in first..=last {
+            let next = if slot < last { slot as u32 + 1 } else { NIL };
+            self.nodes.push(Node { list_next: next, ..Node::blank(self.fresh_tag) });
+        }
+    }
+
+    /// Makes room for `pieces` more, and touches it, so that neither this crate nor the operating
+    /// system has to find memory for them later.
+    pub(super) fn reserve(&mut self, pieces: usize) {
+        let (len, before) = (self.nodes.len(), self.nodes.capacity());
+        self.nodes.reserve(pieces);
+        if self.nodes.capacity() > before {
+            self.nodes.resize(self.nodes.capacity(), Node::blank(0));
+            self.nodes.truncate(len);
+        }
+    }
+
+    /// The first hole of the first class that has one, from `class` on, and that class.
+    #[inline(always)]
+    pub(super) fn first_hole(&mut self, class: u32) -> Option<(u32, u32)> {
+        let class = self.used.first_from(class)?;
+        Some((class, self.first(class)))
+    }
+
+    /// The last class that has a hole.
+    pub(super) fn last_class(&self) -> Option<u32> {
+        self.used.descending().find(|&class| self.first(class) != NIL)
+    }
+
+    /// The first hole in the list of a class, or NIL.
+    #[inline]
+    pub(super) fn first(&self, class: u32) -> u32 {
+        self.firsts[class as usize]
+    }
+
+    /// How many classes there are.
+    pub(super) fn classes(&self) -> u32 {
+        self.firsts.len() as u32
+    }
+
+    /// Whether a class is marked as one with holes.
+    pub(super) fn is_marked(&self, class: u32) -> bool {
+        self.used.contains(class)
+    }
+
+    #[inline]
+    pub(super) fn at(&self, slot: u32) -> &Node {
+        &self.nodes[slot as usize]
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// How many slots are vacant.
+    pub(super) fn vacant(&self) -> u32 {
+        let mut slot = self.vacant;
+        let mut count = 0;
+        while slot != NIL {
+            slot = self.at(slot).list_next;
+            count += 1;
+        }
+        count
+    }
+}
