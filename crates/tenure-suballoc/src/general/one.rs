@@ -21,10 +21,11 @@ use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Incons
 /// per power of two. Two levels of bits say which lists have something, so that "the first class at
 /// or above this size with a hole" is two bit scans.
 ///
-/// *Search.* Two holes are looked at: the head of the first class that may hold the request, and
-/// the head of the first that surely does, alignment padding included. With classes this narrow the
-/// first is nearly the best fit. Up to eight more holes are looked at when there is no sure class,
-/// or when the padding might be more than 1/8 of the request.
+/// *Search.* The head of the first class that may hold the request is looked at, then two more heads
+/// on the way to the first class that surely does, alignment padding included, then the head of
+/// that. With classes this narrow the first is nearly the best fit. Up to eight more holes are
+/// looked at when there is no sure class, or, instead of the two heads, when the padding might be
+/// more than 1/8 of the request.
 ///
 /// *Split.* What an aligned allocation leaves before and behind it becomes a hole, unless it is at
 /// most 1/32 of the request: then the allocation takes it, because such slivers cost more time and
@@ -33,7 +34,7 @@ use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Incons
 /// *Free.* A piece in use knows its neighbours by address, and which of them are holes: those merge.
 ///
 /// # Efficiency
-/// Allocating and freeing are O(1): at most ten holes looked at, at most two merges. 32 bytes for
+/// Allocating and freeing are O(1): at most a dozen holes looked at, at most two merges. 32 bytes for
 /// each piece, in use or free, and 4 for each class below the largest size (6 KiB for 64 MiB at
 /// 256 B). The slab of pieces grows when it must, by a quarter; [`reserve`](Self::reserve) does it
 /// beforehand, and [`trim`](Self::trim) gives it back.
