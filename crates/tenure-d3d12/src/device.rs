@@ -295,7 +295,7 @@ impl tenure_core::device::Device for Device {
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         self.inner.look()?;
-        self.inner.needs(desc).map(|(_, needs)| needs)
+        self.inner.requirements(desc)
     }
 
     fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {

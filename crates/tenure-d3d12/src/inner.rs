@@ -3,13 +3,14 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_core::device::{DeviceError, Properties, QueueId};
+use tenure_core::device::{DeviceError, Properties, QueueId, Requirements, TextureCache};
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 use windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
 use windows::core::Error;
 
 use crate::adapter::AdapterInfo;
 use crate::caps::{Caps, Interfaces};
+use crate::desc::Described;
 use crate::error::{Asked, invalid, is_removal, refusal, removal_reason};
 use crate::events::Events;
 use crate::format_support::FormatSupport;
@@ -64,6 +65,8 @@ pub(crate) struct Inner {
     pub(crate) interfaces: Interfaces,
     pub(crate) caps: Caps,
     pub(crate) formats: FormatSupport,
+    /// How textures are created, and what they need.
+    pub(crate) textures: TextureCache<(Described, Requirements)>,
     pub(crate) properties: Properties,
     pub(crate) opt_out: Option<&'static OptOut>,
     pub(crate) adapter: Option<IDXGIAdapter3>,
@@ -98,6 +101,7 @@ impl Inner {
             interfaces,
             caps,
             formats: FormatSupport::new(),
+            textures: TextureCache::new(),
             properties,
             opt_out,
             adapter,
@@ -113,7 +117,10 @@ impl Inner {
     /// `Err` once the device is known to be lost. Does not ask.
     #[inline]
     pub(crate) fn alive(&self) -> Result<(), DeviceError> {
-        self.lost.get().map_or(Ok(()), |reason| Err(DeviceError::Lost { reason: reason.clone() }))
+        match self.lost.get() {
+            None => Ok(()),
+            Some(reason) => Err(DeviceError::Lost { reason: reason.clone() }),
+        }
     }
 
     /// `Err` once the device is lost. Asks it.

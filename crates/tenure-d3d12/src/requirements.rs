@@ -69,7 +69,25 @@ fn is_refusal(info: &D3D12_RESOURCE_ALLOCATION_INFO) -> bool {
 impl Inner {
     /// A resource as the device would create it, and what that needs. The alignment asked for is
     /// part of the description: it is created with the same.
+    ///
+    /// Textures are described and asked about once for each description.
     pub(crate) fn needs(&self, desc: &ResourceDesc) -> Result<(Described, Requirements), DeviceError> {
+        match desc {
+            ResourceDesc::Buffer(_) => self.ask_needs(desc),
+            ResourceDesc::Texture(info) => self.textures.get_or_ask(info, || self.ask_needs(desc)),
+        }
+    }
+
+    pub(crate) fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        match desc {
+            ResourceDesc::Buffer(_) => self.ask_needs(desc).map(|(_, needs)| needs),
+            ResourceDesc::Texture(info) => {
+                self.textures.read_or_ask(info, |(_, needs)| needs.clone(), || self.ask_needs(desc))
+            }
+        }
+    }
+
+    fn ask_needs(&self, desc: &ResourceDesc) -> Result<(Described, Requirements), DeviceError> {
         let mut described = self.describe(desc)?;
         let needs = match desc {
             ResourceDesc::Buffer(info) => self.buffer_needs(&described, info)?,

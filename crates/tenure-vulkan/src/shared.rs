@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial};
+use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial, TextureCache};
 
 use crate::api::Api;
 use crate::descriptor::SamplerCount;
@@ -14,7 +14,7 @@ use crate::error::{invalid, meaning};
 use crate::memory::MemoryCount;
 use crate::queue::{Clock, Queue, SyncPool};
 use crate::record::ShaderStages;
-use crate::resource::ImageSupport;
+use crate::resource::{ImageSupport, KnownImage};
 use crate::setup::Instance;
 use crate::tables::Tables;
 
@@ -39,6 +39,7 @@ pub(crate) struct Shared {
     pub(crate) shader_stages: ShaderStages,
     pub(crate) memory: MemoryCount,
     pub(crate) images: ImageSupport,
+    pub(crate) known_images: TextureCache<KnownImage>,
     pub(crate) samplers: SamplerCount,
     pub(crate) sync: SyncPool,
     /// Held while tile mappings change, so that they change in the order of submission.
@@ -60,6 +61,7 @@ impl Shared {
             families,
             memory: MemoryCount::default(),
             images: ImageSupport::default(),
+            known_images: TextureCache::new(),
             samplers: SamplerCount::default(),
             sync: SyncPool::default(),
             tile_order: Mutex::new(()),

@@ -25,6 +25,8 @@ pub(super) struct Bare<'a, D: Device> {
     stride: u64,
     /// `None` where each has memory of its own.
     heap: Option<D::Heap>,
+    /// Empty between rounds: its memory is not measured.
+    made: Vec<D::Resource>,
 }
 
 impl<'a, D: Device> Bare<'a, D> {
@@ -47,7 +49,7 @@ impl<'a, D: Device> Bare<'a, D> {
             Memory::Shared => Some(device.create_heap(&heap).map_err(|error| error.to_string())?),
             Memory::Own => None,
         };
-        Ok(Self { device, desc, memory: found, stride, heap })
+        Ok(Self { device, desc, memory: found, stride, heap, made: Vec::new() })
     }
 
     fn create(&self, index: u32) -> Result<D::Resource, DeviceError> {
@@ -60,7 +62,7 @@ impl<'a, D: Device> Bare<'a, D> {
 
 impl<D: Device> Way for Bare<'_, D> {
     fn round(&mut self, count: u32) -> Result<Round, String> {
-        let mut made = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+        let mut made = std::mem::take(&mut self.made);
         let mut done = Ok(());
         let create = time(|| {
             done = (0..count).try_for_each(|index| {
@@ -68,7 +70,8 @@ impl<D: Device> Way for Bare<'_, D> {
                 Ok::<_, DeviceError>(())
             });
         });
-        let drop = time(|| made.into_iter().for_each(|resource| self.device.destroy_resource(resource)));
+        let drop = time(|| made.drain(..).for_each(|resource| self.device.destroy_resource(resource)));
+        self.made = made;
         done.map_err(|error| error.to_string())?;
         Ok(Round { create, drop, ..Round::default() })
     }

@@ -21,6 +21,8 @@ pub(super) struct Peer<'a> {
     subject: Subject,
     /// Keeps the allocator's blocks from coming and going.
     kept: Vec<(Handle, Allocation)>,
+    /// Empty between rounds: its memory is not measured.
+    made: Vec<(Handle, Allocation)>,
 }
 
 impl<'a> Peer<'a> {
@@ -34,7 +36,13 @@ impl<'a> Peer<'a> {
             allocation_sizes: original::AllocationSizes::default(),
         };
         let allocator = Allocator::new(&desc).map_err(|error| error.to_string())?;
-        Ok(Self { allocator: Some(allocator), device: device.raw(), subject, kept: Vec::new() })
+        Ok(Self {
+            allocator: Some(allocator),
+            device: device.raw(),
+            subject,
+            kept: Vec::new(),
+            made: Vec::new(),
+        })
     }
 
     fn handle(&self) -> Result<(Handle, vk::MemoryRequirements), vk::Result> {
@@ -107,22 +115,29 @@ impl<'a> Peer<'a> {
         allocator.free(allocation).map_err(|error| error.to_string())
     }
 
-    fn create_many(&mut self, count: u32) -> Result<Vec<(Handle, Allocation)>, String> {
-        (0..count).map(|_| self.create()).collect()
+    fn create_many(&mut self, count: u32, made: &mut Vec<(Handle, Allocation)>) -> Result<(), String> {
+        (0..count).try_for_each(|_| {
+            made.push(self.create()?);
+            Ok(())
+        })
     }
 }
 
 impl Way for Peer<'_> {
     fn round(&mut self, count: u32) -> Result<Round, String> {
         if self.kept.is_empty() {
-            self.kept = self.create_many(count)?;
+            let mut kept = Vec::new();
+            self.create_many(count, &mut kept)?;
+            self.kept = kept;
         }
-        let mut made = Ok(Vec::new());
-        let create = time(|| made = self.create_many(count));
-        let made = made?;
+        let mut made = std::mem::take(&mut self.made);
+        let mut created = Ok(());
+        let create = time(|| created = self.create_many(count, &mut made));
+        created?;
         let mut destroyed = Ok(());
-        let drop = time(|| destroyed = made.into_iter().try_for_each(|one| self.destroy(one)));
+        let drop = time(|| destroyed = made.drain(..).try_for_each(|one| self.destroy(one)));
         destroyed?;
+        self.made = made;
         Ok(Round { create, drop, ..Round::default() })
     }
 }

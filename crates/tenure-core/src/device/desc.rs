@@ -155,7 +155,10 @@ impl TextureInfo {
             format.block() == self.format.block() && !format.is_depth() && !self.format.is_depth()
         };
         let wrong = self.view_formats.iter().position(|format| !is_castable(format));
-        wrong.map_or(Ok(()), |index| bad("view_formats", u32::try_from(index).unwrap_or(u32::MAX)))
+        match wrong {
+            None => Ok(()),
+            Some(index) => bad("view_formats", u32::try_from(index).unwrap_or(u32::MAX)),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod format;
 mod list;
 mod mapping;
 mod properties;
+mod texture_cache;
 mod tile;
 mod usage;
 
@@ -40,6 +41,7 @@ pub use properties::{
     Api, Features, HeapBudget, MAX_QUEUES, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueId,
     QueueKind, QueueProperties, StateModel,
 };
+pub use texture_cache::TextureCache;
 pub use tile::{TileLayout, TileRegion, TileSource, TileUpdate};
 pub use usage::{State, Usage};
 
@@ -87,7 +89,8 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// What the device is. Does not change.
     fn properties(&self) -> &Properties;
 
-    /// What a resource needs from a heap.
+    /// What a resource needs from a heap: the same whenever the description is. Asked before each
+    /// texture is created, so a backend whose driver takes its time keeps answers ([`TextureCache`]).
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`], [`DeviceError::Lost`].

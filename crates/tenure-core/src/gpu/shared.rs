@@ -195,6 +195,7 @@ impl<D: Device> Shared<D> {
     }
 
     /// What a resource needs from its heap.
+    #[inline]
     pub(crate) fn requirements(&self, name: &Name, desc: &ResourceDesc) -> Result<Requirements, Error> {
         self.clock.check().map_err(|source| Error::device(name, source))?;
         desc.validate().map_err(|source| Error::device(name, source))?;
@@ -223,6 +224,7 @@ impl<D: Device> Shared<D> {
         found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))
     }
 
+    #[inline]
     pub(crate) fn place_resource(&self, request: ResourceRequest<'_>) -> Result<Home<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
         let found = self.pools.place_resource(self.device(), &self.config, request, || self.make_room());

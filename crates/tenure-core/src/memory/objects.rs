@@ -129,16 +129,19 @@ impl Objects {
         if !name.is_empty() {
             device.set_name(ObjectRef::Resource(&object), name.as_str());
         }
-        match Native::new(device, object, desc, mapped, None) {
-            Ok(native) => {
-                self.resources_made.fetch_add(1, Ordering::Relaxed);
-                Ok(Arc::new(native))
+        let mapping = if mapped {
+            match device.map(&object) {
+                Ok(mapping) => Some(mapping),
+                Err(error) => {
+                    device.destroy_resource(object);
+                    return Err(error);
+                }
             }
-            Err((error, object)) => {
-                device.destroy_resource(object);
-                Err(error)
-            }
-        }
+        } else {
+            None
+        };
+        self.resources_made.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::new(Native::new(device, object, desc, mapping, None)))
     }
 
     /// Counts a resource that the program made.
@@ -146,6 +149,8 @@ impl Objects {
         self.resources_made.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Inlined, so that the parts are taken from where they are: the whole is large.
+    #[inline]
     pub(crate) fn destroy_resource<D: Device>(&self, device: &D, native: Native<D>) {
         let Native { object, mapping, .. } = native;
         drop(mapping);

@@ -70,20 +70,22 @@ impl Adoption<'_> {
         if let Err(error) = self.check() {
             return Err((error, object));
         }
-        let native = Native::new(shared.device(), object, &self.resource, self.is_mapped, Some(self.state))
-            .map_err(|(source, object)| (shared.refused(self.name, source), object))?;
-        if let (ResourceDesc::Buffer(info), Some(mapping)) = (&self.resource, &native.mapping)
-            && mapping.size() < info.size
+        let mapping = match self.is_mapped.then(|| shared.device().map(&object)).transpose() {
+            Ok(mapping) => mapping,
+            Err(source) => return Err((shared.refused(self.name, source), object)),
+        };
+        if let (ResourceDesc::Buffer(info), Some(found)) = (&self.resource, &mapping)
+            && found.size() < info.size
         {
-            let Native { object, mapping, .. } = native;
             drop(mapping);
             let source = DeviceError::InvalidDesc { field: "size", value: info.size };
             return Err((Error::device(self.name, source), object));
         }
         if !self.name.is_empty() {
-            shared.device().set_name(ObjectRef::Resource(&native.object), self.name.as_str());
+            shared.device().set_name(ObjectRef::Resource(&object), self.name.as_str());
         }
         shared.pools.objects.note_adopted();
+        let native = Native::new(shared.device(), object, &self.resource, mapping, Some(self.state));
         Ok(Home { native: Arc::new(native), place: Place::Adopted })
     }
 }

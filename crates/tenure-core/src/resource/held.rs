@@ -30,6 +30,7 @@ pub(crate) struct Held<D: Device> {
 }
 
 impl<D: Device> Held<D> {
+    #[inline]
     pub(crate) fn new(
         shared: &Arc<Shared<D>>,
         name: &Name,

@@ -14,32 +14,21 @@ pub(crate) struct Native<D: Device> {
 }
 
 impl<D: Device> Native<D> {
-    /// Takes an API resource in; maps it when asked. `state` is what it was left in; `None` for one
-    /// just created.
-    ///
-    /// # Errors
-    /// The device's, with the object to destroy.
+    /// Takes an API resource in. `state` is what it was left in; `None` for one just created.
+    #[inline]
     pub(crate) fn new(
         device: &D,
         object: D::Resource,
         desc: &ResourceDesc,
-        mapped: bool,
+        mapping: Option<D::Mapping>,
         state: Option<State>,
-    ) -> Result<Self, (crate::device::DeviceError, D::Resource)> {
-        let mapping = if mapped {
-            match device.map(&object) {
-                Ok(mapping) => Some(mapping),
-                Err(error) => return Err((error, object)),
-            }
-        } else {
-            None
-        };
+    ) -> Self {
         let address = match desc {
             ResourceDesc::Buffer(_) => device.gpu_address(&object),
             ResourceDesc::Texture(_) => None,
         };
         let states = StateCell::for_resource(desc, state.unwrap_or_else(|| initial_state(device, desc)));
-        Ok(Self { object, states, mapping, address })
+        Self { object, states, mapping, address }
     }
 }
 

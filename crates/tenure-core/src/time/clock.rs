@@ -232,7 +232,10 @@ impl Clock {
     /// # Errors
     /// [`DeviceError::Lost`] with the first reason that any call saw.
     pub fn check(&self) -> Result<(), DeviceError> {
-        self.lost.get().map_or(Ok(()), |reason| Err(DeviceError::Lost { reason: reason.clone() }))
+        match self.lost.get() {
+            None => Ok(()),
+            Some(reason) => Err(DeviceError::Lost { reason: reason.clone() }),
+        }
     }
 
     /// Passes a driver's answer on, remembering when it says that the device is lost.

@@ -30,13 +30,15 @@ impl Needs {
 impl Shared {
     pub(crate) fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         self.alive()?;
-        let plan = self.plan(desc)?;
-        let needs = self.needs_of_plan(&plan)?;
+        let needs = match desc {
+            ResourceDesc::Buffer(_) => self.needs_of_plan(&self.plan(desc)?)?,
+            ResourceDesc::Texture(info) => self.known_image(info, |known| known.needs)?,
+        };
         self.contract(desc, needs)
     }
 
     /// Asks without an object where the device can, else of one that is destroyed again.
-    fn needs_of_plan(&self, plan: &Plan) -> Result<Needs, DeviceError> {
+    pub(crate) fn needs_of_plan(&self, plan: &Plan<'_>) -> Result<Needs, DeviceError> {
         let Some(calls) = self.api.requirements else {
             return Ok(self.needs_of(self.create(plan)?.object));
         };

@@ -46,7 +46,7 @@ pub(crate) enum VkUsage {
     Image(vk::ImageUsageFlags, vk::Format, vk::ImageCreateFlags),
 }
 
-impl Plan {
+impl Plan<'_> {
     pub(crate) const fn usage(&self) -> VkUsage {
         match self {
             Self::Buffer { usage, .. } => VkUsage::Buffer(*usage),

@@ -4,10 +4,13 @@ use std::collections::HashMap;
 
 use ash::vk;
 use parking_lot::RwLock;
+use smallvec::SmallVec;
 use tenure_core::device::{DeviceError, Dimension, Format, TextureInfo, Usage};
 
 use crate::error::bad;
 use crate::format::{samples, to_vk_format};
+use crate::memory::Needs;
+use crate::resource::Plan;
 use crate::shared::Shared;
 use crate::usage::image_usage;
 
@@ -23,7 +26,7 @@ struct Question {
 /// The largest image of that kind; `None`: there are none.
 type Answer = Option<vk::ImageFormatProperties>;
 
-/// Answers of the driver, kept: they never change, and each texture is asked about.
+/// Answers of the driver, kept: they never change, and few differ.
 #[derive(Default)]
 pub(crate) struct ImageSupport(RwLock<HashMap<Question, Answer>>);
 
@@ -35,7 +38,13 @@ pub(crate) struct ImagePlan {
     pub(crate) format: vk::Format,
     pub(crate) usage: vk::ImageUsageFlags,
     /// The image's own first; empty when views have no other.
-    pub(crate) view_formats: Vec<vk::Format>,
+    pub(crate) view_formats: SmallVec<[vk::Format; 4]>,
+}
+
+/// What there is to know of an image before it is created.
+pub(crate) struct KnownImage {
+    pub(crate) plan: ImagePlan,
+    pub(crate) needs: Needs,
 }
 
 pub(crate) const SPARSE_IMAGE: vk::ImageCreateFlags = vk::ImageCreateFlags::from_raw(
@@ -70,6 +79,20 @@ impl Shared {
         Ok(answer)
     }
 
+    /// Reads how to create a texture with plain memory, and what it needs of that: worked out once for
+    /// each description, because a driver may make an image to see what it needs.
+    pub(crate) fn known_image<T>(
+        &self,
+        info: &TextureInfo,
+        read: impl FnOnce(&KnownImage) -> T,
+    ) -> Result<T, DeviceError> {
+        self.known_images.read_or_ask(info, read, || {
+            let plan = self.plan_image(info, vk::ImageCreateFlags::empty())?;
+            let needs = self.needs_of_plan(&Plan::Image { info, plan: plan.clone() })?;
+            Ok(KnownImage { plan, needs })
+        })
+    }
+
     /// How to create a texture, checked against all limits of the device.
     pub(crate) fn plan_image(
         &self,
@@ -88,7 +111,7 @@ impl Shared {
             Dimension::D3 => vk::ImageType::TYPE_3D,
             _ => return Err(bad("dimension", info.dimension as u64)),
         };
-        let mut plan = ImagePlan { flags: sparse, kind, format, usage, view_formats: Vec::new() };
+        let mut plan = ImagePlan { flags: sparse, kind, format, usage, view_formats: SmallVec::new() };
         self.add_view_formats(&mut plan, info)?;
         let mut refusal = bad("format", info.format as u64);
         for flags in self.candidates(&plan, info)? {

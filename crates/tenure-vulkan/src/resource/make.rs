@@ -123,7 +123,7 @@ impl Shared {
         self: &Arc<Self>,
         object: Object,
         desc: &ResourceDesc,
-        plan: &Plan,
+        plan: &Plan<'_>,
         backing: Backing,
     ) -> Resource {
         Resource {

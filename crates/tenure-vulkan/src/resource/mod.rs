@@ -9,5 +9,5 @@ mod object;
 pub use adopt::{Ownership, RawBuffer, RawImage, RawMemory};
 pub use handle::Resource;
 pub(crate) use handle::{Backing, VkUsage};
-pub(crate) use image::{ImagePlan, ImageSupport, SPARSE_IMAGE};
+pub(crate) use image::{ImagePlan, ImageSupport, KnownImage, SPARSE_IMAGE};
 pub(crate) use object::{Object, Plan, SPARSE_BUFFER};

@@ -19,9 +19,9 @@ pub(crate) enum Object {
 
 /// What an object is created with.
 #[derive(Clone, Debug)]
-pub(crate) enum Plan {
+pub(crate) enum Plan<'a> {
     Buffer { size: u64, usage: vk::BufferUsageFlags, flags: vk::BufferCreateFlags },
-    Image { info: TextureInfo, plan: ImagePlan },
+    Image { info: &'a TextureInfo, plan: ImagePlan },
 }
 
 pub(crate) const SPARSE_BUFFER: vk::BufferCreateFlags = vk::BufferCreateFlags::from_raw(
@@ -32,7 +32,7 @@ pub(crate) const SPARSE_BUFFER: vk::BufferCreateFlags = vk::BufferCreateFlags::f
 
 impl Shared {
     /// How to create a resource with plain memory, checked against all limits of the device.
-    pub(crate) fn plan(&self, desc: &ResourceDesc) -> Result<Plan, DeviceError> {
+    pub(crate) fn plan<'a>(&self, desc: &'a ResourceDesc) -> Result<Plan<'a>, DeviceError> {
         match desc {
             ResourceDesc::Buffer(info) => {
                 desc.validate()?;
@@ -40,8 +40,8 @@ impl Shared {
                 self.plan_buffer(info, most, vk::BufferCreateFlags::empty())
             }
             ResourceDesc::Texture(info) => {
-                let plan = self.plan_image(info, vk::ImageCreateFlags::empty())?;
-                Ok(Plan::Image { info: info.clone(), plan })
+                let plan = self.known_image(info, |known| known.plan.clone())?;
+                Ok(Plan::Image { info, plan })
             }
         }
     }
@@ -51,7 +51,7 @@ impl Shared {
         info: &BufferInfo,
         most: u64,
         flags: vk::BufferCreateFlags,
-    ) -> Result<Plan, DeviceError> {
+    ) -> Result<Plan<'static>, DeviceError> {
         if info.size > most {
             return Err(bad("size", info.size));
         }
@@ -113,7 +113,7 @@ impl Shared {
     }
 
     /// Creates the object of a plan.
-    pub(crate) fn create(&self, plan: &Plan) -> Result<Bare<'_>, DeviceError> {
+    pub(crate) fn create(&self, plan: &Plan<'_>) -> Result<Bare<'_>, DeviceError> {
         let device = &self.api.device;
         let object = match plan {
             Plan::Buffer { size, usage, flags } => {

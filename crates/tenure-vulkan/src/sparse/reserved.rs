@@ -61,7 +61,7 @@ impl Shared {
         Ok(self.resource(bare.keep(), desc, &plan, Backing::Reserved(sparse)))
     }
 
-    fn plan_reserved(&self, desc: &ResourceDesc) -> Result<Plan, DeviceError> {
+    fn plan_reserved<'a>(&self, desc: &'a ResourceDesc) -> Result<Plan<'a>, DeviceError> {
         match desc {
             ResourceDesc::Buffer(info) => {
                 if !self.api.uses(OptionalFeatures::SPARSE_BUFFERS) {
@@ -74,7 +74,7 @@ impl Shared {
                 self.check_sparse_texture(info)?;
                 let plan = self.plan_image(info, SPARSE_IMAGE)?;
                 self.check_sparse_format(&plan)?;
-                Ok(Plan::Image { info: info.clone(), plan })
+                Ok(Plan::Image { info, plan })
             }
         }
     }

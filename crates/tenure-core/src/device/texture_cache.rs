@@ -1,0 +1,297 @@
+//! What a driver says about textures, kept by description.
+
+use core::fmt;
+use core::hash::Hasher;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHasher;
+
+use super::{ClearValue, TextureInfo};
+
+/// Places where a description may be kept, as a number of sets; a power of two.
+const SETS: usize = 256;
+/// Descriptions that a set keeps.
+const WAYS: usize = 4;
+
+/// Answers about textures that are the same whenever the description is the same: what they require of
+/// memory, and how a backend creates them.
+///
+/// A backend keeps one beside its device, because drivers take their time over such questions: one may
+/// make a texture to look at, and programs create many textures of few descriptions. At most 1,024
+/// answers are kept; one more takes the place of an older one, and who needs that again asks again. A
+/// description is the same only if all of it is, clear value and formats of views included, so that
+/// anything that follows from the description may be kept.
+///
+/// `Send` and `Sync` where the answers are `Send`. [`get_or_ask`](Self::get_or_ask) is O(1) and, where
+/// the answer is kept, allocates nothing that cloning it does not; the lock is one of 256, held for the
+/// comparison and the clone, never while the driver is asked.
+///
+/// ```
+/// use tenure_core::device::{DeviceError, Format, TextureCache, Usage};
+/// use tenure_core::TextureDesc;
+///
+/// let kept = TextureCache::new();
+/// let brick = TextureDesc::d2(256, 256, Format::Bc7Unorm, Usage::SHADER_READ).info;
+/// let ask = || Ok::<_, DeviceError>(65_536);
+/// assert_eq!(kept.get_or_ask(&brick, ask), Ok(65_536));
+/// assert_eq!(kept.get_or_ask(&brick, || unreachable!("asked already")), Ok::<_, DeviceError>(65_536));
+/// ```
+pub struct TextureCache<T> {
+    sets: Box<[Mutex<Set<T>>]>,
+}
+
+/// Descriptions with the same hash, in no order.
+struct Set<T> {
+    entries: Vec<(TextureInfo, T)>,
+    /// Of the entry that goes next when the set is full.
+    oldest: usize,
+}
+
+impl<T> TextureCache<T> {
+    /// One that keeps nothing yet. Takes memory for answers as they come.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_sets(SETS)
+    }
+
+    /// `sets`: a power of two.
+    fn with_sets(sets: usize) -> Self {
+        let empty = || Mutex::new(Set { entries: Vec::new(), oldest: 0 });
+        Self { sets: std::iter::repeat_with(empty).take(sets).collect() }
+    }
+
+    /// What `read` takes from the answer for a description: as [`get_or_ask`](Self::get_or_ask), for who
+    /// wants a part of a large answer. `read` is called under the lock, and must not come back here.
+    ///
+    /// # Errors
+    /// Those of `ask`, which are not kept.
+    #[inline]
+    pub fn read_or_ask<R, E>(
+        &self,
+        info: &TextureInfo,
+        read: impl FnOnce(&T) -> R,
+        ask: impl FnOnce() -> Result<T, E>,
+    ) -> Result<R, E> {
+        let set = self.set(info);
+        if let Some(answer) = set.lock().find(info) {
+            return Ok(read(answer));
+        }
+        let answer = ask()?;
+        let part = read(&answer);
+        set.lock().keep(info, answer);
+        Ok(part)
+    }
+
+    #[inline]
+    fn set(&self, info: &TextureInfo) -> &Mutex<Set<T>> {
+        // There is at least one set, and their number is a power of two.
+        &self.sets[hash(info) as usize & (self.sets.len() - 1)]
+    }
+}
+
+impl<T: Clone> TextureCache<T> {
+    /// The answer for a description: the one kept, else that of `ask`, which is kept then.
+    ///
+    /// Two threads that need an answer at the same time may both ask.
+    ///
+    /// # Errors
+    /// Those of `ask`, which are not kept.
+    #[inline]
+    pub fn get_or_ask<E>(&self, info: &TextureInfo, ask: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        self.read_or_ask(info, T::clone, ask)
+    }
+}
+
+impl<T> Set<T> {
+    #[inline]
+    fn find(&self, info: &TextureInfo) -> Option<&T> {
+        self.entries.iter().find(|(kept, _)| is_same(kept, info)).map(|(_, answer)| answer)
+    }
+
+    #[cold]
+    fn keep(&mut self, info: &TextureInfo, answer: T) {
+        // Another thread may have asked, too.
+        if self.find(info).is_some() {
+            return;
+        }
+        let entry = (info.clone(), answer);
+        if self.entries.len() < WAYS {
+            self.entries.push(entry);
+        } else {
+            self.entries[self.oldest] = entry;
+            self.oldest = (self.oldest + 1) % WAYS;
+        }
+    }
+}
+
+impl<T> Default for TextureCache<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for TextureCache<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextureCache").field("sets", &self.sets.len()).finish_non_exhaustive()
+    }
+}
+
+/// The bits of a clear value: 0.0 and -0.0 are two, a NaN is itself.
+fn bits(clear: ClearValue) -> [u32; 5] {
+    match clear {
+        ClearValue::Color([r, g, b, a]) => [r.to_bits(), g.to_bits(), b.to_bits(), a.to_bits(), 0],
+        ClearValue::DepthStencil(depth, stencil) => [depth.to_bits(), u32::from(stencil), 0, 0, 1],
+    }
+}
+
+fn hash(info: &TextureInfo) -> u64 {
+    // Every field by name, here and below, so that a new one cannot be forgotten.
+    let TextureInfo {
+        dimension,
+        width,
+        height,
+        depth_or_layers,
+        mips,
+        samples,
+        format,
+        usage,
+        clear,
+        view_formats,
+    } = info;
+    let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(pair(*width, *height));
+    hasher.write_u64(pair(*depth_or_layers, usage.bits()));
+    hasher.write_u64(pair(*mips << 8 ^ *samples, (*format as u32) << 8 ^ *dimension as u32));
+    if let Some(clear) = clear {
+        bits(*clear).into_iter().for_each(|word| hasher.write_u32(word));
+    }
+    view_formats.iter().for_each(|format| hasher.write_u32(*format as u32));
+    hasher.finish()
+}
+
+fn is_same(one: &TextureInfo, other: &TextureInfo) -> bool {
+    let TextureInfo {
+        dimension,
+        width,
+        height,
+        depth_or_layers,
+        mips,
+        samples,
+        format,
+        usage,
+        clear,
+        view_formats,
+    } = one;
+    *width == other.width
+        && *height == other.height
+        && *depth_or_layers == other.depth_or_layers
+        && *mips == other.mips
+        && *samples == other.samples
+        && *format == other.format
+        && *usage == other.usage
+        && *dimension == other.dimension
+        && clear.map(bits) == other.clear.map(bits)
+        && *view_formats == other.view_formats
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+    use proptest::{collection, option, sample};
+
+    use super::{TextureCache, WAYS, bits};
+    use crate::TextureDesc;
+    use crate::device::{ClearValue, Dimension, Format, TextureInfo, Usage};
+
+    const FORMATS: [Format; 4] = [Format::Rgba8Unorm, Format::Rgba8Srgb, Format::Bc7Unorm, Format::D32Float];
+
+    /// Values with which descriptions often differ in one field alone.
+    fn value() -> impl Strategy<Value = u32> {
+        sample::select(vec![1, 2, 256, 257, u32::MAX])
+    }
+
+    fn clear() -> impl Strategy<Value = ClearValue> {
+        let number = || sample::select(vec![0.0_f32, -0.0, 1.0, f32::NAN]);
+        prop_oneof![
+            number().prop_map(|red| ClearValue::Color([red, 0.0, 0.0, 1.0])),
+            (number(), 0..2_u8).prop_map(|(depth, stencil)| ClearValue::DepthStencil(depth, stencil)),
+        ]
+    }
+
+    fn info() -> impl Strategy<Value = TextureInfo> {
+        let shape = (any::<bool>(), value(), value(), value(), value(), value());
+        let format = || sample::select(FORMATS.to_vec());
+        let usage = (0..4_u32).prop_map(|bits| Usage::from_bits_truncate(bits << 8));
+        let rest = (format(), usage, option::of(clear()), collection::vec(format(), 0..3));
+        (shape, rest).prop_map(|(shape, (format, usage, clear, view_formats))| {
+            let (is_flat, width, height, depth_or_layers, mips, samples) = shape;
+            let dimension = if is_flat { Dimension::D2 } else { Dimension::D3 };
+            TextureInfo {
+                dimension,
+                width,
+                height,
+                depth_or_layers,
+                mips,
+                samples,
+                format,
+                usage,
+                clear,
+                view_formats,
+            }
+        })
+    }
+
+    /// What no two descriptions that differ have in common: all of it, in words.
+    fn words(info: &TextureInfo) -> String {
+        format!("{info:?} {:?}", info.clear.map(bits))
+    }
+
+    proptest! {
+        /// With one set everything meets, with a few most does.
+        #[test]
+        fn an_answer_is_that_of_its_description(
+            infos in collection::vec(info(), 1..60),
+            log_sets in 0..3_u32,
+        ) {
+            let kept = TextureCache::with_sets(1 << log_sets);
+            for info in &infos {
+                let answer = kept.get_or_ask(info, || Ok::<_, ()>(words(info)));
+                prop_assert_eq!(answer, Ok(words(info)));
+            }
+            let entries: usize = kept.sets.iter().map(|set| set.lock().entries.len()).sum();
+            prop_assert!(entries <= WAYS << log_sets);
+        }
+    }
+
+    #[test]
+    fn what_was_asked_is_not_asked_again_until_it_has_made_room() {
+        let kept = TextureCache::with_sets(1);
+        let asked = Cell::new(0);
+        let ask = |side: u32| {
+            let info = TextureDesc::d2(side, 1, Format::R8Unorm, Usage::SHADER_READ).info;
+            let answer = kept.get_or_ask(&info, || {
+                asked.set(asked.get() + 1);
+                Ok::<_, ()>(side)
+            });
+            assert_eq!(answer, Ok(side));
+            asked.get()
+        };
+        (1..=4).for_each(|side| assert_eq!(ask(side), side));
+        (1..=4).for_each(|side| assert_eq!(ask(side), 4, "{side} is kept"));
+        assert_eq!(ask(5), 5, "it takes the place of the oldest");
+        (2..=5).for_each(|side| assert_eq!(ask(side), 5, "{side} is kept"));
+        assert_eq!(ask(1), 6, "the oldest is asked about again");
+    }
+
+    #[test]
+    fn a_refusal_is_not_kept() {
+        let kept = TextureCache::new();
+        let info = TextureDesc::d2(4, 4, Format::R8Unorm, Usage::SHADER_READ).info;
+        assert_eq!(kept.get_or_ask(&info, || Err("lost")), Err("lost"));
+        assert_eq!(kept.get_or_ask(&info, || Ok::<_, &str>(1)), Ok(1));
+        assert_eq!(kept.get_or_ask(&info, || Err("lost")), Ok(1));
+    }
+}
