@@ -6,6 +6,7 @@ pub mod frame;
 pub mod instructions;
 pub mod null;
 pub mod plan;
+pub mod recordings;
 pub mod scale;
 pub mod suballoc;
 pub mod threads;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use bench::{create, frame, instructions, plan, scale, suballoc, threads};
+use bench::{create, frame, instructions, plan, recordings, scale, suballoc, threads};
 
 /// Measures tenure and its peers.
 #[derive(Parser)]
@@ -18,6 +18,8 @@ struct Args {
 enum Command {
     /// Time, packing and metadata of the suballocators on seven workloads, or on recordings.
     Suballoc(suballoc::Args),
+    /// Time of each call, and bytes reserved, of allocators that replay recordings of programs.
+    Recordings(recordings::Args),
     /// Instructions that the suballocators take, counted by callgrind.
     Instructions(instructions::Args),
     /// Time of what each frame does: constants, descriptor tables, recordings, releases.
@@ -35,6 +37,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Suballoc(args) => suballoc::run(&args),
+        Command::Recordings(args) => recordings::run(&args),
         Command::Instructions(args) => instructions::run(&args),
         Command::Frame(args) => frame::run(&args).map_err(|error| error.to_string()),
         Command::Create(args) => create::run(&args),

@@ -32,6 +32,11 @@ fn vulkan(args: &Args) -> Result<Vec<Line>, String> {
             let mut peer = Peer::new(&device, subject)?;
             lines.push(measure_way("vulkan", PEER, subject, args, &mut peer)?);
         }
+        #[cfg(not(windows))]
+        if args.wants(subject, super::VK_MEM) {
+            let mut peer = super::vma::Vma::new(&device, subject)?;
+            lines.push(measure_way("vulkan", super::VK_MEM, subject, args, &mut peer)?);
+        }
     }
     Ok(lines)
 }

@@ -2,14 +2,17 @@
 //!
 //! Each way is measured on each device that can be opened: tenure as it is, tenure with every resource
 //! placed or committed, the device's own calls with one heap or one allocation each, and on Vulkan the
-//! crate `gpu-allocator`. The [device whose calls do next to nothing](crate::null) shows what is
+//! crates `gpu-allocator` and `vk-mem`. The [device whose calls do next to nothing](crate::null) shows what is
 //! tenure's own.
 
 mod bare;
 mod devices;
 mod managed;
 mod peer;
+mod raw;
 mod report;
+#[cfg(not(windows))]
+mod vma;
 
 use std::time::Duration;
 
@@ -128,8 +131,10 @@ const WAYS: [(&str, Strategy); 3] = [
 const BARE_WAYS: [(&str, Memory); 2] =
     [("the device's placed", Memory::Shared), ("the device's committed", Memory::Own)];
 
-/// That of the peer, on Vulkan.
+/// Those of the peers, on Vulkan.
 const PEER: &str = "gpu-allocator 0.28";
+#[cfg(not(windows))]
+const VK_MEM: &str = "vk-mem 0.5";
 
 impl Subject {
     fn name(self) -> String {

@@ -4,15 +4,9 @@ use ash::vk;
 use original::MemoryLocation;
 use original::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
 
+use super::raw::{Handle, buffer_info, image_info};
 use super::{Round, Subject, Way};
 use crate::timing::time;
-
-/// An API resource.
-#[derive(Clone, Copy)]
-enum Handle {
-    Buffer(vk::Buffer),
-    Image(vk::Image),
-}
 
 pub(super) struct Peer<'a> {
     /// `None` once it is being dropped.
@@ -48,29 +42,16 @@ impl<'a> Peer<'a> {
     fn handle(&self) -> Result<(Handle, vk::MemoryRequirements), vk::Result> {
         match self.subject {
             Subject::Buffer(size) => {
-                let usage = vk::BufferUsageFlags::VERTEX_BUFFER
-                    | vk::BufferUsageFlags::INDEX_BUFFER
-                    | vk::BufferUsageFlags::TRANSFER_DST;
-                let info = vk::BufferCreateInfo::default().size(size).usage(usage);
                 // SAFETY: the device lives, and the description is whole.
                 unsafe {
-                    let buffer = self.device.create_buffer(&info, None)?;
+                    let buffer = self.device.create_buffer(&buffer_info(size), None)?;
                     Ok((Handle::Buffer(buffer), self.device.get_buffer_memory_requirements(buffer)))
                 }
             }
             Subject::Texture(side) => {
-                let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
-                let info = vk::ImageCreateInfo::default()
-                    .image_type(vk::ImageType::TYPE_2D)
-                    .format(vk::Format::R8G8B8A8_UNORM)
-                    .extent(vk::Extent3D { width: side, height: side, depth: 1 })
-                    .mip_levels(1)
-                    .array_layers(1)
-                    .samples(vk::SampleCountFlags::TYPE_1)
-                    .usage(usage);
                 // SAFETY: as above.
                 unsafe {
-                    let image = self.device.create_image(&info, None)?;
+                    let image = self.device.create_image(&image_info(side), None)?;
                     Ok((Handle::Image(image), self.device.get_image_memory_requirements(image)))
                 }
             }

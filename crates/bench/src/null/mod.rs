@@ -24,13 +24,18 @@ pub struct Device {
     /// Says what resources require, and what the device has.
     tables: sim::Device,
     completed: [AtomicU64; MAX_QUEUES],
+    heaps_made: AtomicU64,
 }
 
 impl Device {
     /// With the tables of a profile.
     #[must_use]
     pub fn new(profile: sim::Profile) -> Self {
-        Self { tables: sim::Device::new(profile), completed: Default::default() }
+        Self {
+            tables: sim::Device::new(profile),
+            completed: Default::default(),
+            heaps_made: AtomicU64::new(0),
+        }
     }
 
     fn is_mapped(&self, memory: MemoryTypeId) -> bool {
@@ -51,8 +56,19 @@ impl Device {
     }
 }
 
-/// A heap: its memory type can be mapped or not.
-pub struct Heap(bool);
+/// A heap.
+pub struct Heap {
+    is_mapped: bool,
+    number: u64,
+}
+
+impl Heap {
+    /// A number that no other heap of its device has.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
 
 /// A resource, with memory where it is mapped.
 pub struct Resource(Arc<Memory>);
@@ -77,7 +93,8 @@ impl device::Device for Device {
     }
 
     fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
-        Ok(Heap(self.is_mapped(desc.memory)))
+        let number = self.heaps_made.fetch_add(1, Ordering::Relaxed);
+        Ok(Heap { is_mapped: self.is_mapped(desc.memory), number })
     }
 
     fn destroy_heap(&self, _: Heap) {}
@@ -87,7 +104,7 @@ impl device::Device for Device {
     }
 
     fn create_placed(&self, desc: &ResourceDesc, heap: &Heap, _: u64) -> Result<Resource, DeviceError> {
-        Ok(self.resource(desc, heap.0))
+        Ok(self.resource(desc, heap.is_mapped))
     }
 
     fn create_reserved(&self, _: &ResourceDesc) -> Result<Resource, DeviceError> {

@@ -17,11 +17,11 @@ pub struct Checked {
 
 /// The live ranges: by block and first byte, the byte after the last.
 #[derive(Default)]
-struct Live(BTreeMap<(u64, u64), u64>);
+pub(crate) struct Live(BTreeMap<(u64, u64), u64>);
 
 impl Live {
     /// Adds a range, unless it overlaps with one that is there.
-    fn add(&mut self, block: u64, start: u64, end: u64) -> Result<(), String> {
+    pub(crate) fn add(&mut self, block: u64, start: u64, end: u64) -> Result<(), String> {
         let before = self.0.range(..(block, end)).next_back();
         match before {
             Some((&(other, from), &to)) if other == block && to > start => {
@@ -34,7 +34,7 @@ impl Live {
         }
     }
 
-    fn remove(&mut self, block: u64, start: u64) {
+    pub(crate) fn remove(&mut self, block: u64, start: u64) {
         self.0.remove(&(block, start));
     }
 }

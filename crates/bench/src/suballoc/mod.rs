@@ -1,6 +1,6 @@
 //! Suballocators: time, packing and metadata of ours and of others.
 
-mod check;
+pub(crate) mod check;
 mod figures;
 mod grid;
 mod metadata;
@@ -13,7 +13,7 @@ pub(crate) mod replay;
 mod report;
 mod reserved;
 pub mod rng;
-mod singles;
+pub(crate) mod singles;
 pub mod trace;
 pub mod workloads;
 
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Result<(), String> {
 }
 
 /// Which of all names contain one of the parts. An error if a part is in none.
-fn chosen<'a>(what: &str, names: &[&'a str], parts: &[String]) -> Result<Vec<&'a str>, String> {
+pub(crate) fn chosen<'a>(what: &str, names: &[&'a str], parts: &[String]) -> Result<Vec<&'a str>, String> {
     let has = |name: &str, part: &String| name.to_lowercase().contains(&part.to_lowercase());
     if let Some(part) = parts.iter().find(|part| !names.iter().any(|name| has(name, part))) {
         return Err(format!("no {what} has {part} in its name; there are: {}", names.join("; ")));

@@ -61,12 +61,12 @@ pub(super) fn record<P: Peer>(trace: &Trace, capacity: u64, singles: &mut Single
     singles.frees.push(frees);
 }
 
-fn nanoseconds(since: Instant) -> u32 {
+pub(crate) fn nanoseconds(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_nanos()).unwrap_or(u32::MAX)
 }
 
 /// The median of what the clock says about nothing.
-fn clock() -> u32 {
+pub(crate) fn clock() -> u32 {
     let mut times: Vec<u32> = (0..10_001).map(|_| nanoseconds(Instant::now())).collect();
     times.sort_unstable();
     times[times.len() / 2]
@@ -74,15 +74,20 @@ fn clock() -> u32 {
 
 /// Every round does exactly the same, so that each call has a median of its own: what is left of the
 /// slow ones is the allocator's doing, not that of whatever interrupted one of the rounds.
-fn spread(rounds: &[Vec<u32>]) -> Option<Spread> {
-    let calls = rounds.first()?.len();
+pub(crate) fn medians(rounds: &[Vec<u32>]) -> Vec<u32> {
     let median = |call: usize| {
         let mut times: Vec<u32> = rounds.iter().map(|round| round[call]).collect();
         times.sort_unstable();
         times[times.len() / 2]
     };
-    let mut medians: Vec<u32> = (0..calls).map(median).collect();
+    let calls = rounds.first().map_or(0, Vec::len);
+    (0..calls).map(median).collect()
+}
+
+fn spread(rounds: &[Vec<u32>]) -> Option<Spread> {
+    let mut medians = medians(rounds);
     medians.sort_unstable();
+    let calls = medians.len();
     let max = *medians.last()?;
     let tail = medians[(calls - 1) - (calls - 1) / 10_000];
     let sum: u64 = medians.iter().map(|&time| u64::from(time)).sum();

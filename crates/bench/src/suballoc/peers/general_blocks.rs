@@ -43,7 +43,7 @@ impl Peer for Blocks {
 
 /// Allocates, and adds a block when nothing fits.
 #[inline]
-pub(super) fn allocate_growing(
+pub(crate) fn allocate_growing(
     set: &mut impl BlockSuballocator,
     block_bytes: u64,
     size: u64,
@@ -64,7 +64,7 @@ fn placed(allocation: BlockAllocation) -> Placed<Handle> {
 
 /// Frees, and removes the block that ran empty if there is another empty one, which is `spare`.
 #[inline]
-pub(super) fn free_shrinking(set: &mut impl BlockSuballocator, spare: &mut Option<BlockId>, handle: Handle) {
+pub(crate) fn free_shrinking(set: &mut impl BlockSuballocator, spare: &mut Option<BlockId>, handle: Handle) {
     if let Ok(BlockFreed { block, block_is_empty: true, .. }) = set.free(handle) {
         keep_one(set, spare, block);
     }

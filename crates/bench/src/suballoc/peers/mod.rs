@@ -6,7 +6,7 @@ mod buddy;
 mod buddy_system;
 mod bump;
 mod general;
-mod general_blocks;
+pub(crate) mod general_blocks;
 mod gpu_alloc;
 mod growing_buddy;
 mod lifo;

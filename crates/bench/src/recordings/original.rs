@@ -1,0 +1,64 @@
+//! The crate `gpu-allocator`, the original.
+
+use ash::vk::Handle as _;
+use original::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
+use original::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
+use tenure_trace::{Layout, MemoryKind};
+
+use super::driver;
+use super::play::Player;
+use super::script::Request;
+
+const MIB: u64 = 1 << 20;
+
+/// Its allocator, with the sizes of blocks that wgpu asks for by default.
+pub(super) struct Original(Allocator);
+
+impl Player for Original {
+    type Handle = Allocation;
+
+    fn new() -> Result<Self, String> {
+        let (instance, device, physical_device) = driver::install();
+        let allocator = Allocator::new(&AllocatorCreateDesc {
+            instance,
+            device,
+            physical_device,
+            debug_settings: AllocatorDebugSettings::default(),
+            buffer_device_address: false,
+            allocation_sizes: AllocationSizes::new(128 * MIB, 64 * MIB)
+                .with_max_device_memblock_size(256 * MIB)
+                .with_max_host_memblock_size(128 * MIB),
+        });
+        allocator.map(Self).map_err(|error| error.to_string())
+    }
+
+    #[inline]
+    fn allocate(&mut self, request: &Request) -> Result<Allocation, String> {
+        let desc = AllocationCreateDesc {
+            name: "(wgpu internal) Staging",
+            requirements: driver::requirements(request),
+            location: match request.kind.memory {
+                MemoryKind::GpuOnly => MemoryLocation::GpuOnly,
+                MemoryKind::CpuToGpu => MemoryLocation::CpuToGpu,
+                MemoryKind::GpuToCpu => MemoryLocation::GpuToCpu,
+            },
+            linear: request.kind.layout == Layout::Linear,
+            allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+        };
+        self.0.allocate(&desc).map_err(|error| error.to_string())
+    }
+
+    #[inline]
+    fn free(&mut self, allocation: Allocation) -> Result<(), String> {
+        self.0.free(allocation).map_err(|error| error.to_string())
+    }
+
+    fn place(&self, allocation: &Allocation) -> (u64, u64) {
+        // SAFETY: the handle is only looked at.
+        (unsafe { allocation.memory() }.as_raw(), allocation.offset())
+    }
+
+    fn peak_reserved(&self) -> u64 {
+        driver::peak()
+    }
+}

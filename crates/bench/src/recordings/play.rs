@@ -1,0 +1,65 @@
+//! Playing a script to an allocator, call by call.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use super::figures::Times;
+use super::script::{Call, Request, Script};
+use crate::suballoc::singles::nanoseconds;
+
+/// An allocator that can play a script.
+pub(super) trait Player: Sized {
+    /// What it takes to free an allocation.
+    type Handle;
+
+    /// As its manual says to make it.
+    fn new() -> Result<Self, String>;
+
+    /// Allocates.
+    fn allocate(&mut self, request: &Request) -> Result<Self::Handle, String>;
+
+    /// Frees.
+    fn free(&mut self, handle: Self::Handle) -> Result<(), String>;
+
+    /// Which block an allocation is in, and its first byte there.
+    fn place(&self, handle: &Self::Handle) -> (u64, u64);
+
+    /// The most bytes of blocks that it ever had.
+    fn peak_reserved(&self) -> u64;
+}
+
+/// The handles of a script's slots.
+pub(super) type Handles<P> = Vec<Option<<P as Player>::Handle>>;
+
+/// No handles yet.
+pub(super) fn handles<P: Player>(script: &Script) -> Handles<P> {
+    (0..script.slots).map(|_| None).collect()
+}
+
+/// Plays a script to a new allocator once and takes the time of each call, less what the clock takes.
+pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) -> Result<(), String> {
+    let mut player = P::new()?;
+    let mut handles = handles::<P>(script);
+    let (mut allocations, mut frees) = (Vec::new(), Vec::new());
+    for call in &script.calls {
+        match call {
+            Call::Allocate { slot, request } => {
+                let start = Instant::now();
+                let made = player.allocate(black_box(request));
+                black_box(&made);
+                allocations.push(nanoseconds(start).saturating_sub(clock));
+                handles[*slot] = Some(made?);
+            }
+            Call::Free { slot } => {
+                let Some(handle) = handles[*slot].take() else { continue };
+                let start = Instant::now();
+                let freed = player.free(handle);
+                frees.push(nanoseconds(start).saturating_sub(clock));
+                freed?;
+            }
+        }
+    }
+    times.add(allocations, frees, player.peak_reserved());
+    // Some want to be empty in the end.
+    handles.into_iter().flatten().try_for_each(|handle| player.free(handle))
+}

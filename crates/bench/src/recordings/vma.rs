@@ -1,0 +1,57 @@
+//! The crate `vk-mem`: AMD's Vulkan Memory Allocator.
+
+use ash::vk::{self, Handle as _};
+use tenure_trace::MemoryKind;
+use vk_mem::{
+    Alloc as _, Allocation, AllocationCreateInfo, Allocator, AllocatorCreateFlags, AllocatorCreateInfo,
+};
+
+use super::driver;
+use super::play::Player;
+use super::script::Request;
+
+/// Its allocator as it is by default, but for its lock: the others have none either.
+pub(super) struct Vma(Allocator);
+
+impl Player for Vma {
+    type Handle = Allocation;
+
+    fn new() -> Result<Self, String> {
+        let (instance, device, physical_device) = driver::install();
+        let mut info = AllocatorCreateInfo::new(&instance, &device, physical_device);
+        info.flags = AllocatorCreateFlags::EXTERNALLY_SYNCHRONIZED;
+        info.vulkan_api_version = vk::API_VERSION_1_0;
+        // SAFETY: the driver has the functions that it calls with this version and without extensions, and
+        // they keep no pointers.
+        unsafe { Allocator::new(info) }.map(Self).map_err(|error| error.to_string())
+    }
+
+    #[inline]
+    fn allocate(&mut self, request: &Request) -> Result<Allocation, String> {
+        let required_flags = match request.kind.memory {
+            MemoryKind::GpuOnly => vk::MemoryPropertyFlags::DEVICE_LOCAL,
+            MemoryKind::CpuToGpu => vk::MemoryPropertyFlags::HOST_VISIBLE,
+            MemoryKind::GpuToCpu => vk::MemoryPropertyFlags::HOST_CACHED,
+        };
+        let info = AllocationCreateInfo { required_flags, ..AllocationCreateInfo::default() };
+        // SAFETY: the requirements are those of something that could exist.
+        unsafe { self.0.allocate_memory(&driver::requirements(request), &info) }
+            .map_err(|error| error.to_string())
+    }
+
+    #[inline]
+    fn free(&mut self, mut allocation: Allocation) -> Result<(), String> {
+        // SAFETY: handles come back to the allocator that made them, once, because they are moved.
+        unsafe { self.0.free_memory(&mut allocation) };
+        Ok(())
+    }
+
+    fn place(&self, allocation: &Allocation) -> (u64, u64) {
+        let found = self.0.get_allocation_info(allocation);
+        (found.device_memory.as_raw(), found.offset)
+    }
+
+    fn peak_reserved(&self) -> u64 {
+        driver::peak()
+    }
+}
