@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deferred_frame::{DeferredFrame, Renderer, Sharing};
 use tenure::device::Device;
-use tenure::{Gpu, Queue, Stats};
+use tenure::{Gpu, Stats};
 use voxel_world::Result;
 
 use crate::options::Options;
@@ -25,9 +25,8 @@ pub(crate) fn run<D: Device>(options: &Options, gpu: Gpu<D>) -> Result<()> {
         let [width, height] = size;
         println!("\n{width} x {height}: {} passes, {} resources", graph.passes(), graph.resources());
         let compiled = gpu.plan_graph(graph)?;
-        let recordings = compiled.batches().len();
-        let online = measure(options, &gpu, size, Sharing::Online, recordings)?;
-        let planned = measure(options, &gpu, size, Sharing::Planned, recordings)?;
+        let online = measure(options, &gpu, size, Sharing::Online)?;
+        let planned = measure(options, &gpu, size, Sharing::Planned)?;
         if online.digests != planned.digests {
             return Err("the frames differ".into());
         }
@@ -69,21 +68,9 @@ struct Measured {
     digests: Vec<u64>,
 }
 
-fn measure<D: Device>(
-    options: &Options,
-    gpu: &Gpu<D>,
-    size: [u32; 2],
-    sharing: Sharing,
-    recordings: usize,
-) -> Result<Measured> {
+fn measure<D: Device>(options: &Options, gpu: &Gpu<D>, size: [u32; 2], sharing: Sharing) -> Result<Measured> {
     let mut renderer = Renderer::new(gpu, size, sharing)?;
-    let before = gpu.stats().lists_created;
     renderer.render()?;
-    // How many are in use at once depends on how far the GPU is behind: the first frames need not show it.
-    let recordings = recordings.max((gpu.stats().lists_created - before) as usize);
-    for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
-        gpu.reserve_recordings(queue, recordings * gpu.config().frames_in_flight as usize)?;
-    }
     (1..WARM_UP).try_for_each(|_| renderer.render_blindly())?;
     let warm = gpu.stats().objects_created();
     let mut times = Vec::new();

@@ -10,11 +10,37 @@ use crate::resource::Tracked;
 use crate::state::{Fixups, Tracker};
 use crate::time::SyncPoint;
 
+/// Lists that a queue has before it is known to need more are made beforehand up to this many, however
+/// many a frame submits: one that loads may wait for each of a thousand submissions.
+const MOST_BEFOREHAND: usize = 64;
+
 /// The lists of one queue.
 struct Lists<D: Device> {
     free: Vec<D::List>,
     /// Submitted, with the serial to wait for; in order of serials.
     busy: VecDeque<(u64, D::List)>,
+    /// All that there are: these and those being recorded.
+    existing: usize,
+    /// Submitted since a frame last ended.
+    submitted: usize,
+    /// The most that were submitted from the end of one frame to that of the next.
+    most: usize,
+}
+
+impl<D: Device> Lists<D> {
+    const fn new() -> Self {
+        Self { free: Vec::new(), busy: VecDeque::new(), existing: 0, submitted: 0, most: 0 }
+    }
+
+    /// Ends a frame: how many lists more it takes for `frames` like it to be on the GPU at once.
+    fn end_frame(&mut self, frames: usize) -> usize {
+        let submitted = std::mem::take(&mut self.submitted);
+        if submitted <= self.most {
+            return 0;
+        }
+        self.most = submitted;
+        submitted.saturating_mul(frames).min(MOST_BEFOREHAND).saturating_sub(self.existing)
+    }
 }
 
 /// What a recording on one queue takes and returns.
@@ -36,11 +62,8 @@ pub(crate) struct Contexts<D: Device> {
 
 impl<D: Device> Contexts<D> {
     pub(crate) fn new(properties: &Properties) -> Self {
-        let contexts = |kind| QueueContexts {
-            kind,
-            lists: Mutex::new(Lists { free: Vec::new(), busy: VecDeque::new() }),
-            trackers: Mutex::new(Vec::new()),
-        };
+        let contexts =
+            |kind| QueueContexts { kind, lists: Mutex::new(Lists::new()), trackers: Mutex::new(Vec::new()) };
         let queues = properties.queues.iter().map(|queue| contexts(queue.kind)).collect();
         let (model, lists_made) = (properties.state_model, AtomicU64::new(0));
         Self { model, queues, lists_made, resolving: Mutex::new(Fixups::new()) }
@@ -72,15 +95,34 @@ impl<D: Device> Contexts<D> {
             Ok(()) => Ok(list),
             Err(error) => {
                 device.destroy_list(list);
+                self.queue(queue)?.lists.lock().existing -= 1;
                 Err(error)
             }
         }
     }
 
     fn make_list(&self, device: &D, queue: QueueId) -> Result<D::List, DeviceError> {
+        let contexts = self.queue(queue)?;
         let list = device.create_list(queue)?;
+        contexts.lists.lock().existing += 1;
         self.lists_made.fetch_add(1, Ordering::Relaxed);
         Ok(list)
+    }
+
+    /// Ends a frame. Where it submitted more lists to a queue than any before, makes as many as it takes
+    /// for `frames` like it to be on the GPU at once, so that none is made when the GPU falls behind later.
+    ///
+    /// # Errors
+    /// The device's. Nothing is lost by it: what is missing is made when it is needed.
+    pub(crate) fn end_frame(&self, device: &D, frames: u32) -> Result<(), DeviceError> {
+        for (queue, contexts) in (0..).map(QueueId).zip(&self.queues) {
+            let missing = contexts.lists.lock().end_frame(frames as usize);
+            for _ in 0..missing {
+                let list = self.make_list(device, queue)?;
+                contexts.lists.lock().free.push(list);
+            }
+        }
+        Ok(())
     }
 
     /// Command lists ever created.
@@ -98,10 +140,11 @@ impl<D: Device> Contexts<D> {
     /// Returns a list that was submitted.
     pub(super) fn return_submitted(&self, queue: QueueId, list: D::List, serial: u64) {
         if let Ok(contexts) = self.queue(queue) {
-            let busy = &mut contexts.lists.lock().busy;
+            let lists = &mut *contexts.lists.lock();
+            lists.submitted += 1;
             // Threads may come in another order than their submissions did.
-            let place = busy.partition_point(|(other, _)| *other <= serial);
-            busy.insert(place, (serial, list));
+            let place = lists.busy.partition_point(|(other, _)| *other <= serial);
+            lists.busy.insert(place, (serial, list));
         }
     }
 

@@ -72,6 +72,9 @@ impl<'a, D: Device> Frame<'a, D> {
         shared.pools.end_frame(shared.device());
         shared.descriptors.end_frame(shared);
         self.gpu.transients.end_frame();
+        let reserved = shared.contexts.end_frame(shared.device(), shared.config.frames_in_flight);
+        // A loss is told by the next call; of anything else, whoever needs a list is told.
+        let _noted = shared.clock.note_loss(reserved);
         shared.meter.lock().end_frame(self.number, shared);
         shared.recorder.end_frame(self.number);
     }

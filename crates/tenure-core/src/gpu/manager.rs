@@ -201,10 +201,12 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Has command lists made beforehand: as many as it takes for `count` recordings of a queue to be open or
-    /// on the GPU at once. Without it they are made when they are first needed, which is when the GPU is
-    /// further behind than it has been before.
+    /// on the GPU at once.
     ///
-    /// What a frame needs is its recordings on the queue, times the frames in flight. O(`count`).
+    /// What a frame needs is its recordings on the queue, times the frames in flight. The end of a frame that
+    /// submits more to a queue than any before makes so many by itself, up to 64 a queue; this is for who
+    /// wants them before the first frame, or more. Beyond that, lists are made when they are first needed,
+    /// which is when the GPU is further behind than it has been before. O(`count`).
     ///
     /// # Errors
     /// As [`record`](Self::record); the lists that were made by then stay.

@@ -106,10 +106,14 @@ fn everything_is_lost(gpu: &Gpu<Device>) {
     assert!(begun.elapsed() < Duration::from_secs(10), "nothing hangs");
 }
 
+/// The same calls each time, up to the removal.
+fn config() -> Config {
+    Config { idle_frames: 1, frames_in_flight: 2, ..Config::default() }
+}
+
 fn removed_at(profile: Profile, n: u64) {
     let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(3)));
-    let config = Config { idle_frames: 1, frames_in_flight: 2, ..Config::default() };
-    let gpu = Gpu::new(device.clone(), config).unwrap();
+    let gpu = Gpu::new(device.clone(), config()).unwrap();
     device.faults().inject(Fault::nth(n, FaultKind::Removed(REASON.into())));
     let error = program(&gpu).expect_err("the device is removed on the way");
     assert!(is_lost(&error), "{profile:?}, call {n}: {error}");
@@ -129,7 +133,7 @@ fn removal_at_any_call_is_reported_and_drains() {
         [Profile::D3D12_TIER1, Profile::D3D12_REBAR, Profile::VULKAN_NVIDIA, Profile::VULKAN_MOBILE]
     {
         let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(3)));
-        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let gpu = Gpu::new(device.clone(), config()).unwrap();
         program(&gpu).unwrap();
         let calls = device.calls();
         let calls: u64 =

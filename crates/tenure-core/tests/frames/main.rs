@@ -6,6 +6,7 @@ use tenure_core::time::SyncPoint;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue};
 use tenure_sim::{Device, Lag, Options, Profile};
 
+mod lists;
 mod loss;
 mod objects;
 mod pace;
