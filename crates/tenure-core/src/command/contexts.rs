@@ -10,8 +10,8 @@ use crate::resource::Tracked;
 use crate::state::{Fixups, Tracker};
 use crate::time::SyncPoint;
 
-/// Lists that a queue has before it is known to need more are made beforehand up to this many, however
-/// many a frame submits: one that loads may wait for each of a thousand submissions.
+/// Lists of a queue up to which some are made beforehand, however many a frame submits: one that loads may
+/// wait for each of a thousand submissions, and use one list for all.
 const MOST_BEFOREHAND: usize = 64;
 
 /// The lists of one queue.
