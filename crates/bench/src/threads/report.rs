@@ -11,6 +11,8 @@ pub(super) struct Line {
     pub(super) threads: usize,
     /// Nanoseconds of wall-clock time a thing.
     pub(super) ns: f64,
+    /// The same with a manager for each thread.
+    pub(super) ns_apart: f64,
 }
 
 /// A workload replayed by several threads at once. Bytes reserved at the most.
@@ -38,7 +40,9 @@ impl Report {
     pub(super) fn to_json(&self) -> Value {
         let line = |line: &Line| {
             json!({
-                "what": line.what, "threads": line.threads, "ns": line.ns, "over_one": self.over_one(line),
+                "what": line.what, "threads": line.threads, "ns": line.ns,
+                "over_one": self.over_one(line, |line| line.ns),
+                "over_one_apart": self.over_one(line, |line| line.ns_apart),
             })
         };
         let packing = |packing: &Packing| {
@@ -72,9 +76,9 @@ impl Report {
     }
 
     /// Throughput over that of one thread.
-    fn over_one(&self, line: &Line) -> f64 {
+    fn over_one(&self, line: &Line, ns: impl Fn(&Line) -> f64) -> f64 {
         let one = self.lines.iter().find(|other| other.what == line.what && other.threads == 1);
-        one.map_or(f64::NAN, |one| one.ns / line.ns)
+        one.map_or(f64::NAN, |one| ns(one) / ns(line))
     }
 }
 
@@ -82,13 +86,20 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = Table::new();
         table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header(["what", "threads", "ns a thing (median)", "throughput / one thread's"]);
+        table.set_header([
+            "what",
+            "threads",
+            "ns a thing (median)",
+            "throughput / one thread's",
+            "with a manager each",
+        ]);
         for line in &self.lines {
             table.add_row([
                 line.what.to_owned(),
                 line.threads.to_string(),
                 format!("{:.1}", line.ns),
-                format!("{:.2}", self.over_one(line)),
+                format!("{:.2}", self.over_one(line, |line| line.ns)),
+                format!("{:.2}", self.over_one(line, |line| line.ns_apart)),
             ]);
         }
         write!(f, "{table}\n\n{}", self.packing_table())
