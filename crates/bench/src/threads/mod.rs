@@ -36,6 +36,9 @@ pub struct Args {
     /// The most threads at once; the processor's cores when not given.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: Option<u16>,
+    /// Only work whose name has this in it; with "", all.
+    #[arg(long, default_value = "")]
+    pub only: String,
     /// `Config::pool_shards`.
     #[arg(long, default_value_t = Config::default().pool_shards)]
     pub shards: u32,
@@ -50,7 +53,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let most = args.threads.map_or(cores, usize::from);
     let counts: Vec<usize> = (1..=most).filter(|count| count.is_power_of_two() || *count == most).collect();
     let mut lines = Vec::new();
-    for kind in KINDS {
+    for kind in KINDS.into_iter().filter(|kind| kind.name().contains(&args.only)) {
         let of_all = measure(kind, &counts, args, 1)?;
         let of_each = measure(kind, &counts, args, most)?;
         lines.extend(counts.iter().zip(of_all.into_iter().zip(of_each)).map(

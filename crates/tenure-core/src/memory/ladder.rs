@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::lending::pieces;
 use super::make::{buffer_usage, is_mapped, is_range_pool};
 use super::objects::Objects;
 use super::place::{Home, Place};
 use super::policy::Placement;
-use super::pool::{HeapBlock, Pool, PoolId, Store, Unfit};
+use super::pool::{HeapBlock, Pool, Store, Unfit};
 use super::pools::{Pools, allows};
-use super::shards::Shards;
+use super::shards::{PIECE_ALIGNMENT, Shards};
 use super::{Class, MemoryUse, PoolKind, Spot};
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
 use crate::resource::native::Native;
@@ -149,12 +150,6 @@ impl<D: Device> Pools<D> {
     }
 }
 
-/// A shard that a thread has to itself grows in steps so many times smaller than a pool that all share:
-/// what is still empty of each shard's last block adds up.
-fn steps(pool: PoolId) -> u64 {
-    if pool.shard() == 0 { 1 } else { 4 }
-}
-
 /// True when memory of its own may do where the pool did not: the driver is short of memory for a
 /// block, or no block suits the request.
 const fn may_stand_alone(error: &DeviceError) -> bool {
@@ -211,43 +206,78 @@ impl<'a, D: Device> Ground<'a, D> {
 
     /// A range of the blocks there are, or of a new one.
     fn find(&self, shards: &Shards<D>, size: u64, align: u64) -> Result<Found<D>, DeviceError> {
-        let pool = self.pools.pool_of_thread(self.device, self.config, shards, size);
-        let pool = pool.unwrap_or(shards.first());
+        let pool = self.pools.pool_of_thread(self.device, self.config, shards, size, align);
         match pool.allocate(size, align) {
             Some((spot, store)) => Ok(Found { spot, store, block: Block::Old }),
-            None => self.grow(shards, pool, size, align),
+            None => self.find_more(shards, pool, size, align),
         }
     }
 
-    /// A range after adding a block, or of one that another thread has added meanwhile.
+    /// A range although the pool has none: what another thread has brought meanwhile, a part of a piece that
+    /// the first shard lends, a hole of another shard, or a part of a new block.
     #[cold]
-    fn grow(
+    fn find_more(
         &self,
         shards: &Shards<D>,
         pool: &Pool<D>,
         size: u64,
         align: u64,
     ) -> Result<Found<D>, DeviceError> {
-        let _growing = pool.lock_growth();
         let old = |(spot, store)| Found { spot, store, block: Block::Old };
-        if let Some(found) = pool.allocate(size, align) {
-            return Ok(old(found));
+        if !shards.is_first(pool) {
+            let _borrowing = pool.lock_growth();
+            if let Some(found) = self.borrow(shards, pool, size, align) {
+                return Ok(old(found));
+            }
         }
-        // Room that nobody is busy with is as good as one's own.
-        let others = || shards.each().filter(|other| other.id != pool.id);
-        if let Some(found) = others().find_map(|other| other.lend(size, align)) {
+        let first = shards.first();
+        let _growing = first.lock_growth();
+        let again = self.borrow(shards, pool, size, align);
+        let again = again.or_else(|| {
+            self.call_in(shards, pool);
+            self.borrow(shards, pool, size, align)
+        });
+        // A hole that nobody else fills is better than memory from the driver.
+        let others =
+            || shards.each().filter(|other| other.id != pool.id && Shards::<D>::divides(size, align));
+        if let Some(found) = again.or_else(|| others().find_map(|other| other.allocate(size, align))) {
             return Ok(old(found));
         }
         // What it comes to when the device allows no block that would do.
-        let mut refusal = DeviceError::OutOfMemory { requested: size, memory: pool.class.memory };
-        for capacity in pool.growth.sizes(size, align, pool.used() / steps(pool.id)) {
-            match self.make_block(pool, capacity) {
-                Ok(store) => return self.add_block(pool, store, capacity, size, align),
+        let mut refusal = DeviceError::OutOfMemory { requested: size, memory: first.class.memory };
+        for capacity in first.growth.sizes(size, align, first.taken()) {
+            match self.make_block(first, capacity) {
+                Ok(store) => return self.add_block(first, store, capacity, size, align),
                 Err(error) if error.is_shortage() => refusal = error,
                 Err(error) => return Err(error),
             }
         }
-        others().find_map(|other| other.allocate(size, align)).map(old).ok_or(refusal)
+        Err(refusal)
+    }
+
+    /// A range of the blocks there are, or of a piece that the first shard lends.
+    fn borrow(&self, shards: &Shards<D>, pool: &Pool<D>, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
+        if let Some(found) = pool.allocate(size, align) {
+            return Some(found);
+        }
+        if shards.is_first(pool) {
+            return None;
+        }
+        let piece =
+            shards.first().lend_piece(pieces(pool.taken(), size, pool.growth.max), PIECE_ALIGNMENT)?;
+        pool.add_piece(piece, size, align).unwrap_or_else(|piece| {
+            self.pools.let_go(self.device, piece);
+            None
+        })
+    }
+
+    /// Has the other shards give back the pieces that nothing lives in.
+    fn call_in(&self, shards: &Shards<D>, pool: &Pool<D>) {
+        let mut idle = Vec::new();
+        for other in shards.each().filter(|other| other.id != pool.id && !shards.is_first(other)) {
+            other.reclaim(&mut idle);
+        }
+        idle.into_iter().for_each(|piece| self.pools.let_go(self.device, piece));
     }
 
     /// Puts a new block into its pool, in place of the empty ones, which were too small for the
@@ -262,7 +292,7 @@ impl<'a, D: Device> Ground<'a, D> {
     ) -> Result<Found<D>, DeviceError> {
         let mut retired = Vec::new();
         let added = pool.add_and_allocate(store, capacity, size, align, &mut retired);
-        retired.into_iter().for_each(|store| self.pools.unmake_later(self.device, store));
+        retired.into_iter().for_each(|block| self.pools.let_go(self.device, block));
         match added {
             Ok((spot, store)) => Ok(Found { spot, store, block: Block::New }),
             Err(Unfit { store, reason }) => {
@@ -360,9 +390,9 @@ impl<'a, D: Device> Ground<'a, D> {
         self.pools.free(spot.receipt());
         if block == Block::New
             && let Some(pool) = shards.get(spot.pool.shard())
-            && let Some(store) = pool.remove_if_empty(spot.block)
+            && let Some(block) = pool.remove_if_empty(spot.block)
         {
-            self.pools.unmake_later(self.device, store);
+            self.pools.let_go(self.device, block);
         }
     }
 

@@ -20,6 +20,7 @@ mod class;
 mod freeing;
 mod growth;
 mod ladder;
+mod lending;
 mod mailbox;
 mod make;
 mod objects;

@@ -1,10 +1,10 @@
 //! A pool: the blocks of one class and the suballocator that divides them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
-use tenure_suballoc::{BlockId, FreeError, Handle};
+use tenure_suballoc::{BlockAllocation, BlockId, FreeError, Handle};
 
 use super::Class;
 use super::growth::Growth;
@@ -50,6 +50,21 @@ impl<D: Device> Store<D> {
     }
 }
 
+/// A block that a pool divides.
+pub(crate) struct Block<D: Device> {
+    pub(crate) store: Store<D>,
+    /// The range of the first shard's block that it is; `None` for a whole block of the pool's own.
+    pub(crate) lease: Option<Spot>,
+}
+
+impl<D: Device> Block<D> {
+    /// Byte of the API object at which it begins.
+    #[inline]
+    fn base(&self) -> u64 {
+        self.lease.as_ref().map_or(0, |lease| lease.offset)
+    }
+}
+
 /// The number of a pool: its class's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PoolId(pub(crate) u16);
@@ -68,6 +83,12 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
+    /// The same, so many bytes further on.
+    #[inline]
+    const fn moved_by(self, bytes: u64) -> Self {
+        Self { offset: self.offset + bytes, ..self }
+    }
+
     /// What gives it back.
     #[inline]
     pub(crate) const fn receipt(&self) -> Receipt {
@@ -92,8 +113,10 @@ pub(crate) struct Unfit<D: Device> {
 
 struct State<D: Device> {
     ranges: Ranges,
-    /// By block number.
-    stores: Vec<Option<Store<D>>>,
+    /// By their numbers.
+    blocks: Vec<Option<Block<D>>>,
+    /// Bytes of blocks that other pools divide.
+    lent: u64,
     /// Blocks on their way out; empty between calls.
     leaving: Vec<BlockId>,
     patience: Patience,
@@ -139,7 +162,7 @@ impl PoolTotals {
     }
 }
 
-/// Blocks of one class, shared by all threads.
+/// Blocks of one class, shared by all threads, or a shard of them.
 ///
 /// A short lock guards the ranges; another, held while a block is had from the driver, makes other
 /// threads that need one wait for it instead of asking for one each. Whoever finds room or frees
@@ -153,8 +176,8 @@ pub(crate) struct Pool<D: Device> {
     /// What the buffers of range pools are created with.
     pub(crate) buffer_usage: Usage,
     growing: Mutex<()>,
-    /// A thread that has another shard takes a range at this moment.
-    is_lending: AtomicBool,
+    /// The thread whose shard it is, as far as is known: the one that took ranges last.
+    resident: AtomicUsize,
     mail: Mailbox,
     state: Mutex<State<D>>,
 }
@@ -186,7 +209,8 @@ impl<D: Device> Pool<D> {
     ) -> Self {
         let state = State {
             ranges,
-            stores: Vec::new(),
+            blocks: Vec::new(),
+            lent: 0,
             leaving: Vec::new(),
             patience: Patience::new(idle_frames),
             letters: Vec::new(),
@@ -204,7 +228,7 @@ impl<D: Device> Pool<D> {
             heap_alignment,
             buffer_usage,
             growing: Mutex::new(()),
-            is_lending: AtomicBool::new(false),
+            resident: AtomicUsize::new(usize::MAX),
             mail: Mailbox::new(),
             state: Mutex::new(state),
         }
@@ -235,14 +259,15 @@ impl<D: Device> Pool<D> {
         self.lock().take_with_store(self.id, size, align)
     }
 
-    /// As [`allocate`](Self::allocate), for a thread that has another shard; nothing while this one is
-    /// taken.
-    pub(crate) fn lend(&self, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
-        let mut state = self.state.try_lock()?;
-        self.is_lending.store(true, Ordering::Relaxed);
-        let found = state.take_with_store(self.id, size, align);
-        self.is_lending.store(false, Ordering::Relaxed);
-        found
+    /// A range of a block, for another shard to divide; `sizes` are tried in turn.
+    pub(crate) fn lend_piece(&self, mut sizes: impl Iterator<Item = u64>, align: u64) -> Option<Block<D>> {
+        let mut state = self.lock();
+        sizes.find_map(|size| state.take_piece(self.id, size, align))
+    }
+
+    /// Takes back what [`lend_piece`](Self::lend_piece) gave.
+    pub(crate) fn take_back(&self, lease: &Spot) {
+        self.lock().free_piece(lease);
     }
 
     /// A range with the buffer that it is a part of.
@@ -255,11 +280,15 @@ impl<D: Device> Pool<D> {
         state.take_with_buffer(self.id, size, align)
     }
 
-    /// Whether another thread has the pool at this moment that is there to stay: not one that only found
-    /// no room in its own.
+    /// Notes that a thread takes ranges here that is there to stay, not one that only found no room in its
+    /// own shard. Whether another such thread was here last, and has the pool at this moment.
     #[inline]
-    pub(crate) fn is_contended(&self) -> bool {
-        self.state.is_locked() && !self.is_lending.load(Ordering::Relaxed)
+    pub(crate) fn meets(&self, thread: usize) -> bool {
+        let is_same = self.resident.load(Ordering::Relaxed) == thread;
+        if !is_same {
+            self.resident.store(thread, Ordering::Relaxed);
+        }
+        !is_same && self.state.is_locked()
     }
 
     /// Holds the pool, to give ranges back.
@@ -275,13 +304,19 @@ impl<D: Device> Pool<D> {
         self.mail.open()
     }
 
+    /// Whether it is the shard that has blocks of its own; the others divide what it lends them.
+    #[inline]
+    fn is_first(&self) -> bool {
+        self.id.shard() == 0
+    }
+
     /// Keeps other threads from growing the pool at the same time.
     pub(crate) fn lock_growth(&self) -> MutexGuard<'_, ()> {
         self.growing.lock()
     }
 
-    /// Bytes that live ranges take.
-    pub(crate) fn used(&self) -> u64 {
+    /// Bytes that live ranges take, and what is lent.
+    pub(crate) fn taken(&self) -> u64 {
         let state = self.lock();
         state.ranges.capacity() - state.ranges.free_bytes()
     }
@@ -298,20 +333,16 @@ impl<D: Device> Pool<D> {
         capacity: u64,
         size: u64,
         align: u64,
-        retired: &mut Vec<Store<D>>,
+        retired: &mut Vec<Block<D>>,
     ) -> Result<(Spot, Store<D>), Unfit<D>> {
         let state = &mut *self.state.lock();
         let block = match state.ranges.add_block(capacity) {
             Ok(block) => block,
             Err(_) => return Err(Unfit { store, reason: "a block of this size in the suballocator" }),
         };
-        let index = block.index();
-        if state.stores.len() <= index {
-            state.stores.resize_with(index + 1, || None);
-        }
-        state.stores[index] = Some(store.clone());
+        state.keep(block, Block { store: store.clone(), lease: None });
         let Some(found) = state.take_with_store(self.id, size, align) else {
-            state.stores[index] = None;
+            state.blocks[block.index()] = None;
             let removed = state.ranges.remove_block(block);
             debug_assert!(removed.is_ok(), "nothing lives in a block that is new");
             return Err(Unfit { store, reason: "a range of this size and alignment in a new block" });
@@ -323,9 +354,27 @@ impl<D: Device> Pool<D> {
         Ok(found)
     }
 
+    /// Adds a range that the first shard has lent as a block, and takes a range of it or of another.
+    ///
+    /// # Errors
+    /// The range, when the suballocator cannot divide it; nothing was changed then.
+    pub(crate) fn add_piece(
+        &self,
+        piece: Block<D>,
+        size: u64,
+        align: u64,
+    ) -> Result<Option<(Spot, Store<D>)>, Block<D>> {
+        let state = &mut *self.state.lock();
+        let capacity = piece.lease.map_or(0, |lease| lease.size);
+        let Ok(block) = state.ranges.add_block(capacity) else { return Err(piece) };
+        state.keep(block, piece);
+        state.patience.took();
+        Ok(state.take_with_store(self.id, size, align))
+    }
+
     /// Removes the blocks that have been empty for longer than the pool's patience; true when there
     /// were any.
-    pub(crate) fn end_frame(&self, retired: &mut Vec<Store<D>>) -> bool {
+    pub(crate) fn end_frame(&self, retired: &mut Vec<Block<D>>) -> bool {
         let state = &mut *self.state.lock();
         // The thread whose pool it is has a frame's time to read its mail itself.
         if self.mail.has_mail() && std::mem::replace(&mut state.has_old_mail, true) {
@@ -340,34 +389,37 @@ impl<D: Device> Pool<D> {
         has_some
     }
 
-    /// Removes every empty block that its grace does not protect; true when there were any.
-    pub(crate) fn trim(&self, retired: &mut Vec<Store<D>>) -> bool {
-        self.lock().retire(retired, Ranges::trim)
+    /// Removes every empty block that its grace does not protect, and all that were lent; true when there
+    /// were any.
+    pub(crate) fn trim(&self, retired: &mut Vec<Block<D>>) -> bool {
+        if self.is_first() { self.lock().retire(retired, Ranges::trim) } else { self.reclaim(retired) }
     }
 
     /// Removes every empty block; true when there were any.
-    pub(crate) fn reclaim(&self, retired: &mut Vec<Store<D>>) -> bool {
+    pub(crate) fn reclaim(&self, retired: &mut Vec<Block<D>>) -> bool {
         self.lock().retire(retired, |ranges, blocks| ranges.end_frame(0, blocks))
     }
 
-    /// Removes a block if nothing lives in it; returns its store.
-    pub(crate) fn remove_if_empty(&self, block: BlockId) -> Option<Store<D>> {
+    /// Removes a block if nothing lives in it.
+    pub(crate) fn remove_if_empty(&self, block: BlockId) -> Option<Block<D>> {
         let state = &mut *self.lock();
         state.ranges.remove_block(block).ok()?;
-        state.stores.get_mut(block.index()).and_then(Option::take)
+        state.blocks.get_mut(block.index()).and_then(Option::take)
     }
 
-    /// Removes all blocks, whatever lives in them. For shutting down.
+    /// Removes all blocks, whatever lives in them; the stores of those that are the pool's own. For
+    /// shutting down.
     pub(crate) fn take_stores(&self) -> Vec<Store<D>> {
-        self.lock().stores.drain(..).flatten().collect()
+        let blocks = std::mem::take(&mut self.lock().blocks);
+        blocks.into_iter().flatten().filter(|block| block.lease.is_none()).map(|block| block.store).collect()
     }
 
+    /// What lives in pieces that were lent counts where it lives, their bytes where they come from.
     pub(crate) fn totals(&self) -> PoolTotals {
         let state = self.lock();
-        let reserved = state.ranges.capacity();
         PoolTotals {
-            reserved,
-            used: reserved - state.ranges.free_bytes(),
+            reserved: if self.is_first() { state.ranges.capacity() } else { 0 },
+            used: state.used(),
             requested: state.requested,
             padding: state.padding,
             allocations: state.allocations,
@@ -377,8 +429,11 @@ impl<D: Device> Pool<D> {
         }
     }
 
-    /// Each block: bytes and used bytes.
+    /// Each block of its own: bytes and used bytes, those lent included.
     pub(crate) fn blocks(&self) -> Vec<(u64, u64)> {
+        if !self.is_first() {
+            return Vec::new();
+        }
         self.lock().ranges.blocks().map(|(_, capacity, used)| (capacity, used)).collect()
     }
 }
@@ -387,35 +442,67 @@ impl<D: Device> State<D> {
     /// Removes the empty blocks that `choose` names; true when there were any.
     fn retire(
         &mut self,
-        retired: &mut Vec<Store<D>>,
+        retired: &mut Vec<Block<D>>,
         choose: impl FnOnce(&mut Ranges, &mut Vec<BlockId>),
     ) -> bool {
         choose(&mut self.ranges, &mut self.leaving);
         let has_some = !self.leaving.is_empty();
-        let stores = &mut self.stores;
-        let store_of = |block: BlockId| stores.get_mut(block.index()).and_then(Option::take);
-        retired.extend(self.leaving.drain(..).filter_map(store_of));
+        let blocks = &mut self.blocks;
+        let removed = |block: BlockId| blocks.get_mut(block.index()).and_then(Option::take);
+        retired.extend(self.leaving.drain(..).filter_map(removed));
         has_some
+    }
+
+    /// Remembers what a block of the suballocator is.
+    fn keep(&mut self, id: BlockId, block: Block<D>) {
+        let index = id.index();
+        if self.blocks.len() <= index {
+            self.blocks.resize_with(index + 1, || None);
+        }
+        self.blocks[index] = Some(block);
+    }
+
+    /// Bytes that live ranges take, but for those lent.
+    #[inline]
+    fn used(&self) -> u64 {
+        self.ranges.capacity() - self.ranges.free_bytes() - self.lent
+    }
+
+    /// A range of a block, to be divided elsewhere: it counts as lent, not as living.
+    fn take_piece(&mut self, pool: PoolId, size: u64, align: u64) -> Option<Block<D>> {
+        let found = self.ranges.allocate(size, align).ok()?;
+        let store = self.block(found.block)?.store.clone();
+        self.lent += found.size + found.padding;
+        let BlockAllocation { block, handle, offset, size: reserved, .. } = found;
+        Some(Block { store, lease: Some(Spot { pool, block, handle, offset, size, reserved }) })
+    }
+
+    fn free_piece(&mut self, lease: &Spot) {
+        let freed = self.ranges.free(lease.handle);
+        debug_assert!(freed.is_ok(), "a piece is given back once, to where it comes from");
+        self.lent -= freed.map_or(0, |freed| freed.size + freed.padding);
     }
 
     /// A range of a block, with whatever the block is made of.
     fn take_with_store(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
         let spot = self.take(pool, size, align)?;
-        Some((spot, self.store(spot.block)?.clone()))
+        let block = self.block(spot.block)?;
+        Some((spot.moved_by(block.base()), block.store.clone()))
     }
 
     /// A range of a block that is a buffer.
     #[inline]
     fn take_with_buffer(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Arc<Native<D>>)> {
         let spot = self.take(pool, size, align)?;
-        let buffer = self.store(spot.block)?.as_buffer()?;
-        Some((spot, buffer.clone()))
+        let block = self.block(spot.block)?;
+        let buffer = block.store.as_buffer()?;
+        Some((spot.moved_by(block.base()), buffer.clone()))
     }
 
-    /// What a block is made of: a block without a store is never in the suballocator.
+    /// What a block is: one that is nothing is never in the suballocator.
     #[inline]
-    fn store(&self, block: BlockId) -> Option<&Store<D>> {
-        self.stores.get(block.index())?.as_ref()
+    fn block(&self, id: BlockId) -> Option<&Block<D>> {
+        self.blocks.get(id.index())?.as_ref()
     }
 
     /// Gives a range back; true when nothing else lives in its block.
@@ -441,7 +528,7 @@ impl<D: Device> State<D> {
         self.requested += size;
         self.padding += found.padding;
         self.allocations += 1;
-        self.peak_used = self.peak_used.max(self.ranges.capacity() - self.ranges.free_bytes());
+        self.peak_used = self.peak_used.max(self.used());
         Some(Spot {
             pool,
             block: found.block,

@@ -8,7 +8,7 @@ use super::freeing::Freeing;
 use super::make::{buffer_usage, check, make_pool};
 use super::objects::Objects;
 use super::place::{Home, Place};
-use super::pool::{HeapBlock, Pool, PoolId, Receipt, Spot, Store};
+use super::pool::{Block, HeapBlock, Pool, PoolId, Receipt, Spot, Store};
 use super::seat::SharedHeap;
 use super::shards::{MAX_SHARDS, Shards};
 use super::{Class, MemoryUse, PoolKind, TypeOrder, type_order};
@@ -144,10 +144,10 @@ impl<D: Device> Pools<D> {
         align: u64,
     ) -> Option<(Spot, Arc<Native<D>>)> {
         let shards = self.shards(*self.usual[memory_use as usize][kind as usize].get()?)?;
-        self.pool_of_thread(device, config, shards, size)?.take(size, align)
+        self.pool_of_thread(device, config, shards, size, align).take(size, align)
     }
 
-    /// The shard that the current thread takes a range of this size from.
+    /// The shard that the current thread takes such a range from.
     #[inline]
     pub(super) fn pool_of_thread<'s>(
         &self,
@@ -155,12 +155,13 @@ impl<D: Device> Pools<D> {
         config: &Config,
         shards: &'s Shards<D>,
         size: u64,
-    ) -> Option<&'s Pool<D>> {
-        let pool = shards.get(shards.of_thread(size))?;
-        if pool.is_contended() && Shards::<D>::divides(size) {
+        align: u64,
+    ) -> &'s Pool<D> {
+        let (pool, meets) = shards.of_thread(size, align);
+        if meets {
             self.note_meeting(device, config, shards);
         }
-        Some(pool)
+        pool
     }
 
     /// What the buffers of a range pool need.
@@ -250,6 +251,7 @@ impl<D: Device> Pools<D> {
 
     /// Ages the idle blocks and gives back those that were idle long enough for their pool.
     pub(crate) fn end_frame(&self, device: &D) {
+        self.each_class(Shards::end_era);
         self.retire(device, Pool::end_frame);
     }
 
@@ -265,12 +267,25 @@ impl<D: Device> Pools<D> {
 
     /// True when any block left its pool: if it was a slot in a heap of another pool, that heap
     /// may be idle now.
-    fn retire(&self, device: &D, choose: impl Fn(&Pool<D>, &mut Vec<Store<D>>) -> bool) -> bool {
-        let mut retired = std::mem::take(&mut *self.leaving.lock());
+    fn retire(&self, device: &D, choose: impl Fn(&Pool<D>, &mut Vec<Block<D>>) -> bool) -> bool {
+        let left = std::mem::take(&mut *self.leaving.lock());
+        let mut retired = Vec::new();
         let mut has_some = false;
         self.each(|pool| has_some |= choose(pool, &mut retired));
-        retired.into_iter().for_each(|store| self.unmake_later(device, store));
+        left.into_iter().for_each(|store| self.unmake_later(device, store));
+        retired.into_iter().for_each(|block| self.let_go(device, block));
         has_some
+    }
+
+    /// Unmakes a block that has left its pool, or gives it back to the shard that has lent it.
+    pub(super) fn let_go(&self, device: &D, block: Block<D>) {
+        let Block { store, lease } = block;
+        let Some(lease) = lease else { return self.unmake_later(device, store) };
+        // The lender may have to unmake it.
+        drop(store);
+        if let Some((lender, _)) = self.get_with_shards(lease.pool) {
+            lender.take_back(&lease);
+        }
     }
 
     /// Unmakes a block that has left its pool, now or, while another thread has not quite let go

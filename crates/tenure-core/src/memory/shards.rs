@@ -12,17 +12,24 @@ pub(crate) const MAX_SHARDS: usize = 16;
 /// Threads are told apart up to this number, modulo it.
 const SEATS: usize = 64;
 
-/// A thread that has found its shard taken so often looks for another.
+/// A thread that has found its shard taken so often in one era looks for another.
 const MEETINGS: u32 = 32;
 
 /// Requests from this size on always go to the first shard: they are few, and what a shard keeps in hand
 /// for them is much.
 const UNSHARDED: u64 = 64 << 10;
 
+/// Bytes; pieces that the first shard lends begin at a multiple of it. What asks for more goes there itself.
+pub(super) const PIECE_ALIGNMENT: u64 = 4 << 10;
+
 /// A pool, and further ones that threads take over from it when they keep meeting there.
 ///
 /// A thread begins with the first pool, and stays there for as long as it mostly has it to itself. So one
 /// thread, or several that take turns, always get the same places: shards are made by contention alone.
+///
+/// Blocks belong to the first shard, which grows as if there were no others. It lends them
+/// [pieces](super::lending), which come back when they are empty: all the time at a frame's end, and at once
+/// before the first shard grows.
 pub(crate) struct Shards<D: Device> {
     first: Pool<D>,
     others: Box<[OnceLock<Box<Pool<D>>>]>,
@@ -30,9 +37,12 @@ pub(crate) struct Shards<D: Device> {
     seats: Box<[Seat]>,
     /// Seats changed so far.
     moves: AtomicU32,
+    /// Ends with each frame, and when a thread moves: those that it met begin to count anew.
+    era: AtomicU32,
 }
 
-/// The upper half is the shard, the lower one how often the thread found it taken.
+/// The shard that a thread goes to, the era in which it found that taken last (8 bits of its number), and
+/// how often it did in that era.
 #[derive(Default)]
 struct Seat(AtomicU32);
 
@@ -46,6 +56,16 @@ impl Seat {
     fn shard(&self) -> usize {
         (self.0.load(Ordering::Relaxed) >> 16) as usize
     }
+
+    /// The thread has found its shard taken; how often it has in this era. Threads that have a seat in
+    /// common may lose count.
+    fn meet(&self, era: u32) -> u32 {
+        let before = self.0.load(Ordering::Relaxed);
+        let is_same_era = (before >> 8) & 0xff == era & 0xff;
+        let meetings = if is_same_era { (before & 0xff) + 1 } else { 1 };
+        self.0.store((before >> 16) << 16 | (era & 0xff) << 8 | meetings.min(0xff), Ordering::Relaxed);
+        meetings
+    }
 }
 
 impl<D: Device> Shards<D> {
@@ -58,12 +78,23 @@ impl<D: Device> Shards<D> {
             others: (0..others).map(|_| OnceLock::new()).collect(),
             seats: (0..seats).map(|_| Seat::default()).collect(),
             moves: AtomicU32::new(0),
+            era: AtomicU32::new(0),
         }
     }
 
     /// The pool that all threads begin with, and that all large requests go to.
     pub(crate) const fn first(&self) -> &Pool<D> {
         &self.first
+    }
+
+    /// Whether it is the one whose blocks all divide.
+    pub(crate) fn is_first(&self, pool: &Pool<D>) -> bool {
+        pool.id == self.first.id
+    }
+
+    /// A frame has ended.
+    pub(crate) fn end_era(&self) {
+        self.era.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A shard that was made.
@@ -88,7 +119,9 @@ impl<D: Device> Shards<D> {
 
     /// The sums over all shards, and the largest of their largest free ranges.
     pub(crate) fn totals(&self) -> PoolTotals {
-        self.each().map(Pool::totals).fold(PoolTotals::default(), PoolTotals::with)
+        let totals = self.each().map(Pool::totals).fold(PoolTotals::default(), PoolTotals::with);
+        // The shards' peaks are of different times.
+        PoolTotals { peak_used: totals.peak_used.min(totals.peak_reserved), ..totals }
     }
 
     #[inline]
@@ -96,16 +129,24 @@ impl<D: Device> Shards<D> {
         self.seats.get(crate::thread_slot::current() % SEATS)
     }
 
-    /// The shard that the current thread takes a range of this size from.
+    /// The shard that the current thread takes such a range from, and whether it meets another thread there.
     #[inline]
-    pub(crate) fn of_thread(&self, size: u64) -> usize {
-        if Self::divides(size) { self.seat().map_or(0, Seat::shard) } else { 0 }
+    pub(crate) fn of_thread(&self, size: u64, align: u64) -> (&Pool<D>, bool) {
+        let thread = crate::thread_slot::current();
+        match self.seats.get(thread % SEATS) {
+            Some(seat) if Self::divides(size, align) => {
+                // A seat is given with a shard that was made.
+                let pool = self.get(seat.shard()).unwrap_or(&self.first);
+                (pool, pool.meets(thread))
+            }
+            _ => (&self.first, false),
+        }
     }
 
-    /// Whether requests of this size are divided among shards.
+    /// Whether such requests are divided among shards.
     #[inline]
-    pub(crate) const fn divides(size: u64) -> bool {
-        size < UNSHARDED
+    pub(crate) const fn divides(size: u64, align: u64) -> bool {
+        size < UNSHARDED && align <= PIECE_ALIGNMENT
     }
 
     /// Whether nobody but the current thread is expected to work with a shard.
@@ -119,10 +160,10 @@ impl<D: Device> Shards<D> {
     #[cold]
     pub(crate) fn note_meeting(&self, make: impl FnOnce(usize) -> Option<Pool<D>>) {
         let Some(seat) = self.seat() else { return };
-        let meetings = seat.0.fetch_add(1, Ordering::Relaxed) & 0xffff;
-        if meetings + 1 < MEETINGS {
+        if seat.meet(self.era.load(Ordering::Relaxed)) < MEETINGS {
             return;
         }
+        self.end_era();
         let next = self.moves.fetch_add(1, Ordering::Relaxed) as usize % self.others.len();
         let is_made = self.others[next].get().is_some();
         if !is_made && let Some(pool) = make(next + 1) {
