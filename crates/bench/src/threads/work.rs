@@ -67,12 +67,22 @@ impl Kind {
 
 type Buffers = Vec<Buffer<Device>>;
 
+/// What a worker has in hand; alone on its cache lines, so that workers meet in the manager alone.
+#[repr(align(128))]
+struct Hand(Mutex<Buffers>);
+
+impl Hand {
+    fn lock(&self) -> MutexGuard<'_, Buffers> {
+        lock(&self.0)
+    }
+}
+
 /// The manager, and what each worker has in hand.
 pub(super) struct Site<'a> {
     gpu: &'a Gpu<Device>,
     desc: BufferDesc,
     frame: Mutex<Option<Frame<'a, Device>>>,
-    hands: Vec<Mutex<Buffers>>,
+    hands: Vec<Hand>,
     /// Keeps the pools' blocks from coming and going.
     _kept: Buffers,
 }
@@ -85,7 +95,7 @@ impl<'a> Site<'a> {
     pub(super) fn new(gpu: &'a Gpu<Device>, workers: usize) -> Result<Self, Error> {
         let desc = BufferDesc::new(4096, Usage::VERTEX | Usage::INDEX);
         let kept = (0..2 * EACH * workers).map(|_| gpu.create_buffer(&desc)).collect::<Result<_, _>>()?;
-        let hands = (0..workers).map(|_| Mutex::new(Vec::with_capacity(EACH))).collect();
+        let hands = (0..workers).map(|_| Hand(Mutex::new(Vec::with_capacity(EACH)))).collect();
         Ok(Self { gpu, desc, frame: Mutex::new(None), hands, _kept: kept })
     }
 
@@ -107,7 +117,7 @@ impl<'a> Site<'a> {
         if !kind.is_prepared() {
             return Ok(());
         }
-        self.fill(&mut lock(&self.hands[worker]), EACH)
+        self.fill(&mut self.hands[worker].lock(), EACH)
     }
 
     /// Gives each worker's hand to the next.
@@ -116,13 +126,13 @@ impl<'a> Site<'a> {
             return;
         }
         for worker in 1..threads {
-            std::mem::swap(&mut *lock(&self.hands[0]), &mut *lock(&self.hands[worker]));
+            std::mem::swap(&mut *self.hands[0].lock(), &mut *self.hands[worker].lock());
         }
     }
 
     /// The work itself.
     pub(super) fn run(&self, kind: Kind, worker: usize) -> Result<(), Error> {
-        let mut hand = lock(&self.hands[worker]);
+        let mut hand = self.hands[worker].lock();
         match kind {
             Kind::CreateDrop | Kind::Frames => self.create_and_drop(&mut hand, || Ok(())),
             Kind::Purge => self.create_and_drop(&mut hand, || self.gpu.purge()),

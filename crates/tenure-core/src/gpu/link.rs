@@ -5,10 +5,14 @@ use std::sync::{Arc, OnceLock, Weak};
 use super::Shared;
 use crate::device::Device;
 
-/// Links that a manager has; threads are told apart up to this number, modulo it.
-const LINKS: usize = 16;
+/// Threads are told apart up to this number, modulo it.
+const THREADS: usize = 16;
 
-/// A thread's hold on the manager, shared by the handles that it creates.
+/// Links of each thread, which take turns: of the handles that it creates now, and of those that others may
+/// be dropping at the same time.
+const TURNS: usize = 8;
+
+/// A thread's hold on the manager, shared by many of the handles that it creates.
 ///
 /// Were all handles to share the manager itself, each creation and each drop would count at one place,
 /// which all threads would then pass round. Alone on its cache lines for the same reason.
@@ -24,7 +28,8 @@ pub(super) struct Links<D: Device> {
 
 impl<D: Device> Links<D> {
     pub(super) fn new(shared: &Arc<Shared<D>>) -> Self {
-        let links: Box<[_]> = (0..LINKS).map(|_| Arc::new(Link { shared: shared.clone() })).collect();
+        let links: Box<[_]> =
+            (0..THREADS * TURNS).map(|_| Arc::new(Link { shared: shared.clone() })).collect();
         shared.links.fill(&links);
         Self { _kept: links }
     }
@@ -44,16 +49,17 @@ impl<D: Device> KnownLinks<D> {
     }
 
     #[inline]
-    fn of_thread(&self) -> Option<Arc<Link<D>>> {
-        self.0.get()?.get(crate::thread_slot::current() % LINKS)?.upgrade()
+    fn of_thread(&self, turn: usize) -> Option<Arc<Link<D>>> {
+        let thread = crate::thread_slot::current() % THREADS;
+        self.0.get()?.get(thread * TURNS + turn % TURNS)?.upgrade()
     }
 }
 
 impl<D: Device> Shared<D> {
-    /// A hold on the manager for a handle that the current thread creates. Once the manager is gone there
-    /// is one for each handle.
+    /// A hold on the manager for a handle that the current thread creates; `turn` is its record's. Once the
+    /// manager is gone there is one for each handle.
     #[inline]
-    pub(crate) fn link(self: &Arc<Self>) -> Arc<Link<D>> {
-        self.links.of_thread().unwrap_or_else(|| Arc::new(Link { shared: self.clone() }))
+    pub(crate) fn link(self: &Arc<Self>, turn: usize) -> Arc<Link<D>> {
+        self.links.of_thread(turn).unwrap_or_else(|| Arc::new(Link { shared: self.clone() }))
     }
 }

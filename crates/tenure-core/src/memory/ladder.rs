@@ -150,6 +150,11 @@ impl<D: Device> Pools<D> {
     }
 }
 
+/// A pool that is divided grows in smaller steps: what shards keep in hand is made up for.
+fn steps<D: Device>(shards: &Shards<D>) -> u64 {
+    if shards.made() > 1 { 4 } else { 1 }
+}
+
 /// True when memory of its own may do where the pool did not: the driver is short of memory for a
 /// block, or no block suits the request.
 const fn may_stand_alone(error: &DeviceError) -> bool {
@@ -245,7 +250,7 @@ impl<'a, D: Device> Ground<'a, D> {
         }
         // What it comes to when the device allows no block that would do.
         let mut refusal = DeviceError::OutOfMemory { requested: size, memory: first.class.memory };
-        for capacity in first.growth.sizes(size, align, first.taken()) {
+        for capacity in first.growth.sizes(size, align, first.taken() / steps(shards)) {
             match self.make_block(first, capacity) {
                 Ok(store) => return self.add_block(first, store, capacity, size, align),
                 Err(error) if error.is_shortage() => refusal = error,

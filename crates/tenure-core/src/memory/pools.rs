@@ -110,7 +110,9 @@ impl<D: Device> Pools<D> {
             return Some(shards);
         }
         let pool = make_pool(device, config, PoolId::new(index, 0), class)?;
-        if slot.set(Box::new(Shards::new(pool, config.pool_shards))).is_ok() {
+        // The heaps of slots are asked for slots alone, whoever does: when another pool grows.
+        let most = if class.kind == PoolKind::SmallBufferSlots { 1 } else { config.pool_shards };
+        if slot.set(Box::new(Shards::new(pool, most))).is_ok() {
             self.made.lock().push(index);
         }
         slot.get().map(|shards| &**shards)

@@ -15,9 +15,9 @@ const SEATS: usize = 64;
 /// A thread that has found its shard taken so often in one era looks for another.
 const MEETINGS: u32 = 32;
 
-/// Requests from this size on always go to the first shard: they are few, and what a shard keeps in hand
+/// Requests above this size always go to the first shard: they are few, and what a shard keeps in hand
 /// for them is much.
-const UNSHARDED: u64 = 64 << 10;
+const LARGEST: u64 = 64 << 10;
 
 /// Bytes; pieces that the first shard lends begin at a multiple of it. What asks for more goes there itself.
 pub(super) const PIECE_ALIGNMENT: u64 = 4 << 10;
@@ -146,7 +146,7 @@ impl<D: Device> Shards<D> {
     /// Whether such requests are divided among shards.
     #[inline]
     pub(crate) const fn divides(size: u64, align: u64) -> bool {
-        size < UNSHARDED && align <= PIECE_ALIGNMENT
+        size <= LARGEST && align <= PIECE_ALIGNMENT
     }
 
     /// Whether nobody but the current thread is expected to work with a shard.

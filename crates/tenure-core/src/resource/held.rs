@@ -41,7 +41,7 @@ impl<D: Device> Held<D> {
     ) -> Self {
         let record = shared.register(name, kind, size);
         let born = shared.clock.stamp();
-        let (name, link) = (name.clone(), shared.link());
+        let (name, link) = (name.clone(), shared.link(record.turn()));
         Self { name, home: Some(home), record, born, trace, size, keeper: OnceLock::new(), link }
     }
 
