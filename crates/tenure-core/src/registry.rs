@@ -2,10 +2,11 @@
 
 use std::backtrace::Backtrace;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 
 use crate::Name;
+use crate::memory::Mailbox;
 
 /// What kind of object a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,17 +75,70 @@ struct Table {
     records: Slab<Record>,
     /// Records ever inserted, modulo the number's end.
     inserted: u32,
+    /// Letters being read; empty between calls.
+    letters: Vec<u32>,
 }
 
-#[derive(Debug, Default)]
+impl Table {
+    fn remove(&mut self, index: u32) {
+        self.records.try_remove(index as usize);
+    }
+}
+
+/// A table, and the indices of records that others want removed from it.
+#[derive(Debug)]
 #[repr(align(128))]
-struct Shard(Mutex<Table>);
+struct Shard {
+    mail: Mailbox<u32>,
+    table: Mutex<Table>,
+}
+
+/// Letters that an insertion reads: few, so that no one call has to do away with all that others dropped.
+const LETTERS: usize = 64;
+
+/// Where more lie, their thread does not read them: whoever leaves one does.
+const NEGLECTED: usize = 4096;
 
 impl Shard {
+    fn new() -> Self {
+        Self { mail: Mailbox::new(), table: Mutex::default() }
+    }
+
+    /// The record's index, and the turn it was inserted in.
     fn insert(&self, record: Record) -> (usize, u32) {
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
+        if self.mail.has_mail() {
+            self.read_mail(&mut table, LETTERS);
+        }
         table.inserted = table.inserted.wrapping_add(1);
-        (table.records.insert(record), table.inserted / TURN)
+        let turn = table.inserted / TURN;
+        (table.records.insert(record), turn)
+    }
+
+    #[cold]
+    fn read_mail(&self, table: &mut Table, most: usize) {
+        let mut letters = std::mem::take(&mut table.letters);
+        self.mail.take(most, &mut letters);
+        letters.drain(..).for_each(|index| table.remove(index));
+        table.letters = letters;
+    }
+
+    /// Leaves letters.
+    fn post(&self, keys: &[RecordKey]) {
+        let mut mail = self.mail.open();
+        keys.iter().for_each(|key| mail.post(key.index));
+        let is_neglected = mail.len() > NEGLECTED;
+        drop(mail);
+        if is_neglected {
+            self.read_mail(&mut self.table.lock(), usize::MAX);
+        }
+    }
+
+    /// The table as it is with all letters read.
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        let mut table = self.table.lock();
+        self.read_mail(&mut table, usize::MAX);
+        table
     }
 }
 
@@ -98,12 +152,21 @@ const BULK: usize = 64;
 
 /// All living objects, in several tables that threads fill side by side.
 ///
-/// Each thread has a table and an outbox. Were it to take the locks of other tables for each thing that it
+/// Each thread has a table, a mailbox and an outbox. Were it to work in other tables for each thing that it
 /// drops but has not created, it would meet those who create, again and again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Registry {
     shards: [Shard; SHARDS],
     outboxes: [Outbox; SHARDS],
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            shards: std::array::from_fn(|_| Shard::new()),
+            outboxes: std::array::from_fn(|_| Outbox::default()),
+        }
+    }
 }
 
 impl Registry {
@@ -119,7 +182,7 @@ impl Registry {
     pub(crate) fn remove(&self, key: RecordKey) {
         let own = crate::thread_slot::current() % SHARDS;
         if usize::from(key.shard) == own {
-            self.shards[own].0.lock().records.try_remove(key.index as usize);
+            self.shards[own].table.lock().remove(key.index);
             return;
         }
         let mut outbox = self.outboxes[own].0.lock();
@@ -129,19 +192,17 @@ impl Registry {
         }
     }
 
-    /// Removes the records of an outbox.
+    /// Sends what is in an outbox to whose it is.
     fn send(&self, outbox: &mut Vec<RecordKey>) {
         for same in outbox.chunk_by(|one, next| one.shard == next.shard) {
-            let Some(first) = same.first() else { continue };
-            let mut table = self.shards[usize::from(first.shard)].0.lock();
-            for key in same {
-                table.records.try_remove(key.index as usize);
+            if let Some(first) = same.first() {
+                self.shards[usize::from(first.shard)].post(same);
             }
         }
         outbox.clear();
     }
 
-    /// Removes what is still in outboxes.
+    /// Sends what is still in outboxes.
     fn send_all(&self) {
         self.outboxes.iter().for_each(|outbox| self.send(&mut outbox.0.lock()));
     }
@@ -150,12 +211,12 @@ impl Registry {
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&Record)) {
         self.send_all();
         for shard in &self.shards {
-            shard.0.lock().records.iter().for_each(|(_, record)| visit(record));
+            shard.lock().records.iter().for_each(|(_, record)| visit(record));
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.send_all();
-        self.shards.iter().map(|shard| shard.0.lock().records.len()).sum()
+        self.shards.iter().map(|shard| shard.lock().records.len()).sum()
     }
 }

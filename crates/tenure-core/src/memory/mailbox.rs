@@ -1,39 +1,40 @@
-//! What others give back to a pool that a thread has to itself.
+//! What others leave for whom a pool or a table belongs to.
 
 use super::pool::Receipt;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
-/// Letters given back from elsewhere, until the pool is next used.
+/// Letters from elsewhere, until the pool is next used.
 ///
 /// Whoever frees a range of a pool that another thread is working with leaves it here: writing into the
-/// pool itself would take its cache lines away from that thread, again and again.
+/// pool itself would take its cache lines away from that thread, again and again. The same goes for the
+/// records of what lives.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(super) struct Mailbox<T = Receipt> {
+pub(crate) struct Mailbox<T = Receipt> {
     /// Set and cleared under the lock.
     has_mail: AtomicBool,
     letters: Mutex<Vec<T>>,
 }
 
 impl<T> Mailbox<T> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { has_mail: AtomicBool::new(false), letters: Mutex::new(Vec::new()) }
     }
 
     /// Whether there is anything, without the lock.
     #[inline]
-    pub(super) fn has_mail(&self) -> bool {
+    pub(crate) fn has_mail(&self) -> bool {
         self.has_mail.load(Ordering::Acquire)
     }
 
     /// Opens it, to leave letters.
     #[inline]
-    pub(super) fn open(&self) -> OpenMailbox<'_, T> {
+    pub(crate) fn open(&self) -> OpenMailbox<'_, T> {
         OpenMailbox { has_mail: &self.has_mail, letters: self.letters.lock() }
     }
 
     /// Moves as many letters as there are, `most` at most, into `taken`.
-    pub(super) fn take(&self, most: usize, taken: &mut Vec<T>) {
+    pub(crate) fn take(&self, most: usize, taken: &mut Vec<T>) {
         let mut letters = self.letters.lock();
         let left = letters.len().saturating_sub(most);
         taken.extend(letters.drain(left..));
@@ -50,9 +51,14 @@ pub(crate) struct OpenMailbox<'a, T = Receipt> {
 impl<T> OpenMailbox<'_, T> {
     /// Leaves a letter.
     #[inline]
-    pub(super) fn post(&mut self, letter: T) {
+    pub(crate) fn post(&mut self, letter: T) {
         self.letters.push(letter);
         self.has_mail.store(true, Ordering::Release);
+    }
+
+    /// Letters that lie there.
+    pub(crate) fn len(&self) -> usize {
+        self.letters.len()
     }
 }
 

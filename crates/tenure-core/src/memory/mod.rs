@@ -36,6 +36,7 @@ mod shards;
 mod types;
 
 pub(crate) use ladder::{Fall, RangeRequest, ResourceRequest};
+pub(crate) use mailbox::Mailbox;
 pub(crate) use page::{Page, PageSeat};
 pub(crate) use place::{Home, Place};
 pub(crate) use pool::{Pool, Receipt, Spot, Store};

@@ -37,9 +37,13 @@ pub(crate) struct Shards<D: Device> {
     seats: Box<[Seat]>,
     /// Seats changed so far.
     moves: AtomicU32,
-    /// Ends with each frame, and when a thread moves: those that it met begin to count anew.
-    era: AtomicU32,
+    /// Frames that have ended. When a thread moves, a whole era is added: those that it met begin to count
+    /// anew.
+    frames: AtomicU32,
 }
+
+/// The frames of an era.
+const ERA: u32 = 16;
 
 /// The shard that a thread goes to, the era in which it found that taken last (8 bits of its number), and
 /// how often it did in that era.
@@ -78,7 +82,7 @@ impl<D: Device> Shards<D> {
             others: (0..others).map(|_| OnceLock::new()).collect(),
             seats: (0..seats).map(|_| Seat::default()).collect(),
             moves: AtomicU32::new(0),
-            era: AtomicU32::new(0),
+            frames: AtomicU32::new(0),
         }
     }
 
@@ -93,8 +97,8 @@ impl<D: Device> Shards<D> {
     }
 
     /// A frame has ended.
-    pub(crate) fn end_era(&self) {
-        self.era.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn end_frame(&self) {
+        self.frames.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A shard that was made.
@@ -160,10 +164,10 @@ impl<D: Device> Shards<D> {
     #[cold]
     pub(crate) fn note_meeting(&self, make: impl FnOnce(usize) -> Option<Pool<D>>) {
         let Some(seat) = self.seat() else { return };
-        if seat.meet(self.era.load(Ordering::Relaxed)) < MEETINGS {
+        if seat.meet(self.frames.load(Ordering::Relaxed) / ERA) < MEETINGS {
             return;
         }
-        self.end_era();
+        self.frames.fetch_add(ERA, Ordering::Relaxed);
         let next = self.moves.fetch_add(1, Ordering::Relaxed) as usize % self.others.len();
         let is_made = self.others[next].get().is_some();
         if !is_made && let Some(pool) = make(next + 1) {
