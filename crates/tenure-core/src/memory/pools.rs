@@ -120,9 +120,9 @@ impl<D: Device> Pools<D> {
 
     /// The current thread found its shard of a pool taken.
     #[cold]
-    fn note_meeting(&self, device: &D, config: &Config, shards: &Shards<D>) {
+    fn note_meeting(&self, device: &D, config: &Config, shards: &Shards<D>, size: u64) {
         let Pool { id, class, .. } = *shards.first();
-        shards.note_meeting(|shard| make_pool(device, config, id.of_shard(shard), class));
+        shards.note_meeting(size, |shard| make_pool(device, config, id.of_shard(shard), class));
     }
 
     /// Remembers which pool is asked first.
@@ -161,7 +161,7 @@ impl<D: Device> Pools<D> {
     ) -> &'s Pool<D> {
         let (pool, meets) = shards.of_thread(size, align);
         if meets {
-            self.note_meeting(device, config, shards);
+            self.note_meeting(device, config, shards, size);
         }
         pool
     }

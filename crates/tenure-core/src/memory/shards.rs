@@ -12,7 +12,7 @@ pub(crate) const MAX_SHARDS: usize = 16;
 /// Threads are told apart up to this number, modulo it.
 const SEATS: usize = 64;
 
-/// A thread that has found its shard taken so often in one era looks for another.
+/// A thread whose meetings in one era weigh so much looks for another shard.
 const MEETINGS: u32 = 32;
 
 /// Requests above this size always go to the first shard: they are few, and what a shard keeps in hand
@@ -46,7 +46,7 @@ pub(crate) struct Shards<D: Device> {
 const ERA: u32 = 16;
 
 /// The shard that a thread goes to, the era in which it found that taken last (8 bits of its number), and
-/// how often it did in that era.
+/// what these meetings weigh.
 #[derive(Default)]
 struct Seat(AtomicU32);
 
@@ -61,15 +61,21 @@ impl Seat {
         (self.0.load(Ordering::Relaxed) >> 16) as usize
     }
 
-    /// The thread has found its shard taken; how often it has in this era. Threads that have a seat in
-    /// common may lose count.
-    fn meet(&self, era: u32) -> u32 {
+    /// The thread has found its shard taken, and that weighs so much; what all its meetings in this era do.
+    /// Threads that have a seat in common may lose count.
+    fn meet(&self, era: u32, weight: u32) -> u32 {
         let before = self.0.load(Ordering::Relaxed);
         let is_same_era = (before >> 8) & 0xff == era & 0xff;
-        let meetings = if is_same_era { (before & 0xff) + 1 } else { 1 };
-        self.0.store((before >> 16) << 16 | (era & 0xff) << 8 | meetings.min(0xff), Ordering::Relaxed);
-        meetings
+        let sum = if is_same_era { (before & 0xff) + weight } else { weight };
+        self.0.store((before >> 16) << 16 | (era & 0xff) << 8 | sum.min(0xff), Ordering::Relaxed);
+        sum
     }
+}
+
+/// What a meeting over so many bytes weighs: threads that share a pool write into each other's memory, too,
+/// and its cache lines go to and fro.
+fn weight(size: u64) -> u32 {
+    1 + (size.min(LARGEST) >> 12) as u32
 }
 
 impl<D: Device> Shards<D> {
@@ -159,12 +165,12 @@ impl<D: Device> Shards<D> {
         self.seat().is_none_or(|seat| seat.shard() == shard)
     }
 
-    /// The thread has found its shard taken; when that was often, it gets another. `make` makes the
-    /// one with this number.
+    /// The thread has found its shard taken when it wanted so many bytes; when that was often, it gets
+    /// another. `make` makes the one with this number.
     #[cold]
-    pub(crate) fn note_meeting(&self, make: impl FnOnce(usize) -> Option<Pool<D>>) {
+    pub(crate) fn note_meeting(&self, size: u64, make: impl FnOnce(usize) -> Option<Pool<D>>) {
         let Some(seat) = self.seat() else { return };
-        if seat.meet(self.frames.load(Ordering::Relaxed) / ERA) < MEETINGS {
+        if seat.meet(self.frames.load(Ordering::Relaxed) / ERA, weight(size)) < MEETINGS {
             return;
         }
         self.frames.fetch_add(ERA, Ordering::Relaxed);
