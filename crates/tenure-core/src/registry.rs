@@ -220,3 +220,69 @@ impl Registry {
         self.shards.iter().map(|shard| shard.lock().records.len()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::{NEGLECTED, ObjectKind, Record, Registry};
+    use crate::Name;
+
+    fn record(bytes: u64) -> Record {
+        let (name, kind) = (Name::default(), ObjectKind::Buffer);
+        Record { name, kind, bytes, frame: 0, backtrace: None }
+    }
+
+    fn living(registry: &Registry) -> Vec<u64> {
+        let mut bytes = Vec::new();
+        registry.for_each(|record| bytes.push(record.bytes));
+        bytes.sort_unstable();
+        bytes
+    }
+
+    /// What one thread inserts and another removes is gone at once for whoever asks, however much that is,
+    /// and though the first thread never comes back.
+    #[test]
+    fn others_remove_records_too() {
+        for count in [1, 63, 64, 65, 1000, 2 * NEGLECTED as u64 + 7] {
+            let registry = Registry::default();
+            let keys = thread::scope(|scope| {
+                let insert = || (0..count).map(|bytes| registry.insert(record(bytes))).collect::<Vec<_>>();
+                scope.spawn(insert).join().unwrap()
+            });
+            assert_eq!(registry.len() as u64, count);
+            let (odd, even): (Vec<_>, Vec<_>) = (0..count).zip(keys).partition(|(bytes, _)| bytes % 2 == 1);
+            odd.into_iter().for_each(|(_, key)| registry.remove(key));
+            assert_eq!(living(&registry), (0..count).step_by(2).collect::<Vec<_>>());
+            even.into_iter().for_each(|(_, key)| registry.remove(key));
+            assert_eq!(registry.len(), 0);
+        }
+    }
+
+    /// Two threads that insert, and remove what the other has inserted, at the same time: no record is lost,
+    /// none is removed in place of another.
+    #[test]
+    fn records_are_removed_once() {
+        const COUNT: u64 = if cfg!(miri) { 100 } else { 10_000 };
+        let registry = &Registry::default();
+        let (to_second, from_first) = mpsc::channel();
+        let (to_first, from_second) = mpsc::channel();
+        let work = |first: u64, to: mpsc::Sender<_>, from: mpsc::Receiver<_>| {
+            for bytes in first..first + COUNT {
+                let key = registry.insert(record(bytes));
+                if bytes % 3 > 0 {
+                    to.send(key).unwrap();
+                }
+                from.try_iter().for_each(|key| registry.remove(key));
+            }
+            drop(to);
+            from.iter().for_each(|key| registry.remove(key));
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| work(0, to_second, from_second));
+            scope.spawn(|| work(COUNT, to_first, from_first));
+        });
+        assert_eq!(living(registry), (0..2 * COUNT).filter(|bytes| bytes % 3 == 0).collect::<Vec<_>>());
+    }
+}
