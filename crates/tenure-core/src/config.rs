@@ -101,8 +101,8 @@ pub struct Config {
     pub upload_suballocator: UploadSuballocator,
     /// Shards that a pool may be divided into when threads get into each other's way; 1 for one pool that
     /// all share, and places that depend on the order of calls alone. A thread that finds a pool taken
-    /// often enough gets a shard of its own; requests of 64 KiB and more are never sharded. Default 8;
-    /// 1 to 16.
+    /// often enough gets a shard of its own, which divides pieces of the first one's blocks; requests above
+    /// 64 KiB are never sharded. Default 8; 1 to 16.
     pub pool_shards: u32,
     /// Bytes of the pages that constants of a recording are pushed to; a power of two. Default
     /// 64 KiB; 4 KiB to 4 MiB.

@@ -1,7 +1,7 @@
 //! How much the first shard lends another at once.
 
 /// A piece is about this part of what the borrower has, so that what is still empty of it is little.
-const PART: u64 = 32;
+const PART: u64 = 128;
 
 /// Bytes; the smallest piece to begin with, and the largest.
 const LEAST: u64 = 64 << 10;
@@ -30,8 +30,8 @@ mod tests {
     #[test]
     fn pieces_follow_what_the_borrower_has() {
         assert_eq!(all(0, 100), [64 << 10, 32 << 10, 16 << 10]);
-        assert_eq!(all(3 << 20, 20_000), [128 << 10]);
-        assert_eq!(all(8 << 20, 20_000), [256 << 10, 128 << 10]);
+        assert_eq!(all(12 << 20, 20_000), [128 << 10]);
+        assert_eq!(all(32 << 20, 20_000), [256 << 10, 128 << 10]);
         assert_eq!(all(u64::MAX, 1 << 20)[0], 4 << 20, "but they stay pieces");
     }
 

@@ -28,12 +28,12 @@ pub(super) const PIECE_ALIGNMENT: u64 = 4 << 10;
 /// thread, or several that take turns, always get the same places: shards are made by contention alone.
 ///
 /// Blocks belong to the first shard, which grows as if there were no others. It lends them
-/// [pieces](super::lending), which come back when they are empty: all the time at a frame's end, and at once
-/// before the first shard grows.
+/// [pieces](super::lending), which come back when they are empty: after some frames of grace, as blocks do, or
+/// at once before the first shard grows.
 pub(crate) struct Shards<D: Device> {
     first: Pool<D>,
     others: Box<[OnceLock<Box<Pool<D>>>]>,
-    /// For each thread the shard it goes to, and how often it was taken.
+    /// For each thread the shard it goes to, and what it met there.
     seats: Box<[Seat]>,
     /// Seats changed so far.
     moves: AtomicU32,

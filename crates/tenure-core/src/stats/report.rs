@@ -12,7 +12,7 @@ use crate::registry::ObjectKind;
 pub struct BlockReport {
     /// Taken from the driver.
     pub size: u64,
-    /// Given out.
+    /// Given out, or lent to a shard, which may have it in hand.
     pub used: u64,
 }
 
