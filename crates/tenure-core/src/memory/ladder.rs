@@ -243,8 +243,7 @@ impl<'a, D: Device> Ground<'a, D> {
             self.borrow(shards, pool, size, align)
         });
         // A hole that nobody else fills is better than memory from the driver.
-        let others =
-            || shards.each().filter(|other| other.id != pool.id && Shards::<D>::divides(size, align));
+        let others = || shards.each().filter(|other| other.id != pool.id && align <= PIECE_ALIGNMENT);
         if let Some(found) = again.or_else(|| others().find_map(|other| other.allocate(size, align))) {
             return Ok(old(found));
         }

@@ -27,7 +27,7 @@ pub(super) const PIECE_ALIGNMENT: u64 = 4 << 10;
 /// A thread begins with the first pool, and stays there for as long as it mostly has it to itself. So one
 /// thread, or several that take turns, always get the same places: shards are made by contention alone.
 ///
-/// Blocks belong to the first shard, which grows as if there were no others. It lends them
+/// Blocks belong to the first shard, which grows for all. It lends the others
 /// [pieces](super::lending), which come back when they are empty: after some frames of grace, as blocks do, or
 /// at once before the first shard grows.
 pub(crate) struct Shards<D: Device> {
