@@ -1,11 +1,12 @@
 //! How much the first shard lends another at once.
 
-/// A piece is about this part of what the borrower has, so that what is still empty of it is little.
-const PART: u64 = 128;
+/// A piece is about this part of what the borrower has. What is still empty of it is not lost: others fill
+/// its holes before memory is asked for. Many small pieces are worse, because none is packed across its ends.
+const PART: u64 = 16;
 
 /// Bytes; the smallest piece to begin with, and the largest.
 const LEAST: u64 = 64 << 10;
-const MOST: u64 = 4 << 20;
+const MOST: u64 = 8 << 20;
 
 /// A piece serves at least so many requests like the one that it is taken for, where blocks are large enough.
 const REQUESTS: u64 = 4;
@@ -30,9 +31,9 @@ mod tests {
     #[test]
     fn pieces_follow_what_the_borrower_has() {
         assert_eq!(all(0, 100), [64 << 10, 32 << 10, 16 << 10]);
-        assert_eq!(all(12 << 20, 20_000), [128 << 10]);
-        assert_eq!(all(32 << 20, 20_000), [256 << 10, 128 << 10]);
-        assert_eq!(all(u64::MAX, 1 << 20)[0], 4 << 20, "but they stay pieces");
+        assert_eq!(all(2 << 20, 20_000), [128 << 10]);
+        assert_eq!(all(4 << 20, 20_000), [256 << 10, 128 << 10]);
+        assert_eq!(all(u64::MAX, 1 << 20)[0], 8 << 20, "but they stay pieces");
     }
 
     #[test]

@@ -83,12 +83,6 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    /// The same, so many bytes further on.
-    #[inline]
-    const fn moved_by(self, bytes: u64) -> Self {
-        Self { offset: self.offset + bytes, ..self }
-    }
-
     /// What gives it back.
     #[inline]
     pub(crate) const fn receipt(&self) -> Receipt {
@@ -485,18 +479,15 @@ impl<D: Device> State<D> {
 
     /// A range of a block, with whatever the block is made of.
     fn take_with_store(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
-        let spot = self.take(pool, size, align)?;
-        let block = self.block(spot.block)?;
-        Some((spot.moved_by(block.base()), block.store.clone()))
+        let (spot, block) = self.take(pool, size, align)?;
+        Some((spot, block.store.clone()))
     }
 
     /// A range of a block that is a buffer.
     #[inline]
     fn take_with_buffer(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Arc<Native<D>>)> {
-        let spot = self.take(pool, size, align)?;
-        let block = self.block(spot.block)?;
-        let buffer = block.store.as_buffer()?;
-        Some((spot.moved_by(block.base()), buffer.clone()))
+        let (spot, block) = self.take(pool, size, align)?;
+        Some((spot, block.store.as_buffer()?.clone()))
     }
 
     /// What a block is: one that is nothing is never in the suballocator.
@@ -522,20 +513,23 @@ impl<D: Device> State<D> {
         debug_assert!(freed.is_ok(), "a spot is freed once, in its own pool");
     }
 
+    /// A range of a block, with the block.
     #[inline]
-    fn take(&mut self, pool: PoolId, size: u64, align: u64) -> Option<Spot> {
+    fn take(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, &Block<D>)> {
         let found = self.ranges.allocate(size, align).ok()?;
         self.requested += size;
         self.padding += found.padding;
         self.allocations += 1;
         self.peak_used = self.peak_used.max(self.used());
-        Some(Spot {
+        let block = self.block(found.block)?;
+        let spot = Spot {
             pool,
             block: found.block,
             handle: found.handle,
-            offset: found.offset,
+            offset: block.base() + found.offset,
             size,
             reserved: found.size,
-        })
+        };
+        Some((spot, block))
     }
 }
