@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use tenure_suballoc::{
-    AllocError, BlockError, BlockSuballocator, Buddy, DEFAULT_IDLE_FRAMES, General, GeneralBlocks, Growing,
+    AllocError, BlockError, BlockSuballocator, Buddy, DEFAULT_IDLE_FRAMES, FreeError, General, GeneralBlocks,
+    Growing,
 };
 
 use crate::buddy::BuddyRules;
@@ -174,6 +175,28 @@ fn fuller_blocks_are_preferred_so_that_others_run_empty() {
         let next = set.allocate(1 << 19, 256).unwrap();
         assert_eq!(next.block, halves[0].block);
     }
+}
+
+#[test]
+fn what_a_block_is_known_by_cannot_be_freed_with_old_handles() {
+    let mut set = GeneralBlocks::new(256).unwrap();
+    set.add_block(1 << 20).unwrap();
+    let live = set.allocate(256, 256).unwrap();
+    for _ in 0..3 {
+        // The slots of these pieces serve new blocks next.
+        let old: Vec<_> = (0..40).map(|_| set.allocate(256, 256).unwrap().handle).collect();
+        for handle in &old {
+            set.free(*handle).unwrap();
+        }
+        let blocks: Vec<_> = (0..20).map(|_| set.add_block(1 << 20).unwrap()).collect();
+        for handle in &old {
+            assert_eq!(set.free(*handle), Err(FreeError::DoubleFree));
+        }
+        set.validate().unwrap();
+        blocks.into_iter().for_each(|block| set.remove_block(block).unwrap());
+        set.validate().unwrap();
+    }
+    assert_eq!(set.free(live.handle).unwrap().offset, live.offset);
 }
 
 #[test]
