@@ -104,7 +104,8 @@ impl General {
         Ok(Self { ranges, granule, capacity: granule.bytes(u64::from(units)), anchor, owner: Owner::next() })
     }
 
-    /// Makes room for the metadata of `allocations` more, so that they take no memory later.
+    /// Makes room for the metadata of `allocations` more, so that they take no memory later, not even from
+    /// the operating system on first touch.
     pub fn reserve(&mut self, allocations: usize) {
         self.ranges.slab.reserve(allocations.saturating_mul(2));
     }
