@@ -19,6 +19,7 @@ mod list;
 mod mapping;
 mod properties;
 mod texture_cache;
+mod texture_key;
 mod tile;
 mod usage;
 
@@ -42,6 +43,7 @@ pub use properties::{
     QueueKind, QueueProperties, StateModel,
 };
 pub use texture_cache::TextureCache;
+pub(crate) use texture_key::texture_key;
 pub use tile::{TileLayout, TileRegion, TileSource, TileUpdate};
 pub use usage::{State, Usage};
 

@@ -1,12 +1,12 @@
 //! What a driver says about textures, kept by description.
 
 use core::fmt;
-use core::hash::Hasher;
+use core::hash::{Hash as _, Hasher as _};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHasher;
 
-use super::{ClearValue, TextureInfo};
+use super::{TextureInfo, texture_key};
 
 /// Places where a description may be kept, as a number of sets; a power of two.
 const SETS: usize = 256;
@@ -136,63 +136,14 @@ impl<T> fmt::Debug for TextureCache<T> {
     }
 }
 
-/// The bits of a clear value: 0.0 and -0.0 are two, a NaN is itself.
-fn bits(clear: ClearValue) -> [u32; 5] {
-    match clear {
-        ClearValue::Color([r, g, b, a]) => [r.to_bits(), g.to_bits(), b.to_bits(), a.to_bits(), 0],
-        ClearValue::DepthStencil(depth, stencil) => [depth.to_bits(), u32::from(stencil), 0, 0, 1],
-    }
-}
-
 fn hash(info: &TextureInfo) -> u64 {
-    // Every field by name, here and below, so that a new one cannot be forgotten.
-    let TextureInfo {
-        dimension,
-        width,
-        height,
-        depth_or_layers,
-        mips,
-        samples,
-        format,
-        usage,
-        clear,
-        view_formats,
-    } = info;
-    let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let mut hasher = FxHasher::default();
-    hasher.write_u64(pair(*width, *height));
-    hasher.write_u64(pair(*depth_or_layers, usage.bits()));
-    hasher.write_u64(pair(*mips << 8 ^ *samples, (*format as u32) << 8 ^ *dimension as u32));
-    if let Some(clear) = clear {
-        bits(*clear).into_iter().for_each(|word| hasher.write_u32(word));
-    }
-    view_formats.iter().for_each(|format| hasher.write_u32(*format as u32));
+    texture_key(info).hash(&mut hasher);
     hasher.finish()
 }
 
 fn is_same(one: &TextureInfo, other: &TextureInfo) -> bool {
-    let TextureInfo {
-        dimension,
-        width,
-        height,
-        depth_or_layers,
-        mips,
-        samples,
-        format,
-        usage,
-        clear,
-        view_formats,
-    } = one;
-    *width == other.width
-        && *height == other.height
-        && *depth_or_layers == other.depth_or_layers
-        && *mips == other.mips
-        && *samples == other.samples
-        && *format == other.format
-        && *usage == other.usage
-        && *dimension == other.dimension
-        && clear.map(bits) == other.clear.map(bits)
-        && *view_formats == other.view_formats
+    texture_key(one) == texture_key(other)
 }
 
 #[cfg(test)]
@@ -202,8 +153,9 @@ mod tests {
     use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
     use proptest::{collection, option, sample};
 
-    use super::{TextureCache, WAYS, bits};
+    use super::{TextureCache, WAYS};
     use crate::TextureDesc;
+    use crate::device::texture_key::clear_bits;
     use crate::device::{ClearValue, Dimension, Format, TextureInfo, Usage};
 
     const FORMATS: [Format; 4] = [Format::Rgba8Unorm, Format::Rgba8Srgb, Format::Bc7Unorm, Format::D32Float];
@@ -246,7 +198,7 @@ mod tests {
 
     /// What no two descriptions that differ have in common: all of it, in words.
     fn words(info: &TextureInfo) -> String {
-        format!("{info:?} {:?}", info.clear.map(bits))
+        format!("{info:?} {:?}", clear_bits(info.clear))
     }
 
     proptest! {

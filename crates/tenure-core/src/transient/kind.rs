@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::graph::texture_key;
-use crate::device::{Device, Requirements, ResourceDesc};
+use crate::device::{Device, Requirements, ResourceDesc, texture_key};
 use crate::gpu::Shared;
 use crate::{Error, Name};
 

@@ -101,4 +101,3 @@ pub use flow::PassUse;
 pub use id::{PassId, ResourceId};
 pub use need::{HeapPlan, Memory, Need, Placement};
 pub use resource::TransientDesc;
-pub(super) use resource::texture_key;

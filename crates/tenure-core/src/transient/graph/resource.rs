@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::device::{BufferInfo, ClearValue, ResourceDesc, TextureInfo, Usage};
+use crate::device::{BufferInfo, ResourceDesc, Usage, texture_key};
 use crate::{BufferDesc, Name, TextureDesc};
 
 /// A resource as a graph declares it.
@@ -58,35 +58,6 @@ impl TransientDesc {
             Self::Buffer(desc) => desc.alignment,
         }
     }
-}
-
-/// A clear value as numbers that are equal if all bits are.
-fn clear_bits(clear: Option<ClearValue>) -> [u32; 5] {
-    match clear {
-        None => [0; 5],
-        Some(ClearValue::Color([red, green, blue, alpha])) => {
-            [1, red.to_bits(), green.to_bits(), blue.to_bits(), alpha.to_bits()]
-        }
-        Some(ClearValue::DepthStencil(depth, stencil)) => [2, depth.to_bits(), u32::from(stencil), 0, 0],
-    }
-}
-
-/// All that is numbers in a texture's description. Naming each field makes sure that none is forgotten.
-pub(in crate::transient) fn texture_key(info: &TextureInfo) -> impl Hash + Eq + '_ {
-    let TextureInfo {
-        dimension,
-        width,
-        height,
-        depth_or_layers,
-        mips,
-        samples,
-        format,
-        usage,
-        clear,
-        view_formats,
-    } = info;
-    let extent = [*width, *height, *depth_or_layers, *mips, *samples];
-    (*dimension, extent, *format, *usage, clear_bits(*clear), view_formats)
 }
 
 /// All of a buffer's description but the name.
