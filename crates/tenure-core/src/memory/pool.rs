@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
-use tenure_suballoc::{BlockAllocation, BlockId, FreeError, Handle};
+use tenure_suballoc::{BlockAllocation, BlockId, Handle};
 
 use super::Class;
 use super::growth::Growth;
@@ -183,7 +183,7 @@ impl<D: Device> HeldPool<'_, D> {
     /// Gives a range back.
     #[inline]
     pub(crate) fn free(&mut self, receipt: &Receipt) {
-        self.0.free_receipt(receipt);
+        self.0.free(receipt);
     }
 }
 
@@ -242,7 +242,7 @@ impl<D: Device> Pool<D> {
     fn read_mail(&self, state: &mut State<D>, most: usize) {
         let mut letters = std::mem::take(&mut state.letters);
         self.mail.take(most, &mut letters);
-        letters.drain(..).for_each(|receipt| state.free_receipt(&receipt));
+        letters.drain(..).for_each(|receipt| state.free(&receipt));
         state.letters = letters;
         state.has_old_mail = false;
     }
@@ -496,21 +496,17 @@ impl<D: Device> State<D> {
         self.blocks.get(id.index())?.as_ref()
     }
 
-    /// Gives a range back; true when nothing else lives in its block.
+    /// Gives a range back.
     #[inline]
-    fn free(&mut self, handle: Handle, size: u64) -> Result<bool, FreeError> {
-        let freed = self.ranges.free(handle)?;
-        self.padding -= freed.padding;
-        self.requested -= size;
-        self.allocations -= 1;
-        Ok(freed.block_is_empty)
-    }
-
-    #[inline]
-    fn free_receipt(&mut self, receipt: &Receipt) {
-        let freed = self.free(receipt.handle, receipt.size);
+    fn free(&mut self, receipt: &Receipt) {
+        let freed = self.ranges.free(receipt.handle);
         // A spot is made by its pool and given back once, with the home that it belongs to.
         debug_assert!(freed.is_ok(), "a spot is freed once, in its own pool");
+        if let Ok(freed) = freed {
+            self.padding -= freed.padding;
+            self.requested -= receipt.size;
+            self.allocations -= 1;
+        }
     }
 
     /// A range of a block, with the block.
