@@ -3,7 +3,7 @@
 use tenure_core::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
 
-use super::{Round, Subject, Way};
+use super::{Round, Subject, Way, fill};
 use crate::timing::time;
 
 /// Where the resources are.
@@ -63,16 +63,10 @@ impl<'a, D: Device> Bare<'a, D> {
 impl<D: Device> Way for Bare<'_, D> {
     fn round(&mut self, count: u32) -> Result<Round, String> {
         let mut made = std::mem::take(&mut self.made);
-        let mut done = Ok(());
-        let create = time(|| {
-            done = (0..count).try_for_each(|index| {
-                made.push(self.create(index)?);
-                Ok::<_, DeviceError>(())
-            });
-        });
+        let create = fill(&mut made, count, |index| self.create(index));
         let drop = time(|| made.drain(..).for_each(|resource| self.device.destroy_resource(resource)));
         self.made = made;
-        done.map_err(|error| error.to_string())?;
+        let create = create.map_err(|error| error.to_string())?;
         Ok(Round { create, drop, ..Round::default() })
     }
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use tenure_core::device::Device;
 use tenure_core::{Error, Gpu, Queue};
 
-use super::{Round, Way};
+use super::{Round, Way, fill};
 use crate::timing::time;
 
 /// Handles of a manager, dropped after a submission that may use them; the end of the frame gives them
@@ -24,25 +24,16 @@ impl<D: Device, T, F: Fn(&Gpu<D>) -> Result<T, Error>> Managed<D, T, F> {
         Self { gpu, create, kept: Vec::new(), made: Vec::new() }
     }
 
-    fn create(&self, count: u32, made: &mut Vec<T>) -> Result<(), Error> {
-        (0..count).try_for_each(|_| {
-            made.push((self.create)(&self.gpu)?);
-            Ok(())
-        })
-    }
-
     fn try_round(&mut self, count: u32) -> Result<Round, Error> {
         if self.kept.is_empty() {
             let mut kept = Vec::new();
-            self.create(count, &mut kept)?;
+            fill(&mut kept, count, |_| (self.create)(&self.gpu))?;
             self.kept = kept;
         }
         let mut made = std::mem::take(&mut self.made);
         let frame = self.gpu.begin_frame()?;
         let recording = frame.record(Queue::Graphics, "uses them")?;
-        let mut created = Ok(());
-        let create = time(|| created = self.create(count, &mut made));
-        created?;
+        let create = fill(&mut made, count, |_| (self.create)(&self.gpu))?;
         frame.submit(recording)?;
         let drop = time(|| black_box(&mut made).clear());
         let mut ended = Ok(());

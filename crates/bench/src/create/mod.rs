@@ -21,7 +21,7 @@ use tenure_core::TextureDesc;
 use tenure_core::device::{BufferInfo, Device, Format, ResourceDesc, Usage};
 use tenure_core::{BufferDesc, Gpu, Strategy};
 
-use crate::timing::median_ns;
+use crate::timing::{median_ns, time};
 use bare::{Bare, Memory};
 use managed::Managed;
 use report::{Line, Report};
@@ -101,6 +101,22 @@ struct Round {
     create: Duration,
     drop: Duration,
     give_back: Duration,
+}
+
+/// Creates `count` things and says what that took; those made before an error are in `made`.
+fn fill<T, E>(
+    made: &mut Vec<T>,
+    count: u32,
+    mut create: impl FnMut(u32) -> Result<T, E>,
+) -> Result<Duration, E> {
+    let mut done = Ok(());
+    let time = time(|| {
+        done = (0..count).try_for_each(|index| {
+            made.push(create(index)?);
+            Ok(())
+        });
+    });
+    done.map(|()| time)
 }
 
 /// One way to have resources.

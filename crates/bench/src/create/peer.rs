@@ -5,7 +5,7 @@ use original::MemoryLocation;
 use original::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
 
 use super::raw::{Handle, buffer_info, image_info};
-use super::{Round, Subject, Way};
+use super::{Round, Subject, Way, fill};
 use crate::timing::time;
 
 pub(super) struct Peer<'a> {
@@ -95,26 +95,17 @@ impl<'a> Peer<'a> {
         let allocator = self.allocator.as_mut().ok_or("the allocator is gone")?;
         allocator.free(allocation).map_err(|error| error.to_string())
     }
-
-    fn create_many(&mut self, count: u32, made: &mut Vec<(Handle, Allocation)>) -> Result<(), String> {
-        (0..count).try_for_each(|_| {
-            made.push(self.create()?);
-            Ok(())
-        })
-    }
 }
 
 impl Way for Peer<'_> {
     fn round(&mut self, count: u32) -> Result<Round, String> {
         if self.kept.is_empty() {
             let mut kept = Vec::new();
-            self.create_many(count, &mut kept)?;
+            fill(&mut kept, count, |_| self.create())?;
             self.kept = kept;
         }
         let mut made = std::mem::take(&mut self.made);
-        let mut created = Ok(());
-        let create = time(|| created = self.create_many(count, &mut made));
-        created?;
+        let create = fill(&mut made, count, |_| self.create())?;
         let mut destroyed = Ok(());
         let drop = time(|| destroyed = made.drain(..).try_for_each(|one| self.destroy(one)));
         destroyed?;

@@ -4,7 +4,7 @@ use ash::vk;
 use vk_mem::{Alloc as _, Allocation, AllocationCreateInfo, Allocator, AllocatorCreateInfo, MemoryUsage};
 
 use super::raw::{Handle, buffer_info, image_info};
-use super::{Round, Subject, Way};
+use super::{Round, Subject, Way, fill};
 use crate::timing::time;
 
 pub(super) struct Vma {
@@ -51,26 +51,18 @@ impl Vma {
             }
         }
     }
-
-    fn create_many(&self, count: u32, made: &mut Vec<(Handle, Allocation)>) -> Result<(), String> {
-        (0..count).try_for_each(|_| {
-            made.push(self.create().map_err(|error| error.to_string())?);
-            Ok(())
-        })
-    }
 }
 
 impl Way for Vma {
     fn round(&mut self, count: u32) -> Result<Round, String> {
         if self.kept.is_empty() {
             let mut kept = Vec::new();
-            self.create_many(count, &mut kept)?;
+            fill(&mut kept, count, |_| self.create()).map_err(|error| error.to_string())?;
             self.kept = kept;
         }
         let mut made = std::mem::take(&mut self.made);
-        let mut created = Ok(());
-        let create = time(|| created = self.create_many(count, &mut made));
-        created?;
+        let create = fill(&mut made, count, |_| self.create());
+        let create = create.map_err(|error| error.to_string())?;
         let drop = time(|| made.drain(..).for_each(|one| self.destroy(one)));
         self.made = made;
         Ok(Round { create, drop, ..Round::default() })
