@@ -1,34 +1,18 @@
 //! Recordings, replayed as a user does it.
 
+mod program;
+
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn bench(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
-    let output = command.arg("recordings").args(arguments).output();
-    output.unwrap_or_else(|error| panic!("bench does not run: {error}"))
-}
-
-fn succeeded(arguments: &[&str]) -> String {
-    let output = bench(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn refused(arguments: &[&str]) -> String {
-    let output = bench(arguments);
-    assert!(!output.status.success(), "{arguments:?} was accepted");
-    assert_eq!(output.stdout, b"");
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use program::{refused, succeeded};
 
 const PEERS: usize = if cfg!(windows) { 3 } else { 4 };
 
 #[test]
 fn no_peer_lets_allocations_overlap_on_any_recording() {
-    let said = succeeded(&["--check"]);
+    let said = succeeded(&["recordings", "--check"]);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
     let files = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{error}"));
     let recordings = files.flatten().filter(|file| file.path().extension().is_some_and(|it| it == "gz"));
@@ -42,7 +26,7 @@ fn the_json_has_every_peer_on_every_recording_and_on_all() {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces").join(name).display().to_string()
     };
     let (shadow, water) = (file("wgpu-ex-shadow.csv.gz"), file("wgpu-ex-water.csv.gz"));
-    let said = succeeded(&["--json", "--rounds", "3", &shadow, &water]);
+    let said = succeeded(&["recordings", "--json", "--rounds", "3", &shadow, &water]);
     let value: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
     let lines = value["lines"].as_array().map_or(&[][..], Vec::as_slice);
     assert_eq!(lines.len(), 3 * PEERS);
@@ -65,8 +49,8 @@ fn the_json_has_every_peer_on_every_recording_and_on_all() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    assert!(refused(&["--only", "jemalloc"]).contains("jemalloc"));
-    assert!(refused(&["/no/such/file.csv"]).contains("/no/such/file.csv"));
-    assert!(refused(&["--rounds", "0"]).contains("rounds"));
-    assert!(refused(&["--check", "--json"]).contains("--json"));
+    assert!(refused(&["recordings", "--only", "jemalloc"]).contains("jemalloc"));
+    assert!(refused(&["recordings", "/no/such/file.csv"]).contains("/no/such/file.csv"));
+    assert!(refused(&["recordings", "--rounds", "0"]).contains("rounds"));
+    assert!(refused(&["recordings", "--check", "--json"]).contains("--json"));
 }

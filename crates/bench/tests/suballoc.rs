@@ -1,27 +1,12 @@
 //! The suite of suballocators, as a user runs it.
 
+mod program;
+
 use std::path::Path;
-use std::process::{Command, Output};
 
 use bench::suballoc::peers::{self, Space};
 
-fn bench(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
-    command.args(arguments).output().unwrap_or_else(|error| panic!("bench does not run: {error}"))
-}
-
-fn succeeded(arguments: &[&str]) -> String {
-    let output = bench(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn refused(arguments: &[&str]) -> String {
-    let output = bench(arguments);
-    assert!(!output.status.success(), "{arguments:?} was accepted");
-    assert_eq!(output.stdout, b"");
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use program::{refused, succeeded};
 
 #[test]
 fn no_peer_lets_allocations_overlap_on_any_workload() {

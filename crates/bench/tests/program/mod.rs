@@ -1,0 +1,21 @@
+//! The program, run as a user runs it.
+
+use std::process::{Command, Output};
+
+fn bench(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
+    command.args(arguments).output().unwrap_or_else(|error| panic!("bench does not run: {error}"))
+}
+
+pub(crate) fn succeeded(arguments: &[&str]) -> String {
+    let output = bench(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn refused(arguments: &[&str]) -> String {
+    let output = bench(arguments);
+    assert!(!output.status.success(), "{arguments:?} was accepted");
+    assert_eq!(output.stdout, b"");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
