@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::ranges::{ABSORB, MAX_UNITS, Placed, Ranges};
+use super::pieces::Placed;
+use super::ranges::{ABSORB, MAX_UNITS, Ranges};
 use super::units::Granule;
 use crate::block_table::{BlockIds, BlockTable};
 use crate::error::ensure;

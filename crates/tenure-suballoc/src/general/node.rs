@@ -5,11 +5,8 @@
 /// one.
 pub(super) const NIL: u32 = 0;
 
-/// A hole without a size that is in no list, and can be taken out of it any number of times.
-pub(super) const NO_HOLE: u32 = 1;
-
 /// Slots that are no pieces.
-pub(super) const SPECIAL: u32 = 2;
+pub(super) const SPECIAL: u32 = 1;
 
 /// A piece of a range, in use or free (a hole); or a range's anchor: a piece of no size before the
 /// first, by which the range is known. An anchor looks as if it were in use, but nobody has a handle.
@@ -59,11 +56,16 @@ impl Node {
         self.tag
     }
 
-    /// Where an allocation of `units` in this hole would begin, if it fits.
+    /// Units before the first multiple of `align_mask + 1` in this piece.
     #[inline]
-    pub(super) const fn fit(&self, units: u32, align_mask: u32) -> Option<u32> {
-        let offset = (self.offset + align_mask) & !align_mask;
-        let padded = (offset - self.offset) as u64 + units as u64;
-        if padded <= self.size as u64 { Some(offset) } else { None }
+    pub(super) const fn padding_to(&self, align_mask: u32) -> u32 {
+        self.offset.wrapping_neg() & align_mask
+    }
+
+    /// Whether `units` at a multiple of `align_mask + 1` fit. Neither is above 2³¹, so that their sum
+    /// is a number.
+    #[inline]
+    pub(super) const fn fits(&self, units: u32, align_mask: u32) -> bool {
+        self.padding_to(align_mask) + units <= self.size
     }
 }

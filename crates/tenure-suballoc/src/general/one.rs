@@ -1,6 +1,7 @@
 //! The general allocator over one range.
 
-use super::ranges::{ABSORB, EXACT, Placed, Ranges};
+use super::pieces::Placed;
+use super::ranges::{ABSORB, EXACT, Ranges};
 use super::units::Granule;
 use crate::handle::Owner;
 use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Inconsistency, Suballocator};

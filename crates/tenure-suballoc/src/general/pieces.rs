@@ -4,7 +4,8 @@ use core::hint::select_unpredictable;
 
 use super::bits::ClassBits;
 use super::class::class;
-use super::node::{NIL, NO_HOLE, Node};
+use super::node::{NIL, Node};
+use super::search::Found;
 
 /// All of a slab, borrowed once for a whole operation: slices of its own stay in registers, where the
 /// slab's vectors would be looked up again after every write.
@@ -15,6 +16,22 @@ pub(super) struct Pieces<'a> {
     pub(super) used: &'a mut ClassBits,
     /// First of the vacant slots, chained by `list_next`.
     pub(super) vacant: &'a mut u32,
+}
+
+/// What an allocation takes.
+pub(super) struct Extent {
+    pub(super) offset: u32,
+    pub(super) size: u32,
+    /// Units before `offset`.
+    pub(super) padding: u32,
+    pub(super) block: u32,
+}
+
+/// A piece that is in use from now on.
+pub(super) struct Placed {
+    pub(super) slot: u32,
+    pub(super) tag: u32,
+    pub(super) extent: Extent,
 }
 
 impl Pieces<'_> {
@@ -55,18 +72,15 @@ impl Pieces<'_> {
         *self.vacant = slot;
     }
 
-    /// Gives up a free piece that is in no list, if a condition holds, without a branch.
-    #[inline(always)]
-    pub(super) fn vacate_if(&mut self, condition: bool, slot: u32) {
-        let vacant = *self.vacant;
-        self.at_mut(select_unpredictable(condition, slot, NIL)).list_next = vacant;
-        *self.vacant = select_unpredictable(condition, slot, vacant);
-    }
-
     /// Puts a hole of `size` at the front of its class's list.
     #[inline(always)]
     pub(super) fn link(&mut self, slot: u32, size: u32) {
-        let class = class(size);
+        self.link_in(slot, class(size));
+    }
+
+    /// Puts a hole at the front of a class's list.
+    #[inline(always)]
+    fn link_in(&mut self, slot: u32, class: u32) {
         let first = core::mem::replace(&mut self.firsts[class as usize], slot);
         let node = self.at_mut(slot);
         node.list_prev = NIL;
@@ -87,28 +101,86 @@ impl Pieces<'_> {
         self.used.clear_if(is_empty, class);
     }
 
-    /// Makes one hole of a piece and its free neighbours; the lowest keeps its slot.
+    /// Takes the first hole out of its class's list.
+    #[inline(always)]
+    pub(super) fn unlink_first(&mut self, slot: u32, class: u32) {
+        let next = self.at(slot).list_next;
+        self.at_mut(next).list_prev = NIL;
+        self.firsts[class as usize] = next;
+        self.used.clear_if(next == NIL, class);
+    }
+
+    /// Turns `padding + units` at the beginning of a hole into a piece in use, and the rest as well if
+    /// it is a sliver. A slot must be vacant. `FIRST` says that the hole is the first of its list.
     ///
-    /// Which of the neighbours are free is as good as random, and a branch on it would be guessed
-    /// wrongly every other time. So both are treated as if they were, with something harmless in the
-    /// place of one that is not.
+    /// The rest keeps the hole's slot, and its place in the list if the class is still the same.
+    #[inline(always)]
+    pub(super) fn take<const FIRST: bool>(
+        &mut self,
+        found: Found,
+        padding: u32,
+        units: u32,
+        sliver: u32,
+    ) -> Placed {
+        let Found { class: old_class, hole } = found;
+        let node = self.at_mut(hole);
+        let Node { offset, size: available, prev, block, .. } = *node;
+        let rest = available - padding - units;
+        let (slot, size, tag) = if rest > sliver {
+            let size = padding + units;
+            node.offset = offset + size;
+            node.size = rest;
+            let class = class(rest);
+            if class != old_class {
+                self.unlink_as::<FIRST>(hole, old_class);
+                self.link_in(hole, class);
+            }
+            let slot = self.insert_between(prev, hole, offset, size, block);
+            (slot, size, self.at_mut(slot).occupy(padding))
+        } else {
+            self.unlink_as::<FIRST>(hole, old_class);
+            (hole, available, self.at_mut(hole).occupy(padding))
+        };
+        let extent = Extent { offset: offset + padding, size: size - padding, padding, block };
+        Placed { slot, tag, extent }
+    }
+
+    #[inline(always)]
+    fn unlink_as<const FIRST: bool>(&mut self, slot: u32, class: u32) {
+        if FIRST { self.unlink_first(slot, class) } else { self.unlink(slot, class) }
+    }
+
+    /// Makes one hole of a piece and its free neighbours, of which there is one at least.
+    ///
+    /// Two are rare enough for a branch. Which one it is, is as good as random, and would be guessed
+    /// wrongly every other time. The hole that was there keeps its slot, and its place in the list if
+    /// the class is still the same.
     #[inline(always)]
     pub(super) fn merge(&mut self, slot: u32, node: &Node, left_is_free: bool, right_is_free: bool) {
-        let left = select_unpredictable(left_is_free, node.prev, NO_HOLE);
-        let right = select_unpredictable(right_is_free, node.next, NO_HOLE);
-        let left_size = self.at(left).size;
-        let Node { size: right_size, next: after_right, .. } = *self.at(right);
-        self.unlink(left, class(left_size));
-        self.unlink(right, class(right_size));
-        let hole = select_unpredictable(left_is_free, left, slot);
-        let after = select_unpredictable(right_is_free, after_right, node.next);
-        let size = left_size + node.size + right_size;
-        let merged = self.at_mut(hole);
-        merged.size = size;
-        merged.next = after;
-        self.at_mut(after).prev = hole;
-        self.vacate_if(left_is_free, slot);
-        self.vacate_if(right_is_free, right);
-        self.link(hole, size);
+        let Node { mut size, mut next, .. } = *node;
+        if left_is_free & right_is_free {
+            let right = *self.at(next);
+            self.unlink(next, class(right.size));
+            self.vacate(next);
+            size += right.size;
+            next = right.next;
+        }
+        let hole = select_unpredictable(left_is_free, node.prev, next);
+        let old = self.at_mut(hole);
+        let old_class = class(old.size);
+        size += old.size;
+        let class = class(size);
+        old.size = size;
+        old.offset = select_unpredictable(left_is_free, old.offset, node.offset);
+        old.prev = select_unpredictable(left_is_free, old.prev, node.prev);
+        old.next = select_unpredictable(left_is_free, next, old.next);
+        let beyond = self.at_mut(select_unpredictable(left_is_free, next, node.prev));
+        beyond.prev = select_unpredictable(left_is_free, hole, beyond.prev);
+        beyond.next = select_unpredictable(left_is_free, beyond.next, hole);
+        self.vacate(slot);
+        if class != old_class {
+            self.unlink(hole, old_class);
+            self.link_in(hole, class);
+        }
     }
 }

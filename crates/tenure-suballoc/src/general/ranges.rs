@@ -1,7 +1,8 @@
 //! The algorithm itself, in units (granules): lists of holes over any number of ranges.
 
 use super::class::{CLASSES, class};
-use super::node::{NIL, Node, SPECIAL};
+use super::node::{NIL, Node};
+use super::pieces::{Extent, Placed};
 use super::search::Found;
 use super::slab::Slab;
 
@@ -19,22 +20,6 @@ pub(super) struct Ranges {
     pub(super) slab: Slab,
     absorb: u32,
     free_units: u64,
-}
-
-/// What an allocation takes.
-pub(super) struct Extent {
-    pub(super) offset: u32,
-    pub(super) size: u32,
-    /// Units before `offset`.
-    pub(super) padding: u32,
-    pub(super) block: u32,
-}
-
-/// A piece that is in use from now on.
-pub(super) struct Placed {
-    pub(super) slot: u32,
-    pub(super) tag: u32,
-    pub(super) extent: Extent,
 }
 
 impl Ranges {
@@ -68,7 +53,7 @@ impl Ranges {
 
     /// Whether there is metadata that [`clear`](Self::clear) would give back, with this many ranges.
     pub(super) fn has_grown(&self, ranges: usize) -> bool {
-        self.slab.len() as usize > SPECIAL as usize + 2 * ranges
+        self.slab.has_more_than(2 * ranges)
     }
 
     /// Removes a range that is one hole.
@@ -84,11 +69,32 @@ impl Ranges {
         pieces.vacate(anchor);
     }
 
-    /// Allocates `units` at a multiple of `align_mask + 1` units in the hole that suits best.
+    /// Allocates `units` at a multiple of `align_mask + 1` units in the hole that suits best. `LOW`
+    /// prefers lower blocks.
     #[inline(always)]
     pub(super) fn allocate<const LOW: bool>(&mut self, units: u32, align_mask: u32) -> Option<Placed> {
-        let found = self.search::<LOW>(units, align_mask)?;
-        Some(self.take(found, units))
+        let sliver = units >> self.absorb;
+        let mut pieces = self.slab.pieces_and_room();
+        let found = pieces.search::<LOW>(units, align_mask)?;
+        let hole = pieces.at(found.hole);
+        let padding = hole.padding_to(align_mask);
+        if padding > sliver || padding + units > hole.size {
+            return self.allocate_on(found, units, align_mask);
+        }
+        let placed = pieces.take::<true>(found, padding, units, sliver);
+        self.free_units -= u64::from(placed.extent.padding + placed.extent.size);
+        Some(placed)
+    }
+
+    /// Allocates where the first hole does not fit, or has more padding than an allocation takes.
+    #[inline(never)]
+    fn allocate_on(&mut self, first: Found, units: u32, align_mask: u32) -> Option<Placed> {
+        let found = if self.slab.at(first.hole).fits(units, align_mask) {
+            first
+        } else {
+            self.search_on(first, units, align_mask)?
+        };
+        Some(self.take(found, units, align_mask))
     }
 
     /// Allocates at the beginning of a range that is one hole, if it is large enough.
@@ -96,58 +102,34 @@ impl Ranges {
     pub(super) fn allocate_in(&mut self, anchor: u32, units: u32) -> Option<Placed> {
         let hole = self.slab.at(anchor).next;
         let size = self.slab.at(hole).size;
-        let found = Found { hole, class: class(size), offset: 0 };
-        (units <= size).then(|| self.take(found, units))
+        (units <= size).then(|| self.take(Found { class: class(size), hole }, units, 0))
     }
 
-    /// Turns `offset..offset + units` of a hole into a piece in use, with what is not worth keeping
-    /// on either side of it.
-    ///
-    /// What is left behind it keeps the hole's slot, and its place in the list if the class is still
-    /// the same.
+    /// Takes `units` of a hole into which they fit, without more padding than is worth keeping.
     #[inline(always)]
-    fn take(&mut self, found: Found, units: u32) -> Placed {
-        let Found { hole, class: old_class, offset } = found;
+    fn take(&mut self, found: Found, units: u32, align_mask: u32) -> Placed {
         let sliver = units >> self.absorb;
-        let mut padding = offset - self.slab.at(hole).offset;
+        let mut padding = self.slab.at(found.hole).padding_to(align_mask);
         if padding > sliver {
-            self.cut_padding(hole, offset);
+            self.cut_padding(found.hole, padding);
             padding = 0;
         }
-        let Node { size: available, prev, block, .. } = *self.slab.at(hole);
-        let rest = available - padding - units;
-        let (slot, size, tag) = if rest > sliver {
-            let mut pieces = self.slab.pieces_and_room();
-            let size = padding + units;
-            let left = pieces.at_mut(hole);
-            left.offset = offset + units;
-            left.size = rest;
-            if class(rest) != old_class {
-                pieces.unlink(hole, old_class);
-                pieces.link(hole, rest);
-            }
-            let slot = pieces.insert_between(prev, hole, offset - padding, size, block);
-            (slot, size, pieces.at_mut(slot).occupy(padding))
-        } else {
-            let mut pieces = self.slab.pieces();
-            pieces.unlink(hole, old_class);
-            (hole, available, pieces.at_mut(hole).occupy(padding))
-        };
-        self.free_units -= u64::from(size);
-        Placed { slot, tag, extent: Extent { offset, size: size - padding, padding, block } }
+        let mut pieces = self.slab.pieces_and_room();
+        let placed = pieces.take::<false>(found, padding, units, sliver);
+        self.free_units -= u64::from(placed.extent.padding + placed.extent.size);
+        placed
     }
 
-    /// Makes what lies before `offset` a hole of its own. The one behind stays where it was listed,
-    /// which may be the wrong class for its size now.
+    /// Makes the first units of a hole one of its own. The rest stays where it was listed, which may
+    /// be the wrong class for its size now.
     #[inline(never)]
-    fn cut_padding(&mut self, hole: u32, offset: u32) {
+    fn cut_padding(&mut self, hole: u32, padding: u32) {
         let mut pieces = self.slab.pieces_and_room();
-        let Node { offset: start, size, prev, block, .. } = *pieces.at(hole);
-        let padding = offset - start;
         let rest = pieces.at_mut(hole);
-        rest.offset = offset;
-        rest.size = size - padding;
-        let low = pieces.insert_between(prev, hole, start, padding, block);
+        let Node { offset, prev, block, .. } = *rest;
+        rest.offset = offset + padding;
+        rest.size -= padding;
+        let low = pieces.insert_between(prev, hole, offset, padding, block);
         pieces.link(low, padding);
     }
 

@@ -2,6 +2,7 @@
 
 use super::class::{class, class_above};
 use super::node::NIL;
+use super::pieces::Pieces;
 use super::ranges::Ranges;
 
 /// Holes looked at, at most, when the two heads do not fit.
@@ -16,112 +17,105 @@ const DEAR_PADDING: u32 = 3;
 /// A hole is nearly exact when what it leaves is at most 1/32 of the request: log₂ of that.
 const NEARLY_EXACT: u32 = 5;
 
-/// No class and no hole.
-const NOTHING: (u32, u32) = (0, NIL);
-
-/// A hole that a request fits into.
-#[derive(Clone, Copy)]
+/// A hole, and the class in whose list it is. Two words, which are returned in registers.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
-    pub(super) hole: u32,
-    /// The hole's class.
     pub(super) class: u32,
-    /// Where the allocation would begin, aligned.
-    pub(super) offset: u32,
+    pub(super) hole: u32,
 }
 
-impl Ranges {
-    /// A hole for `units` at a multiple of `align_mask + 1`.
-    ///
-    /// It looks at the head of the first class that may fit, at two more on the way to the first
-    /// class that surely does, whatever the hole's offset, and at the head of that. If there is no such
-    /// class, it looks at some more holes between the two; and instead of the two heads, if the sure
-    /// class might waste much on padding.
+const NOTHING: Found = Found { class: 0, hole: NIL };
+
+impl Pieces<'_> {
+    /// The first hole of the first class that has one, from `class` on.
     #[inline(always)]
-    pub(super) fn search<const LOW: bool>(&mut self, units: u32, align_mask: u32) -> Option<Found> {
-        let (class, hole) = self.slab.first_hole(class(units))?;
-        match self.slab.at(hole).fit(units, align_mask) {
-            Some(offset) if LOW => {
-                Some(self.prefer_lower_block(Found { hole, class, offset }, units, align_mask))
-            }
-            Some(offset) => Some(Found { hole, class, offset }),
-            None => {
-                let (class, hole) = self.search_on(class, hole, units, align_mask);
-                let offset = self.slab.at(hole).fit(units, align_mask)?;
-                Some(Found { hole, class, offset })
-            }
-        }
+    pub(super) fn first_hole(&self, class: u32) -> Option<Found> {
+        let class = self.used.first_from(class)?;
+        Some(Found { class, hole: self.firsts[class as usize] })
     }
 
-    /// Goes on where the first hole does not fit. Returns a class and a hole of it, or NIL: two words,
-    /// which are returned in registers.
-    #[inline(never)]
-    fn search_on(&mut self, first_class: u32, first: u32, units: u32, align_mask: u32) -> (u32, u32) {
-        let dear = align_mask > units >> DEAR_PADDING;
-        if dear {
-            let found = self.search_between(first_class, first, units, align_mask);
-            if found != NOTHING {
-                return found;
-            }
-        }
-        let sure = class_above(units.saturating_add(align_mask));
-        let found = if dear { NOTHING } else { self.search_heads(first_class, sure, units, align_mask) };
-        if found != NOTHING {
-            return found;
-        }
-        match self.slab.first_hole(sure) {
-            Some(found) => found,
-            None if dear => NOTHING,
-            None => self.search_between(first_class, first, units, align_mask),
-        }
-    }
-
-    /// The heads of the next classes, each of which has the size, but perhaps not the alignment.
+    /// The head of the first class that may hold `units`: where to look first. It may not fit.
     #[inline(always)]
-    fn search_heads(&mut self, mut class: u32, sure: u32, units: u32, align_mask: u32) -> (u32, u32) {
-        for _ in 0..HEADS {
-            let Some(next) = self.slab.first_hole(class + 1) else {
-                break;
-            };
-            if next.0 >= sure || self.slab.at(next.1).fit(units, align_mask).is_some() {
-                return next;
-            }
-            class = next.0;
+    pub(super) fn search<const LOW: bool>(&self, units: u32, align_mask: u32) -> Option<Found> {
+        let found = self.first_hole(class(units))?;
+        if LOW && self.at(found.hole).fits(units, align_mask) {
+            return Some(self.prefer_lower_block(found, units, align_mask));
         }
-        NOTHING
-    }
-
-    /// Holes in the order of their lists.
-    fn search_between(&mut self, mut class: u32, mut hole: u32, units: u32, align_mask: u32) -> (u32, u32) {
-        for _ in 0..MORE_HOLES {
-            hole = self.slab.at(hole).list_next;
-            if hole == NIL {
-                match self.slab.first_hole(class + 1) {
-                    Some(next) => (class, hole) = next,
-                    None => break,
-                }
-            }
-            if self.slab.at(hole).fit(units, align_mask).is_some() {
-                return (class, hole);
-            }
-        }
-        NOTHING
+        Some(found)
     }
 
     /// With several blocks: rather than split a hole in a high block, split one of the next class in
     /// a lower block, so that the higher blocks run empty.
     #[inline(always)]
-    fn prefer_lower_block(&mut self, found: Found, units: u32, align_mask: u32) -> Found {
-        let hole = self.slab.at(found.hole);
-        let block = hole.block;
-        if block == 0 || hole.size - units <= units >> NEARLY_EXACT {
+    fn prefer_lower_block(&self, found: Found, units: u32, align_mask: u32) -> Found {
+        let hole = self.at(found.hole);
+        if hole.block == 0 || hole.size - units <= units >> NEARLY_EXACT {
             return found;
         }
-        match self.slab.first_hole(found.class + 1) {
-            Some((class, hole)) if self.slab.at(hole).block < block => {
-                let offset = self.slab.at(hole).fit(units, align_mask);
-                offset.map_or(found, |offset| Found { hole, class, offset })
+        let Some(other) = self.first_hole(found.class + 1) else {
+            return found;
+        };
+        let low = self.at(other.hole);
+        if low.block < hole.block && low.fits(units, align_mask) { other } else { found }
+    }
+}
+
+impl Ranges {
+    /// Goes on where the first hole does not fit.
+    ///
+    /// It looks at two more heads on the way to the first class that surely fits, whatever the hole's
+    /// offset, and at the head of that. If there is no such class, it looks at some more holes between
+    /// the two; and instead of the two heads, if the sure class might waste much on padding.
+    #[inline(always)]
+    pub(super) fn search_on(&self, first: Found, units: u32, align_mask: u32) -> Option<Found> {
+        let dear = align_mask > units >> DEAR_PADDING;
+        if dear {
+            let found = self.search_between(first, units, align_mask);
+            if found != NOTHING {
+                return Some(found);
             }
-            _ => found,
         }
+        let sure = class_above(units.saturating_add(align_mask));
+        let found = if dear { NOTHING } else { self.search_heads(first.class, sure, units, align_mask) };
+        if found != NOTHING {
+            return Some(found);
+        }
+        match self.slab.first_hole(sure) {
+            None if !dear => Some(self.search_between(first, units, align_mask)).filter(|&it| it != NOTHING),
+            found => found,
+        }
+    }
+
+    /// The heads of the next classes, each of which has the size, but perhaps not the alignment.
+    #[inline(always)]
+    fn search_heads(&self, mut class: u32, sure: u32, units: u32, align_mask: u32) -> Found {
+        for _ in 0..HEADS {
+            let Some(next) = self.slab.first_hole(class + 1) else {
+                break;
+            };
+            if next.class >= sure || self.slab.at(next.hole).fits(units, align_mask) {
+                return next;
+            }
+            class = next.class;
+        }
+        NOTHING
+    }
+
+    /// Holes in the order of their lists.
+    #[inline(never)]
+    fn search_between(&self, mut found: Found, units: u32, align_mask: u32) -> Found {
+        for _ in 0..MORE_HOLES {
+            found.hole = self.slab.at(found.hole).list_next;
+            if found.hole == NIL {
+                match self.slab.first_hole(found.class + 1) {
+                    Some(next) => found = next,
+                    None => break,
+                }
+            }
+            if self.slab.at(found.hole).fits(units, align_mask) {
+                return found;
+            }
+        }
+        NOTHING
     }
 }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::bits::ClassBits;
 use super::node::{NIL, Node, SPECIAL};
 use super::pieces::Pieces;
+use super::search::Found;
 
 /// Nodes by slot number, and the lists of holes. A slot stays where it is for as long as its piece
 /// exists.
@@ -35,8 +36,8 @@ impl Slab {
     /// A slab of empty lists for this many classes.
     pub(super) fn new(classes: u32) -> Self {
         Self {
-            // In the order of their numbers. NIL looks like a piece in use.
-            nodes: vec![Node::blank(1), Node::blank(0)],
+            // NIL looks like a piece in use.
+            nodes: vec![Node::blank(1)],
             firsts: vec![NIL; classes as usize].into_boxed_slice(),
             used: ClassBits::new(),
             vacant: NIL,
@@ -102,11 +103,11 @@ impl Slab {
         }
     }
 
-    /// The first hole of the first class that has one, from `class` on, and that class.
+    /// The first hole of the first class that has one, from `class` on.
     #[inline(always)]
-    pub(super) fn first_hole(&mut self, class: u32) -> Option<(u32, u32)> {
+    pub(super) fn first_hole(&self, class: u32) -> Option<Found> {
         let class = self.used.first_from(class)?;
-        Some((class, self.first(class)))
+        Some(Found { class, hole: self.first(class) })
     }
 
     /// The last class that has a hole.
@@ -137,6 +138,11 @@ impl Slab {
 
     pub(super) fn len(&self) -> u32 {
         self.nodes.len() as u32
+    }
+
+    /// Whether there are more slots than such many pieces make.
+    pub(super) fn has_more_than(&self, pieces: usize) -> bool {
+        self.nodes.len() >= SPECIAL as usize + pieces + AT_ONCE
     }
 
     /// How many slots are vacant.
