@@ -1,0 +1,162 @@
+//! Managers with so much alive, and the frames that are timed.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use tenure_core::device::Usage;
+use tenure_core::{Buffer, BufferDesc, Config, Error, Frame, Gpu, Queue};
+use tenure_sim::Profile;
+
+use super::report::Line;
+use crate::null::Device;
+use crate::suballoc::rng::Rng;
+use crate::timing::{median_ns, time};
+
+/// Resources that a frame creates and drops.
+pub(super) const A_FRAME: usize = 1000;
+
+/// A manager with much alive.
+struct World {
+    gpu: Gpu<Device>,
+    desc: BufferDesc,
+    live: Vec<Buffer<Device>>,
+    /// As many as a frame creates, evenly among what else lives.
+    among: Vec<Buffer<Device>>,
+    /// What is never replaced.
+    _large: Vec<Buffer<Device>>,
+}
+
+impl World {
+    fn new(config: Config, size: u64, live: usize, (large, count): (u64, usize)) -> Result<Self, Error> {
+        let gpu = Gpu::new(Device::new(Profile::D3D12_TIER2), config)?;
+        let desc = BufferDesc::new(size, Usage::VERTEX | Usage::SHADER_READ);
+        let (mut all, mut among) = (Vec::with_capacity(live), Vec::with_capacity(A_FRAME));
+        for index in 0..live {
+            all.push(gpu.create_buffer(&desc)?);
+            let due = (index + 1) * A_FRAME / live;
+            while among.len() < due {
+                among.push(gpu.create_buffer(&desc)?);
+            }
+        }
+        let large_desc = BufferDesc { size: large, ..desc.clone() };
+        let large = (0..count).map(|_| gpu.create_buffer(&large_desc)).collect::<Result<_, _>>()?;
+        Ok(Self { gpu, desc, live: all, among, _large: large })
+    }
+
+    /// Leaves holes, each between two that live.
+    fn leave_holes(&mut self) -> Result<(), Error> {
+        let frame = self.gpu.begin_frame()?;
+        self.among.clear();
+        Self::end(frame).map(drop)
+    }
+
+    /// Fills them.
+    fn fill_holes(&mut self) -> Result<(), Error> {
+        while self.among.len() < A_FRAME {
+            self.among.push(self.gpu.create_buffer(&self.desc)?);
+        }
+        Ok(())
+    }
+
+    /// Submits something that may use all that was dropped, and ends the frame: how long its end took.
+    fn end(frame: Frame<'_, Device>) -> Result<Duration, Error> {
+        frame.submit(frame.record(Queue::Graphics, "uses them")?)?;
+        let mut ended = Ok(());
+        let taken = time(|| ended = frame.end());
+        ended.map(|()| taken)
+    }
+}
+
+/// Times of the rounds.
+#[derive(Default)]
+struct Times {
+    idle: Vec<Duration>,
+    create: Vec<Duration>,
+    drop: Vec<Duration>,
+    side_by_side: Vec<Duration>,
+    in_holes: Vec<Duration>,
+    anywhere: Vec<Duration>,
+}
+
+/// So much alive, in two managers: in one nothing is dropped but what the frame itself created, in the other
+/// frames replace what lives.
+pub(super) struct Scene {
+    calm: World,
+    stirred: World,
+    rng: Rng,
+    times: Times,
+}
+
+impl Scene {
+    /// With so many living buffers of `size` bytes, and beside them `count` of `large` bytes.
+    pub(super) fn new(config: &Config, size: u64, live: usize, large: (u64, usize)) -> Result<Self, Error> {
+        let world = || World::new(config.clone(), size, live, large);
+        Ok(Self { calm: world()?, stirred: world()?, rng: Rng::new(1), times: Times::default() })
+    }
+
+    /// Forgets what it has timed.
+    pub(super) fn forget_times(&mut self) {
+        self.times = Times::default();
+    }
+
+    /// A round. Each frame comes twice, and only the second counts: the first brings back into the caches
+    /// what other scenes have displaced.
+    pub(super) fn round(&mut self) -> Result<(), Error> {
+        let Self { calm, stirred, rng, times } = self;
+        World::end(calm.gpu.begin_frame()?)?;
+        times.idle.push(World::end(calm.gpu.begin_frame()?)?);
+        Self::frame(calm, &mut Times::default())?;
+        let side_by_side = Self::frame(calm, times)?;
+        times.side_by_side.push(side_by_side);
+        calm.leave_holes()?;
+        Self::frame(calm, &mut Times::default())?;
+        times.in_holes.push(Self::frame(calm, &mut Times::default())?);
+        calm.fill_holes()?;
+        Self::frame_anywhere(stirred, rng)?;
+        times.anywhere.push(Self::frame_anywhere(stirred, rng)?);
+        Ok(())
+    }
+
+    /// A frame that drops what it created.
+    fn frame(world: &World, times: &mut Times) -> Result<Duration, Error> {
+        let frame = world.gpu.begin_frame()?;
+        let mut made = Vec::with_capacity(A_FRAME);
+        let mut done: Result<(), Error> = Ok(());
+        times.create.push(time(|| {
+            done = (0..A_FRAME).try_for_each(|_| {
+                made.push(world.gpu.create_buffer(&world.desc)?);
+                Ok(())
+            });
+        }));
+        done?;
+        times.drop.push(time(|| drop(black_box(made))));
+        World::end(frame)
+    }
+
+    /// A frame that replaces some of what lives, drawn at random: what is released lies anywhere in
+    /// memory, the GPU's and the CPU's.
+    fn frame_anywhere(world: &mut World, rng: &mut Rng) -> Result<Duration, Error> {
+        let frame = world.gpu.begin_frame()?;
+        for _ in 0..A_FRAME {
+            let index = rng.index(world.live.len());
+            world.live[index] = world.gpu.create_buffer(&world.desc)?;
+        }
+        World::end(frame)
+    }
+
+    /// What came of it.
+    pub(super) fn line(self) -> Line {
+        let Self { calm, times, .. } = self;
+        let of_frame = |times| median_ns(times, A_FRAME);
+        Line {
+            live: calm.gpu.stats().live_objects,
+            blocks: calm.gpu.report().pools.iter().map(|pool| pool.blocks.len()).sum(),
+            idle_ns: median_ns(times.idle, 1),
+            create_ns: of_frame(times.create),
+            drop_ns: of_frame(times.drop),
+            side_by_side_ns: of_frame(times.side_by_side),
+            in_holes_ns: of_frame(times.in_holes),
+            anywhere_ns: of_frame(times.anywhere),
+        }
+    }
+}
