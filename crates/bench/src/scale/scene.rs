@@ -20,7 +20,7 @@ struct World {
     gpu: Gpu<Device>,
     desc: BufferDesc,
     live: Vec<Buffer<Device>>,
-    /// As many as a frame creates, evenly among what else lives.
+    /// As many as a frame creates, here and there among what else lives, no two side by side.
     among: Vec<Buffer<Device>>,
     /// What is never replaced.
     _large: Vec<Buffer<Device>>,
@@ -31,10 +31,11 @@ impl World {
         let gpu = Gpu::new(Device::new(Profile::D3D12_TIER2), config)?;
         let desc = BufferDesc::new(size, Usage::VERTEX | Usage::SHADER_READ);
         let (mut all, mut among) = (Vec::with_capacity(live), Vec::with_capacity(A_FRAME));
+        let mut rng = Rng::new(2);
         for index in 0..live {
             all.push(gpu.create_buffer(&desc)?);
-            let due = (index + 1) * A_FRAME / live;
-            while among.len() < due {
+            // As many as are wanted, after any of those that are left alike.
+            if rng.index(live - index) < A_FRAME - among.len() {
                 among.push(gpu.create_buffer(&desc)?);
             }
         }

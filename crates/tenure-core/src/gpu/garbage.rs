@@ -19,6 +19,15 @@ pub(crate) enum Garbage<D: Device> {
 }
 
 impl<D: Device> Garbage<D> {
+    /// The range that it is, if it is one.
+    #[inline]
+    pub(super) const fn as_range(&self) -> Option<&Receipt> {
+        match self {
+            Self::Range(range) => Some(range),
+            Self::Home(_) | Self::Descriptors(_) | Self::User(_) => None,
+        }
+    }
+
     /// Whether other garbage is what it refers to.
     pub(super) const fn goes_first(&self) -> bool {
         match self {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::garbage::UserObject;
 use super::{Garbage, Shared};
 use crate::device::{Device, DeviceError};
-use crate::memory::Home;
+use crate::memory::{Home, RUN};
 use crate::time::{NotIdle, Pile, SyncPoint};
 
 /// A panic of the program's own destructors, after everything else was given back.
@@ -107,11 +107,9 @@ impl<D: Device> Shared<D> {
     fn give_back(&self, ready: &mut [Pile<Garbage<D>>]) {
         let mut ranges = self.pools.freeing();
         let mut has_others = false;
-        for garbage in ready.iter().flat_map(Pile::items) {
-            match garbage {
-                Garbage::Range(range) => ranges.free(range),
-                Garbage::Home(_) | Garbage::Descriptors(_) | Garbage::User(_) => has_others = true,
-            }
+        for mut run in ready.iter().flat_map(|pile| pile.runs(RUN)) {
+            ranges.free_run(run.clone().filter_map(Garbage::as_range));
+            has_others |= run.any(|garbage| garbage.as_range().is_none());
         }
         drop(ranges);
         if !has_others {

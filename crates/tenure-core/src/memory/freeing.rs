@@ -7,7 +7,7 @@ use crate::device::Device;
 
 /// Ranges given back under one lock: enough that it costs little beside them, few enough that nobody
 /// waits long for it.
-const RUN: u32 = 64;
+pub(crate) const RUN: usize = 64;
 
 /// Gives ranges back, those that follow each other into the same pool under one lock.
 ///
@@ -21,8 +21,6 @@ pub(crate) struct Freeing<'a, D: Device> {
 struct Open<'a, D: Device> {
     id: PoolId,
     way: Way<'a, D>,
-    /// Ranges until others have their turn.
-    left: u32,
 }
 
 enum Way<'a, D: Device> {
@@ -37,33 +35,54 @@ impl<'a, D: Device> Freeing<'a, D> {
         Self { pools, open: None }
     }
 
+    /// Gives ranges back, [`RUN`] at most.
+    #[inline]
+    pub(crate) fn free_run<'r>(&mut self, receipts: impl Iterator<Item = &'r Receipt> + Clone) {
+        // Others have their turn.
+        self.open = None;
+        let Some(first) = receipts.clone().next() else { return };
+        if let Some(open) = self.open(first.pool) {
+            open.expect(receipts.clone());
+        }
+        receipts.for_each(|receipt| self.free(receipt));
+    }
+
     /// Gives a range back.
     #[inline]
     pub(crate) fn free(&mut self, receipt: &Receipt) {
         match &mut self.open {
-            Some(open) if open.id == receipt.pool && open.left > 0 => open.free(receipt),
-            _ => self.free_elsewhere(receipt),
+            Some(open) if open.id == receipt.pool => open.free(receipt),
+            _ => {
+                if let Some(open) = self.open(receipt.pool) {
+                    open.free(receipt);
+                }
+            }
         }
     }
 
-    fn free_elsewhere(&mut self, receipt: &Receipt) {
+    fn open(&mut self, id: PoolId) -> Option<&mut Open<'a, D>> {
         // One lock at a time.
         self.open = None;
-        let id = receipt.pool;
-        let Some((pool, shards)) = self.pools.get_with_shards(id) else {
-            debug_assert!(false, "a range belongs to a pool that was made");
-            return;
-        };
+        let found = self.pools.get_with_shards(id);
+        debug_assert!(found.is_some(), "a range belongs to a pool that was made");
+        let (pool, shards) = found?;
         let is_own = shards.is_of_thread(id.shard());
         let way = if is_own { Way::Pool(pool.hold()) } else { Way::Mail(pool.open_mail()) };
-        self.open.insert(Open { id, way, left: RUN }).free(receipt);
+        Some(self.open.insert(Open { id, way }))
     }
 }
 
 impl<D: Device> Open<'_, D> {
+    /// Looks at what is about to be given back, where that has to wait for memory.
+    #[inline]
+    fn expect<'r>(&self, receipts: impl Iterator<Item = &'r Receipt>) {
+        if let Way::Pool(pool) = &self.way {
+            pool.expect(receipts.filter(|receipt| receipt.pool == self.id));
+        }
+    }
+
     #[inline]
     fn free(&mut self, receipt: &Receipt) {
-        self.left -= 1;
         match &mut self.way {
             Way::Pool(pool) => pool.free(receipt),
             Way::Mail(mail) => mail.post(*receipt),

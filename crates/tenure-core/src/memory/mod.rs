@@ -35,6 +35,7 @@ mod seat;
 mod shards;
 mod types;
 
+pub(crate) use freeing::RUN;
 pub(crate) use ladder::{Fall, RangeRequest, ResourceRequest};
 pub(crate) use mailbox::Mailbox;
 pub(crate) use page::{Page, PageSeat};

@@ -180,6 +180,12 @@ pub(crate) struct Pool<D: Device> {
 pub(crate) struct HeldPool<'a, D: Device>(MutexGuard<'a, State<D>>);
 
 impl<D: Device> HeldPool<'_, D> {
+    /// Looks at ranges that are about to be given back, so that the waits for memory overlap.
+    #[inline]
+    pub(crate) fn expect<'r>(&self, receipts: impl Iterator<Item = &'r Receipt>) {
+        self.0.ranges.expect_frees(receipts.map(|receipt| receipt.handle));
+    }
+
     /// Gives a range back.
     #[inline]
     pub(crate) fn free(&mut self, receipt: &Receipt) {
@@ -242,7 +248,11 @@ impl<D: Device> Pool<D> {
     fn read_mail(&self, state: &mut State<D>, most: usize) {
         let mut letters = std::mem::take(&mut state.letters);
         self.mail.take(most, &mut letters);
-        letters.drain(..).for_each(|receipt| state.free(&receipt));
+        for run in letters.chunks(LETTERS) {
+            state.ranges.expect_frees(run.iter().map(|receipt| receipt.handle));
+            run.iter().for_each(|receipt| state.free(receipt));
+        }
+        letters.clear();
         state.letters = letters;
         state.has_old_mail = false;
     }

@@ -45,6 +45,16 @@ impl Ranges {
         }
     }
 
+    /// Looks at ranges that are about to be freed: see [`GeneralBlocks::expect_frees`].
+    #[inline]
+    pub(crate) fn expect_frees(&self, handles: impl Iterator<Item = Handle>) {
+        match self {
+            Self::General(ranges) => ranges.expect_frees(handles),
+            // Its metadata is a tree that is mostly in the cache.
+            Self::Buddy(_) => {}
+        }
+    }
+
     #[inline]
     pub(crate) fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError> {
         match self {

@@ -133,6 +133,15 @@ impl Ranges {
         pieces.link(low, padding);
     }
 
+    /// Reads what freeing pieces in these slots will read.
+    #[inline]
+    pub(super) fn expect(&self, slots: impl Iterator<Item = u32>) {
+        let nodes = self.slab.nodes();
+        let neighbours = |node: &Node| nodes[node.prev as usize].tag ^ nodes[node.next as usize].tag;
+        let read = slots.filter_map(|slot| nodes.get(slot as usize)).map(neighbours);
+        core::hint::black_box(read.fold(0, |all, tags| all ^ tags));
+    }
+
     /// Frees the piece that `slot` and `tag` name; `None` if they name none.
     #[inline(always)]
     pub(super) fn free(&mut self, slot: u32, tag: u32) -> Option<Extent> {

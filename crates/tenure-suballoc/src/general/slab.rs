@@ -66,6 +66,12 @@ impl Slab {
         self.pieces()
     }
 
+    /// By slot number.
+    #[inline]
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
     /// All of it.
     #[inline(always)]
     pub(super) fn pieces(&mut self) -> Pieces<'_> {

@@ -200,6 +200,31 @@ fn what_a_block_is_known_by_cannot_be_freed_with_old_handles() {
 }
 
 #[test]
+fn looking_at_what_will_be_freed_changes_nothing() {
+    let mut set = GeneralBlocks::new(256).unwrap();
+    set.add_block(1 << 20).unwrap();
+    let live: Vec<_> = (0..40).map(|_| set.allocate(256, 256).unwrap()).collect();
+    let other = GeneralBlocks::new(256).unwrap();
+    other.expect_frees(live.iter().map(|one| one.handle));
+    let (odd, even): (Vec<_>, Vec<_>) = live.into_iter().partition(|one| one.offset % 512 > 0);
+    for one in &odd {
+        set.free(one.handle).unwrap();
+    }
+    let before = format!("{set:?}");
+    // Those that were freed, those that live, and those of a set that has none.
+    set.expect_frees(odd.iter().chain(&even).map(|one| one.handle));
+    assert_eq!(format!("{set:?}"), before);
+    set.validate().unwrap();
+    for one in &even {
+        assert_eq!(set.free(one.handle).unwrap().offset, one.offset);
+    }
+    // The metadata is gone, too.
+    set.trim(&mut Vec::new());
+    set.expect_frees(odd.iter().chain(&even).map(|one| one.handle));
+    set.validate().unwrap();
+}
+
+#[test]
 fn sets_can_be_sent_to_another_thread() {
     fn assert_send_sync<T: Send + Sync>(_: &T) {}
     assert_send_sync(&GeneralBlocks::new(1).unwrap());

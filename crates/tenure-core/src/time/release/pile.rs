@@ -98,8 +98,8 @@ impl<T> Pile<T> {
         wanted.for_each(|entry| take(entry.item));
     }
 
-    /// The items.
-    pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
-        self.entries.iter().map(|entry| &entry.item)
+    /// The items, up to `most` at a time.
+    pub(crate) fn runs(&self, most: usize) -> impl Iterator<Item = impl Iterator<Item = &T> + Clone> {
+        self.entries.chunks(most).map(|run| run.iter().map(|entry| &entry.item))
     }
 }
