@@ -1,6 +1,9 @@
 //! Everything that goes through the release queue.
 
 use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
 
 use crate::descriptor::DescriptorGarbage;
 use crate::device::Device;
@@ -39,6 +42,31 @@ impl<D: Device> Garbage<D> {
 
 /// An object of the program's own, whose destructor is the program's code.
 pub(crate) type UserObject = Box<dyn Any + Send>;
+
+/// Those that are to go, until a call that may run the program's code.
+#[derive(Default)]
+pub(super) struct UserObjects {
+    /// Set and cleared under the lock: hardly ever are there any, and each purge asks.
+    has_some: AtomicBool,
+    objects: Mutex<Vec<UserObject>>,
+}
+
+impl UserObjects {
+    pub(super) fn push(&self, object: UserObject) {
+        let mut objects = self.objects.lock();
+        objects.push(object);
+        self.has_some.store(true, Ordering::Release);
+    }
+
+    pub(super) fn take(&self) -> Vec<UserObject> {
+        if !self.has_some.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let mut objects = self.objects.lock();
+        self.has_some.store(false, Ordering::Release);
+        std::mem::take(&mut *objects)
+    }
+}
 
 impl<D: Device> From<Home<D>> for Garbage<D> {
     fn from(Home { native, place }: Home<D>) -> Self {

@@ -4,11 +4,10 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering;
 
-use super::garbage::UserObject;
 use super::{Garbage, Shared};
 use crate::device::{Device, DeviceError};
 use crate::memory::{Home, RUN};
-use crate::time::{NotIdle, Pile, SyncPoint};
+use crate::time::{NotIdle, Pile, Piles, SyncPoint};
 
 /// A panic of the program's own destructors, after everything else was given back.
 #[must_use = "either goes on or is logged"]
@@ -40,13 +39,12 @@ impl<D: Device> Shared<D> {
     /// As [`purge`](Self::purge), without running the program's code: objects of its own go with
     /// the next purge. For calls inside which a program does not expect its destructors.
     pub(crate) fn purge_memory(&self) {
-        let mut ready = std::mem::take(&mut *self.ready.lock());
+        let mut ready = Piles::new();
         self.releases.purge_piles(&self.recordings, &self.clock, &mut ready);
         if !ready.is_empty() {
             self.give_back(&mut ready);
             self.releases.recycle(&mut ready);
         }
-        *self.ready.lock() = ready;
     }
 
     /// Gives back everything, because the GPU is idle or lost.
@@ -54,7 +52,7 @@ impl<D: Device> Shared<D> {
     /// # Errors
     /// [`NotIdle`] when it is neither; then nothing is given back.
     pub(crate) fn purge_all(&self) -> Result<Panicked, NotIdle> {
-        let mut ready = Vec::new();
+        let mut ready = Piles::new();
         self.releases.purge_all_piles(&self.recordings, &self.clock, &mut ready)?;
         self.give_back(&mut ready);
         Ok(self.drop_users())
@@ -130,7 +128,7 @@ impl<D: Device> Shared<D> {
             Garbage::Range(_) => {}
             Garbage::Home(home) => self.give_back_home(home),
             Garbage::Descriptors(garbage) => self.give_back_descriptors(garbage),
-            Garbage::User(object) => self.users.lock().push(object),
+            Garbage::User(object) => self.users.push(object),
         }
     }
 
@@ -143,8 +141,8 @@ impl<D: Device> Shared<D> {
 
     /// Runs the program's destructors, without any lock: they may drop further handles.
     pub(super) fn drop_users(&self) -> Panicked {
-        let users: Vec<UserObject> = std::mem::take(&mut *self.users.lock());
-        let dropped = users.into_iter().map(|object| catch_unwind(AssertUnwindSafe(|| drop(object))));
+        let dropped =
+            self.users.take().into_iter().map(|object| catch_unwind(AssertUnwindSafe(|| drop(object))));
         Panicked(dropped.filter_map(Result::err).last())
     }
 }

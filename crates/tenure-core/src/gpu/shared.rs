@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::garbage::UserObject;
+use super::garbage::UserObjects;
 use super::{Garbage, KnownLinks};
 use crate::command::Contexts;
 use crate::descriptor::DescriptorStore;
@@ -21,7 +21,7 @@ use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::resource::native::Native;
 use crate::stats::FrameMeter;
-use crate::time::{Clock, FramePacer, Pile, Recordings, ReleaseQueue, Stamp, SyncPoint};
+use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
 use crate::transfer::Uploads;
 use crate::transient::Transients;
 use crate::upload::{PagePool, Readbacks, Rings};
@@ -65,10 +65,8 @@ pub(crate) struct Shared<D: Device> {
     pub(crate) meter: Mutex<FrameMeter>,
     /// Set once the manager is gone: whatever is dropped then is released as soon as it can be.
     pub(crate) is_shut_down: AtomicBool,
-    /// The vector of a purge, kept for its capacity.
-    pub(super) ready: Mutex<Vec<Pile<Garbage<D>>>>,
     /// Objects of the program's own that are to go, until a call that may run its code.
-    pub(super) users: Mutex<Vec<UserObject>>,
+    pub(super) users: UserObjects,
     /// Declared last, because everything above belongs to it. Shared, so that it can be kept
     /// alive for good when the GPU does not finish.
     pub(crate) device: Arc<D>,
@@ -129,8 +127,7 @@ impl<D: Device> Shared<D> {
             waits: Waits::default(),
             meter: Mutex::new(FrameMeter::default()),
             is_shut_down: AtomicBool::new(false),
-            ready: Mutex::new(Vec::new()),
-            users: Mutex::new(Vec::new()),
+            users: UserObjects::default(),
             config,
             device: Arc::new(device),
         }))

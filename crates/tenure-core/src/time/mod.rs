@@ -34,6 +34,6 @@ mod sync_point;
 pub use clock::{Clock, Stamp, Submissions};
 pub use frames::{BackPressure, FramePacer};
 pub use recordings::{OpenRecording, RecordingId, Recordings};
-pub(crate) use release::Pile;
 pub use release::{NotIdle, ReleaseQueue, ReleaseStats};
+pub(crate) use release::{Pile, Piles};
 pub use sync_point::SyncPoint;

@@ -7,14 +7,20 @@ mod pile;
 mod spares;
 mod waiting;
 
+use smallvec::SmallVec;
+
 use super::{Clock, OpenRecording, Recordings, Stamp, SyncPoint};
 use crate::sync::Mutex;
 use dating::Dating;
 use inbox::Inbox;
 use parking::{Batch, Parking};
 pub(crate) use pile::Pile;
+
 use spares::Spares;
 use waiting::Waiting;
+
+/// Piles on their way out: as many as there are lanes take no memory.
+pub(crate) type Piles<T> = SmallVec<[Pile<T>; 16]>;
 
 /// Something to be released, with what decides when.
 #[derive(Debug)]
@@ -73,8 +79,6 @@ struct Stages<T> {
     parking: Parking<T>,
     dating: Dating<T>,
     spares: Spares<T>,
-    /// Of a purge that hands out entries one by one.
-    handed_out: Vec<Pile<T>>,
     released: u64,
     released_bytes: u64,
 }
@@ -137,7 +141,6 @@ impl<T> ReleaseQueue<T> {
                 parking: Parking::new(),
                 dating: Dating::new(),
                 spares: Spares::new(),
-                handed_out: Vec::new(),
                 released: 0,
                 released_bytes: 0,
             }),
@@ -164,23 +167,22 @@ impl<T> ReleaseQueue<T> {
     /// knows (poll it first). Two purges at once are harmless.
     pub fn purge(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<T>) {
         let stages = &mut *self.stages.lock();
-        let mut piles = std::mem::take(&mut stages.handed_out);
+        let mut piles = Piles::new();
         self.purge_stages(stages, recordings, clock, &mut piles);
         for mut pile in piles.drain(..) {
             pile.take_items(|item| ready.push(item));
             stages.spares.put(pile);
         }
-        stages.handed_out = piles;
     }
 
     /// As [`purge`](Self::purge), whole piles at a time; give the empty piles to
     /// [`recycle`](Self::recycle).
-    pub(crate) fn purge_piles(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<Pile<T>>) {
+    pub(crate) fn purge_piles(&self, recordings: &Recordings, clock: &Clock, ready: &mut Piles<T>) {
         self.purge_stages(&mut self.stages.lock(), recordings, clock, ready);
     }
 
     /// Keeps empty piles for what is dropped later.
-    pub(crate) fn recycle(&self, piles: &mut Vec<Pile<T>>) {
+    pub(crate) fn recycle(&self, piles: &mut Piles<T>) {
         let stages = &mut *self.stages.lock();
         piles.drain(..).for_each(|pile| stages.spares.put(pile));
     }
@@ -190,7 +192,7 @@ impl<T> ReleaseQueue<T> {
         stages: &mut Stages<T>,
         recordings: &Recordings,
         clock: &Clock,
-        ready: &mut Vec<Pile<T>>,
+        ready: &mut Piles<T>,
     ) {
         let Stages { waiting, parking, dating, spares, .. } = stages;
         // The order matters: what is older than `oldest_open` was submitted before that was read,
@@ -220,7 +222,7 @@ impl<T> ReleaseQueue<T> {
         clock: &Clock,
         ready: &mut Vec<T>,
     ) -> Result<(), NotIdle> {
-        let mut piles = Vec::new();
+        let mut piles = Piles::new();
         self.purge_all_piles(recordings, clock, &mut piles)?;
         piles.iter_mut().for_each(|pile| pile.take_items(|item| ready.push(item)));
         Ok(())
@@ -231,7 +233,7 @@ impl<T> ReleaseQueue<T> {
         &self,
         recordings: &Recordings,
         clock: &Clock,
-        ready: &mut Vec<Pile<T>>,
+        ready: &mut Piles<T>,
     ) -> Result<(), NotIdle> {
         let open_recordings = recordings.count();
         let lost = clock.loss().is_some();
@@ -245,7 +247,7 @@ impl<T> ReleaseQueue<T> {
         Ok(())
     }
 
-    fn take_everything(&self, ready: &mut Vec<Pile<T>>) {
+    fn take_everything(&self, ready: &mut Piles<T>) {
         let stages = &mut *self.stages.lock();
         let before = ready.len();
         stages.parking.take_all(|pile| ready.push(pile));

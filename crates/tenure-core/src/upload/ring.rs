@@ -1,5 +1,6 @@
 //! Upload rings (spec U3).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -347,19 +348,30 @@ impl<D: Device> UploadRing<D> {
 
 /// The rings of a manager, for the end of frames.
 #[derive(Default)]
-pub(crate) struct Rings(Mutex<Vec<Weak<Mutex<RingFrames>>>>);
+pub(crate) struct Rings {
+    /// Set and cleared under the lock: many programs have none, and each purge asks.
+    has_some: AtomicBool,
+    rings: Mutex<Vec<Weak<Mutex<RingFrames>>>>,
+}
 
 impl Rings {
     fn add(&self, ring: &Arc<Mutex<RingFrames>>) {
-        self.0.lock().push(Arc::downgrade(ring));
+        let mut rings = self.rings.lock();
+        rings.push(Arc::downgrade(ring));
+        self.has_some.store(true, Ordering::Release);
     }
 
     /// Ends a frame of every ring. Cost: the rings.
     pub(crate) fn close(&self, recordings: &Recordings, clock: &Clock) {
-        self.0.lock().retain(|ring| {
+        if !self.has_some.load(Ordering::Acquire) {
+            return;
+        }
+        let mut rings = self.rings.lock();
+        rings.retain(|ring| {
             let Some(ring) = ring.upgrade() else { return false };
             ring.lock().close(recordings, clock);
             true
         });
+        self.has_some.store(!rings.is_empty(), Ordering::Release);
     }
 }

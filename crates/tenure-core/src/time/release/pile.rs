@@ -15,18 +15,35 @@ pub(crate) struct Pile<T> {
     oldest: Stamp,
     newest: Stamp,
     bytes: u64,
+    /// The lane whose thread fills it; none for one that purges fill.
+    lane: Option<u8>,
 }
 
 impl<T> Pile<T> {
     pub(super) const fn new() -> Self {
         Self {
             entries: Vec::new(),
+            lane: None,
             oldest_tag: u64::MAX,
             newest_tag: 0,
             oldest: Stamp::LAST,
             newest: Stamp::FIRST,
             bytes: 0,
         }
+    }
+
+    pub(super) fn of_lane(lane: usize) -> Self {
+        Self { lane: Some(lane as u8), ..Self::new() }
+    }
+
+    /// The same memory, for another lane.
+    pub(super) fn into_lane(self, lane: usize) -> Self {
+        debug_assert!(self.is_empty(), "a pile that is filled belongs to whoever does");
+        Self { entries: self.entries, ..Self::of_lane(lane) }
+    }
+
+    pub(super) fn lane(&self) -> Option<usize> {
+        self.lane.map(usize::from)
     }
 
     #[inline]
@@ -77,7 +94,7 @@ impl<T> Pile<T> {
     pub(super) fn take_entries(&mut self, take: impl FnMut(Entry<T>)) {
         let mut entries = std::mem::take(&mut self.entries);
         entries.drain(..).for_each(take);
-        *self = Self { entries, ..Self::new() };
+        *self = Self { entries, lane: self.lane, ..Self::new() };
     }
 
     /// Hands out every item.
@@ -89,7 +106,7 @@ impl<T> Pile<T> {
     pub(crate) fn clear(&mut self) {
         let mut entries = std::mem::take(&mut self.entries);
         entries.clear();
-        *self = Self { entries, ..Self::new() };
+        *self = Self { entries, lane: self.lane, ..Self::new() };
     }
 
     /// Hands out the items that `is_wanted`. What is known of all entries stays as it was.
