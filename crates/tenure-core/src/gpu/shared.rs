@@ -251,7 +251,10 @@ impl<D: Device> Shared<D> {
 
     /// What may be had back at once: what the GPU is done with, and idle blocks.
     pub(crate) fn make_room(&self) {
-        self.reclaim();
+        // A lost device is noted by the clock, and the next attempt says so.
+        let _noted = self.clock.poll(self.device());
+        self.constants.release_free(self);
+        self.purge_memory();
         self.pools.reclaim(self.device());
     }
 

@@ -3,6 +3,7 @@
 
 mod constant;
 mod page;
+mod page_pool;
 mod pages;
 mod readback;
 mod readbacks;
@@ -10,13 +11,15 @@ mod ring;
 mod ring_frames;
 mod scratch;
 mod shared_pages;
+mod shelf;
 mod slice;
 mod texel_data;
 mod ticket;
 
 pub use constant::{Constant, UntypedConstant};
 pub(crate) use page::Page;
-pub(crate) use pages::{PagePool, Pages};
+pub(crate) use page_pool::PagePool;
+pub(crate) use pages::Pages;
 pub use readback::Readback;
 pub(crate) use readback::Rows;
 pub(crate) use readbacks::Readbacks;

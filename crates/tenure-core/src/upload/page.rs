@@ -25,6 +25,8 @@ pub(crate) struct Page<D: Device> {
     /// The GPU address of its first byte.
     address: Option<u64>,
     born: Stamp,
+    /// It is filled from front to back, and may be again.
+    pub(super) is_common: bool,
 }
 
 impl<D: Device> Page<D> {
@@ -34,7 +36,7 @@ impl<D: Device> Page<D> {
         let base = home.place.offset();
         let address = home.native.address.map(|address| address + base);
         let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
-        Ok(Self { home, id, size: desc.size, base, address, born: shared.clock.stamp() })
+        Ok(Self { home, id, size: desc.size, base, address, born: shared.clock.stamp(), is_common: false })
     }
 
     pub(super) const fn id(&self) -> u64 {
@@ -95,6 +97,11 @@ impl<D: Device> Page<D> {
     /// What it must outlive, if nothing more is recorded with it.
     pub(super) fn needs(&self, shared: &Shared<D>) -> SyncPoint {
         shared.clock.submissions().since(self.born)
+    }
+
+    /// Nothing uses it any more: whatever is submitted from now on counts alone.
+    pub(super) fn begin_anew(&mut self, shared: &Shared<D>) {
+        self.born = shared.clock.stamp();
     }
 
     /// Gives it back once no recording and no GPU work can use it any more.

@@ -1,10 +1,8 @@
-//! The pages of one recording, and what is left of them for the next.
+//! The pages of one recording.
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
 
 use elsa::FrozenVec;
-use parking_lot::Mutex;
 
 use super::Page;
 use crate::device::Device;
@@ -12,6 +10,8 @@ use crate::gpu::Shared;
 
 /// The pages that a recording fills. The current one may have begun with an earlier recording.
 pub(crate) struct Pages<D: Device> {
+    /// The shelf of the [pool](super::PagePool) that they go to.
+    shelf: usize,
     pages: FrozenVec<Box<Page<D>>>,
     current: Cell<usize>,
     /// The next free byte of the current page, and its end; both 0 while there is none.
@@ -19,13 +19,20 @@ pub(crate) struct Pages<D: Device> {
     end: Cell<u64>,
 }
 
-impl<D: Device> Default for Pages<D> {
-    fn default() -> Self {
-        Self { pages: FrozenVec::new(), current: Cell::new(0), next: Cell::new(0), end: Cell::new(0) }
-    }
-}
-
 impl<D: Device> Pages<D> {
+    pub(super) fn new(shelf: usize) -> Self {
+        Self { shelf, pages: FrozenVec::new(), current: Cell::new(0), next: Cell::new(0), end: Cell::new(0) }
+    }
+
+    pub(super) const fn shelf(&self) -> usize {
+        self.shelf
+    }
+
+    /// Sends them to another shelf.
+    pub(super) const fn move_to(&mut self, shelf: usize) {
+        self.shelf = shelf;
+    }
+
     /// The next bytes of the current page at a multiple of `align`, a power of two: the page's
     /// index, and the offset in it.
     #[inline]
@@ -43,7 +50,8 @@ impl<D: Device> Pages<D> {
 
     /// Takes a page in, of which the first `used` bytes are given out and the rest is to be filled
     /// from here on. Its index.
-    pub(super) fn begin(&self, page: Page<D>, used: u64) -> (usize, &Page<D>) {
+    pub(super) fn begin(&self, mut page: Box<Page<D>>, used: u64) -> (usize, &Page<D>) {
+        page.is_common = true;
         self.end.set(page.size());
         self.next.set(used);
         let (index, page) = self.keep(page);
@@ -52,76 +60,40 @@ impl<D: Device> Pages<D> {
     }
 
     /// Takes a page in that is full from the beginning. Its index.
-    pub(super) fn keep(&self, page: Page<D>) -> (usize, &Page<D>) {
-        (self.pages.len(), self.pages.push_get(Box::new(page)))
+    pub(super) fn keep(&self, page: Box<Page<D>>) -> (usize, &Page<D>) {
+        (self.pages.len(), self.pages.push_get(page))
     }
 
-    /// The recording is over: gives back every page but the current one.
-    fn end_recording(&mut self, shared: &Shared<D>) {
+    /// The recording is over: gives back every page that was made for one thing, and makes the current one
+    /// the first.
+    pub(super) fn end_recording(&mut self, shared: &Shared<D>) {
+        if self.next == self.end {
+            // It is full, too.
+            self.next.set(0);
+            self.end.set(0);
+        }
         let current = self.current.replace(0);
+        let kept = self.kept();
         let pages = self.pages.as_mut();
-        let kept = usize::from(self.end.get() > 0).min(pages.len());
         if kept > 0 {
             pages.swap(0, current);
         }
-        pages.drain(kept..).for_each(|page| page.release(shared));
+        pages.extract_if(kept.., |page| !page.is_common).for_each(|page| page.release(shared));
+    }
+
+    /// Hands out the full pages of a recording that is over.
+    pub(super) fn take_filled(&mut self) -> impl Iterator<Item = Box<Page<D>>> {
+        let kept = self.kept();
+        self.pages.as_mut().drain(kept..)
+    }
+
+    /// How many pages stay when the recording is over: the current one, if there is one.
+    fn kept(&self) -> usize {
+        usize::from(self.end.get() > 0).min(self.pages.len())
     }
 
     /// Gives back every page.
-    fn release(mut self, shared: &Shared<D>) {
+    pub(super) fn release(mut self, shared: &Shared<D>) {
         self.pages.as_mut().drain(..).for_each(|page| page.release(shared));
-    }
-}
-
-/// Pages between two recordings.
-struct Idle<D: Device> {
-    pages: Box<Pages<D>>,
-    /// The frame in which they were used last.
-    frame: u64,
-}
-
-/// Pages that wait for a recording, the last used on top.
-pub(crate) struct PagePool<D: Device>(Mutex<Vec<Idle<D>>>);
-
-impl<D: Device> Default for PagePool<D> {
-    fn default() -> Self {
-        Self(Mutex::new(Vec::new()))
-    }
-}
-
-impl<D: Device> PagePool<D> {
-    /// Pages for a recording.
-    pub(super) fn take(&self) -> Box<Pages<D>> {
-        self.0.lock().pop().map(|idle| idle.pages).unwrap_or_default()
-    }
-
-    /// Takes the pages of a recording that was submitted or discarded.
-    pub(crate) fn put_back(&self, mut pages: Box<Pages<D>>, shared: &Shared<D>) {
-        pages.end_recording(shared);
-        self.0.lock().push(Idle { pages, frame: shared.current_frame() });
-        if shared.is_shut_down.load(Ordering::Acquire) {
-            self.release_all(shared);
-        }
-    }
-
-    /// Gives back the pages that no recording has taken for the configured frames. Cost: those.
-    pub(crate) fn end_frame(&self, shared: &Shared<D>) {
-        let oldest = shared.current_frame().saturating_sub(u64::from(shared.config.idle_frames));
-        loop {
-            let mut pool = self.0.lock();
-            // Those at the bottom were used least recently.
-            if pool.first().is_none_or(|idle| idle.frame >= oldest) {
-                return;
-            }
-            let idle = pool.remove(0);
-            drop(pool);
-            idle.pages.release(shared);
-        }
-    }
-
-    /// Gives all pages back.
-    pub(crate) fn release_all(&self, shared: &Shared<D>) {
-        let all = std::mem::take(&mut *self.0.lock());
-        all.into_iter().for_each(|idle| idle.pages.release(shared));
     }
 }

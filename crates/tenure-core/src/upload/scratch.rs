@@ -22,13 +22,14 @@ const NAME: &str = "constants";
 ///
 /// # Algorithm
 /// A bump through pages of [`Config::constant_page`](crate::Config::constant_page) bytes from the
-/// upload allocator. Full pages are given back through the release queue when the recording ends;
-/// what is left of the last one serves a later recording, and no byte is handed out twice. What is
-/// larger than a page gets one of its own.
+/// upload allocator. What is left of the last one serves a later recording; full pages serve others of the
+/// same thread once the GPU is done with them, and no byte is handed out twice before that. Pages that no
+/// recording has taken for [`Config::idle_frames`](crate::Config::idle_frames) go, through the release queue,
+/// and full ones when memory is short. What is larger than a page gets one of its own.
 ///
 /// # Efficiency
 /// O(1): no lock and no allocation while a page lasts. Each recording has pages of its own, so
-/// threads never meet.
+/// threads never meet; in steady state a full page costs the next one from the thread's own shelf.
 ///
 /// # Origin
 /// The linear allocators of MiniEngine's and Diligent Engine's command contexts.
@@ -177,11 +178,17 @@ impl<'r, D: Device> Scratch<'r, D> {
         if size == 0 {
             return Err(self.refused(DeviceError::InvalidDesc { field: "size", value: 0 }));
         }
-        let page_size = self.shared.config.constant_page;
         let had_pages = self.pages.get().is_some();
         let pages: &'r Pages<D> = self.pages.get_or_init(|| self.shared.constants.take());
         if !had_pages && let Some(room) = self.bump(size) {
             return Ok(room);
+        }
+        let page_size = self.shared.config.constant_page;
+        if size <= page_size
+            && let Some(page) = self.shared.constants.take_free(pages.shelf(), self.shared)
+        {
+            let (index, page) = pages.begin(page, size);
+            return Ok(Room { page, index, offset: 0 });
         }
         // Views of constants take whole multiples of their alignment on Direct3D 12.
         let whole = size.checked_next_multiple_of(self.shared.alignments.constant).unwrap_or(size);
@@ -190,14 +197,14 @@ impl<'r, D: Device> Scratch<'r, D> {
             usage,
             ..BufferDesc::new(whole.max(page_size), usage).memory(MemoryUse::Dynamic).name(NAME)
         };
-        let page = Page::new(self.shared, &desc)?;
+        let page = Box::new(Page::new(self.shared, &desc)?);
         let (index, page) = if size > page_size { pages.keep(page) } else { pages.begin(page, size) };
         Ok(Room { page, index, offset: 0 })
     }
 
     /// A page for one thing alone, of this recording.
     pub(super) fn dedicate(&self, desc: &BufferDesc) -> Result<&'r Page<D>, Error> {
-        let page = Page::new(self.shared, desc)?;
+        let page = Box::new(Page::new(self.shared, desc)?);
         let pages: &'r Pages<D> = self.pages.get_or_init(|| self.shared.constants.take());
         Ok(pages.keep(page).1)
     }

@@ -55,7 +55,7 @@ fn constants_are_where_they_are_said_to_be() {
     }
 }
 
-/// What is left of a page serves the next recording; a full page goes with its recording.
+/// What is left of a page serves the next recording; a full page serves another, once the GPU is done with it.
 #[test]
 fn pages_are_filled_to_their_end_and_recycled() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -75,8 +75,26 @@ fn pages_are_filled_to_their_end_and_recycled() {
     recording.submit().unwrap();
     gpu.purge().unwrap();
     assert_eq!(live(&gpu, PoolKind::Uploads), 2, "the GPU still reads the full one");
+    // It still may not be had again, though the other is full now.
+    let mut recording = gpu.record(Queue::Graphics, "third").unwrap();
+    for _ in 1..PAGE / 256 {
+        expect(&mut recording, &[5; 256]);
+    }
+    let (third, _) = expect(&mut recording, &[5; 256]);
+    assert_eq!(live(&gpu, PoolKind::Uploads), 3);
+    recording.submit().unwrap();
     finish(&gpu);
-    assert_eq!(live(&gpu, PoolKind::Uploads), 1, "what is left of the other waits for a recording");
+    assert_eq!(live(&gpu, PoolKind::Uploads), 3, "all wait for a recording");
+    let mut recording = gpu.record(Queue::Graphics, "fourth").unwrap();
+    for index in 1..PAGE / 256 {
+        assert_eq!(expect(&mut recording, &[6; 256]).0, third + index * 256);
+    }
+    for _ in 0..2 * PAGE / 256 {
+        expect(&mut recording, &[6; 256]);
+    }
+    assert_eq!(live(&gpu, PoolKind::Uploads), 3, "none is made while there are such");
+    recording.submit().unwrap();
+    finish(&gpu);
     end(gpu, &device);
 }
 
@@ -90,8 +108,17 @@ fn a_discarded_recording_gives_its_pages_back() {
     }
     assert_eq!(live(&gpu, PoolKind::Uploads), 25);
     drop(recording);
+    let mut recording = gpu.record(Queue::Graphics, "another").unwrap();
+    for _ in 0..100 {
+        expect(&mut recording, &[2; 1024]);
+    }
+    assert_eq!(live(&gpu, PoolKind::Uploads), 25, "they are had again");
+    drop(recording);
+    for _ in 0..=gpu.config().idle_frames + 1 {
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
     gpu.purge().unwrap();
-    assert_eq!(live(&gpu, PoolKind::Uploads), 1);
+    assert_eq!(live(&gpu, PoolKind::Uploads), 0);
     end(gpu, &device);
 }
 
@@ -120,6 +147,73 @@ fn idle_pages_go_back_after_their_grace() {
     assert_eq!(frame(1), 1, "those that nobody took are gone");
     (0..4).for_each(|_| assert!(frame(0) <= 1));
     assert_eq!(frame(0), 0);
+    end(gpu, &device);
+}
+
+/// A burst's pages go when it is over, also while others are in use all the time.
+#[test]
+fn pages_that_only_a_burst_needed_go_back_after_their_grace() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(2));
+    let gpu = gpu(&device, Config { idle_frames: 4, ..Config::default() });
+    let frame = |pages: u64| {
+        let frame = gpu.begin_frame().unwrap();
+        let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
+        for _ in 0..pages * PAGE / 256 {
+            expect(&mut recording, &[7; 256]);
+        }
+        recording.submit().unwrap();
+        frame.end().unwrap();
+        live(&gpu, PoolKind::Uploads)
+    };
+    let frames = |count: u32| (0..count).fold(0, |_, _| frame(2));
+    let steady = frames(10);
+    assert!(frame(20) >= 20);
+    assert!(frame(2) >= 20, "kept for the next burst");
+    let after = frames(10);
+    assert!(after <= steady + 2, "{after} instead of {steady}");
+    end(gpu, &device);
+}
+
+/// Pages that wait for a recording are memory that others may have.
+#[test]
+fn pages_are_given_up_when_memory_is_short() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let config = Config { strategy: Placing::Committed, constant_page: 4 << 10, ..Config::default() };
+    let gpu = gpu(&device, config);
+    let mut recording = gpu.record(Queue::Graphics, "many").unwrap();
+    for _ in 0..100 {
+        recording.split().1.constant_bytes(&[1; 1024]).unwrap();
+    }
+    recording.submit().unwrap();
+    let before = gpu.stats().committed;
+    assert!(before >= 25, "each page has memory of its own");
+    // The driver has no memory for whoever asks next, until something was given back.
+    device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
+    let desc = tenure_core::BufferDesc::new(1 << 20, tenure_core::device::Usage::VERTEX);
+    assert!(gpu.create_buffer(&desc).is_err());
+    device.faults().clear();
+    assert!(gpu.stats().committed <= before - 24, "they were given back before it was refused");
+    end(gpu, &device);
+}
+
+/// A page that one thread has filled serves another before memory is asked for.
+#[test]
+fn threads_take_each_others_free_pages_before_new_ones() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device, Config { constant_page: 4 << 10, ..Config::default() });
+    for _ in 0..20 {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut recording = gpu.record(Queue::Graphics, "on another thread").unwrap();
+                for index in 0..64 {
+                    expect(&mut recording, &[index; 256]);
+                }
+                recording.submit().unwrap();
+            });
+        });
+        gpu.purge().unwrap();
+        assert!(live(&gpu, PoolKind::Uploads) <= 5, "{}", live(&gpu, PoolKind::Uploads));
+    }
     end(gpu, &device);
 }
 
