@@ -64,8 +64,10 @@ impl RecordKey {
     }
 }
 
-/// Objects of a turn.
-const TURN: u32 = 512;
+/// Objects of a turn. Neither this nor all that the turns of a thread's links come to is a power of two: where
+/// such a number of objects lives at a time, whoever drops the oldest would have the turn of the thread that
+/// creates the next, all the time.
+const TURN: u32 = 448;
 
 /// Enough that two of the usual handful of threads rarely meet.
 const SHARDS: usize = 16;

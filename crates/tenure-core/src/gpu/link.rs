@@ -9,8 +9,8 @@ use crate::device::Device;
 const THREADS: usize = 16;
 
 /// Links of each thread, which take turns: of the handles that it creates now, and of those that others may
-/// be dropping at the same time.
-const TURNS: usize = 8;
+/// be dropping at the same time, which hardly ever have the same turn if there are several.
+const TURNS: usize = 16;
 
 /// A thread's hold on the manager, shared by many of the handles that it creates.
 ///

@@ -84,37 +84,37 @@ impl<D: Device> Shelf<D> {
         // As soon as can be: the later, the more submissions they would have to outlive for nothing.
         self.find_free(shared);
         let begun = self.begun.partition_point(|begun| begun.frame < oldest);
-        gone.begun.extend(self.begun.drain(..begun).map(|begun| begun.what));
+        gone.begun.extend(self.begun.drain(..begun).map(|begun| *begun.what));
         let free = self.free.partition_point(|free| free.frame < oldest);
-        gone.filled.extend(self.free.drain(..free).map(|free| free.what));
+        gone.filled.extend(self.free.drain(..free).map(|free| *free.what));
         while let Some(waiting) = self.waiting.pop_front_if(|waiting| waiting.frame < oldest) {
-            gone.filled.push(waiting.what.0);
+            gone.filled.push(*waiting.what.0);
         }
         while let Some(dated) = self.dated.pop_front_if(|dated| dated.frame < oldest) {
-            gone.filled.push(dated.what.0);
+            gone.filled.push(*dated.what.0);
         }
     }
 
     /// Lets go of the full pages that nothing uses any more.
     pub(super) fn clear_free(&mut self, shared: &Shared<D>, gone: &mut Gone<D>) {
         self.find_free(shared);
-        gone.filled.extend(self.free.drain(..).map(|free| free.what));
+        gone.filled.extend(self.free.drain(..).map(|free| *free.what));
     }
 
     /// Lets go of everything.
     pub(super) fn clear(&mut self, gone: &mut Gone<D>) {
-        gone.begun.extend(self.begun.drain(..).map(|begun| begun.what));
-        gone.filled.extend(self.waiting.drain(..).map(|waiting| waiting.what.0));
-        gone.filled.extend(self.dated.drain(..).map(|dated| dated.what.0));
-        gone.filled.extend(self.free.drain(..).map(|free| free.what));
+        gone.begun.extend(self.begun.drain(..).map(|begun| *begun.what));
+        gone.filled.extend(self.waiting.drain(..).map(|waiting| *waiting.what.0));
+        gone.filled.extend(self.dated.drain(..).map(|dated| *dated.what.0));
+        gone.filled.extend(self.free.drain(..).map(|free| *free.what));
     }
 }
 
 /// What a shelf has let go of, to be given back without its lock: once the manager is gone, that may run the
 /// program's code.
 pub(super) struct Gone<D: Device> {
-    begun: Vec<Box<Pages<D>>>,
-    filled: Vec<Box<Page<D>>>,
+    begun: Vec<Pages<D>>,
+    filled: Vec<Page<D>>,
 }
 
 impl<D: Device> Gone<D> {
