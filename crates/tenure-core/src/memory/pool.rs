@@ -488,6 +488,7 @@ impl<D: Device> State<D> {
     }
 
     /// A range of a block, with whatever the block is made of.
+    #[inline(never)]
     fn take_with_store(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
         let (spot, block) = self.take(pool, size, align)?;
         Some((spot, block.store.clone()))
@@ -519,8 +520,8 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// A range of a block, with the block.
-    #[inline]
+    /// A range of a block, with the block. A call, and a result of a dozen words through memory, take 6 ns.
+    #[inline(always)]
     fn take(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, &Block<D>)> {
         let found = self.ranges.allocate(size, align).ok()?;
         self.requested += size;
