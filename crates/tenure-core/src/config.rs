@@ -66,7 +66,8 @@ pub struct ConfigError {
 pub struct Config {
     /// Frames that the CPU may be ahead, the one being recorded included. Default 3; 1 to 16.
     pub frames_in_flight: u32,
-    /// Frames after which an unused block is given back. Default 16; at most 1,000,000.
+    /// Frames after which an unused block, or a page that no recording took, is given back. Default 16; at most
+    /// 1,000,000.
     ///
     /// A pool that needs a block again soon after giving one back waits twice as long from then
     /// on, up to 64 times this, and half as long again when it is not missed; soon is within 16

@@ -15,7 +15,6 @@ use dating::Dating;
 use inbox::Inbox;
 use parking::{Batch, Parking};
 pub(crate) use pile::Pile;
-
 use spares::Spares;
 use waiting::Waiting;
 

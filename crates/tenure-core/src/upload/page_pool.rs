@@ -43,7 +43,7 @@ impl<D: Device> PagePool<D> {
         pages
     }
 
-    /// A page that was filled before and that nothing uses any more, for so many pages of a shelf.
+    /// A page that was filled before and that nothing uses any more; from this shelf, if it has one.
     pub(super) fn take_free(&self, own: usize, shared: &Shared<D>) -> Option<Box<Page<D>>> {
         let page = self.shelves[own].0.lock().take_free(shared);
         let page = page.or_else(|| self.of_others(own).find_map(|mut shelf| shelf.take_free(shared)));

@@ -60,8 +60,7 @@ impl<T> Lane<T> {
         let mut shelf = self.shelf.lock();
         self.has_entries.0.store(false, Ordering::Release);
         // Another call may have been faster.
-        let is_empty = shelf.pile.is_empty();
-        (!is_empty).then(|| std::mem::replace(&mut shelf.pile, spare()))
+        if shelf.pile.is_empty() { None } else { Some(std::mem::replace(&mut shelf.pile, spare())) }
     }
 }
 
