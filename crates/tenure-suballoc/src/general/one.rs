@@ -37,7 +37,7 @@ use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Incons
 /// # Efficiency
 /// Allocating and freeing are O(1): at most a dozen holes looked at, at most two merges. 32 bytes for
 /// each piece, in use or free, and 4 for each class below the largest size (6 KiB for 64 MiB at
-/// 256 B). The slab of pieces grows when it must, by a quarter; [`reserve`](Self::reserve) does it
+/// 256 B). The slab of pieces grows when it must, by an eighth; [`reserve`](Self::reserve) does it
 /// beforehand, and [`trim`](Self::trim) gives it back.
 ///
 /// # What is guaranteed

@@ -24,9 +24,9 @@ pub(super) struct Slab {
     fresh_tag: u32,
 }
 
-/// The slab grows by at least this part of its length: log₂ of 1/4. Doubling would leave half of it
+/// The slab grows by at least this part of its length: log₂ of 1/8. Doubling would leave half of it
 /// unused.
-const GROWTH: u32 = 2;
+const GROWTH: u32 = 3;
 /// And by at least so many.
 const LEAST_GROWTH: usize = 13;
 /// So many of the new slots are made vacant at once: no more, because one call waits for it.
