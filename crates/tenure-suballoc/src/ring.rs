@@ -17,6 +17,8 @@ use crate::suballocator::{align_up, check_request};
 /// frames from the oldest on. A range never wraps across the end: the bytes skipped there belong to
 /// the frame that skipped them, as padding does. A count of the bytes in use tells a full ring from
 /// an empty one; when the ring runs empty it starts again at 0, where the free space is one range.
+/// While the free range at the head lasts, an allocation moves the head and nothing else: counts are
+/// taken from it when they are asked for, and settled when the head comes to the end of that range.
 ///
 /// # Efficiency
 /// `allocate` and `close` are O(1) (`close` amortised: the queue of frames may grow), releasing is
@@ -40,10 +42,14 @@ use crate::suballocator::{align_up, check_request};
 #[derive(Clone, Debug)]
 pub struct Ring<M> {
     capacity: u64,
-    /// Where the next allocation begins, below `capacity`.
+    /// Where the next allocation begins.
     head: u64,
+    /// The end of the free range at the head.
+    limit: u64,
     /// The oldest byte in use, below `capacity`.
     tail: u64,
+    /// Where the head was when `used` and `open` were settled: at or below it.
+    settled: u64,
     /// Bytes from tail to head, with all that was skipped.
     used: u64,
     /// Those of `used` that belong to no closed frame yet.
@@ -68,7 +74,8 @@ impl<M> Ring<M> {
     /// Manages `0..capacity`. Nothing is allocated yet, and no frame is closed.
     #[must_use]
     pub const fn new(capacity: u64) -> Self {
-        Self { capacity, head: 0, tail: 0, used: 0, open: 0, frames: VecDeque::new() }
+        let frames = VecDeque::new();
+        Self { capacity, head: 0, limit: capacity, tail: 0, settled: 0, used: 0, open: 0, frames }
     }
 
     /// Allocates `size` bytes at a multiple of `align` for the open frame and returns the offset.
@@ -77,35 +84,64 @@ impl<M> Ring<M> {
     /// `align` is no power of two. A size up to the capacity always fits once all is released.
     #[inline]
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
+        let padding = self.head.wrapping_neg() & align.wrapping_sub(1);
+        let room = self.limit - self.head;
+        // A size of zero is more than any room.
+        if align.is_power_of_two() && padding <= room && size.wrapping_sub(1) < room - padding {
+            let offset = self.head + padding;
+            self.head = offset + size;
+            return Some(offset);
+        }
+        self.allocate_behind(size, align)
+    }
+
+    /// Allocates where the free range at the head is too small: perhaps at the beginning.
+    #[cold]
+    fn allocate_behind(&mut self, size: u64, align: u64) -> Option<u64> {
         check_request(size, align).ok()?;
+        self.settle();
         let place = self.place(size, align)?;
         self.head = place.offset + size;
-        if self.head == self.capacity {
-            self.head = 0;
-        }
         self.used += place.taken;
         self.open += place.taken;
+        self.begin_range();
         Some(place.offset)
     }
 
-    fn place(&self, size: u64, align: u64) -> Option<Place> {
-        if self.used == self.capacity {
-            return None;
+    /// Takes into account what has been allocated since the last time.
+    fn settle(&mut self) {
+        self.used = self.used();
+        self.open = self.open_bytes();
+        self.begin_range();
+    }
+
+    /// Finds the free range at the head, when all is settled.
+    fn begin_range(&mut self) {
+        if self.head == self.capacity {
+            self.head = 0;
         }
-        let wrapped = self.head < self.tail;
-        let limit = if wrapped { self.tail } else { self.capacity };
+        self.settled = self.head;
+        self.limit = if self.used == self.capacity {
+            self.head
+        } else if self.head < self.tail {
+            self.tail
+        } else {
+            self.capacity
+        };
+    }
+
+    /// At the head, or else at the beginning, when all is settled.
+    fn place(&self, size: u64, align: u64) -> Option<Place> {
         if let Some(offset) = align_up(self.head, align)
-            && offset <= limit
-            && size <= limit - offset
+            && offset <= self.limit
+            && size <= self.limit - offset
         {
             let taken = offset - self.head + size;
             return Some(Place { offset, taken });
         }
-        if wrapped || size > self.tail {
-            return None;
-        }
+        let goes_on_at_0 = self.limit == self.capacity;
         let skipped = self.capacity - self.head;
-        Some(Place { offset: 0, taken: skipped + size })
+        (goes_on_at_0 && size <= self.tail).then(|| Place { offset: 0, taken: skipped + size })
     }
 
     /// Closes the open frame: all that was allocated since the last call is freed together, once
@@ -113,6 +149,7 @@ impl<M> Ring<M> {
     ///
     /// When nothing was allocated there is no frame to close: `mark` is dropped and the result is 0.
     pub fn close(&mut self, mark: M) -> u64 {
+        self.settle();
         let bytes = core::mem::take(&mut self.open);
         if bytes > 0 {
             self.frames.push_back(Frame { mark, bytes });
@@ -123,11 +160,13 @@ impl<M> Ring<M> {
     /// Frees closed frames from the oldest on, for as long as `done` says yes to their marks, and
     /// returns the bytes freed. The open frame is never freed.
     pub fn release_while(&mut self, mut done: impl FnMut(&M) -> bool) -> u64 {
+        self.settle();
         let mut freed = 0;
         while let Some(frame) = self.frames.pop_front_if(|frame| done(&frame.mark)) {
             freed += frame.bytes;
         }
         self.advance_tail(freed);
+        self.begin_range();
         freed
     }
 
@@ -163,36 +202,32 @@ impl<M> Ring<M> {
     /// Bytes in use, with padding and with what was skipped at the end.
     #[must_use]
     pub const fn used(&self) -> u64 {
-        self.used
+        self.used + (self.head - self.settled)
     }
 
     /// Those of [`used`](Self::used) that belong to the open frame.
     #[must_use]
     pub const fn open_bytes(&self) -> u64 {
-        self.open
+        self.open + (self.head - self.settled)
     }
 
     /// Bytes not in use. They may lie in two ranges: see [`largest_free`](Self::largest_free).
     #[must_use]
     pub const fn free_bytes(&self) -> u64 {
-        self.capacity - self.used
+        self.capacity - self.used()
     }
 
     /// The largest size that fits now at alignment 1. O(1).
     #[must_use]
     pub fn largest_free(&self) -> u64 {
-        if self.used == self.capacity {
-            0
-        } else if self.head < self.tail {
-            self.tail - self.head
-        } else {
-            (self.capacity - self.head).max(self.tail)
-        }
+        let at_head = self.limit - self.head;
+        // Behind the end, the range goes on at the beginning.
+        if self.limit == self.capacity { at_head.max(self.tail) } else { at_head }
     }
 
     /// Whether nothing is in use.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.used == 0
+        self.used() == 0
     }
 }
