@@ -54,7 +54,7 @@ impl<D: Device> MemoryPools<D> {
                 self.trim();
             }
         }
-        let shelf = self.shelves.get(Sort::of(request, first, self.device.properties()).index());
+        let shelf = self.shelves.get(self.sort(request, first).index());
         Err(MemoryError::OutOfMemory {
             name: request.name.clone(),
             size: request.size,
@@ -63,6 +63,11 @@ impl<D: Device> MemoryPools<D> {
             largest_free: shelf.map_or(0, Shelf::largest_free),
             refusal,
         })
+    }
+
+    /// What a request shares with others of a memory type.
+    fn sort(&self, request: &MemoryRequest<'_>, memory: MemoryTypeId) -> Sort {
+        self.shelves.sort(memory, request.category, request.alignment)
     }
 
     /// A range of the shelf's blocks, of a new one, or a heap of its own.
@@ -74,9 +79,8 @@ impl<D: Device> MemoryPools<D> {
     ) -> Result<Home<D>, DeviceError> {
         let make = |device: &D, desc: &HeapDesc| device.create_heap(desc);
         let no_such = DeviceError::Unsupported { feature: "more than 32 memory types" };
-        let properties = self.device.properties();
-        let sort = Sort::of(request, memory, properties);
-        let shelf = self.shelves.find_or_make(properties, sort).ok_or(no_such)?;
+        let sort = self.sort(request, memory);
+        let shelf = self.shelves.find_or_make(self.device.properties(), sort).ok_or(no_such)?;
         if let Some(found) = shelf.allocate(request.size, request.alignment) {
             return Ok(Home::Pooled(Spot::new(sort.index(), &found)));
         }
@@ -155,7 +159,7 @@ impl<D: Device> MemoryPools<D> {
         make: &Make<'_, D>,
     ) -> Result<Home<D>, DeviceError> {
         let properties = self.device.properties();
-        let alignment = Sort::of(request, memory, properties).heap_alignment(properties);
+        let alignment = self.sort(request, memory).heap_alignment(properties);
         let size = request.size.next_multiple_of(alignment);
         if size > properties.max_heap_size || !self.may_take(memory, size, round) {
             return Err(DeviceError::OutOfMemory { requested: size, memory });

@@ -14,7 +14,7 @@ use crate::memory::pool::HeapBlock;
 #[derive(Clone, Copy)]
 pub(super) struct Spot {
     /// The index of the shelf's sort.
-    pub(super) shelf: usize,
+    pub(super) shelf: u16,
     pub(super) block: BlockId,
     pub(super) handle: Handle,
     /// Bytes from the start of the heap.
@@ -22,7 +22,8 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    pub(super) fn new(shelf: usize, found: &BlockAllocation) -> Self {
+    #[inline(always)]
+    pub(super) fn new(shelf: u16, found: &BlockAllocation) -> Self {
         Self { shelf, block: found.block, handle: found.handle, offset: found.offset }
     }
 }
@@ -33,24 +34,53 @@ pub(super) enum Home<D: Device> {
     Alone(HeapBlock<D>),
 }
 
-struct Record<D: Device> {
-    serial: NonZeroU64,
+/// As much of a [`Home`] as a record has.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Nothing lives here; the key of the next such record.
+    Vacant(usize),
+    Pooled(Spot),
+    /// The key of its heap.
+    Alone(usize),
+}
+
+struct Record {
+    /// `None` when nothing lives here.
+    serial: Option<NonZeroU64>,
     name: Name,
     size: u64,
     memory: MemoryTypeId,
-    home: Home<D>,
+    place: Place,
 }
 
 /// Every live range.
 pub(super) struct Ledger<D: Device> {
-    records: Slab<Record<D>>,
+    /// By key.
+    records: Vec<Record>,
+    /// The key of the first vacant record; beyond the last when there is none.
+    vacant: usize,
+    alone: Slab<HeapBlock<D>>,
+    live: u64,
     last_serial: u64,
     requested: u64,
 }
 
+/// Records that there are from the beginning, and are added at least. They are written at once, so that
+/// neither the program's heap nor the operating system has to find memory for one of them later.
+const ROOM: usize = 256;
+
 impl<D: Device> Default for Ledger<D> {
     fn default() -> Self {
-        Self { records: Slab::new(), last_serial: 0, requested: 0 }
+        let mut ledger = Self {
+            records: Vec::new(),
+            vacant: 0,
+            alone: Slab::new(),
+            live: 0,
+            last_serial: 0,
+            requested: 0,
+        };
+        ledger.grow();
+        ledger
     }
 }
 
@@ -70,7 +100,7 @@ pub struct LiveMemory {
     /// Bytes of the heap, if it is for this range alone.
     pub(super) heap_size: u64,
     /// The shelf and its block in which it lies.
-    pub(super) block: Option<(usize, BlockId)>,
+    pub(super) block: Option<(u16, BlockId)>,
 }
 
 /// A heap, for reports.
@@ -103,27 +133,15 @@ pub struct MemoryTotals {
     pub heaps_made: u64,
 }
 
-impl<D: Device> Record<D> {
-    fn live(&self) -> LiveMemory {
-        let (heap_size, block, offset) = match &self.home {
-            Home::Pooled(spot) => (0, Some((spot.shelf, spot.block)), spot.offset),
-            Home::Alone(heap) => (heap.size, None, 0),
-        };
-        LiveMemory {
-            name: self.name.clone(),
-            serial: self.serial,
-            offset,
-            size: self.size,
-            memory: self.memory,
-            heap_size,
-            block,
-        }
+impl Record {
+    fn vacant(next: usize) -> Self {
+        let place = Place::Vacant(next);
+        Self { serial: None, name: Name::default(), size: 0, memory: MemoryTypeId(0), place }
     }
 }
 
 impl<D: Device> Ledger<D> {
     /// Takes a range down; `size` bytes were asked for.
-    #[inline]
     pub(super) fn insert(
         &mut self,
         pools: u64,
@@ -132,54 +150,120 @@ impl<D: Device> Ledger<D> {
         memory: MemoryTypeId,
         home: Home<D>,
     ) -> MemoryRange {
-        let (offset, is_dedicated) = match &home {
-            Home::Pooled(spot) => (spot.offset, false),
-            Home::Alone(_) => (0, true),
-        };
+        match home {
+            Home::Pooled(spot) => self.insert_pooled(pools, name, size, memory, spot),
+            Home::Alone(heap) => {
+                let place = Place::Alone(self.alone.insert(heap));
+                let (key, serial) = self.write(name, size, memory, place);
+                MemoryRange { pools, key, serial, offset: 0, size, memory, is_dedicated: true }
+            }
+        }
+    }
+
+    /// Takes a range of a block down; `size` bytes were asked for.
+    #[inline(always)]
+    pub(super) fn insert_pooled(
+        &mut self,
+        pools: u64,
+        name: Name,
+        size: u64,
+        memory: MemoryTypeId,
+        spot: Spot,
+    ) -> MemoryRange {
+        let (key, serial) = self.write(name, size, memory, Place::Pooled(spot));
+        MemoryRange { pools, key, serial, offset: spot.offset, size, memory, is_dedicated: false }
+    }
+
+    /// Fills a vacant record, field by field where they stay: a record that is made elsewhere is written in
+    /// parts and read as a whole to be copied, for which a processor waits.
+    #[inline(always)]
+    fn write(&mut self, name: Name, size: u64, memory: MemoryTypeId, place: Place) -> (usize, NonZeroU64) {
+        if self.vacant >= self.records.len() {
+            self.grow();
+        }
+        let key = self.vacant;
+        let serial = NonZeroU64::MIN.saturating_add(self.last_serial);
         self.last_serial += 1;
-        let serial = NonZeroU64::MIN.saturating_add(self.last_serial - 1);
         self.requested += size;
-        let key = self.records.insert(Record { serial, name, size, memory, home });
-        MemoryRange { pools, key, serial, offset, size, memory, is_dedicated }
+        self.live += 1;
+        let record = &mut self.records[key];
+        if let Place::Vacant(next) = record.place {
+            self.vacant = next;
+        }
+        record.serial = Some(serial);
+        record.name = name;
+        record.size = size;
+        record.memory = memory;
+        record.place = place;
+        (key, serial)
+    }
+
+    /// Adds vacant records, of which there are none.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let first = self.records.len();
+        let more = (first / 2).max(ROOM);
+        self.records.reserve_exact(more);
+        self.records.extend((first..first + more).map(|key| Record::vacant(key + 1)));
+        self.vacant = first;
     }
 
     /// Strikes a range out; `None` if it does not live.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, range: &MemoryRange) -> Option<Home<D>> {
-        self.records.get(range.key).filter(|record| record.serial == range.serial)?;
-        let record = self.records.try_remove(range.key)?;
+        let record = self.records.get_mut(range.key).filter(|record| record.serial == Some(range.serial))?;
+        record.serial = None;
+        record.name = Name::default();
         self.requested -= record.size;
-        Some(record.home)
+        self.live -= 1;
+        let place = std::mem::replace(&mut record.place, Place::Vacant(self.vacant));
+        self.vacant = range.key;
+        match place {
+            Place::Pooled(spot) => Some(Home::Pooled(spot)),
+            Place::Alone(key) => self.alone.try_remove(key).map(Home::Alone),
+            Place::Vacant(_) => None,
+        }
+    }
+
+    /// The record of a range, if it lives.
+    fn get(&self, range: &MemoryRange) -> Option<&Record> {
+        self.records.get(range.key).filter(|record| record.serial == Some(range.serial))
     }
 
     /// The name of a range, if it lives.
     pub(super) fn name(&self, range: &MemoryRange) -> Option<&Name> {
-        let record = self.records.get(range.key).filter(|record| record.serial == range.serial);
-        record.map(|record| &record.name)
+        self.get(range).map(|record| &record.name)
     }
 
     /// False if the range does not live.
     pub(super) fn rename(&mut self, range: &MemoryRange, name: Name) -> bool {
-        let record = self.records.get_mut(range.key).filter(|record| record.serial == range.serial);
+        let record = self.records.get_mut(range.key).filter(|record| record.serial == Some(range.serial));
         record.map(|record| record.name = name).is_some()
     }
 
     /// In no particular order.
     pub(super) fn live(&self) -> Vec<LiveMemory> {
-        self.records.iter().map(|(_, record)| record.live()).collect()
+        self.records.iter().filter_map(|record| self.live_of(record)).collect()
+    }
+
+    fn live_of(&self, record: &Record) -> Option<LiveMemory> {
+        let (heap_size, block, offset) = match record.place {
+            Place::Pooled(spot) => (0, Some((spot.shelf, spot.block)), spot.offset),
+            Place::Alone(key) => (self.alone.get(key)?.size, None, 0),
+            Place::Vacant(_) => return None,
+        };
+        let Record { serial, ref name, size, memory, .. } = *record;
+        Some(LiveMemory { name: name.clone(), serial: serial?, offset, size, memory, heap_size, block })
     }
 
     /// Ranges, and bytes asked for.
     pub(super) fn totals(&self) -> (u64, u64) {
-        (self.records.len() as u64, self.requested)
+        (self.live, self.requested)
     }
 
-    /// Forgets all ranges; returns the heaps that were for one alone.
-    pub(super) fn take_alone(&mut self) -> Vec<HeapBlock<D>> {
-        let heap_of = |record: Record<D>| match record.home {
-            Home::Alone(heap) => Some(heap),
-            Home::Pooled(_) => None,
-        };
-        self.records.drain().filter_map(heap_of).collect()
+    /// Takes the heaps that were for one range alone. For shutting down.
+    pub(super) fn take_alone(&mut self) -> impl Iterator<Item = HeapBlock<D>> + '_ {
+        self.alone.drain()
     }
 }

@@ -32,11 +32,12 @@ pub use request::{BlockSizes, MemoryPoolsConfig, MemoryRange, MemoryRequest};
 
 use self::climb::Rungs;
 use self::ledger::{Home, Ledger, Spot};
-use self::shelves::{Shelves, Sort};
+use self::request::MAX_ALIGNMENT;
+use self::shelves::Shelves;
 use super::make::check;
 use super::objects::Objects;
 use super::pool::HeapBlock;
-use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId};
+use crate::device::{Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId};
 use crate::{Error, Name};
 
 /// Ranges of pooled heaps. See the [module documentation](self).
@@ -93,7 +94,7 @@ impl<D: Device> MemoryPools<D> {
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Self {
             id,
-            shelves: Shelves::new(config),
+            shelves: Shelves::new(config, device.properties()),
             ledger: Ledger::default(),
             retired: Vec::new(),
             objects: Objects::default(),
@@ -117,11 +118,25 @@ impl<D: Device> MemoryPools<D> {
         request: MemoryRequest<'_>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError> {
+        let MemoryRequest { name, size, alignment, memory, category } = request;
+        if let Some((memory, heap, spot)) = Self::room(&mut self.shelves, memory, category, size, alignment) {
+            let seen = inspect(&heap.heap);
+            return Ok((self.ledger.insert_pooled(self.id, name, size, memory, spot), seen));
+        }
+        self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category }, inspect)
+    }
+
+    /// As [`allocate`](Self::allocate), where there is no range in the blocks of the memory type that is best,
+    /// or there cannot be one.
+    #[cold]
+    #[inline(never)]
+    fn allocate_elsewhere<R>(
+        &mut self,
+        request: MemoryRequest<'_>,
+        inspect: impl FnOnce(&D::Heap) -> R,
+    ) -> Result<(MemoryRange, R), MemoryError> {
         request.check(self.device.properties())?;
-        let (memory, home) = match self.room(&request) {
-            Some((memory, spot)) => (memory, Home::Pooled(spot)),
-            None => self.climb(&request, &Rungs::All)?,
-        };
+        let (memory, home) = self.climb(&request, &Rungs::All)?;
         self.settle(request, memory, home, inspect)
     }
 
@@ -141,13 +156,23 @@ impl<D: Device> MemoryPools<D> {
         self.settle(request, memory, home, inspect)
     }
 
-    /// A range of the blocks of the memory type that is best.
-    #[inline]
-    fn room(&mut self, request: &MemoryRequest<'_>) -> Option<(MemoryTypeId, Spot)> {
-        let memory = *request.memory.first()?;
-        let shelf = Sort::of(request, memory, self.device.properties()).index();
-        let found = self.shelves.get_mut(shelf)?.allocate(request.size, request.alignment)?;
-        Some((memory, Spot::new(shelf, &found)))
+    /// A range of the blocks of the memory type that is best, with its heap. No block has what requests may
+    /// not ask for, but for the coarsest alignments.
+    #[inline(always)]
+    fn room<'s>(
+        shelves: &'s mut Shelves<D>,
+        memory: &[MemoryTypeId],
+        category: HeapCategory,
+        size: u64,
+        alignment: u64,
+    ) -> Option<(MemoryTypeId, &'s HeapBlock<D>, Spot)> {
+        if alignment > MAX_ALIGNMENT {
+            return None;
+        }
+        let memory = *memory.first()?;
+        let shelf = shelves.sort(memory, category, alignment).index();
+        let (found, heap) = shelves.get_mut(shelf)?.allocate_with_heap(size, alignment)?;
+        Some((memory, heap, Spot::new(shelf, &found)))
     }
 
     /// Takes down what was found.
@@ -178,18 +203,22 @@ impl<D: Device> MemoryPools<D> {
         if range.pools != self.id {
             return Err(MemoryError::Foreign);
         }
-        let spot = match self.ledger.remove(range).ok_or(MemoryError::DoubleFree)? {
-            Home::Alone(HeapBlock { heap, size }) => {
+        let spot = match self.ledger.remove(range) {
+            Some(Home::Pooled(spot)) => spot,
+            Some(Home::Alone(HeapBlock { heap, size })) => {
                 self.objects.destroy_heap(&self.device, heap, size);
                 return Ok(());
             }
-            Home::Pooled(spot) => spot,
+            None => return Err(MemoryError::DoubleFree),
         };
-        let shelf = self.shelves.get_mut(spot.shelf).ok_or(MemoryError::Foreign)?;
-        let block_is_empty = shelf.free(spot.handle).map_err(|_| MemoryError::DoubleFree)?;
-        if block_is_empty {
-            shelf.age(&mut self.retired);
-            self.give_back();
+        let Some(shelf) = self.shelves.get_mut(spot.shelf) else { return Err(MemoryError::Foreign) };
+        match shelf.free(spot.handle) {
+            Ok(false) => {}
+            Ok(true) => {
+                shelf.age(&mut self.retired);
+                self.give_back();
+            }
+            Err(_) => return Err(MemoryError::DoubleFree),
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::memory::class::MAX_MEMORY_TYPES;
 /// Bytes of the largest request; far beyond any device, and far from overflowing when rounded up.
 const MAX_SIZE: u64 = 1 << 48;
 /// Bytes of the coarsest alignment.
-const MAX_ALIGNMENT: u64 = 1 << 32;
+pub(super) const MAX_ALIGNMENT: u64 = 1 << 32;
 
 /// The sizes of the blocks that pools are made of, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,18 @@ impl<D: Device> Shelf<D> {
         self.ranges.allocate(size, align).ok()
     }
 
+    /// As [`allocate`](Self::allocate), with the heap that the range's block is: every block has one.
+    #[inline(always)]
+    pub(super) fn allocate_with_heap(
+        &mut self,
+        size: u64,
+        align: u64,
+    ) -> Option<(BlockAllocation, &HeapBlock<D>)> {
+        let found = self.allocate(size, align)?;
+        let heap = self.heap(found.block)?;
+        Some((found, heap))
+    }
+
     /// The heap that a block is.
     #[inline]
     pub(super) fn heap(&self, block: BlockId) -> Option<&HeapBlock<D>> {

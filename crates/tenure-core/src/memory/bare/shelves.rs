@@ -3,7 +3,7 @@
 use tenure_suballoc::GeneralBlocks;
 
 use super::shelf::Shelf;
-use super::{BlockSizes, MemoryPoolsConfig, MemoryRequest};
+use super::{BlockSizes, MemoryPoolsConfig};
 use crate::device::{Device, HeapCategory, MemoryFlags, MemoryTypeId, Properties};
 use crate::memory::PoolKind;
 use crate::memory::class::MAX_MEMORY_TYPES;
@@ -26,16 +26,11 @@ pub(super) struct Sort {
 }
 
 impl Sort {
-    pub(super) fn index(self) -> usize {
-        (usize::from(self.memory.0) * HeapCategory::ALL.len() + self.category as usize) * 2
-            + usize::from(self.is_coarse)
-    }
-
-    /// What a request shares with others of this memory type.
-    pub(super) fn of(request: &MemoryRequest<'_>, memory: MemoryTypeId, properties: &Properties) -> Self {
-        let is_coarse = request.alignment > properties.heap_alignment
-            && properties.msaa_heap_alignment > properties.heap_alignment;
-        Self { memory, category: request.category, is_coarse }
+    /// A number of its own.
+    #[inline]
+    pub(super) fn index(self) -> u16 {
+        (u16::from(self.memory.0) * HeapCategory::ALL.len() as u16 + self.category as u16) * 2
+            + u16::from(self.is_coarse)
     }
 
     /// Bytes; the alignment of its heaps.
@@ -56,30 +51,41 @@ impl Sort {
 /// One shelf for each [`Sort`].
 pub(super) struct Shelves<D: Device> {
     config: MemoryPoolsConfig,
+    /// Bytes; requests of a coarser alignment have shelves of their own.
+    coarse_above: u64,
     table: Box<[Option<Box<Shelf<D>>>]>,
 }
 
 impl<D: Device> Shelves<D> {
-    pub(super) fn new(config: MemoryPoolsConfig) -> Self {
+    pub(super) fn new(config: MemoryPoolsConfig, properties: &Properties) -> Self {
+        let Properties { heap_alignment, msaa_heap_alignment, .. } = *properties;
+        let has_coarse = msaa_heap_alignment > heap_alignment;
+        let coarse_above = if has_coarse { heap_alignment } else { u64::MAX };
         let count = MAX_MEMORY_TYPES * HeapCategory::ALL.len() * 2;
-        Self { config, table: (0..count).map(|_| None).collect() }
+        Self { config, coarse_above, table: (0..count).map(|_| None).collect() }
+    }
+
+    /// What a request shares with others of a memory type.
+    #[inline(always)]
+    pub(super) fn sort(&self, memory: MemoryTypeId, category: HeapCategory, alignment: u64) -> Sort {
+        Sort { memory, category, is_coarse: alignment > self.coarse_above }
     }
 
     /// The shelf of a sort, by its [index](Sort::index), if there is one.
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<&Shelf<D>> {
-        self.table.get(index)?.as_deref()
+    pub(super) fn get(&self, index: u16) -> Option<&Shelf<D>> {
+        self.table.get(usize::from(index))?.as_deref()
     }
 
     /// As [`get`](Self::get), to change it.
     #[inline]
-    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Shelf<D>> {
-        self.table.get_mut(index)?.as_deref_mut()
+    pub(super) fn get_mut(&mut self, index: u16) -> Option<&mut Shelf<D>> {
+        self.table.get_mut(usize::from(index))?.as_deref_mut()
     }
 
     /// The shelf of a sort, made if there is none; `None` for what no device has.
     pub(super) fn find_or_make(&mut self, properties: &Properties, sort: Sort) -> Option<&mut Shelf<D>> {
-        let slot = self.table.get_mut(sort.index())?;
+        let slot = self.table.get_mut(usize::from(sort.index()))?;
         if slot.is_none() {
             *slot = Some(Box::new(make(&self.config, properties, sort)?));
         }
