@@ -180,7 +180,7 @@ impl BlockSuballocator for GeneralBlocks {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn allocate(&mut self, size: u64, align: u64) -> Result<BlockAllocation, AllocError> {
         let limit = self.granule.max_capacity();
         let request = self.granule.request(size, align, limit)?;

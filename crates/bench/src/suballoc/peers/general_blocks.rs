@@ -42,16 +42,26 @@ impl Peer for Blocks {
 }
 
 /// Allocates, and adds a block when nothing fits.
-#[inline]
+#[inline(always)]
 pub(crate) fn allocate_growing(
     set: &mut impl BlockSuballocator,
     block_bytes: u64,
     size: u64,
     align: u64,
 ) -> Option<Placed<Handle>> {
-    if let Ok(allocation) = set.allocate(size, align) {
-        return Some(placed(allocation));
+    match set.allocate(size, align) {
+        Ok(allocation) => Some(placed(allocation)),
+        Err(_) => grow_and_allocate(set, block_bytes, size, align),
     }
+}
+
+#[cold]
+fn grow_and_allocate(
+    set: &mut impl BlockSuballocator,
+    block_bytes: u64,
+    size: u64,
+    align: u64,
+) -> Option<Placed<Handle>> {
     set.add_block(block_bytes).ok()?;
     set.allocate(size, align).ok().map(placed)
 }
