@@ -26,8 +26,8 @@ use crate::{
 ///
 /// # Efficiency
 /// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as that of `General`.
-/// Removing a block is O(1) while anything is allocated; when nothing is, it gives back the metadata,
-/// in O(pieces that there have been at once).
+/// Removing a block is O(1) while anything is allocated; when nothing is, it gives back the metadata
+/// beyond what is [reserved](Self::reserve), in O(pieces that there have been at once).
 ///
 /// # What is guaranteed
 /// As for `General`: a request fails only when no hole of any block has `size + align - granule`
@@ -62,6 +62,8 @@ pub struct GeneralBlocks {
     table: BlockTable,
     /// The anchor of each block's range.
     anchors: Vec<u32>,
+    /// Nodes that there is always room for.
+    kept: usize,
     owner: Owner,
 }
 
@@ -77,13 +79,17 @@ impl GeneralBlocks {
             granule: Granule::new(granule)?,
             table: BlockTable::default(),
             anchors: Vec::new(),
+            kept: 0,
             owner: Owner::next(),
         })
     }
 
-    /// Makes room for the metadata of `allocations` more, so that they take no memory later.
+    /// Makes room for the metadata of `allocations` more, so that they take no memory later, not even from
+    /// the operating system on first touch. The room stays when the set runs empty.
     pub fn reserve(&mut self, allocations: usize) {
-        self.ranges.slab.reserve(allocations.saturating_mul(2));
+        let pieces = allocations.saturating_mul(2);
+        self.ranges.slab.reserve(pieces);
+        self.kept = self.kept.max(pieces.saturating_add(self.ranges.slab.len() as usize));
     }
 
     /// Looks at allocations that are about to be freed, so that their metadata is in the cache by then.
@@ -136,10 +142,10 @@ impl GeneralBlocks {
 
     /// Gives back the metadata of pieces, if nothing is allocated.
     fn give_back_metadata(&mut self) {
-        if self.free_bytes() < self.capacity() || !self.ranges.has_grown(self.blocks().count()) {
+        if self.free_bytes() < self.capacity() || !self.ranges.has_grown(self.blocks().count(), self.kept) {
             return;
         }
-        self.ranges.clear();
+        self.ranges.clear(self.kept);
         for id in self.table.ids() {
             let bytes = self.table.block_capacity(id).unwrap_or(0);
             let units = (bytes / self.granule.size()) as u32;

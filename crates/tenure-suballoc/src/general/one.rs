@@ -128,8 +128,8 @@ impl General {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn trim(&mut self) {
-        if self.is_empty() && self.ranges.has_grown(1) {
-            self.ranges.clear();
+        if self.is_empty() && self.ranges.has_grown(1, 0) {
+            self.ranges.clear(0);
             self.anchor = self.ranges.add_range((self.capacity / self.granule.size()) as u32, 0);
         }
     }

@@ -45,15 +45,16 @@ impl Ranges {
         anchor
     }
 
-    /// Forgets all ranges, each of which must be one hole, and gives back their metadata.
-    pub(super) fn clear(&mut self) {
-        self.slab.clear();
+    /// Forgets all ranges, each of which must be one hole, and gives back their metadata but for that of
+    /// `kept` nodes.
+    pub(super) fn clear(&mut self, kept: usize) {
+        self.slab.clear(kept);
         self.free_units = 0;
     }
 
     /// Whether there is metadata that [`clear`](Self::clear) would give back, with this many ranges.
-    pub(super) fn has_grown(&self, ranges: usize) -> bool {
-        self.slab.has_more_than(2 * ranges)
+    pub(super) fn has_grown(&self, ranges: usize, kept: usize) -> bool {
+        self.slab.has_more_than(kept.max(2 * ranges))
     }
 
     /// Removes a range that is one hole.

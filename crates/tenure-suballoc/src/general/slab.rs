@@ -45,13 +45,13 @@ impl Slab {
         }
     }
 
-    /// Forgets all pieces, none of which may be in use, and gives back their memory. The tags go on
-    /// where they were: no handle of before is good again.
-    pub(super) fn clear(&mut self) {
+    /// Forgets all pieces, none of which may be in use, and gives back their memory but for that of `kept`
+    /// nodes. The tags go on where they were: no handle of before is good again.
+    pub(super) fn clear(&mut self, kept: usize) {
         let tags = self.nodes.iter().skip(SPECIAL as usize).map(|node| node.tag & !1);
         self.fresh_tag = tags.fold(self.fresh_tag, u32::max);
         self.nodes.truncate(SPECIAL as usize);
-        self.nodes.shrink_to_fit();
+        self.nodes.shrink_to(kept);
         self.firsts.fill(NIL);
         self.used = ClassBits::new();
         self.vacant = NIL;

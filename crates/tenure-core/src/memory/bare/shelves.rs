@@ -13,6 +13,9 @@ use crate::memory::types::flush_atom;
 
 /// Block sizes are multiples of this many bytes.
 const BLOCK_ALIGNMENT: u64 = 64 << 10;
+/// Allocations of a shelf for which its suballocator has room from the beginning, so that none of them has
+/// to find memory for it.
+const ROOM: usize = 128;
 /// How often the size of a new block is halved when the driver refuses.
 const HALVINGS: u32 = 3;
 
@@ -120,6 +123,7 @@ fn make<D: Device>(config: &MemoryPoolsConfig, properties: &Properties, sort: So
         shape: BlockShape::Multiple,
         halvings: HALVINGS,
     };
-    let ranges = GeneralBlocks::new(granule).ok()?;
+    let mut ranges = GeneralBlocks::new(granule).ok()?;
+    ranges.reserve(ROOM);
     Some(Shelf::new(sort, growth, ranges, config.idle_grace))
 }
