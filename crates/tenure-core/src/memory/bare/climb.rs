@@ -70,7 +70,8 @@ impl<D: Device> MemoryPools<D> {
         self.shelves.sort(memory, request.category, request.alignment)
     }
 
-    /// A range of the shelf's blocks, of a new one, or a heap of its own.
+    /// A range of the shelf's blocks, of a new one, or a heap of its own. The blocks of the first memory type
+    /// have been looked at before the climb, and those of the others in the first round: no room came since.
     fn find(
         &mut self,
         request: &MemoryRequest<'_>,
@@ -81,7 +82,8 @@ impl<D: Device> MemoryPools<D> {
         let no_such = DeviceError::Unsupported { feature: "more than 32 memory types" };
         let sort = self.sort(request, memory);
         let shelf = self.shelves.find_or_make(self.device.properties(), sort).ok_or(no_such)?;
-        if let Some(found) = shelf.allocate(request.size, request.alignment) {
+        let is_new_to_it = round == Round::WithinBudget && request.memory.first() != Some(&memory);
+        if is_new_to_it && let Some(found) = shelf.allocate(request.size, request.alignment) {
             return Ok(Home::Pooled(Spot::new(sort.index(), &found)));
         }
         let (growth, used) = (shelf.growth, shelf.used());

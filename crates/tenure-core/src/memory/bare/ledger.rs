@@ -65,22 +65,22 @@ pub(super) struct Ledger<D: Device> {
     requested: u64,
 }
 
-/// Records that there are from the beginning, and are added at least. They are written at once, so that
-/// neither the program's heap nor the operating system has to find memory for one of them later.
+/// Records that there are from the beginning, so that neither the program's heap nor the operating system has
+/// to find memory for one of them later.
 const ROOM: usize = 256;
+/// So many new records are made vacant at once later: no more, because one call waits for it.
+const AT_ONCE: usize = 16;
 
 impl<D: Device> Default for Ledger<D> {
     fn default() -> Self {
-        let mut ledger = Self {
-            records: Vec::new(),
+        Self {
+            records: (0..ROOM).map(|key| Record::vacant(key + 1)).collect(),
             vacant: 0,
             alone: Slab::new(),
             live: 0,
             last_serial: 0,
             requested: 0,
-        };
-        ledger.grow();
-        ledger
+        }
     }
 }
 
@@ -203,9 +203,11 @@ impl<D: Device> Ledger<D> {
     #[inline(never)]
     fn grow(&mut self) {
         let first = self.records.len();
-        let more = (first / 2).max(ROOM);
-        self.records.reserve_exact(more);
-        self.records.extend((first..first + more).map(|key| Record::vacant(key + 1)));
+        if first == self.records.capacity() {
+            self.records.reserve_exact(first / 2);
+        }
+        let last = (first + AT_ONCE).min(self.records.capacity());
+        self.records.extend((first..last).map(|key| Record::vacant(key + 1)));
         self.vacant = first;
     }
 
