@@ -59,6 +59,8 @@ use crate::{
 pub struct GeneralBlocks {
     ranges: Ranges,
     granule: Granule,
+    /// Bytes that a block can have at most.
+    limit: u64,
     table: BlockTable,
     /// The anchor of each block's range.
     anchors: Vec<u32>,
@@ -74,9 +76,11 @@ impl GeneralBlocks {
     /// # Errors
     /// [`BlockError::BadGranule`] when it is no power of two.
     pub fn new(granule: u64) -> Result<Self, BlockError> {
+        let granule = Granule::new(granule)?;
         Ok(Self {
             ranges: Ranges::new(MAX_UNITS, ABSORB),
-            granule: Granule::new(granule)?,
+            granule,
+            limit: granule.max_capacity(),
             table: BlockTable::default(),
             anchors: Vec::new(),
             kept: 0,
@@ -188,8 +192,7 @@ impl BlockSuballocator for GeneralBlocks {
 
     #[inline(always)]
     fn allocate(&mut self, size: u64, align: u64) -> Result<BlockAllocation, AllocError> {
-        let limit = self.granule.max_capacity();
-        let request = self.granule.request(size, align, limit)?;
+        let request = self.granule.request(size, align, self.limit)?;
         let placed = self.ranges.allocate::<true>(request.units, request.align_mask);
         let placed = placed.or_else(|| self.allocate_in_empty_block(request.units));
         let Some(Placed { slot, tag, extent }) = placed else {

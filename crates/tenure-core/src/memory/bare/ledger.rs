@@ -60,8 +60,9 @@ pub(super) struct Ledger<D: Device> {
     /// The key of the first vacant record; beyond the last when there is none.
     vacant: usize,
     alone: Slab<HeapBlock<D>>,
-    live: u64,
     last_serial: u64,
+    /// Ranges that were struck out so far.
+    freed: u64,
     requested: u64,
 }
 
@@ -77,8 +78,8 @@ impl<D: Device> Default for Ledger<D> {
             records: (0..ROOM).map(|key| Record::vacant(key + 1)).collect(),
             vacant: 0,
             alone: Slab::new(),
-            live: 0,
             last_serial: 0,
+            freed: 0,
             requested: 0,
         }
     }
@@ -185,7 +186,6 @@ impl<D: Device> Ledger<D> {
         let serial = NonZeroU64::MIN.saturating_add(self.last_serial);
         self.last_serial += 1;
         self.requested += size;
-        self.live += 1;
         let record = &mut self.records[key];
         if let Place::Vacant(next) = record.place {
             self.vacant = next;
@@ -218,7 +218,7 @@ impl<D: Device> Ledger<D> {
         record.serial = None;
         record.name = Name::default();
         self.requested -= record.size;
-        self.live -= 1;
+        self.freed += 1;
         let place = std::mem::replace(&mut record.place, Place::Vacant(self.vacant));
         self.vacant = range.key;
         match place {
@@ -261,7 +261,7 @@ impl<D: Device> Ledger<D> {
 
     /// Ranges, and bytes asked for.
     pub(super) fn totals(&self) -> (u64, u64) {
-        (self.live, self.requested)
+        (self.last_serial - self.freed, self.requested)
     }
 
     /// Takes the heaps that were for one range alone. For shutting down.
