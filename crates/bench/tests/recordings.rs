@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use program::{refused, succeeded};
 
-const PEERS: usize = if cfg!(windows) { 3 } else { 4 };
+const PEERS: usize = if cfg!(windows) { 4 } else { 5 };
 
 #[test]
 fn no_peer_lets_allocations_overlap_on_any_recording() {

@@ -89,7 +89,8 @@ unsafe extern "system" fn memory_properties(
 }
 
 unsafe extern "system" fn device_properties(_: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceProperties) {
-    let mut found = vk::PhysicalDeviceProperties { api_version: vk::API_VERSION_1_1, ..Default::default() };
+    // One that has no extensions to be asked about.
+    let mut found = vk::PhysicalDeviceProperties { api_version: vk::API_VERSION_1_0, ..Default::default() };
     found.limits.buffer_image_granularity = 1;
     found.limits.max_memory_allocation_count = 4096;
     found.limits.non_coherent_atom_size = 64;

@@ -1,20 +1,21 @@
 //! Recordings of programs, replayed: the time of each call inside tenure and inside its peers.
 //!
 //! A recording has what a program asked its allocator for. It is asked of tenure's set of blocks, of
-//! tenure's memory without resources, which is what an engine with resources of its own uses, and of two
-//! published crates above a Vulkan driver that does nothing.
+//! tenure's memory without resources, which is what an engine with resources of its own uses, and, above a
+//! Vulkan driver that does nothing, of tenure's drop-in for the crate `gpu-allocator`, of that crate, and of
+//! another published one.
 
 mod blocks;
 mod check;
 mod driver;
 mod figures;
-mod original;
 mod play;
 mod pools;
 mod report;
 mod script;
 #[cfg(not(windows))]
 mod vma;
+mod wgpu;
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,8 @@ impl Contender {
 const CONTENDERS: &[Contender] = &[
     Contender::new::<blocks::Blocks>("GeneralBlocks"),
     Contender::new::<pools::Pools>("MemoryPools"),
-    Contender::new::<original::Original>("gpu-allocator 0.28"),
+    Contender::new::<wgpu::gpu_allocator::DropIn>("drop-in"),
+    Contender::new::<wgpu::original::Original>("gpu-allocator 0.28"),
     #[cfg(not(windows))]
     Contender::new::<vma::Vma>("vk-mem"),
 ];

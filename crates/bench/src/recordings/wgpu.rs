@@ -1,0 +1,87 @@
+//! What wgpu allocates by: the crate `gpu-allocator`, the original and tenure's drop-in for it.
+
+use tenure_trace::{Layout, MemoryKind};
+
+use super::play::Player;
+use super::script::Request;
+
+const MIB: u64 = 1 << 20;
+
+/// The same on both: their surfaces are one.
+macro_rules! player {
+    ($(#[$doc:meta])* $name:ident, $krate:ident) => {
+        pub(super) mod $krate {
+            use ::$krate::vulkan::{
+                Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
+            };
+            use ::$krate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
+            use ash::vk::Handle as _;
+
+            use super::{Layout, MIB, MemoryKind, Player, Request};
+            use crate::recordings::driver;
+
+            $(#[$doc])*
+            pub(in super::super) struct $name(Allocator);
+
+            impl Player for $name {
+                type Handle = Allocation;
+
+                fn new() -> Result<Self, String> {
+                    let (instance, device, physical_device) = driver::install();
+                    let allocator = Allocator::new(&AllocatorCreateDesc {
+                        instance,
+                        device,
+                        physical_device,
+                        debug_settings: AllocatorDebugSettings::default(),
+                        buffer_device_address: false,
+                        allocation_sizes: AllocationSizes::new(128 * MIB, 64 * MIB)
+                            .with_max_device_memblock_size(256 * MIB)
+                            .with_max_host_memblock_size(128 * MIB),
+                    });
+                    allocator.map(Self).map_err(|error| error.to_string())
+                }
+
+                #[inline]
+                fn allocate(&mut self, request: &Request) -> Result<Allocation, String> {
+                    let desc = AllocationCreateDesc {
+                        name: "(wgpu internal) Staging",
+                        requirements: driver::requirements(request),
+                        location: match request.kind.memory {
+                            MemoryKind::GpuOnly => MemoryLocation::GpuOnly,
+                            MemoryKind::CpuToGpu => MemoryLocation::CpuToGpu,
+                            MemoryKind::GpuToCpu => MemoryLocation::GpuToCpu,
+                        },
+                        linear: request.kind.layout == Layout::Linear,
+                        allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+                    };
+                    self.0.allocate(&desc).map_err(|error| error.to_string())
+                }
+
+                #[inline]
+                fn free(&mut self, allocation: Allocation) -> Result<(), String> {
+                    self.0.free(allocation).map_err(|error| error.to_string())
+                }
+
+                fn place(&self, allocation: &Allocation) -> (u64, u64) {
+                    // SAFETY: the handle is only looked at.
+                    (unsafe { allocation.memory() }.as_raw(), allocation.offset())
+                }
+
+                fn peak_reserved(&self) -> u64 {
+                    driver::peak()
+                }
+            }
+        }
+    };
+}
+
+player!(
+    /// The original, with the sizes of blocks that wgpu asks for by default.
+    Original,
+    original
+);
+player!(
+    /// The drop-in, with the same.
+    DropIn,
+    gpu_allocator
+);
