@@ -49,6 +49,10 @@ impl<S: HeapSource> Engine<S> {
     }
 
     /// A range wherever there is one.
+    ///
+    /// Inlined with all that it calls in steady state: a result that goes through memory is written in parts
+    /// and read as a whole, for which a processor waits.
+    #[inline(always)]
     pub(crate) fn allocate<R>(
         &mut self,
         request: MemoryRequest<'_>,
@@ -56,9 +60,13 @@ impl<S: HeapSource> Engine<S> {
         inspect: impl FnOnce(&S::Heap) -> R,
     ) -> Result<(MemoryRange, R)> {
         self.log_allocation(&request);
-        let found = self.pools.allocate(request, inspect).map_err(|error| refused(&error))?;
-        self.note(&found.0, told);
-        Ok(found)
+        match self.pools.allocate(request, inspect) {
+            Ok(found) => {
+                self.note(found.0.serial(), told);
+                Ok(found)
+            }
+            Err(error) => Err(refused(&error)),
+        }
     }
 
     /// Memory for this request alone, made in a particular way.
@@ -76,7 +84,7 @@ impl<S: HeapSource> Engine<S> {
         self.log_allocation(&request);
         let make = |device: &HeapOnly<S>, desc: &HeapDesc| make(&device.0, desc);
         let found = self.pools.allocate_dedicated(request, make, inspect).map_err(|error| refused(&error))?;
-        self.note(&found.0, told);
+        self.note(found.0.serial(), told);
         Ok(found)
     }
 
@@ -139,17 +147,30 @@ impl<S: HeapSource> Engine<S> {
         self.pools.totals().reserved
     }
 
+    #[inline(always)]
     fn log_allocation(&self, request: &MemoryRequest<'_>) {
         if self.debug.log_allocations {
-            let MemoryRequest { name, size, alignment, .. } = request;
-            log::debug!("allocating `{name}`: {size} B aligned to {alignment}{}", self.trace_here());
+            self.log_request(request.name.as_str(), request.size, request.alignment);
         }
     }
 
-    fn note(&mut self, range: &MemoryRange, told: Told) {
-        self.record(|recording| recording.allocated(range.serial(), told));
+    #[cold]
+    fn log_request(&self, name: &str, size: u64, alignment: u64) {
+        log::debug!("allocating `{name}`: {size} B aligned to {alignment}{}", self.trace_here());
+    }
+
+    #[inline(always)]
+    fn note(&mut self, serial: NonZeroU64, told: Told) {
+        if self.recording.is_some() || self.debug.keeps_traces() {
+            self.take_down(serial, told);
+        }
+    }
+
+    #[cold]
+    fn take_down(&mut self, serial: NonZeroU64, told: Told) {
+        self.record(|recording| recording.allocated(serial, told));
         if self.debug.keeps_traces() {
-            self.traces.insert(range.serial(), Backtrace::force_capture());
+            self.traces.insert(serial, Backtrace::force_capture());
         }
     }
 
@@ -182,6 +203,7 @@ impl<S: HeapSource> fmt::Debug for Engine<S> {
 }
 
 /// What the pools' error is in this crate's words; the numbers go to the log.
+#[cold]
 fn refused(error: &MemoryError) -> AllocationError {
     match error {
         MemoryError::InvalidRequest { .. } => AllocationError::InvalidAllocationCreateDesc,

@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 use ash::vk;
 use tenure_core::memory::bare::MemoryRange;
 
-use super::heaps::Heap;
+use super::heaps::Address;
 
 /// The address of mapped memory.
 #[derive(Clone, Copy, Debug)]
@@ -46,9 +46,10 @@ impl Default for Allocation {
 }
 
 impl Allocation {
+    #[inline(always)]
     pub(super) fn new(
         range: MemoryRange,
-        heap: Heap,
+        address: Address,
         size: u64,
         properties: vk::MemoryPropertyFlags,
     ) -> Self {
@@ -58,8 +59,8 @@ impl Allocation {
             let address = unsafe { base.0.as_ptr().cast::<u8>().add(offset) };
             NonNull::new(address.cast()).map(MappedPtr)
         };
-        let mapped = heap.mapped.and_then(at_offset);
-        Self { range: Some(range), size, memory: heap.memory, mapped, properties }
+        let mapped = address.mapped.and_then(at_offset);
+        Self { range: Some(range), size, memory: address.memory, mapped, properties }
     }
 
     pub(super) fn range(&self) -> Option<&MemoryRange> {

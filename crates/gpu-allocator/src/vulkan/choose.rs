@@ -5,7 +5,6 @@ use smallvec::SmallVec;
 use tenure_core::device::{HeapCategory, MemoryTypeId};
 
 use super::AllocationCreateDesc;
-use super::heaps::Heaps;
 use crate::{AllocationError, MemoryLocation, Result};
 
 /// Up to this `bufferImageGranularity`, in bytes, images are padded to it and share heaps with buffers;
@@ -13,27 +12,45 @@ use crate::{AllocationError, MemoryLocation, Result};
 const LARGEST_PADDING: u64 = 1 << 10;
 
 /// Memory types, best first; as many as Vulkan allows without an allocation.
-type Order = SmallVec<[MemoryTypeId; vk::MAX_MEMORY_TYPES]>;
+pub(super) type Types = SmallVec<[MemoryTypeId; vk::MAX_MEMORY_TYPES]>;
+
+/// What a device offers to choose from.
+pub(super) struct Chooser {
+    orders: Orders,
+    /// Bytes; a power of two.
+    granularity: u64,
+}
 
 /// What to ask the pools for.
-pub(super) struct Choice {
-    pub(super) memory: Order,
+pub(super) struct Choice<'a> {
+    pub(super) memory: &'a [MemoryTypeId],
     pub(super) category: HeapCategory,
     pub(super) size: u64,
     pub(super) alignment: u64,
 }
 
-impl Heaps {
-    pub(super) fn choose(&self, desc: &AllocationCreateDesc<'_>) -> Result<Choice> {
+impl Chooser {
+    /// For a device's memory types, and its `bufferImageGranularity` in bytes, a power of two.
+    pub(super) fn new(types: &[vk::MemoryType], granularity: u64) -> Self {
+        Self { orders: Orders::new(types), granularity }
+    }
+
+    /// `room` is for memory types that have to be picked out.
+    #[inline(always)]
+    pub(super) fn choose<'a>(
+        &'a self,
+        desc: &AllocationCreateDesc<'_>,
+        room: &'a mut Types,
+    ) -> Result<Choice<'a>> {
         let vk::MemoryRequirements { size, alignment, memory_type_bits } = desc.requirements;
         if size == 0 || !alignment.is_power_of_two() {
             return Err(AllocationError::InvalidAllocationCreateDesc);
         }
-        let memory = self.orders().allowed(desc.location, memory_type_bits);
+        let memory = self.orders.allowed(desc.location, memory_type_bits, room);
         if memory.is_empty() {
             return Err(AllocationError::NoCompatibleMemoryTypeFound);
         }
-        let granularity = self.granularity();
+        let granularity = self.granularity;
         let category = match (granularity > LARGEST_PADDING, desc.linear) {
             (false, _) => HeapCategory::Any,
             (true, true) => HeapCategory::Buffers,
@@ -43,9 +60,9 @@ impl Heaps {
             return Ok(Choice { memory, category, size, alignment });
         }
         // An image has its pages to itself, so that a buffer may begin or end anywhere.
-        let padded = size.checked_next_multiple_of(granularity);
-        let size = padded.ok_or(AllocationError::InvalidAllocationCreateDesc)?;
-        Ok(Choice { memory, category, size, alignment: alignment.max(granularity) })
+        let mask = granularity - 1;
+        let padded = size.checked_add(mask).ok_or(AllocationError::InvalidAllocationCreateDesc)? & !mask;
+        Ok(Choice { memory, category, size: padded, alignment: alignment.max(granularity) })
     }
 }
 
@@ -57,8 +74,15 @@ const SPECIAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
         | vk::MemoryPropertyFlags::RDMA_CAPABLE_NV.as_raw(),
 );
 
+/// The memory types to try for a location.
+struct Order {
+    types: Types,
+    /// A bit for each of them.
+    bits: u32,
+}
+
 /// The memory types to try for each location.
-pub(super) struct Orders {
+struct Orders {
     unknown: Order,
     gpu_only: Order,
     cpu_to_gpu: Order,
@@ -66,7 +90,7 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    pub(super) fn new(types: &[vk::MemoryType]) -> Self {
+    fn new(types: &[vk::MemoryType]) -> Self {
         Self {
             unknown: order(types, MemoryLocation::Unknown),
             gpu_only: order(types, MemoryLocation::GpuOnly),
@@ -76,15 +100,20 @@ impl Orders {
     }
 
     /// Those that a resource allows, by its `memoryTypeBits`.
-    fn allowed(&self, location: MemoryLocation, bits: u32) -> Order {
+    #[inline(always)]
+    fn allowed<'a>(&'a self, location: MemoryLocation, bits: u32, room: &'a mut Types) -> &'a [MemoryTypeId] {
         let order = match location {
             MemoryLocation::Unknown => &self.unknown,
             MemoryLocation::GpuOnly => &self.gpu_only,
             MemoryLocation::CpuToGpu => &self.cpu_to_gpu,
             MemoryLocation::GpuToCpu => &self.gpu_to_cpu,
         };
+        if order.bits & !bits == 0 {
+            return &order.types;
+        }
         let is_allowed = |memory: &MemoryTypeId| bits & (1 << memory.0) != 0;
-        order.iter().copied().filter(is_allowed).collect()
+        room.extend(order.types.iter().copied().filter(is_allowed));
+        room
     }
 }
 
@@ -114,7 +143,9 @@ fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {
         })
         .collect();
     order.sort_unstable();
-    order.into_iter().map(|(_, _, memory)| memory).collect()
+    let types: Types = order.into_iter().map(|(_, _, memory)| memory).collect();
+    let bits = types.iter().fold(0, |bits, memory| bits | 1 << memory.0);
+    Order { types, bits }
 }
 
 #[cfg(test)]
@@ -131,7 +162,7 @@ mod tests {
     }
 
     fn allowed(types: &[vk::MemoryType], bits: u32, location: MemoryLocation) -> Vec<MemoryTypeId> {
-        Orders::new(types).allowed(location, bits).to_vec()
+        Orders::new(types).allowed(location, bits, &mut Types::new()).to_vec()
     }
 
     #[test]

@@ -9,17 +9,30 @@ use tenure_core::device::{
 
 use super::AllocatorCreateDesc;
 use super::allocation::MappedPtr;
-use super::choose::Orders;
+use super::choose::Chooser;
 use crate::engine::{MemoryFacts, Taken, properties};
 use crate::heap_only::HeapSource;
 
 /// Memory, mapped for life where the CPU sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heap {
-    pub(super) memory: vk::DeviceMemory,
-    pub(super) mapped: Option<MappedPtr>,
+    address: Address,
     kind: MemoryTypeId,
     size: u64,
+}
+
+/// Where a heap is, for the driver and for the CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub(super) memory: vk::DeviceMemory,
+    pub(super) mapped: Option<MappedPtr>,
+}
+
+impl Heap {
+    #[inline]
+    pub(super) fn address(&self) -> Address {
+        self.address
+    }
 }
 
 /// Whose alone memory is.
@@ -37,7 +50,6 @@ pub(super) struct Heaps {
     physical_device: vk::PhysicalDevice,
     properties: Properties,
     memory: vk::PhysicalDeviceMemoryProperties,
-    orders: Orders,
     /// Bytes; a power of two.
     granularity: u64,
     has_addresses: bool,
@@ -77,19 +89,15 @@ impl Heaps {
             instance: instance.clone(),
             device: device.clone(),
             physical_device,
-            orders: Orders::new(memory.memory_types_as_slice()),
             memory,
             granularity: power_of_two(adapter.limits.buffer_image_granularity),
             has_addresses: *buffer_device_address,
         }
     }
 
-    pub(super) fn orders(&self) -> &Orders {
-        &self.orders
-    }
-
-    pub(super) fn granularity(&self) -> u64 {
-        self.granularity
+    /// What there is to choose from.
+    pub(super) fn chooser(&self) -> Chooser {
+        Chooser::new(self.memory.memory_types_as_slice(), self.granularity)
     }
 
     /// The flags of a memory type.
@@ -133,7 +141,7 @@ impl Heaps {
 
     fn map(&self, taken: vk::DeviceMemory, size: u64, kind: MemoryTypeId) -> Result<Heap, DeviceError> {
         if !self.flags(kind).contains(vk::MemoryPropertyFlags::HOST_VISIBLE) {
-            return Ok(Heap { memory: taken, mapped: None, kind, size });
+            return Ok(Heap { address: Address { memory: taken, mapped: None }, kind, size });
         }
         // SAFETY: the memory is new, host-visible and not mapped.
         let mapped = unsafe { self.device.map_memory(taken, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) };
@@ -142,7 +150,10 @@ impl Heaps {
                 NonNull::new(address).ok_or(DeviceError::OutOfHostMemory { what: "vkMapMemory" })
             });
         match address {
-            Ok(address) => Ok(Heap { memory: taken, mapped: Some(MappedPtr(address)), kind, size }),
+            Ok(address) => {
+                let address = Address { memory: taken, mapped: Some(MappedPtr(address)) };
+                Ok(Heap { address, kind, size })
+            }
             Err(error) => {
                 // SAFETY: nobody has seen the memory. Freeing it unmaps it.
                 unsafe { self.device.free_memory(taken, None) };
@@ -177,7 +188,7 @@ impl HeapSource for Heaps {
     fn destroy_heap(&self, heap: Heap) {
         // SAFETY: the pools have let go of it, and whoever had ranges of it has freed them or was told by
         // the allocator's drop. Freeing memory unmaps it.
-        unsafe { self.device.free_memory(heap.memory, None) };
+        unsafe { self.device.free_memory(heap.address.memory, None) };
         self.taken.remove(&self.properties, heap.kind, heap.size);
     }
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use ash::vk;
 use tenure_core::Name;
-use tenure_core::memory::bare::MemoryRequest;
+use tenure_core::memory::bare::{MemoryRange, MemoryRequest};
 
 pub use self::allocation::{Allocation, MappedAllocationSlab};
-use self::choose::Choice;
-use self::heaps::{Dedicated, Heaps};
+use self::choose::{Choice, Chooser, Types};
+use self::heaps::{Address, Dedicated, Heap, Heaps};
 use crate::engine::Engine;
 use crate::recording::Told;
 #[cfg(feature = "visualizer")]
@@ -72,6 +72,7 @@ pub struct AllocatorCreateDesc {
 ///
 /// Dropping it gives all memory back, whatever still lives in it; the log says what does.
 pub struct Allocator {
+    chooser: Chooser,
     engine: Engine<Heaps>,
 }
 
@@ -93,8 +94,9 @@ impl Allocator {
             return Err(AllocationError::InvalidAllocatorCreateDesc(reason));
         }
         let heaps = Heaps::new(desc);
+        let chooser = heaps.chooser();
         let engine = Engine::new(heaps, &desc.allocation_sizes, GRANULE, desc.debug_settings)?;
-        Ok(Self { engine })
+        Ok(Self { chooser, engine })
     }
 
     /// Finds memory.
@@ -104,27 +106,23 @@ impl Allocator {
     /// [`AllocationError::InvalidAllocationCreateDesc`],
     /// [`AllocationError::NoCompatibleMemoryTypeFound`]; [`AllocationError::Internal`] for a lost device.
     pub fn allocate(&mut self, desc: &AllocationCreateDesc<'_>) -> Result<Allocation> {
-        let Choice { memory, category, size, alignment } = self.engine.source().choose(desc)?;
+        let mut room = Types::new();
+        let Choice { memory, category, size, alignment } = self.chooser.choose(desc, &mut room)?;
         let name = Name::from(Arc::from(desc.name));
-        let request = MemoryRequest { name, size, alignment, memory: &memory, category };
-        let dedicated = match desc.allocation_scheme {
-            AllocationScheme::DedicatedBuffer(buffer) => Dedicated::Buffer(buffer),
-            AllocationScheme::DedicatedImage(image) => Dedicated::Image(image),
-            AllocationScheme::GpuAllocatorManaged => Dedicated::No,
-        };
+        let request = MemoryRequest { name, size, alignment, memory, category };
         let vk::MemoryRequirements { size, alignment, .. } = desc.requirements;
         let told = Told { size, alignment, location: desc.location, is_linear: desc.linear };
-        let (range, heap) = match dedicated {
-            Dedicated::No => self.engine.allocate(request, told, |heap| *heap)?,
-            _ => {
-                // The driver wants exactly the size of the image.
-                let request = MemoryRequest { size, ..request };
-                let make = |heaps: &Heaps, heap: &_| heaps.allocate(heap, dedicated);
-                self.engine.allocate_dedicated(request, told, make, |heap| *heap)?
+        let (range, address) = match desc.allocation_scheme {
+            AllocationScheme::GpuAllocatorManaged => self.engine.allocate(request, told, Heap::address)?,
+            AllocationScheme::DedicatedBuffer(buffer) => {
+                allocate_dedicated(&mut self.engine, request, told, Dedicated::Buffer(buffer))?
+            }
+            AllocationScheme::DedicatedImage(image) => {
+                allocate_dedicated(&mut self.engine, request, told, Dedicated::Image(image))?
             }
         };
         let properties = self.engine.source().flags(range.memory());
-        Ok(Allocation::new(range, heap, size, properties))
+        Ok(Allocation::new(range, address, size, properties))
     }
 
     /// Gives memory back, at once. Nothing is bound to it any more that is used. Null is nothing to free.
@@ -158,4 +156,17 @@ impl Allocator {
     pub fn capacity(&self) -> u64 {
         self.engine.capacity()
     }
+}
+
+/// Memory of its own, of exactly the size that the driver asks for.
+#[cold]
+fn allocate_dedicated(
+    engine: &mut Engine<Heaps>,
+    request: MemoryRequest<'_>,
+    told: Told,
+    dedicated: Dedicated,
+) -> Result<(MemoryRange, Address)> {
+    let request = MemoryRequest { size: told.size, ..request };
+    let make = |heaps: &Heaps, heap: &_| heaps.allocate(heap, dedicated);
+    engine.allocate_dedicated(request, told, make, Heap::address)
 }
