@@ -70,6 +70,36 @@ fn totals_are_those_of_what_lives() {
 }
 
 #[test]
+fn each_of_many_ranges_keeps_its_name() {
+    let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let mut seed = 5;
+    let mut live: Vec<(MemoryRange, String)> = Vec::new();
+    // More each time than records were kept for before, from the list of vacant ones and beyond it.
+    for wave in 1..8 {
+        for number in 0..200 * wave {
+            let mut request = MemoryRequest::new(1000, 256, &order, HeapCategory::Any);
+            let name = format!("{wave} {number}");
+            request.name = name.clone().into();
+            live.push((pools.allocate(request, |_| ()).unwrap().0, name));
+        }
+        for _ in 0..150 * wave {
+            let (gone, name) = live.swap_remove(random(&mut seed, live.len() as u64) as usize);
+            assert_eq!(pools.name(&gone).unwrap().as_str(), name);
+            pools.free(&gone).unwrap();
+            assert_eq!(pools.name(&gone), None);
+            assert_eq!(pools.free(&gone), Err(MemoryError::DoubleFree));
+        }
+        live.sort_by_key(|(range, _)| range.serial());
+        let told: Vec<_> = pools.live().into_iter().map(|found| (found.serial, found.name)).collect();
+        let known = live.iter().map(|(range, name)| (range.serial(), name.clone().into()));
+        assert_eq!(told, known.collect::<Vec<_>>());
+        let placed = pools.blocks().iter().map(|block| block.allocations.len()).sum::<usize>();
+        assert_eq!(placed, live.len());
+    }
+    assert!(live.len() > 1000);
+}
+
+#[test]
 fn other_pools_are_not_touched() {
     let (mut mine, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
     let (mut others, ..) = pools(sim::Options::new(sim::Profile::DISCRETE));
