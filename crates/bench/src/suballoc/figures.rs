@@ -33,6 +33,7 @@ pub(super) struct Figures {
     pub(super) metadata_peak: Option<f64>,
     pub(super) metadata_per_node: Option<f64>,
     pub(super) metadata_after_half: Option<f64>,
+    pub(super) metadata_after_younger_half: Option<f64>,
     pub(super) metadata_empty: Option<f64>,
 }
 
@@ -112,6 +113,7 @@ fn add_memory(peer: &Contender, trace: &Trace, figures: &mut Figures) {
     figures.metadata_peak = Some(metadata.peak as f64);
     figures.metadata_per_node = Some(metadata.per_node);
     figures.metadata_after_half = Some(metadata.after_half);
+    figures.metadata_after_younger_half = Some(metadata.after_younger_half);
     figures.metadata_empty = Some(metadata.empty as f64);
 }
 

@@ -135,11 +135,18 @@ const METRICS: &[Metric] = &[
         of: |it| it.metadata_per_node,
     },
     Metric {
-        title: "metadata after half of that is freed, part of what it was",
+        title: "metadata after every second is freed, part of what it was",
         spaces: ALL,
         reference: None,
         decimals: 2,
         of: |it| it.metadata_after_half,
+    },
+    Metric {
+        title: "metadata after the younger half is freed and trimmed, part of what it was",
+        spaces: ALL,
+        reference: None,
+        decimals: 2,
+        of: |it| it.metadata_after_younger_half,
     },
     Metric {
         title: "metadata after all is freed and trimmed, bytes",

@@ -27,7 +27,8 @@ use crate::{
 /// # Efficiency
 /// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as that of `General`.
 /// Removing a block is O(1) while anything is allocated; when nothing is, it gives back the metadata
-/// beyond what is [reserved](Self::reserve), in O(pieces that there have been at once).
+/// beyond what is [reserved](Self::reserve), in O(pieces that there have been at once). So does `trim`, which
+/// otherwise gives back what lies behind the metadata of the last piece.
 ///
 /// # What is guaranteed
 /// As for `General`: a request fails only when no hole of any block has `size + align - granule`
@@ -263,6 +264,7 @@ impl BlockSuballocator for GeneralBlocks {
         self.table.trim(retired);
         self.forget(&retired[before..]);
         self.give_back_metadata();
+        self.ranges.trim(self.kept);
     }
 
     fn validate(&self) -> Result<(), Inconsistency> {

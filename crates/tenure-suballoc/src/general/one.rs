@@ -32,7 +32,8 @@ use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Incons
 /// most 1/32 of the request: then the allocation takes it, because such slivers cost more time and
 /// metadata than they are worth. `Allocation::size` and `padding` tell.
 ///
-/// *Free.* A piece in use knows its neighbours by address, and which of them are holes: those merge.
+/// *Free.* A piece knows its neighbours by address; those that are holes merge with it. The hole that was
+/// there keeps its place in the list while its class stays.
 ///
 /// # Efficiency
 /// Allocating and freeing are O(1): at most a dozen holes looked at, at most two merges. 32 bytes for
@@ -111,9 +112,11 @@ impl General {
         self.ranges.slab.reserve(allocations.saturating_mul(2));
     }
 
-    /// Gives back the metadata, if nothing is allocated: all but the lists, a word for each size class.
+    /// Gives back metadata: all but the lists, a word for each size class, if nothing is allocated; otherwise
+    /// what lies behind that of the last piece, as handles name places that cannot move.
     ///
-    /// It is kept otherwise, for the next allocations. O(pieces that there have been at once).
+    /// So it gives back much after a program has freed what it had allocated last, and little after it
+    /// has freed here and there. O(pieces that there have been at once).
     ///
     /// ```
     /// use tenure_suballoc::{General, Suballocator};
@@ -128,7 +131,9 @@ impl General {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn trim(&mut self) {
-        if self.is_empty() && self.ranges.has_grown(1, 0) {
+        if !self.is_empty() {
+            self.ranges.trim(0);
+        } else if self.ranges.has_grown(1, 0) {
             self.ranges.clear(0);
             self.anchor = self.ranges.add_range((self.capacity / self.granule.size()) as u32, 0);
         }
@@ -205,5 +210,26 @@ impl Suballocator for General {
     fn validate(&self) -> Result<(), Inconsistency> {
         let units = (self.capacity / self.granule.size()) as u32;
         self.ranges.validate(core::iter::once((self.anchor, 0, units)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn trimming_gives_back_what_lies_behind_the_last_piece() {
+        let mut heap = General::new(1 << 20, 256).unwrap();
+        let handles: Vec<_> = (0..1000).map(|_| heap.allocate(256, 256).unwrap().handle).collect();
+        handles[100..].iter().for_each(|&handle| {
+            heap.free(handle).unwrap();
+        });
+        heap.trim();
+        // NIL, the anchor, the first hole's slot, which is vacant now, the 100, and the hole.
+        assert_eq!((heap.ranges.slab.len(), heap.ranges.slab.vacant()), (104, 1));
+        handles[100..].iter().for_each(|&handle| assert_eq!(heap.free(handle), Err(FreeError::DoubleFree)));
+        heap.validate().unwrap();
     }
 }

@@ -52,6 +52,11 @@ impl Ranges {
         self.free_units = 0;
     }
 
+    /// Gives back the metadata behind the last piece, but for that of `kept` nodes.
+    pub(super) fn trim(&mut self, kept: usize) {
+        self.slab.trim(kept);
+    }
+
     /// Whether there is metadata that [`clear`](Self::clear) would give back, with this many ranges.
     pub(super) fn has_grown(&self, ranges: usize, kept: usize) -> bool {
         self.slab.has_more_than(kept.max(2 * ranges))

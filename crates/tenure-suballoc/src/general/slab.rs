@@ -57,6 +57,34 @@ impl Slab {
         self.vacant = NIL;
     }
 
+    /// Gives back the memory of vacant slots behind the last piece, but for that of `kept` nodes. Those before
+    /// it are taken from the lowest on from now on, so that the next time there is more behind.
+    ///
+    /// O(slots).
+    pub(super) fn trim(&mut self, kept: usize) {
+        self.mark_vacant();
+        let last = self.nodes.iter().rposition(|node| !is_marked_vacant(node)).unwrap_or(0);
+        let gone = self.nodes.drain(last + 1..);
+        self.fresh_tag = gone.map(|node| node.tag).fold(self.fresh_tag, u32::max);
+        self.nodes.shrink_to(kept);
+        self.vacant = NIL;
+        for (slot, node) in self.nodes.iter_mut().enumerate().rev().filter(|(_, node)| is_marked_vacant(node))
+        {
+            node.list_next = self.vacant;
+            self.vacant = slot as u32;
+        }
+    }
+
+    /// Makes vacant slots look like nothing else: like holes without a size.
+    fn mark_vacant(&mut self) {
+        let mut slot = self.vacant;
+        while slot != NIL {
+            let node = &mut self.nodes[slot as usize];
+            node.size = 0;
+            slot = node.list_next;
+        }
+    }
+
     /// All of it, with a vacant slot.
     #[inline(always)]
     pub(super) fn pieces_and_room(&mut self) -> Pieces<'_> {
@@ -161,4 +189,9 @@ impl Slab {
         }
         count
     }
+}
+
+/// Whether it is a slot that [`Slab::mark_vacant`] has marked.
+const fn is_marked_vacant(node: &Node) -> bool {
+    node.is_free() && node.size == 0
 }
