@@ -78,7 +78,7 @@ impl Slots {
         self.general.reserve(ranges);
     }
 
-    /// Gives back the metadata, if nothing is allocated; see [`General::trim`].
+    /// Gives back metadata that is not needed; see [`General::trim`].
     pub fn trim(&mut self) {
         self.general.trim();
     }
