@@ -139,11 +139,13 @@ impl Ranges {
         pieces.link(low, padding);
     }
 
-    /// Reads what freeing pieces in these slots will read.
+    /// Reads what freeing pieces in these slots will read. The links of a slot that has no piece any more may
+    /// lead nowhere.
     #[inline]
     pub(super) fn expect(&self, slots: impl Iterator<Item = u32>) {
         let nodes = self.slab.nodes();
-        let neighbours = |node: &Node| nodes[node.prev as usize].tag ^ nodes[node.next as usize].tag;
+        let tag = |slot: u32| nodes.get(slot as usize).map_or(0, |node| node.tag);
+        let neighbours = |node: &Node| tag(node.prev) ^ tag(node.next);
         let read = slots.filter_map(|slot| nodes.get(slot as usize)).map(neighbours);
         core::hint::black_box(read.fold(0, |all, tags| all ^ tags));
     }

@@ -225,6 +225,33 @@ fn looking_at_what_will_be_freed_changes_nothing() {
 }
 
 #[test]
+fn looking_at_old_handles_after_a_trim_is_harmless() {
+    let mut set = GeneralBlocks::new(256).unwrap();
+    set.add_block(1 << 20).unwrap();
+    let mut place = 1_usize;
+    let mut next = |below: usize| {
+        place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (place >> 33) % below
+    };
+    let (mut live, mut all) = (Vec::new(), Vec::new());
+    for _ in 0..200 {
+        for _ in 0..next(60) {
+            if let Ok(one) = set.allocate(256 * (1 + next(40) as u64), 256) {
+                live.push(one.handle);
+                all.push(one.handle);
+            }
+        }
+        for _ in 0..next(60).min(live.len()) {
+            let handle = live.swap_remove(next(live.len()));
+            set.free(handle).unwrap();
+        }
+        set.trim(&mut Vec::new());
+        set.expect_frees(all.iter().copied());
+        set.validate().unwrap();
+    }
+}
+
+#[test]
 fn sets_can_be_sent_to_another_thread() {
     fn assert_send_sync<T: Send + Sync>(_: &T) {}
     assert_send_sync(&GeneralBlocks::new(1).unwrap());
