@@ -251,8 +251,7 @@ impl<D: Device> Shared<D> {
 
     /// What may be had back at once: what the GPU is done with, and idle blocks.
     pub(crate) fn make_room(&self) {
-        // A lost device is noted by the clock, and the next attempt says so.
-        let _noted = self.clock.poll(self.device());
+        self.poll_clock();
         self.constants.release_free(self);
         self.purge_memory();
         self.pools.reclaim(self.device());
@@ -260,9 +259,14 @@ impl<D: Device> Shared<D> {
 
     /// Gives back what the GPU is done with, but for objects of the program's own.
     pub(crate) fn reclaim(&self) {
+        self.poll_clock();
+        self.purge_memory();
+    }
+
+    /// Asks how far the GPU is.
+    fn poll_clock(&self) {
         // A lost device is noted by the clock, and the next attempt says so.
         let _noted = self.clock.poll(self.device());
-        self.purge_memory();
     }
 
     /// Submits the uploads that are pending, so that whatever is submitted next finds them.

@@ -113,7 +113,8 @@ impl General {
     }
 
     /// Gives back metadata: all but the lists, a word for each size class, if nothing is allocated; otherwise
-    /// what lies behind that of the last piece, as handles name places that cannot move.
+    /// what lies behind that of the last piece, as handles name places that cannot move. What was
+    /// [reserved](Self::reserve) goes, too.
     ///
     /// So it gives back much after a program has freed what it had allocated last, and little after it
     /// has freed here and there. O(pieces that there have been at once).

@@ -174,7 +174,7 @@ impl Slab {
         self.nodes.len() as u32
     }
 
-    /// Whether there are more slots than such many pieces make.
+    /// Whether there are more slots than this many pieces can have made.
     pub(super) fn has_more_than(&self, pieces: usize) -> bool {
         self.nodes.len() >= SPECIAL as usize + pieces + AT_ONCE
     }
