@@ -182,8 +182,10 @@ impl Shared {
         if !offset.is_multiple_of(needs.alignment) {
             return Err(invalid("the offset is aligned", offset, needs.alignment));
         }
-        if self.is_d3d12() && self.properties.heap_alignment_for(desc, needs) > heap.desc.alignment {
-            return Err(invalid("the heap is aligned as the resource", heap.desc.alignment, needs.alignment));
+        let heap_alignment = self.properties.heap_alignment_for(desc, needs);
+        if self.is_d3d12() && heap_alignment > heap.desc.alignment {
+            let rule = "the heap is aligned as the resource needs it: to 4 MiB for multisampled textures";
+            return Err(invalid(rule, heap.desc.alignment, heap_alignment));
         }
         match offset.checked_add(needs.size) {
             Some(end) if end <= heap.desc.size => Ok(()),

@@ -92,7 +92,7 @@ fn d3d12_texture(tier1: bool, info: &TextureInfo) -> Option<Requirements> {
     let small = !target && info.samples == 1 && tiled_mip(info, 0, SMALL_PAGE)? <= PAGE;
     let alignment = match (small, info.samples > 1) {
         (true, _) => SMALL_PAGE,
-        (false, true) => 4 << 20,
+        (false, true) => multisampled_alignment(info)?,
         (false, false) => PAGE,
     };
     let size = tiled_bytes(info, if small { SMALL_PAGE } else { PAGE })?;
@@ -108,6 +108,13 @@ fn d3d12_texture(tier1: bool, info: &TextureInfo) -> Option<Requirements> {
         prefers_dedicated: false,
         requires_dedicated: false,
     })
+}
+
+/// The rule of D3D12_SMALL_MSAA_RESOURCE_PLACEMENT_ALIGNMENT: what takes at most 4 MiB may lie at 64 KiB. The heap
+/// is aligned to 4 MiB all the same.
+fn multisampled_alignment(info: &TextureInfo) -> Option<u64> {
+    const LARGE: u64 = 4 << 20;
+    Some(if tiled_mip(info, 0, PAGE)? <= LARGE { PAGE } else { LARGE })
 }
 
 fn vulkan_buffer(

@@ -13,7 +13,8 @@ use super::object::Object;
 use super::prepare::{HeapClass, Prepared};
 use super::{TransientBuffer, TransientStats, TransientTexture};
 use crate::device::{
-    BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, QueueId, ResourceDesc,
+    BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, Properties, QueueId,
+    ResourceDesc,
 };
 use crate::gpu::Shared;
 use crate::memory::{Class, Fall, MemoryUse, PoolKind, allows};
@@ -238,6 +239,10 @@ impl<D: Device> State<D> {
         offset: u64,
     ) -> Result<(Object<D>, Seating), Error> {
         let Some(heap) = self.heaps.get_mut(at) else { return Err(mixed_up(name)) };
+        if !heap.suits(kind) {
+            let rule = "a transient heap suits what is placed in it: its alignment, for one";
+            return Err(Error::Contract { rule, value: heap.alignment });
+        }
         let Acquired { key, object, is_new } = heap.acquire(shared, taker, kind, name, offset)?;
         heap.last_used = self.frame;
         let heap = heap.id;
@@ -313,7 +318,7 @@ impl<D: Device> State<D> {
         };
         let order = shared.pools.order(MemoryUse::GpuOnly);
         for memory in order.iter().copied().filter(|memory| allows(wanted.memory_types, *memory)) {
-            for size in wanted.sizes(device.properties().max_heap_size, device.properties().heap_alignment) {
+            for size in wanted.sizes(device.properties()) {
                 let (alignment, category) = (wanted.alignment, wanted.category);
                 let desc = HeapDesc { size, alignment, memory, category, priority: Priority::High };
                 match shared.pools.objects.create_heap(device, &desc, "transient heap") {
@@ -384,10 +389,10 @@ pub(super) struct HeapWish {
 }
 
 impl HeapWish {
-    /// The sizes to try, falling.
-    fn sizes(&self, limit: u64, granule: u64) -> impl Iterator<Item = u64> {
-        let granule = granule.max(1);
-        let limit = limit - limit % granule;
+    /// The sizes to try, falling: multiples of the heap's alignment.
+    fn sizes(&self, properties: &Properties) -> impl Iterator<Item = u64> {
+        let granule = properties.heap_alignment.max(self.alignment).max(1);
+        let limit = properties.max_heap_size - properties.max_heap_size % granule;
         // What the device cannot give it refuses with its own words.
         let least = self.least.checked_next_multiple_of(granule).unwrap_or(self.least);
         let best = self.best.checked_next_multiple_of(granule).unwrap_or(self.best).min(limit).max(least);

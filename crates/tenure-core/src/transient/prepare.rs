@@ -58,7 +58,8 @@ impl<D: Device> Memory for Needs<'_, D> {
     fn need(&mut self, resource: &TransientDesc) -> Result<Need, Error> {
         let kind = self.kinds.of(self.shared, resource.name(), &resource_desc(resource)?)?;
         let class = self.class(&kind);
-        Ok(Need { size: kind.needs.size, alignment: kind.needs.alignment, class })
+        let (size, alignment) = (kind.needs.size, kind.needs.alignment);
+        Ok(Need { size, alignment, heap_alignment: kind.heap_alignment, class })
     }
 
     fn largest_heap(&mut self, class: u32) -> u64 {

@@ -140,7 +140,7 @@ fn needs_that_cannot_be_met() {
     let too_large = GraphError::TooLarge { resource: resource.clone(), size: 128 << 10, limit };
     assert_eq!(plan(1, &mut Needs { limit, ..Needs::default() }), Err(too_large));
     assert_eq!(plan(1, &mut Needs { limit: limit + 1, ..Needs::default() }), Ok(128 << 10));
-    let told = |size, alignment, class| Told(Need { size, alignment, class });
+    let told = |size, alignment, class| Told(Need { size, alignment, heap_alignment: 1, class });
     let bad = GraphError::BadAlignment { resource, alignment: 48 };
     assert_eq!(plan(1, &mut told(64, 48, 0)), Err(bad));
     for size in [1 << 60, 1 << 61] {

@@ -32,7 +32,12 @@ impl Memory for Needs {
             TransientDesc::Buffer(desc) => (desc.size, 0),
             TransientDesc::Texture(desc) => (desc.info.packed_bytes().unwrap(), 1),
         };
-        Ok(Need { size: bytes.next_multiple_of(self.unit), alignment: self.unit, class })
+        Ok(Need {
+            size: bytes.next_multiple_of(self.unit),
+            alignment: self.unit,
+            heap_alignment: self.unit,
+            class,
+        })
     }
 
     fn largest_heap(&mut self, _class: u32) -> u64 {

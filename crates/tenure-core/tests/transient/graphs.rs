@@ -35,7 +35,7 @@ impl Program {
         for resource in 0..2 + chance.below(9) {
             let is_texture = chance.below(3) == 0;
             let id = if is_texture {
-                graph.texture(target(16 << chance.below(4), format!("texture {resource}")))
+                graph.texture(crate::random_target(device, chance, format!("texture {resource}")))
             } else {
                 graph.buffer(storage(256 << chance.below(10), format!("buffer {resource}")))
             };
@@ -401,5 +401,50 @@ fn queues_that_take_turns_in_one_place_create_nothing() {
         }
         assert_eq!(made[3], made[29], "{profile:?}: {made:?}");
         finish(&device, gpu);
+    }
+}
+
+/// Multisampled targets beside others: on Direct3D 12 they lie at 64 KiB or 4 MiB, in heaps that are aligned to
+/// 4 MiB. In both ways to acquire them, with heaps of the default size and of exactly the request.
+#[test]
+fn multisampled_targets_lie_in_heaps_that_are_aligned_for_them() {
+    for &profile in PROFILES {
+        for transient_heap in [Config::default().transient_heap, 0] {
+            let device = device(profile);
+            let gpu = gpu_with(&device, Config { transient_heap, ..Config::default() });
+            for samples in crate::sample_counts(&device) {
+                for side in [16, 64, 1024] {
+                    let desc = target(side, "multisampled").samples(samples);
+                    let mut graph = Graph::new();
+                    let (plain, multisampled) =
+                        (graph.texture(target(side, "plain")), graph.texture(desc.clone()));
+                    for (id, state) in [
+                        (plain, State::RENDER_TARGET),
+                        (plain, State::PIXEL_SHADER),
+                        (multisampled, State::RENDER_TARGET),
+                    ] {
+                        let _ = graph.pass(Queue::Graphics, "pass").uses(id, state).id();
+                    }
+                    let frame = gpu.begin_frame().unwrap();
+                    let run: Result<_, Error> = frame.execute(&graph, |pass, list, resources| {
+                        match pass.index() {
+                            0 => clear(list, resources.texture(plain)?, 1),
+                            1 => sample(list, resources.texture(plain)?, 1),
+                            _ => clear(list, resources.texture(multisampled)?, 2),
+                        }
+                        Ok(())
+                    });
+                    run.unwrap();
+                    let mut list = frame.record(Queue::Graphics, "by hand").unwrap();
+                    let texture = list.transient_texture(&desc).unwrap();
+                    clear(&mut list, &texture, 3);
+                    sample(&mut list, &texture, 3);
+                    drop(texture);
+                    frame.submit(list).unwrap();
+                    frame.end().unwrap();
+                }
+            }
+            finish(&device, gpu);
+        }
     }
 }

@@ -35,6 +35,27 @@ fn target(side: u32, name: impl Into<tenure_core::Name>) -> TextureDesc {
     TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).name(name)
 }
 
+/// The counts of samples that the device has for such targets, 1 among them.
+fn sample_counts(device: &Device) -> Vec<u32> {
+    use tenure_core::device::{Device as _, ResourceDesc};
+    let has = |samples: &u32| {
+        let desc = ResourceDesc::Texture(target(16, "asked").samples(*samples).info);
+        device.requirements(&desc).is_ok()
+    };
+    [1, 2, 4, 8].into_iter().filter(has).collect()
+}
+
+/// A target of a random size, every third of them with several samples a texel where the device has that.
+fn random_target(
+    device: &Device,
+    chance: &mut support::Rng,
+    name: impl Into<tenure_core::Name>,
+) -> TextureDesc {
+    let counts = sample_counts(device);
+    let samples = if chance.below(3) == 0 { counts[chance.below(counts.len() as u64) as usize] } else { 1 };
+    target(16 << chance.below(4), name).samples(samples)
+}
+
 /// A buffer that shaders write and read.
 fn storage(size: u64, name: impl Into<tenure_core::Name>) -> BufferDesc {
     BufferDesc::new(size, Usage::UNORDERED_ACCESS | Usage::SHADER_READ).name(name)

@@ -55,8 +55,8 @@ fn random_frames_share_memory_and_never_bytes() {
                     let byte = step as u8;
                     match chance.below(4) {
                         0 if !is_async => {
-                            let texture =
-                                list.transient_texture(&target(32 << chance.below(4), "t")).unwrap();
+                            let desc = crate::random_target(&device, &mut chance, "t");
+                            let texture = list.transient_texture(&desc).unwrap();
                             clear(&mut list, &texture, byte);
                             textures.push((texture, byte));
                         }

@@ -68,7 +68,14 @@ fn placement() {
     refused(device.create_placed(&rock, &heap, 8 * PAGE), "inside the heap");
     refused(device.create_placed(&rock, &heap, u64::MAX - PAGE + 1), "inside the heap");
     let msaa = TextureInfo { samples: 4, ..texture_info(8, 8, Usage::RENDER_TARGET) };
-    refused(device.create_placed(&ResourceDesc::Texture(msaa), &heap, 0), "heap is aligned");
+    let msaa = ResourceDesc::Texture(msaa);
+    refused(device.create_placed(&msaa, &heap, 0), "heap is aligned");
+    // A small one may lie at any 64 KiB, but of a heap that is aligned for all of them.
+    let aligned = HeapDesc { size: 4 << 20, alignment: 4 << 20, ..heap_desc(HeapCategory::Any) };
+    let aligned = device.create_heap(&aligned).unwrap();
+    assert_eq!(device.requirements(&msaa).unwrap().alignment, PAGE);
+    let small = device.create_placed(&msaa, &aligned, 3 * PAGE).unwrap();
+    device.destroy_resource(small);
     let up = HeapDesc { memory: MemoryTypeId(1), ..heap_desc(HeapCategory::Any) };
     let up = device.create_heap(&up).unwrap();
     refused(device.create_placed(&target, &up, 0), "memory type");

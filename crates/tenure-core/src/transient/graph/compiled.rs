@@ -201,8 +201,10 @@ fn need_of<M: Memory>(desc: &TransientDesc, memory: &mut M, limits: &mut Limits)
     let mut need = memory.need(desc)?;
     need.alignment = need.alignment.max(desc.alignment());
     let resource = || desc.name().clone();
-    if !need.alignment.is_power_of_two() {
-        return Err(GraphError::BadAlignment { resource: resource(), alignment: need.alignment }.into());
+    for alignment in [need.alignment, need.heap_alignment] {
+        if !alignment.is_power_of_two() {
+            return Err(GraphError::BadAlignment { resource: resource(), alignment }.into());
+        }
     }
     if need.class != Need::ALONE {
         let limit = *limits.entry(need.class).or_insert_with(|| memory.largest_heap(need.class));

@@ -195,7 +195,7 @@ impl Problem {
         previous: &[Option<Spot>],
     ) -> (Vec<usize>, Vec<Parcel>) {
         let parcel = |(resource, life): (usize, Option<_>)| {
-            let Need { size, alignment, class } =
+            let Need { size, alignment, class, .. } =
                 self.needs[resource].filter(|need| need.class != Need::ALONE)?;
             let previous = previous.get(resource).copied().flatten();
             Some((resource, Parcel { life: life?, size, alignment, class, previous }))
@@ -237,7 +237,7 @@ impl Problem {
             let heap =
                 heaps.entry((class, ordinal)).or_insert(HeapPlan { class, ordinal, size: 0, alignment: 1 });
             heap.size = heap.size.max(offset.saturating_add(need.size));
-            heap.alignment = heap.alignment.max(need.alignment);
+            heap.alignment = heap.alignment.max(need.alignment).max(need.heap_alignment);
             keys[resource] = Some(((class, ordinal), offset));
         }
         let index: BTreeMap<(u32, usize), usize> = heaps.keys().copied().zip(0..).collect();

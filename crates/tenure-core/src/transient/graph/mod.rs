@@ -26,7 +26,7 @@
 //!     fn need(&mut self, resource: &TransientDesc) -> Result<Need, GraphError> {
 //!         let TransientDesc::Texture(desc) = resource else { unreachable!("no buffers here") };
 //!         let size = u64::from(desc.info.width) * u64::from(desc.info.height) * 4;
-//!         Ok(Need { size: size.next_multiple_of(64 << 10), alignment: 64 << 10, class: 0 })
+//!         Ok(Need { size: size.next_multiple_of(64 << 10), alignment: 64 << 10, heap_alignment: 64 << 10, class: 0 })
 //!     }
 //!     fn largest_heap(&mut self, _class: u32) -> u64 {
 //!         1 << 30

@@ -7,8 +7,11 @@ use super::{GraphError, TransientDesc};
 pub struct Need {
     /// Bytes it occupies.
     pub size: u64,
-    /// Bytes; a power of two.
+    /// Bytes, of its offset; a power of two.
     pub alignment: u64,
+    /// Bytes, of the heap that it is placed in; a power of two. More than `alignment` for multisampled textures on
+    /// Direct3D 12: see [`Properties::heap_alignment_for`](crate::device::Properties::heap_alignment_for).
+    pub heap_alignment: u64,
     /// Resources of one class may share a heap; [`ALONE`](Self::ALONE) shares with none.
     pub class: u32,
 }
@@ -52,6 +55,7 @@ pub struct HeapPlan {
     pub ordinal: usize,
     /// The highest end of a resource, in bytes.
     pub size: u64,
-    /// The largest alignment of a resource, in bytes.
+    /// The alignment that the heap must have, in bytes: the largest that a resource in it needs of its offset or
+    /// of its heap.
     pub alignment: u64,
 }

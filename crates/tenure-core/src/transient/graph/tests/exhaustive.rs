@@ -49,7 +49,7 @@ fn choices(count: usize, of: usize) -> Vec<Vec<usize>> {
 fn with_uses(graph: &Plain, sets: &[usize], first: State) -> Plain {
     let mut graph = graph.clone();
     for (resource, set) in sets.iter().enumerate() {
-        graph.needs.push(Need { size: 1 << resource, alignment: 1, class: 0 });
+        graph.needs.push(Need { size: 1 << resource, alignment: 1, heap_alignment: 1, class: 0 });
         let passes = (0..graph.queues.len()).filter(|pass| set >> pass & 1 == 1);
         for (at, pass) in passes.enumerate() {
             let state = if at == 0 { first } else { State::NON_PIXEL_SHADER };

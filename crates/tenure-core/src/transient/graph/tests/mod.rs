@@ -42,7 +42,7 @@ impl Plain {
     /// A resource of `size` bytes, used in those passes: written in the first, read in the others.
     fn resource(&mut self, size: u64, passes: &[usize]) -> usize {
         let resource = self.needs.len();
-        self.needs.push(Need { size, alignment: 1, class: 0 });
+        self.needs.push(Need { size, alignment: 1, heap_alignment: 1, class: 0 });
         for (at, &pass) in passes.iter().enumerate() {
             let state = if at == 0 { State::UNORDERED_ACCESS } else { State::NON_PIXEL_SHADER };
             self.uses[pass].push((resource, state));
@@ -131,7 +131,8 @@ impl Plain {
             let Some(place) = place else { continue };
             let heap = layout.heaps[place.heap];
             assert_eq!(heap.class, need.class);
-            assert!(place.offset.is_multiple_of(need.alignment) && heap.alignment >= need.alignment);
+            assert!(place.offset.is_multiple_of(need.alignment));
+            assert!(heap.alignment >= need.alignment.max(need.heap_alignment));
             assert!(place.offset + need.size <= heap.size);
             assert!(heap.size <= limits.get(&need.class).copied().unwrap_or(u64::MAX));
         }

@@ -12,7 +12,12 @@ const STATES: [State; 3] = [State::UNORDERED_ACCESS, State::NON_PIXEL_SHADER, St
 
 fn need() -> impl Strategy<Value = Need> {
     let class = prop_oneof![6 => Just(0), 2 => Just(1), 1 => Just(Need::ALONE)];
-    (1_u64..40, 0_u32..4, class).prop_map(|(size, log2, class)| Need { size, alignment: 1 << log2, class })
+    (1_u64..40, 0_u32..4, 0_u32..6, class).prop_map(|(size, log2, heap_log2, class)| Need {
+        size,
+        alignment: 1 << log2,
+        heap_alignment: 1 << heap_log2,
+        class,
+    })
 }
 
 /// A pass: its queue, what it uses, and how far back the passes are that it comes after.
