@@ -41,23 +41,35 @@ impl<D: Device> Turn<D> {
             self.losers.push(native.clone());
         }
     }
-
-    fn merge(&mut self, other: &Self) {
-        other.losers.iter().for_each(|loser| self.add_loser(loser));
-        self.others |= other.others;
-        self.waits.merge(&other.waits);
-    }
 }
 
 /// A resource's share in a heap whose bytes it has only while it is its turn.
 pub(crate) struct Seat<D: Device> {
     pub(crate) share: Arc<SharedHeap<D>>,
-    /// Others had the bytes, and the resource was not used since.
+    /// The next use has something to be ordered after.
     is_pending: AtomicBool,
     /// The recording that acquired it: it alone may use it until it is submitted. 0: whoever
     /// acquired it sees to the order.
     acquired_by: AtomicU64,
-    turn: Mutex<Turn<D>>,
+    pending: Mutex<Pending<D>>,
+}
+
+/// What the next use of a resource has to be ordered after.
+struct Pending<D: Device> {
+    /// From whom the acquisition at hand took bytes. Empty while nobody has acquired the resource, so that
+    /// resources in a cache never keep each other.
+    turn: Turn<D>,
+    /// A recording that used the resource was discarded: all that was submitted by then.
+    discarded: Option<SyncPoint>,
+}
+
+impl<D: Device> Pending<D> {
+    fn merge_discarded(&self, to: &mut Turn<D>) {
+        if let Some(submitted) = &self.discarded {
+            to.others = State::all();
+            to.waits.merge(submitted);
+        }
+    }
 }
 
 impl<D: Device> Seat<D> {
@@ -66,7 +78,7 @@ impl<D: Device> Seat<D> {
             share,
             is_pending: AtomicBool::new(false),
             acquired_by: AtomicU64::new(0),
-            turn: Mutex::new(Turn::new()),
+            pending: Mutex::new(Pending { turn: Turn::new(), discarded: None }),
         }
     }
 
@@ -81,12 +93,9 @@ impl<D: Device> Seat<D> {
         if turn.is_first() {
             return;
         }
-        let mut mine = self.turn.lock();
-        if self.is_pending.swap(true, Ordering::Relaxed) {
-            mine.merge(&turn);
-        } else {
-            *mine = turn;
-        }
+        let mut pending = self.pending.lock();
+        pending.turn = turn;
+        self.is_pending.store(true, Ordering::Relaxed);
     }
 
     /// The first use since others had the bytes: what it has to be ordered after.
@@ -94,23 +103,49 @@ impl<D: Device> Seat<D> {
         if !self.is_pending.load(Ordering::Relaxed) {
             return None;
         }
-        let mut turn = self.turn.lock();
-        self.is_pending.swap(false, Ordering::Relaxed).then(|| std::mem::replace(&mut *turn, Turn::new()))
+        let mut pending = self.pending.lock();
+        if !self.is_pending.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        let mut turn = std::mem::replace(&mut pending.turn, Turn::new());
+        pending.merge_discarded(&mut turn);
+        pending.discarded = None;
+        Some(turn)
+    }
+
+    /// The resource was dropped. True when it took bytes from others and never used them: they are still
+    /// those others'.
+    pub(crate) fn release(&self) -> bool {
+        if !self.is_pending.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut pending = self.pending.lock();
+        let turn = std::mem::replace(&mut pending.turn, Turn::new());
+        self.is_pending.store(pending.discarded.is_some(), Ordering::Relaxed);
+        !turn.is_first()
     }
 
     /// The recording that began the turn was discarded: the next use begins it anew, after anything.
     pub(crate) fn rewind(&self, submitted: &SyncPoint) {
-        let mut turn = self.turn.lock();
+        let mut pending = self.pending.lock();
+        pending.discarded.get_or_insert(SyncPoint::NONE).merge(submitted);
         self.is_pending.store(true, Ordering::Relaxed);
-        turn.others = State::all();
-        turn.waits.merge(submitted);
     }
 
-    /// What whoever takes the bytes has to be ordered after because this resource was to be, and was
-    /// not used since.
+    /// What whoever takes the bytes has to be ordered after besides the resource's own uses.
     pub(crate) fn pass_on(&self, to: &mut Turn<D>) {
         if self.is_pending.load(Ordering::Relaxed) {
-            to.merge(&self.turn.lock());
+            self.pending.lock().merge_discarded(to);
+        }
+    }
+
+    /// The heap goes while the resource is somebody's: its next use comes after all that was submitted of
+    /// those who had the bytes, and keeps none of them.
+    pub(crate) fn forget_losers(&self) {
+        let Turn { losers, others, waits } = &mut self.pending.lock().turn;
+        for loser in losers.drain(..) {
+            *others = State::all();
+            waits.merge(&loser.states.used());
         }
     }
 }

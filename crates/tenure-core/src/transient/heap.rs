@@ -9,7 +9,7 @@ use slab::Slab;
 use super::hints::Room;
 use super::kind::{Kind, KindId};
 use super::object::{Cached, Object};
-use super::owners::{Owner, Owners};
+use super::owners::{Owner, Owners, Segment};
 use super::taken::Taken;
 use crate::device::{
     Device, HeapCategory, MemoryTypeId, ObjectRef, QueueKind, ResourceDesc, State, StateModel,
@@ -46,6 +46,8 @@ struct Entry<D: Device> {
     name: Name,
     place: Key,
     object: Object<D>,
+    /// Who had its bytes before it was last acquired.
+    before: Vec<Segment>,
     /// The frame in which it was last given back.
     last_used: u64,
     is_in_use: bool,
@@ -144,7 +146,8 @@ impl<D: Device> Heap<D> {
         };
         let range = offset..offset.saturating_add(kind.needs.size);
         self.top = self.top.max(range.end);
-        let losers = self.owners.take(range.clone(), key);
+        let Some(entry) = self.entries.get_mut(key) else { return Err(lost_entry(key)) };
+        let losers = self.owners.take(range.clone(), key, &mut entry.before);
         let mut turn = Turn::new();
         for loser in losers {
             self.add_loser(loser, &mut turn);
@@ -199,6 +202,7 @@ impl<D: Device> Heap<D> {
             name: name.clone(),
             place,
             object,
+            before: Vec::new(),
             last_used: 0,
             is_in_use: false,
             is_outcast: false,
@@ -232,6 +236,9 @@ impl<D: Device> Heap<D> {
             self.last_used = frame;
             let range = range_of(entry);
             self.taken.drop_range(&range, newest);
+            if entry.object.seat().is_some_and(|seat| seat.release()) {
+                self.owners.give_back(range, &entry.before);
+            }
         }
     }
 
@@ -275,10 +282,8 @@ impl<D: Device> Heap<D> {
         }
         let mut used = entry.object.native().states.used();
         if let Some(seat) = entry.object.seat() {
-            // Acquired and never used: whoever has its bytes next comes after those who had them before.
             let mut turn = Turn::new();
             seat.pass_on(&mut turn);
-            turn.losers.iter().for_each(|loser| used.merge(&loser.states.used()));
             used.merge(&turn.waits);
         }
         self.owners.retire(key, used);
@@ -294,6 +299,8 @@ impl<D: Device> Heap<D> {
     /// heap along.
     pub(super) fn retire(self, shared: &Shared<D>) {
         let Self { share, entries, .. } = self;
+        let seats = entries.iter().filter_map(|(_, entry)| entry.object.seat());
+        seats.for_each(|seat| seat.forget_losers());
         drop(entries);
         shared.pools.leave_heap(shared.device(), share);
     }

@@ -15,8 +15,9 @@ pub(super) enum Owner {
     Past(SyncPoint),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Segment {
+/// Bytes with one owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
     start: u64,
     end: u64,
     owner: Owner,
@@ -32,12 +33,24 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// Gives `range` to the cached object `key`; returns who else had some of it.
-    pub(super) fn take(&mut self, range: Range<u64>, key: usize) -> SmallVec<[Owner; 4]> {
+    /// Gives `range` to the cached object `key`; returns who else had some of it. `before` becomes what
+    /// [`give_back`](Self::give_back) takes.
+    pub(super) fn take(
+        &mut self,
+        range: Range<u64>,
+        key: usize,
+        before: &mut Vec<Segment>,
+    ) -> SmallVec<[Owner; 4]> {
         let first = self.segments.partition_point(|segment| segment.end <= range.start);
         let behind = self.segments.partition_point(|segment| segment.start < range.end);
         let mut losers = SmallVec::new();
         let touched = self.segments.get(first..behind).unwrap_or_default();
+        before.clear();
+        before.extend(touched.iter().map(|segment| Segment {
+            start: segment.start.max(range.start),
+            end: segment.end.min(range.end),
+            owner: segment.owner,
+        }));
         if let [only] = touched
             && only.owner == Owner::Cached(key)
             && only.start <= range.start
@@ -62,6 +75,22 @@ impl Owners {
         losers
     }
 
+    /// Undoes a [`take`](Self::take) of `range` whose object never used it. Since then nobody has taken
+    /// any of it, and nobody in `before` is gone.
+    pub(super) fn give_back(&mut self, range: Range<u64>, before: &[Segment]) {
+        let first = self.segments.partition_point(|segment| segment.end <= range.start);
+        let behind = self.segments.partition_point(|segment| segment.start < range.end);
+        // What the object had of its own before may go on beyond either end.
+        let touched = self.segments.get(first..behind).unwrap_or_default();
+        let left = touched.first().filter(|segment| segment.start < range.start);
+        let right = touched.last().filter(|segment| segment.end > range.end);
+        let left = left.map(|segment| Segment { end: range.start, ..*segment });
+        let right = right.map(|segment| Segment { start: range.end, ..*segment });
+        let parts: SmallVec<[Segment; 4]> =
+            left.into_iter().chain(before.iter().copied()).chain(right).collect();
+        self.segments.splice(first..behind, parts);
+    }
+
     /// The object `key` is gone; `point` is what used it last.
     pub(super) fn retire(&mut self, key: usize, point: SyncPoint) {
         for segment in &mut self.segments {
@@ -78,55 +107,98 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Owner, Owners};
+    use super::{Owner, Owners, Segment};
     use crate::device::QueueId;
     use crate::time::SyncPoint;
 
     #[test]
     fn the_sole_owner_of_a_range_takes_it_from_nobody() {
         let mut owners = Owners::default();
-        assert!(owners.take(0..10, 1).is_empty());
-        assert!(owners.take(0..10, 1).is_empty());
-        assert_eq!(owners.take(5..15, 2).as_slice(), [Owner::Cached(1)]);
-        assert_eq!(owners.take(0..10, 1).as_slice(), [Owner::Cached(2)]);
+        let take = |owners: &mut Owners, range, key| owners.take(range, key, &mut Vec::new());
+        assert!(take(&mut owners, 0..10, 1).is_empty());
+        assert!(take(&mut owners, 0..10, 1).is_empty());
+        assert_eq!(take(&mut owners, 5..15, 2).as_slice(), [Owner::Cached(1)]);
+        assert_eq!(take(&mut owners, 0..10, 1).as_slice(), [Owner::Cached(2)]);
         owners.retire(2, SyncPoint::at(QueueId(0), 3));
         assert_eq!(
-            owners.take(8..12, 3).as_slice(),
+            take(&mut owners, 8..12, 3).as_slice(),
             [Owner::Cached(1), Owner::Past(SyncPoint::at(QueueId(0), 3))]
         );
+    }
+
+    /// What is done with a range.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Take,
+        /// And given back, after the bytes behind it, if any, have changed hands.
+        TakeInVain,
+        Retire,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![6 => Just(Step::Take), 3 => Just(Step::TakeInVain), 1 => Just(Step::Retire)]
+    }
+
+    /// Owners with one written down for each byte.
+    struct Model {
+        owners: Owners,
+        bytes: [Option<Owner>; 64],
+    }
+
+    impl Model {
+        fn take(&mut self, range: std::ops::Range<u64>, key: usize) -> Result<Vec<Segment>, TestCaseError> {
+            let bytes = &mut self.bytes[range.start as usize..range.end as usize];
+            let others = bytes.iter().flatten().filter(|owner| **owner != Owner::Cached(key));
+            let had: BTreeSet<String> = others.map(|owner| format!("{owner:?}")).collect();
+            let mut before = Vec::new();
+            let losers = self.owners.take(range, key, &mut before);
+            let found: BTreeSet<String> = losers.iter().map(|owner| format!("{owner:?}")).collect();
+            prop_assert_eq!(found.len(), losers.len());
+            prop_assert_eq!(found, had);
+            bytes.fill(Some(Owner::Cached(key)));
+            Ok(before)
+        }
+
+        fn check(&self) -> Result<(), TestCaseError> {
+            let segments = &self.owners.segments;
+            prop_assert!(segments.is_sorted_by(|one, next| one.end <= next.start));
+            prop_assert!(segments.iter().all(|segment| segment.start < segment.end));
+            let mut bytes = [None; 64];
+            for segment in segments {
+                bytes[segment.start as usize..segment.end as usize].fill(Some(segment.owner));
+            }
+            prop_assert_eq!(bytes, self.bytes);
+            Ok(())
+        }
     }
 
     proptest! {
         /// Against an owner written down for each byte.
         #[test]
         fn every_byte_remembers_its_last_owner(
-            takes in prop::collection::vec((0_u64..40, 1_u64..12, 0_usize..8, prop::bool::weighted(0.1)), 1..60),
+            steps in prop::collection::vec((0_u64..40, 1_u64..12, 0_usize..8, step()), 1..60),
         ) {
-            let mut owners = Owners::default();
-            let mut bytes = [None; 64];
-            for (start, size, key, retires) in takes {
-                if retires {
-                    let point = SyncPoint::at(QueueId(1), 100 + key as u64);
-                    owners.retire(key, point);
-                    bytes.iter_mut().filter(|byte| **byte == Some(Owner::Cached(key))).for_each(|byte| {
-                        *byte = Some(Owner::Past(point));
-                    });
-                    continue;
+            let mut model = Model { owners: Owners::default(), bytes: [None; 64] };
+            for (start, size, key, step) in steps {
+                let range = start..start + size;
+                match step {
+                    Step::Take => drop(model.take(range, key)?),
+                    Step::TakeInVain => {
+                        let had = model.bytes;
+                        let before = model.take(range.clone(), key)?;
+                        model.take(range.end..range.end + 5, 8)?;
+                        model.owners.give_back(range.clone(), &before);
+                        let taken = range.start as usize..range.end as usize;
+                        model.bytes[taken.clone()].copy_from_slice(&had[taken]);
+                    }
+                    Step::Retire => {
+                        let point = SyncPoint::at(QueueId(1), 100 + key as u64);
+                        model.owners.retire(key, point);
+                        let gone = model.bytes.iter_mut().filter(|byte| **byte == Some(Owner::Cached(key)));
+                        gone.for_each(|byte| *byte = Some(Owner::Past(point)));
+                    }
                 }
-                let range = start as usize..(start + size) as usize;
-                let had: BTreeSet<String> = bytes[range.clone()]
-                    .iter()
-                    .flatten()
-                    .filter(|owner| **owner != Owner::Cached(key))
-                    .map(|owner| format!("{owner:?}"))
-                    .collect();
-                let losers = owners.take(start..start + size, key);
-                let found: BTreeSet<String> = losers.iter().map(|owner| format!("{owner:?}")).collect();
-                prop_assert_eq!(found.len(), losers.len());
-                prop_assert_eq!(found, had);
-                bytes[range].fill(Some(Owner::Cached(key)));
-                let is_sorted = owners.segments.is_sorted_by(|one, next| one.end <= next.start);
-                prop_assert!(is_sorted && owners.segments.iter().all(|segment| segment.start < segment.end));
+                model.check()?;
             }
         }
     }

@@ -7,6 +7,7 @@ use tenure_core::{Buffer, BufferDesc, Config, Gpu, Recording, Texture, TextureDe
 use tenure_sim::{Device, Lag, Options, Profile};
 
 mod caches;
+mod culled;
 mod graphs;
 mod online;
 mod refusals;
