@@ -8,7 +8,7 @@ use tenure_core::device::{Api, BufferLayout, Device as _, DeviceError, Format, T
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Name, OutOfMemory, PageAllocator, Queue,
-    TextureDesc, UploadSuballocator,
+    TextureDesc, UploadRingDesc, UploadSuballocator,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
@@ -426,27 +426,55 @@ fn a_buffer_may_ask_for_a_resource_of_its_own() {
 /// A driver that wants everything in memory of its own gets it, backing buffers of ranges included.
 #[test]
 fn nothing_is_placed_where_the_driver_prefers_it_so() {
-    for profile in [Profile::D3D12_TIER2, Profile::VULKAN_NVIDIA] {
-        let device = Device::with_options(Options::new(profile).prefers_dedicated());
-        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
-        let pages = gpu.create_pages("level", 1 << 20);
-        let (mut buffers, mut textures) = (Vec::new(), Vec::new());
-        for usage in [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {
-            let desc = BufferDesc::new(3000, usage);
-            buffers.push(gpu.create_buffer(&desc).unwrap());
-            buffers.push(gpu.create_buffer(&desc.clone().own_resource()).unwrap());
-            buffers.push(pages.create_buffer(&desc).unwrap());
-        }
-        for usage in [Usage::SHADER_READ, Usage::RENDER_TARGET, Usage::UNORDERED_ACCESS] {
-            let desc = TextureDesc::d2(32, 32, Format::Rgba8Unorm, usage);
-            textures.push(gpu.create_texture(&desc).unwrap());
-            textures.push(pages.create_texture(&desc).unwrap());
-        }
-        let calls = device.calls();
-        assert_eq!(calls.made(CallKind::CreateHeap) + calls.made(CallKind::CreatePlaced), 0, "{profile:?}");
-        assert_eq!(buffers[0].location(), LocationKind::Range, "small buffers still share");
-        drop((buffers, textures, pages));
-        assert!(gpu.shutdown().is_clean());
-        device.check_clean().unwrap();
+    for profile in Profile::ALL {
+        everything_is_committed(Options::new(*profile).prefers_dedicated());
     }
+}
+
+/// So does one that insists on it: the simulated device refuses to place anything then.
+#[test]
+fn nothing_is_placed_where_the_driver_requires_it_so() {
+    for profile in Profile::ALL {
+        everything_is_committed(Options::new(*profile).requires_dedicated());
+        for strategy in [tenure_core::Strategy::Placed, tenure_core::Strategy::Committed] {
+            let options = Options::new(*profile).requires_dedicated().lag(Lag::None);
+            let gpu = gpu(options, Config { strategy, ..Config::default() });
+            let buffer = gpu.create_buffer(&BufferDesc::new(3000, Usage::VERTEX)).unwrap();
+            assert_eq!(buffer.location(), LocationKind::Committed, "{profile:?}, {strategy:?}");
+        }
+    }
+}
+
+fn everything_is_committed(options: Options) {
+    let profile = options.profile;
+    let device = Device::with_options(options);
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let pages = gpu.create_pages("level", 1 << 20);
+    let (mut buffers, mut textures) = (Vec::new(), Vec::new());
+    for usage in [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {
+        let desc = BufferDesc::new(3000, usage | Usage::COPY_SRC | Usage::COPY_DST);
+        buffers.push(gpu.create_buffer(&desc).unwrap());
+        buffers.push(gpu.create_buffer(&desc.clone().own_resource()).unwrap());
+        buffers.push(pages.create_buffer(&desc).unwrap());
+    }
+    for usage in [Usage::SHADER_READ, Usage::RENDER_TARGET, Usage::UNORDERED_ACCESS] {
+        let desc = TextureDesc::d2(32, 32, Format::Rgba8Unorm, usage);
+        textures.push(gpu.create_texture(&desc).unwrap());
+        textures.push(pages.create_texture(&desc).unwrap());
+    }
+    let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 16)).unwrap();
+    gpu.upload(&buffers[0], 0, &[1; 64]).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "every kind of page").unwrap();
+    let (_, scratch) = recording.split();
+    scratch.constants(&[0_u8; 64]).unwrap();
+    ring.allocate(scratch, 64, 4).unwrap().write(0, &[1; 64]).unwrap();
+    let read = recording.read_back(&buffers[0], 0, 4).unwrap();
+    recording.submit().unwrap();
+    drop((read, ring));
+    let calls = device.calls();
+    assert_eq!(calls.made(CallKind::CreateHeap) + calls.made(CallKind::CreatePlaced), 0, "{profile:?}");
+    assert_eq!(buffers[0].location(), LocationKind::Range, "small buffers still share");
+    drop((buffers, textures, pages));
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
 }

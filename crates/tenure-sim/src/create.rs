@@ -104,7 +104,9 @@ impl Shared {
 
     pub(crate) fn requirements_of(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         let needs = requirements(&self.properties, self.rules, desc)?;
-        Ok(Requirements { prefers_dedicated: needs.prefers_dedicated || self.prefers_dedicated, ..needs })
+        let requires_dedicated = needs.requires_dedicated || self.requires_dedicated;
+        let prefers_dedicated = needs.prefers_dedicated || self.prefers_dedicated || requires_dedicated;
+        Ok(Requirements { prefers_dedicated, requires_dedicated, ..needs })
     }
 
     fn check_memory_type(
@@ -178,6 +180,9 @@ impl Shared {
         heap: &HeapState,
         offset: u64,
     ) -> Result<(), DeviceError> {
+        if needs.requires_dedicated {
+            return Err(invalid("a resource that requires dedicated memory is committed", offset, 0));
+        }
         self.check_category(desc, heap)?;
         if !offset.is_multiple_of(needs.alignment) {
             return Err(invalid("the offset is aligned", offset, needs.alignment));

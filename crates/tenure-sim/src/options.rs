@@ -64,6 +64,9 @@ pub struct Options {
     /// The driver prefers everything in memory of its own, as one that has trouble with placed
     /// resources. *Default*: no.
     pub prefers_dedicated: bool,
+    /// The driver insists on memory of its own for everything, as one that corrupts placed resources:
+    /// placing a resource is an error. *Default*: no.
+    pub requires_dedicated: bool,
     /// What it offers of descriptors. *Default*: as the profile says.
     pub descriptors: Option<DescriptorLimits>,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
@@ -85,6 +88,7 @@ impl Options {
             tight_alignment: None,
             zeroed: None,
             prefers_dedicated: false,
+            requires_dedicated: false,
             descriptors: None,
             record_calls: false,
         }
@@ -150,6 +154,13 @@ impl Options {
     #[must_use]
     pub const fn prefers_dedicated(mut self) -> Self {
         self.prefers_dedicated = true;
+        self
+    }
+
+    /// Sets [`requires_dedicated`](Self::requires_dedicated).
+    #[must_use]
+    pub const fn requires_dedicated(mut self) -> Self {
+        self.requires_dedicated = true;
         self
     }
 

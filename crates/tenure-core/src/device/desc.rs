@@ -296,9 +296,11 @@ pub struct Requirements {
     pub memory_types: u32,
     /// The category of heap it may be placed in.
     pub category: HeapCategory,
-    /// The driver prefers an allocation of its own (Vulkan's dedicated allocation).
+    /// The driver prefers an allocation of its own (Vulkan's dedicated allocation). True where it
+    /// insists on it. Transient resources share memory all the same.
     pub prefers_dedicated: bool,
-    /// The driver insists on an allocation of its own.
+    /// The driver insists on an allocation of its own, or is wrong with any other: the resource is
+    /// committed wherever it is created, transient ones included.
     pub requires_dedicated: bool,
 }
 

@@ -3,7 +3,7 @@
 use tenure_core::device::{Device as _, QueueKind, State, Subresource};
 use tenure_core::transient::graph::{Graph, GraphError, PassId, ResourceId};
 use tenure_core::{Config, Error, Frame, Gpu, Queue, Recording, Resources};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Profile};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Profile};
 
 use crate::support::Rng;
 use crate::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, read, sample, storage, target};
@@ -125,6 +125,39 @@ fn random_graphs_on_all_queues_find_what_they_wrote() {
             }
             finish(&device, gpu);
         }
+    }
+}
+
+/// Where the driver insists on memory of its own, nothing is placed, and graphs work all the same.
+#[test]
+fn graphs_share_nothing_where_the_driver_requires_dedicated_memory() {
+    for &profile in PROFILES {
+        let mut chance = Rng::new(12);
+        let options = Options::new(profile).lag(Lag::Random { max: 6 }).requires_dedicated();
+        let device = Device::with_options(options);
+        let gpu = gpu(&device);
+        let program = Program::random(&mut chance, &device, 14);
+        let mut made = Vec::new();
+        for number in 0..12_u8 {
+            program.frame(&gpu);
+            let frame = gpu.begin_frame().unwrap();
+            let mut list = frame.record(Queue::Graphics, "pass by pass").unwrap();
+            let texture = list.transient_texture(&target(64, "target")).unwrap();
+            clear(&mut list, &texture, number);
+            sample(&mut list, &texture, number);
+            drop(texture);
+            let buffer = list.transient_buffer(&storage(1000, "storage")).unwrap();
+            fill(&mut list, &buffer, number);
+            read(&mut list, &buffer, number);
+            drop(buffer);
+            frame.submit(list).unwrap();
+            frame.end().unwrap();
+            made.push(device.calls().made(CallKind::CreateCommitted));
+        }
+        assert_eq!(made[6], made[11], "{profile:?}: {made:?}");
+        let calls = device.calls();
+        assert_eq!(calls.made(CallKind::CreateHeap) + calls.made(CallKind::CreatePlaced), 0, "{profile:?}");
+        finish(&device, gpu);
     }
 }
 

@@ -143,6 +143,9 @@ impl<D: Device> MemoryPools<D> {
     /// Makes a heap for this request alone, by `make`: for what the driver must know about it (the
     /// resource of Vulkan's dedicated allocations). No other rung but the memory types is tried.
     ///
+    /// A request does not say what the range is for, so it is for the caller to come here with what
+    /// [`requires_dedicated`](crate::device::Requirements::requires_dedicated) memory.
+    ///
     /// # Errors
     /// As [`allocate`](Self::allocate).
     pub fn allocate_dedicated<R>(
