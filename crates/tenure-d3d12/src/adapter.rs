@@ -1,15 +1,17 @@
 //! The GPUs there are.
 
 use tenure_core::device::DeviceError;
+use windows::Wdk::System::SystemServices::RtlGetVersion;
 use windows::Win32::Foundation::LUID;
 use windows::Win32::Graphics::Dxgi::{
     CreateDXGIFactory2, DXGI_ADAPTER_DESC1, DXGI_ADAPTER_FLAG_SOFTWARE, DXGI_CREATE_FACTORY_FLAGS,
     DXGI_GPU_PREFERENCE_HIGH_PERFORMANCE, IDXGIAdapter1, IDXGIDevice, IDXGIFactory4, IDXGIFactory6,
 };
+use windows::Win32::System::SystemInformation::OSVERSIONINFOW;
 use windows::core::Interface;
 
+use crate::drivers::{AdapterId, DriverVersion};
 use crate::error::unreachable_api;
-use crate::opt_out::DriverVersion;
 
 /// What Windows knows of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,24 @@ pub struct AdapterInfo {
     pub shared_system: u64,
     /// True for WARP.
     pub software: bool,
+}
+
+impl AdapterInfo {
+    /// What faults of drivers are told apart by, with the build of the Windows that runs.
+    #[must_use]
+    pub fn id(&self) -> AdapterId {
+        let Self { vendor, device, driver, .. } = *self;
+        AdapterId { vendor, device, driver, windows_build: windows_build() }
+    }
+}
+
+/// The build of Windows, whatever version the program says that it was made for.
+fn windows_build() -> Option<u32> {
+    let size = u32::try_from(size_of::<OSVERSIONINFOW>()).ok()?;
+    let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..Default::default() };
+    // SAFETY: the pointer is to a local that outlives the call and says its size.
+    unsafe { RtlGetVersion(&raw mut version) }.ok().ok()?;
+    Some(version.dwBuildNumber)
 }
 
 /// A GPU, to create a device on.

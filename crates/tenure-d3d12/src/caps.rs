@@ -7,9 +7,9 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_FEATURE_DATA_D3D12_OPTIONS5, D3D12_FEATURE_DATA_D3D12_OPTIONS7, D3D12_FEATURE_DATA_D3D12_OPTIONS8,
     D3D12_FEATURE_DATA_D3D12_OPTIONS12, D3D12_FEATURE_DATA_D3D12_OPTIONS16,
     D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT,
-    D3D12_RAYTRACING_TIER_1_0, D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2,
-    D3D12_TILED_RESOURCES_TIER_1, ID3D12Device, ID3D12Device1, ID3D12Device5, ID3D12Device8, ID3D12Device10,
-    ID3D12Device12,
+    D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE, D3D12_HEAP_FLAGS, D3D12_RAYTRACING_TIER_1_0,
+    D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2, D3D12_TILED_RESOURCES_TIER_1, ID3D12Device,
+    ID3D12Device1, ID3D12Device5, ID3D12Device8, ID3D12Device10, ID3D12Device12,
 };
 use windows::core::Interface;
 
@@ -65,6 +65,23 @@ pub(crate) struct Caps {
     pub(crate) address_bits: u32,
 }
 
+/// The least that a device offers.
+#[cfg(test)]
+pub(crate) const NOTHING: Caps = Caps {
+    heap_tier_2: false,
+    tiled_tier: 0,
+    uma: false,
+    enhanced_barriers: false,
+    relaxed_casting: false,
+    gpu_upload_heaps: false,
+    not_zeroed: false,
+    tight_alignment: false,
+    small_textures: false,
+    acceleration_structures: false,
+    unaligned_blocks: false,
+    address_bits: 31,
+};
+
 /// Asks for one feature; `None` where the runtime does not know it.
 fn query<T: Default>(device: &ID3D12Device, feature: D3D12_FEATURE) -> Option<T> {
     // SAFETY: the structures asked for here hold numbers only, and are those of their features: the
@@ -84,6 +101,11 @@ pub(crate) unsafe fn ask<T>(device: &ID3D12Device, feature: D3D12_FEATURE, mut d
 }
 
 impl Caps {
+    /// What heaps are created with.
+    pub(crate) fn heap_flags(&self) -> D3D12_HEAP_FLAGS {
+        if self.not_zeroed { D3D12_HEAP_FLAG_CREATE_NOT_ZEROED } else { D3D12_HEAP_FLAG_NONE }
+    }
+
     pub(crate) fn of(device: &ID3D12Device, interfaces: &Interfaces, options: &Options) -> Self {
         let base: D3D12_FEATURE_DATA_D3D12_OPTIONS =
             query(device, D3D12_FEATURE_D3D12_OPTIONS).unwrap_or_default();

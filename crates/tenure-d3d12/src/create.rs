@@ -9,13 +9,13 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_BARRIER_LAYOUT_COMMON, D3D12_BARRIER_LAYOUT_UNDEFINED, D3D12_CLEAR_VALUE,
     D3D12_CPU_PAGE_PROPERTY_UNKNOWN, D3D12_HEAP_DESC, D3D12_HEAP_FLAG_ALLOW_ALL_BUFFERS_AND_TEXTURES,
     D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS, D3D12_HEAP_FLAG_ALLOW_ONLY_NON_RT_DS_TEXTURES,
-    D3D12_HEAP_FLAG_ALLOW_ONLY_RT_DS_TEXTURES, D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE,
-    D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_HEAP_TYPE, D3D12_HEAP_TYPE_DEFAULT,
-    D3D12_HEAP_TYPE_GPU_UPLOAD, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_TYPE_UPLOAD, D3D12_MEMORY_POOL_UNKNOWN,
-    D3D12_RESIDENCY_PRIORITY, D3D12_RESIDENCY_PRIORITY_HIGH, D3D12_RESIDENCY_PRIORITY_LOW,
-    D3D12_RESOURCE_STATE_COMMON, D3D12_RESOURCE_STATE_COPY_DEST, D3D12_RESOURCE_STATE_GENERIC_READ,
-    D3D12_RESOURCE_STATE_RAYTRACING_ACCELERATION_STRUCTURE, D3D12_RESOURCE_STATES, ID3D12Device10,
-    ID3D12Heap, ID3D12Pageable, ID3D12ProtectedResourceSession, ID3D12Resource,
+    D3D12_HEAP_FLAG_ALLOW_ONLY_RT_DS_TEXTURES, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_HEAP_TYPE,
+    D3D12_HEAP_TYPE_DEFAULT, D3D12_HEAP_TYPE_GPU_UPLOAD, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_TYPE_UPLOAD,
+    D3D12_MEMORY_POOL_UNKNOWN, D3D12_RESIDENCY_PRIORITY, D3D12_RESIDENCY_PRIORITY_HIGH,
+    D3D12_RESIDENCY_PRIORITY_LOW, D3D12_RESOURCE_STATE_COMMON, D3D12_RESOURCE_STATE_COPY_DEST,
+    D3D12_RESOURCE_STATE_GENERIC_READ, D3D12_RESOURCE_STATE_RAYTRACING_ACCELERATION_STRUCTURE,
+    D3D12_RESOURCE_STATES, ID3D12Device10, ID3D12Heap, ID3D12Pageable, ID3D12ProtectedResourceSession,
+    ID3D12Resource,
 };
 use windows::core::Interface;
 
@@ -88,10 +88,6 @@ pub(crate) const fn initial_layout(desc: &ResourceDesc) -> D3D12_BARRIER_LAYOUT 
 pub(crate) const NO_SESSION: Option<&ID3D12ProtectedResourceSession> = None;
 
 impl Inner {
-    fn not_zeroed(&self) -> D3D12_HEAP_FLAGS {
-        if self.caps.not_zeroed { D3D12_HEAP_FLAG_CREATE_NOT_ZEROED } else { D3D12_HEAP_FLAG_NONE }
-    }
-
     /// The interface that takes layouts and castable formats, where the resource needs it.
     pub(crate) fn layouts_for(&self, described: &Described) -> Option<&ID3D12Device10> {
         let is_needed = self.caps.enhanced_barriers || !described.castable.is_empty();
@@ -131,7 +127,7 @@ impl Inner {
     pub(crate) fn create_heap(self: &Arc<Self>, desc: &HeapDesc) -> Result<Heap, DeviceError> {
         self.look()?;
         self.check_heap(desc)?;
-        let flags = category_flags(desc.category) | self.not_zeroed();
+        let flags = category_flags(desc.category) | self.caps.heap_flags();
         let raw_desc = D3D12_HEAP_DESC {
             SizeInBytes: desc.size,
             Properties: heap_properties(desc.memory),
@@ -189,7 +185,7 @@ impl Inner {
             Some(device) => unsafe {
                 device.CreateCommittedResource3(
                     &raw const heap,
-                    self.not_zeroed(),
+                    described.committed,
                     &raw const described.desc,
                     initial_layout(desc),
                     clear,
@@ -202,7 +198,7 @@ impl Inner {
             None => unsafe {
                 self.raw.CreateCommittedResource(
                     &raw const heap,
-                    self.not_zeroed(),
+                    described.committed,
                     &described.older(),
                     initial_state(desc, memory),
                     clear,
@@ -236,6 +232,9 @@ impl Inner {
     ) -> Result<(), DeviceError> {
         if !Arc::ptr_eq(self, &heap.device) {
             return Err(invalid("the heap belongs to the device", 0, 1));
+        }
+        if needs.requires_dedicated {
+            return Err(invalid("a resource that requires dedicated memory is committed", offset, 0));
         }
         self.check_memory_type(needs, heap.desc.memory)?;
         Self::check_category(desc, heap)?;

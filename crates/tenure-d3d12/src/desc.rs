@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 use tenure_core::device::{BufferInfo, ClearValue, DeviceError, Dimension, ResourceDesc, TextureInfo, Usage};
 use windows::Win32::Graphics::Direct3D12::{
-    D3D12_CLEAR_VALUE, D3D12_CLEAR_VALUE_0, D3D12_DEPTH_STENCIL_VALUE, D3D12_MIP_REGION, D3D12_RESOURCE_DESC,
+    D3D12_CLEAR_VALUE, D3D12_CLEAR_VALUE_0, D3D12_DEPTH_STENCIL_VALUE, D3D12_HEAP_FLAG_NONE,
+    D3D12_HEAP_FLAGS, D3D12_MIP_REGION, D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION, D3D12_RESOURCE_DESC,
     D3D12_RESOURCE_DESC1, D3D12_RESOURCE_DIMENSION_BUFFER, D3D12_RESOURCE_DIMENSION_TEXTURE2D,
     D3D12_RESOURCE_DIMENSION_TEXTURE3D, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL,
     D3D12_RESOURCE_FLAG_ALLOW_RENDER_TARGET, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS,
@@ -14,6 +15,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT, DXGI_FORMAT_UNKNOWN, DXGI_SAMPLE_DESC};
 
 use crate::caps::{Caps, RESOURCE_FLAG_USE_TIGHT_ALIGNMENT};
+use crate::drivers::{Actions, Workarounds, created_layers};
 use crate::error::bad;
 use crate::formats::{is_family, to_dxgi_format, typeless};
 
@@ -24,6 +26,10 @@ pub(crate) struct Described {
     pub(crate) clear: Option<D3D12_CLEAR_VALUE>,
     /// Formats of views, where the list is given to the driver.
     pub(crate) castable: SmallVec<[DXGI_FORMAT; 4]>,
+    /// Flags of memory that is its own.
+    pub(crate) committed: D3D12_HEAP_FLAGS,
+    /// It is never placed.
+    pub(crate) requires_dedicated: bool,
 }
 
 impl Described {
@@ -58,15 +64,44 @@ impl Described {
 }
 
 /// Describes a resource; it has passed the device's limits.
-pub(crate) fn describe(caps: &Caps, desc: &ResourceDesc) -> Result<Described, DeviceError> {
+///
+/// The driver's faults are worked around here, so that what it is asked about is what is created.
+pub(crate) fn describe(
+    caps: &Caps,
+    workarounds: &Workarounds,
+    desc: &ResourceDesc,
+) -> Result<Described, DeviceError> {
     let mut described = match desc {
         ResourceDesc::Buffer(info) => buffer(caps, info),
         ResourceDesc::Texture(info) => texture(caps, info)?,
     };
+    described.committed = caps.heap_flags();
+    work_around(workarounds.actions(desc), desc, &mut described)?;
     if caps.tight_alignment {
         described.desc.Flags |= RESOURCE_FLAG_USE_TIGHT_ALIGNMENT;
     }
     Ok(described)
+}
+
+fn work_around(actions: Actions, desc: &ResourceDesc, described: &mut Described) -> Result<(), DeviceError> {
+    described.requires_dedicated = actions.contains(Actions::COMMIT);
+    if actions.contains(Actions::ZERO) {
+        described.committed = D3D12_HEAP_FLAG_NONE;
+    }
+    if actions.contains(Actions::NO_CLEAR_VALUE) {
+        described.clear = None;
+    }
+    if let ResourceDesc::Texture(info) = desc {
+        let layers = created_layers(actions, info);
+        let most = u64::from(D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION);
+        if layers > u64::from(info.depth_or_layers) && layers > most {
+            // The driver would reserve too little for it.
+            return Err(bad("depth_or_layers", layers));
+        }
+        described.desc.DepthOrArraySize =
+            u16::try_from(layers).map_err(|_| bad("depth_or_layers", layers))?;
+    }
+    Ok(())
 }
 
 const ONE_SAMPLE: DXGI_SAMPLE_DESC = DXGI_SAMPLE_DESC { Count: 1, Quality: 0 };
@@ -95,7 +130,13 @@ fn buffer(caps: &Caps, info: &BufferInfo) -> Described {
         Flags: flags,
         SamplerFeedbackMipRegion: NO_REGION,
     };
-    Described { desc, clear: None, castable: SmallVec::new() }
+    Described {
+        desc,
+        clear: None,
+        castable: SmallVec::new(),
+        committed: D3D12_HEAP_FLAG_NONE,
+        requires_dedicated: false,
+    }
 }
 
 fn texture_flags(usage: Usage) -> D3D12_RESOURCE_FLAGS {
@@ -158,7 +199,13 @@ fn texture(caps: &Caps, info: &TextureInfo) -> Result<Described, DeviceError> {
         Flags: texture_flags(info.usage),
         SamplerFeedbackMipRegion: NO_REGION,
     };
-    Ok(Described { desc, clear: info.clear.map(|value| clear(info, value)), castable })
+    Ok(Described {
+        desc,
+        clear: info.clear.map(|value| clear(info, value)),
+        castable,
+        committed: D3D12_HEAP_FLAG_NONE,
+        requires_dedicated: false,
+    })
 }
 
 /// A clear value has a format of its own, which is never typeless.
@@ -170,4 +217,49 @@ fn clear(info: &TextureInfo, value: ClearValue) -> D3D12_CLEAR_VALUE {
         }
     };
     D3D12_CLEAR_VALUE { Format: to_dxgi_format(info.format), Anonymous: value }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::TextureDesc;
+    use tenure_core::device::Format;
+    use windows::Win32::Graphics::Direct3D12::D3D12_HEAP_FLAG_CREATE_NOT_ZEROED;
+
+    use super::*;
+    use crate::caps::NOTHING;
+    use crate::drivers::{AMD, AdapterId, DriverVersion, INTEL};
+
+    /// What would be created on an adapter with a driver of version 30 or so.
+    fn described(vendor: u32, device: u32, info: TextureInfo) -> Described {
+        let driver = Some(DriverVersion([30, 0, 100, 9864]));
+        let id = AdapterId { vendor, device, driver, windows_build: Some(22_631) };
+        let caps = Caps { not_zeroed: true, ..NOTHING };
+        describe(&caps, &Workarounds::of(&id), &ResourceDesc::Texture(info)).unwrap()
+    }
+
+    fn depth(usage: Usage) -> TextureInfo {
+        let desc = TextureDesc::d2(256, 256, Format::D24UnormS8Uint, Usage::DEPTH_STENCIL | usage);
+        TextureInfo { clear: Some(ClearValue::DepthStencil(1.0, 0)), ..desc.info }
+    }
+
+    #[test]
+    fn workarounds_reach_what_is_created() {
+        let is_zeroed = |made: &Described| !made.committed.contains(D3D12_HEAP_FLAG_CREATE_NOT_ZEROED);
+        // An adapter that nothing is known against.
+        let plain = described(0x1414, 0x8c, depth(Usage::COPY_DST));
+        assert!(plain.clear.is_some() && !plain.requires_dedicated && !is_zeroed(&plain));
+        // Gen 12: no clear value, and what is copied to is clean memory of its own.
+        let made = described(INTEL, 0x4680, depth(Usage::empty()));
+        assert!(made.clear.is_none() && !made.requires_dedicated && !is_zeroed(&made));
+        let made = described(INTEL, 0x4680, depth(Usage::COPY_DST));
+        assert!(made.clear.is_none() && made.requires_dedicated && is_zeroed(&made));
+        // Skylake keeps the clear value.
+        let made = described(INTEL, 0x1912, depth(Usage::COPY_DST));
+        assert!(made.clear.is_some() && made.requires_dedicated && is_zeroed(&made));
+        let made = described(AMD, 0x73bf, depth(Usage::empty()));
+        assert!(made.clear.is_some() && made.requires_dedicated && !is_zeroed(&made));
+        let array = TextureDesc::d2(1, 1024, Format::Rgba8Unorm, Usage::SHADER_READ).layers(64).info;
+        assert_eq!(described(INTEL, 0x4680, array.clone()).desc.DepthOrArraySize, 2048);
+        assert_eq!(described(AMD, 0x73bf, array).desc.DepthOrArraySize, 64);
+    }
 }

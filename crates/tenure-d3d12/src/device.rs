@@ -20,16 +20,16 @@ use windows::core::Interface;
 
 use crate::adapter::{Adapter, AdapterInfo, adapters, by_luid, warp};
 use crate::caps::{Caps, Interfaces};
+use crate::drivers::Workarounds;
 use crate::error::{invalid, unreachable_api};
 use crate::feature_level::{FeatureLevel, feature_level};
 use crate::inner::{Inner, LiveObjects, Parts, made};
 use crate::messages::{Messages, enable_debug_layer};
 use crate::names;
-use crate::opt_out::{self, OptOut};
 use crate::properties::{Facts, properties};
 use crate::queue::{Queue, list_type, queue_kind};
 use crate::resource::is_same;
-use crate::{DescriptorHeap, Heap, List, Mapping, OptOuts, Options, Resource};
+use crate::{DescriptorHeap, DriverFaults, Heap, List, Mapping, Options, Resource};
 
 /// A Direct3D 12 device with its queues. Clones are handles to the same device, which any thread
 /// may use.
@@ -127,10 +127,10 @@ impl Device {
         let interfaces = Interfaces::of(device);
         let caps = Caps::of(device, &interfaces, options);
         let info = adapter.info();
-        let opt_out = match options.opt_outs {
-            OptOuts::Table => opt_out::find(info.vendor, info.device, info.driver),
-            OptOuts::Off => None,
-            OptOuts::Always(row) => Some(row),
+        let workarounds = match options.driver_faults {
+            DriverFaults::Table => Workarounds::of(&info.id()),
+            DriverFaults::Ignored => Workarounds::default(),
+            DriverFaults::Of(adapter) => Workarounds::of(&adapter),
         };
         let budget = adapter.raw().cast::<IDXGIAdapter3>().ok();
         let properties = properties(&Facts {
@@ -139,7 +139,7 @@ impl Device {
             queues: &queues.iter().map(|queue| queue.kind).collect::<SmallVec<[_; MAX_QUEUES]>>(),
             has_budget: budget.is_some(),
             has_priorities: interfaces.device1.is_some(),
-            has_opt_outs: opt_out.is_some(),
+            workarounds: &workarounds,
         });
         let messages = Messages::new(device, options.validation, options.messages.clone());
         let inner = Inner::new(Parts {
@@ -147,7 +147,7 @@ impl Device {
             interfaces,
             caps,
             properties,
-            opt_out,
+            workarounds,
             adapter: budget,
             adapter_info: info.clone(),
             messages,
@@ -187,11 +187,10 @@ impl Device {
         feature_level(&self.inner.raw)
     }
 
-    /// What is committed because the driver places it badly, if anything: see
-    /// [`Options::opt_outs`].
+    /// The faults of the driver that are worked around: see [`Options::driver_faults`].
     #[must_use]
-    pub fn opt_out(&self) -> Option<&'static OptOut> {
-        self.inner.opt_out
+    pub fn workarounds(&self) -> &Workarounds {
+        &self.inner.workarounds
     }
 
     /// True when the debug layer is installed and watches the device.

@@ -96,14 +96,15 @@ pub(crate) const fn read_as(format: Format, plane: Plane) -> DXGI_FORMAT {
 }
 
 /// Which component of a plane shaders find where. Stencil is the second of its formats; it is shown
-/// in the first one, too, where Vulkan has it.
-pub(crate) const fn components_of(plane: Plane) -> u32 {
+/// in the first one, too, where Vulkan has it, or in all four.
+pub(crate) const fn components_of(plane: Plane, is_everywhere: bool) -> u32 {
     let Plane::Stencil = plane else { return D3D12_DEFAULT_SHADER_4_COMPONENT_MAPPING };
     let second = D3D12_SHADER_COMPONENT_MAPPING_FROM_MEMORY_COMPONENT_1.0.cast_unsigned();
     let zero = D3D12_SHADER_COMPONENT_MAPPING_FORCE_VALUE_0.0.cast_unsigned();
     let one = D3D12_SHADER_COMPONENT_MAPPING_FORCE_VALUE_1.0.cast_unsigned();
     let shift = D3D12_SHADER_COMPONENT_MAPPING_SHIFT;
-    let mapped = second | second << shift | zero << (2 * shift) | one << (3 * shift);
+    let (third, fourth) = if is_everywhere { (second, second) } else { (zero, one) };
+    let mapped = second | second << shift | third << (2 * shift) | fourth << (3 * shift);
     mapped | D3D12_SHADER_COMPONENT_MAPPING_ALWAYS_SET_BIT_AVOIDING_ZEROMEM_MISTAKES
 }
 
@@ -167,8 +168,11 @@ mod tests {
 
     #[test]
     fn stencil_is_shown_in_the_first_component() {
-        let component = |plane, index: u32| components_of(plane) >> (3 * index) & 7;
+        let component = |plane, index: u32| components_of(plane, false) >> (3 * index) & 7;
         assert_eq!([0, 1, 2, 3].map(|index| component(Plane::First, index)), [0, 1, 2, 3]);
         assert_eq!([0, 1, 2, 3].map(|index| component(Plane::Stencil, index)), [1, 1, 4, 5]);
+        let everywhere = components_of(Plane::Stencil, true);
+        assert_eq!([0, 1, 2, 3].map(|index: u32| everywhere >> (3 * index) & 7), [1; 4]);
+        assert_eq!(components_of(Plane::First, true), components_of(Plane::First, false));
     }
 }

@@ -11,11 +11,11 @@ use windows::core::Error;
 use crate::adapter::AdapterInfo;
 use crate::caps::{Caps, Interfaces};
 use crate::desc::Described;
+use crate::drivers::Workarounds;
 use crate::error::{Asked, invalid, is_removal, refusal, removal_reason};
 use crate::events::Events;
 use crate::format_support::FormatSupport;
 use crate::messages::Messages;
-use crate::opt_out::OptOut;
 use crate::queue::Queue;
 
 /// Objects of a device that live, and what went wrong with their order.
@@ -68,7 +68,7 @@ pub(crate) struct Inner {
     /// How textures are created, and what they need.
     pub(crate) textures: TextureCache<(Described, Requirements)>,
     pub(crate) properties: Properties,
-    pub(crate) opt_out: Option<&'static OptOut>,
+    pub(crate) workarounds: Workarounds,
     pub(crate) adapter: Option<IDXGIAdapter3>,
     pub(crate) adapter_info: AdapterInfo,
     pub(crate) messages: Messages,
@@ -85,7 +85,7 @@ pub(crate) struct Parts {
     pub(crate) interfaces: Interfaces,
     pub(crate) caps: Caps,
     pub(crate) properties: Properties,
-    pub(crate) opt_out: Option<&'static OptOut>,
+    pub(crate) workarounds: Workarounds,
     pub(crate) adapter: Option<IDXGIAdapter3>,
     pub(crate) adapter_info: AdapterInfo,
     pub(crate) messages: Messages,
@@ -94,7 +94,7 @@ pub(crate) struct Parts {
 
 impl Inner {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { raw, interfaces, caps, properties, opt_out, adapter, adapter_info, messages, queues } =
+        let Parts { raw, interfaces, caps, properties, workarounds, adapter, adapter_info, messages, queues } =
             parts;
         Self {
             raw,
@@ -103,7 +103,7 @@ impl Inner {
             formats: FormatSupport::new(),
             textures: TextureCache::new(),
             properties,
-            opt_out,
+            workarounds,
             adapter,
             adapter_info,
             messages,

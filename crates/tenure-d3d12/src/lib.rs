@@ -3,7 +3,7 @@
 //! `Device` is the contract of [`tenure_core::device`] on an `ID3D12Device`: the program's own
 //! (`Device::new`, with its queues) or one created from nothing (`Device::create`). Everything
 //! native comes out again by `raw()`, and `Resource::from_raw` takes the program's resources in. On
-//! other systems than Windows this crate is empty but for [`opt_out`].
+//! other systems than Windows this crate is empty but for [`drivers`].
 //!
 //! # What is used where
 //!
@@ -31,6 +31,12 @@
 //! [`Unsupported`] or a shortage; those of recording come out of `close`. What is checked is what
 //! tenure calls: commands of the program's own, recorded through `raw()`, are the debug layer's
 //! business (`Options::validation`).
+//!
+//! # Faults of drivers
+//!
+//! [`drivers`] lists those that are known, and what is done about each: such resources require
+//! memory of their own, which is zeroed, or are created without their clear value, or with layers to
+//! spare. `Device::workarounds` tells which are met, `Options::driver_faults` which are avoided.
 //!
 //! # Descriptors
 //!
@@ -102,6 +108,7 @@ mod descriptor_heap;
 mod descriptors;
 #[cfg(windows)]
 mod device;
+pub mod drivers;
 #[cfg(windows)]
 mod error;
 #[cfg(windows)]
@@ -124,7 +131,6 @@ mod mapping;
 mod messages;
 #[cfg(windows)]
 mod names;
-pub mod opt_out;
 #[cfg(windows)]
 mod options;
 #[cfg(windows)]
@@ -164,7 +170,7 @@ pub use self::{
     list::List,
     mapping::Mapping,
     messages::{Message, MessageSink, Severity},
-    options::{OptOuts, Options},
+    options::{DriverFaults, Options},
     resource::Resource,
     states::to_resource_states,
 };

@@ -1,18 +1,19 @@
 //! How a device is set up.
 
+use crate::drivers::AdapterId;
 use crate::messages::MessageSink;
-use crate::opt_out::OptOut;
 
-/// Where the word comes from that resources had better be committed.
+/// Which faults of drivers are worked around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OptOuts {
-    /// The table, by adapter and driver.
+pub enum DriverFaults {
+    /// Those that the table has for the adapter.
     #[default]
     Table,
-    /// Nowhere: everything is placed.
-    Off,
-    /// This row, whatever the adapter.
-    Always(&'static OptOut),
+    /// None.
+    Ignored,
+    /// Those that the table has for this adapter, whatever the device is on: for tests of what a
+    /// program meets there.
+    Of(AdapterId),
 }
 
 /// The settings of a device. What a device does not offer is not used, whatever they say.
@@ -54,9 +55,9 @@ pub struct Options {
     pub relaxed_casting: bool,
     /// Heaps and committed resources that Windows need not zero. *Default*: on.
     pub not_zeroed: bool,
-    /// Which resources are committed because the driver places them badly. *Default*: those that
-    /// the table of [`opt_out`](crate::opt_out) says.
-    pub opt_outs: OptOuts,
+    /// Which faults of drivers are worked around. *Default*: those that the table of
+    /// [`drivers`](crate::drivers) has for the adapter.
+    pub driver_faults: DriverFaults,
     /// Create reserved resources although the device reports no tiled resources: for tests of the
     /// code path on implementations that take the calls all the same. *Default*: off.
     pub assume_tiled_resources: bool,
@@ -75,7 +76,7 @@ impl Default for Options {
             enhanced_barriers: true,
             relaxed_casting: true,
             not_zeroed: true,
-            opt_outs: OptOuts::Table,
+            driver_faults: DriverFaults::Table,
             assume_tiled_resources: false,
         }
     }
@@ -93,7 +94,7 @@ impl std::fmt::Debug for Options {
             .field("enhanced_barriers", &self.enhanced_barriers)
             .field("relaxed_casting", &self.relaxed_casting)
             .field("not_zeroed", &self.not_zeroed)
-            .field("opt_outs", &self.opt_outs)
+            .field("driver_faults", &self.driver_faults)
             .field("assume_tiled_resources", &self.assume_tiled_resources)
             .finish_non_exhaustive()
     }

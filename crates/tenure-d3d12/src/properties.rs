@@ -17,6 +17,7 @@ use windows::Win32::Graphics::Direct3D12::{
 
 use crate::adapter::AdapterInfo;
 use crate::caps::Caps;
+use crate::drivers::{Actions, Workarounds};
 use crate::small::{DEFAULT, MULTISAMPLED};
 
 /// What the properties are made from.
@@ -26,7 +27,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) queues: &'a [QueueKind],
     pub(crate) has_budget: bool,
     pub(crate) has_priorities: bool,
-    pub(crate) has_opt_outs: bool,
+    pub(crate) workarounds: &'a Workarounds,
 }
 
 /// Bytes assumed of a memory that the adapter does not describe.
@@ -68,7 +69,7 @@ fn features(facts: &Facts<'_>) -> Features {
         (Features::MEMORY_PRIORITY, facts.has_priorities),
         (Features::NOT_ZEROED, caps.not_zeroed),
         (Features::GPU_UPLOAD, caps.gpu_upload_heaps),
-        (Features::DEDICATED, facts.has_opt_outs),
+        (Features::DEDICATED, facts.workarounds.has(Actions::COMMIT)),
         (Features::TIGHT_ALIGNMENT, caps.tight_alignment),
         (Features::ACCELERATION_STRUCTURES, caps.acceleration_structures),
     ] {
@@ -145,23 +146,10 @@ mod tests {
 
     use super::{Facts, properties};
     use crate::adapter::AdapterInfo;
-    use crate::caps::Caps;
+    use crate::caps::{Caps, NOTHING};
+    use crate::drivers::Workarounds;
 
     const GIB: u64 = 1 << 30;
-    const NOTHING: Caps = Caps {
-        heap_tier_2: false,
-        tiled_tier: 0,
-        uma: false,
-        enhanced_barriers: false,
-        relaxed_casting: false,
-        gpu_upload_heaps: false,
-        not_zeroed: false,
-        tight_alignment: false,
-        small_textures: false,
-        acceleration_structures: false,
-        unaligned_blocks: false,
-        address_bits: 31,
-    };
 
     fn adapter() -> AdapterInfo {
         AdapterInfo {
@@ -178,8 +166,9 @@ mod tests {
 
     fn made(caps: &Caps, adapter: &AdapterInfo) -> tenure_core::device::Properties {
         let queues = &[QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy];
-        let (has_budget, has_priorities, has_opt_outs) = (true, false, false);
-        properties(&Facts { caps, adapter, queues, has_budget, has_priorities, has_opt_outs })
+        let (has_budget, has_priorities) = (true, false);
+        let workarounds = &Workarounds::default();
+        properties(&Facts { caps, adapter, queues, has_budget, has_priorities, workarounds })
     }
 
     #[test]

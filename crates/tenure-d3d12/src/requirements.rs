@@ -111,7 +111,7 @@ impl Inner {
                 self.check_samples(info)?;
             }
         }
-        describe(&self.caps, desc)
+        describe(&self.caps, &self.workarounds, desc)
     }
 
     /// Direct3D knows multisampled targets only, and each device its sample counts.
@@ -151,8 +151,8 @@ impl Inner {
             alignment,
             memory_types,
             category: if self.caps.heap_tier_2 { HeapCategory::Any } else { HeapCategory::Buffers },
-            prefers_dedicated: self.opt_out.is_some_and(|row| row.buffers),
-            requires_dedicated: false,
+            prefers_dedicated: described.requires_dedicated,
+            requires_dedicated: described.requires_dedicated,
         })
     }
 
@@ -173,8 +173,8 @@ impl Inner {
             alignment,
             memory_types: bit(GPU_ONLY),
             category,
-            prefers_dedicated: self.opt_out.is_some_and(|row| row.textures),
-            requires_dedicated: false,
+            prefers_dedicated: described.requires_dedicated,
+            requires_dedicated: described.requires_dedicated,
         })
     }
 

@@ -10,6 +10,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 
 use crate::content::Content;
+use crate::drivers::Actions;
 use crate::error::{bad, invalid};
 use crate::formats::{components_of, read_as, to_dxgi_format, typeless};
 use crate::inner::Inner;
@@ -133,10 +134,12 @@ impl Inner {
         let is_read = view.access == TextureAccess::Sampled;
         let format = if is_read { read_as(view.format, view.plane) } else { to_dxgi_format(view.format) };
         self.check_adopted(resource, info, format, is_read)?;
+        let actions = self.workarounds.actions(&resource.desc);
+        let is_everywhere = actions.contains(Actions::STENCIL_EVERYWHERE);
         let [_, _, depth] = info.mip_extent(view.first_mip);
         let part = Part {
             format,
-            components: components_of(view.plane),
+            components: components_of(view.plane, is_everywhere),
             plane: u32::from(view.plane == Plane::Stencil),
             first_mip: view.first_mip,
             mips: view.mips,

@@ -56,7 +56,7 @@ impl Api for D3d12 {
             driver: info.driver.map_or_else(|| "unknown".to_owned(), |driver| driver.to_string()),
             vendor: info.vendor,
             device: info.device,
-            uses: device.opt_out().map(|row| format!("opt-out: {}", row.fault)).into_iter().collect(),
+            uses: device.workarounds().faults().iter().map(|row| format!("avoids: {}", row.fault)).collect(),
         }
     }
 }

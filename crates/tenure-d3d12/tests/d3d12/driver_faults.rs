@@ -1,0 +1,122 @@
+//! Faults of drivers are worked around, down to what is created.
+
+use tenure_core::device::{Device as _, DeviceError, Features, Format, HeapCategory, ResourceDesc, Usage};
+use tenure_core::{BufferDesc, Config, Gpu, LocationKind, Queue, TextureDesc};
+use tenure_d3d12::drivers::{AdapterId, DriverVersion, INTEL, Workarounds};
+use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
+    D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAGS,
+};
+use tenure_d3d12::{Device, DriverFaults, Options, Resource};
+
+use crate::bench::{GPU_ONLY, buffer, create, device, heap_desc, refused, texture};
+
+const IRIS_XE: AdapterId =
+    AdapterId { vendor: INTEL, device: 0x9a49, driver: None, windows_build: Some(22_631) };
+const ICE_LAKE: AdapterId = AdapterId { device: 0x8a52, driver: Some(NEW), ..IRIS_XE };
+const NEW: DriverVersion = DriverVersion([31, 0, 101, 2125]);
+/// UHD Graphics of Gen 12 with an old driver.
+const OLD_GEN_12: AdapterId =
+    AdapterId { device: 0x4680, driver: Some(DriverVersion([30, 0, 100, 9864])), ..IRIS_XE };
+
+fn on(adapter: AdapterId) -> Device {
+    create(Options { driver_faults: DriverFaults::Of(adapter), ..Options::default() })
+}
+
+#[test]
+fn the_table_is_asked_by_number() {
+    let device = device();
+    let id = device.adapter().id();
+    assert!(id.windows_build.is_some_and(|build| build >= 10_000), "{id:?}");
+    assert_eq!(*device.workarounds(), Workarounds::of(&id));
+    let ignored = create(Options { driver_faults: DriverFaults::Ignored, ..Options::default() });
+    assert_eq!(*ignored.workarounds(), Workarounds::default());
+    assert!(!ignored.properties().features.contains(Features::DEDICATED));
+    assert!(on(IRIS_XE).properties().features.contains(Features::DEDICATED));
+}
+
+#[test]
+fn what_is_never_placed_requires_dedicated_memory() {
+    let sampled = texture(64, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST);
+    let vertices = buffer(64, Usage::VERTEX);
+    for (device, expected) in
+        [(on(OLD_GEN_12), [false, false]), (on(ICE_LAKE), [false, true]), (on(IRIS_XE), [true; 2])]
+    {
+        let needs = [&vertices, &sampled].map(|desc| device.requirements(desc).unwrap());
+        assert_eq!(needs.each_ref().map(|needs| needs.requires_dedicated), expected);
+        assert_eq!(needs.each_ref().map(|needs| needs.prefers_dedicated), expected);
+    }
+    let device = on(ICE_LAKE);
+    let heap = device.create_heap(&heap_desc(1 << 20, GPU_ONLY, HeapCategory::Any)).unwrap();
+    let rule = "a resource that requires dedicated memory is committed";
+    refused(device.create_placed(&sampled, &heap, 0), rule);
+    device.destroy_heap(heap);
+}
+
+fn flags(resource: &Resource) -> D3D12_HEAP_FLAGS {
+    let mut flags = D3D12_HEAP_FLAGS::default();
+    // SAFETY: the resource is alive, and the pointer is to a local that outlives the call.
+    unsafe { resource.raw().GetHeapProperties(None, Some(&raw mut flags)) }.unwrap();
+    flags
+}
+
+#[test]
+fn textures_are_zeroed_where_they_must_be() {
+    let sampled = texture(64, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let is_zeroed = |device: &Device, desc: &ResourceDesc| {
+        let made = device.create_committed(desc, GPU_ONLY).unwrap();
+        !flags(&made).contains(D3D12_HEAP_FLAG_CREATE_NOT_ZEROED)
+    };
+    let device = on(ICE_LAKE);
+    assert!(is_zeroed(&device, &sampled));
+    assert!(!is_zeroed(&device, &buffer(64, Usage::VERTEX)), "textures alone");
+    assert!(!is_zeroed(&on(OLD_GEN_12), &sampled));
+}
+
+#[test]
+fn arrays_are_created_with_spare_layers_and_used_without() {
+    let device = on(OLD_GEN_12);
+    let array = TextureDesc::d2(1, 1024, Format::Rgba8Unorm, Usage::SHADER_READ).layers(16);
+    let desc = ResourceDesc::Texture(array.info.clone());
+    let made = device.create_committed(&desc, GPU_ONLY).unwrap();
+    // SAFETY: the resource is alive; the description is returned by value.
+    let created = unsafe { made.raw().GetDesc() }.DepthOrArraySize;
+    assert!(created > 16, "{created}");
+    assert_eq!(made.desc().subresources(), 16);
+    let plain = create(Options::default()).requirements(&desc).unwrap();
+    assert!(device.requirements(&desc).unwrap().size > plain.size, "there is room for them");
+    let most = ResourceDesc::Texture(array.layers(2048).info);
+    let refused = device.requirements(&most).unwrap_err();
+    assert!(
+        matches!(refused, DeviceError::InvalidDesc { field: "depth_or_layers", value: 2049.. }),
+        "{refused:?}"
+    );
+    device.destroy_resource(made);
+}
+
+/// Nothing is placed: there is not a single heap, whatever is created.
+#[test]
+fn the_manager_commits_everything_then() {
+    let device = on(IRIS_XE);
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let usages = [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS, Usage::INDIRECT];
+    let buffers: Vec<_> = usages
+        .into_iter()
+        .flat_map(|usage| {
+            [100, 100_000].map(|size| gpu.create_buffer(&BufferDesc::new(size, usage)).unwrap())
+        })
+        .collect();
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let image = gpu.create_texture(&desc).unwrap();
+    assert_eq!(image.location(), LocationKind::Committed);
+    let pages = gpu.create_pages("level", 1 << 20);
+    let paged = pages.create_texture(&desc).unwrap();
+    let frame = gpu.begin_frame().unwrap();
+    let list = frame.record(Queue::Graphics, "pass").unwrap();
+    drop(list.transient_texture(&TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET)).unwrap());
+    frame.submit(list).unwrap();
+    frame.end().unwrap();
+    assert_eq!(device.live_objects().heaps, 0);
+    drop((buffers, image, paged, pages));
+    assert!(gpu.shutdown().is_clean());
+    assert_eq!(device.live_objects().resources, 0);
+}
