@@ -69,6 +69,24 @@ fn totals_are_those_of_what_lives() {
     assert_eq!((pools.totals().heaps, pools.totals().reserved), (0, 0));
 }
 
+/// Drivers that do not know a budget say 0: no block is given back for that, no other memory taken.
+#[test]
+fn a_budget_of_zero_is_unknown() {
+    let run = |budgets: Vec<u64>| {
+        let options = sim::Options::new(sim::Profile::DISCRETE).budgets(budgets);
+        let (mut pools, order, _) = pools(options);
+        let mut reserved = Vec::new();
+        for size in [MIB, 20 * MIB, 200 * MIB, 40 * MIB] {
+            let found = take(&mut pools, &order, size).unwrap();
+            assert_eq!(found.memory(), order[0]);
+            pools.free(&found).unwrap();
+            reserved.push((pools.totals().heaps, pools.totals().reserved));
+        }
+        reserved
+    };
+    assert_eq!(run(vec![0; 2]), run(Vec::new()));
+}
+
 #[test]
 fn each_of_many_ranges_keeps_its_name() {
     let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));

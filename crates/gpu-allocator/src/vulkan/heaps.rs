@@ -168,9 +168,14 @@ impl Heaps {
         let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
         // SAFETY: the adapter offers Vulkan 1.1 and the extension, and what is chained outlives the call.
         unsafe { self.instance.get_physical_device_memory_properties2(self.physical_device, &mut memory) };
-        let heaps = self.properties.memory_heaps.len();
-        let pairs = budget.heap_budget.into_iter().zip(budget.heap_usage);
-        pairs.take(heaps).map(|(budget, usage)| HeapBudget { budget, usage }).collect()
+        let counted = self.taken.budget(&self.properties);
+        let reported = budget.heap_budget.into_iter().zip(budget.heap_usage);
+        let budgets = counted.into_iter().zip(reported).map(|(counted, (budget, usage))| {
+            // The structure comes back as it was where the driver does not know it: on an instance of
+            // Vulkan 1.0 the loader asks by the older function.
+            if budget == 0 { counted } else { HeapBudget { budget, usage } }
+        });
+        budgets.collect()
     }
 }
 

@@ -66,11 +66,30 @@ fn what_the_os_does_not_grant_goes_to_system_memory() {
     drop(found);
 }
 
+/// On an instance of Vulkan 1.0 the budget reads 0. Blocks come and go as if the driver offered no budget.
+#[test]
+fn a_budget_of_zero_is_unknown() {
+    let lives = |budget: Option<Vec<u64>>| {
+        let card = Driver { budget, ..Driver::discrete(1 << 30, 1 << 30) };
+        let mut allocator = ours::allocator(card, gpu_allocator::AllocationSizes::default());
+        let locations = [gpu_allocator::MemoryLocation::GpuOnly, gpu_allocator::MemoryLocation::CpuToGpu];
+        let mut lives = Vec::new();
+        for size in [MIB, 20 * MIB, 300 * MIB, 40 * MIB] {
+            let found = locations.map(|location| allocator.allocate(&ours::desc(size, 256, location, true)));
+            found.into_iter().for_each(|found| allocator.free(found.unwrap()).unwrap());
+            lives.push(with(|driver| (driver.allocations_made, driver.live.len())));
+        }
+        lives
+    };
+    assert_eq!(lives(Some(Vec::new())), lives(None));
+    assert_eq!(lives(Some(vec![0, 0, 0])), lives(None));
+}
+
 /// Over budget everywhere, but there is memory: paging is better than giving up.
 #[test]
 fn a_budget_is_no_limit() {
     let mut card = Driver::discrete(1 << 30, 1 << 30);
-    card.budget = Some(vec![0, 0, 0]);
+    card.budget = Some(vec![1, 1, 1]);
     let mut allocator = ours::allocator(card, gpu_allocator::AllocationSizes::default());
     let (found, error) = ours::scene(&mut allocator, 64, 16 * MIB);
     assert!(error.is_none(), "{error:?}");

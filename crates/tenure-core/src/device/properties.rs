@@ -221,8 +221,23 @@ impl Properties {
 /// What the OS grants and counts for one memory heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapBudget {
-    /// Bytes the process may use before it is paged or refused.
+    /// Bytes the process may use before it is paged or refused. 0: nobody knows.
     pub budget: u64,
     /// Bytes it uses now.
     pub usage: u64,
+}
+
+impl HeapBudget {
+    /// True when so many bytes more stay within the budget, or no budget is known.
+    ///
+    /// ```
+    /// use tenure_core::device::HeapBudget;
+    /// assert!(HeapBudget { budget: 100, usage: 60 }.grants(40));
+    /// assert!(!HeapBudget { budget: 100, usage: 60 }.grants(41));
+    /// assert!(HeapBudget { budget: 0, usage: 60 }.grants(41), "drivers that do not know say 0");
+    /// ```
+    #[must_use]
+    pub const fn grants(&self, bytes: u64) -> bool {
+        self.budget == 0 || self.usage.saturating_add(bytes) <= self.budget
+    }
 }

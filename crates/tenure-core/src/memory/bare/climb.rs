@@ -183,7 +183,7 @@ impl<D: Device> MemoryPools<D> {
         }
         let is_granted = || {
             let Ok(budgets) = self.device.budget() else { return true };
-            budgets.get(heap).is_none_or(|found| found.usage.saturating_add(size) <= found.budget)
+            budgets.get(heap).is_none_or(|found| found.grants(size))
         };
         round == Round::Whatever || is_granted()
     }
