@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use tenure_core::device::{
-    ClearValue, Device as _, Format, HeapCategory, MemoryTypeId, Requirements, State, Subresource, Usage,
+    ClearValue, Device as _, Features, Format, HeapCategory, MemoryTypeId, Properties, Requirements, State,
+    Subresource, Usage,
 };
 use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
 use tenure_core::memory::{MemoryUse, PoolKind, type_order};
@@ -212,8 +213,8 @@ const ORDERS: [(Profile, [&[u8]; 4]); 10] = [
     (Profile::D3D12_REBAR, [&[0, 3], &[1, 3], &[2], &[3, 1]]),
     (Profile::D3D12_UMA, [&[0], &[1], &[2], &[1]]),
     (Profile::D3D12_ENHANCED, [&[0, 3], &[1, 3], &[2], &[3, 1]]),
-    (Profile::VULKAN_NVIDIA, [&[1, 4, 0, 2, 3], &[2, 3, 4], &[3, 2, 4], &[4, 2, 3]]),
-    (Profile::VULKAN_AMD_SMALL_BAR, [&[0, 2, 1, 3], &[1, 2, 3], &[3, 1, 2], &[2, 1, 3]]),
+    (Profile::VULKAN_NVIDIA, [&[1, 4, 0, 2, 3], &[2, 3, 4], &[3, 2, 4], &[2, 3, 4]]),
+    (Profile::VULKAN_AMD_SMALL_BAR, [&[0, 2, 1, 3], &[1, 2, 3], &[3, 1, 2], &[1, 2, 3]]),
     (Profile::VULKAN_INTEL, [&[0, 1], &[0, 1], &[1, 0], &[0, 1]]),
     // Cached memory that needs invalidating beats uncached memory for reading back; memory that
     // stays on the tile is never for resources in general.
@@ -232,6 +233,31 @@ fn memory_types_are_tried_in_the_right_order_on_every_card() {
             assert_eq!(order.as_slice(), expected, "{profile:?}, {memory_use:?}");
         }
     }
+}
+
+/// Uploads in device memory are offered where there is enough of it, and nobody drains a small window.
+#[test]
+fn uploads_in_device_memory_are_not_offered_for_a_window() {
+    for profile in Profile::ALL.iter().copied() {
+        let device = Device::new(profile);
+        let properties = device.properties();
+        let Properties { memory_types, memory_heaps, .. } = properties;
+        let upload = |memory: &MemoryTypeId| memory_types[usize::from(memory.0)].is_gpu_upload(memory_heaps);
+        let offered = properties.features.contains(Features::GPU_UPLOAD);
+        assert_eq!(
+            offered,
+            memory_types.iter().any(|found| found.is_gpu_upload(memory_heaps)),
+            "{profile:?}"
+        );
+        let order = type_order(properties, MemoryUse::GpuUpload);
+        assert_eq!(upload(&order[0]), offered, "{profile:?}");
+        if !offered {
+            assert_eq!(order, type_order(properties, MemoryUse::Dynamic), "{profile:?}");
+        }
+    }
+    let has = |profile| Device::new(profile).properties().features.contains(Features::GPU_UPLOAD);
+    assert!(!has(Profile::VULKAN_NVIDIA) && !has(Profile::VULKAN_AMD_SMALL_BAR), "214 and 256 MiB");
+    assert!(has(Profile::VULKAN_INTEL) && has(Profile::VULKAN_MOBILE), "shared memory");
 }
 
 /// A field, its two ends, and how to set it with the others made to fit.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
-use tenure_core::device::{Api, DeviceError, Features, MemoryTypeId, Properties, StateModel};
+use tenure_core::device::{Api, DeviceError, Features, MemoryType, MemoryTypeId, Properties, StateModel};
 
 use crate::budget::DriverMemory;
 use crate::bytes::MAX_BYTES;
@@ -68,6 +68,9 @@ impl Shared {
             Rules::D3d12 { .. } => largest,
             Rules::Vulkan { .. } => properties.max_heap_size.min(largest),
         };
+        let is_upload = |found: &MemoryType| found.is_gpu_upload(&properties.memory_heaps);
+        let has_upload = properties.memory_types.iter().any(is_upload);
+        properties.features.set(Features::GPU_UPLOAD, has_upload);
         if let Some(tight) = options.tight_alignment {
             properties.features.set(Features::TIGHT_ALIGNMENT, tight);
         }

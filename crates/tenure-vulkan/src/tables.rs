@@ -92,7 +92,7 @@ fn memory_heaps(memory: &vk::PhysicalDeviceMemoryProperties) -> Vec<MemoryHeap> 
         .collect()
 }
 
-fn features(enabled: OptionalFeatures, types: &[MemoryType]) -> Features {
+fn features(enabled: OptionalFeatures, types: &[MemoryType], heaps: &[MemoryHeap]) -> Features {
     const TABLE: [(OptionalFeatures, Features); 7] = [
         (OptionalFeatures::SPARSE_BUFFERS, Features::RESERVED_BUFFERS),
         (OptionalFeatures::SPARSE_TEXTURES, Features::RESERVED_TEXTURES),
@@ -107,11 +107,7 @@ fn features(enabled: OptionalFeatures, types: &[MemoryType]) -> Features {
         .into_iter()
         .filter(|(optional, _)| enabled.contains(*optional))
         .fold(Features::NOT_ZEROED, |features, (_, feature)| features | feature);
-    let mapped_local = MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE;
-    let is_bar = |found: &MemoryType| {
-        found.flags.contains(mapped_local) && !found.flags.contains(MemoryFlags::SPECIAL)
-    };
-    features.set(Features::GPU_UPLOAD, types.iter().any(is_bar));
+    features.set(Features::GPU_UPLOAD, types.iter().any(|found| found.is_gpu_upload(heaps)));
     features
 }
 
@@ -142,7 +138,7 @@ impl Tables {
         let contract = Properties {
             name: if name.is_empty() { "a Vulkan device".to_owned() } else { name.into_owned() },
             backend: "vulkan",
-            features: features(enabled, &memory_types),
+            features: features(enabled, &memory_types, &memory_heaps),
             memory_types,
             memory_heaps,
             queues,
@@ -258,6 +254,14 @@ mod tests {
         assert_eq!(flags[4], local | MemoryFlags::SPECIAL);
         assert_eq!(tables.general_types, 0b111);
         assert!(tables.properties.features.contains(Features::GPU_UPLOAD));
+        let mut windowed = memory();
+        windowed.memory_heap_count = 3;
+        windowed.memory_types[1].heap_index = 2;
+        windowed.memory_heaps[2] =
+            vk::MemoryHeap { size: 256 << 20, flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
+        let (types, heaps) = (memory_types(&windowed), memory_heaps(&windowed));
+        let found = features(OptionalFeatures::empty(), &types, &heaps);
+        assert!(!found.contains(Features::GPU_UPLOAD), "a window of 256 MiB is none");
         assert_eq!(memory_flags(vk::MemoryPropertyFlags::LAZILY_ALLOCATED), MemoryFlags::LAZILY_ALLOCATED);
     }
 

@@ -63,7 +63,9 @@ bitflags! {
         const MEMORY_PRIORITY = 1 << 3;
         /// Heaps can be had without being zeroed.
         const NOT_ZEROED = 1 << 4;
-        /// Device-local memory that the CPU can map (D3D12 GPU upload heaps, resizable BAR).
+        /// Device-local memory that the CPU can map (D3D12 GPU upload heaps, resizable BAR, shared
+        /// memory): about as much as there is device-local memory, not a
+        /// [window](MemoryHeap::is_window) into it.
         const GPU_UPLOAD = 1 << 5;
         /// Buffers have GPU addresses.
         const DEVICE_ADDRESS = 1 << 6;
@@ -93,6 +95,36 @@ pub struct MemoryHeap {
     pub size: u64,
     /// True when it is local to the GPU.
     pub device_local: bool,
+}
+
+impl MemoryHeap {
+    /// True for the window through which the CPU sees a part of a card's memory (a BAR that was not
+    /// resized, mostly 256 MiB): local to the GPU, but of less than half the size of the largest such
+    /// heap of `all`. Drivers need it themselves.
+    ///
+    /// ```
+    /// use tenure_core::device::MemoryHeap;
+    /// let heap = |size, device_local| MemoryHeap { size, device_local };
+    /// let card = [heap(8 << 30, true), heap(16 << 30, false), heap(256 << 20, true)];
+    /// assert_eq!(card.iter().map(|heap| heap.is_window(&card)).collect::<Vec<_>>(), [false, false, true]);
+    /// ```
+    #[must_use]
+    pub fn is_window(&self, all: &[Self]) -> bool {
+        let largest = all.iter().filter(|heap| heap.device_local).map(|heap| heap.size).max();
+        self.device_local && largest.is_some_and(|largest| self.size < largest / 2)
+    }
+}
+
+impl MemoryType {
+    /// True for memory local to the GPU that the CPU maps, of general use, and as large as the GPU's
+    /// memory: no window into it. What [`Features::GPU_UPLOAD`] stands for.
+    #[must_use]
+    pub fn is_gpu_upload(&self, heaps: &[MemoryHeap]) -> bool {
+        let mapped_local = MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE;
+        self.flags.contains(mapped_local)
+            && !self.flags.contains(MemoryFlags::SPECIAL)
+            && heaps.get(usize::from(self.heap)).is_some_and(|heap| !heap.is_window(heaps))
+    }
 }
 
 /// One queue that tenure may submit to.

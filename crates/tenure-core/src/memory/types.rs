@@ -15,8 +15,10 @@ pub enum MemoryUse {
     Dynamic,
     /// Written by the GPU, read by the CPU: mapped and cached.
     Readback,
-    /// Written by the CPU, read by the GPU, in device-local memory where there is such
-    /// (resizable BAR, D3D12 GPU upload heaps); else as [`Dynamic`](Self::Dynamic).
+    /// Written by the CPU, read by the GPU, in device-local memory where there is enough of it
+    /// ([`Features::GPU_UPLOAD`](crate::device::Features::GPU_UPLOAD)); else as
+    /// [`Dynamic`](Self::Dynamic), because the window of a card without a resized BAR is small, and
+    /// its driver needs it.
     GpuUpload,
 }
 
@@ -93,6 +95,12 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
         flags.contains(memory_use.required())
             && !flags.intersects(MemoryFlags::SPECIAL | MemoryFlags::LAZILY_ALLOCATED)
             && !(has_fixed_states && memory_use.is_ruled_out_by_state(flags))
+    };
+    let heaps = &properties.memory_heaps;
+    let has_upload = properties.memory_types.iter().any(|memory_type| memory_type.is_gpu_upload(heaps));
+    let memory_use = match memory_use {
+        MemoryUse::GpuUpload if !has_upload => MemoryUse::Dynamic,
+        memory_use => memory_use,
     };
     let mut order: Vec<(u32, u32, u8)> = (0_u8..)
         .zip(&properties.memory_types)
