@@ -1,6 +1,7 @@
 //! Recording.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 use tenure_core::device::{
@@ -47,6 +48,8 @@ pub struct List {
     pub(crate) queue: QueueId,
     kind: QueueKind,
     phase: Phase,
+    /// It was submitted since it was begun.
+    is_submitted: AtomicBool,
     commands: Arc<Vec<Command>>,
     error: Option<DeviceError>,
 }
@@ -59,6 +62,7 @@ impl List {
             queue,
             kind,
             phase: Phase::Unusable,
+            is_submitted: AtomicBool::new(false),
             commands: Arc::default(),
             error: None,
         }
@@ -71,6 +75,14 @@ impl List {
     /// What was recorded, once it is closed.
     pub(crate) fn closed(&self) -> Option<&Arc<Vec<Command>>> {
         (self.phase == Phase::Closed).then_some(&self.commands)
+    }
+
+    pub(crate) fn is_submitted(&self) -> bool {
+        self.is_submitted.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_submitted(&self) {
+        self.is_submitted.store(true, Ordering::Relaxed);
     }
 
     /// Records a command that passed its checks; keeps the first error for `close`.
@@ -289,6 +301,7 @@ impl CommandList<Device> for List {
                 None => self.commands = Arc::default(),
             }
             self.error = None;
+            *self.is_submitted.get_mut() = false;
             self.phase = Phase::Open;
             Ok(())
         })

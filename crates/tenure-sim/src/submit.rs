@@ -34,9 +34,11 @@ impl Shared {
                 return Err(invalid("a list is submitted to the device that made it", 0, 1));
             }
             let recorded = lists.iter().map(|list| recorded(queue, list)).collect::<Result<_, _>>()?;
+            check_once(lists)?;
             let mut timeline = self.timeline.lock();
             timeline.check(queue, waits, signal)?;
             for list in lists {
+                list.note_submitted();
                 list.state.last_use.raise(queue, signal);
                 self.note_uses(queue, signal, list);
             }
@@ -210,6 +212,17 @@ fn least(desc: &ResourceDesc) -> ResourceDesc {
         ResourceDesc::Buffer(info) => ResourceDesc::Buffer(BufferInfo { size: 1, usage: info.usage }),
         ResourceDesc::Texture(_) => desc.clone(),
     }
+}
+
+/// Vulkan's command buffers are recorded for one submission.
+fn check_once(lists: &[&List]) -> Result<(), DeviceError> {
+    let is_again = |(index, list): (usize, &&List)| {
+        list.is_submitted() || lists[..index].iter().any(|other| core::ptr::eq(*other, *list))
+    };
+    if lists.iter().enumerate().any(is_again) {
+        return Err(invalid("a list is begun anew before it is submitted again", 1, 0));
+    }
+    Ok(())
 }
 
 fn recorded(queue: QueueId, list: &List) -> Result<Recorded, DeviceError> {

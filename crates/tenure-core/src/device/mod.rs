@@ -244,7 +244,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// A set holds nothing any more; see [`clear_descriptors`](Self::clear_descriptors).
     fn clear_set(&self, block: &Self::SetBlock, set: u32, freed_by: Option<&str>);
 
-    /// Submits closed lists, in order, after the given serials of other queues are complete, and
+    /// Submits closed lists, each once until it is begun anew, in order, after the given serials of other queues are complete, and
     /// sets the queue's fence to `signal` when all is done. Serials rise by one per submission.
     ///
     /// # Errors

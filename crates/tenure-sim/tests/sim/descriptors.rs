@@ -196,14 +196,16 @@ fn heaps_are_set_on_each_list() {
             list.set_descriptor_heaps(None, Some(&samplers));
             list.use_descriptor(heaps.at(0), READ);
         });
-        let right = record(&device, GRAPHICS, |list| {
-            list.set_descriptor_heaps(Some(&heaps.shown), Some(&samplers));
-            list.use_descriptor(heaps.at(0), READ);
-        });
+        let right = || {
+            record(&device, GRAPHICS, |list| {
+                list.set_descriptor_heaps(Some(&heaps.shown), Some(&samplers));
+                list.use_descriptor(heaps.at(0), READ);
+            })
+        };
         for (serial, list, is_right) in
-            [(2, &none, false), (3, &wrong, false), (4, &unset, false), (5, &right, true)]
+            [(2, &none, false), (3, &wrong, false), (4, &unset, false), (5, &right(), true)]
         {
-            device.submit(GRAPHICS, &[&right, list], &[], serial).unwrap();
+            device.submit(GRAPHICS, &[&right(), list], &[], serial).unwrap();
             let found = hazards(&device);
             if is_right || device.properties().api == Api::Vulkan {
                 assert_clean(&found);

@@ -11,11 +11,12 @@ fn read_and_write_of_freed() {
         let device = manual(Profile::DISCRETE);
         let rock = committed(&device, "rock", &buffer(256, Usage::COPY_SRC));
         let sand = committed(&device, "sand", &buffer(256, Usage::COPY_DST));
-        let list = record(&device, GRAPHICS, |list| list.copy_buffer(&rock, 0, &sand, 0, 256));
+        let lists =
+            [(); 2].map(|()| record(&device, GRAPHICS, |list| list.copy_buffer(&rock, 0, &sand, 0, 256)));
         if !keep {
             device.destroy_resource(rock);
         }
-        device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+        device.submit(GRAPHICS, &[&lists[0]], &[], 1).unwrap();
         let found = hazards(&device);
         if keep {
             assert_clean(&found)
@@ -25,7 +26,7 @@ fn read_and_write_of_freed() {
         if !keep {
             assert!(found[0].to_string().contains("copy_buffer"), "{}", found[0]);
             device.destroy_resource(sand);
-            device.submit(GRAPHICS, &[&list], &[], 2).unwrap();
+            device.submit(GRAPHICS, &[&lists[1]], &[], 2).unwrap();
             let found = hazards(&device);
             assert!(found.iter().any(|hazard| hazard.kind == HazardKind::WriteOfFreed));
         }

@@ -237,3 +237,22 @@ fn lists_are_open_while_recorded_and_closed_once() {
     device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
     refused(device.create_list(QueueId(3)), "queue exists");
 }
+
+/// Vulkan's command buffers are recorded for one submission.
+#[test]
+fn lists_are_submitted_once() {
+    for profile in Profile::ALL.iter().copied() {
+        let device = manual(profile);
+        let mut list = record(&device, GRAPHICS, |_| ());
+        refused(device.submit(GRAPHICS, &[&list, &list], &[], 1), "submitted again");
+        device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+        refused(device.submit(GRAPHICS, &[&list], &[], 2), "submitted again");
+        device.run_until_idle();
+        refused(device.submit(GRAPHICS, &[&list], &[], 2), "submitted again");
+        device.completed(GRAPHICS).unwrap();
+        list.begin().unwrap();
+        list.close().unwrap();
+        device.submit(GRAPHICS, &[&list], &[], 2).unwrap();
+        assert_clean(&hazards(&device));
+    }
+}

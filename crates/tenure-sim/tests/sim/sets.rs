@@ -115,12 +115,12 @@ fn what_was_recorded_with_a_set_is_void_once_it_changes() {
     let (_layout, block) = textures(&device);
     let write = |set| device.write_set(&block, set, &[copy(&made, (4, 1), 0)]).unwrap();
     write(0);
-    let list = record(&device, GRAPHICS, |list| list.use_descriptor(at(&block, 0), READ));
+    let lists = [(); 2].map(|()| record(&device, GRAPHICS, |list| list.use_descriptor(at(&block, 0), READ)));
     write(1);
-    device.submit(GRAPHICS, &[&list], &[], 2).unwrap();
+    device.submit(GRAPHICS, &[&lists[0]], &[], 2).unwrap();
     assert_clean(&hazards(&device));
     write(0);
-    device.submit(GRAPHICS, &[&list], &[], 3).unwrap();
+    device.submit(GRAPHICS, &[&lists[1]], &[], 3).unwrap();
     assert_one(&hazards(&device), HazardKind::DescriptorInUse, &["sets"]);
 }
 

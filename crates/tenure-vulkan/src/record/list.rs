@@ -128,7 +128,9 @@ impl List {
         if self.phase != Phase::Closed {
             return Err(invalid("a submitted list is closed", 0, 1));
         }
-        self.check_idle("a list is submitted again when its last submission is complete")?;
+        if self.submitted.load(Ordering::Relaxed) > 0 {
+            return Err(invalid("a list is begun anew before it is submitted again", 1, 0));
+        }
         Ok(self.buffer)
     }
 
@@ -179,9 +181,9 @@ impl CommandList<Device> for List {
         // SAFETY: the GPU is done with the pool's one buffer, and only this thread uses the pool.
         let reset = unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) };
         reset.map_err(|result| self.shared.error("vkResetCommandPool", result))?;
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the buffer is in its initial state.
-        let begun =
-            unsafe { device.begin_command_buffer(self.buffer, &vk::CommandBufferBeginInfo::default()) };
+        let begun = unsafe { device.begin_command_buffer(self.buffer, &info) };
         begun.map_err(|result| self.shared.error("vkBeginCommandBuffer", result))?;
         self.error = None;
         self.writes_for_host = false;
