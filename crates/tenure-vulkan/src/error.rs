@@ -93,9 +93,9 @@ pub(crate) fn meaning(
             DeviceError::OutOfMemory { requested, memory }
         }
         // No memory of the kind that tenure counts: the driver's own, or addresses.
+        (vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, None) => DeviceError::OutOfDeviceMemory { what: call },
         (
-            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY
-            | vk::Result::ERROR_OUT_OF_HOST_MEMORY
+            vk::Result::ERROR_OUT_OF_HOST_MEMORY
             | vk::Result::ERROR_OUT_OF_POOL_MEMORY
             | vk::Result::ERROR_FRAGMENTED_POOL
             | vk::Result::ERROR_FRAGMENTATION
@@ -128,6 +128,11 @@ mod tests {
         assert_eq!(
             read(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, asked),
             Some(DeviceError::OutOfMemory { requested: 100, memory })
+        );
+        assert_eq!(
+            read(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, None),
+            Some(DeviceError::OutOfDeviceMemory { what: "vkAllocateMemory" }),
+            "not of the host"
         );
         let short = [
             vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,

@@ -84,12 +84,17 @@
 //! | `COPY_DST`, `RESOLVE_DST` | transfer | `TRANSFER_DST_OPTIMAL` |
 //! | `UNORDERED_ACCESS` | all shaders, builds | `GENERAL` |
 //! | `RENDER_TARGET` | colour output | `COLOR_ATTACHMENT_OPTIMAL` |
-//! | `DEPTH_READ` | depth tests | `DEPTH_STENCIL_READ_ONLY_OPTIMAL` |
-//! | `DEPTH_WRITE` | depth tests | `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` |
+//! | `DEPTH_READ` | depth tests, colour output (resolved from) | `DEPTH_STENCIL_READ_ONLY_OPTIMAL` |
+//! | `DEPTH_WRITE` | depth tests, colour output (resolves) | `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` |
 //! | `ACCELERATION_STRUCTURE` | builds, shaders of ray tracing, with `VK_KHR_ray_query` all shaders | |
 //!
 //! Shaders read depth targets in `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, whether they are tested against at
 //! the same time or not: a descriptor is made before that is known. [`Resource::layout_in`] says so.
+//!
+//! To the API, a render pass that stores an attachment writes it, even one that it only tests against.
+//! Barriers out of `DEPTH_READ` take that into account. Between two uses that only read, however, there
+//! is no barrier: a pass whose depth is sampled at the same time, or by the next pass in the same
+//! states, ends with `VK_ATTACHMENT_STORE_OP_NONE`.
 //!
 //! Each queue names only the stages that its family has. [`Device::stage_access_layout`] tells an
 //! engine's own barriers the same.
@@ -141,7 +146,9 @@
 //!
 //! Refused memory, host memory, objects and address space are shortages. A lost device is remembered
 //! with the call that saw it first; from then on each call answers so, and none blocks. The end of a
-//! device waits for the GPU for ten seconds; a device that is not done then is left to the process.
+//! device waits for the GPU for ten seconds; a device that is not done then is left to the process. A
+//! device that tenure made waits besides, without a limit, for what others submitted to its queues;
+//! on one that was wrapped, its owner does.
 
 mod api;
 mod descriptor;

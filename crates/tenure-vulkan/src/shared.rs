@@ -114,8 +114,23 @@ impl Shared {
         self.queues.get(queue.index()).ok_or(invalid("the queue exists", u64::from(queue.0), count))
     }
 
-    /// Waits for all that was submitted; false when it does not end in time.
+    /// Waits for all that was submitted, on a device of tenure's own also by others
+    /// ([`Device::with_queue`](crate::Device::with_queue)); false when it does not end in time.
     fn wait_for_everything(&self) -> bool {
+        self.wait_for_serials() && self.wait_for_others()
+    }
+
+    /// What others submitted has no serial. On their own device they wait for it themselves.
+    fn wait_for_others(&self) -> bool {
+        if matches!(self.owner, Owner::Caller) || self.lost.get().is_some() {
+            return true;
+        }
+        // SAFETY: nobody else uses the queues: whoever does holds the device.
+        let waited = unsafe { self.api.device.device_wait_idle() };
+        matches!(waited, Ok(()) | Err(vk::Result::ERROR_DEVICE_LOST))
+    }
+
+    fn wait_for_serials(&self) -> bool {
         (0_u8..).map(QueueId).zip(&self.queues).all(|(queue, state)| {
             let waited = match &state.clock {
                 Clock::Timeline(timeline) => {

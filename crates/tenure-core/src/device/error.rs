@@ -20,6 +20,13 @@ pub enum DeviceError {
         /// The call that failed.
         what: &'static str,
     },
+    /// The driver has no device memory left for something other than an allocation: descriptors,
+    /// command buffers, page tables, a submission.
+    #[error("the driver is out of device memory of its own ({what})")]
+    OutOfDeviceMemory {
+        /// The call that failed.
+        what: &'static str,
+    },
     /// The limit on live memory allocations is reached.
     #[error("the device allows {limit} memory allocations at once and all are in use")]
     TooManyAllocations {
@@ -64,7 +71,10 @@ impl DeviceError {
     pub const fn is_shortage(&self) -> bool {
         matches!(
             self,
-            Self::OutOfMemory { .. } | Self::OutOfHostMemory { .. } | Self::TooManyAllocations { .. }
+            Self::OutOfMemory { .. }
+                | Self::OutOfHostMemory { .. }
+                | Self::OutOfDeviceMemory { .. }
+                | Self::TooManyAllocations { .. }
         )
     }
 }

@@ -170,7 +170,7 @@ impl QueueStages {
         self.of(State::UNORDERED_ACCESS | (State::ACCELERATION_STRUCTURE & State::allowed_for(usage)), usage)
     }
 
-    fn table(&self, usage: Usage) -> [(State, Stages, Access); 19] {
+    fn table(&self, usage: Usage) -> [(State, Stages, Access); 21] {
         let ShaderStages { geometry, ray_tracing, ray_queries, structures } = self.shaders;
         let when = |on: bool, stages| if on { stages } else { Stages::empty() };
         let rays = when(ray_tracing, Stages::RAY_TRACING_SHADER_KHR);
@@ -181,6 +181,7 @@ impl QueueStages {
         let (read, write) = (Access::SHADER_READ, Access::SHADER_WRITE);
         let structure_access =
             Access::ACCELERATION_STRUCTURE_READ_KHR | Access::ACCELERATION_STRUCTURE_WRITE_KHR;
+        let output = Stages::COLOR_ATTACHMENT_OUTPUT;
         let target = Access::COLOR_ATTACHMENT_READ | Access::COLOR_ATTACHMENT_WRITE;
         let (depth_read, depth_write) =
             (Access::DEPTH_STENCIL_ATTACHMENT_READ, Access::DEPTH_STENCIL_ATTACHMENT_WRITE);
@@ -198,7 +199,10 @@ impl QueueStages {
             (State::INDIRECT, build, Access::INDIRECT_COMMAND_READ),
             (State::COPY_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
             (State::RESOLVE_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
-            (State::DEPTH_READ, tests, depth_read),
+            // Attachments that are stored are written, also those that were only tested against.
+            (State::DEPTH_READ, tests, depth_read | depth_write),
+            // At the end of a render pass, depth and stencil are resolved where colours are.
+            (State::DEPTH_READ, output, Access::COLOR_ATTACHMENT_READ),
             (State::ACCELERATION_STRUCTURE, build, structure_access),
             (
                 State::ACCELERATION_STRUCTURE,
@@ -207,8 +211,9 @@ impl QueueStages {
             ),
             (State::UNORDERED_ACCESS, others | fragment, read | write),
             (State::UNORDERED_ACCESS, scratch, Access::ACCELERATION_STRUCTURE_WRITE_KHR),
-            (State::RENDER_TARGET, Stages::COLOR_ATTACHMENT_OUTPUT, target),
+            (State::RENDER_TARGET, output, target),
             (State::DEPTH_WRITE, tests, depth_read | depth_write),
+            (State::DEPTH_WRITE, output, target),
             (State::COPY_DST, Stages::TRANSFER, Access::TRANSFER_WRITE),
             (State::RESOLVE_DST, Stages::TRANSFER, Access::TRANSFER_WRITE),
         ]
@@ -337,11 +342,27 @@ mod tests {
         for state in State::all().iter() {
             let found = queue.of(state, Usage::empty());
             let writes = state.is_write() || state == State::ACCELERATION_STRUCTURE;
+            // Depth that is only tested against is written where the render pass stores it.
+            let writes = writes || state == State::DEPTH_READ;
             assert_eq!(found.access.intersects(WRITES), writes, "{state:?}: {found:?}");
             assert_ne!(found.layout, vk::ImageLayout::UNDEFINED, "{state:?}");
         }
         assert_eq!(queue.of(State::COMMON, Usage::empty()).layout, vk::ImageLayout::UNDEFINED);
         assert_eq!(queue.of(State::COMMON, Usage::empty()).stages, Stages::empty());
+    }
+
+    /// The specification's chapter on render passes: what attachments of depth go through.
+    #[test]
+    fn attachments_of_depth_are_tested_stored_and_resolved() {
+        let tests = Stages::EARLY_FRAGMENT_TESTS | Stages::LATE_FRAGMENT_TESTS;
+        let resolved = Access::COLOR_ATTACHMENT_READ | Access::COLOR_ATTACHMENT_WRITE;
+        let tested = Access::DEPTH_STENCIL_ATTACHMENT_READ | Access::DEPTH_STENCIL_ATTACHMENT_WRITE;
+        let written = vk_stage_access_layout(State::DEPTH_WRITE);
+        assert_eq!(written.stages, tests | Stages::COLOR_ATTACHMENT_OUTPUT);
+        assert_eq!(written.access, tested | resolved);
+        let read = vk_stage_access_layout(State::DEPTH_READ);
+        assert_eq!(read.stages, tests | Stages::COLOR_ATTACHMENT_OUTPUT);
+        assert_eq!(read.access, tested | Access::COLOR_ATTACHMENT_READ);
     }
 
     /// What is beyond bit 31 exists in synchronization2 only.

@@ -96,6 +96,7 @@ fn extensions(
     let offered = |name: &&core::ffi::CStr| support.has_extension(name);
     let portability = Some(ash::khr::portability_subset::NAME).filter(offered);
     for name in extensions_for(enabled, version).chain(portability) {
+        let name = support.offered_name(name).unwrap_or(name);
         if !names.iter().any(|known| known.as_c_str() == name) {
             names.push(name.to_owned());
         }

@@ -24,6 +24,14 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 10] = [
     (OptionalFeatures::ACCELERATION_STRUCTURES, None, ash::khr::acceleration_structure::NAME),
 ];
 
+/// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
+const KHR_ROBUSTNESS2: &CStr = c"VK_KHR_robustness2";
+
+/// The other name of an extension that was taken over unchanged.
+fn other_name(name: &CStr) -> Option<&'static CStr> {
+    (name == ash::ext::robustness2::NAME).then_some(KHR_ROBUSTNESS2)
+}
+
 /// What a physical device offers.
 #[derive(Clone, Debug)]
 pub(crate) struct Support {
@@ -234,7 +242,7 @@ impl Support {
         let mut offered = OptionalFeatures::empty();
         for (feature, included, name) in EXTENSIONS {
             let in_core = included.is_some_and(|included| version >= included);
-            offered.set(feature, in_core || self.has_extension(name));
+            offered.set(feature, in_core || self.offered_name(name).is_some());
         }
         // What acceleration structures need is core from 1.2 on; before it is too much to list.
         let structures =
@@ -262,6 +270,11 @@ impl Support {
         if self.families.iter().any(binds) {
             self.optional |= sparse(&self.features);
         }
+    }
+
+    /// By which of its names an extension is offered.
+    pub(crate) fn offered_name(&self, name: &'static CStr) -> Option<&'static CStr> {
+        [Some(name), other_name(name)].into_iter().flatten().find(|name| self.has_extension(name))
     }
 
     pub(crate) fn has_extension(&self, name: &CStr) -> bool {
@@ -317,6 +330,29 @@ mod tests {
         assert_eq!(names(newer, ApiVersion::V1_3), [ash::ext::memory_budget::NAME]);
         let structures = OptionalFeatures::ACCELERATION_STRUCTURES;
         assert_eq!(names(structures, ApiVersion::V1_3).len(), 2, "with deferred host operations");
+    }
+
+    fn offering(extension: &CStr) -> Support {
+        Support {
+            version: ApiVersion::V1_3,
+            optional: OptionalFeatures::empty(),
+            features: vk::PhysicalDeviceFeatures::default(),
+            indexing: Indexing::default(),
+            extensions: vec![extension.to_owned()],
+            families: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn null_descriptors_have_two_names() {
+        let name = ash::ext::robustness2::NAME;
+        for offered in [name, c"VK_KHR_robustness2"] {
+            let support = offering(offered);
+            let optional = support.offered_in(ApiVersion::V1_1);
+            assert!(optional.contains(OptionalFeatures::NULL_DESCRIPTORS), "{offered:?}");
+            assert_eq!(support.offered_name(name), Some(offered), "enabled by the name that is there");
+        }
+        assert_eq!(offering(c"VK_KHR_robustness").offered_name(name), None);
     }
 
     #[test]
