@@ -36,6 +36,8 @@ pub enum FaultKind {
 pub struct Fault {
     after: u64,
     call: Option<CallKind>,
+    /// Bytes.
+    larger_than: Option<u64>,
     onwards: bool,
     kind: FaultKind,
 }
@@ -44,13 +46,20 @@ impl Fault {
     /// Fails the `n`-th call that can fail; 1 is the next, 0 is taken as 1.
     #[must_use]
     pub const fn nth(n: u64, kind: FaultKind) -> Self {
-        Self { after: n.saturating_sub(1), call: None, onwards: false, kind }
+        Self { after: n.saturating_sub(1), call: None, larger_than: None, onwards: false, kind }
     }
 
     /// Counts and fails only calls of this kind.
     #[must_use]
     pub const fn of(mut self, call: CallKind) -> Self {
         self.call = Some(call);
+        self
+    }
+
+    /// Counts and fails only calls that ask for more than `bytes`: memory has room, but not in one piece.
+    #[must_use]
+    pub const fn larger_than(mut self, bytes: u64) -> Self {
+        self.larger_than = Some(bytes);
         self
     }
 
@@ -62,8 +71,9 @@ impl Fault {
     }
 
     /// Counts one call; the answer when this fault strikes.
-    fn strike(&mut self, call: CallKind) -> Option<FaultKind> {
-        if self.call.is_some_and(|wanted| wanted != call) {
+    fn strike(&mut self, call: CallKind, bytes: u64) -> Option<FaultKind> {
+        let is_other = self.call.is_some_and(|wanted| wanted != call);
+        if is_other || self.larger_than.is_some_and(|limit| bytes <= limit) {
             return None;
         }
         if self.after > 0 {
@@ -96,14 +106,14 @@ impl FaultState {
         self.fence_delay.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn strike(&self, call: CallKind) -> Option<FaultKind> {
+    pub(crate) fn strike(&self, call: CallKind, bytes: u64) -> Option<FaultKind> {
         if !self.armed.load(Ordering::Relaxed) || !call.can_fail() {
             return None;
         }
         let mut faults = self.faults.lock();
         let mut answer = None;
         faults.retain_mut(|fault| {
-            let struck = fault.strike(call);
+            let struck = fault.strike(call, bytes);
             let keep = struck.is_none() || fault.onwards;
             answer = answer.take().or(struck);
             keep

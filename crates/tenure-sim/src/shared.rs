@@ -153,7 +153,7 @@ impl Shared {
     }
 
     fn strike(&self, call: CallKind, request: Request) -> Result<(), DeviceError> {
-        let Some(kind) = self.faults.strike(call) else { return Ok(()) };
+        let Some(kind) = self.faults.strike(call, request.bytes) else { return Ok(()) };
         let memory = MemoryTypeId(request.memory);
         match kind.error(call, request.bytes, memory, self.properties.max_allocations) {
             Ok(error) => Err(error),

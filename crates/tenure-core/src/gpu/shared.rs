@@ -279,14 +279,25 @@ impl<D: Device> Shared<D> {
         match fall {
             Fall::Refused(source) => self.refused(name, source),
             Fall::Short { class, refusal } => {
-                let largest_free = self.pools.find(class).map_or(0, |shards| shards.totals().largest_free);
-                let budget = self.budget_of(class);
-                let name = name.clone();
-                let error = OutOfMemory { name, size, alignment, class, budget, largest_free, refusal };
+                let error = self.shortage(name, size, alignment, class, refusal);
                 tracing::warn!(target: "tenure", %error, "allocation failed");
                 Error::OutOfMemory(Box::new(error))
             }
         }
+    }
+
+    /// What there is to say about memory that is short.
+    pub(crate) fn shortage(
+        &self,
+        name: &Name,
+        size: u64,
+        alignment: u64,
+        class: Class,
+        refusal: DeviceError,
+    ) -> OutOfMemory {
+        let largest_free = self.pools.find(class).map_or(0, |shards| shards.totals().largest_free);
+        let budget = self.budget_of(class);
+        OutOfMemory { name: name.clone(), size, alignment, class, budget, largest_free, refusal }
     }
 
     fn budget_of(&self, class: Class) -> HeapBudget {

@@ -62,7 +62,8 @@
 //! for so long, with all that is in them. [`Gpu::trim`](crate::Gpu::trim) does not wait.
 //!
 //! Heaps for graphs are as large as the plan, to about a sixteenth. Where memory is short, graphs are
-//! planned for several heaps of a half, a quarter and an eighth of that.
+//! planned for several heaps of a half, a quarter and an eighth of that, until a larger one is had: it is tried again after
+//! 64 frames, then ever more rarely, and after [`Gpu::trim`](crate::Gpu::trim).
 //!
 //! # Order (X7)
 //!
@@ -90,6 +91,7 @@ mod owners;
 mod pool;
 mod prepare;
 mod resources;
+mod shortage;
 mod stats;
 mod taken;
 

@@ -10,7 +10,8 @@ use super::hints::{Hints, Spot, Ticket};
 use super::kind::{Kind, Kinds};
 use super::lone::Lone;
 use super::object::Object;
-use super::prepare::{HeapClass, Prepared};
+use super::prepare::Prepared;
+use super::shortage::HeapClass;
 use super::{TransientBuffer, TransientStats, TransientTexture};
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, Properties, QueueId,
@@ -180,7 +181,11 @@ impl<D: Device> Inner<D> {
 
     /// Lets go of all that is not in use.
     pub(crate) fn trim(&self) {
-        let retired = self.state.lock().trim(&self.shared);
+        let retired = {
+            let state = &mut *self.state.lock();
+            state.classes.iter_mut().for_each(HeapClass::hope);
+            state.trim(&self.shared)
+        };
         retired.into_iter().for_each(|heap| heap.retire(&self.shared));
     }
 
@@ -278,13 +283,14 @@ impl<D: Device> State<D> {
             alignment: kind.heap_alignment,
             least: kind.needs.size,
             best: shared.config.transient_heap.max(kind.needs.size),
+            is_trial: false,
         };
         self.add_heap(shared, &wanted, name)
     }
 
     /// Takes a heap from the driver: of the best size, or where that is refused the largest of a half,
-    /// a quarter and an eighth that will do, of one memory type after the other; and once more, after
-    /// giving back what nothing uses. Returns its place in the list.
+    /// a quarter and an eighth that will do, of one memory type after the other; and once more, unless it is a
+    /// trial, after giving back what nothing uses. Returns its place in the list.
     pub(super) fn add_heap(
         &mut self,
         shared: &Arc<Shared<D>>,
@@ -293,8 +299,8 @@ impl<D: Device> State<D> {
     ) -> Result<usize, Error> {
         shared.clock.check().map_err(|source| Error::device(name, source))?;
         let mut refusal = None;
-        for has_made_room in [false, true] {
-            if has_made_room {
+        for makes_room in [false, true].into_iter().take(if wanted.is_trial { 1 } else { 2 }) {
+            if makes_room {
                 self.trim(shared).into_iter().for_each(|heap| heap.retire(shared));
                 shared.make_room();
             }
@@ -307,7 +313,11 @@ impl<D: Device> State<D> {
         let none = || DeviceError::Unsupported { feature: "a memory type for this resource and use" };
         let (refusal, memory) = refusal.unwrap_or_else(|| (none(), MemoryTypeId(0)));
         let class = Class { memory, category: wanted.category, kind: PoolKind::Transient };
-        Err(shared.fallen(name, wanted.least, wanted.alignment, Fall::Short { class, refusal }))
+        let HeapWish { least, alignment, .. } = *wanted;
+        Err(match wanted.is_trial {
+            true => Error::OutOfMemory(Box::new(shared.shortage(name, least, alignment, class, refusal))),
+            false => shared.fallen(name, least, alignment, Fall::Short { class, refusal }),
+        })
     }
 
     fn try_heap(&mut self, shared: &Shared<D>, wanted: &HeapWish, name: &Name) -> Result<usize, Refusal> {
@@ -386,6 +396,8 @@ pub(super) struct HeapWish {
     /// Less will not do.
     pub(super) least: u64,
     pub(super) best: u64,
+    /// Nothing goes to make room for it, and nobody is told when it is refused.
+    pub(super) is_trial: bool,
 }
 
 impl HeapWish {

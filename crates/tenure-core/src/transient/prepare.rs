@@ -5,19 +5,11 @@ use std::sync::Arc;
 use super::graph::{Compiled, Found, Graph, HeapPlan, Memory, Need, TransientDesc};
 use super::kind::{Kind, Kinds};
 use super::pool::{HeapWish, Inner, State, buffer_resource};
-use crate::device::{Device, HeapCategory, MemoryTypeId, ResourceDesc};
+use super::shortage::HeapClass;
+use crate::device::{Device, ResourceDesc};
 use crate::gpu::Shared;
 use crate::memory::{MemoryUse, allows};
 use crate::{Error, Name};
-
-/// What may share a heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HeapClass {
-    memory: MemoryTypeId,
-    category: HeapCategory,
-    /// Bytes of the largest heap that there has been room for.
-    largest: u64,
-}
 
 /// A compiled graph with what the device said of its resources.
 pub(super) struct Prepared {
@@ -42,10 +34,7 @@ impl<D: Device> Needs<'_, D> {
         let known =
             self.classes.iter().position(|class| (class.memory, class.category) == (memory, category));
         let index = known.unwrap_or_else(|| {
-            let properties = self.shared.device().properties();
-            let granule = properties.heap_alignment.max(1);
-            let largest = properties.max_heap_size - properties.max_heap_size % granule;
-            self.classes.push(HeapClass { memory, category, largest });
+            self.classes.push(HeapClass::new(memory, category, self.shared.device().properties()));
             self.classes.len() - 1
         });
         u32::try_from(index).unwrap_or(Need::ALONE)
@@ -63,7 +52,11 @@ impl<D: Device> Memory for Needs<'_, D> {
     }
 
     fn largest_heap(&mut self, class: u32) -> u64 {
-        self.classes.get(class as usize).map_or(u64::MAX, |class| class.largest)
+        self.classes.get(class as usize).map_or(u64::MAX, HeapClass::largest)
+    }
+
+    fn preferred_heap(&mut self, class: u32) -> u64 {
+        self.classes.get(class as usize).map_or(u64::MAX, HeapClass::preferred)
     }
 }
 
@@ -112,10 +105,12 @@ impl<D: Device> State<D> {
         /// A half, a quarter, an eighth.
         const HALVINGS: u32 = 3;
         let mut halvings = 0;
+        self.begin_trials();
         loop {
             let prepared = self.prepare(shared, graph)?;
             match self.claim_heaps(shared, &prepared.compiled) {
                 Ok(heaps) => return Ok((prepared, heaps)),
+                Err((plan, Error::OutOfMemory(_))) if self.end_trial(&plan) => {}
                 Err((plan, Error::OutOfMemory(_)))
                     if halvings < HALVINGS && self.shrink(&plan, &prepared) =>
                 {
@@ -136,10 +131,37 @@ impl<D: Device> State<D> {
         let Some(class) = self.classes.get_mut(plan.class as usize) else { return false };
         let is_smaller = half < plan.size;
         if is_smaller {
-            class.largest = half;
-            self.plans.clear();
+            class.shrink(half, self.frame);
+            self.forget_larger(plan.class, half);
         }
         is_smaller
+    }
+
+    /// Has graphs that were planned for small heaps planned anew, where memory was short long enough ago.
+    fn begin_trials(&mut self) {
+        for (number, class) in (0..).zip(&mut self.classes) {
+            if class.begin_trial(self.frame) {
+                let is_divided = |heap: &HeapPlan| heap.class == number && heap.ordinal > 0;
+                self.plans.retain(|compiled| !compiled.heaps().iter().any(is_divided));
+            }
+        }
+    }
+
+    /// There was no room for a heap; true when it was larger than it need be, and is planned smaller again.
+    fn end_trial(&mut self, plan: &HeapPlan) -> bool {
+        let Some(class) = self.classes.get_mut(plan.class as usize) else { return false };
+        let was_trial = class.note_refused(plan.size, self.frame);
+        if was_trial {
+            let limit = class.preferred();
+            self.forget_larger(plan.class, limit);
+        }
+        was_trial
+    }
+
+    /// Forgets the plans with a heap that is larger than `limit`.
+    fn forget_larger(&mut self, class: u32, limit: u64) {
+        let is_larger = |heap: &HeapPlan| heap.class == class && heap.size > limit;
+        self.plans.retain(|compiled| !compiled.heaps().iter().any(is_larger));
     }
 
     /// The numbers of the heaps, in the order of the plan; `None` for memory of a resource's own.
@@ -158,7 +180,12 @@ impl<D: Device> State<D> {
                 _ => Ok(None),
             };
             match found {
-                Ok(heap) => claimed.push(heap),
+                Ok(heap) => {
+                    if let Some(class) = self.classes.get_mut(plan.class as usize) {
+                        class.note_had(plan.size);
+                    }
+                    claimed.push(heap);
+                }
                 Err(error) => {
                     self.let_go(&claimed);
                     return Err((*plan, error));
@@ -188,6 +215,7 @@ impl<D: Device> State<D> {
                     alignment,
                     least: plan.size,
                     best: plan.size.checked_next_multiple_of(step(plan.size)).unwrap_or(plan.size),
+                    is_trial: class.is_trial(plan.size),
                 };
                 match self.add_heap(shared, &wish, &Name::from("transient heap")) {
                     Ok(at) => at,

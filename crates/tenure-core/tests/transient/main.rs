@@ -11,6 +11,7 @@ mod culled;
 mod graphs;
 mod online;
 mod refusals;
+mod shortage;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -98,6 +98,11 @@ impl PlanCache {
         self.entries.is_empty()
     }
 
+    /// Forgets the plans for which `keep` is false.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Compiled) -> bool) {
+        self.entries.retain(|entry| keep(&entry.compiled));
+    }
+
     /// Forgets all plans.
     pub fn clear(&mut self) {
         self.entries.clear();

@@ -207,10 +207,12 @@ fn need_of<M: Memory>(desc: &TransientDesc, memory: &mut M, limits: &mut Limits)
         }
     }
     if need.class != Need::ALONE {
-        let limit = *limits.entry(need.class).or_insert_with(|| memory.largest_heap(need.class));
+        let limit = memory.largest_heap(need.class);
         if need.size > limit {
             return Err(GraphError::TooLarge { resource: resource(), size: need.size, limit }.into());
         }
+        let planned = limits.entry(need.class).or_insert_with(|| memory.preferred_heap(need.class));
+        *planned = need.size.max(*planned);
     }
     Ok(need)
 }

@@ -32,9 +32,15 @@ pub trait Memory {
     /// Whatever keeps it from being known; the graph is then not planned.
     fn need(&mut self, resource: &TransientDesc) -> Result<Need, Self::Error>;
 
-    /// The largest heap that there can be of a class, in bytes. Asked for each class that is needed, and
+    /// The largest heap that there can be of a class, in bytes. Asked for the class of each resource, but
     /// not for [`Need::ALONE`].
     fn largest_heap(&mut self, class: u32) -> u64;
+
+    /// Heaps of a class are planned no larger than this, in bytes, but for a resource that is larger by itself:
+    /// less than [`largest_heap`](Self::largest_heap) where memory is short. Asked as that is.
+    fn preferred_heap(&mut self, class: u32) -> u64 {
+        self.largest_heap(class)
+    }
 }
 
 /// Where a resource goes.

@@ -1,0 +1,124 @@
+//! Memory that is short for a while, or for good.
+
+use tenure_core::device::{State, Usage};
+use tenure_core::transient::graph::Graph;
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+
+use crate::{MIB, PROFILES, finish, gpu_with, storage};
+
+fn with_memory(profile: Profile, bytes: u64) -> Device {
+    Device::with_options(Options::new(profile).lag(Lag::None).heap_sizes(vec![bytes; 4]))
+}
+
+fn gpu(device: &Device) -> Gpu<Device> {
+    gpu_with(device, Config { transient_latency: 0, ..Config::default() })
+}
+
+/// A graph whose one pass uses buffers of those sizes, all at once.
+fn graph_of(sizes: &[u64]) -> Graph {
+    let mut graph = Graph::new();
+    let ids: Vec<_> = sizes.iter().map(|size| graph.buffer(storage(*size, "buffer"))).collect();
+    let pass = graph.pass(Queue::Graphics, "pass");
+    let _ = ids.into_iter().fold(pass, |pass, id| pass.uses(id, State::COPY_DST)).id();
+    graph
+}
+
+/// Runs such a graph for a frame.
+fn run(gpu: &Gpu<Device>, sizes: &[u64]) -> Result<(), Error> {
+    let graph = graph_of(sizes);
+    let frame = gpu.begin_frame().unwrap();
+    let run = frame.execute(&graph, |_, list, resources| {
+        let ids = graph.resource_ids();
+        ids.into_iter().try_for_each(|id| {
+            resources.buffer(id).map(|buffer| list.raw().fill_buffer(buffer.raw(), 0, 16, 1))
+        })
+    });
+    frame.end().unwrap();
+    run.map(drop)
+}
+
+fn heaps_of(gpu: &Gpu<Device>, sizes: &[u64]) -> usize {
+    gpu.plan_graph(&graph_of(sizes)).unwrap().heaps().len()
+}
+
+fn idle(gpu: &Gpu<Device>, frames: u32) {
+    (0..frames).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
+}
+
+/// Buffers that leave no room.
+fn hogs(gpu: &Gpu<Device>) -> Vec<Buffer<Device>> {
+    let desc = BufferDesc::new(MIB, Usage::VERTEX).own_resource().name("hog");
+    std::iter::from_fn(|| gpu.create_buffer(&desc).ok()).collect()
+}
+
+const SMALL: [u64; 8] = [MIB; 8];
+
+/// What was too much for a moment is no longer too much as soon as there is room: not even a frame later.
+#[test]
+fn a_shortage_is_over_when_there_is_room() {
+    for &profile in PROFILES {
+        let device = with_memory(profile, 64 * MIB);
+        let gpu = gpu(&device);
+        run(&gpu, &[16 * MIB]).unwrap();
+        idle(&gpu, 40);
+        gpu.trim();
+        let hogs = hogs(&gpu);
+        for sizes in [&SMALL[..], &[16 * MIB], &[4 * MIB, MIB]] {
+            let refused = run(&gpu, sizes).unwrap_err();
+            assert!(matches!(refused, Error::OutOfMemory(_)), "{profile:?}: {refused}");
+        }
+        drop(hogs);
+        gpu.purge().unwrap();
+        for sizes in [&[16 * MIB][..], &SMALL, &[24 * MIB, MIB]] {
+            run(&gpu, sizes).unwrap_or_else(|error| panic!("{profile:?}: {error}"));
+        }
+        finish(&device, gpu);
+    }
+}
+
+/// While there is room in small pieces only, graphs run in them, frame after frame, though larger ones are tried
+/// now and then; once there is room again, they are back in one heap.
+#[test]
+fn graphs_in_small_heaps_run_on_and_return_to_one() {
+    for &profile in PROFILES {
+        let device = with_memory(profile, 64 * MIB);
+        let gpu = gpu(&device);
+        let shortage = Fault::nth(1, FaultKind::OutOfMemory).larger_than(3 * MIB).onwards();
+        device.faults().inject(shortage.of(CallKind::CreateHeap));
+        run(&gpu, &SMALL).unwrap_or_else(|error| panic!("{profile:?}: {error}"));
+        let heaps = heaps_of(&gpu, &SMALL);
+        assert!(heaps > 1, "{profile:?}");
+        let refused = |device: &Device| device.calls().failed(CallKind::CreateHeap);
+        let (before, created) = (refused(&device), gpu.stats().transient.heaps_created);
+        for _ in 0..3000 {
+            run(&gpu, &SMALL).unwrap_or_else(|error| panic!("{profile:?}: {error}"));
+        }
+        let trials = refused(&device) - before;
+        assert!((1..100).contains(&trials), "{profile:?}: larger heaps are tried, and rarely: {trials}");
+        assert_eq!(gpu.stats().transient.heaps_created, created, "{profile:?}: what is there stays");
+        device.faults().clear();
+        for _ in 0..1500 {
+            run(&gpu, &SMALL).unwrap();
+        }
+        assert_eq!((heaps_of(&gpu, &SMALL), gpu.stats().transient.heaps), (1, 1), "{profile:?}");
+        finish(&device, gpu);
+    }
+}
+
+/// Who says that memory was given back need not wait for the next trial.
+#[test]
+fn a_trim_has_larger_heaps_tried_at_once() {
+    let device = with_memory(Profile::DISCRETE, 64 * MIB);
+    let gpu = gpu(&device);
+    let shortage = Fault::nth(1, FaultKind::OutOfMemory).larger_than(3 * MIB).onwards();
+    device.faults().inject(shortage.of(CallKind::CreateHeap));
+    run(&gpu, &SMALL).unwrap();
+    device.faults().clear();
+    run(&gpu, &SMALL).unwrap();
+    assert!(heaps_of(&gpu, &SMALL) > 1);
+    gpu.trim();
+    run(&gpu, &SMALL).unwrap();
+    assert_eq!(heaps_of(&gpu, &SMALL), 1);
+    finish(&device, gpu);
+}
