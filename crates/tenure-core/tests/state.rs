@@ -11,6 +11,8 @@ mod aliasing;
 mod examples;
 #[path = "state/explicit.rs"]
 mod explicit;
+#[path = "state/frames.rs"]
+mod frames;
 #[path = "state/program.rs"]
 mod program;
 #[path = "state/promotion.rs"]

@@ -71,6 +71,8 @@ pub(crate) struct Execution<'a> {
     /// What is ordered before this submission, and what the CPU had seen when it submitted it.
     pub(crate) clock: Clock,
     pub(crate) observed: Clock,
+    /// The newest submission of its own queue that the queues knew for which it has waited.
+    pub(crate) heard_of: u64,
     /// What everybody is ordered after.
     pub(crate) floor: Clock,
     list: String,
@@ -87,7 +89,7 @@ impl<'a> Execution<'a> {
         shared: &'a Shared,
         (queue, kind, family): (QueueId, QueueKind, u32),
         serial: u64,
-        (clock, observed): (Clock, Clock),
+        (clock, observed, heard_of): (Clock, Clock, u64),
         floor: Clock,
     ) -> Self {
         Self {
@@ -98,6 +100,7 @@ impl<'a> Execution<'a> {
             serial,
             clock,
             observed,
+            heard_of,
             floor,
             list: String::new(),
             index: 0,
@@ -145,10 +148,11 @@ impl<'a> Execution<'a> {
 
     pub(crate) fn place(&self) -> Place {
         Place {
-            model: self.shared.properties.state_model,
+            d3d12: self.shared.is_d3d12(),
             at: QueueSerial { queue: self.queue, serial: self.serial },
-            copy_queue: self.kind == QueueKind::Copy,
+            kind: self.kind,
             family: self.family,
+            heard_of: self.heard_of,
         }
     }
 

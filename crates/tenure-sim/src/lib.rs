@@ -90,7 +90,7 @@
 //! | `ListInUse` | a list begun anew while in flight |
 //! | `UninitializedRead` | bytes read that nobody wrote, to the byte, by the GPU or the CPU |
 //! | `MissingAliasingBarrier` | a resource used, or a texture moved, whose bytes another live one used last; on Vulkan an aliasing barrier that does not come after how they were used, or does not lead to how they are used next |
-//! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in; a queue family uses what another owns |
+//! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in, or that does not come after what was done before; a queue family uses what another owns; a queue uses what is in a state that it does not know |
 //! | `MissingBarrier` | unordered accesses, or on Vulkan copies, to the same bytes with no barrier between |
 //! | `MappingHazard` | the CPU touches what a submission in flight writes, or writes what it reads |
 //! | `QueueRace` | two queues touch the same bytes, one writes, and no wait, nor the CPU, orders them |
@@ -119,19 +119,22 @@
 //! promoted from `COMMON` to any state, textures to shader reads and copies; when a submission ends,
 //! buffers, reads that came by promotion, and everything on a copy queue decay to `COMMON`. Upload
 //! memory stays in every read state at once, readback memory in `COPY_DST`, acceleration structures
-//! in theirs, and no barrier may move them. What comes to a copy queue comes in `COMMON`.
-//! `Explicit`: an image must be in the state it is used in; a buffer may be used first in any state,
-//! and once it is written each use needs a barrier that names it, except on another queue, which
-//! has waited. An image belongs to the queue family that uses it first until both halves of a
-//! transfer are recorded; buffers belong to all families. After creation or an aliasing
-//! barrier the first transition may come from `COMMON`; none goes there.
+//! in theirs, and no barrier may move them. What comes to a copy queue comes in `COMMON`, what comes to a
+//! compute queue in a state that pixel shaders have no part in.
+//! `Explicit`: an image must be in the layout of the state it is used in. A barrier comes after the uses in
+//! its `before`, and after those from which earlier barriers lead there; a write, and a change of layout,
+//! comes after all uses of its queue, and a use after a write needs a barrier that names it, except on
+//! another queue, which has waited. On Direct3D 12 the end of a submission orders all that, and within one
+//! each barrier names all that the one before it led to. An image belongs to the queue family that uses it
+//! first until both halves of a transfer are recorded; buffers belong to all families. After creation or
+//! an aliasing barrier the first transition may come from `COMMON`; none goes there.
 //!
 //! **Aliasing barriers** give bytes to a resource. On Vulkan their `from` covers what the last users
 //! did on the barrier's queue since its last barrier there, or where that led, and their `to` the first
 //! use after. What other queues did is waited for. [`Faults::lose_aliasing_barrier`] loses one.
 //!
 //! **Races** are found by vector clocks, so it does not matter which queue happened to run first. A
-//! transition counts as a write of a texture's bytes.
+//! transition that changes a layout or a legacy state counts as a write of a texture's bytes.
 //!
 //! **Descriptors** are those of the API that the profile has: `d3d12` profiles have heaps, `vulkan`
 //! ones sets, and but for `vulkan-mobile` heaps that are updated after they are bound. A list uses

@@ -45,6 +45,9 @@ struct Queue {
     /// that somebody may still ask about.
     clock: Clock,
     clocks: VecDeque<(u64, Clock)>,
+    /// The newest of its own submissions that the queues knew for which it has waited: what those did
+    /// is visible to it without a barrier.
+    heard_of: u64,
 }
 
 /// All queues, under one lock: what one does depends on the others.
@@ -68,6 +71,7 @@ impl Timeline {
             completed: 0,
             clock: Clock::default(),
             clocks: VecDeque::new(),
+            heard_of: 0,
         };
         let queues = properties.queues.iter().map(|each| queue(each.kind, each.family)).collect();
         Self { now: 0, rng: Rng::new(seed), queues }
@@ -215,11 +219,14 @@ impl Timeline {
         let id = queue_id(index);
         let Some(submission) = self.queues[index].pending.pop_front() else { return };
         let mut clock = self.queues[index].clock;
+        let mut heard_of = self.queues[index].heard_of;
         clock.join(&submission.observed);
         for wait in &submission.waits {
             // One forgotten was seen by the CPU before this was submitted.
-            if let Some(known) = self.clock_of(wait.queue, wait.serial) {
-                clock.join(&known);
+            let known = self.clock_of(wait.queue, wait.serial).unwrap_or(submission.observed);
+            clock.join(&known);
+            if wait.queue != id {
+                heard_of = heard_of.max(known.get(id));
             }
         }
         clock.raise(id, submission.serial);
@@ -228,7 +235,7 @@ impl Timeline {
             shared,
             (id, queue.kind, queue.family),
             submission.serial,
-            (clock, submission.observed),
+            (clock, submission.observed, heard_of),
             self.floor(shared, id, &clock),
         );
         match submission.job {
@@ -239,6 +246,7 @@ impl Timeline {
         let queue = &mut self.queues[index];
         queue.completed = submission.serial;
         queue.clock = clock;
+        queue.heard_of = heard_of;
         queue.clocks.push_back((submission.serial, clock));
     }
 

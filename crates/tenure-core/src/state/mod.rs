@@ -34,7 +34,8 @@
 //! * **D3D12.** States are the device's, whatever the queue. When a submission ends, memory is in
 //!   order without any barrier, and `COMMON` again are: buffers, what a copy queue used, and
 //!   textures that were only read after a promotion. Copy queues share `COMMON` and nothing else
-//!   with other queues; a compute queue leaves a state that it may not name to a queue that may.
+//!   with other queues; a compute queue leaves a state that it may not name to a queue that may, even
+//!   one that contains what it wants: to it there are no pixel shaders.
 //! * **Vulkan.** Waiting for another queue makes everything visible, so between queues of one
 //!   family only layouts are changed. A texture's contents belong to a family: another one takes
 //!   them over with a release and an acquire. Buffers have no layout to hand over, and devices

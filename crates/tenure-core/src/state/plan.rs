@@ -64,17 +64,18 @@ impl Context<'_> {
             return Ok(Plan::Transition { place, before: part.state, after: State::COMMON });
         }
         let before = part.state;
-        let after = match self.step(part, before, part.promoted, wanted) {
-            Step::Transition(after) => after,
-            Step::Free(state) => return Ok(Plan::Free(state)),
-            Step::Unordered => return Ok(Plan::Unordered),
-            Step::Keep => return Ok(Plan::Keep),
-        };
-        if self.may_name(before) {
-            return Ok(Plan::Transition { place: Place::Here, before, after });
+        if !self.may_name(before) {
+            // Not even what the state contains may be used here, and what it would grow to neither.
+            let after = wanted.first;
+            let queue = self.capable(part, before | after, |queue| queue.kind != QueueKind::Copy)?;
+            return Ok(Plan::Transition { place: Place::Elsewhere(queue), before, after });
         }
-        let queue = self.capable(part, before | after, |queue| queue.kind != QueueKind::Copy)?;
-        Ok(Plan::Transition { place: Place::Elsewhere(queue), before, after })
+        Ok(match self.step(part, before, part.promoted, wanted) {
+            Step::Transition(after) => Plan::Transition { place: Place::Here, before, after },
+            Step::Free(state) => Plan::Free(state),
+            Step::Unordered => Plan::Unordered,
+            Step::Keep => Plan::Keep,
+        })
     }
 
     /// Vulkan: memory is ordered by barriers within a queue and by waiting between queues, and

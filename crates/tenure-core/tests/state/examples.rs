@@ -274,7 +274,10 @@ fn queues_read_side_by_side() {
         let queues = queues([0; 3]);
         let image = texture(1, Usage::COPY_DST | Usage::SHADER_READ);
         let write = used(model, QueueKind::Graphics, &image, State::COPY_DST);
-        let sample = used(model, QueueKind::Graphics, &image, State::SHADER_READ);
+        // With legacy states a compute queue reads nothing that pixel shaders may read.
+        let shaders =
+            if model == StateModel::Explicit { State::SHADER_READ } else { State::NON_PIXEL_SHADER };
+        let sample = used(model, QueueKind::Graphics, &image, shaders);
         let filter = used(model, QueueKind::Compute, &image, State::NON_PIXEL_SHADER);
         submit(&write, GRAPHICS, 1, &queues);
         submit(&sample, GRAPHICS, 2, &queues);
@@ -282,6 +285,31 @@ fn queues_read_side_by_side() {
         assert!(submit(&sample, GRAPHICS, 3, &queues).is_empty(), "a reader waits for no reader");
         let writer = submit(&write, GRAPHICS, 4, &queues);
         assert_eq!(writer.waits.iter().collect::<Vec<_>>(), [QueueSerial { queue: COMPUTE, serial: 1 }]);
+    }
+}
+
+/// With legacy states there are no pixel shaders on a compute queue, not even beside other readers.
+#[test]
+fn a_compute_queue_leaves_what_pixel_shaders_read_to_the_graphics_queue() {
+    let queues = queues([0; 3]);
+    for read in [State::PIXEL_SHADER, State::SHADER_READ] {
+        let image = texture(1, Usage::RENDER_TARGET | Usage::SHADER_READ);
+        let mut tracker = graphics(StateModel::Promotion);
+        tracker.require(&image, ALL, State::RENDER_TARGET).unwrap();
+        assert_eq!(tracker.flush().len(), 0);
+        tracker.require(&image, ALL, read).unwrap();
+        assert_eq!(tracker.flush().len(), 1);
+        submit(&tracker.close().unwrap(), GRAPHICS, 1, &queues);
+        let filter = used(StateModel::Promotion, QueueKind::Compute, &image, State::NON_PIXEL_SHADER);
+        let fixups = submit(&filter, COMPUTE, 1, &queues);
+        assert!(fixups.here.is_empty());
+        assert_eq!(fixups.elsewhere[0].queue, GRAPHICS);
+        let moved = transition(&fixups.elsewhere[0].barriers[0]);
+        assert_eq!(moved, (ALL, read, State::NON_PIXEL_SHADER));
+        // Pixel shaders get it back on their own queue.
+        let sample = used(StateModel::Promotion, QueueKind::Graphics, &image, State::PIXEL_SHADER);
+        let back = submit(&sample, GRAPHICS, 2, &queues);
+        assert_eq!(transition(&back.here[0]), (ALL, State::NON_PIXEL_SHADER, State::SHADER_READ));
     }
 }
 

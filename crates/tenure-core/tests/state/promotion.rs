@@ -81,10 +81,13 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
 }
 
 impl Sub {
-    /// Copy queues find everything in `COMMON`.
+    /// Copy queues find everything in `COMMON`, compute queues in states that they know.
     fn enter(&mut self, kind: QueueKind) -> Verdict {
         if kind == QueueKind::Copy && !self.touched && !self.state.is_empty() {
             return Err(format!("{:?} on a copy queue", self.state));
+        }
+        if kind != QueueKind::Copy && !State::allowed_on(kind).contains(self.state) {
+            return Err(format!("{:?} on a {kind:?} queue", self.state));
         }
         self.touched = true;
         Ok(())

@@ -32,16 +32,18 @@ impl Execution<'_> {
         if !resource.is_buffer() {
             self.check_aliasing(resource);
         }
+        let span = Span::Subresource(subresource);
+        let which = resource.layout.subresources(&span);
+        let ranges = resource.layout.ranges(&span);
+        let rewrites = half.is_some() || resource.states.lock().rewrites(which.clone(), states);
         if self.is_on(Checks::STATES) {
             self.touch(resource);
-            let which = resource.layout.subresources(&Span::Subresource(subresource));
             let place = self.place();
             let result = resource.states.lock().transition(place, which, states, half);
             self.report_wrong(resource, result);
-            resource.unordered.lock().settle();
+            self.settle_unordered(resource, &ranges, states.0, rewrites);
         }
-        if !resource.is_buffer() {
-            let ranges = resource.layout.ranges(&Span::Subresource(subresource));
+        if !resource.is_buffer() && rewrites {
             self.check_race(resource, &ranges, true);
         }
     }

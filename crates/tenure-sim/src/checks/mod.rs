@@ -1,13 +1,14 @@
 //! The rules, one file each.
 
+mod accesses;
 mod aliasing;
 mod barrier;
 pub(crate) mod cpu;
 mod descriptor;
+mod explicit;
+mod legacy;
 mod lifetime;
-mod order;
 mod race;
-mod scopes;
 pub(crate) mod state;
 pub(crate) mod unordered;
 mod written;

@@ -7,11 +7,14 @@ use crate::execute::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::interval::IntervalSet;
 use crate::layout::Ranges;
+use crate::resource::ResourceState;
 
 /// Bytes touched by unordered accesses since the last barrier.
 #[derive(Default)]
 pub(crate) struct Unordered {
     touched: IntervalSet,
+    /// The states of those accesses.
+    states: State,
     last: Option<(QueueId, u64)>,
 }
 
@@ -19,6 +22,7 @@ impl Unordered {
     /// A barrier: everything before is done.
     pub(crate) fn settle(&mut self) {
         self.touched.clear();
+        self.states = State::COMMON;
         self.last = None;
     }
 }
@@ -36,6 +40,7 @@ impl Execution<'_> {
             unordered.settle();
         }
         unordered.last = Some((self.queue, self.serial));
+        unordered.states |= used.state.unwrap_or_default();
         let clash = ranges.iter().find(|range| unordered.touched.intersects((*range).clone())).cloned();
         for range in ranges {
             unordered.touched.insert(range.clone());
@@ -48,12 +53,29 @@ impl Execution<'_> {
         }
     }
 
+    /// A transition from `before` of these bytes: accesses in that state come before it, and all do
+    /// before one that `rewrites` the bytes.
+    pub(crate) fn settle_unordered(
+        &self,
+        resource: &ResourceState,
+        ranges: &Ranges,
+        before: State,
+        rewrites: bool,
+    ) {
+        let mut unordered = resource.unordered.lock();
+        if rewrites || before.intersects(unordered.states) {
+            ranges.iter().for_each(|range| unordered.touched.remove(range.clone()));
+        }
+    }
+
     /// Direct3D 12 orders submissions to a queue among themselves; Vulkan only by what the CPU
-    /// has seen. Other queues are the business of the race check.
+    /// has seen, or other queues that the queue has waited for. Other queues are the business of the
+    /// race check.
     fn is_settled(&self, (queue, serial): (QueueId, u64)) -> bool {
         if queue != self.queue {
             return true;
         }
-        serial != self.serial && (self.shared.promotes() || serial <= self.observed.get(queue))
+        let heard_of = self.observed.get(queue).max(self.heard_of);
+        serial != self.serial && (self.shared.is_d3d12() || serial <= heard_of)
     }
 }

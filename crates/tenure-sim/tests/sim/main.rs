@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod aliasing;
+mod barriers;
 mod basics;
 mod budget;
 mod calls;

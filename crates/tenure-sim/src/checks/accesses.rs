@@ -1,0 +1,115 @@
+//! Explicit barriers: which accesses of a queue a barrier comes after, and which uses see them.
+//!
+//! The scopes of Vulkan's synchronization chapter, by states instead of stages: a barrier from
+//! `before` comes after the accesses in those states and after those that earlier barriers lead to
+//! them (a dependency chain); what it comes after is seen by the uses in `after`. Reads need no
+//! order among themselves. Direct3D 12 has the same rules within one submission, whose end orders
+//! everything.
+//!
+//! What other queues did is the business of the race check: whoever waited for it sees it.
+
+use smallvec::SmallVec;
+use tenure_core::device::{QueueId, QueueSerial, State};
+
+/// States that are ordered by barriers even against themselves.
+const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
+
+/// One access in one state, or a barrier that wrote: a change of layout, or the taking over of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Access {
+    at: QueueSerial,
+    /// One bit; none for a barrier.
+    state: State,
+    write: bool,
+    /// The states of its queue whose uses come after it and see it.
+    reach: State,
+}
+
+/// What a queue knows to be done when it reaches a command.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    pub(crate) at: QueueSerial,
+    /// The queue's submissions up to this one need no barrier to be seen: on Direct3D 12 all but the
+    /// current one, on Vulkan those that it heard of through the semaphores of other queues.
+    pub(crate) done: u64,
+}
+
+impl Access {
+    fn is_done(&self, known: Known) -> bool {
+        self.at.queue != known.at.queue || self.at.serial <= known.done
+    }
+
+    /// True when a barrier from `before` comes after it.
+    fn precedes(&self, known: Known, before: State) -> bool {
+        self.is_done(known) || before.intersects(self.state | self.reach)
+    }
+
+    /// True when a use in `state` comes after it and sees it.
+    fn is_seen(&self, known: Known, state: State) -> bool {
+        self.is_done(known) || self.reach.contains(state)
+    }
+
+    /// What a barrier must name to come after it.
+    fn named(&self) -> State {
+        if self.state.is_empty() { self.reach } else { self.state }
+    }
+}
+
+/// The accesses to one subresource, or to one buffer, that later ones may have to come after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Accesses(SmallVec<[Access; 3]>);
+
+impl Accesses {
+    /// A use on a queue.
+    ///
+    /// Two writes in one state are not looked at here: draws to one target are in order, and the
+    /// others conflict by bytes, not by subresource.
+    ///
+    /// # Errors
+    /// The states of the accesses that it should come after and does not.
+    pub(crate) fn use_as(&mut self, known: Known, state: State) -> Result<(), State> {
+        let write = state.intersects(EXCLUSIVE);
+        let conflicts = |access: &&Access| (write || access.write) && !(write && access.state == state);
+        let unseen = self.0.iter().filter(conflicts).filter(|access| !access.is_seen(known, state));
+        let unseen = unseen.map(Access::named).reduce(State::union);
+        if write {
+            // Whoever comes after this one comes after all before it.
+            self.0.clear();
+        }
+        if unseen.is_some() {
+            // A mistake is reported once: from here on it is as if the barrier had been there.
+            self.barrier(known, State::all(), state);
+        }
+        for bit in state.iter() {
+            // A newer access of the same kind is the harder one to come after.
+            self.0.retain(|access| (access.at.queue, access.state) != (known.at.queue, bit));
+            self.0.push(Access { at: known.at, state: bit, write, reach: State::COMMON });
+        }
+        unseen.map_or(Ok(()), Err)
+    }
+
+    /// A barrier on a queue that rewrites nothing.
+    pub(crate) fn barrier(&mut self, known: Known, before: State, after: State) {
+        let mine = self.0.iter_mut().filter(|access| access.at.queue == known.at.queue);
+        for access in mine.filter(|access| access.precedes(known, before)) {
+            access.reach |= after;
+        }
+    }
+
+    /// What the queue has done that a barrier from `before` does not come after, if anything.
+    pub(crate) fn left_open(&self, known: Known, before: State) -> Option<State> {
+        let open = self.0.iter().filter(|access| !access.precedes(known, before));
+        open.map(Access::named).reduce(State::union)
+    }
+
+    /// A barrier after all there was, which writes: nothing is left but the barrier, and where it leads.
+    pub(crate) fn rewrite(&mut self, known: Known, after: State) {
+        self.0.clear();
+        self.0.push(Access { at: known.at, state: State::COMMON, write: true, reach: after });
+    }
+
+    /// The states in which a queue has used it since it was last written or moved.
+    pub(crate) fn used_on(&self, queue: QueueId) -> State {
+        self.0.iter().filter(|access| access.at.queue == queue).map(|access| access.state).collect()
+    }
+}

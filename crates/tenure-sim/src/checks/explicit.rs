@@ -1,0 +1,238 @@
+//! Explicit barriers: Vulkan's, and Direct3D 12's enhanced ones.
+//!
+//! A texture is in a layout, and belongs to the queue family that used it first, until a transfer; a
+//! buffer has neither. Both have their [`Accesses`] put in order by barriers. States with one layout
+//! differ by nothing but what a barrier from or to them comes after and makes visible.
+
+use tenure_core::device::{QueueSerial, State};
+use tenure_core::state::Layout;
+
+use super::accesses::Accesses;
+use super::state::{Place, Wrong};
+
+/// The part of a transfer that is done: released, not yet acquired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Release {
+    to: u32,
+    before: State,
+    after: State,
+}
+
+/// One subresource of a texture, or a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Explicit {
+    /// `None`: a buffer.
+    layout: Option<Layout>,
+    /// Where the last barrier led, or the use that was wrong.
+    state: State,
+    /// Contents are undefined, so the next transition may come from `COMMON` whatever the layout.
+    fresh: bool,
+    /// It took over bytes, and nothing has used it since.
+    activated: bool,
+    owner: Option<u32>,
+    release: Option<Release>,
+    accesses: Accesses,
+    /// On Direct3D 12, the last barrier's submission and where it led.
+    led: Option<(QueueSerial, State)>,
+}
+
+impl Explicit {
+    pub(crate) fn new(buffer: bool) -> Self {
+        Self {
+            layout: (!buffer).then_some(Layout::Undefined),
+            state: State::COMMON,
+            fresh: true,
+            activated: false,
+            owner: None,
+            release: None,
+            accesses: Accesses::default(),
+            led: None,
+        }
+    }
+
+    pub(crate) fn use_as(&mut self, place: Place, wanted: State) -> Result<(), Wrong> {
+        let owned = self.own(place);
+        let placed = self.check_layout(wanted);
+        let is = if self.layout.is_some() { self.state } else { self.accesses.used_on(place.at.queue) };
+        let seen = self.accesses.use_as(place.known(), wanted);
+        let seen = seen.map_err(|after| match std::mem::take(&mut self.activated) {
+            true => Wrong::Aliased { to: after, wanted },
+            false => Wrong::Unordered { is, after, wanted },
+        });
+        self.activated = false;
+        owned.and(placed).and(seen)
+    }
+
+    fn check_layout(&mut self, wanted: State) -> Result<(), Wrong> {
+        let is = self.state;
+        let is_part = !wanted.is_empty() && is.contains(wanted);
+        if self.layout.is_none_or(|layout| layout == Layout::of(wanted)) || is_part {
+            return Ok(());
+        }
+        // A mistake is reported once; from here on it is taken as put right.
+        self.move_to(wanted);
+        self.accesses = Accesses::default();
+        Err(Wrong::Use { is, wanted })
+    }
+
+    fn move_to(&mut self, state: State) {
+        self.layout = self.layout.map(|_| Layout::of(state));
+        self.state = state;
+        self.fresh = false;
+    }
+
+    /// A barrier on one queue.
+    pub(crate) fn transition(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
+        let owned = self.own(place);
+        let placed = self.check_before(before);
+        let sequence = self.follow(place, before, after);
+        // What comes from nothing waits for its own stages.
+        let from = if before.is_empty() { after } else { before };
+        let moves = self.rewrites(before, after);
+        let ordered = if moves { self.check_ordered(place, from, after) } else { Ok(()) };
+        self.accesses.barrier(place.known(), from, after);
+        if moves {
+            self.accesses.rewrite(place.known(), after);
+        }
+        self.activated &= !moves;
+        self.move_to(after);
+        owned.and(placed).and(ordered).and(sequence)
+    }
+
+    /// True when a barrier changes the layout, which is a write.
+    pub(crate) fn rewrites(&self, before: State, after: State) -> bool {
+        self.layout.is_some_and(|layout| before.is_empty() || layout != Layout::of(after))
+    }
+
+    /// The first half of a transfer.
+    pub(crate) fn release(
+        &mut self,
+        place: Place,
+        (before, after): (State, State),
+        to: u32,
+    ) -> Result<(), Wrong> {
+        if self.layout.is_none() {
+            return Err(Wrong::HandedOver);
+        }
+        let owned = self.own(place);
+        let placed = self.check_before(before);
+        let ordered = self.check_ordered(place, before, after);
+        self.accesses.rewrite(place.known(), State::COMMON);
+        self.release = Some(Release { to, before, after });
+        owned.and(placed).and(ordered)
+    }
+
+    /// The second half of a transfer.
+    pub(crate) fn acquire(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
+        if self.layout.is_none() {
+            return Err(Wrong::HandedOver);
+        }
+        let matched = self.release == Some(Release { to: place.family, before, after });
+        self.release = None;
+        self.owner = Some(place.family);
+        self.led = None;
+        self.accesses.rewrite(place.known(), after);
+        self.move_to(after);
+        if matched { Ok(()) } else { Err(Wrong::NotReleased { to: place.family }) }
+    }
+
+    /// It has bytes that others had. Its next uses are those in `to`; empty: any.
+    pub(crate) fn activate(&mut self, place: Place, to: State) {
+        let to = if to.is_empty() { State::all() } else { to };
+        self.fresh = true;
+        self.activated = true;
+        self.owner = None;
+        self.release = None;
+        self.led = None;
+        self.accesses.rewrite(place.known(), to);
+    }
+
+    /// What the queue has done that a barrier from `from` does not come after, if anything.
+    pub(crate) fn left_open(&self, place: Place, from: State) -> Option<State> {
+        self.accesses.left_open(place.known(), from)
+    }
+
+    /// Takes possession, or finds that somebody else has it.
+    fn own(&mut self, place: Place) -> Result<(), Wrong> {
+        if self.layout.is_none() {
+            return Ok(());
+        }
+        let wrong = match self.owner {
+            Some(owner) if owner != place.family || self.release.is_some() => {
+                let owner = self.release.map_or(owner, |release| release.to);
+                Err(Wrong::Owner { owner, user: place.family })
+            }
+            _ => Ok(()),
+        };
+        // Said once; from here on it is taken as moved.
+        self.owner = Some(place.family);
+        self.release = None;
+        wrong
+    }
+
+    fn check_before(&self, before: State) -> Result<(), Wrong> {
+        let from_nothing = self.fresh && before.is_empty();
+        if from_nothing || self.layout.is_none_or(|layout| layout == Layout::of(before)) {
+            return Ok(());
+        }
+        Err(Wrong::Transition { is: self.state, before })
+    }
+
+    /// A barrier that writes comes after all that its queue did.
+    fn check_ordered(&self, place: Place, before: State, after: State) -> Result<(), Wrong> {
+        match self.accesses.left_open(place.known(), before) {
+            None => Ok(()),
+            Some(to) if self.activated => Err(Wrong::Aliased { to, wanted: after }),
+            Some(missing) => Err(Wrong::NotAfter { before, missing }),
+        }
+    }
+
+    /// Direct3D 12: a barrier waits for all that the one before it in the same submission let go on
+    /// (Microsoft's specification of enhanced barriers, "Sequential Barriers").
+    fn follow(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
+        if !place.d3d12 {
+            return Ok(());
+        }
+        let led = self.led.replace((place.at, after));
+        match led.filter(|(at, _)| *at == place.at) {
+            Some((_, led)) if !stages(before).contains(&stages(led)) => {
+                Err(Wrong::NotAfter { before, missing: led })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where on the GPU uses happen, as far as barriers tell such places apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stages(u32);
+
+impl Stages {
+    const fn contains(self, other: &Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// `D3D12_BARRIER_SYNC` of a union of states.
+fn stages(state: State) -> Stages {
+    const PIXEL: u32 = 1;
+    const NON_PIXEL: u32 = 2;
+    const SHADING: u32 = PIXEL | NON_PIXEL;
+    const COPY: u32 = 4;
+    const RESOLVE: u32 = 8;
+    const DEPTH: u32 = 16;
+    let table = [
+        (State::VERTEX_OR_CONSTANT | State::UNORDERED_ACCESS, SHADING),
+        (State::PIXEL_SHADER, PIXEL),
+        (State::NON_PIXEL_SHADER, NON_PIXEL),
+        (State::ACCELERATION_STRUCTURE, SHADING | 128),
+        (State::COPY_SRC | State::COPY_DST, COPY),
+        (State::RESOLVE_SRC | State::RESOLVE_DST, RESOLVE),
+        (State::DEPTH_READ | State::DEPTH_WRITE, DEPTH),
+        (State::RENDER_TARGET, 32),
+        (State::INDIRECT, 64),
+        (State::INDEX, 256),
+    ];
+    let used = table.iter().filter(|(states, _)| state.intersects(*states));
+    Stages(used.fold(0, |all, (_, stages)| all | stages))
+}

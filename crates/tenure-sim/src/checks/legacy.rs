@@ -1,0 +1,95 @@
+//! Direct3D 12's legacy states: promotion and decay.
+//!
+//! From `COMMON`, buffers are promoted to any state and textures to shader reads and copies; reads
+//! promoted add up; when the submission completes, buffers, what was promoted to reads, and
+//! everything on a copy queue decay to `COMMON`.
+//!
+//! A queue uses and leaves only what is in states that it knows: copy queues share `COMMON` and nothing
+//! else with other queues, and for a compute queue pixel shaders do not exist, not even beside other
+//! readers (Microsoft's specification of enhanced barriers, "Compute Queues and
+//! `D3D12_RESOURCE_STATE_PIXEL_SHADER_RESOURCE`").
+
+use tenure_core::device::{QueueKind, QueueSerial, State};
+
+use super::state::{Place, Wrong};
+
+/// Which states a texture is promoted to from `COMMON`.
+const TEXTURE_PROMOTION: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
+
+/// The state of one subresource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Legacy {
+    state: State,
+    /// It came into this state by a use, not by a barrier.
+    implied: bool,
+    /// The submission that touched it last.
+    at: Option<QueueSerial>,
+}
+
+impl Legacy {
+    pub(crate) fn use_as(&mut self, place: Place, buffer: bool, wanted: State) -> Result<(), Wrong> {
+        let found = self.come_to(place).and_then(|()| self.promote(buffer, wanted));
+        if found.is_err() {
+            // A mistake is reported once; from here on it is taken as put right.
+            self.enter(wanted);
+        }
+        self.at = Some(place.at);
+        found
+    }
+
+    pub(crate) fn transition(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
+        let found = self.check_before(before);
+        self.enter(after);
+        self.at = Some(place.at);
+        found
+    }
+
+    /// Back to `COMMON` at the end of a submission, if that used it and it does.
+    pub(crate) fn decay(&mut self, place: Place, buffer: bool) {
+        let everything = buffer || place.kind == QueueKind::Copy;
+        if self.at == Some(place.at) && (everything || (self.implied && !self.state.is_write())) {
+            self.state = State::COMMON;
+            self.implied = false;
+        }
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.implied = false;
+    }
+
+    /// The queue knows the state that it finds.
+    fn come_to(&self, place: Place) -> Result<(), Wrong> {
+        let is = self.state;
+        let is_first = self.at != Some(place.at);
+        match place.kind {
+            QueueKind::Copy if is_first && !is.is_empty() => Err(Wrong::Crossing { is }),
+            kind if !State::allowed_on(kind).contains(is) => Err(Wrong::Unknown { is, kind }),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_before(&self, before: State) -> Result<(), Wrong> {
+        let reads = |state: State| !state.is_empty() && !state.is_write();
+        let wider_read = reads(self.state) && reads(before) && before.contains(self.state);
+        if self.state == before || (self.implied && wider_read) {
+            Ok(())
+        } else {
+            Err(Wrong::Transition { is: self.state, before })
+        }
+    }
+
+    fn promote(&mut self, buffer: bool, wanted: State) -> Result<(), Wrong> {
+        if self.state == wanted || (!wanted.is_empty() && self.state.contains(wanted)) {
+            return Ok(());
+        }
+        let allowed = buffer || TEXTURE_PROMOTION.contains(wanted);
+        let reads_add_up = self.implied && !self.state.is_write() && !wanted.is_write() && !wanted.is_empty();
+        if allowed && (self.state.is_empty() || reads_add_up) {
+            self.state |= wanted;
+            self.implied = true;
+            return Ok(());
+        }
+        Err(Wrong::Use { is: self.state, wanted })
+    }
+}

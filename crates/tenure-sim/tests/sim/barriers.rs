@@ -1,0 +1,194 @@
+//! Which barriers the specifications ask for, and which they do not.
+
+use tenure_core::device::{CommandList as _, Device as _, *};
+use tenure_sim::{Device, HazardKind, Profile, Resource};
+
+use crate::common::*;
+
+const READ: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
+
+fn target(device: &Device) -> Resource {
+    committed(device, "target", &texture(16, 16, READ | Usage::RENDER_TARGET | Usage::COPY_DST))
+}
+
+fn explicit() -> impl Iterator<Item = Profile> {
+    let is_explicit = |profile: &Profile| manual(*profile).properties().state_model == StateModel::Explicit;
+    Profile::ALL.iter().copied().filter(is_explicit)
+}
+
+/// Of two states with one layout, a barrier need only name the one in which it was used last: what came
+/// before is in order by the barrier between the two.
+#[test]
+fn barriers_lead_on_from_one_another() {
+    for profile in explicit() {
+        let device = manual(profile);
+        let target = target(&device);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &target, State::COMMON, State::RENDER_TARGET);
+            list.clear_texture(&target, Subresource::All, &[1]);
+            transition(list, &target, State::RENDER_TARGET, State::PIXEL_SHADER);
+            list.use_texture(&target, Subresource::All, State::PIXEL_SHADER);
+            transition(list, &target, State::PIXEL_SHADER, State::SHADER_READ);
+            list.use_texture(&target, Subresource::All, State::NON_PIXEL_SHADER);
+        });
+        submit(&device, GRAPHICS, 2, &[], |list| {
+            list.use_texture(&target, Subresource::All, State::NON_PIXEL_SHADER);
+            transition(list, &target, State::NON_PIXEL_SHADER, State::RENDER_TARGET);
+        });
+        assert_clean(&hazards(&device));
+    }
+}
+
+/// A barrier that names the layout and not all reads overwrites what is still read.
+#[test]
+fn a_barrier_comes_after_every_read_in_one_layout() {
+    for profile in explicit() {
+        let device = manual(profile);
+        let target = target(&device);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &target, State::COMMON, State::RENDER_TARGET);
+            list.clear_texture(&target, Subresource::All, &[1]);
+            transition(list, &target, State::RENDER_TARGET, State::SHADER_READ);
+            list.use_texture(&target, Subresource::All, State::PIXEL_SHADER);
+            list.use_texture(&target, Subresource::All, State::NON_PIXEL_SHADER);
+            transition(list, &target, State::SHADER_READ, State::SHADER_READ);
+            list.use_texture(&target, Subresource::All, State::PIXEL_SHADER);
+        });
+        assert_clean(&hazards(&device));
+        submit(&device, GRAPHICS, 2, &[], |list| {
+            list.use_texture(&target, Subresource::All, State::PIXEL_SHADER);
+            transition(list, &target, State::NON_PIXEL_SHADER, State::RENDER_TARGET);
+        });
+        assert_one(&hazards(&device), HazardKind::WrongState, &["target"]);
+    }
+}
+
+/// A layout does not make the writes before it visible to all that reads in it.
+#[test]
+fn what_a_barrier_does_not_name_does_not_see_the_write() {
+    for profile in explicit() {
+        let device = manual(profile);
+        let target = target(&device);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &target, State::COMMON, State::RENDER_TARGET);
+            list.clear_texture(&target, Subresource::All, &[1]);
+            transition(list, &target, State::RENDER_TARGET, State::PIXEL_SHADER);
+            list.use_texture(&target, Subresource::All, State::NON_PIXEL_SHADER);
+        });
+        assert_one(&hazards(&device), HazardKind::WrongState, &["target"]);
+    }
+}
+
+/// Direct3D 12 finishes and flushes everything where a submission ends; Vulkan does not.
+#[test]
+fn the_end_of_a_submission_orders_everything_on_direct3d() {
+    for profile in explicit() {
+        let device = manual(profile);
+        let rock = committed(&device, "rock", &buffer(256, READ | Usage::COPY_DST));
+        submit(&device, GRAPHICS, 1, &[], |list| list.fill_buffer(&rock, 0, 256, 1));
+        submit(&device, GRAPHICS, 2, &[], |list| {
+            list.use_buffer(&rock, 0, 256, State::COPY_SRC);
+        });
+        let found = hazards(&device);
+        if profile == Profile::D3D12_ENHANCED {
+            assert_clean(&found);
+        } else {
+            assert_one(&found, HazardKind::WrongState, &["rock"]);
+        }
+    }
+}
+
+/// What a queue hears of through the semaphore of another is visible, its own writes too.
+#[test]
+fn waiting_for_who_has_waited_orders_everything() {
+    for there_and_back in [false, true] {
+        let device = manual(Profile::VULKAN_NVIDIA);
+        let rock = committed(&device, "rock", &buffer(256, READ | Usage::COPY_DST));
+        submit(&device, GRAPHICS, 1, &[], |list| list.fill_buffer(&rock, 0, 256, 1));
+        submit(&device, COMPUTE, 1, &[after(GRAPHICS, 1)], |list| {
+            list.use_buffer(&rock, 0, 1, State::COPY_SRC)
+        });
+        let waits: &[_] = if there_and_back { &[after(COMPUTE, 1)] } else { &[] };
+        submit(&device, GRAPHICS, 2, waits, |_| {});
+        submit(&device, GRAPHICS, 3, &[], |list| list.use_buffer(&rock, 0, 1, State::COPY_SRC));
+        let found = hazards(&device);
+        if there_and_back {
+            assert_clean(&found)
+        } else {
+            assert_one(&found, HazardKind::WrongState, &["rock"])
+        }
+    }
+}
+
+/// Direct3D 12: a barrier waits for all that the one before it let go on.
+#[test]
+fn enhanced_barriers_contain_what_the_last_one_led_to() {
+    for profile in [Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
+        let device = manual(profile);
+        let target = target(&device);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &target, State::COMMON, State::SHADER_READ);
+            transition(list, &target, State::PIXEL_SHADER, State::RENDER_TARGET);
+        });
+        let found = hazards(&device);
+        if profile == Profile::D3D12_ENHANCED {
+            assert_one(&found, HazardKind::WrongState, &["target"]);
+        } else {
+            assert_clean(&found);
+        }
+    }
+}
+
+/// A barrier on one mip does not order the unordered accesses to another.
+#[test]
+fn a_barrier_orders_unordered_accesses_where_it_is() {
+    for (profile, mip) in [(Profile::VULKAN_NVIDIA, 0), (Profile::VULKAN_NVIDIA, 1), (Profile::DISCRETE, 1)] {
+        let device = manual(profile);
+        let info = TextureInfo { mips: 2, ..texture_info(16, 16, Usage::UNORDERED_ACCESS | READ) };
+        let chain = committed(&device, "chain", &ResourceDesc::Texture(info));
+        let moved = |mip, before, after| Barrier::Transition {
+            resource: &chain,
+            subresource: Subresource::One(mip),
+            before,
+            after,
+            transfer: None,
+        };
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &chain, State::COMMON, State::UNORDERED_ACCESS);
+            list.use_texture(&chain, Subresource::All, State::UNORDERED_ACCESS);
+            list.barriers(&[moved(mip, State::UNORDERED_ACCESS, State::COPY_SRC)]);
+            list.barriers(&[moved(mip, State::COPY_SRC, State::UNORDERED_ACCESS)]);
+            list.use_texture(&chain, Subresource::One(0), State::UNORDERED_ACCESS);
+        });
+        let found = hazards(&device);
+        if mip == 0 {
+            assert_clean(&found)
+        } else {
+            assert_one(&found, HazardKind::MissingBarrier, &["chain"])
+        }
+    }
+}
+
+/// With legacy states a compute queue knows no pixel shaders, not even beside other readers.
+#[test]
+fn a_compute_queue_uses_only_what_is_in_states_it_knows() {
+    for (state, knows) in [
+        (State::NON_PIXEL_SHADER, true),
+        (State::SHADER_READ, false),
+        (State::NON_PIXEL_SHADER | State::COPY_SRC, true),
+        (State::NON_PIXEL_SHADER | State::RESOLVE_SRC, false),
+    ] {
+        let device = manual(Profile::DISCRETE);
+        let target = target(&device);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &target, State::COMMON, State::RENDER_TARGET);
+            list.clear_texture(&target, Subresource::All, &[1]);
+            transition(list, &target, State::RENDER_TARGET, state);
+        });
+        submit(&device, COMPUTE, 1, &[after(GRAPHICS, 1)], |list| {
+            list.use_texture(&target, Subresource::All, State::NON_PIXEL_SHADER);
+        });
+        let found = hazards(&device);
+        if knows { assert_clean(&found) } else { assert_one(&found, HazardKind::WrongState, &["target"]) }
+    }
+}
