@@ -120,7 +120,7 @@ impl Painter for Direct3dPainter {
         Ok(Prepared { table, constants: Prepared::push(scratch, constants)?, bound: [None; DRAWS_A_TABLE] })
     }
 
-    fn draw(&self, _: &Scene<Device>, list: &mut List, _: usize, prepared: &Prepared<'_, Device>) {
+    fn draw(&self, _: &Scene<Device>, list: &List, _: usize, prepared: &Prepared<'_, Device>) {
         let Table::Range(table) = prepared.table else { return };
         let Some(first) = table.heap().gpu_handle(table.first()) else { return };
         let list = list.raw();

@@ -76,7 +76,7 @@ pub(crate) trait Painter: Sync + Sized {
     fn draw(
         &self,
         scene: &Scene<Self::Device>,
-        list: &mut <Self::Device as Device>::List,
+        list: &<Self::Device as Device>::List,
         first_draw: usize,
         prepared: &Prepared<'_, Self::Device>,
     );

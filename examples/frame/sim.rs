@@ -47,13 +47,7 @@ impl Painter for SimPainter {
         Ok(Prepared { table, constants, bound: [None; DRAWS_A_TABLE] })
     }
 
-    fn draw(
-        &self,
-        scene: &Scene<Device>,
-        list: &mut List,
-        first_draw: usize,
-        prepared: &Prepared<'_, Device>,
-    ) {
+    fn draw(&self, scene: &Scene<Device>, list: &List, first_draw: usize, prepared: &Prepared<'_, Device>) {
         let Table::Range(table) = prepared.table else { return };
         let (heap, output) = (table.heap(), &scene.output);
         for (draw, constants) in (0..).zip(4..4 + DRAWS_A_TABLE as u32) {

@@ -66,7 +66,7 @@ fn pipeline(device: &Device, layouts: [&SetLayout<Device>; 3]) -> Result<Objects
 }
 
 impl VulkanPainter {
-    fn bind(&self, list: &mut List, first: u32, set: vk::DescriptorSet, offsets: &[u32], device: &Device) {
+    fn bind(&self, list: &List, first: u32, set: vk::DescriptorSet, offsets: &[u32], device: &Device) {
         let layout = self.objects.layout.get();
         // SAFETY: the list is being recorded; the set and the layout agree and live until the GPU is
         // done with the list.
@@ -143,7 +143,7 @@ impl Painter for VulkanPainter {
         Ok(Prepared { table: Table::Set(table), constants, bound })
     }
 
-    fn draw(&self, scene: &Scene<Device>, list: &mut List, _: usize, prepared: &Prepared<'_, Device>) {
+    fn draw(&self, scene: &Scene<Device>, list: &List, _: usize, prepared: &Prepared<'_, Device>) {
         let Table::Set(table) = prepared.table else { return };
         let Some(table) = table.block().set(table.index()) else { return };
         let device = scene.gpu.device();

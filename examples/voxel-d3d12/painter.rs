@@ -103,7 +103,7 @@ fn set_buffer(list: &ID3D12GraphicsCommandList, buffer: &Resource) -> Result<()>
 }
 
 impl Painter<Device> for Direct3dPainter {
-    fn draw(&mut self, list: &mut List, pass: &Pass<'_, Device>) -> Result<()> {
+    fn draw(&mut self, list: &List, pass: &Pass<'_, Device>) -> Result<()> {
         let list = list.raw();
         self.clear(list);
         self.set_pipeline(list, pass.constants)?;
@@ -121,12 +121,7 @@ impl Painter<Device> for Direct3dPainter {
         Ok(())
     }
 
-    fn resolve(
-        &mut self,
-        list: &mut List,
-        samples: &Texture<Device>,
-        pixels: &Texture<Device>,
-    ) -> Result<()> {
+    fn resolve(&mut self, list: &List, samples: &Texture<Device>, pixels: &Texture<Device>) -> Result<()> {
         let format = to_dxgi_format(pixels.info().format);
         let (from, to) = (samples.raw().raw(), pixels.raw().raw());
         // SAFETY: the list is being recorded; the textures are alive until the GPU is done with them, of

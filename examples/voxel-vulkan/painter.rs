@@ -70,7 +70,7 @@ impl VulkanPainter {
 }
 
 impl Painter<Device> for VulkanPainter {
-    fn draw(&mut self, list: &mut List, pass: &Pass<'_, Device>) -> Result<()> {
+    fn draw(&mut self, list: &List, pass: &Pass<'_, Device>) -> Result<()> {
         let commands = list.command_buffer();
         self.begin(commands, self.objects.bindings.set(pass.slot, pass.constants)?);
         let mut bound = None;
@@ -93,12 +93,7 @@ impl Painter<Device> for VulkanPainter {
         Ok(())
     }
 
-    fn resolve(
-        &mut self,
-        list: &mut List,
-        samples: &Texture<Device>,
-        pixels: &Texture<Device>,
-    ) -> Result<()> {
+    fn resolve(&mut self, list: &List, samples: &Texture<Device>, pixels: &Texture<Device>) -> Result<()> {
         let image = |texture: &Resource| texture.image().ok_or("textures are images");
         let (from, to) = (image(samples.raw())?, image(pixels.raw())?);
         let layers = vk::ImageSubresourceLayers {

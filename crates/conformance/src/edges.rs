@@ -5,6 +5,7 @@ use tenure_core::device::{
 };
 use tenure_core::{Buffer, LocationKind, Queue, Recording, Reserved, Texture};
 
+use crate::permit;
 use crate::texels::rows;
 
 /// A resource of any kind.
@@ -106,7 +107,8 @@ impl<D: Device> Thing<D> {
                 recording.use_resource(staging, Subresource::All, State::COPY_SRC).unwrap();
                 recording.use_resource(reserved, self.part(span), State::COPY_DST).unwrap();
                 recording.barriers();
-                let (from, at, to, list) = (staging.raw(), staging.offset(), reserved.raw(), recording.raw());
+                let (from, at, to, list) =
+                    (staging.raw(), staging.offset(), reserved.raw(), recording.raw_mut(permit()));
                 match span {
                     Span::Bytes { offset, size } => list.copy_buffer(from, at, to, offset, size),
                     Span::Texel { region, layout, .. } => {
@@ -132,7 +134,7 @@ impl<D: Device> Thing<D> {
                 recording.use_resource(readback, Subresource::All, State::COPY_DST).unwrap();
                 recording.barriers();
                 let (from, to, at, list) =
-                    (reserved.raw(), readback.raw(), readback.offset(), recording.raw());
+                    (reserved.raw(), readback.raw(), readback.offset(), recording.raw_mut(permit()));
                 match span {
                     Span::Bytes { offset, size } => list.copy_buffer(from, offset, to, at, size),
                     Span::Texel { region, layout, .. } => {

@@ -16,7 +16,7 @@
 //!         self.0.clone()
 //!     }
 //!
-//!     fn probe(&self, list: &mut List, probe: &Probe<'_, Device>) {
+//!     fn probe(&self, list: &List, probe: &Probe<'_, Device>) {
 //!         // A dispatch of a shader that looks where `probe` says.
 //! #       let _ = (list, probe);
 //!     }
@@ -48,7 +48,14 @@ pub use probe::{Look, Probe, Through};
 
 use std::time::Duration;
 
-use tenure_core::device::Device;
+use tenure_core::device::{Device, Permit};
+
+/// For commands that the recording does not have itself.
+pub(crate) const fn permit<D: Device>() -> Permit<D> {
+    // SAFETY: what the cases record is alive, in range, and in the state that they asked for; they submit and
+    // destroy by the manager alone.
+    unsafe { Permit::new() }
+}
 
 /// How much work the cases make of it.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +98,7 @@ pub trait Harness: Sync {
 
     /// Records a dispatch into an open list of a queue with shaders. Descriptor heaps that it looks
     /// through have been set; it binds everything else itself.
-    fn probe(&self, list: &mut <Self::Device as Device>::List, probe: &Probe<'_, Self::Device>);
+    fn probe(&self, list: &<Self::Device as Device>::List, probe: &Probe<'_, Self::Device>);
 
     /// Objects that the driver was asked to create so far, of every kind; `None` where nobody counts.
     fn driver_objects(&self) -> Option<u64> {

@@ -47,7 +47,7 @@ impl Harness for Sim {
         assert!(self.0.run_until_idle(), "nothing waits for what was never submitted");
     }
 
-    fn probe(&self, list: &mut List, probe: &Probe<'_, Device>) {
+    fn probe(&self, list: &List, probe: &Probe<'_, Device>) {
         let Probe { through, look, out, offset } = probe;
         probe::record(list, through, look, out, *offset);
     }

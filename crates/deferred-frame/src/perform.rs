@@ -5,7 +5,7 @@
 //! copy a whole mip at a time: that goes by way of a buffer, of which a few parts change.
 
 use tenure_core::device::{
-    BufferLayout, CommandList as _, Device, QueueKind, State, Subresource, TextureInfo, TextureRegion,
+    BufferLayout, CommandList as _, Device, Permit, QueueKind, State, Subresource, TextureInfo, TextureRegion,
 };
 use tenure_core::{Buffer, Commands, Error, Recording, RingSlice, Texture, UploadRing};
 
@@ -116,13 +116,24 @@ impl<D: Device> Stage<'_, D> {
                 Thing::Texture(texture) => {
                     for (piece, region) in texels(pieces) {
                         let layout = self.layout(lane.offset() + piece.at);
-                        commands.raw().copy_texture_to_buffer(texture.raw(), region, lane.raw(), layout);
+                        commands.raw_mut(permit()).copy_texture_to_buffer(
+                            texture.raw(),
+                            region,
+                            lane.raw(),
+                            layout,
+                        );
                     }
                 }
                 Thing::Buffer(buffer) => {
                     for (piece, offset) in bytes(pieces) {
                         let (from, to) = (buffer.offset() + offset, lane.offset() + piece.at);
-                        commands.raw().copy_buffer(buffer.raw(), from, lane.raw(), to, piece.bytes);
+                        commands.raw_mut(permit()).copy_buffer(
+                            buffer.raw(),
+                            from,
+                            lane.raw(),
+                            to,
+                            piece.bytes,
+                        );
                     }
                 }
             }
@@ -140,13 +151,13 @@ impl<D: Device> Stage<'_, D> {
         commands.use_resource(self.depth, Subresource::All, State::COPY_DST)?;
         commands.barriers();
         let (region, layout) = self.whole(texture.info());
-        commands.raw().copy_texture_to_buffer(texture.raw(), region, self.depth.raw(), layout);
+        commands.raw_mut(permit()).copy_texture_to_buffer(texture.raw(), region, self.depth.raw(), layout);
         commands.use_resource(self.depth, Subresource::All, State::COPY_SRC)?;
         commands.use_resource(lane, Subresource::All, State::COPY_DST)?;
         commands.barriers();
         for (piece, region) in texels(pieces) {
             let (from, to) = (self.texel(texture.info(), region), lane.offset() + piece.at);
-            commands.raw().copy_buffer(self.depth.raw(), from, lane.raw(), to, piece.bytes);
+            commands.raw_mut(permit()).copy_buffer(self.depth.raw(), from, lane.raw(), to, piece.bytes);
         }
         Ok(())
     }
@@ -175,13 +186,24 @@ impl<D: Device> Stage<'_, D> {
                 Thing::Texture(texture) => {
                     for (piece, region) in texels(pieces) {
                         let layout = self.layout(slice.offset() + piece.at);
-                        commands.raw().copy_buffer_to_texture(slice.raw(), layout, texture.raw(), region);
+                        commands.raw_mut(permit()).copy_buffer_to_texture(
+                            slice.raw(),
+                            layout,
+                            texture.raw(),
+                            region,
+                        );
                     }
                 }
                 Thing::Buffer(buffer) => {
                     for (piece, offset) in bytes(pieces) {
                         let (from, to) = (slice.offset() + piece.at, buffer.offset() + offset);
-                        commands.raw().copy_buffer(slice.raw(), from, buffer.raw(), to, piece.bytes);
+                        commands.raw_mut(permit()).copy_buffer(
+                            slice.raw(),
+                            from,
+                            buffer.raw(),
+                            to,
+                            piece.bytes,
+                        );
                     }
                 }
             }
@@ -200,12 +222,12 @@ impl<D: Device> Stage<'_, D> {
         commands.barriers();
         for (piece, region) in texels(pieces) {
             let (from, to) = (slice.offset() + piece.at, self.texel(texture.info(), region));
-            commands.raw().copy_buffer(slice.raw(), from, self.depth.raw(), to, piece.bytes);
+            commands.raw_mut(permit()).copy_buffer(slice.raw(), from, self.depth.raw(), to, piece.bytes);
         }
         commands.use_resource(self.depth, Subresource::All, State::COPY_SRC)?;
         commands.barriers();
         let (region, layout) = self.whole(texture.info());
-        commands.raw().copy_buffer_to_texture(self.depth.raw(), layout, texture.raw(), region);
+        commands.raw_mut(permit()).copy_buffer_to_texture(self.depth.raw(), layout, texture.raw(), region);
         Ok(())
     }
 
@@ -260,4 +282,10 @@ fn bytes(pieces: &[Piece]) -> impl Iterator<Item = (&Piece, u64)> {
         Part::Bytes { offset, .. } => Some((piece, offset)),
         Part::Texels(_) => None,
     })
+}
+
+/// For commands that the recording does not have itself.
+const fn permit<D: Device>() -> Permit<D> {
+    // SAFETY: what is copied was put into the right state right before, and lives in the renderer.
+    unsafe { Permit::new() }
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
-    DeviceError, HeapBudget, HeapDesc, Mapping, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
-    Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion, TileLayout, TileUpdate,
+    DeviceError, HeapBudget, HeapDesc, Mapping, MemoryTypeId, ObjectRef, Permit, Properties, QueueId,
+    QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion, TileLayout,
+    TileUpdate,
 };
 
 /// The part of the contract that is called.
@@ -112,7 +113,7 @@ impl<S: HeapSource> Device for HeapOnly<S> {
         self.0.create_heap(desc)
     }
 
-    fn destroy_heap(&self, heap: S::Heap) {
+    fn destroy_heap(&self, _: Permit<Self>, heap: S::Heap) {
         self.0.destroy_heap(heap);
     }
 
@@ -120,7 +121,13 @@ impl<S: HeapSource> Device for HeapOnly<S> {
         none()
     }
 
-    fn create_placed(&self, _: &ResourceDesc, _: &S::Heap, _: u64) -> Result<Never, DeviceError> {
+    fn create_placed(
+        &self,
+        _: Permit<Self>,
+        _: &ResourceDesc,
+        _: &S::Heap,
+        _: u64,
+    ) -> Result<Never, DeviceError> {
         none()
     }
 
@@ -128,7 +135,7 @@ impl<S: HeapSource> Device for HeapOnly<S> {
         none()
     }
 
-    fn destroy_resource(&self, resource: Never) {
+    fn destroy_resource(&self, _: Permit<Self>, resource: Never) {
         match resource {}
     }
 
@@ -144,13 +151,13 @@ impl<S: HeapSource> Device for HeapOnly<S> {
         match *resource {}
     }
 
-    fn set_name(&self, _: ObjectRef<'_, Self>, _: &str) {}
+    fn set_name(&self, _: Permit<Self>, _: ObjectRef<'_, Self>, _: &str) {}
 
-    fn create_list(&self, _: QueueId) -> Result<Never, DeviceError> {
+    fn create_list(&self, _: Permit<Self>, _: QueueId) -> Result<Never, DeviceError> {
         none()
     }
 
-    fn destroy_list(&self, list: Never) {
+    fn destroy_list(&self, _: Permit<Self>, list: Never) {
         match list {}
     }
 
@@ -158,16 +165,23 @@ impl<S: HeapSource> Device for HeapOnly<S> {
         none()
     }
 
-    fn destroy_descriptor_heap(&self, heap: Never) {
+    fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: Never) {
         match heap {}
     }
 
-    fn write_descriptor(&self, heap: &Never, _: u32, _: &Descriptor<'_, Self>) -> Result<(), DeviceError> {
+    fn write_descriptor(
+        &self,
+        _: Permit<Self>,
+        heap: &Never,
+        _: u32,
+        _: &Descriptor<'_, Self>,
+    ) -> Result<(), DeviceError> {
         match *heap {}
     }
 
     fn fill_descriptors(
         &self,
+        _: Permit<Self>,
         heap: &Never,
         _: u32,
         _: &[DescriptorSource<'_, Self>],
@@ -175,7 +189,7 @@ impl<S: HeapSource> Device for HeapOnly<S> {
         match *heap {}
     }
 
-    fn clear_descriptors(&self, heap: &Never, _: u32, _: u32, _: Option<&str>) {
+    fn clear_descriptors(&self, _: Permit<Self>, heap: &Never, _: u32, _: u32, _: Option<&str>) {
         match *heap {}
     }
 
@@ -183,32 +197,46 @@ impl<S: HeapSource> Device for HeapOnly<S> {
         none()
     }
 
-    fn destroy_set_layout(&self, layout: Never) {
+    fn destroy_set_layout(&self, _: Permit<Self>, layout: Never) {
         match layout {}
     }
 
-    fn create_set_block(&self, layout: &Never, _: u32) -> Result<Never, DeviceError> {
+    fn create_set_block(&self, _: Permit<Self>, layout: &Never, _: u32) -> Result<Never, DeviceError> {
         match *layout {}
     }
 
-    fn destroy_set_block(&self, block: Never) {
+    fn destroy_set_block(&self, _: Permit<Self>, block: Never) {
         match block {}
     }
 
-    fn write_set(&self, block: &Never, _: u32, _: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
+    fn write_set(
+        &self,
+        _: Permit<Self>,
+        block: &Never,
+        _: u32,
+        _: &[SetWrite<'_, Self>],
+    ) -> Result<(), DeviceError> {
         match *block {}
     }
 
-    fn clear_set(&self, block: &Never, _: u32, _: Option<&str>) {
+    fn clear_set(&self, _: Permit<Self>, block: &Never, _: u32, _: Option<&str>) {
         match *block {}
     }
 
-    fn submit(&self, _: QueueId, _: &[&Never], _: &[QueueSerial], _: u64) -> Result<(), DeviceError> {
+    fn submit(
+        &self,
+        _: Permit<Self>,
+        _: QueueId,
+        _: &[&Never],
+        _: &[QueueSerial],
+        _: u64,
+    ) -> Result<(), DeviceError> {
         none()
     }
 
     fn update_tiles(
         &self,
+        _: Permit<Self>,
         _: QueueId,
         _: &[TileUpdate<'_, Self>],
         _: &[QueueSerial],

@@ -7,7 +7,8 @@ mod probe;
 
 use conformance::{Harness, Probe};
 use tenure::device::{
-    BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, ResourceDesc, Usage,
+    BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc,
+    Usage,
 };
 use tenure::sim;
 use tenure::sim::{CallKind, Fault, FaultKind, Profile};
@@ -31,9 +32,9 @@ impl Harness for Both {
         self.0.clone()
     }
 
-    fn probe(&self, list: &mut List<sim::Device>, probe: &Probe<'_, Self::Device>) {
+    fn probe(&self, list: &List<sim::Device>, probe: &Probe<'_, Self::Device>) {
         let Probe { through, look, out, offset } = probe;
-        probe::record(list.inner_mut(), through, look, out.inner(), *offset);
+        probe::record(list.inner(), through, look, out.inner(), *offset);
     }
 
     fn problems(&self) -> Vec<String> {
@@ -83,7 +84,7 @@ fn buffer(size: u64) -> ResourceDesc {
 fn memory_is_what_the_device_requires_and_its_peak_stays() {
     let device = Counted::new(sim::Device::new(Profile::DISCRETE));
     let heap = device.create_heap(&HEAP).unwrap();
-    let placed = device.create_placed(&buffer(100), &heap, 0).unwrap();
+    let placed = device.create_placed(Permit::checked(), &buffer(100), &heap, 0).unwrap();
     let committed = device.create_committed(&buffer(100), MemoryTypeId(0)).unwrap();
     let reserved = device.create_reserved(&buffer(1 << 16)).unwrap();
     let taken = (1 << 20) + (64 << 10);
@@ -99,9 +100,9 @@ fn memory_is_what_the_device_requires_and_its_peak_stays() {
     assert_eq!(device.gauge().live(), Live { heaps: 1, resources: 3, lists: 0 });
     assert!(device.gauge().meter().cost_ns > 0);
     for resource in [placed, committed, reserved] {
-        device.destroy_resource(resource);
+        device.destroy_resource(Permit::checked(), resource);
     }
-    device.destroy_heap(heap);
+    device.destroy_heap(Permit::checked(), heap);
     assert_eq!(meter(&device), Meter { reserved_bytes: 0, destroys: 4, ..all });
     assert_eq!(device.gauge().live(), Live::default());
 }
@@ -129,7 +130,7 @@ fn what_was_created_behind_its_back_shows_only_as_alive() {
     device.map(&adopted).unwrap();
     assert_eq!(device.gauge().meter(), Meter::default());
     assert_eq!(device.gauge().live().resources, 1);
-    device.destroy_resource(adopted);
+    device.destroy_resource(Permit::checked(), adopted);
     assert_eq!(device.gauge().meter(), Meter::default());
     assert_eq!(device.gauge().live(), Live::default());
     device.inner().check_clean().unwrap();
@@ -145,8 +146,11 @@ fn counts_of_many_threads_add_up() {
             scope.spawn(|| {
                 for _ in 0..ROUNDS {
                     let heap = device.create_heap(&HEAP).unwrap();
-                    device.destroy_resource(device.create_placed(&buffer(100), &heap, 0).unwrap());
-                    device.destroy_heap(heap);
+                    device.destroy_resource(
+                        Permit::checked(),
+                        device.create_placed(Permit::checked(), &buffer(100), &heap, 0).unwrap(),
+                    );
+                    device.destroy_heap(Permit::checked(), heap);
                 }
             });
         }

@@ -3,6 +3,8 @@
 //! Programs use the crate `tenure`, which re-exports this one together with the devices. What each
 //! module is for, and which may use which, is in the repository's `ARCHITECTURE.md`.
 
+#![deny(unsafe_code)]
+
 mod command;
 mod config;
 mod descriptor;

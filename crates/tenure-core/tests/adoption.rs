@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::device::{
-    BufferInfo, Device as _, DeviceError, Format, MemoryTypeId, ResourceDesc, State, Usage,
+    BufferInfo, Device as _, DeviceError, Format, MemoryTypeId, Permit, ResourceDesc, State, Usage,
 };
 use tenure_core::{BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Queue, TextureDesc};
 use tenure_sim::{Device, Lag, Options, Profile};
@@ -67,13 +67,13 @@ fn adopted_buffers_are_mapped_or_handed_back() {
 
     let rejected = gpu.adopt_buffer(made(&device, usage, 0), &desc, State::COMMON).err().unwrap();
     assert!(matches!(rejected.error, Error::Device { source: DeviceError::InvalidCall { .. }, .. }));
-    device.destroy_resource(rejected.object);
+    device.destroy_resource(Permit::checked(), rejected.object);
 
     let larger = BufferDesc { size: SIZE + 1, ..desc.clone() };
     let rejected = gpu.adopt_buffer(made(&device, usage, 1), &larger, State::COMMON).err().unwrap();
     let expected = DeviceError::InvalidDesc { field: "size", value: SIZE + 1 };
     assert!(matches!(&rejected.error, Error::Device { source, .. } if *source == expected), "{rejected}");
-    device.destroy_resource(rejected.object);
+    device.destroy_resource(Permit::checked(), rejected.object);
 
     drop(mapped);
     assert!(gpu.shutdown().is_clean());

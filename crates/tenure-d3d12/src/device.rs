@@ -7,7 +7,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 use tenure_core::device::{
     Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MAX_QUEUES,
-    MemoryTypeId, ObjectRef, Properties, QueueId, QueueKind, QueueSerial, Requirements, ResourceDesc,
+    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueKind, QueueSerial, Requirements, ResourceDesc,
     SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 use windows::Win32::Graphics::Direct3D::D3D_FEATURE_LEVEL_11_0;
@@ -301,7 +301,7 @@ impl tenure_core::device::Device for Device {
         self.inner.create_heap(desc)
     }
 
-    fn destroy_heap(&self, heap: Heap) {
+    fn destroy_heap(&self, _: Permit<Self>, heap: Heap) {
         let residents = heap.core.residents();
         if residents > 0 {
             self.inner.counters.heap_destroyed_early();
@@ -314,7 +314,13 @@ impl tenure_core::device::Device for Device {
         self.inner.create_committed(desc, memory)
     }
 
-    fn create_placed(&self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Result<Resource, DeviceError> {
+    fn create_placed(
+        &self,
+        _: Permit<Self>,
+        desc: &ResourceDesc,
+        heap: &Heap,
+        offset: u64,
+    ) -> Result<Resource, DeviceError> {
         self.inner.create_placed(desc, heap, offset)
     }
 
@@ -322,7 +328,7 @@ impl tenure_core::device::Device for Device {
         self.inner.create_reserved(desc)
     }
 
-    fn destroy_resource(&self, resource: Resource) {
+    fn destroy_resource(&self, _: Permit<Self>, resource: Resource) {
         drop(resource);
     }
 
@@ -338,15 +344,15 @@ impl tenure_core::device::Device for Device {
         self.inner.tile_layout(resource)
     }
 
-    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+    fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
         names::name(&object, name);
     }
 
-    fn create_list(&self, queue: QueueId) -> Result<List, DeviceError> {
+    fn create_list(&self, _: Permit<Self>, queue: QueueId) -> Result<List, DeviceError> {
         self.inner.create_list(queue)
     }
 
-    fn destroy_list(&self, list: List) {
+    fn destroy_list(&self, _: Permit<Self>, list: List) {
         drop(list);
     }
 
@@ -354,12 +360,13 @@ impl tenure_core::device::Device for Device {
         self.inner.create_descriptor_heap(desc)
     }
 
-    fn destroy_descriptor_heap(&self, heap: DescriptorHeap) {
+    fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: DescriptorHeap) {
         drop(heap);
     }
 
     fn write_descriptor(
         &self,
+        _: Permit<Self>,
         heap: &DescriptorHeap,
         index: u32,
         descriptor: &Descriptor<'_, Self>,
@@ -369,6 +376,7 @@ impl tenure_core::device::Device for Device {
 
     fn fill_descriptors(
         &self,
+        _: Permit<Self>,
         heap: &DescriptorHeap,
         first: u32,
         sources: &[DescriptorSource<'_, Self>],
@@ -376,7 +384,14 @@ impl tenure_core::device::Device for Device {
         self.inner.fill_descriptors(heap, first, sources)
     }
 
-    fn clear_descriptors(&self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+    fn clear_descriptors(
+        &self,
+        _: Permit<Self>,
+        heap: &DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    ) {
         self.inner.clear_descriptors(heap, first, count, freed_by);
     }
 
@@ -384,28 +399,40 @@ impl tenure_core::device::Device for Device {
         Err(DeviceError::Unsupported { feature: "descriptor sets" })
     }
 
-    fn destroy_set_layout(&self, layout: Infallible) {
+    fn destroy_set_layout(&self, _: Permit<Self>, layout: Infallible) {
         match layout {}
     }
 
-    fn create_set_block(&self, layout: &Infallible, _: u32) -> Result<Infallible, DeviceError> {
+    fn create_set_block(
+        &self,
+        _: Permit<Self>,
+        layout: &Infallible,
+        _: u32,
+    ) -> Result<Infallible, DeviceError> {
         match *layout {}
     }
 
-    fn destroy_set_block(&self, block: Infallible) {
+    fn destroy_set_block(&self, _: Permit<Self>, block: Infallible) {
         match block {}
     }
 
-    fn write_set(&self, block: &Infallible, _: u32, _: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
+    fn write_set(
+        &self,
+        _: Permit<Self>,
+        block: &Infallible,
+        _: u32,
+        _: &[SetWrite<'_, Self>],
+    ) -> Result<(), DeviceError> {
         match *block {}
     }
 
-    fn clear_set(&self, block: &Infallible, _: u32, _: Option<&str>) {
+    fn clear_set(&self, _: Permit<Self>, block: &Infallible, _: u32, _: Option<&str>) {
         match *block {}
     }
 
     fn submit(
         &self,
+        _: Permit<Self>,
         queue: QueueId,
         lists: &[&List],
         waits: &[QueueSerial],
@@ -416,6 +443,7 @@ impl tenure_core::device::Device for Device {
 
     fn update_tiles(
         &self,
+        _: Permit<Self>,
         queue: QueueId,
         updates: &[TileUpdate<'_, Self>],
         waits: &[QueueSerial],

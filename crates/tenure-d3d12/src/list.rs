@@ -1,5 +1,6 @@
 //! Recording.
 
+use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub struct List {
     /// An aliasing barrier was recorded since the list was begun.
     pub(crate) has_aliased: bool,
     /// The heaps of descriptors that tenure set last, as identities.
-    heaps: [Option<NonZero<usize>>; 2],
+    heaps: Cell<[Option<NonZero<usize>>; 2]>,
     /// Declared last: the device outlives all of its objects.
     pub(crate) device: Arc<Inner>,
 }
@@ -94,7 +95,7 @@ impl Inner {
             phase: Phase::Unusable,
             error: None,
             has_aliased: false,
-            heaps: [None; 2],
+            heaps: Cell::new([None; 2]),
             device: Arc::clone(self),
         })
     }
@@ -113,8 +114,8 @@ impl List {
     /// The program has set heaps of descriptors of its own: the next
     /// [`set_descriptor_heaps`](CommandList::set_descriptor_heaps) is recorded, even if it sets what
     /// tenure set last.
-    pub const fn forget_descriptor_heaps(&mut self) {
-        self.heaps = [None; 2];
+    pub fn forget_descriptor_heaps(&self) {
+        self.heaps.set([None; 2]);
     }
 
     /// Sets the heaps that shaders look into, unless they are set. The others are unset by that, so
@@ -129,7 +130,7 @@ impl List {
         }
         // Copy queues have no shaders.
         let identities = heaps.map(|heap| heap.and_then(|heap| NonZero::new(heap.raw.as_raw().addr())));
-        if self.kind == QueueKind::Copy || identities == [None; 2] || identities == self.heaps {
+        if self.kind == QueueKind::Copy || identities == [None; 2] || identities == self.heaps.get() {
             return Ok(());
         }
         let raw: SmallVec<[Option<ID3D12DescriptorHeap>; 2]> =
@@ -137,7 +138,7 @@ impl List {
         // SAFETY: the list is open and has shaders; the heaps are alive, of this device, visible to
         // shaders, and one of a kind.
         unsafe { self.raw.SetDescriptorHeaps(&raw) };
-        self.heaps = identities;
+        self.heaps.set(identities);
         Ok(())
     }
 
@@ -175,7 +176,7 @@ impl CommandList<Device> for List {
         begun.map_err(|error| self.device.fail(&error, Asked::Object("ID3D12GraphicsCommandList::Reset")))?;
         self.error = None;
         self.has_aliased = false;
-        self.heaps = [None; 2];
+        self.heaps.set([None; 2]);
         self.phase = Phase::Open;
         Ok(())
     }

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_core::device::{
-    Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MemoryTypeId,
-    ObjectRef, Properties, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite,
-    TileLayout, TileUpdate,
+    Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
+    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
+    SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 
 use crate::calls::{CallKind, Calls};
@@ -169,6 +169,8 @@ impl Device {
     }
 }
 
+impl Checked for Device {}
+
 impl tenure_core::device::Device for Device {
     type Heap = Heap;
     type Resource = Resource;
@@ -191,7 +193,7 @@ impl tenure_core::device::Device for Device {
         self.shared.create_heap(desc)
     }
 
-    fn destroy_heap(&self, heap: Heap) {
+    fn destroy_heap(&self, _: Permit<Self>, heap: Heap) {
         self.shared.destroy_heap(&heap);
     }
 
@@ -199,7 +201,13 @@ impl tenure_core::device::Device for Device {
         self.shared.create_committed(desc, memory)
     }
 
-    fn create_placed(&self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Result<Resource, DeviceError> {
+    fn create_placed(
+        &self,
+        _: Permit<Self>,
+        desc: &ResourceDesc,
+        heap: &Heap,
+        offset: u64,
+    ) -> Result<Resource, DeviceError> {
         self.shared.create_placed(desc, heap, offset)
     }
 
@@ -207,7 +215,7 @@ impl tenure_core::device::Device for Device {
         self.shared.create_reserved(desc)
     }
 
-    fn destroy_resource(&self, resource: Resource) {
+    fn destroy_resource(&self, _: Permit<Self>, resource: Resource) {
         self.shared.destroy_resource(&resource);
     }
 
@@ -239,7 +247,7 @@ impl tenure_core::device::Device for Device {
         }
     }
 
-    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+    fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
         match object {
             ObjectRef::Heap(heap) => heap.state.label.set_name(name),
             ObjectRef::Resource(resource) => resource.state.label.set_name(name),
@@ -249,7 +257,7 @@ impl tenure_core::device::Device for Device {
         }
     }
 
-    fn create_list(&self, queue: QueueId) -> Result<List, DeviceError> {
+    fn create_list(&self, _: Permit<Self>, queue: QueueId) -> Result<List, DeviceError> {
         self.shared.call(CallKind::CreateList, Request::default(), || {
             let queues = &self.shared.properties.queues;
             let Some(properties) = queues.get(queue.index()) else {
@@ -260,7 +268,7 @@ impl tenure_core::device::Device for Device {
         })
     }
 
-    fn destroy_list(&self, list: List) {
+    fn destroy_list(&self, _: Permit<Self>, list: List) {
         let shared = &self.shared;
         shared.count(CallKind::DestroyList, Work::default());
         let state = &list.state;
@@ -272,12 +280,13 @@ impl tenure_core::device::Device for Device {
         self.shared.create_descriptor_heap(desc)
     }
 
-    fn destroy_descriptor_heap(&self, heap: DescriptorHeap) {
+    fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: DescriptorHeap) {
         self.shared.destroy_descriptor_heap(&heap);
     }
 
     fn write_descriptor(
         &self,
+        _: Permit<Self>,
         heap: &DescriptorHeap,
         index: u32,
         descriptor: &Descriptor<'_, Self>,
@@ -287,6 +296,7 @@ impl tenure_core::device::Device for Device {
 
     fn fill_descriptors(
         &self,
+        _: Permit<Self>,
         heap: &DescriptorHeap,
         first: u32,
         sources: &[DescriptorSource<'_, Self>],
@@ -294,7 +304,14 @@ impl tenure_core::device::Device for Device {
         self.shared.fill_descriptors(heap, first, sources)
     }
 
-    fn clear_descriptors(&self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+    fn clear_descriptors(
+        &self,
+        _: Permit<Self>,
+        heap: &DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    ) {
         self.shared.clear_descriptors(heap, first, count, freed_by);
     }
 
@@ -302,20 +319,26 @@ impl tenure_core::device::Device for Device {
         self.shared.create_set_layout(bindings)
     }
 
-    fn destroy_set_layout(&self, layout: SetLayout) {
+    fn destroy_set_layout(&self, _: Permit<Self>, layout: SetLayout) {
         self.shared.destroy_set_layout(&layout);
     }
 
-    fn create_set_block(&self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
+    fn create_set_block(
+        &self,
+        _: Permit<Self>,
+        layout: &SetLayout,
+        sets: u32,
+    ) -> Result<SetBlock, DeviceError> {
         self.shared.create_set_block(layout, sets)
     }
 
-    fn destroy_set_block(&self, block: SetBlock) {
+    fn destroy_set_block(&self, _: Permit<Self>, block: SetBlock) {
         self.shared.destroy_set_block(&block);
     }
 
     fn write_set(
         &self,
+        _: Permit<Self>,
         block: &SetBlock,
         set: u32,
         writes: &[SetWrite<'_, Self>],
@@ -323,12 +346,13 @@ impl tenure_core::device::Device for Device {
         self.shared.write_set(block, set, writes)
     }
 
-    fn clear_set(&self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
+    fn clear_set(&self, _: Permit<Self>, block: &SetBlock, set: u32, freed_by: Option<&str>) {
         self.shared.clear_set(block, set, freed_by);
     }
 
     fn submit(
         &self,
+        _: Permit<Self>,
         queue: QueueId,
         lists: &[&List],
         waits: &[QueueSerial],
@@ -339,6 +363,7 @@ impl tenure_core::device::Device for Device {
 
     fn update_tiles(
         &self,
+        _: Permit<Self>,
         queue: QueueId,
         updates: &[TileUpdate<'_, Self>],
         waits: &[QueueSerial],

@@ -15,27 +15,29 @@
 //! ```
 //! use std::time::Duration;
 //! use tenure_core::device::{
-//!     BufferInfo, CommandList as _, Device as _, DeviceError, Mapping as _, MemoryTypeId, ObjectRef,
-//!     QueueId, QueueSerial, ResourceDesc, Usage,
+//!     BufferInfo, CommandList as _, Device as _, DeviceError, Mapping as _, MemoryTypeId, ObjectRef, Permit,
+//!     Permit, QueueId, QueueSerial, ResourceDesc, Usage,
 //! };
 //! use tenure_sim::{Device, HazardKind, Options, Profile};
 //!
 //! # fn main() -> Result<(), DeviceError> {
 //! let device = Device::with_options(Options::new(Profile::DISCRETE).seed(1));
+//! // Nothing is undefined behaviour here, so that the calls of the contract need no `unsafe`.
+//! let permit = Permit::checked();
 //! let graphics = QueueId(0);
 //! let buffer = |usage| ResourceDesc::Buffer(BufferInfo { size: 1024, usage });
 //!
 //! // Your engine's memory code goes here: it creates, maps, records, submits.
 //! let page = device.create_committed(&buffer(Usage::COPY_SRC), MemoryTypeId(1))?;
 //! let rock = device.create_committed(&buffer(Usage::COPY_DST | Usage::VERTEX), MemoryTypeId(0))?;
-//! device.set_name(ObjectRef::Resource(&page), "upload page 7");
-//! device.set_name(ObjectRef::Resource(&rock), "rock");
+//! device.set_name(permit, ObjectRef::Resource(&page), "upload page 7");
+//! device.set_name(permit, ObjectRef::Resource(&rock), "rock");
 //! device.map(&page)?.write(0, &[1; 1024])?;
-//! let mut list = device.create_list(graphics)?;
+//! let mut list = device.create_list(permit, graphics)?;
 //! list.begin()?;
 //! list.copy_buffer(&page, 0, &rock, 0, 1024);
 //! list.close()?;
-//! device.submit(graphics, &[&list], &[], 1)?;
+//! device.submit(permit, graphics, &[&list], &[], 1)?;
 //!
 //! // A frame too early: the copy above is still in flight.
 //! device.map(&page)?.write(512, &[2; 16])?;
@@ -50,9 +52,9 @@
 //!
 //! // The end of every test: wait, tear down, and nothing may be wrong or left.
 //! device.wait(QueueSerial { queue: graphics, serial: 1 }, Duration::from_secs(1))?;
-//! device.destroy_list(list);
-//! device.destroy_resource(page);
-//! device.destroy_resource(rock);
+//! device.destroy_list(permit, list);
+//! device.destroy_resource(permit, page);
+//! device.destroy_resource(permit, rock);
 //! device.check_clean().expect("no hazards, no leaks");
 //! # Ok(())
 //! # }

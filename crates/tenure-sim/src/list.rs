@@ -1,5 +1,6 @@
 //! Recording.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,7 +51,14 @@ pub struct List {
     phase: Phase,
     /// It was submitted since it was begun.
     is_submitted: AtomicBool,
+    /// Behind a shared reference, as a driver's lists are: who may record must not get to swap two lists.
+    recorded: RefCell<Recorded>,
+}
+
+#[derive(Default)]
+struct Recorded {
     commands: Arc<Vec<Command>>,
+    /// The first.
     error: Option<DeviceError>,
 }
 
@@ -63,8 +71,7 @@ impl List {
             kind,
             phase: Phase::Unusable,
             is_submitted: AtomicBool::new(false),
-            commands: Arc::default(),
-            error: None,
+            recorded: RefCell::default(),
         }
     }
 
@@ -73,8 +80,8 @@ impl List {
     }
 
     /// What was recorded, once it is closed.
-    pub(crate) fn closed(&self) -> Option<&Arc<Vec<Command>>> {
-        (self.phase == Phase::Closed).then_some(&self.commands)
+    pub(crate) fn closed(&self) -> Option<Arc<Vec<Command>>> {
+        (self.phase == Phase::Closed).then(|| Arc::clone(&self.recorded.borrow().commands))
     }
 
     pub(crate) fn is_submitted(&self) -> bool {
@@ -86,20 +93,21 @@ impl List {
     }
 
     /// Records a command that passed its checks; keeps the first error for `close`.
-    fn record(&mut self, command: Result<Command, DeviceError>) {
+    fn record(&self, command: Result<Command, DeviceError>) {
+        let mut recorded = self.recorded.borrow_mut();
         if self.phase != Phase::Open {
             let rule = "commands are recorded between begin and close";
-            self.error.get_or_insert(record::invalid(rule, 0, 1));
+            recorded.error.get_or_insert(record::invalid(rule, 0, 1));
             return;
         }
         match command {
             Ok(command) => {
-                if let Some(commands) = Arc::get_mut(&mut self.commands) {
+                if let Some(commands) = Arc::get_mut(&mut recorded.commands) {
                     commands.push(command);
                 }
             }
             Err(error) => {
-                self.error.get_or_insert(error);
+                recorded.error.get_or_insert(error);
             }
         }
     }
@@ -108,7 +116,7 @@ impl List {
     ///
     /// Read states read all of it, write states write all of it; unordered access does both to
     /// the eyes of the barrier and race checks and initialises what it touches. No byte changes.
-    pub fn use_buffer(&mut self, resource: &Resource, offset: u64, size: u64, state: State) {
+    pub fn use_buffer(&self, resource: &Resource, offset: u64, size: u64, state: State) {
         let command = record::buffer_span(resource, offset, size)
             .and_then(|span| record::state_on(self.kind, state).map(|()| span))
             .map(|span| Command::Use { resource: Arc::clone(&resource.state), span, state });
@@ -117,7 +125,7 @@ impl List {
 
     /// A draw or dispatch that accesses subresources of a texture in `state`; see
     /// [`use_buffer`](Self::use_buffer).
-    pub fn use_texture(&mut self, resource: &Resource, subresource: Subresource, state: State) {
+    pub fn use_texture(&self, resource: &Resource, subresource: Subresource, state: State) {
         let command = record::texture_subresource(resource, subresource)
             .and_then(|()| record::state_on(self.kind, state))
             .map(|()| Command::Use {
@@ -135,7 +143,7 @@ impl List {
     /// reads for what is read, `UNORDERED_ACCESS` for what may be written, the states of targets for
     /// theirs, and `COMMON` for samplers. Targets are found in the heap that shaders do not see, and
     /// are taken as they are now.
-    pub fn use_descriptor(&mut self, at: DescriptorAt<'_>, state: State) {
+    pub fn use_descriptor(&self, at: DescriptorAt<'_>, state: State) {
         let command = self.shader_state(state).and_then(|()| At::record(&self.shared.properties, at));
         self.record(command.map(|at| Command::UseDescriptor { at, state }));
     }
@@ -145,7 +153,7 @@ impl List {
     /// first texel, or block of texels, of the first mip and layer in view, again and again. What is
     /// not in view, or not there, reads as zero. At most 4,096 bytes.
     pub fn read_descriptor(
-        &mut self,
+        &self,
         at: DescriptorAt<'_>,
         state: State,
         out: &Resource,
@@ -168,7 +176,7 @@ impl List {
     /// each in an `Rgba8Unorm` texture, as four words of 32 bits to a buffer, which is in
     /// `UNORDERED_ACCESS`; what is not there is zero.
     pub fn sample_descriptor(
-        &mut self,
+        &self,
         sampler: DescriptorAt<'_>,
         texture: DescriptorAt<'_>,
         state: State,
@@ -194,7 +202,7 @@ impl List {
     /// Clears subresources of a texture to a repeated `texel`: one byte, or as many as a block of
     /// its format has. The texture is in the state of its target usage (`RENDER_TARGET`,
     /// `DEPTH_WRITE`), or `COPY_DST`, or `UNORDERED_ACCESS`: the first that its usage allows.
-    pub fn clear_texture(&mut self, resource: &Resource, subresource: Subresource, texel: &[u8]) {
+    pub fn clear_texture(&self, resource: &Resource, subresource: Subresource, texel: &[u8]) {
         let command = record::clear(resource, subresource, texel).map(|()| Command::ClearTexture {
             resource: Arc::clone(&resource.state),
             subresource,
@@ -205,7 +213,7 @@ impl List {
 
     /// Sets bytes of a buffer, in state `COPY_DST` where its usage allows that and else in
     /// `UNORDERED_ACCESS`.
-    pub fn fill_buffer(&mut self, resource: &Resource, offset: u64, size: u64, byte: u8) {
+    pub fn fill_buffer(&self, resource: &Resource, offset: u64, size: u64, byte: u8) {
         let command = record::buffer_span(resource, offset, size).map(|_| Command::FillBuffer {
             resource: Arc::clone(&resource.state),
             offset,
@@ -219,7 +227,7 @@ impl List {
     /// layout (rows follow one another, then slices, mips, layers). Counts as a read in whatever
     /// state the resource is in; other bytes are a
     /// [`WrongBytes`](crate::HazardKind::WrongBytes) hazard.
-    pub fn expect_bytes(&mut self, resource: &Resource, offset: u64, bytes: &[u8]) {
+    pub fn expect_bytes(&self, resource: &Resource, offset: u64, bytes: &[u8]) {
         let limit = resource.state.layout.bytes();
         let command = record::inside(offset, bytes.len() as u64, limit).map(|_| Command::ExpectBytes {
             resource: Arc::clone(&resource.state),
@@ -296,11 +304,12 @@ impl CommandList<Device> for List {
                 return Err(record::invalid("a list is closed before it is begun again", 0, 1));
             }
             self.shared.check_unused(&self.state.label, &self.state.last_use, HazardKind::ListInUse, "begin");
-            match Arc::get_mut(&mut self.commands) {
+            let recorded = self.recorded.get_mut();
+            match Arc::get_mut(&mut recorded.commands) {
                 Some(commands) => commands.clear(),
-                None => self.commands = Arc::default(),
+                None => recorded.commands = Arc::default(),
             }
-            self.error = None;
+            recorded.error = None;
             *self.is_submitted.get_mut() = false;
             self.phase = Phase::Open;
             Ok(())
@@ -313,7 +322,7 @@ impl CommandList<Device> for List {
             if self.phase != Phase::Open {
                 return Err(record::invalid("a list is begun before it is closed", 0, 1));
             }
-            match self.error.take() {
+            match self.recorded.get_mut().error.take() {
                 None => {
                     self.phase = Phase::Closed;
                     Ok(())

@@ -54,7 +54,7 @@ impl Shared {
         if !self.checks.intersects(Checks::LIFETIME | Checks::MAPPING | Checks::DESCRIPTORS) {
             return;
         }
-        for command in list.closed().into_iter().flat_map(|commands| commands.iter()) {
+        for command in list.closed().iter().flat_map(|commands| commands.iter()) {
             command.descriptors(|at| self.note_read(queue, serial, at));
             command.resources(|resource| {
                 resource.last_use.raise(queue, serial);
@@ -231,7 +231,7 @@ fn recorded(queue: QueueId, list: &List) -> Result<Recorded, DeviceError> {
         return Err(invalid(rule, u64::from(queue.0), u64::from(list.queue.0)));
     }
     let commands = list.closed().ok_or_else(|| invalid("a submitted list is closed", 0, 1))?;
-    Ok(Recorded { label: Arc::clone(&list.state.label), commands: Arc::clone(commands) })
+    Ok(Recorded { label: Arc::clone(&list.state.label), commands })
 }
 
 fn reserved(state: &Arc<ResourceState>) -> Result<&Arc<ResourceState>, DeviceError> {

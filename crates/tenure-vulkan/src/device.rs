@@ -8,8 +8,8 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
     Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MemoryTypeId,
-    ObjectRef, Properties, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, State,
-    TileLayout, TileUpdate, Usage,
+    ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite,
+    State, TileLayout, TileUpdate, Usage,
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
@@ -180,7 +180,7 @@ impl tenure_core::device::Device for Device {
         self.shared.create_heap(desc)
     }
 
-    fn destroy_heap(&self, heap: Heap) {
+    fn destroy_heap(&self, _: Permit<Self>, heap: Heap) {
         heap.memory.destroy();
     }
 
@@ -188,7 +188,13 @@ impl tenure_core::device::Device for Device {
         self.shared.create_committed(desc, memory)
     }
 
-    fn create_placed(&self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Result<Resource, DeviceError> {
+    fn create_placed(
+        &self,
+        _: Permit<Self>,
+        desc: &ResourceDesc,
+        heap: &Heap,
+        offset: u64,
+    ) -> Result<Resource, DeviceError> {
         self.shared.create_placed(desc, heap, offset)
     }
 
@@ -196,7 +202,7 @@ impl tenure_core::device::Device for Device {
         self.shared.create_reserved(desc)
     }
 
-    fn destroy_resource(&self, resource: Resource) {
+    fn destroy_resource(&self, _: Permit<Self>, resource: Resource) {
         resource.destroy();
     }
 
@@ -212,15 +218,15 @@ impl tenure_core::device::Device for Device {
         resource.tile_layout()
     }
 
-    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+    fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
         self.shared.set_name(&object, name);
     }
 
-    fn create_list(&self, queue: QueueId) -> Result<List, DeviceError> {
+    fn create_list(&self, _: Permit<Self>, queue: QueueId) -> Result<List, DeviceError> {
         List::create(&self.shared, queue)
     }
 
-    fn destroy_list(&self, list: List) {
+    fn destroy_list(&self, _: Permit<Self>, list: List) {
         list.destroy();
     }
 
@@ -228,12 +234,13 @@ impl tenure_core::device::Device for Device {
         self.shared.create_descriptor_heap(desc)
     }
 
-    fn destroy_descriptor_heap(&self, heap: DescriptorHeap) {
+    fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: DescriptorHeap) {
         heap.destroy();
     }
 
     fn write_descriptor(
         &self,
+        _: Permit<Self>,
         heap: &DescriptorHeap,
         index: u32,
         descriptor: &Descriptor<'_, Self>,
@@ -243,6 +250,7 @@ impl tenure_core::device::Device for Device {
 
     fn fill_descriptors(
         &self,
+        _: Permit<Self>,
         heap: &DescriptorHeap,
         first: u32,
         sources: &[DescriptorSource<'_, Self>],
@@ -250,7 +258,14 @@ impl tenure_core::device::Device for Device {
         heap.fill(&self.shared, first, sources)
     }
 
-    fn clear_descriptors(&self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
+    fn clear_descriptors(
+        &self,
+        _: Permit<Self>,
+        heap: &DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    ) {
         heap.clear(first, count, freed_by.is_some());
     }
 
@@ -258,20 +273,26 @@ impl tenure_core::device::Device for Device {
         self.shared.create_set_layout(bindings)
     }
 
-    fn destroy_set_layout(&self, layout: SetLayout) {
+    fn destroy_set_layout(&self, _: Permit<Self>, layout: SetLayout) {
         layout.destroy();
     }
 
-    fn create_set_block(&self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
+    fn create_set_block(
+        &self,
+        _: Permit<Self>,
+        layout: &SetLayout,
+        sets: u32,
+    ) -> Result<SetBlock, DeviceError> {
         self.shared.create_set_block(layout, sets)
     }
 
-    fn destroy_set_block(&self, block: SetBlock) {
+    fn destroy_set_block(&self, _: Permit<Self>, block: SetBlock) {
         block.destroy();
     }
 
     fn write_set(
         &self,
+        _: Permit<Self>,
         block: &SetBlock,
         set: u32,
         writes: &[SetWrite<'_, Self>],
@@ -279,7 +300,7 @@ impl tenure_core::device::Device for Device {
         block.write(&self.shared, set, writes)
     }
 
-    fn clear_set(&self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
+    fn clear_set(&self, _: Permit<Self>, block: &SetBlock, set: u32, freed_by: Option<&str>) {
         if freed_by.is_some() {
             block.poison(set);
         }
@@ -287,6 +308,7 @@ impl tenure_core::device::Device for Device {
 
     fn submit(
         &self,
+        _: Permit<Self>,
         queue: QueueId,
         lists: &[&List],
         waits: &[QueueSerial],
@@ -305,6 +327,7 @@ impl tenure_core::device::Device for Device {
 
     fn update_tiles(
         &self,
+        _: Permit<Self>,
         queue: QueueId,
         updates: &[TileUpdate<'_, Self>],
         waits: &[QueueSerial],

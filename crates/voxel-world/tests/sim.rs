@@ -16,7 +16,7 @@ struct Checker {
 }
 
 impl Painter<Device> for Checker {
-    fn draw(&mut self, list: &mut List, pass: &Pass<'_, Device>) -> Result<()> {
+    fn draw(&mut self, list: &List, pass: &Pass<'_, Device>) -> Result<()> {
         self.terrain.edit(self.edits);
         self.edits += 1;
         list.clear_texture(pass.targets.colour.raw(), Subresource::All, &[0; 4]);
@@ -39,12 +39,7 @@ impl Painter<Device> for Checker {
         Ok(())
     }
 
-    fn resolve(
-        &mut self,
-        list: &mut List,
-        samples: &Texture<Device>,
-        pixels: &Texture<Device>,
-    ) -> Result<()> {
+    fn resolve(&mut self, list: &List, samples: &Texture<Device>, pixels: &Texture<Device>) -> Result<()> {
         list.use_texture(samples.raw(), Subresource::All, State::RESOLVE_SRC);
         list.use_texture(pixels.raw(), Subresource::All, State::RESOLVE_DST);
         Ok(())

@@ -1,6 +1,6 @@
 //! The device's own calls, with nobody to manage them.
 
-use tenure_core::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority, ResourceDesc};
+use tenure_core::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
 
 use super::{Round, Subject, Way, fill};
@@ -54,7 +54,9 @@ impl<'a, D: Device> Bare<'a, D> {
 
     fn create(&self, index: u32) -> Result<D::Resource, DeviceError> {
         match &self.heap {
-            Some(heap) => self.device.create_placed(&self.desc, heap, u64::from(index) * self.stride),
+            Some(heap) => {
+                self.device.create_placed(permit(), &self.desc, heap, u64::from(index) * self.stride)
+            }
             None => self.device.create_committed(&self.desc, self.memory),
         }
     }
@@ -64,7 +66,8 @@ impl<D: Device> Way for Bare<'_, D> {
     fn round(&mut self, count: u32) -> Result<Round, String> {
         let mut made = std::mem::take(&mut self.made);
         let create = fill(&mut made, count, |index| self.create(index));
-        let drop = time(|| made.drain(..).for_each(|resource| self.device.destroy_resource(resource)));
+        let drop =
+            time(|| made.drain(..).for_each(|resource| self.device.destroy_resource(permit(), resource)));
         self.made = made;
         let create = create.map_err(|error| error.to_string())?;
         Ok(Round { create, drop, ..Round::default() })
@@ -74,7 +77,13 @@ impl<D: Device> Way for Bare<'_, D> {
 impl<D: Device> Drop for Bare<'_, D> {
     fn drop(&mut self) {
         if let Some(heap) = self.heap.take() {
-            self.device.destroy_heap(heap);
+            self.device.destroy_heap(permit(), heap);
         }
     }
+}
+
+/// For the device's own calls.
+const fn permit<D: Device>() -> Permit<D> {
+    // SAFETY: nothing here is ever used by the GPU; resources go before the heap that they are in.
+    unsafe { Permit::new() }
 }

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use tenure_core::device::{CommandList as _, Device as _, QueueId};
+use tenure_core::device::{CommandList as _, Device as _, Permit, QueueId};
 use tenure_core::{Error, Queue};
 use tenure_sim::Profile;
 
@@ -16,7 +16,7 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     let gpu = gpu(Profile::D3D12_TIER2)?;
     let bare = crate::null::Device::new(Profile::D3D12_TIER2);
     let queue = QueueId(0);
-    let mut list = bare.create_list(queue)?;
+    let mut list = bare.create_list(Permit::checked(), queue)?;
     let (mut submitted, mut dropped) = (Vec::new(), Vec::new());
     let mut serial = 0;
     for _ in 0..rounds {
@@ -44,7 +44,7 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
                 list.begin()?;
                 list.close()?;
                 serial += 1;
-                Ok(bare.submit(queue, black_box(&[&list]), &[], serial)?)
+                Ok(bare.submit(Permit::checked(), queue, black_box(&[&list]), &[], serial)?)
             });
         });
         ours.and(unsubmitted).and(least)?;

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use tenure_core::device::{BindingKind, DescriptorSource, Device as _, SetBinding, SetWrite, Usage};
+use tenure_core::device::{BindingKind, DescriptorSource, Device as _, Permit, SetBinding, SetWrite, Usage};
 use tenure_core::{Bind, BufferDesc, BufferViewDesc, Error, Gpu, Queue, Scratch, View};
 use tenure_sim::Profile;
 
@@ -61,7 +61,8 @@ fn tables(rounds: u32) -> Result<Vec<(Duration, Duration)>, Error> {
         Ok(())
     };
     let call = || {
-        let _never_fails = gpu.device().fill_descriptors(&(), black_box(0), black_box(&sources()));
+        let _never_fails =
+            gpu.device().fill_descriptors(Permit::checked(), &(), black_box(0), black_box(&sources()));
     };
     pairs(&gpu, rounds, table, call)
 }
@@ -83,7 +84,7 @@ fn sets(rounds: u32) -> Result<Vec<(Duration, Duration)>, Error> {
             element: element.next().unwrap_or_default(),
             source,
         });
-        let _never_fails = gpu.device().write_set(&(), black_box(0), black_box(&writes));
+        let _never_fails = gpu.device().write_set(Permit::checked(), &(), black_box(0), black_box(&writes));
     };
     pairs(&gpu, rounds, set, call)
 }

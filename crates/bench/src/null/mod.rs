@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MAX_QUEUES,
-    MemoryFlags, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, TileLayout, TileUpdate,
+    MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
+    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 use tenure_sim as sim;
 
@@ -75,6 +75,8 @@ pub struct Resource(Arc<Memory>);
 
 use device::Device as _;
 
+impl device::Checked for Device {}
+
 impl device::Device for Device {
     type Heap = Heap;
     type Resource = Resource;
@@ -97,13 +99,19 @@ impl device::Device for Device {
         Ok(Heap { is_mapped: self.is_mapped(desc.memory), number })
     }
 
-    fn destroy_heap(&self, _: Heap) {}
+    fn destroy_heap(&self, _: Permit<Self>, _: Heap) {}
 
     fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
         Ok(self.resource(desc, self.is_mapped(memory)))
     }
 
-    fn create_placed(&self, desc: &ResourceDesc, heap: &Heap, _: u64) -> Result<Resource, DeviceError> {
+    fn create_placed(
+        &self,
+        _: Permit<Self>,
+        desc: &ResourceDesc,
+        heap: &Heap,
+        _: u64,
+    ) -> Result<Resource, DeviceError> {
         Ok(self.resource(desc, heap.is_mapped))
     }
 
@@ -111,7 +119,7 @@ impl device::Device for Device {
         Self::unsupported()
     }
 
-    fn destroy_resource(&self, _: Resource) {}
+    fn destroy_resource(&self, _: Permit<Self>, _: Resource) {}
 
     fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
         Ok(Mapping::new(Arc::clone(&resource.0)))
@@ -125,26 +133,33 @@ impl device::Device for Device {
         Self::unsupported()
     }
 
-    fn set_name(&self, _: ObjectRef<'_, Self>, _: &str) {}
+    fn set_name(&self, _: Permit<Self>, _: ObjectRef<'_, Self>, _: &str) {}
 
-    fn create_list(&self, _: QueueId) -> Result<List, DeviceError> {
+    fn create_list(&self, _: Permit<Self>, _: QueueId) -> Result<List, DeviceError> {
         Ok(List)
     }
 
-    fn destroy_list(&self, _: List) {}
+    fn destroy_list(&self, _: Permit<Self>, _: List) {}
 
     fn create_descriptor_heap(&self, _: &DescriptorHeapDesc) -> Result<(), DeviceError> {
         Ok(())
     }
 
-    fn destroy_descriptor_heap(&self, (): ()) {}
+    fn destroy_descriptor_heap(&self, _: Permit<Self>, (): ()) {}
 
-    fn write_descriptor(&self, (): &(), _: u32, _: &Descriptor<'_, Self>) -> Result<(), DeviceError> {
+    fn write_descriptor(
+        &self,
+        _: Permit<Self>,
+        (): &(),
+        _: u32,
+        _: &Descriptor<'_, Self>,
+    ) -> Result<(), DeviceError> {
         Ok(())
     }
 
     fn fill_descriptors(
         &self,
+        _: Permit<Self>,
         (): &(),
         _: u32,
         sources: &[DescriptorSource<'_, Self>],
@@ -153,34 +168,48 @@ impl device::Device for Device {
         Ok(())
     }
 
-    fn clear_descriptors(&self, (): &(), _: u32, _: u32, _: Option<&str>) {}
+    fn clear_descriptors(&self, _: Permit<Self>, (): &(), _: u32, _: u32, _: Option<&str>) {}
 
     fn create_set_layout(&self, _: &[SetBinding]) -> Result<(), DeviceError> {
         Ok(())
     }
 
-    fn destroy_set_layout(&self, (): ()) {}
+    fn destroy_set_layout(&self, _: Permit<Self>, (): ()) {}
 
-    fn create_set_block(&self, (): &(), _: u32) -> Result<(), DeviceError> {
+    fn create_set_block(&self, _: Permit<Self>, (): &(), _: u32) -> Result<(), DeviceError> {
         Ok(())
     }
 
-    fn destroy_set_block(&self, (): ()) {}
+    fn destroy_set_block(&self, _: Permit<Self>, (): ()) {}
 
-    fn write_set(&self, (): &(), _: u32, writes: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
+    fn write_set(
+        &self,
+        _: Permit<Self>,
+        (): &(),
+        _: u32,
+        writes: &[SetWrite<'_, Self>],
+    ) -> Result<(), DeviceError> {
         std::hint::black_box(writes);
         Ok(())
     }
 
-    fn clear_set(&self, (): &(), _: u32, _: Option<&str>) {}
+    fn clear_set(&self, _: Permit<Self>, (): &(), _: u32, _: Option<&str>) {}
 
-    fn submit(&self, queue: QueueId, _: &[&List], _: &[QueueSerial], signal: u64) -> Result<(), DeviceError> {
+    fn submit(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
+        _: &[&List],
+        _: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
         self.completed[queue.index()].store(signal, Ordering::Release);
         Ok(())
     }
 
     fn update_tiles(
         &self,
+        _: Permit<Self>,
         _: QueueId,
         _: &[TileUpdate<'_, Self>],
         _: &[QueueSerial],

@@ -5,6 +5,7 @@ use tenure_core::{Buffer, BufferDesc, Config, MemoryUse, Queue, Recording};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
+use crate::permit;
 use crate::rng::Rng;
 
 /// Pushes constants and has the GPU copy each of them to where `at` says in `readback`.
@@ -25,7 +26,7 @@ fn push<H: Harness>(
         assert!(constant.offset().is_multiple_of(align), "{} for {align}", constant.offset());
         assert_eq!(constant.gpu_address().is_some(), has_addresses);
         let (from, to) = (constant.offset(), readback.offset() + at);
-        commands.raw().copy_buffer(constant.raw(), from, readback.raw(), to, constant.size());
+        commands.raw_mut(permit()).copy_buffer(constant.raw(), from, readback.raw(), to, constant.size());
     }
 }
 

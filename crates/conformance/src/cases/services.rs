@@ -10,6 +10,7 @@ use tenure_core::{
 
 use crate::bench::{Bench, LONG, assert_bytes};
 use crate::looking::dynamic;
+use crate::permit;
 use crate::rng::Rng;
 use crate::{Harness, Look, Through};
 
@@ -100,7 +101,7 @@ pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
             commands.use_resource(mesh, Subresource::All, State::COPY_DST)?;
             commands.barriers();
             let (from, to) = (constant.offset(), mesh.offset() + 4000);
-            commands.raw().copy_buffer(constant.raw(), from, mesh.raw(), to, 2000);
+            commands.raw_mut(permit()).copy_buffer(constant.raw(), from, mesh.raw(), to, 2000);
             let readback = commands.read_back(mesh, 0, SIZE)?;
             Ok::<_, Error>((recording, readback, looks, bytes))
         };

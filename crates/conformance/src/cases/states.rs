@@ -7,6 +7,7 @@ use tenure_core::{BufferDesc, Error, Queue, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
+use crate::permit;
 use crate::rng::Rng;
 use crate::texels::{assert_texels, random, whole};
 
@@ -92,7 +93,7 @@ pub fn impossible_states_are_refused<H: Harness>(harness: &H) {
     named(recording.use_resource(&grass, Subresource::One(1), State::SHADER_READ), "grass");
     recording.use_resource(&grass, Subresource::One(0), State::COPY_DST).unwrap();
     recording.barriers();
-    recording.raw().barriers(&[]);
+    recording.raw_mut(permit()).barriers(&[]);
     recording.submit().unwrap();
     let copy = Queue::Copy.id(bench.properties());
     if bench.properties().queues[copy.index()].kind == QueueKind::Copy {

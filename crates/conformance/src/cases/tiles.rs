@@ -9,6 +9,7 @@ use tenure_core::{Error, Queue, Reserved, ReservedDesc, TextureDesc};
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use crate::edges::map_all;
+use crate::permit;
 use crate::rng::Rng;
 use crate::texels::whole;
 
@@ -45,7 +46,7 @@ fn fill<H: Harness>(bench: &Bench<'_, H>, reserved: &Reserved<H::Device>, offset
         recording.use_resource(reserved, Subresource::All, State::COPY_DST).unwrap();
         recording.barriers();
         let (from, size) = (staging.offset(), bytes.len() as u64);
-        recording.raw().copy_buffer(staging.raw(), from, reserved.raw(), offset, size);
+        recording.raw_mut(permit()).copy_buffer(staging.raw(), from, reserved.raw(), offset, size);
     });
     bench.finish();
 }
@@ -56,7 +57,13 @@ fn look<H: Harness>(bench: &Bench<'_, H>, reserved: &Reserved<H::Device>, offset
         recording.use_resource(reserved, Subresource::All, State::COPY_SRC).unwrap();
         recording.use_resource(&readback, Subresource::All, State::COPY_DST).unwrap();
         recording.barriers();
-        recording.raw().copy_buffer(reserved.raw(), offset, readback.raw(), readback.offset(), size);
+        recording.raw_mut(permit()).copy_buffer(
+            reserved.raw(),
+            offset,
+            readback.raw(),
+            readback.offset(),
+            size,
+        );
     });
     bench.finish();
     contents(&readback)
@@ -165,11 +172,21 @@ fn check_mip<H: Harness>(
         recording.use_resource(&staging, Subresource::All, State::COPY_SRC).unwrap();
         recording.use_resource(reserved, Subresource::One(mip), State::COPY_DST).unwrap();
         recording.barriers();
-        recording.raw().copy_buffer_to_texture(staging.raw(), at(&staging), reserved.raw(), region);
+        recording.raw_mut(permit()).copy_buffer_to_texture(
+            staging.raw(),
+            at(&staging),
+            reserved.raw(),
+            region,
+        );
         recording.use_resource(reserved, Subresource::One(mip), State::COPY_SRC).unwrap();
         recording.use_resource(&readback, Subresource::All, State::COPY_DST).unwrap();
         recording.barriers();
-        recording.raw().copy_texture_to_buffer(reserved.raw(), region, readback.raw(), at(&readback));
+        recording.raw_mut(permit()).copy_texture_to_buffer(
+            reserved.raw(),
+            region,
+            readback.raw(),
+            at(&readback),
+        );
     });
     bench.finish();
     let (_, row) = crate::texels::rows(info, region.extent);

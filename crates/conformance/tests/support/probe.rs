@@ -22,7 +22,7 @@ where
 
 /// Records the look into the simulated device's own list.
 pub(crate) fn record<D>(
-    list: &mut List,
+    list: &List,
     through: &Through<'_, D>,
     look: &Look<'_, D>,
     out: &Resource,

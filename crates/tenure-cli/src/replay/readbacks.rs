@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tenure::device::{BufferInfo, Device, DeviceError, ResourceDesc, State, Usage};
+use tenure::device::{BufferInfo, Device, DeviceError, Permit, ResourceDesc, State, Usage};
 use tenure::memory::type_order;
 use tenure::time::SyncPoint;
 use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, Name, Recording};
@@ -156,7 +156,9 @@ fn create<D: Device>(gpu: &Gpu<Counted<D>>, size: u64) -> Result<Buffer<Counted<
     let object = device.create_committed(&resource, memory)?;
     let desc = BufferDesc::new(size, usage).memory(MemoryUse::Readback).name("witness");
     gpu.adopt_buffer(counted.adopt(object), &desc, State::COMMON).map_err(|rejected| {
-        counted.destroy_resource(rejected.object);
+        // SAFETY: nothing has used it yet.
+        let permit = unsafe { Permit::new() };
+        counted.destroy_resource(permit, rejected.object);
         rejected.error
     })
 }

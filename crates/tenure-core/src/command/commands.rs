@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::open::Open;
 use super::texels::check_region;
 use crate::device::{
-    BufferLayout, CommandList, Device, DeviceError, QueueId, QueueKind, State, Subresource, TextureRegion,
+    BufferLayout, CommandList, Device, DeviceError, Permit, QueueId, QueueKind, State, Subresource,
+    TextureRegion,
 };
 use crate::gpu::Shared;
 use crate::resource::{Buffer, Texture, Tracked, Used};
@@ -26,7 +27,11 @@ pub struct Commands<'r, D: Device> {
 }
 
 impl<'r, D: Device> Commands<'r, D> {
-    pub(super) fn into_raw(self) -> &'r mut D::List {
+    pub(super) fn into_raw(self) -> &'r D::List {
+        &self.open.list
+    }
+
+    pub(super) fn into_raw_mut(self) -> &'r mut D::List {
         &mut self.open.list
     }
 
@@ -38,7 +43,27 @@ impl<'r, D: Device> Commands<'r, D> {
 
     /// The API's command list, to record into. Barriers of resources that are followed by
     /// [`use_resource`](Self::use_resource) are the recording's business.
-    pub const fn raw(&mut self) -> &mut D::List {
+    ///
+    /// It stays in its recording: what was dropped meanwhile is kept for that. Two recordings cannot
+    /// swap their lists:
+    ///
+    /// ```compile_fail,E0308
+    /// # fn example<D: tenure_core::device::Device>(
+    /// #     a: &mut tenure_core::Recording<D>,
+    /// #     b: &mut tenure_core::Recording<D>,
+    /// # ) {
+    /// std::mem::swap(a.raw(), b.raw());
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn raw(&self) -> &D::List {
+        &self.open.list
+    }
+
+    /// The list of the contract, for commands that this recording does not have: copies of what is
+    /// followed otherwise, say. It is not closed, begun, replaced or swapped; what is recorded is in
+    /// the right state, belongs to the same device, and is alive.
+    pub const fn raw_mut(&mut self, _: Permit<D>) -> &mut D::List {
         &mut self.open.list
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::device::{CommandList, Device, DeviceError, Properties, QueueId, QueueKind, StateModel};
+use crate::device::{CommandList, Device, DeviceError, Permit, Properties, QueueId, QueueKind, StateModel};
 use crate::resource::Tracked;
 use crate::state::{Fixups, Tracker};
 use crate::time::SyncPoint;
@@ -94,7 +94,7 @@ impl<D: Device> Contexts<D> {
         match list.begin() {
             Ok(()) => Ok(list),
             Err(error) => {
-                device.destroy_list(list);
+                device.destroy_list(Permit::own(), list);
                 self.queue(queue)?.lists.lock().existing -= 1;
                 Err(error)
             }
@@ -103,7 +103,7 @@ impl<D: Device> Contexts<D> {
 
     fn make_list(&self, device: &D, queue: QueueId) -> Result<D::List, DeviceError> {
         let contexts = self.queue(queue)?;
-        let list = device.create_list(queue)?;
+        let list = device.create_list(Permit::own(), queue)?;
         contexts.lists.lock().existing += 1;
         self.lists_made.fetch_add(1, Ordering::Relaxed);
         Ok(list)

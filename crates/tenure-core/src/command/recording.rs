@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Commands;
 use super::open::Open;
 use crate::descriptor::{DescriptorGarbage, RecordedChunks, RecordedSets};
-use crate::device::{BufferLayout, Device, QueueId, State, Subresource, TextureRegion};
+use crate::device::{BufferLayout, Device, Permit, QueueId, State, Subresource, TextureRegion};
 use crate::gpu::Shared;
 use crate::resource::{Buffer, Texture, Used};
 use crate::time::{RecordingId, SyncPoint};
@@ -97,8 +97,16 @@ impl<D: Device> Recording<D> {
     ///
     /// # Panics
     /// As [`split`](Self::split).
-    pub fn raw(&mut self) -> &mut D::List {
+    pub fn raw(&mut self) -> &D::List {
         self.commands().into_raw()
+    }
+
+    /// As [`Commands::raw_mut`].
+    ///
+    /// # Panics
+    /// As [`split`](Self::split).
+    pub fn raw_mut(&mut self, _: Permit<D>) -> &mut D::List {
+        self.commands().into_raw_mut()
     }
 
     /// Makes the submission wait for submissions of other queues.

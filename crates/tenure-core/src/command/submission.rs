@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Recording;
 use super::open::Open;
-use crate::device::{CommandList, Device, DeviceError, QueueId, QueueSerial};
+use crate::device::{CommandList, Device, DeviceError, Permit, QueueId, QueueSerial};
 use crate::gpu::Shared;
 use crate::resource::Tracked;
 use crate::state::{Fixups, Recorded, StateBarrier, resolve};
@@ -101,9 +101,9 @@ impl<D: Device> Shared<D> {
         if recorded.is_empty() {
             // Without states to follow it need not wait for recordings that have some.
             let waits = other_queues(waits, queue);
-            return Ok(self
-                .clock
-                .submit(queue, |serial| self.device.submit(queue, &[list], &waits, serial))?);
+            return Ok(self.clock.submit(queue, |serial| {
+                self.device.submit(Permit::own(), queue, &[list], &waits, serial)
+            })?);
         }
         // States are followed in the order of submission.
         let fixups = &mut *self.contexts.resolving.lock();
@@ -149,10 +149,10 @@ impl<D: Device> Shared<D> {
         }
         let waits = other_queues(&point, at.queue);
         if fixups.here.is_empty() {
-            return self.device.submit(at.queue, &[list], &waits, at.serial);
+            return self.device.submit(Permit::own(), at.queue, &[list], &waits, at.serial);
         }
         let barriers = self.barrier_list(at.queue, &fixups.here)?;
-        let submitted = self.device.submit(at.queue, &[&barriers, list], &waits, at.serial);
+        let submitted = self.device.submit(Permit::own(), at.queue, &[&barriers, list], &waits, at.serial);
         match submitted {
             Ok(()) => self.contexts.return_submitted(at.queue, barriers, at.serial),
             Err(_) => self.contexts.return_unused(at.queue, barriers),
@@ -168,7 +168,9 @@ impl<D: Device> Shared<D> {
         waits: &[QueueSerial],
     ) -> Result<QueueSerial, DeviceError> {
         let list = self.barrier_list(queue, barriers)?;
-        let submitted = self.clock.submit(queue, |serial| self.device.submit(queue, &[&list], waits, serial));
+        let submitted = self
+            .clock
+            .submit(queue, |serial| self.device.submit(Permit::own(), queue, &[&list], waits, serial));
         match &submitted {
             Ok(done) => self.contexts.return_submitted(queue, list, done.serial),
             Err(_) => self.contexts.return_unused(queue, list),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::slot_blocks::{Slot, SlotBlocks};
-use crate::device::{Descriptor, DescriptorHeapDesc, DescriptorKind, Device, DeviceError, ObjectRef};
+use crate::device::{Descriptor, DescriptorHeapDesc, DescriptorKind, Device, DeviceError, ObjectRef, Permit};
 use crate::gpu::Shared;
 use crate::{Error, Name};
 
@@ -70,9 +70,9 @@ impl<D: Device> CpuHeaps<D> {
             let desc = DescriptorHeapDesc { kind, count, shader_visible: false };
             let heap = shared.device().create_descriptor_heap(&desc)?;
             shared.descriptors.note_made();
-            shared.device().set_name(ObjectRef::DescriptorHeap(&heap), name(kind));
+            shared.device().set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name(kind));
             if let Err(heap) = blocks.add(heap, count, shared.current_frame()) {
-                shared.device().destroy_descriptor_heap(heap);
+                shared.device().destroy_descriptor_heap(Permit::own(), heap);
             }
         }
         match blocks.take() {
@@ -88,7 +88,7 @@ impl<D: Device> CpuHeaps<D> {
 
     /// The slot's descriptor is destroyed, and the slot is free.
     pub(super) fn release(&self, shared: &Shared<D>, slot: CpuSlot<D>) {
-        shared.device().clear_descriptors(slot.heap(), slot.index(), 1, None);
+        shared.device().clear_descriptors(Permit::own(), slot.heap(), slot.index(), 1, None);
         self.free(shared, slot);
     }
 
@@ -107,7 +107,7 @@ impl<D: Device> CpuHeaps<D> {
     pub(super) fn retire(&self, device: &D, oldest: u64) {
         let mut retired = Vec::new();
         DescriptorKind::ALL.into_iter().for_each(|kind| self.blocks(kind).retire(oldest, &mut retired));
-        retired.into_iter().for_each(|heap| device.destroy_descriptor_heap(heap));
+        retired.into_iter().for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
     }
 
     /// Every heap, to be destroyed.
@@ -140,7 +140,7 @@ impl<D: Device> Shared<D> {
     fn try_make_descriptor(&self, descriptor: &Descriptor<'_, D>) -> Result<CpuSlot<D>, DeviceError> {
         let cpu = &self.descriptors.cpu;
         let slot = cpu.take(self, descriptor.kind())?;
-        match self.device().write_descriptor(slot.heap(), slot.index(), descriptor) {
+        match self.device().write_descriptor(Permit::own(), slot.heap(), slot.index(), descriptor) {
             Ok(()) => {
                 cpu.of(slot.kind).alive.fetch_add(1, Ordering::Relaxed);
                 Ok(slot)

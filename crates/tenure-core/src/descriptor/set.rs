@@ -6,7 +6,7 @@ use super::DescriptorGarbage;
 use super::bind::{Bind, Share, shares};
 use super::set_layout::{Form, LayoutInner, SetLayout};
 use super::slot_blocks::Slot;
-use crate::device::Device;
+use crate::device::{Device, Permit};
 use crate::gpu::Shared;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
@@ -204,7 +204,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         let sets = self.sets.get_or_init(|| shared.descriptors.recorded_sets.take());
         let refuse = |source| shared.refused(&form.name, source);
         let (block, index) = sets.take(shared, form, self.name).map_err(refuse)?;
-        shared.device().write_set(block, index, &writes).map_err(refuse)?;
+        shared.device().write_set(Permit::own(), block, index, &writes).map_err(refuse)?;
         Ok(Set { block, index })
     }
 }

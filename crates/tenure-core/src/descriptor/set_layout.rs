@@ -9,7 +9,9 @@ use smallvec::SmallVec;
 use super::DescriptorGarbage;
 use super::bind::Bind;
 use super::slot_blocks::{Slot, SlotBlocks};
-use crate::device::{BindingKind, DescriptorSource, Device, DeviceError, ObjectRef, SetBinding, SetWrite};
+use crate::device::{
+    BindingKind, DescriptorSource, Device, DeviceError, ObjectRef, Permit, SetBinding, SetWrite,
+};
 use crate::gpu::Shared;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
@@ -251,7 +253,7 @@ impl<D: Device> Form<D> {
             }
         }
         let slot = pool.lasting.take().ok_or(DeviceError::OutOfHostMemory { what: "a block of sets" })?;
-        match shared.device().write_set(&slot.object, slot.index, writes) {
+        match shared.device().write_set(Permit::own(), &slot.object, slot.index, writes) {
             Ok(()) => Ok(slot),
             Err(error) => {
                 pool.lasting.free(slot, shared.current_frame());
@@ -264,7 +266,7 @@ impl<D: Device> Form<D> {
     pub(super) fn release_lasting(&self, shared: &Shared<D>, slot: Slot<D::SetBlock>, name: &Name) {
         let mut pool = self.pool.lock();
         let freed_by = shared.config.poison_descriptors.then_some(name.as_str());
-        shared.device().clear_set(&slot.object, slot.index, freed_by);
+        shared.device().clear_set(Permit::own(), &slot.object, slot.index, freed_by);
         pool.lasting.free(slot, shared.current_frame());
     }
 
@@ -289,10 +291,10 @@ impl<D: Device> Form<D> {
     }
 
     fn make_block(&self, shared: &Shared<D>) -> Result<D::SetBlock, DeviceError> {
-        let block = shared.device().create_set_block(&self.layout, self.sets)?;
+        let block = shared.device().create_set_block(Permit::own(), &self.layout, self.sets)?;
         shared.descriptors.note_set_block();
         if !self.name.is_empty() {
-            shared.device().set_name(ObjectRef::SetBlock(&block), self.name.as_str());
+            shared.device().set_name(Permit::own(), ObjectRef::SetBlock(&block), self.name.as_str());
         }
         Ok(block)
     }
@@ -312,7 +314,7 @@ impl<D: Device> Form<D> {
         let SetPool { mut lasting, idle } = self.pool.into_inner();
         let blocks = lasting.take_all().into_iter().chain(idle.into_iter().map(|block| block.block));
         blocks.for_each(|block| shared.descriptors.destroy_set_block(shared.device(), block));
-        shared.device().destroy_set_layout(self.layout);
+        shared.device().destroy_set_layout(Permit::own(), self.layout);
     }
 }
 
@@ -347,7 +349,7 @@ pub(super) fn release_block<D: Device>(shared: &Shared<D>, mut block: Box<Record
     let used = block.used.replace(0);
     if shared.config.poison_descriptors {
         for set in 0..used {
-            shared.device().clear_set(&block.block, set, Some(block.recording));
+            shared.device().clear_set(Permit::own(), &block.block, set, Some(block.recording));
         }
     }
     form.pool.lock().idle.push(block);

@@ -7,7 +7,7 @@ use super::forms::Forms;
 use super::recorded_sets::RecordedSetsPool;
 use super::sampler::Samplers;
 use super::visible::VisibleHeaps;
-use crate::device::{DescriptorKind, DescriptorLimits, Device, DeviceError};
+use crate::device::{DescriptorKind, DescriptorLimits, Device, DeviceError, Permit};
 use crate::gpu::Shared;
 use crate::{Config, ConfigError, Error, Name};
 
@@ -59,7 +59,7 @@ impl<D: Device> DescriptorStore<D> {
 
     /// Destroys a block of sets that nothing uses.
     pub(super) fn destroy_set_block(&self, device: &D, block: D::SetBlock) {
-        device.destroy_set_block(block);
+        device.destroy_set_block(Permit::own(), block);
         self.set_blocks.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -99,7 +99,7 @@ impl<D: Device> DescriptorStore<D> {
 
 impl<D: Device> Remains<D> {
     pub(crate) fn destroy(self, device: &D) {
-        self.heaps.into_iter().for_each(|heap| device.destroy_descriptor_heap(heap));
+        self.heaps.into_iter().for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
     }
 }
 

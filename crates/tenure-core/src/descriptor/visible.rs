@@ -11,6 +11,7 @@ use super::sizes::Parts;
 use super::static_part::{PartUse, StaticPart, StaticRange};
 use crate::device::{
     DescriptorHeapDesc, DescriptorKind, DescriptorLimits, DescriptorSource, Device, DeviceError, ObjectRef,
+    Permit,
 };
 use crate::gpu::Shared;
 use crate::{Config, ConfigError, Error, Name};
@@ -49,7 +50,7 @@ impl<D: Device> VisibleHeap<D> {
         first: u32,
         sources: &[DescriptorSource<'_, D>],
     ) -> Result<(), Error> {
-        let filled = shared.device().fill_descriptors(&self.heap, first, sources);
+        let filled = shared.device().fill_descriptors(Permit::own(), &self.heap, first, sources);
         filled.map_err(|source| shared.refused(name, source))
     }
 
@@ -85,7 +86,7 @@ impl<D: Device> VisibleHeap<D> {
     pub(super) fn release_static(&self, device: &D, range: &StaticRange) {
         let mut part = self.lasting.lock();
         let name = part.name(range).filter(|_| self.poisons).map(Name::as_str);
-        device.clear_descriptors(&self.heap, range.first, range.count, name);
+        device.clear_descriptors(Permit::own(), &self.heap, range.first, range.count, name);
         part.free(range, true, self.poisons);
     }
 
@@ -93,7 +94,13 @@ impl<D: Device> VisibleHeap<D> {
     pub(super) fn release_dynamic(&self, device: &D, last: PieceId) {
         self.dynamic.lock().release(last, self.poisons, |first, count, recording| {
             if count > 0 {
-                device.clear_descriptors(&self.heap, first, count, self.poisons.then_some(recording));
+                device.clear_descriptors(
+                    Permit::own(),
+                    &self.heap,
+                    first,
+                    count,
+                    self.poisons.then_some(recording),
+                );
             }
         });
     }
@@ -182,7 +189,7 @@ impl<D: Device> VisibleHeaps<D> {
             DescriptorKind::Sampler => "samplers for shaders",
             _ => "views for shaders",
         };
-        shared.device().set_name(ObjectRef::DescriptorHeap(&heap), name);
+        shared.device().set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name);
         Ok(place.get_or_init(|| VisibleHeap::new(&shared.config, kind, heap, *parts)))
     }
 

@@ -6,10 +6,22 @@
 //! # What a backend promises
 //! * Every call may be made from any thread; calls on one queue are made under one lock.
 //! * A failed call changes nothing.
-//! * `destroy_*` is immediate. The caller has made sure that the GPU is done with the object;
-//!   resources are destroyed before the heap they are placed in.
+//! * `destroy_*` is immediate.
 //! * After the device is lost each call answers [`DeviceError::Lost`], none blocks, and `destroy_*`
 //!   still frees what it can.
+//!
+//! # What a caller promises
+//! A driver does not check what it is given, and a backend cannot. Calls whose breach is undefined
+//! behaviour take a [`Permit`], which only `unsafe` code makes for a real device. Who makes one promises,
+//! beyond what each call asks:
+//! * Objects are used with the device that made them.
+//! * The GPU is done with what is destroyed, and nothing made from it is used any more: no mapping of
+//!   a resource, no list that was recorded with it and is to be submitted. Resources are destroyed
+//!   before the heap that they are placed in. What is not destroyed is leaked, or not dropped before
+//!   the GPU is done with it.
+//! * What is submitted was recorded as the API asks, of objects that still exist.
+//!
+//! Without a permit one can ask a device anything, map, and create what stands by itself.
 
 mod desc;
 mod descriptor;
@@ -17,6 +29,7 @@ mod error;
 mod format;
 mod list;
 mod mapping;
+mod permit;
 mod properties;
 mod texture_cache;
 mod texture_key;
@@ -38,6 +51,7 @@ pub use error::DeviceError;
 pub use format::{Block, Format};
 pub use list::{Barrier, BufferLayout, CommandList, QueueTransfer, Subresource, TextureRegion};
 pub use mapping::Mapping;
+pub use permit::{Checked, Permit};
 pub use properties::{
     Api, Features, HeapBudget, MAX_QUEUES, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueId,
     QueueKind, QueueProperties, StateModel,
@@ -105,7 +119,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, DeviceError>;
 
     /// Gives a heap back. Nothing is placed in it any more.
-    fn destroy_heap(&self, heap: Self::Heap);
+    fn destroy_heap(&self, permit: Permit<Self>, heap: Self::Heap);
 
     /// Creates a resource with memory of its own, with the priority of its usage
     /// ([`Priority::for_usage`]).
@@ -125,6 +139,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// category, alignment or range, [`DeviceError::Lost`].
     fn create_placed(
         &self,
+        permit: Permit<Self>,
         desc: &ResourceDesc,
         heap: &Self::Heap,
         offset: u64,
@@ -137,7 +152,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     fn create_reserved(&self, desc: &ResourceDesc) -> Result<Self::Resource, DeviceError>;
 
     /// Destroys a resource. The GPU is done with it.
-    fn destroy_resource(&self, resource: Self::Resource);
+    fn destroy_resource(&self, permit: Permit<Self>, resource: Self::Resource);
 
     /// Maps a resource in host-visible memory, for as long as it lives. Mapping twice is allowed.
     ///
@@ -157,16 +172,16 @@ pub trait Device: Send + Sync + Sized + 'static {
 
     /// Gives an object the name that debuggers and validation messages show. Never fails; a
     /// device without names ignores it.
-    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str);
+    fn set_name(&self, permit: Permit<Self>, object: ObjectRef<'_, Self>, name: &str);
 
     /// Creates a command list for one queue. It is not open: see [`CommandList::begin`].
     ///
     /// # Errors
     /// A shortage, [`DeviceError::Lost`].
-    fn create_list(&self, queue: QueueId) -> Result<Self::List, DeviceError>;
+    fn create_list(&self, permit: Permit<Self>, queue: QueueId) -> Result<Self::List, DeviceError>;
 
     /// Destroys a list that the GPU is done with.
-    fn destroy_list(&self, list: Self::List);
+    fn destroy_list(&self, permit: Permit<Self>, list: Self::List);
 
     /// Creates a heap of descriptors, each of which holds nothing.
     ///
@@ -177,7 +192,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<Self::DescriptorHeap, DeviceError>;
 
     /// Destroys a heap of descriptors, with what is left in it.
-    fn destroy_descriptor_heap(&self, heap: Self::DescriptorHeap);
+    fn destroy_descriptor_heap(&self, permit: Permit<Self>, heap: Self::DescriptorHeap);
 
     /// Makes a descriptor in a heap that shaders do not see, at an index that holds nothing. Nobody
     /// else writes or reads the same index meanwhile. It does not keep the resource.
@@ -187,6 +202,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// not allow, [`DeviceError::Unsupported`], [`DeviceError::Lost`]; then the index holds nothing.
     fn write_descriptor(
         &self,
+        permit: Permit<Self>,
         heap: &Self::DescriptorHeap,
         index: u32,
         descriptor: &Descriptor<'_, Self>,
@@ -199,6 +215,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// [`DeviceError::InvalidCall`], [`DeviceError::Unsupported`], [`DeviceError::Lost`].
     fn fill_descriptors(
         &self,
+        permit: Permit<Self>,
         heap: &Self::DescriptorHeap,
         first: u32,
         sources: &[DescriptorSource<'_, Self>],
@@ -207,7 +224,14 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// The indices hold nothing any more. What was made in a heap that shaders do not see is
     /// destroyed; in one that they see, `freed_by` is given when a use of them is to be found: they
     /// are filled with null descriptors, where the device has them.
-    fn clear_descriptors(&self, heap: &Self::DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>);
+    fn clear_descriptors(
+        &self,
+        permit: Permit<Self>,
+        heap: &Self::DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    );
 
     /// Creates a form of descriptor sets; the numbers of its bindings differ.
     ///
@@ -217,16 +241,21 @@ pub trait Device: Send + Sync + Sized + 'static {
     fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<Self::SetLayout, DeviceError>;
 
     /// Destroys a form. No block of it is left, and nothing being recorded uses it.
-    fn destroy_set_layout(&self, layout: Self::SetLayout);
+    fn destroy_set_layout(&self, permit: Permit<Self>, layout: Self::SetLayout);
 
     /// Creates `sets` descriptor sets, which hold nothing.
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::Lost`].
-    fn create_set_block(&self, layout: &Self::SetLayout, sets: u32) -> Result<Self::SetBlock, DeviceError>;
+    fn create_set_block(
+        &self,
+        permit: Permit<Self>,
+        layout: &Self::SetLayout,
+        sets: u32,
+    ) -> Result<Self::SetBlock, DeviceError>;
 
     /// Destroys descriptor sets that the GPU is done with.
-    fn destroy_set_block(&self, block: Self::SetBlock);
+    fn destroy_set_block(&self, permit: Permit<Self>, block: Self::SetBlock);
 
     /// Writes descriptors of a set of a block. Nobody else writes the block meanwhile, and no work in
     /// flight or recorded reads the set. Allocates nothing.
@@ -236,13 +265,14 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// [`DeviceError::Lost`].
     fn write_set(
         &self,
+        permit: Permit<Self>,
         block: &Self::SetBlock,
         set: u32,
         writes: &[SetWrite<'_, Self>],
     ) -> Result<(), DeviceError>;
 
     /// A set holds nothing any more; see [`clear_descriptors`](Self::clear_descriptors).
-    fn clear_set(&self, block: &Self::SetBlock, set: u32, freed_by: Option<&str>);
+    fn clear_set(&self, permit: Permit<Self>, block: &Self::SetBlock, set: u32, freed_by: Option<&str>);
 
     /// Submits closed lists, each once until it is begun anew, in order, after the given serials of other queues are complete, and
     /// sets the queue's fence to `signal` when all is done. Serials rise by one per submission.
@@ -251,6 +281,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// [`DeviceError::Lost`], [`DeviceError::InvalidCall`], a shortage; then nothing was submitted.
     fn submit(
         &self,
+        permit: Permit<Self>,
         queue: QueueId,
         lists: &[&Self::List],
         waits: &[QueueSerial],
@@ -264,6 +295,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// nothing was changed or submitted.
     fn update_tiles(
         &self,
+        permit: Permit<Self>,
         queue: QueueId,
         updates: &[TileUpdate<'_, Self>],
         waits: &[QueueSerial],

@@ -12,7 +12,8 @@ use super::{Garbage, KnownLinks};
 use crate::command::Contexts;
 use crate::descriptor::DescriptorStore;
 use crate::device::{
-    Device, DeviceError, HeapBudget, MAX_QUEUES, QueueId, QueueSerial, Requirements, ResourceDesc, TileUpdate,
+    Device, DeviceError, HeapBudget, MAX_QUEUES, Permit, QueueId, QueueSerial, Requirements, ResourceDesc,
+    TileUpdate,
 };
 use crate::memory::{
     Class, Fall, Home, MemoryUse, PoolKind, Pools, RangeRequest, ResourceRequest, Spot, Store,
@@ -317,8 +318,9 @@ impl<D: Device> Shared<D> {
     ) -> Result<QueueSerial, DeviceError> {
         let recording = self.recordings.open("tile mappings", self.current_frame());
         let waits: SmallVec<[_; MAX_QUEUES]> = after.iter().filter(|wait| wait.queue != queue).collect();
-        let submitted =
-            self.clock.submit(queue, |serial| self.device.update_tiles(queue, updates, &waits, serial));
+        let submitted = self
+            .clock
+            .submit(queue, |serial| self.device.update_tiles(Permit::own(), queue, updates, &waits, serial));
         self.recordings.close(recording);
         submitted
     }

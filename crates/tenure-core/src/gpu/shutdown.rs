@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Shared;
 use crate::Name;
-use crate::device::Device;
+use crate::device::{Device, Permit};
 use crate::registry::{ObjectKind, Record};
 
 /// An object that outlived its manager.
@@ -116,7 +116,7 @@ impl<D: Device> Drop for Shared<D> {
             (_, Ok(purged)) => {
                 purged.log();
                 for list in self.contexts.take_all() {
-                    self.device.destroy_list(list);
+                    self.device.destroy_list(Permit::own(), list);
                 }
                 self.descriptors.take_all().destroy(&self.device);
                 self.pools.unmake_all(self.device());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Name;
-use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, ObjectRef, ResourceDesc};
+use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, ObjectRef, Permit, ResourceDesc};
 use crate::resource::native::Native;
 
 /// Counts of what was had from the driver. Every change is O(1).
@@ -59,7 +59,7 @@ impl Objects {
         make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, DeviceError>,
     ) -> Result<D::Heap, DeviceError> {
         let heap = make(device, desc)?;
-        device.set_name(ObjectRef::Heap(&heap), name);
+        device.set_name(Permit::own(), ObjectRef::Heap(&heap), name);
         self.heaps.fetch_add(1, Ordering::Relaxed);
         self.heaps_made.fetch_add(1, Ordering::Relaxed);
         self.note_memory(desc.size);
@@ -67,7 +67,7 @@ impl Objects {
     }
 
     pub(crate) fn destroy_heap<D: Device>(&self, device: &D, heap: D::Heap, size: u64) {
-        device.destroy_heap(heap);
+        device.destroy_heap(Permit::own(), heap);
         self.heaps.fetch_sub(1, Ordering::Relaxed);
         self.reserved.fetch_sub(size, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ impl Objects {
         mapped: bool,
         name: &Name,
     ) -> Result<Arc<Native<D>>, DeviceError> {
-        let object = device.create_placed(desc, heap, offset)?;
+        let object = device.create_placed(Permit::own(), desc, heap, offset)?;
         self.take_in(device, object, desc, mapped, name)
     }
 
@@ -127,13 +127,13 @@ impl Objects {
         name: &Name,
     ) -> Result<Arc<Native<D>>, DeviceError> {
         if !name.is_empty() {
-            device.set_name(ObjectRef::Resource(&object), name.as_str());
+            device.set_name(Permit::own(), ObjectRef::Resource(&object), name.as_str());
         }
         let mapping = if mapped {
             match device.map(&object) {
                 Ok(mapping) => Some(mapping),
                 Err(error) => {
-                    device.destroy_resource(object);
+                    device.destroy_resource(Permit::own(), object);
                     return Err(error);
                 }
             }
@@ -154,7 +154,7 @@ impl Objects {
     pub(crate) fn destroy_resource<D: Device>(&self, device: &D, native: Native<D>) {
         let Native { object, mapping, .. } = native;
         drop(mapping);
-        device.destroy_resource(object);
+        device.destroy_resource(Permit::own(), object);
         self.resources_destroyed.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::native::Native;
 use super::{Buffer, BufferDesc, Held, Texture, TextureDesc};
-use crate::device::{BufferInfo, Device, DeviceError, Mapping, ObjectRef, ResourceDesc, State};
+use crate::device::{BufferInfo, Device, DeviceError, Mapping, ObjectRef, Permit, ResourceDesc, State};
 use crate::gpu::Shared;
 use crate::memory::{Home, Place};
 use crate::record::TraceId;
@@ -82,7 +82,7 @@ impl Adoption<'_> {
             return Err((Error::device(self.name, source), object));
         }
         if !self.name.is_empty() {
-            shared.device().set_name(ObjectRef::Resource(&object), self.name.as_str());
+            shared.device().set_name(Permit::own(), ObjectRef::Resource(&object), self.name.as_str());
         }
         shared.pools.objects.note_adopted();
         let native = Native::new(shared.device(), object, &self.resource, mapping, Some(self.state));

@@ -12,7 +12,7 @@ use super::object::{Cached, Object};
 use super::owners::{Owner, Owners, Segment};
 use super::taken::Taken;
 use crate::device::{
-    Device, HeapCategory, MemoryTypeId, ObjectRef, QueueKind, ResourceDesc, State, StateModel,
+    Device, HeapCategory, MemoryTypeId, ObjectRef, Permit, QueueKind, ResourceDesc, State, StateModel,
 };
 use crate::gpu::Shared;
 use crate::memory::{Home, Place, Seat, SharedHeap, Turn};
@@ -157,7 +157,7 @@ impl<D: Device> Heap<D> {
         if entry.name != *name {
             entry.name = name.clone();
             let native = entry.object.native();
-            shared.device().set_name(ObjectRef::Resource(&native.object), name.as_str());
+            shared.device().set_name(Permit::own(), ObjectRef::Resource(&native.object), name.as_str());
         }
         if let Some(seat) = entry.object.seat() {
             seat.acquire(taker.recording, turn);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::device::{self, State, Subresource, TileRegion, Usage};
+use tenure_core::device::{self, Permit, State, Subresource, TileRegion, Usage};
 use tenure_core::memory::PoolKind;
 use tenure_core::{Buffer, Config, Gpu, Queue, Recording, Reserved, ReservedDesc, Used};
 use tenure_sim::{Lag, Profile};
@@ -17,13 +17,13 @@ use super::{SECOND, bytes, device, readback, upload};
 const TILE: TileRegion = TileRegion::buffer(0, 1);
 const BYTES: u64 = 256;
 
-pub(crate) fn reserved<D: device::Device>(gpu: &Gpu<D>, name: &'static str) -> Reserved<D> {
+pub(crate) fn reserved<D: device::Checked>(gpu: &Gpu<D>, name: &'static str) -> Reserved<D> {
     let desc = ReservedDesc::buffer(1 << 20, Usage::COPY_SRC | Usage::VERTEX).name(name);
     gpu.create_reserved(&desc).unwrap()
 }
 
 /// Bytes of the tile pools that are given out.
-pub(crate) fn tiles_used<D: device::Device>(gpu: &Gpu<D>) -> u64 {
+pub(crate) fn tiles_used<D: device::Checked>(gpu: &Gpu<D>) -> u64 {
     let stats = gpu.stats();
     stats.pools.iter().filter(|pool| pool.kind == PoolKind::Tiles).map(|pool| pool.used).sum()
 }
@@ -38,21 +38,21 @@ fn uses<'a, D: device::Device>(
     recording.barriers();
 }
 
-fn copy_in<D: device::Device>(recording: &mut Recording<D>, from: &Buffer<D>, to: &Reserved<D>) {
+fn copy_in<D: device::Checked>(recording: &mut Recording<D>, from: &Buffer<D>, to: &Reserved<D>) {
     use tenure_core::device::CommandList as _;
     uses(recording, from, to);
-    recording.raw().copy_buffer(from.raw(), from.offset(), to.raw(), 0, BYTES);
+    recording.raw_mut(Permit::checked()).copy_buffer(from.raw(), from.offset(), to.raw(), 0, BYTES);
 }
 
-fn copy_out<D: device::Device>(recording: &mut Recording<D>, from: &Reserved<D>, to: &Buffer<D>) {
+fn copy_out<D: device::Checked>(recording: &mut Recording<D>, from: &Reserved<D>, to: &Buffer<D>) {
     use tenure_core::device::CommandList as _;
     uses(recording, from, to);
-    recording.raw().copy_buffer(from.raw(), 0, to.raw(), to.offset(), BYTES);
+    recording.raw_mut(Permit::checked()).copy_buffer(from.raw(), 0, to.raw(), to.offset(), BYTES);
 }
 
 /// Writes 1 through `first`, then 2 through `second`: what the first reads is 2 only if both are
 /// mapped to the same memory.
-fn what_the_first_reads<D: device::Device>(
+fn what_the_first_reads<D: device::Checked>(
     gpu: &Gpu<D>,
     first: &Reserved<D>,
     second: &Reserved<D>,

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
-    DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial,
+    self, Barrier, BufferLayout, CommandList, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
+    DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial,
     Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion, TileLayout, TileSource,
     TileUpdate,
 };
@@ -127,6 +127,8 @@ impl CommandList<Watched> for List {
     }
 }
 
+impl device::Checked for Watched {}
+
 impl Device for Watched {
     type Heap = sim::Heap;
     type Resource = sim::Resource;
@@ -148,8 +150,8 @@ impl Device for Watched {
         self.sim.create_heap(desc)
     }
 
-    fn destroy_heap(&self, heap: sim::Heap) {
-        self.sim.destroy_heap(heap);
+    fn destroy_heap(&self, _: Permit<Self>, heap: sim::Heap) {
+        self.sim.destroy_heap(Permit::checked(), heap);
     }
 
     fn create_committed(
@@ -162,19 +164,20 @@ impl Device for Watched {
 
     fn create_placed(
         &self,
+        _: Permit<Self>,
         desc: &ResourceDesc,
         heap: &sim::Heap,
         offset: u64,
     ) -> Result<sim::Resource, DeviceError> {
-        self.sim.create_placed(desc, heap, offset)
+        self.sim.create_placed(Permit::checked(), desc, heap, offset)
     }
 
     fn create_reserved(&self, desc: &ResourceDesc) -> Result<sim::Resource, DeviceError> {
         self.sim.create_reserved(desc)
     }
 
-    fn destroy_resource(&self, resource: sim::Resource) {
-        self.sim.destroy_resource(resource);
+    fn destroy_resource(&self, _: Permit<Self>, resource: sim::Resource) {
+        self.sim.destroy_resource(Permit::checked(), resource);
     }
 
     fn map(&self, resource: &sim::Resource) -> Result<sim::Mapping, DeviceError> {
@@ -189,7 +192,7 @@ impl Device for Watched {
         self.sim.tile_layout(resource)
     }
 
-    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+    fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
         let object = match object {
             ObjectRef::Heap(heap) => ObjectRef::Heap(heap),
             ObjectRef::Resource(resource) => ObjectRef::Resource(resource),
@@ -197,27 +200,28 @@ impl Device for Watched {
             ObjectRef::DescriptorHeap(heap) => ObjectRef::DescriptorHeap(heap),
             ObjectRef::SetBlock(block) => ObjectRef::SetBlock(block),
         };
-        self.sim.set_name(object, name);
+        self.sim.set_name(Permit::checked(), object, name);
     }
 
-    fn create_list(&self, queue: QueueId) -> Result<List, DeviceError> {
-        self.sim.create_list(queue).map(List)
+    fn create_list(&self, _: Permit<Self>, queue: QueueId) -> Result<List, DeviceError> {
+        self.sim.create_list(Permit::checked(), queue).map(List)
     }
 
-    fn destroy_list(&self, list: List) {
-        self.sim.destroy_list(list.0);
+    fn destroy_list(&self, _: Permit<Self>, list: List) {
+        self.sim.destroy_list(Permit::checked(), list.0);
     }
 
     fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<Self::DescriptorHeap, DeviceError> {
         self.sim.create_descriptor_heap(desc)
     }
 
-    fn destroy_descriptor_heap(&self, heap: Self::DescriptorHeap) {
-        self.sim.destroy_descriptor_heap(heap);
+    fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: Self::DescriptorHeap) {
+        self.sim.destroy_descriptor_heap(Permit::checked(), heap);
     }
 
     fn write_descriptor(
         &self,
+        _: Permit<Self>,
         heap: &Self::DescriptorHeap,
         index: u32,
         descriptor: &Descriptor<'_, Self>,
@@ -227,73 +231,89 @@ impl Device for Watched {
             Descriptor::Texture { resource, view } => Descriptor::Texture { resource, view },
             Descriptor::Sampler(desc) => Descriptor::Sampler(desc),
         };
-        Device::write_descriptor(&self.sim, heap, index, &descriptor)
+        Device::write_descriptor(&self.sim, Permit::checked(), heap, index, &descriptor)
     }
 
     fn fill_descriptors(
         &self,
+        _: Permit<Self>,
         heap: &Self::DescriptorHeap,
         first: u32,
         sources: &[DescriptorSource<'_, Self>],
     ) -> Result<(), DeviceError> {
         let sources: Vec<_> = sources.iter().copied().map(source).collect();
-        self.sim.fill_descriptors(heap, first, &sources)
+        self.sim.fill_descriptors(Permit::checked(), heap, first, &sources)
     }
 
-    fn clear_descriptors(&self, heap: &Self::DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
-        self.sim.clear_descriptors(heap, first, count, freed_by);
+    fn clear_descriptors(
+        &self,
+        _: Permit<Self>,
+        heap: &Self::DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    ) {
+        self.sim.clear_descriptors(Permit::checked(), heap, first, count, freed_by);
     }
 
     fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<Self::SetLayout, DeviceError> {
         self.sim.create_set_layout(bindings)
     }
 
-    fn destroy_set_layout(&self, layout: Self::SetLayout) {
-        self.sim.destroy_set_layout(layout);
+    fn destroy_set_layout(&self, _: Permit<Self>, layout: Self::SetLayout) {
+        self.sim.destroy_set_layout(Permit::checked(), layout);
     }
 
-    fn create_set_block(&self, layout: &Self::SetLayout, sets: u32) -> Result<Self::SetBlock, DeviceError> {
-        self.sim.create_set_block(layout, sets)
+    fn create_set_block(
+        &self,
+        _: Permit<Self>,
+        layout: &Self::SetLayout,
+        sets: u32,
+    ) -> Result<Self::SetBlock, DeviceError> {
+        self.sim.create_set_block(Permit::checked(), layout, sets)
     }
 
-    fn destroy_set_block(&self, block: Self::SetBlock) {
-        self.sim.destroy_set_block(block);
+    fn destroy_set_block(&self, _: Permit<Self>, block: Self::SetBlock) {
+        self.sim.destroy_set_block(Permit::checked(), block);
     }
 
     fn write_set(
         &self,
+        _: Permit<Self>,
         block: &Self::SetBlock,
         set: u32,
         writes: &[SetWrite<'_, Self>],
     ) -> Result<(), DeviceError> {
         let writes: Vec<_> = writes.iter().map(set_write).collect();
-        self.sim.write_set(block, set, &writes)
+        self.sim.write_set(Permit::checked(), block, set, &writes)
     }
 
-    fn clear_set(&self, block: &Self::SetBlock, set: u32, freed_by: Option<&str>) {
-        self.sim.clear_set(block, set, freed_by);
+    fn clear_set(&self, _: Permit<Self>, block: &Self::SetBlock, set: u32, freed_by: Option<&str>) {
+        self.sim.clear_set(Permit::checked(), block, set, freed_by);
     }
 
     fn submit(
         &self,
+        _: Permit<Self>,
         queue: QueueId,
         lists: &[&List],
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
         let lists: Vec<_> = lists.iter().map(|list| &list.0).collect();
-        self.sim.submit(queue, &lists, waits, signal)
+        self.sim.submit(Permit::checked(), queue, &lists, waits, signal)
     }
 
     fn update_tiles(
         &self,
+        _: Permit<Self>,
         queue: QueueId,
         updates: &[TileUpdate<'_, Self>],
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
         let updates: Vec<_> = updates.iter().map(tile_update).collect();
-        self.sim.update_tiles(queue, &updates, waits, signal)?;
+        self.sim.update_tiles(Permit::checked(), queue, &updates, waits, signal)?;
         (self.after_tiles)(queue);
         Ok(())
     }

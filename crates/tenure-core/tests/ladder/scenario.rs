@@ -2,7 +2,7 @@
 //! step fails.
 
 use tenure_core::device::{
-    BufferLayout, CommandList as _, Device as _, Features, Format, State, Subresource, TextureRegion,
+    BufferLayout, CommandList as _, Device as _, Features, Format, Permit, State, Subresource, TextureRegion,
     TileRegion, Usage,
 };
 use tenure_core::memory::PoolKind;
@@ -258,7 +258,13 @@ impl Program {
         recording.use_resource(&staging, Subresource::All, State::COPY_SRC)?;
         recording.use_resource(&kept.handle, Subresource::All, State::COPY_DST)?;
         recording.barriers();
-        recording.raw().copy_buffer(staging.raw(), staging.offset(), kept.handle.raw(), 3 * tile, tile);
+        recording.raw_mut(Permit::checked()).copy_buffer(
+            staging.raw(),
+            staging.offset(),
+            kept.handle.raw(),
+            3 * tile,
+            tile,
+        );
         recording.submit()?;
         kept.is_filled = true;
         Ok(())
@@ -347,7 +353,13 @@ impl Program {
         recording.use_resource(&kept.handle, Subresource::All, State::COPY_SRC).unwrap();
         recording.use_resource(&readback, Subresource::All, State::COPY_DST).unwrap();
         recording.barriers();
-        recording.raw().copy_buffer(kept.handle.raw(), 3 * tile, readback.raw(), readback.offset(), tile);
+        recording.raw_mut(Permit::checked()).copy_buffer(
+            kept.handle.raw(),
+            3 * tile,
+            readback.raw(),
+            readback.offset(),
+            tile,
+        );
         recording.submit().unwrap();
         self.arrived(&readback, &pattern(kept.seed, tile), "reserved");
     }

@@ -1,5 +1,6 @@
 //! Memory that changes hands, and contents that are given up.
 
+use crate::harness::PERMIT;
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList as _, Device as _, Format, QueueId, ResourceDesc, State, Subresource,
     TextureRegion, Usage,
@@ -31,13 +32,13 @@ fn pair(bench: &Bench, desc: &ResourceDesc) -> (Heap, [Resource; 2]) {
     let needs = bench.device.requirements(desc).unwrap();
     let heap = heap_desc(needs.size.next_multiple_of(MIB), GPU_ONLY, needs.category);
     let heap = bench.device.create_heap(&heap).unwrap();
-    let both = [(), ()].map(|()| bench.device.create_placed(desc, &heap, 0).unwrap());
+    let both = [(), ()].map(|()| bench.device.create_placed(PERMIT, desc, &heap, 0).unwrap());
     (heap, both)
 }
 
 fn destroy(bench: &Bench, resources: impl IntoIterator<Item = Resource>, heap: Heap) {
-    resources.into_iter().for_each(|resource| bench.device.destroy_resource(resource));
-    bench.device.destroy_heap(heap);
+    resources.into_iter().for_each(|resource| bench.device.destroy_resource(PERMIT, resource));
+    bench.device.destroy_heap(PERMIT, heap);
 }
 
 #[test]
@@ -125,5 +126,5 @@ fn targets_and_storage_are_discarded() {
     refused(discarded(GRAPHICS, &target, Subresource::One(2)), "the subresource exists");
     [target, depth, storage, plain, rock]
         .into_iter()
-        .for_each(|resource| bench.device.destroy_resource(resource));
+        .for_each(|resource| bench.device.destroy_resource(PERMIT, resource));
 }

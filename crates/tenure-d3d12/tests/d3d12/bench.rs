@@ -1,5 +1,6 @@
 //! What most tests work with: a device, and lists that are recorded, submitted and waited for.
 
+use crate::harness::PERMIT;
 use std::time::Duration;
 
 use tenure_core::TextureDesc;
@@ -82,7 +83,7 @@ impl Bench {
         queue: QueueId,
         record: impl FnOnce(&mut List),
     ) -> Result<List, DeviceError> {
-        let mut list = self.device.create_list(queue)?;
+        let mut list = self.device.create_list(PERMIT, queue)?;
         list.begin()?;
         record(&mut list);
         list.close()?;
@@ -93,7 +94,7 @@ impl Bench {
     pub(crate) fn submit(&mut self, queue: QueueId, lists: &[&List], waits: &[QueueSerial]) -> QueueSerial {
         let serial = &mut self.serials[queue.index()];
         *serial += 1;
-        self.device.submit(queue, lists, waits, *serial).unwrap();
+        self.device.submit(PERMIT, queue, lists, waits, *serial).unwrap();
         QueueSerial { queue, serial: *serial }
     }
 

@@ -1,5 +1,6 @@
 //! Calls that some runtime lets pass although they are wrong: refused, in release builds too.
 
+use crate::harness::PERMIT;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
     Device as _, DeviceError, Dimension, Format, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc,
@@ -31,7 +32,7 @@ fn heaps_hold_their_own_category_only() {
     ] {
         let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, category)).unwrap();
         for (desc, fits) in [&vertices, &sampled, &target].into_iter().zip(fits) {
-            let placed = device.create_placed(desc, &heap, 0);
+            let placed = device.create_placed(PERMIT, desc, &heap, 0);
             if fits {
                 placed.unwrap();
             } else {
@@ -59,17 +60,21 @@ fn offsets_are_aligned_and_in_range() {
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
     let desc = buffer(64 * KIB + 1, Usage::VERTEX);
     for offset in [1, 256, 4 * KIB, 64 * KIB - 1] {
-        let (value, limit) = refused(device.create_placed(&desc, &heap, offset), "the offset is aligned");
+        let (value, limit) =
+            refused(device.create_placed(PERMIT, &desc, &heap, offset), "the offset is aligned");
         assert_eq!((value, limit), (offset, 64 * KIB));
     }
     // The last whole place, and the first that is not.
-    device.create_placed(&desc, &heap, MIB - 128 * KIB).unwrap();
+    device.create_placed(PERMIT, &desc, &heap, MIB - 128 * KIB).unwrap();
     let inside = "the resource is inside the heap";
-    assert_eq!(refused(device.create_placed(&desc, &heap, MIB - 64 * KIB), inside), (MIB + 64 * KIB, MIB));
-    refused(device.create_placed(&desc, &heap, 0_u64.wrapping_sub(64 * KIB)), inside);
+    assert_eq!(
+        refused(device.create_placed(PERMIT, &desc, &heap, MIB - 64 * KIB), inside),
+        (MIB + 64 * KIB, MIB)
+    );
+    refused(device.create_placed(PERMIT, &desc, &heap, 0_u64.wrapping_sub(64 * KIB)), inside);
     let small = texture(16, Format::Rgba8Unorm, Usage::SHADER_READ);
-    device.create_placed(&small, &heap, 4 * KIB).unwrap();
-    refused(device.create_placed(&small, &heap, 2 * KIB), "the offset is aligned");
+    device.create_placed(PERMIT, &small, &heap, 4 * KIB).unwrap();
+    refused(device.create_placed(PERMIT, &small, &heap, 2 * KIB), "the offset is aligned");
 }
 
 #[test]
@@ -78,11 +83,11 @@ fn multisampled_textures_need_heaps_aligned_for_them() {
     let target = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
     let desc = ResourceDesc::Texture(target.info);
     let narrow = device.create_heap(&heap_desc(4 * MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
-    let placed = device.create_placed(&desc, &narrow, 0);
+    let placed = device.create_placed(PERMIT, &desc, &narrow, 0);
     assert_eq!(refused(placed, "the heap is aligned as the resource"), (64 * KIB, 4 * MIB));
     let wide = HeapDesc { alignment: 4 * MIB, ..heap_desc(4 * MIB, GPU_ONLY, HeapCategory::Any) };
     let heap = device.create_heap(&wide).unwrap();
-    device.create_placed(&desc, &heap, 0).unwrap();
+    device.create_placed(PERMIT, &desc, &heap, 0).unwrap();
 }
 
 #[test]
@@ -131,12 +136,12 @@ fn heap_types_hold_what_their_state_allows() {
         assert_eq!(device.requirements(&desc).unwrap().memory_types & 0b110, 0, "{desc:?}");
         for (memory, heap) in [(UPLOAD, &upload), (READBACK, &readback)] {
             refused(device.create_committed(&desc, memory), rule);
-            refused(device.create_placed(&desc, heap, 0), rule);
+            refused(device.create_placed(PERMIT, &desc, heap, 0), rule);
         }
     }
     for (memory, heap) in [(UPLOAD, &upload), (READBACK, &readback)] {
         device.create_committed(&buffer(64, Usage::COPY_SRC), memory).unwrap();
-        device.create_placed(&buffer(64, Usage::COPY_SRC), heap, 0).unwrap();
+        device.create_placed(PERMIT, &buffer(64, Usage::COPY_SRC), heap, 0).unwrap();
     }
     refused(device.create_committed(&buffer(64, Usage::VERTEX), MemoryTypeId(9)), "the memory type exists");
 }
@@ -227,7 +232,10 @@ fn acceleration_structures_are_refused_by_name() {
 fn objects_of_another_device_are_refused() {
     let (one, other) = (device(), device());
     let heap = other.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
-    refused(one.create_placed(&buffer(64, Usage::VERTEX), &heap, 0), "the heap belongs to the device");
+    refused(
+        one.create_placed(PERMIT, &buffer(64, Usage::VERTEX), &heap, 0),
+        "the heap belongs to the device",
+    );
     let mapped = other.create_committed(&buffer(64, Usage::COPY_SRC), UPLOAD).unwrap();
     refused(one.map(&mapped), "the resource belongs to the device");
 }

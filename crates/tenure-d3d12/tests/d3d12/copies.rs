@@ -1,5 +1,6 @@
 //! Copies that break a rule come out of `close`, and nothing of them reaches the GPU.
 
+use crate::harness::PERMIT;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Format, ResourceDesc, State,
@@ -201,12 +202,12 @@ fn barriers_name_states_that_queue_and_memory_know() {
 #[test]
 fn errors_of_recording_are_kept_until_close() {
     let mut scene = scene();
-    let mut list = scene.bench.device.create_list(GRAPHICS).unwrap();
+    let mut list = scene.bench.device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();
     list.copy_buffer(&scene.staging, 0, &scene.local, 0, 1 << 40);
     list.copy_buffer(&scene.local, 0, &scene.staging, 0, 4);
     assert_eq!(refused(list.close(), "the range is inside the resource"), (1 << 40, 100_000));
-    let refusal = scene.bench.device.submit(GRAPHICS, &[&list], &[], 1);
+    let refusal = scene.bench.device.submit(PERMIT, GRAPHICS, &[&list], &[], 1);
     refused(refusal, "a submitted list is closed");
     list.begin().unwrap();
     list.copy_buffer(&scene.staging, 0, &scene.local, 0, 4);

@@ -1,5 +1,6 @@
 //! Heaps of descriptors, copies between them, and lists that use them.
 
+use crate::harness::PERMIT;
 use tenure_core::device::{
     BufferAccess, BufferView, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorKind,
     DescriptorSource, Device as _, DeviceError, Elements, Format, ObjectRef,
@@ -55,10 +56,10 @@ fn heaps_are_the_apis_own() {
                 shader_visible.then(|| 4 * u64::from(step))
             );
             assert_eq!(gpu(5), None);
-            device.set_name(ObjectRef::DescriptorHeap(&heap), "materials");
+            device.set_name(PERMIT, ObjectRef::DescriptorHeap(&heap), "materials");
             assert_eq!(crate::names::name(heap.raw()), "materials");
             assert_eq!(device.live_objects(), LiveObjects { descriptor_heaps: 1, ..Default::default() });
-            device.destroy_descriptor_heap(heap);
+            device.destroy_descriptor_heap(PERMIT, heap);
         }
     }
     assert_eq!(device.live_objects(), LiveObjects::default());
@@ -102,7 +103,7 @@ fn many_descriptors_are_filled_in_at_once() {
     for index in 0..COUNT {
         let view = BufferView { offset: u64::from(index) * 4, size: 4, access: TYPED };
         let descriptor = Descriptor::Buffer { resource: &buffer, view };
-        device.write_descriptor(viewer.hidden(from), index, &descriptor).unwrap();
+        device.write_descriptor(PERMIT, viewer.hidden(from), index, &descriptor).unwrap();
     }
     let is_constant = |index: u32| index % 19 == 7 || index == 40;
     let sources: Vec<_> = (0..60)
@@ -113,7 +114,7 @@ fn many_descriptors_are_filled_in_at_once() {
             false => DescriptorSource::Copy { heap: viewer.hidden(from), index: COUNT - 1 - index * 3 },
         })
         .collect();
-    device.fill_descriptors(&viewer.views, 100, &sources).unwrap();
+    device.fill_descriptors(PERMIT, &viewer.views, 100, &sources).unwrap();
     drop(sources);
     for index in 0..60 {
         let (shader, expected) = if is_constant(index) {
@@ -123,7 +124,7 @@ fn many_descriptors_are_filled_in_at_once() {
         };
         assert_eq!(viewer.see(shader, &[100 + index]), expected, "{index}");
     }
-    device.fill_descriptors(&viewer.views, COUNT, &[]).unwrap();
+    device.fill_descriptors(PERMIT, &viewer.views, COUNT, &[]).unwrap();
 }
 
 #[test]
@@ -136,12 +137,12 @@ fn what_cannot_be_filled_in_changes_nothing() {
         view: BufferView { offset, size: 4, access: TYPED },
     };
     viewer.show(0, &view(0));
-    device.write_descriptor(viewer.hidden(kind), 1, &view(64)).unwrap();
+    device.write_descriptor(PERMIT, viewer.hidden(kind), 1, &view(64)).unwrap();
     let (from, to) = (viewer.hidden(kind), &viewer.views);
     let good = DescriptorSource::Copy { heap: from, index: 1 };
     let copy = |heap, index| DescriptorSource::Copy { heap, index };
     let constants = |offset, size| DescriptorSource::Constants { resource: &buffer, offset, size };
-    let fill = |source| device.fill_descriptors(to, 0, &[good, source]);
+    let fill = |source| device.fill_descriptors(PERMIT, to, 0, &[good, source]);
     refused(fill(copy(from, 2)), "a descriptor that is copied was made");
     refused(fill(copy(from, COUNT)), "the index is inside the heap of descriptors");
     refused(fill(copy(to, 0)), "descriptors are copied from where shaders do not see them");
@@ -155,14 +156,17 @@ fn what_cannot_be_filled_in_changes_nothing() {
     let theirs = heap_of(&other, kind, false);
     refused(fill(copy(&theirs, 0)), "the heap of descriptors belongs to the device");
     let inside = "the index is inside the heap of descriptors";
-    refused(device.fill_descriptors(to, COUNT - 1, &[good, good]), inside);
-    refused(device.fill_descriptors(to, u32::MAX, &[good, good]), inside);
-    refused(device.fill_descriptors(from, 0, &[good]), "descriptors are filled in where shaders see them");
-    refused(other.fill_descriptors(to, 0, &[good]), "the heap of descriptors belongs to the device");
+    refused(device.fill_descriptors(PERMIT, to, COUNT - 1, &[good, good]), inside);
+    refused(device.fill_descriptors(PERMIT, to, u32::MAX, &[good, good]), inside);
+    refused(
+        device.fill_descriptors(PERMIT, from, 0, &[good]),
+        "descriptors are filled in where shaders see them",
+    );
+    refused(other.fill_descriptors(PERMIT, to, 0, &[good]), "the heap of descriptors belongs to the device");
     let kinds = "a descriptor is made in a heap of its kind";
-    refused(device.fill_descriptors(&viewer.samplers, 0, &[constants(0, 256)]), kinds);
-    device.clear_descriptors(from, 1, 1, None);
-    refused(device.fill_descriptors(to, 0, &[good]), "a descriptor that is copied was made");
+    refused(device.fill_descriptors(PERMIT, &viewer.samplers, 0, &[constants(0, 256)]), kinds);
+    device.clear_descriptors(PERMIT, from, 1, 1, None);
+    refused(device.fill_descriptors(PERMIT, to, 0, &[good]), "a descriptor that is copied was made");
     drop(other);
     assert_eq!(viewer.see(TYPED_BUFFER, &[0]), [11; 4]);
 }
@@ -177,13 +181,13 @@ fn clearing_stays_inside() {
         viewer.show(index, &Descriptor::Buffer { resource: &buffer, view });
     }
     let device = viewer.device();
-    device.clear_descriptors(&viewer.views, COUNT - 2, u32::MAX, Some("old"));
-    device.clear_descriptors(&viewer.views, u32::MAX, u32::MAX, Some("old"));
-    device.clear_descriptors(&viewer.views, 1, 1, Some("old"));
+    device.clear_descriptors(PERMIT, &viewer.views, COUNT - 2, u32::MAX, Some("old"));
+    device.clear_descriptors(PERMIT, &viewer.views, u32::MAX, u32::MAX, Some("old"));
+    device.clear_descriptors(PERMIT, &viewer.views, 1, 1, Some("old"));
     let seen = [0, 1, COUNT - 1].map(|index| viewer.see(TYPED_BUFFER, &[index])[0]);
     assert_eq!(seen, [5, 0, 0]);
     // Without somebody to tell of, nothing is written.
-    device.clear_descriptors(&viewer.views, 0, 1, None);
+    device.clear_descriptors(PERMIT, &viewer.views, 0, 1, None);
     assert_eq!(viewer.see(TYPED_BUFFER, &[0]), [5; 4]);
 }
 
@@ -249,13 +253,13 @@ fn threads_share_heaps() {
                 let offset = u64::from(index + round) * 4;
                 let view = BufferView { offset, size: 4, access: TYPED };
                 let descriptor = Descriptor::Buffer { resource: &buffer, view };
-                device.write_descriptor(hidden, index, &descriptor).unwrap();
+                device.write_descriptor(PERMIT, hidden, index, &descriptor).unwrap();
             }
             let copies = mine.map(|index| DescriptorSource::Copy { heap: hidden, index });
-            device.fill_descriptors(views, first, &copies.collect::<Vec<_>>()).unwrap();
+            device.fill_descriptors(PERMIT, views, first, &copies.collect::<Vec<_>>()).unwrap();
             if round != 199 {
-                device.clear_descriptors(hidden, first, 32, None);
-                device.clear_descriptors(views, first, 32, Some("round"));
+                device.clear_descriptors(PERMIT, hidden, first, 32, None);
+                device.clear_descriptors(PERMIT, views, first, 32, Some("round"));
             }
         }
     };

@@ -9,6 +9,7 @@ use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
 use tenure_d3d12::{Device, DriverFaults, Options, Resource};
 
 use crate::bench::{GPU_ONLY, buffer, create, device, heap_desc, refused, texture};
+use crate::harness::PERMIT;
 
 const IRIS_XE: AdapterId =
     AdapterId { vendor: INTEL, device: 0x9a49, driver: None, windows_build: Some(22_631) };
@@ -48,8 +49,8 @@ fn what_is_never_placed_requires_dedicated_memory() {
     let device = on(ICE_LAKE);
     let heap = device.create_heap(&heap_desc(1 << 20, GPU_ONLY, HeapCategory::Any)).unwrap();
     let rule = "a resource that requires dedicated memory is committed";
-    refused(device.create_placed(&sampled, &heap, 0), rule);
-    device.destroy_heap(heap);
+    refused(device.create_placed(PERMIT, &sampled, &heap, 0), rule);
+    device.destroy_heap(PERMIT, heap);
 }
 
 fn flags(resource: &Resource) -> D3D12_HEAP_FLAGS {
@@ -90,7 +91,7 @@ fn arrays_are_created_with_spare_layers_and_used_without() {
         matches!(refused, DeviceError::InvalidDesc { field: "depth_or_layers", value: 2049.. }),
         "{refused:?}"
     );
-    device.destroy_resource(made);
+    device.destroy_resource(PERMIT, made);
 }
 
 /// Nothing is placed: there is not a single heap, whatever is created.

@@ -1,5 +1,6 @@
 //! Lists, submissions, waits and fences.
 
+use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{CommandList as _, Device as _, QueueId, QueueSerial, Usage};
@@ -12,12 +13,12 @@ use crate::harness::Gate;
 fn lists_are_begun_closed_and_submitted_in_that_order() {
     let mut bench = Bench::new(device());
     let device = bench.device.clone();
-    let mut list = device.create_list(GRAPHICS).unwrap();
+    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     refused(list.close(), "a list is begun before it is closed");
-    refused(device.submit(GRAPHICS, &[&list], &[], 1), "a submitted list is closed");
+    refused(device.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "a submitted list is closed");
     list.begin().unwrap();
     refused(list.begin(), "a list is closed before it is begun again");
-    refused(device.submit(GRAPHICS, &[&list], &[], 1), "a submitted list is closed");
+    refused(device.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "a submitted list is closed");
     list.close().unwrap();
     refused(list.close(), "a list is begun before it is closed");
     let done = bench.submit(GRAPHICS, &[&list], &[]);
@@ -37,15 +38,18 @@ fn lists_belong_to_one_queue_of_one_device() {
     let bench = Bench::new(device());
     let list = bench.recorded(COMPUTE, |_| ()).unwrap();
     let found = refused(
-        bench.device.submit(GRAPHICS, &[&list], &[], 1),
+        bench.device.submit(PERMIT, GRAPHICS, &[&list], &[], 1),
         "a list is submitted to the queue it was made for",
     );
     assert_eq!(found, (0, 1));
     let other = device();
-    refused(other.submit(COMPUTE, &[&list], &[], 1), "a list is submitted to the device that made it");
+    refused(
+        other.submit(PERMIT, COMPUTE, &[&list], &[], 1),
+        "a list is submitted to the device that made it",
+    );
     let nowhere = QueueId(3);
-    refused(bench.device.submit(nowhere, &[], &[], 1), "the queue exists");
-    refused(bench.device.create_list(nowhere), "the queue exists");
+    refused(bench.device.submit(PERMIT, nowhere, &[], &[], 1), "the queue exists");
+    refused(bench.device.create_list(PERMIT, nowhere), "the queue exists");
     refused(bench.device.completed(nowhere), "the queue exists");
     refused(bench.device.wait(QueueSerial { queue: nowhere, serial: 1 }, LONG), "the queue exists");
 }
@@ -56,17 +60,17 @@ fn serials_rise_by_one() {
     let device = bench.device.clone();
     let rule = "serials rise by one per submission";
     for signal in [0, 2, u64::MAX] {
-        assert_eq!(refused(device.submit(COPY, &[], &[], signal), rule), (signal, 1));
+        assert_eq!(refused(device.submit(PERMIT, COPY, &[], &[], signal), rule), (signal, 1));
     }
     assert_eq!(device.completed(COPY), Ok(0));
     let done = bench.submit(COPY, &[], &[]);
     assert!(device.wait(done, LONG).unwrap());
-    assert_eq!(refused(device.submit(COPY, &[], &[], 1), rule), (1, 2));
+    assert_eq!(refused(device.submit(PERMIT, COPY, &[], &[], 1), rule), (1, 2));
     let own = [QueueSerial { queue: COPY, serial: 2 }];
-    refused(device.submit(COPY, &[], &own, 2), "a submission does not wait for itself");
+    refused(device.submit(PERMIT, COPY, &[], &own, 2), "a submission does not wait for itself");
     let unknown = [QueueSerial { queue: QueueId(7), serial: 1 }];
-    refused(device.submit(COPY, &[], &unknown, 2), "the queue exists");
-    device.submit(COPY, &[], &[QueueSerial { queue: COPY, serial: 1 }], 2).unwrap();
+    refused(device.submit(PERMIT, COPY, &[], &unknown, 2), "the queue exists");
+    device.submit(PERMIT, COPY, &[], &[QueueSerial { queue: COPY, serial: 1 }], 2).unwrap();
 }
 
 /// The whole submission is one call, in order, and signals once.

@@ -1,5 +1,6 @@
 //! A device that is gone: each call says so, and none waits.
 
+use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{
@@ -39,8 +40,8 @@ fn every_call_says_that_the_device_is_lost() {
     let staging = device.create_committed(&buffer(64, Usage::COPY_SRC), UPLOAD).unwrap();
     let mapping = device.map(&staging).unwrap();
     let closed = bench.recorded(GRAPHICS, |_| ()).unwrap();
-    let mut fresh = device.create_list(GRAPHICS).unwrap();
-    let mut open = device.create_list(GRAPHICS).unwrap();
+    let mut fresh = device.create_list(PERMIT, GRAPHICS).unwrap();
+    let mut open = device.create_list(PERMIT, GRAPHICS).unwrap();
     open.begin().unwrap();
     let hidden = heap_of(device, DescriptorKind::Resource, false);
     let visible = heap_of(device, DescriptorKind::Resource, true);
@@ -52,13 +53,13 @@ fn every_call_says_that_the_device_is_lost() {
     lost(device.requirements(&desc));
     lost(device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)));
     lost(device.create_committed(&desc, GPU_ONLY));
-    lost(device.create_placed(&desc, &heap, 0));
+    lost(device.create_placed(PERMIT, &desc, &heap, 0));
     lost(device.create_reserved(&texture(64, Format::R8Unorm, Usage::SHADER_READ)));
     lost(device.map(&staging));
     lost(device.tile_layout(&staging));
-    lost(device.create_list(GRAPHICS));
-    lost(device.submit(GRAPHICS, &[&closed], &[], 1));
-    lost(device.update_tiles(GRAPHICS, &[], &[], 1));
+    lost(device.create_list(PERMIT, GRAPHICS));
+    lost(device.submit(PERMIT, GRAPHICS, &[&closed], &[], 1));
+    lost(device.update_tiles(PERMIT, GRAPHICS, &[], &[], 1));
     lost(device.completed(COPY));
     lost(device.wait(QueueSerial { queue: GRAPHICS, serial: 1 }, LONG));
     lost(device.budget());
@@ -67,19 +68,19 @@ fn every_call_says_that_the_device_is_lost() {
     let view = BufferView { offset: 0, size: 16, access: BufferAccess::Read(Elements::Raw) };
     let descriptor = Descriptor::Buffer { resource: &staging, view };
     lost(device.create_descriptor_heap(visible.desc()));
-    lost(device.write_descriptor(&hidden, 0, &descriptor));
-    lost(device.fill_descriptors(&visible, 0, &[DescriptorSource::Copy { heap: &hidden, index: 0 }]));
-    device.clear_descriptors(&visible, 0, 1, Some("gone"));
+    lost(device.write_descriptor(PERMIT, &hidden, 0, &descriptor));
+    lost(device.fill_descriptors(PERMIT, &visible, 0, &[DescriptorSource::Copy { heap: &hidden, index: 0 }]));
+    device.clear_descriptors(PERMIT, &visible, 0, 1, Some("gone"));
     open.set_descriptor_heaps(Some(&visible), None);
     lost(fresh.begin());
     open.copy_buffer(&staging, 0, &staging, 0, 4);
     lost(open.close());
     // Objects are given back all the same.
     drop((mapping, closed, open, fresh));
-    device.destroy_resource(staging);
-    device.destroy_heap(heap);
-    device.destroy_descriptor_heap(hidden);
-    device.destroy_descriptor_heap(visible);
+    device.destroy_resource(PERMIT, staging);
+    device.destroy_heap(PERMIT, heap);
+    device.destroy_descriptor_heap(PERMIT, hidden);
+    device.destroy_descriptor_heap(PERMIT, visible);
     assert_eq!(device.live_objects(), Default::default());
 }
 

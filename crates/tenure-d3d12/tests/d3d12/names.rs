@@ -1,5 +1,6 @@
 //! Names reach the API.
 
+use crate::harness::PERMIT;
 use tenure_core::device::{Device as _, Format, HeapCategory, ObjectRef, Usage};
 use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, TextureDesc};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
@@ -27,16 +28,16 @@ pub(crate) fn name<T: Interface>(object: &T) -> String {
 fn every_kind_of_object_is_named() {
     let device = device();
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
-    let resource = device.create_placed(&buffer(64, Usage::VERTEX), &heap, 0).unwrap();
-    let list = device.create_list(GRAPHICS).unwrap();
-    device.set_name(ObjectRef::Heap(&heap), "level 3");
-    device.set_name(ObjectRef::Resource(&resource), "Grünfels 岩");
-    device.set_name(ObjectRef::List(&list), "shadows");
+    let resource = device.create_placed(PERMIT, &buffer(64, Usage::VERTEX), &heap, 0).unwrap();
+    let list = device.create_list(PERMIT, GRAPHICS).unwrap();
+    device.set_name(PERMIT, ObjectRef::Heap(&heap), "level 3");
+    device.set_name(PERMIT, ObjectRef::Resource(&resource), "Grünfels 岩");
+    device.set_name(PERMIT, ObjectRef::List(&list), "shadows");
     assert_eq!(name(heap.raw()), "level 3");
     assert_eq!(name(resource.raw()), "Grünfels 岩");
     assert_eq!(name(list.raw()), "shadows");
-    device.set_name(ObjectRef::Resource(&resource), "");
-    device.set_name(ObjectRef::Resource(&resource), "half\0hidden");
+    device.set_name(PERMIT, ObjectRef::Resource(&resource), "");
+    device.set_name(PERMIT, ObjectRef::Resource(&resource), "half\0hidden");
     assert_eq!(name(resource.raw()), "half");
 }
 

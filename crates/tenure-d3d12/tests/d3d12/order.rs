@@ -1,5 +1,6 @@
 //! What is placed goes before its heap, whatever the program does.
 
+use crate::harness::PERMIT;
 use std::sync::{Arc, Mutex};
 
 use tenure_core::device::{Device as _, Format, HeapCategory, Mapping as _, Usage};
@@ -37,21 +38,21 @@ fn a_heap_destroyed_too_early_stays_until_it_is_empty() {
     let seen = || released.lock().unwrap().clone();
     let device = bench.device.clone();
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
-    let first = device.create_placed(&buffer(5000, Usage::COPY_SRC), &heap, 0).unwrap();
-    let second = device.create_placed(&buffer(5000, Usage::COPY_SRC), &heap, 64 * KIB).unwrap();
+    let first = device.create_placed(PERMIT, &buffer(5000, Usage::COPY_SRC), &heap, 0).unwrap();
+    let second = device.create_placed(PERMIT, &buffer(5000, Usage::COPY_SRC), &heap, 64 * KIB).unwrap();
     watch(heap.raw(), "heap", &released);
     watch(first.raw(), "first", &released);
     watch(second.raw(), "second", &released);
-    device.destroy_heap(heap);
+    device.destroy_heap(PERMIT, heap);
     assert_eq!(seen(), [""; 0], "two resources need it");
     let expected = LiveObjects { heaps: 1, resources: 2, heaps_destroyed_early: 1, ..Default::default() };
     assert_eq!(device.live_objects(), expected, "and it is told");
     let bytes = pattern(5000, 3);
     assert_eq!(bench.round_trip(&first, &bytes), bytes);
-    device.destroy_resource(first);
+    device.destroy_resource(PERMIT, first);
     assert_eq!(seen(), ["first"]);
     assert_eq!(bench.round_trip(&second, &bytes), bytes);
-    device.destroy_resource(second);
+    device.destroy_resource(PERMIT, second);
     assert_eq!(seen(), ["first", "second", "heap"]);
     assert_eq!(device.live_objects(), LiveObjects { heaps_destroyed_early: 1, ..Default::default() });
 }
@@ -61,11 +62,12 @@ fn in_the_right_order_each_goes_at_once() {
     let device = device();
     let released = Arc::new(Mutex::new(Vec::new()));
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
-    let image = device.create_placed(&texture(64, Format::R8Unorm, Usage::SHADER_READ), &heap, 0).unwrap();
+    let image =
+        device.create_placed(PERMIT, &texture(64, Format::R8Unorm, Usage::SHADER_READ), &heap, 0).unwrap();
     watch(heap.raw(), "heap", &released);
     watch(image.raw(), "image", &released);
-    device.destroy_resource(image);
-    device.destroy_heap(heap);
+    device.destroy_resource(PERMIT, image);
+    device.destroy_heap(PERMIT, heap);
     assert_eq!(*released.lock().unwrap(), ["image", "heap"]);
     assert_eq!(device.live_objects(), LiveObjects::default());
 }
@@ -75,10 +77,10 @@ fn in_the_right_order_each_goes_at_once() {
 fn mappings_outlive_their_resource() {
     let device = device();
     let heap = device.create_heap(&heap_desc(MIB, UPLOAD, HeapCategory::Any)).unwrap();
-    let staging = device.create_placed(&buffer(100, Usage::COPY_SRC), &heap, 0).unwrap();
+    let staging = device.create_placed(PERMIT, &buffer(100, Usage::COPY_SRC), &heap, 0).unwrap();
     let mapping = device.map(&staging).unwrap();
-    device.destroy_resource(staging);
-    device.destroy_heap(heap);
+    device.destroy_resource(PERMIT, staging);
+    device.destroy_heap(PERMIT, heap);
     mapping.write(0, &[7; 100]).unwrap();
     let mut seen = [0; 100];
     mapping.read(0, &mut seen).unwrap();

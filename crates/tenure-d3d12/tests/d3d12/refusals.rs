@@ -1,5 +1,6 @@
 //! Views that break a rule are refused before the driver sees them, and leave nothing behind.
 
+use crate::harness::PERMIT;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
     BufferAccess, BufferInfo, BufferView, Descriptor, DescriptorKind, DescriptorSource, Device as _,
@@ -32,10 +33,10 @@ impl Refusals {
     fn write(&self, descriptor: &Descriptor<'_, Device>) -> Result<(), DeviceError> {
         let kind = descriptor.kind() as usize;
         let heap = &self.hidden[kind];
-        let answer = self.device.write_descriptor(heap, 0, descriptor);
+        let answer = self.device.write_descriptor(PERMIT, heap, 0, descriptor);
         if let Some(visible) = self.visible.get(kind) {
             let copy = [DescriptorSource::Copy { heap, index: 0 }];
-            let copied = self.device.fill_descriptors(visible, 0, &copy);
+            let copied = self.device.fill_descriptors(PERMIT, visible, 0, &copy);
             assert_eq!(copied.is_ok(), answer.is_ok(), "{answer:?}");
         }
         answer
@@ -148,7 +149,8 @@ fn usages_and_owners_are_kept() {
     let other = Refusals::new();
     refused(other.view(&texture.0, sampled), "the resource belongs to the device");
     let descriptor = Descriptor::Texture { resource: &texture.0, view: sampled };
-    let write = |heap: &DescriptorHeap, index| scene.device.write_descriptor(heap, index, &descriptor);
+    let write =
+        |heap: &DescriptorHeap, index| scene.device.write_descriptor(PERMIT, heap, index, &descriptor);
     refused(write(&other.hidden[0], 0), "the heap of descriptors belongs to the device");
     refused(write(&scene.visible[0], 0), "descriptors are made where shaders do not see them");
     let inside = "the index is inside the heap of descriptors";

@@ -1,6 +1,7 @@
 //! Reserved resources. Where the runtime has no tiled resources they are refused; the code path is
 //! driven all the same, as far as the runtime takes the calls.
 
+use crate::harness::PERMIT;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
     Device as _, DeviceError, Features, Format, HeapCategory, ResourceDesc, TileRegion, TileSource,
@@ -97,10 +98,10 @@ fn mappings_are_submitted_and_counted() {
         update(&first, TileRegion::buffer(4, 2), TileSource::Unmapped),
     ];
     let serial = bench.next(GRAPHICS);
-    device.update_tiles(GRAPHICS, &updates, &[], serial).unwrap();
+    device.update_tiles(PERMIT, GRAPHICS, &updates, &[], serial).unwrap();
     let mapped = tenure_core::device::QueueSerial { queue: GRAPHICS, serial };
     let serial = bench.next(COMPUTE);
-    device.update_tiles(COMPUTE, &[], &[mapped], serial).unwrap();
+    device.update_tiles(PERMIT, COMPUTE, &[], &[mapped], serial).unwrap();
     let done = tenure_core::device::QueueSerial { queue: COMPUTE, serial };
     assert!(device.wait(done, LONG).unwrap());
     // A runtime may show the fences of two queues in another order than it signals them.
@@ -119,7 +120,7 @@ fn tiles_outside_and_wrong_heaps_change_nothing() {
     let heap = device.create_heap(&heap_desc(4 * TILE, GPU_ONLY, HeapCategory::Any)).unwrap();
     let tile = TileRegion::buffer(0, 1);
     let attempt =
-        |region, source| device.update_tiles(GRAPHICS, &[update(&reserved, region, source)], &[], 1);
+        |region, source| device.update_tiles(PERMIT, GRAPHICS, &[update(&reserved, region, source)], &[], 1);
     let from = |offset| TileSource::Heap { heap: &heap, offset };
     let inside = "the tile region is inside the resource";
     for region in [
@@ -147,5 +148,5 @@ fn tiles_outside_and_wrong_heaps_change_nothing() {
     let copy = TileSource::CopyOf { resource: &plain, region: tile };
     refused(attempt(tile, copy), "the resource is reserved");
     assert_eq!(device.completed(GRAPHICS), Ok(0), "nothing was submitted");
-    device.update_tiles(GRAPHICS, &[update(&reserved, tile, from(0))], &[], 1).unwrap();
+    device.update_tiles(PERMIT, GRAPHICS, &[update(&reserved, tile, from(0))], &[], 1).unwrap();
 }

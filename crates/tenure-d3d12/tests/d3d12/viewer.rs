@@ -1,5 +1,6 @@
 //! Descriptors of all kinds, and a look through them.
 
+use crate::harness::PERMIT;
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorKind,
     DescriptorSource, Device as _, Plane, ResourceDesc, SamplerDesc, State, Subresource, TextureAccess,
@@ -108,14 +109,14 @@ impl Viewer {
     pub(crate) fn show(&self, index: u32, descriptor: &Descriptor<'_, Device>) {
         let kind = descriptor.kind();
         let heap = self.hidden(kind);
-        self.bench.device.write_descriptor(heap, index, descriptor).unwrap();
+        self.bench.device.write_descriptor(PERMIT, heap, index, descriptor).unwrap();
         let visible = match kind {
             DescriptorKind::Resource => &self.views,
             DescriptorKind::Sampler => &self.samplers,
             _ => return,
         };
         let source = DescriptorSource::Copy { heap, index };
-        self.bench.device.fill_descriptors(visible, index, &[source]).unwrap();
+        self.bench.device.fill_descriptors(PERMIT, visible, index, &[source]).unwrap();
     }
 
     pub(crate) fn show_texture(&self, index: u32, resource: &Resource, view: TextureView) {

@@ -1,5 +1,6 @@
 //! Views show what they say, and nothing once they are freed.
 
+use crate::harness::PERMIT;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
     AddressMode, BorderColor, BufferAccess, BufferView, ClearValue, Descriptor, DescriptorKind, Device as _,
@@ -109,7 +110,7 @@ fn painted(viewer: &mut Viewer, desc: TextureDesc) -> (tenure_d3d12::Resource, T
 }
 
 fn freed(viewer: &Viewer, index: u32) {
-    viewer.device().clear_descriptors(&viewer.views, index, 1, Some("somebody"));
+    viewer.device().clear_descriptors(PERMIT, &viewer.views, index, 1, Some("somebody"));
 }
 
 #[test]

@@ -16,8 +16,8 @@ fn pair(profile: Profile, desc: &ResourceDesc) -> (Device, [Resource; 2], Heap) 
     let device = manual(profile);
     let (heap, offset) = heap_for(&device, desc);
     let both = ["bloom", "shadow"].map(|name| {
-        let resource = device.create_placed(desc, &heap, offset).unwrap();
-        device.set_name(ObjectRef::Resource(&resource), name);
+        let resource = device.create_placed(Permit::checked(), desc, &heap, offset).unwrap();
+        device.set_name(Permit::checked(), ObjectRef::Resource(&resource), name);
         resource
     });
     (device, both, heap)
@@ -246,11 +246,11 @@ fn targets_are_discarded_as_targets() {
     submit(&device, GRAPHICS, 1, &[], |list| list.discard(&bloom, Subresource::All));
     assert_one(&hazards(&device), HazardKind::WrongState, &["bloom"]);
     let refused = |queue, resource: &Resource, subresource| {
-        let mut list = device.create_list(queue).unwrap();
+        let mut list = device.create_list(Permit::checked(), queue).unwrap();
         list.begin().unwrap();
         list.discard(resource, subresource);
         let closed = list.close().map_err(|error| error.to_string());
-        device.destroy_list(list);
+        device.destroy_list(Permit::checked(), list);
         closed
     };
     let rock = committed(&device, "rock", &buffers());

@@ -13,7 +13,7 @@ fn bytes_go_up_across_and_back_on_every_profile_and_lag() {
             let src = device.create_committed(&buffer(1000, Usage::COPY_SRC), up).unwrap();
             let desc = buffer(1000, Usage::COPY_SRC | Usage::COPY_DST);
             let (heap, offset) = heap_for(&device, &desc);
-            let middle = device.create_placed(&desc, &heap, offset).unwrap();
+            let middle = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
             let dst = device.create_committed(&buffer(1000, Usage::COPY_DST), back).unwrap();
             let bytes: Vec<u8> = (0..1000).map(|byte| (byte % 251) as u8).collect();
             device.map(&src).unwrap().write(0, &bytes).unwrap();
@@ -29,15 +29,17 @@ fn bytes_go_up_across_and_back_on_every_profile_and_lag() {
                 }]);
                 list.copy_buffer(&middle, 0, &dst, 0, 1000);
             });
-            device.submit(QueueId(0), &[&list], &[], 1).unwrap();
+            device.submit(Permit::checked(), QueueId(0), &[&list], &[], 1).unwrap();
             finish(&device, QueueId(0), 1);
             let mut out = vec![0; 1000];
             device.map(&dst).unwrap().read(0, &mut out).unwrap();
             assert_eq!(out, bytes);
 
-            device.destroy_list(list);
-            [src, middle, dst].into_iter().for_each(|resource| device.destroy_resource(resource));
-            device.destroy_heap(heap);
+            device.destroy_list(Permit::checked(), list);
+            [src, middle, dst]
+                .into_iter()
+                .for_each(|resource| device.destroy_resource(Permit::checked(), resource));
+            device.destroy_heap(Permit::checked(), heap);
             device.check_clean().unwrap();
         }
     }

@@ -22,14 +22,14 @@ fn usage_follows_heaps_and_committed_resources_and_placed_ones_are_free() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).budgets([100 * MIB]));
     let heap = device.create_heap(&heap_desc(4 * MIB)).unwrap();
     let rock = committed(&device, "rock", &buffer(100, Usage::VERTEX));
-    let placed = device.create_placed(&buffer(MIB, Usage::VERTEX), &heap, 0).unwrap();
+    let placed = device.create_placed(Permit::checked(), &buffer(MIB, Usage::VERTEX), &heap, 0).unwrap();
     let used = 4 * MIB + (64 << 10);
     assert_eq!(device.budget().unwrap()[0], HeapBudget { budget: 100 * MIB, usage: used });
     let calls = device.calls();
     assert_eq!((calls.allocations, calls.reserved_bytes, calls.live_resources), (2, used, 2));
-    device.destroy_resource(placed);
-    device.destroy_resource(rock);
-    device.destroy_heap(heap);
+    device.destroy_resource(Permit::checked(), placed);
+    device.destroy_resource(Permit::checked(), rock);
+    device.destroy_heap(Permit::checked(), heap);
     assert_eq!(device.budget().unwrap()[0].usage, 0);
     let calls = device.calls();
     assert_eq!((calls.allocations, calls.reserved_bytes, calls.peak_reserved_bytes), (0, 0, used));
@@ -47,7 +47,7 @@ fn a_full_memory_heap_refuses_and_nothing_is_lost() {
     assert!(matches!(error, DeviceError::OutOfMemory { .. }), "{error}");
     // The other segment has its own bytes.
     device.create_committed(&buffer(3 * MIB, Usage::VERTEX), MemoryTypeId(1)).unwrap();
-    device.destroy_heap(heap);
+    device.destroy_heap(Permit::checked(), heap);
     device.create_heap(&heap_desc(10 * MIB)).unwrap();
 }
 
@@ -68,7 +68,7 @@ fn live_allocations_are_limited() {
     let mut live: Vec<_> = (0..limit).map(|_| committed(&device, "", &desc)).collect();
     let error = device.create_committed(&desc, MemoryTypeId(1)).unwrap_err();
     assert_eq!(error, DeviceError::TooManyAllocations { limit });
-    device.destroy_resource(live.pop().unwrap());
+    device.destroy_resource(Permit::checked(), live.pop().unwrap());
     committed(&device, "", &desc);
 }
 
@@ -78,7 +78,7 @@ fn a_tebibyte_is_as_cheap_as_a_page() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).heap_sizes([size]));
     let heap = device.create_heap(&heap_desc(size)).unwrap();
     let usage = Usage::COPY_SRC | Usage::COPY_DST;
-    let rock = device.create_placed(&buffer(65_536, usage), &heap, size - 65_536).unwrap();
+    let rock = device.create_placed(Permit::checked(), &buffer(65_536, usage), &heap, size - 65_536).unwrap();
     submit(&device, GRAPHICS, 1, &[], |list| {
         list.fill_buffer(&rock, 65_535, 1, 7);
         list.expect_bytes(&rock, 65_534, &[0, 7]);

@@ -13,7 +13,7 @@ fn calls_are_counted_and_cost_what_the_model_says() {
     let up = device.create_committed(&buffer(5 << 20, Usage::COPY_SRC), MemoryTypeId(1)).unwrap();
     device.map(&up).unwrap();
     assert!(device.create_committed(&buffer(0, Usage::COPY_SRC), MemoryTypeId(1)).is_err());
-    device.destroy_resource(up);
+    device.destroy_resource(Permit::checked(), up);
     let calls = device.calls();
     assert_eq!((calls.made(CallKind::CreateCommitted), calls.failed(CallKind::CreateCommitted)), (2, 1));
     assert_eq!((calls.made(CallKind::Map), calls.made(CallKind::DestroyResource), calls.total()), (1, 1, 4));
@@ -75,7 +75,7 @@ fn history(profile: Profile, seed: u64, steps: &[Step]) -> Vec<String> {
             }
             Step::Destroy(which) if !live.is_empty() => {
                 let index = usize::from(which) % live.len();
-                device.destroy_resource(live.swap_remove(index));
+                device.destroy_resource(Permit::checked(), live.swap_remove(index));
             }
             Step::Write(which) if !live.is_empty() => {
                 let mapping = device.map(&live[usize::from(which) % live.len()]).unwrap();
@@ -96,7 +96,7 @@ fn history(profile: Profile, seed: u64, steps: &[Step]) -> Vec<String> {
                 let waits = [after(other, serials[other.index()])];
                 let waits = if wait && other != queue { &waits[..] } else { &[] };
                 serials[queue.index()] += 1;
-                device.submit(queue, &[&list], waits, serials[queue.index()]).unwrap();
+                device.submit(Permit::checked(), queue, &[&list], waits, serials[queue.index()]).unwrap();
             }
             Step::Poll(queue) => {
                 let queue = QueueId(queue % queues);

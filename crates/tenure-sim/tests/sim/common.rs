@@ -74,19 +74,19 @@ pub(crate) fn heap_for(device: &Device, desc: &ResourceDesc) -> (Heap, u64) {
 
 pub(crate) fn committed(device: &Device, name: &str, desc: &ResourceDesc) -> Resource {
     let resource = device.create_committed(desc, local_type(device, desc)).unwrap();
-    device.set_name(ObjectRef::Resource(&resource), name);
+    device.set_name(Permit::checked(), ObjectRef::Resource(&resource), name);
     resource
 }
 
 pub(crate) fn upload(device: &Device, name: &str, size: u64) -> Resource {
     let resource =
         device.create_committed(&buffer(size, Usage::COPY_SRC), upload_type(device, false)).unwrap();
-    device.set_name(ObjectRef::Resource(&resource), name);
+    device.set_name(Permit::checked(), ObjectRef::Resource(&resource), name);
     resource
 }
 
 pub(crate) fn record(device: &Device, queue: QueueId, record: impl FnOnce(&mut List)) -> List {
-    let mut list = device.create_list(queue).unwrap();
+    let mut list = device.create_list(Permit::checked(), queue).unwrap();
     list.begin().unwrap();
     record(&mut list);
     list.close().unwrap();
@@ -102,7 +102,7 @@ pub(crate) fn submit(
     commands: impl FnOnce(&mut List),
 ) {
     let list = record(device, queue, commands);
-    device.submit(queue, &[&list], waits, serial).unwrap();
+    device.submit(Permit::checked(), queue, &[&list], waits, serial).unwrap();
 }
 
 pub(crate) fn after(queue: QueueId, serial: u64) -> QueueSerial {

@@ -82,7 +82,7 @@ fn create(device: &Device, case: &Case) -> (Resource, u64) {
         offset += u64::from(region.tiles().unwrap()) << 16;
         TileUpdate { resource: &moss, region: *region, source }
     });
-    device.update_tiles(GRAPHICS, &updates.collect::<Vec<_>>(), &[], 1).unwrap();
+    device.update_tiles(Permit::checked(), GRAPHICS, &updates.collect::<Vec<_>>(), &[], 1).unwrap();
     (moss, 1)
 }
 

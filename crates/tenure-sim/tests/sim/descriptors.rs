@@ -23,7 +23,7 @@ fn descriptors_of_the_dead() {
         let found = look(3, 2);
         assert_one(&found, HazardKind::DeadDescriptor, &["shown"]);
         assert!(found[0].detail.contains("index 2 was never written"), "{}", found[0]);
-        device.destroy_resource(rock);
+        device.destroy_resource(Permit::checked(), rock);
         assert_one(&look(4, 1), HazardKind::DeadDescriptor, &["shown", "rock"]);
     }
 }
@@ -35,7 +35,7 @@ fn freed_descriptors_say_whose_they_were() {
     let rock = painted(&device, 1, "rock", readable(4, 4));
     heaps.put(&device, 1, &sampled(&rock));
     heaps.put(&device, 2, &sampled(&rock));
-    device.clear_descriptors(&heaps.shown, 1, 1, Some("rock's table"));
+    device.clear_descriptors(Permit::checked(), &heaps.shown, 1, 1, Some("rock's table"));
     for (serial, index, names) in [(2, 1, &["shown", "rock's table"][..]), (3, 3, &["shown"])] {
         submit(&device, GRAPHICS, serial, &[], |list| heaps.look(list, index, READ));
         assert_one(&hazards(&device), HazardKind::DeadDescriptor, names);
@@ -43,7 +43,7 @@ fn freed_descriptors_say_whose_they_were() {
     submit(&device, GRAPHICS, 4, &[], |list| heaps.look(list, 2, READ));
     assert_clean(&hazards(&device));
     // Cleared without a name it is as if it never was; written again it is as new.
-    device.clear_descriptors(&heaps.shown, 1, 2, None);
+    device.clear_descriptors(Permit::checked(), &heaps.shown, 1, 2, None);
     heaps.copy(&device, 2);
     submit(&device, GRAPHICS, 5, &[], |list| heaps.look(list, 2, READ));
     assert_clean(&hazards(&device));
@@ -145,7 +145,7 @@ fn descriptors_in_flight_are_left_alone() {
         submit(&device, GRAPHICS, 2, &[], |list| heaps.look(list, 1, READ));
         // Its neighbours are nobody's business.
         heaps.copy(&device, 0);
-        device.clear_descriptors(&heaps.shown, 2, 2, Some("gone"));
+        device.clear_descriptors(Permit::checked(), &heaps.shown, 2, 2, Some("gone"));
         assert_clean(&device.take_hazards());
         heaps.copy(&device, 1);
         let found = device.take_hazards();
@@ -158,7 +158,7 @@ fn descriptors_in_flight_are_left_alone() {
                 found[0].objects[0]
             ),
         );
-        device.clear_descriptors(&heaps.shown, 0, 8, None);
+        device.clear_descriptors(Permit::checked(), &heaps.shown, 0, 8, None);
         assert_one(&device.take_hazards(), HazardKind::DescriptorInUse, &["shown"]);
         // It is complete, but nobody has seen that.
         assert!(device.complete(GRAPHICS, 2));
@@ -170,7 +170,7 @@ fn descriptors_in_flight_are_left_alone() {
         assert_clean(&device.take_hazards());
         submit(&device, GRAPHICS, 3, &[], |list| heaps.look(list, 1, READ));
         let Heaps { shown, .. } = heaps;
-        device.destroy_descriptor_heap(shown);
+        device.destroy_descriptor_heap(Permit::checked(), shown);
         assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["shown"]);
         assert_one(&hazards(&device), HazardKind::ReadOfFreed, &["shown"]);
     }
@@ -205,7 +205,7 @@ fn heaps_are_set_on_each_list() {
         for (serial, list, is_right) in
             [(2, &none, false), (3, &wrong, false), (4, &unset, false), (5, &right(), true)]
         {
-            device.submit(GRAPHICS, &[&right(), list], &[], serial).unwrap();
+            device.submit(Permit::checked(), GRAPHICS, &[&right(), list], &[], serial).unwrap();
             let found = hazards(&device);
             if is_right || device.properties().api == Api::Vulkan {
                 assert_clean(&found);
@@ -223,7 +223,7 @@ fn heaps_that_cannot_be_set() {
         let heaps = Heaps::new(&device, DescriptorKind::Resource);
         let samplers = Heaps::new(&device, DescriptorKind::Sampler);
         let closes = |queue, resources, samplers| {
-            let mut list = device.create_list(queue).unwrap();
+            let mut list = device.create_list(Permit::checked(), queue).unwrap();
             list.begin().unwrap();
             list.set_descriptor_heaps(resources, samplers);
             list.close().is_ok()
@@ -297,9 +297,9 @@ fn on_vulkan_a_copy_dies_with_its_view() {
             heaps.look(list, 1, READ);
         });
         // In flight it may not go; a range of bytes has nothing that could.
-        device.clear_descriptors(&heaps.made, 1, 1, None);
+        device.clear_descriptors(Permit::checked(), &heaps.made, 1, 1, None);
         assert_clean(&device.take_hazards());
-        device.clear_descriptors(&heaps.made, 0, 1, None);
+        device.clear_descriptors(Permit::checked(), &heaps.made, 0, 1, None);
         let found = device.take_hazards();
         if vulkan {
             assert_one(&found, HazardKind::DescriptorInUse, &["made"])
@@ -330,7 +330,7 @@ fn targets_are_found_where_they_were_made() {
         let targets = heap(&device, "targets", DescriptorKind::RenderTarget, false);
         let rock = committed(&device, "rock", &texture(8, 8, Usage::RENDER_TARGET));
         let view = Descriptor::Texture { resource: &rock, view: first(TextureAccess::RenderTarget) };
-        device.write_descriptor(&targets, 3, &view).unwrap();
+        device.write_descriptor(Permit::checked(), &targets, 3, &view).unwrap();
         let at = DescriptorAt::Heap { heap: &targets, index: 3 };
         let draw = |serial| {
             submit(&device, GRAPHICS, serial, &[], |list| {
@@ -342,8 +342,8 @@ fn targets_are_found_where_they_were_made() {
         assert_clean(&hazards(&device));
         let list = record(&device, GRAPHICS, |list| list.use_descriptor(at, State::RENDER_TARGET));
         // Direct3D 12 has read the descriptor when it was recorded, Vulkan has not.
-        device.clear_descriptors(&targets, 3, 1, None);
-        device.submit(GRAPHICS, &[&list], &[], 2).unwrap();
+        device.clear_descriptors(Permit::checked(), &targets, 3, 1, None);
+        device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 2).unwrap();
         let found = hazards(&device);
         if vulkan {
             assert_one(&found, HazardKind::DeadDescriptor, &["rock", "targets"])
@@ -351,7 +351,7 @@ fn targets_are_found_where_they_were_made() {
             assert_clean(&found)
         }
         // Nothing to record.
-        let mut list = device.create_list(GRAPHICS).unwrap();
+        let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
         list.begin().unwrap();
         list.use_descriptor(at, State::RENDER_TARGET);
         assert!(list.close().is_err());
@@ -462,7 +462,7 @@ fn what_is_recorded_exists() {
     let heaps = Heaps::new(&device, DescriptorKind::Resource);
     let out = out(&device);
     let closes = |queue, commands: &dyn Fn(&mut tenure_sim::List)| {
-        let mut list = device.create_list(queue).unwrap();
+        let mut list = device.create_list(Permit::checked(), queue).unwrap();
         list.begin().unwrap();
         commands(&mut list);
         list.close().is_ok()
@@ -485,8 +485,8 @@ fn heaps_are_counted_and_leak_by_name() {
     assert_eq!(device.calls().live_descriptor_heaps, 2);
     let findings = device.check_clean().unwrap_err().to_string();
     assert!(findings.contains("leaked: descriptor heap 'shown'"), "{findings}");
-    device.destroy_descriptor_heap(heaps.made);
-    device.destroy_descriptor_heap(heaps.shown);
+    device.destroy_descriptor_heap(Permit::checked(), heaps.made);
+    device.destroy_descriptor_heap(Permit::checked(), heaps.shown);
     device.check_clean().unwrap();
     assert_eq!(device.calls().live_descriptor_heaps, 0);
 }

@@ -26,13 +26,16 @@ fn every_call(device: &Device) -> Vec<(CallKind, DeviceError)> {
         device.create_committed(&buffer(8, Usage::COPY_SRC), MemoryTypeId(1)).map(drop),
     );
     if let Ok(heap) = &heap {
-        note(CallKind::CreatePlaced, device.create_placed(&buffer(8, Usage::VERTEX), heap, 0).map(drop));
+        note(
+            CallKind::CreatePlaced,
+            device.create_placed(Permit::checked(), &buffer(8, Usage::VERTEX), heap, 0).map(drop),
+        );
     }
     note(CallKind::CreateReserved, device.create_reserved(&buffer(8, Usage::VERTEX)).map(drop));
-    note(CallKind::CreateList, device.create_list(GRAPHICS).map(drop));
-    note(CallKind::Submit, device.submit(GRAPHICS, &[], &[], 1));
+    note(CallKind::CreateList, device.create_list(Permit::checked(), GRAPHICS).map(drop));
+    note(CallKind::Submit, device.submit(Permit::checked(), GRAPHICS, &[], &[], 1));
     let serial = device.completed(GRAPHICS).unwrap_or(0) + 1;
-    note(CallKind::UpdateTiles, device.update_tiles(GRAPHICS, &[], &[], serial));
+    note(CallKind::UpdateTiles, device.update_tiles(Permit::checked(), GRAPHICS, &[], &[], serial));
     failed
 }
 
@@ -62,11 +65,11 @@ fn faults_choose_their_calls() {
     let faults = device.faults();
     faults.inject(Fault::nth(2, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
     let create = || device.create_committed(&buffer(8, Usage::VERTEX), MemoryTypeId(0)).map(drop);
-    device.create_list(GRAPHICS).unwrap();
+    device.create_list(Permit::checked(), GRAPHICS).unwrap();
     create().unwrap();
     let refused = DeviceError::OutOfMemory { requested: 65536, memory: MemoryTypeId(0) };
     assert_eq!([create(), create()], [Err(refused.clone()), Err(refused)]);
-    device.create_list(GRAPHICS).unwrap();
+    device.create_list(Permit::checked(), GRAPHICS).unwrap();
     faults.clear();
     create().unwrap();
     faults.inject(Fault::nth(1, FaultKind::TooManyAllocations));
@@ -87,14 +90,14 @@ fn after_removal_every_call_answers_lost_nothing_blocks_and_destroy_frees() {
     let device = manual(Profile::DISCRETE);
     let up = upload(&device, "up", 64);
     let mapping = device.map(&up).unwrap();
-    let mut list = device.create_list(GRAPHICS).unwrap();
+    let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
     list.begin().unwrap();
     list.use_buffer(&up, 0, 4, State::COPY_SRC);
     list.close().unwrap();
-    device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+    device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 1).unwrap();
     device.faults().inject(Fault::nth(1, FaultKind::Removed("hung".into())));
     let lost = DeviceError::Lost { reason: "hung".into() };
-    assert_eq!(device.submit(GRAPHICS, &[&list], &[], 2).unwrap_err(), lost);
+    assert_eq!(device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 2).unwrap_err(), lost);
     assert!(every_call(&device).iter().all(|(_, error)| *error == lost));
     let start = Instant::now();
     assert_eq!(device.wait(after(GRAPHICS, 1), Duration::MAX).unwrap_err(), lost);
@@ -116,8 +119,8 @@ fn after_removal_every_call_answers_lost_nothing_blocks_and_destroy_frees() {
     // A second reason does not hide the first.
     device.faults().remove("again");
     assert_eq!(device.status().unwrap_err(), lost);
-    device.destroy_list(list);
-    device.destroy_resource(up);
+    device.destroy_list(Permit::checked(), list);
+    device.destroy_resource(Permit::checked(), up);
     device.check_clean().unwrap();
     assert_eq!(device.calls().reserved_bytes, 0);
 }
@@ -125,7 +128,7 @@ fn after_removal_every_call_answers_lost_nothing_blocks_and_destroy_frees() {
 #[test]
 fn removal_wakes_who_waits() {
     let device = manual(Profile::DISCRETE);
-    device.submit(GRAPHICS, &[], &[], 1).unwrap();
+    device.submit(Permit::checked(), GRAPHICS, &[], &[], 1).unwrap();
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| device.wait(after(GRAPHICS, 1), Duration::MAX));
         std::thread::sleep(Duration::from_millis(20));
@@ -139,7 +142,7 @@ fn removal_wakes_who_waits() {
 fn fences_can_be_late() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
     device.faults().delay_fences(3);
-    device.submit(GRAPHICS, &[], &[], 1).unwrap();
+    device.submit(Permit::checked(), GRAPHICS, &[], &[], 1).unwrap();
     let seen: Vec<u64> = (0..4).map(|_| device.completed(GRAPHICS).unwrap()).collect();
     assert_eq!(seen, [0, 0, 1, 1]);
 }

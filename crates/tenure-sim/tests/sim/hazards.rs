@@ -14,9 +14,9 @@ fn read_and_write_of_freed() {
         let lists =
             [(); 2].map(|()| record(&device, GRAPHICS, |list| list.copy_buffer(&rock, 0, &sand, 0, 256)));
         if !keep {
-            device.destroy_resource(rock);
+            device.destroy_resource(Permit::checked(), rock);
         }
-        device.submit(GRAPHICS, &[&lists[0]], &[], 1).unwrap();
+        device.submit(Permit::checked(), GRAPHICS, &[&lists[0]], &[], 1).unwrap();
         let found = hazards(&device);
         if keep {
             assert_clean(&found)
@@ -25,8 +25,8 @@ fn read_and_write_of_freed() {
         }
         if !keep {
             assert!(found[0].to_string().contains("copy_buffer"), "{}", found[0]);
-            device.destroy_resource(sand);
-            device.submit(GRAPHICS, &[&lists[1]], &[], 2).unwrap();
+            device.destroy_resource(Permit::checked(), sand);
+            device.submit(Permit::checked(), GRAPHICS, &[&lists[1]], &[], 2).unwrap();
             let found = hazards(&device);
             assert!(found.iter().any(|hazard| hazard.kind == HazardKind::WriteOfFreed));
         }
@@ -38,10 +38,10 @@ fn a_destroyed_heap_frees_what_is_placed_in_it() {
     let device = manual(Profile::DISCRETE);
     let desc = buffer(1024, Usage::COPY_DST);
     let (heap, offset) = heap_for(&device, &desc);
-    device.set_name(ObjectRef::Heap(&heap), "vault");
-    let rock = device.create_placed(&desc, &heap, offset).unwrap();
-    device.set_name(ObjectRef::Resource(&rock), "rock");
-    device.destroy_heap(heap);
+    device.set_name(Permit::checked(), ObjectRef::Heap(&heap), "vault");
+    let rock = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
+    device.set_name(Permit::checked(), ObjectRef::Resource(&rock), "rock");
+    device.destroy_heap(Permit::checked(), heap);
     assert_one(&device.take_hazards(), HazardKind::HeapDestroyedFirst, &["vault", "rock"]);
     submit(&device, GRAPHICS, 1, &[], |list| list.fill_buffer(&rock, 0, 4, 1));
     assert_one(&hazards(&device), HazardKind::WriteOfFreed, &["rock"]);
@@ -52,9 +52,9 @@ fn heaps_go_after_their_resources() {
     let device = manual(Profile::DISCRETE);
     let desc = buffer(1024, Usage::COPY_DST);
     let (heap, offset) = heap_for(&device, &desc);
-    let rock = device.create_placed(&desc, &heap, offset).unwrap();
-    device.destroy_resource(rock);
-    device.destroy_heap(heap);
+    let rock = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
+    device.destroy_resource(Permit::checked(), rock);
+    device.destroy_heap(Permit::checked(), heap);
     device.check_clean().unwrap();
 }
 
@@ -68,7 +68,7 @@ fn destroyed_in_use_until_the_cpu_has_seen_it_done() {
         if seen {
             assert_eq!(device.completed(GRAPHICS).unwrap(), 1);
         }
-        device.destroy_resource(rock);
+        device.destroy_resource(Permit::checked(), rock);
         let found = device.take_hazards();
         if seen { assert_clean(&found) } else { assert_one(&found, HazardKind::DestroyedInUse, &["rock"]) }
     }
@@ -80,9 +80,9 @@ fn a_barrier_is_a_use() {
     submit(&device, GRAPHICS, 1, &[], |list| {
         list.barriers(&[aliasing(Some(&bloom), &shadow)]);
     });
-    device.destroy_resource(bloom);
+    device.destroy_resource(Permit::checked(), bloom);
     assert_clean(&device.take_hazards());
-    device.destroy_resource(shadow);
+    device.destroy_resource(Permit::checked(), shadow);
     assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["shadow"]);
 }
 
@@ -94,7 +94,7 @@ fn seeing_a_queue_done_is_seeing_done_what_it_waited_for() {
     submit(&device, GRAPHICS, 1, &[after(COPY, 1)], |_| {});
     assert!(device.complete(COPY, 1) && device.complete(GRAPHICS, 1));
     assert_eq!(device.completed(GRAPHICS).unwrap(), 1);
-    device.destroy_resource(rock);
+    device.destroy_resource(Permit::checked(), rock);
     assert_clean(&device.take_hazards());
 }
 
@@ -103,17 +103,17 @@ fn lists_in_use_are_neither_destroyed_nor_reset() {
     let device = manual(Profile::DISCRETE);
     let mut lists = ["opening", "closing"].map(|name| {
         let list = record(&device, GRAPHICS, |_| {});
-        device.set_name(ObjectRef::List(&list), name);
+        device.set_name(Permit::checked(), ObjectRef::List(&list), name);
         list
     });
-    device.submit(GRAPHICS, &[&lists[0], &lists[1]], &[], 1).unwrap();
+    device.submit(Permit::checked(), GRAPHICS, &[&lists[0], &lists[1]], &[], 1).unwrap();
     lists[0].begin().unwrap();
     assert_one(&device.take_hazards(), HazardKind::ListInUse, &["opening"]);
     let [opening, closing] = lists;
-    device.destroy_list(closing);
+    device.destroy_list(Permit::checked(), closing);
     assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["closing"]);
     assert!(device.run_until_idle());
-    device.destroy_list(opening);
+    device.destroy_list(Permit::checked(), opening);
     assert_clean(&device.take_hazards());
 }
 
@@ -143,12 +143,12 @@ fn memory_is_zeroed_once_and_only_where_the_api_says_so() {
     let device = manual(Profile::DISCRETE);
     let desc = buffer(1024, Usage::VERTEX);
     let (heap, offset) = heap_for(&device, &desc);
-    let first = device.create_placed(&desc, &heap, offset).unwrap();
+    let first = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
     submit(&device, GRAPHICS, 1, &[], |list| list.use_buffer(&first, 0, 1024, State::VERTEX_OR_CONSTANT));
     assert_clean(&hazards(&device));
-    device.destroy_resource(first);
-    let second = device.create_placed(&desc, &heap, offset).unwrap();
-    device.set_name(ObjectRef::Resource(&second), "second");
+    device.destroy_resource(Permit::checked(), first);
+    let second = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
+    device.set_name(Permit::checked(), ObjectRef::Resource(&second), "second");
     submit(&device, GRAPHICS, 2, &[], |list| list.use_buffer(&second, 0, 1024, State::VERTEX_OR_CONSTANT));
     assert_one(&hazards(&device), HazardKind::UninitializedRead, &["second"]);
 
@@ -183,8 +183,8 @@ fn aliased(profile: Profile) -> (Device, tenure_sim::Resource, tenure_sim::Resou
     let desc = texture(256, 256, Usage::RENDER_TARGET | Usage::SHADER_READ);
     let (heap, offset) = heap_for(&device, &desc);
     let [bloom, shadow] = ["bloom", "shadow"].map(|name| {
-        let texture = device.create_placed(&desc, &heap, offset).unwrap();
-        device.set_name(ObjectRef::Resource(&texture), name);
+        let texture = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
+        device.set_name(Permit::checked(), ObjectRef::Resource(&texture), name);
         texture
     });
     (device, bloom, shadow, heap)
@@ -288,7 +288,7 @@ fn a_dead_neighbour_needs_no_aliasing_barrier() {
         assert_clean(&hazards(&device));
     };
     clear(&bloom, 1);
-    device.destroy_resource(bloom);
+    device.destroy_resource(Permit::checked(), bloom);
     clear(&shadow, 2);
 }
 
@@ -353,7 +353,7 @@ fn the_cpu_keeps_off_what_the_gpu_uses() {
 fn the_cpu_does_not_read_what_the_gpu_is_writing() {
     let device = manual(Profile::DISCRETE);
     let back = device.create_committed(&buffer(256, Usage::COPY_DST), upload_type(&device, true)).unwrap();
-    device.set_name(ObjectRef::Resource(&back), "back");
+    device.set_name(Permit::checked(), ObjectRef::Resource(&back), "back");
     let rock = committed(&device, "rock", &buffer(256, Usage::COPY_SRC));
     submit(&device, GRAPHICS, 1, &[], |list| list.copy_buffer(&rock, 0, &back, 0, 256));
     let mapping = device.map(&back).unwrap();
@@ -369,7 +369,7 @@ fn mappings_die_with_their_resources() {
     let device = manual(Profile::DISCRETE);
     let up = upload(&device, "up", 256);
     let mapping = device.map(&up).unwrap();
-    device.destroy_resource(up);
+    device.destroy_resource(Permit::checked(), up);
     assert!(mapping.write(0, &[1]).is_err());
     assert_one(&device.take_hazards(), HazardKind::WriteOfFreed, &["up"]);
     assert!(mapping.read(0, &mut [1]).is_err());
@@ -444,7 +444,7 @@ fn an_aliasing_barrier_orders_unordered_accesses() {
     let device = manual(Profile::DISCRETE);
     let desc = buffer(1024, Usage::UNORDERED_ACCESS);
     let (heap, offset) = heap_for(&device, &desc);
-    let rock = device.create_placed(&desc, &heap, offset).unwrap();
+    let rock = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
     submit(&device, GRAPHICS, 1, &[], |list| {
         list.use_buffer(&rock, 0, 64, State::UNORDERED_ACCESS);
         list.barriers(&[aliasing(None, &rock)]);
@@ -459,8 +459,8 @@ fn queues_race_on_aliased_bytes_too_and_not_on_reads() {
     let desc = buffer(1024, Usage::COPY_DST | Usage::COPY_SRC);
     let (heap, offset) = heap_for(&device, &desc);
     let [one, two] = ["one", "two"].map(|name| {
-        let buffer = device.create_placed(&desc, &heap, offset).unwrap();
-        device.set_name(ObjectRef::Resource(&buffer), name);
+        let buffer = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
+        device.set_name(Permit::checked(), ObjectRef::Resource(&buffer), name);
         buffer
     });
     for (serial, queue) in [(1, GRAPHICS), (1, COPY)] {
@@ -507,7 +507,7 @@ fn leaks_have_names() {
     let rock = committed(&device, "rock", &buffer(256, Usage::VERTEX));
     let kept = committed(&device, "kept", &buffer(256, Usage::VERTEX));
     drop(rock);
-    device.destroy_resource(kept);
+    device.destroy_resource(Permit::checked(), kept);
     let leaks = device.leaks();
     assert_eq!(leaks.len(), 1);
     assert_eq!(leaks[0].name.as_deref(), Some("rock"));
@@ -529,7 +529,7 @@ fn each_check_can_be_switched_off() {
         submit(&device, COMPUTE, 1, &[], |list| list.use_buffer(&rock, 0, 4, State::UNORDERED_ACCESS));
         assert!(device.complete(GRAPHICS, 1) && device.complete(COMPUTE, 1));
         device.map(&up).unwrap().write(0, &[1]).unwrap();
-        device.destroy_resource(rock);
+        device.destroy_resource(Permit::checked(), rock);
         device.take_hazards().into_iter().map(|hazard| hazard.kind).collect::<std::collections::BTreeSet<_>>()
     };
     assert!(provoke(Checks::empty()).is_empty());

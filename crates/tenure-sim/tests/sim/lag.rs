@@ -12,7 +12,7 @@ fn device(lag: Lag, seed: u64) -> Device {
 }
 
 fn submit_empty(device: &Device, queue: QueueId, serial: u64, waits: &[QueueSerial]) {
-    device.submit(queue, &[], waits, serial).unwrap();
+    device.submit(Permit::checked(), queue, &[], waits, serial).unwrap();
 }
 
 #[test]
@@ -121,26 +121,26 @@ fn work_happens_when_the_queue_gets_there_and_not_before() {
 fn wrong_serials_and_waits_are_refused() {
     let device = device(Lag::None, 0);
     let refused = [
-        device.submit(GRAPHICS, &[], &[], 2),
-        device.submit(GRAPHICS, &[], &[], 0),
-        device.submit(QueueId(3), &[], &[], 1),
-        device.submit(GRAPHICS, &[], &[after(QueueId(200), 1)], 1),
-        device.submit(GRAPHICS, &[], &[after(GRAPHICS, 1)], 1),
+        device.submit(Permit::checked(), GRAPHICS, &[], &[], 2),
+        device.submit(Permit::checked(), GRAPHICS, &[], &[], 0),
+        device.submit(Permit::checked(), QueueId(3), &[], &[], 1),
+        device.submit(Permit::checked(), GRAPHICS, &[], &[after(QueueId(200), 1)], 1),
+        device.submit(Permit::checked(), GRAPHICS, &[], &[after(GRAPHICS, 1)], 1),
         device.completed(QueueId(9)).map(drop),
         device.wait(after(QueueId(9), 0), Duration::ZERO).map(drop),
     ];
     for answer in refused {
         assert!(matches!(answer, Err(DeviceError::InvalidCall { .. })), "{answer:?}");
     }
-    let mut list = device.create_list(COPY).unwrap();
-    assert!(device.submit(COPY, &[&list], &[], 1).is_err(), "never begun");
+    let mut list = device.create_list(Permit::checked(), COPY).unwrap();
+    assert!(device.submit(Permit::checked(), COPY, &[&list], &[], 1).is_err(), "never begun");
     list.begin().unwrap();
-    assert!(device.submit(COPY, &[&list], &[], 1).is_err(), "still open");
+    assert!(device.submit(Permit::checked(), COPY, &[&list], &[], 1).is_err(), "still open");
     list.close().unwrap();
-    assert!(device.submit(GRAPHICS, &[&list], &[], 1).is_err(), "another queue's");
+    assert!(device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 1).is_err(), "another queue's");
     let stranger = Device::new(Profile::DISCRETE);
-    assert!(stranger.submit(COPY, &[&list], &[], 1).is_err(), "another device's");
-    device.submit(COPY, &[&list], &[], 1).unwrap();
+    assert!(stranger.submit(Permit::checked(), COPY, &[&list], &[], 1).is_err(), "another device's");
+    device.submit(Permit::checked(), COPY, &[&list], &[], 1).unwrap();
 }
 
 #[test]

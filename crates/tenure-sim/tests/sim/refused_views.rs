@@ -14,7 +14,7 @@ fn heaps_have_limits() {
         let limits = device.properties().descriptors;
         let create = |kind, count, shader_visible| {
             let heap = device.create_descriptor_heap(&DescriptorHeapDesc { kind, count, shader_visible })?;
-            device.destroy_descriptor_heap(heap);
+            device.destroy_descriptor_heap(Permit::checked(), heap);
             Ok::<_, DeviceError>(())
         };
         let invalid = |field, value: u32| Err(DeviceError::InvalidDesc { field, value: u64::from(value) });
@@ -40,14 +40,14 @@ fn heaps_have_limits() {
 /// Tries to make a descriptor; the heap is left as it was when that fails.
 fn is_made(device: &Device, kind: DescriptorKind, descriptor: &Descriptor<'_, Device>) -> bool {
     let heap = heap(device, "made", kind, false);
-    let made = device.write_descriptor(&heap, 0, descriptor);
-    let again = device.write_descriptor(&heap, 0, descriptor);
+    let made = device.write_descriptor(Permit::checked(), &heap, 0, descriptor);
+    let again = device.write_descriptor(Permit::checked(), &heap, 0, descriptor);
     if let Err(error) = &made {
         assert_eq!(Some(error), again.as_ref().err());
     } else {
         assert!(matches!(again, Err(DeviceError::InvalidCall { .. })), "it is taken");
     }
-    device.destroy_descriptor_heap(heap);
+    device.destroy_descriptor_heap(Permit::checked(), heap);
     made.is_ok()
 }
 
@@ -238,9 +238,9 @@ fn descriptors_go_where_they_belong() {
         }
     }
     let heaps = Heaps::new(&device, DescriptorKind::Resource);
-    assert!(device.write_descriptor(&heaps.shown, 0, &sampled(&rock)).is_err());
-    assert!(device.write_descriptor(&heaps.made, 8, &sampled(&rock)).is_err());
-    assert!(device.write_descriptor(&heaps.made, u32::MAX, &sampled(&rock)).is_err());
+    assert!(device.write_descriptor(Permit::checked(), &heaps.shown, 0, &sampled(&rock)).is_err());
+    assert!(device.write_descriptor(Permit::checked(), &heaps.made, 8, &sampled(&rock)).is_err());
+    assert!(device.write_descriptor(Permit::checked(), &heaps.made, u32::MAX, &sampled(&rock)).is_err());
 }
 
 #[test]
@@ -250,13 +250,13 @@ fn filling_is_all_or_nothing() {
     let samplers = Heaps::new(&device, DescriptorKind::Sampler);
     let rock = painted(&device, 1, "rock", readable(4, 4));
     let page = committed(&device, "page", &buffer(1024, Usage::CONSTANT));
-    device.write_descriptor(&heaps.made, 0, &sampled(&rock)).unwrap();
+    device.write_descriptor(Permit::checked(), &heaps.made, 0, &sampled(&rock)).unwrap();
     samplers.put(&device, 0, &Descriptor::Sampler(SamplerDesc::default()));
     let copy = |heap, index| DescriptorSource::Copy { heap, index };
     let constants = |offset, size| DescriptorSource::Constants { resource: &page, offset, size };
     let right = copy(&heaps.made, 0);
     let fill = |first, sources: &[DescriptorSource<'_, Device>]| {
-        device.fill_descriptors(&heaps.shown, first, sources)
+        device.fill_descriptors(Permit::checked(), &heaps.shown, first, sources)
     };
     for wrong in [
         copy(&heaps.made, 1),
@@ -271,8 +271,8 @@ fn filling_is_all_or_nothing() {
     }
     assert!(fill(7, &[right, right]).is_err());
     assert!(fill(u32::MAX, &[right]).is_err());
-    assert!(device.fill_descriptors(&heaps.made, 1, &[right]).is_err());
-    assert!(device.fill_descriptors(&samplers.shown, 1, &[constants(0, 256)]).is_err());
+    assert!(device.fill_descriptors(Permit::checked(), &heaps.made, 1, &[right]).is_err());
+    assert!(device.fill_descriptors(Permit::checked(), &samplers.shown, 1, &[constants(0, 256)]).is_err());
     for (serial, index) in [(2, 0), (3, 7)] {
         submit(&device, GRAPHICS, serial, &[], |list| heaps.look(list, index, State::SHADER_READ));
         assert_one(&hazards(&device), HazardKind::DeadDescriptor, &["shown"]);
@@ -282,7 +282,7 @@ fn filling_is_all_or_nothing() {
     submit(&device, GRAPHICS, 4, &[], |list| heaps.look(list, 6, State::SHADER_READ));
     submit(&device, GRAPHICS, 5, &[], |list| heaps.look(list, 7, State::VERTEX_OR_CONSTANT));
     assert_clean(&hazards(&device));
-    device.clear_descriptors(&heaps.shown, 7, 2, None);
+    device.clear_descriptors(Permit::checked(), &heaps.shown, 7, 2, None);
     assert_one(&device.take_hazards(), HazardKind::InvalidUse, &["shown"]);
 }
 
@@ -291,7 +291,8 @@ fn samplers_are_checked_and_counted() {
     let limits = DescriptorLimits { samplers: 2, ..Device::new(Profile::DISCRETE).properties().descriptors };
     let device = Device::with_options(Options::new(Profile::DISCRETE).descriptors(limits));
     let made = heap(&device, "made", DescriptorKind::Sampler, false);
-    let write = |index, desc| device.write_descriptor(&made, index, &Descriptor::Sampler(desc));
+    let write =
+        |index, desc| device.write_descriptor(Permit::checked(), &made, index, &Descriptor::Sampler(desc));
     let plain = SamplerDesc::default();
     for (wrong, field) in [
         (SamplerDesc { anisotropy: 17, ..plain }, "anisotropy"),
@@ -305,12 +306,12 @@ fn samplers_are_checked_and_counted() {
     write(0, plain).unwrap();
     write(1, plain).unwrap();
     assert_eq!(write(2, plain), Err(DeviceError::OutOfHostMemory { what: "samplers" }));
-    device.clear_descriptors(&made, 0, 1, None);
+    device.clear_descriptors(Permit::checked(), &made, 0, 1, None);
     write(2, plain).unwrap();
-    device.destroy_descriptor_heap(made);
+    device.destroy_descriptor_heap(Permit::checked(), made);
     let made = heap(&device, "made", DescriptorKind::Sampler, false);
     for index in 0..2 {
-        device.write_descriptor(&made, index, &Descriptor::Sampler(plain)).unwrap();
+        device.write_descriptor(Permit::checked(), &made, index, &Descriptor::Sampler(plain)).unwrap();
     }
 }
 
@@ -325,27 +326,31 @@ fn every_call(device: &Device) -> Vec<CallKind> {
     let made = first.unwrap_or_else(|_| device.create_descriptor_heap(&desc).unwrap());
     let shown = device.create_descriptor_heap(&DescriptorHeapDesc { shader_visible: true, ..desc }).unwrap();
     let view = bytes(&page, 0, 256, BufferAccess::Constants);
-    let write = || device.write_descriptor(&made, 0, &view).is_err();
+    let write = || device.write_descriptor(Permit::checked(), &made, 0, &view).is_err();
     retried(CallKind::WriteDescriptor, write() && !write());
     let source = DescriptorSource::Copy { heap: &made, index: 0 };
-    let fill = || device.fill_descriptors(&shown, 0, &[source]).is_err();
+    let fill = || device.fill_descriptors(Permit::checked(), &shown, 0, &[source]).is_err();
     retried(CallKind::FillDescriptors, fill() && !fill());
     let bindings = [SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 }];
     let first = device.create_set_layout(&bindings);
     retried(CallKind::CreateSetLayout, first.is_err());
     let layout = first.unwrap_or_else(|_| device.create_set_layout(&bindings).unwrap());
-    let first = device.create_set_block(&layout, 2);
+    let first = device.create_set_block(Permit::checked(), &layout, 2);
     retried(CallKind::CreateSetBlock, first.is_err());
-    let block = first.unwrap_or_else(|_| device.create_set_block(&layout, 2).unwrap());
-    let set = || device.write_set(&block, 1, &[SetWrite { binding: 0, element: 0, source }]).is_err();
+    let block = first.unwrap_or_else(|_| device.create_set_block(Permit::checked(), &layout, 2).unwrap());
+    let set = || {
+        device
+            .write_set(Permit::checked(), &block, 1, &[SetWrite { binding: 0, element: 0, source }])
+            .is_err()
+    };
     retried(CallKind::WriteSet, set() && !set());
-    device.clear_set(&block, 1, None);
-    device.clear_descriptors(&shown, 0, 1, None);
-    device.destroy_set_block(block);
-    device.destroy_set_layout(layout);
-    device.destroy_descriptor_heap(shown);
-    device.destroy_descriptor_heap(made);
-    device.destroy_resource(page);
+    device.clear_set(Permit::checked(), &block, 1, None);
+    device.clear_descriptors(Permit::checked(), &shown, 0, 1, None);
+    device.destroy_set_block(Permit::checked(), block);
+    device.destroy_set_layout(Permit::checked(), layout);
+    device.destroy_descriptor_heap(Permit::checked(), shown);
+    device.destroy_descriptor_heap(Permit::checked(), made);
+    device.destroy_resource(Permit::checked(), page);
     failed
 }
 
@@ -389,32 +394,32 @@ fn after_removal_nothing_is_made_and_everything_is_freed() {
     let layout = device
         .create_set_layout(&[SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 }])
         .unwrap();
-    let block = device.create_set_block(&layout, 2).unwrap();
+    let block = device.create_set_block(Permit::checked(), &layout, 2).unwrap();
     let list = record(&device, GRAPHICS, |list| {
         list.fill_buffer(&page, 0, 256, 1);
         transition(list, &page, State::COPY_DST, State::VERTEX_OR_CONSTANT);
         heaps.look(list, 0, State::VERTEX_OR_CONSTANT);
     });
-    device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+    device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 1).unwrap();
     device.faults().remove("pulled out");
     let desc = DescriptorHeapDesc { kind: DescriptorKind::Resource, count: 4, shader_visible: false };
     let source = DescriptorSource::Copy { heap: &heaps.made, index: 0 };
     let answers = [
         device.create_descriptor_heap(&desc).err(),
-        device.write_descriptor(&heaps.made, 1, &view).err(),
-        device.fill_descriptors(&heaps.shown, 1, &[source]).err(),
+        device.write_descriptor(Permit::checked(), &heaps.made, 1, &view).err(),
+        device.fill_descriptors(Permit::checked(), &heaps.shown, 1, &[source]).err(),
         device.create_set_layout(&[]).err(),
-        device.create_set_block(&layout, 1).err(),
-        device.write_set(&block, 0, &[]).err(),
+        device.create_set_block(Permit::checked(), &layout, 1).err(),
+        device.write_set(Permit::checked(), &block, 0, &[]).err(),
     ];
     assert!(answers.iter().all(|answer| matches!(answer, Some(DeviceError::Lost { .. }))), "{answers:?}");
-    device.clear_descriptors(&heaps.shown, 0, 1, Some("page"));
-    device.clear_set(&block, 0, None);
-    device.destroy_set_block(block);
-    device.destroy_set_layout(layout);
-    device.destroy_descriptor_heap(heaps.shown);
-    device.destroy_descriptor_heap(heaps.made);
-    device.destroy_list(list);
-    device.destroy_resource(page);
+    device.clear_descriptors(Permit::checked(), &heaps.shown, 0, 1, Some("page"));
+    device.clear_set(Permit::checked(), &block, 0, None);
+    device.destroy_set_block(Permit::checked(), block);
+    device.destroy_set_layout(Permit::checked(), layout);
+    device.destroy_descriptor_heap(Permit::checked(), heaps.shown);
+    device.destroy_descriptor_heap(Permit::checked(), heaps.made);
+    device.destroy_list(Permit::checked(), list);
+    device.destroy_resource(Permit::checked(), page);
     device.check_clean().unwrap();
 }

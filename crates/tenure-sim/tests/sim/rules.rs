@@ -52,37 +52,37 @@ fn placement() {
     let tier1 = Device::new(Profile::D3D12_TIER1);
     let buffers = tier1.create_heap(&heap_desc(HeapCategory::Buffers)).unwrap();
     let target = texture(64, 64, Usage::RENDER_TARGET);
-    refused(tier1.create_placed(&target, &buffers, 0), "category");
+    refused(tier1.create_placed(Permit::checked(), &target, &buffers, 0), "category");
     let any = tier1.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
-    refused(tier1.create_placed(&target, &any, 0), "heaps for everything");
+    refused(tier1.create_placed(Permit::checked(), &target, &any, 0), "heaps for everything");
 
     let device = Device::new(Profile::DISCRETE);
     // Tier 2 may, but need not, keep them apart.
     let buffers = device.create_heap(&heap_desc(HeapCategory::Buffers)).unwrap();
-    refused(device.create_placed(&target, &buffers, 0), "category");
-    let placed = device.create_placed(&buffer(8, Usage::VERTEX), &buffers, 0).unwrap();
-    device.destroy_resource(placed);
+    refused(device.create_placed(Permit::checked(), &target, &buffers, 0), "category");
+    let placed = device.create_placed(Permit::checked(), &buffer(8, Usage::VERTEX), &buffers, 0).unwrap();
+    device.destroy_resource(Permit::checked(), placed);
     let heap = device.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
     let rock = buffer(PAGE, Usage::VERTEX);
-    refused(device.create_placed(&rock, &heap, 4096), "aligned");
-    refused(device.create_placed(&rock, &heap, 8 * PAGE), "inside the heap");
-    refused(device.create_placed(&rock, &heap, u64::MAX - PAGE + 1), "inside the heap");
+    refused(device.create_placed(Permit::checked(), &rock, &heap, 4096), "aligned");
+    refused(device.create_placed(Permit::checked(), &rock, &heap, 8 * PAGE), "inside the heap");
+    refused(device.create_placed(Permit::checked(), &rock, &heap, u64::MAX - PAGE + 1), "inside the heap");
     let msaa = TextureInfo { samples: 4, ..texture_info(8, 8, Usage::RENDER_TARGET) };
     let msaa = ResourceDesc::Texture(msaa);
-    refused(device.create_placed(&msaa, &heap, 0), "heap is aligned");
+    refused(device.create_placed(Permit::checked(), &msaa, &heap, 0), "heap is aligned");
     // A small one may lie at any 64 KiB, but of a heap that is aligned for all of them.
     let aligned = HeapDesc { size: 4 << 20, alignment: 4 << 20, ..heap_desc(HeapCategory::Any) };
     let aligned = device.create_heap(&aligned).unwrap();
     assert_eq!(device.requirements(&msaa).unwrap().alignment, PAGE);
-    let small = device.create_placed(&msaa, &aligned, 3 * PAGE).unwrap();
-    device.destroy_resource(small);
+    let small = device.create_placed(Permit::checked(), &msaa, &aligned, 3 * PAGE).unwrap();
+    device.destroy_resource(Permit::checked(), small);
     let up = HeapDesc { memory: MemoryTypeId(1), ..heap_desc(HeapCategory::Any) };
     let up = device.create_heap(&up).unwrap();
-    refused(device.create_placed(&target, &up, 0), "memory type");
+    refused(device.create_placed(Permit::checked(), &target, &up, 0), "memory type");
     refused(device.create_committed(&target, MemoryTypeId(1)), "memory type");
     refused(device.create_committed(&rock, MemoryTypeId(200)), "memory type exists");
     assert_eq!(device.calls().live_resources, 0);
-    device.create_placed(&rock, &heap, 7 * PAGE).unwrap();
+    device.create_placed(Permit::checked(), &rock, &heap, 7 * PAGE).unwrap();
 }
 
 #[test]
@@ -90,7 +90,8 @@ fn addresses_are_the_heaps_plus_the_offset() {
     let device = Device::new(Profile::DISCRETE);
     let heap = device.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
     let [low, high, alias] = [0, PAGE, PAGE].map(|offset| {
-        let placed = device.create_placed(&buffer(8, Usage::VERTEX), &heap, offset).unwrap();
+        let placed =
+            device.create_placed(Permit::checked(), &buffer(8, Usage::VERTEX), &heap, offset).unwrap();
         device.gpu_address(&placed).unwrap()
     });
     assert_eq!((high - low, alias), (PAGE, high));
@@ -113,7 +114,7 @@ fn mapping_needs_host_memory_and_stays_inside() {
 
 /// What `close` says to one command.
 fn recorded(device: &Device, queue: QueueId, command: impl FnOnce(&mut List)) -> Result<(), DeviceError> {
-    let mut list = device.create_list(queue).unwrap();
+    let mut list = device.create_list(Permit::checked(), queue).unwrap();
     list.begin().unwrap();
     command(&mut list);
     list.close()
@@ -221,7 +222,7 @@ fn barriers_that_make_no_sense() {
 fn lists_are_open_while_recorded_and_closed_once() {
     let device = Device::new(Profile::DISCRETE);
     let (rock, _) = things(&device);
-    let mut list = device.create_list(GRAPHICS).unwrap();
+    let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
     refused(list.close(), "begun before");
     list.begin().unwrap();
     refused(list.begin(), "closed before");
@@ -231,11 +232,11 @@ fn lists_are_open_while_recorded_and_closed_once() {
     list.fill_buffer(&rock, 1 << 40, 1, 0);
     list.fill_buffer(&rock, 0, 1, 0);
     refused(list.close(), "inside the resource");
-    refused(device.submit(GRAPHICS, &[&list], &[], 1), "closed");
+    refused(device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 1), "closed");
     list.begin().unwrap();
     list.close().unwrap();
-    device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
-    refused(device.create_list(QueueId(3)), "queue exists");
+    device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 1).unwrap();
+    refused(device.create_list(Permit::checked(), QueueId(3)), "queue exists");
 }
 
 /// Vulkan's command buffers are recorded for one submission.
@@ -244,15 +245,15 @@ fn lists_are_submitted_once() {
     for profile in Profile::ALL.iter().copied() {
         let device = manual(profile);
         let mut list = record(&device, GRAPHICS, |_| ());
-        refused(device.submit(GRAPHICS, &[&list, &list], &[], 1), "submitted again");
-        device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
-        refused(device.submit(GRAPHICS, &[&list], &[], 2), "submitted again");
+        refused(device.submit(Permit::checked(), GRAPHICS, &[&list, &list], &[], 1), "submitted again");
+        device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 1).unwrap();
+        refused(device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 2), "submitted again");
         device.run_until_idle();
-        refused(device.submit(GRAPHICS, &[&list], &[], 2), "submitted again");
+        refused(device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 2), "submitted again");
         device.completed(GRAPHICS).unwrap();
         list.begin().unwrap();
         list.close().unwrap();
-        device.submit(GRAPHICS, &[&list], &[], 2).unwrap();
+        device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 2).unwrap();
         assert_clean(&hazards(&device));
     }
 }

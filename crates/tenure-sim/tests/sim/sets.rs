@@ -19,8 +19,8 @@ fn copy(heap: &DescriptorHeap, (binding, element): (u32, u32), index: u32) -> Se
 /// A block of three sets of a texture each (binding 4, element 1 of 2), named `sets`.
 fn textures(device: &Device) -> (tenure_sim::SetLayout, SetBlock) {
     let layout = device.create_set_layout(&[binding(4, BindingKind::Texture, 2)]).unwrap();
-    let block = device.create_set_block(&layout, 3).unwrap();
-    device.set_name(ObjectRef::SetBlock(&block), "sets");
+    let block = device.create_set_block(Permit::checked(), &layout, 3).unwrap();
+    device.set_name(Permit::checked(), ObjectRef::SetBlock(&block), "sets");
     (layout, block)
 }
 
@@ -37,7 +37,7 @@ fn sets_are_vulkans() {
         assert_eq!(limits.sets, vulkan, "{profile:?}");
         let layout = device.create_set_layout(&[]);
         if vulkan {
-            device.destroy_set_layout(layout.unwrap());
+            device.destroy_set_layout(Permit::checked(), layout.unwrap());
         } else {
             let wanted = DeviceError::Unsupported { feature: "descriptor sets" };
             assert_eq!(layout.unwrap_err(), wanted, "{profile:?}");
@@ -46,7 +46,7 @@ fn sets_are_vulkans() {
         let desc = DescriptorHeapDesc { kind: DescriptorKind::Resource, count: 1, shader_visible: true };
         let heap = device.create_descriptor_heap(&desc);
         if limits.visible_resources > 0 {
-            device.destroy_descriptor_heap(heap.unwrap());
+            device.destroy_descriptor_heap(Permit::checked(), heap.unwrap());
         } else {
             assert_eq!(heap.unwrap_err(), DeviceError::Unsupported { feature: "descriptor indexing" });
             assert_eq!(*profile, Profile::VULKAN_MOBILE);
@@ -60,9 +60,9 @@ fn sets_show_what_was_written() {
     let device = manual(Profile::VULKAN_MOBILE);
     let made = heap(&device, "made", DescriptorKind::Resource, false);
     let rock = painted(&device, 1, "rock", readable(4, 4));
-    device.write_descriptor(&made, 0, &sampled(&rock)).unwrap();
+    device.write_descriptor(Permit::checked(), &made, 0, &sampled(&rock)).unwrap();
     let (_layout, block) = textures(&device);
-    device.write_set(&block, 1, &[copy(&made, (4, 1), 0)]).unwrap();
+    device.write_set(Permit::checked(), &block, 1, &[copy(&made, (4, 1), 0)]).unwrap();
     let look = |serial, set| {
         submit(&device, GRAPHICS, serial, &[], |list| list.use_descriptor(at(&block, set), READ));
         hazards(&device)
@@ -71,11 +71,11 @@ fn sets_show_what_was_written() {
     let found = look(3, 0);
     assert_one(&found, HazardKind::DeadDescriptor, &["sets"]);
     assert!(found[0].detail.contains("element 1 of binding 4 of set 0 was never written"), "{}", found[0]);
-    device.clear_set(&block, 1, Some("rock's set"));
+    device.clear_set(Permit::checked(), &block, 1, Some("rock's set"));
     assert_one(&look(4, 1), HazardKind::DeadDescriptor, &["sets", "rock's set"]);
-    device.write_set(&block, 1, &[copy(&made, (4, 1), 0)]).unwrap();
+    device.write_set(Permit::checked(), &block, 1, &[copy(&made, (4, 1), 0)]).unwrap();
     assert_clean(&look(5, 1));
-    device.destroy_resource(rock);
+    device.destroy_resource(Permit::checked(), rock);
     assert_one(&look(6, 1), HazardKind::DeadDescriptor, &["sets", "rock"]);
 }
 
@@ -84,24 +84,26 @@ fn sets_in_flight_are_left_alone() {
     let device = manual(Profile::VULKAN_NVIDIA);
     let made = heap(&device, "made", DescriptorKind::Resource, false);
     let rock = painted(&device, 1, "rock", readable(4, 4));
-    device.write_descriptor(&made, 0, &sampled(&rock)).unwrap();
+    device.write_descriptor(Permit::checked(), &made, 0, &sampled(&rock)).unwrap();
     let (_layout, block) = textures(&device);
-    let write = |set, element| device.write_set(&block, set, &[copy(&made, (4, element), 0)]).unwrap();
+    let write = |set, element| {
+        device.write_set(Permit::checked(), &block, set, &[copy(&made, (4, element), 0)]).unwrap()
+    };
     write(0, 1);
     submit(&device, GRAPHICS, 2, &[], |list| list.use_descriptor(at(&block, 0), READ));
     write(1, 1);
-    device.clear_set(&block, 2, None);
+    device.clear_set(Permit::checked(), &block, 2, None);
     assert_clean(&device.take_hazards());
     // Without update after bind the whole set is in use.
     write(0, 0);
     assert_one(&device.take_hazards(), HazardKind::DescriptorInUse, &["sets"]);
-    device.clear_set(&block, 0, None);
+    device.clear_set(Permit::checked(), &block, 0, None);
     assert_one(&device.take_hazards(), HazardKind::DescriptorInUse, &["sets"]);
     hazards(&device);
     write(0, 1);
     assert_clean(&device.take_hazards());
     submit(&device, GRAPHICS, 3, &[], |list| list.use_descriptor(at(&block, 0), READ));
-    device.destroy_set_block(block);
+    device.destroy_set_block(Permit::checked(), block);
     assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["sets"]);
     assert_one(&hazards(&device), HazardKind::ReadOfFreed, &["sets"]);
 }
@@ -111,16 +113,16 @@ fn what_was_recorded_with_a_set_is_void_once_it_changes() {
     let device = manual(Profile::VULKAN_NVIDIA);
     let made = heap(&device, "made", DescriptorKind::Resource, false);
     let rock = painted(&device, 1, "rock", readable(4, 4));
-    device.write_descriptor(&made, 0, &sampled(&rock)).unwrap();
+    device.write_descriptor(Permit::checked(), &made, 0, &sampled(&rock)).unwrap();
     let (_layout, block) = textures(&device);
-    let write = |set| device.write_set(&block, set, &[copy(&made, (4, 1), 0)]).unwrap();
+    let write = |set| device.write_set(Permit::checked(), &block, set, &[copy(&made, (4, 1), 0)]).unwrap();
     write(0);
     let lists = [(); 2].map(|()| record(&device, GRAPHICS, |list| list.use_descriptor(at(&block, 0), READ)));
     write(1);
-    device.submit(GRAPHICS, &[&lists[0]], &[], 2).unwrap();
+    device.submit(Permit::checked(), GRAPHICS, &[&lists[0]], &[], 2).unwrap();
     assert_clean(&hazards(&device));
     write(0);
-    device.submit(GRAPHICS, &[&lists[1]], &[], 3).unwrap();
+    device.submit(Permit::checked(), GRAPHICS, &[&lists[1]], &[], 3).unwrap();
     assert_one(&hazards(&device), HazardKind::DescriptorInUse, &["sets"]);
 }
 
@@ -129,12 +131,15 @@ fn bindings_keep_their_form() {
     let device = manual(Profile::VULKAN_NVIDIA);
     let made = heap(&device, "made", DescriptorKind::Resource, false);
     let rock = painted(&device, 1, "rock", readable(4, 4));
-    device.write_descriptor(&made, 0, &sampled(&rock)).unwrap();
+    device.write_descriptor(Permit::checked(), &made, 0, &sampled(&rock)).unwrap();
     let (_layout, block) = textures(&device);
     let constants = committed(&device, "constants", &buffer(1024, Usage::CONSTANT));
     let constants = |offset, size| DescriptorSource::Constants { resource: &constants, offset, size };
     let refused = |set, writes: &[SetWrite<'_, Device>]| {
-        matches!(device.write_set(&block, set, writes), Err(DeviceError::InvalidCall { .. }))
+        matches!(
+            device.write_set(Permit::checked(), &block, set, writes),
+            Err(DeviceError::InvalidCall { .. })
+        )
     };
     assert!(refused(3, &[copy(&made, (4, 1), 0)]));
     assert!(refused(0, &[copy(&made, (3, 0), 0)]));
@@ -148,10 +153,10 @@ fn bindings_keep_their_form() {
 
     let every = BindingKind::ALL.iter().zip(0..).map(|(kind, number)| binding(number, *kind, 1));
     let layout = device.create_set_layout(&every.collect::<Vec<_>>()).unwrap();
-    let block = device.create_set_block(&layout, 1).unwrap();
+    let block = device.create_set_block(Permit::checked(), &layout, 1).unwrap();
     let fits = |number, offset, size| {
         let write = SetWrite { binding: number, element: 0, source: constants(offset, size) };
-        device.write_set(&block, 0, &[write]).is_ok()
+        device.write_set(Permit::checked(), &block, 0, &[write]).is_ok()
     };
     let taken: Vec<_> = (0..8).filter(|number| fits(*number, 0, 256)).collect();
     assert_eq!(taken, [0, 1], "constants, with and without an offset");
@@ -163,11 +168,11 @@ fn bindings_keep_their_form() {
 fn dynamic_constants_are_bound_with_an_offset() {
     let device = manual(Profile::VULKAN_NVIDIA);
     let layout = device.create_set_layout(&[binding(0, BindingKind::DynamicConstants, 1)]).unwrap();
-    let block = device.create_set_block(&layout, 1).unwrap();
-    device.set_name(ObjectRef::SetBlock(&block), "sets");
+    let block = device.create_set_block(Permit::checked(), &layout, 1).unwrap();
+    device.set_name(Permit::checked(), ObjectRef::SetBlock(&block), "sets");
     let page = committed(&device, "page", &buffer(1024, Usage::CONSTANT | Usage::COPY_DST));
     let source = DescriptorSource::Constants { resource: &page, offset: 0, size: 128 };
-    device.write_set(&block, 0, &[SetWrite { binding: 0, element: 0, source }]).unwrap();
+    device.write_set(Permit::checked(), &block, 0, &[SetWrite { binding: 0, element: 0, source }]).unwrap();
     let at = |offset| DescriptorAt::Dynamic { block: &block, set: 0, binding: 0, element: 0, offset };
     let look =
         |list: &mut tenure_sim::List, offset| list.use_descriptor(at(offset), State::VERTEX_OR_CONSTANT);
@@ -183,7 +188,7 @@ fn dynamic_constants_are_bound_with_an_offset() {
     assert_one(&hazards(&device), HazardKind::DeadDescriptor, &["sets", "page"]);
     let plain = DescriptorAt::Set { block: &block, set: 0, binding: 0, element: 0 };
     for wrong in [at(100), plain] {
-        let mut list = device.create_list(GRAPHICS).unwrap();
+        let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
         list.begin().unwrap();
         list.use_descriptor(wrong, State::VERTEX_OR_CONSTANT);
         assert!(list.close().is_err(), "{wrong:?}");
@@ -202,12 +207,12 @@ fn layouts_are_checked() {
     assert_eq!(refused(&many), DeviceError::InvalidDesc { field: "count", value: 1 });
     let large = device.create_set_layout(&many[..1]).unwrap();
     let short = DeviceError::OutOfHostMemory { what: "descriptors" };
-    assert_eq!(device.create_set_block(&large, 1).unwrap_err(), short);
+    assert_eq!(device.create_set_block(Permit::checked(), &large, 1).unwrap_err(), short);
     assert_eq!(
-        device.create_set_block(&large, 0).unwrap_err(),
+        device.create_set_block(Permit::checked(), &large, 0).unwrap_err(),
         DeviceError::InvalidDesc { field: "sets", value: 0 }
     );
-    device.destroy_set_layout(large);
+    device.destroy_set_layout(Permit::checked(), large);
     device.check_clean().unwrap();
 }
 
@@ -219,14 +224,14 @@ fn layouts_outlive_their_blocks() {
     assert_eq!((calls.live_set_layouts, calls.live_set_blocks), (1, 1));
     let findings = device.check_clean().unwrap_err().to_string();
     assert!(findings.contains("set block 'sets'") && findings.contains("set layout #"), "{findings}");
-    device.destroy_set_layout(layout);
+    device.destroy_set_layout(Permit::checked(), layout);
     assert_one(&device.take_hazards(), HazardKind::LayoutDestroyedFirst, &["sets"]);
-    device.destroy_set_block(block);
+    device.destroy_set_block(Permit::checked(), block);
     assert!(device.leaks().is_empty());
 
     let device = manual(Profile::VULKAN_NVIDIA);
     let (layout, block) = textures(&device);
-    device.destroy_set_block(block);
-    device.destroy_set_layout(layout);
+    device.destroy_set_block(Permit::checked(), block);
+    device.destroy_set_layout(Permit::checked(), layout);
     device.check_clean().unwrap();
 }

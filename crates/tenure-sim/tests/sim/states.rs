@@ -322,8 +322,8 @@ fn an_aliasing_barrier_resets_the_layout_on_vulkan_and_not_on_direct3d() {
         let device = manual(profile);
         let desc = texture(64, 64, Usage::RENDER_TARGET);
         let (heap, offset) = heap_for(&device, &desc);
-        let bloom = device.create_placed(&desc, &heap, offset).unwrap();
-        device.set_name(ObjectRef::Resource(&bloom), "bloom");
+        let bloom = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
+        device.set_name(Permit::checked(), ObjectRef::Resource(&bloom), "bloom");
         let found = run(&device, GRAPHICS, 1, |list| {
             transition(list, &bloom, State::COMMON, State::RENDER_TARGET);
             list.barriers(&[aliasing(None, &bloom)]);
@@ -354,8 +354,8 @@ fn undefined_contents_need_no_handing_over() {
         let device = manual(Profile::VULKAN_NVIDIA);
         let desc = texture(64, 64, Usage::UNORDERED_ACCESS);
         let (heap, offset) = heap_for(&device, &desc);
-        let moss = device.create_placed(&desc, &heap, offset).unwrap();
-        device.set_name(ObjectRef::Resource(&moss), "moss");
+        let moss = device.create_placed(Permit::checked(), &desc, &heap, offset).unwrap();
+        device.set_name(Permit::checked(), ObjectRef::Resource(&moss), "moss");
         submit(&device, GRAPHICS, 1, &[], |list| {
             transition(list, &moss, State::COMMON, State::UNORDERED_ACCESS)
         });

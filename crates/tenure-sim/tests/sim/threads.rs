@@ -27,16 +27,16 @@ fn eight_threads_create_map_submit_and_destroy() {
                     let serial = {
                         let mut serial = serials[queue.index()].lock().unwrap();
                         *serial += 1;
-                        device.submit(queue, &[&list], &[], *serial).unwrap();
+                        device.submit(Permit::checked(), queue, &[&list], &[], *serial).unwrap();
                         *serial
                     };
                     finish(device, queue, serial);
                     let mut out = [0; 1024];
                     device.map(&back).unwrap().read(0, &mut out).unwrap();
                     assert_eq!(out, [round; 1024]);
-                    device.destroy_list(list);
-                    device.destroy_resource(up);
-                    device.destroy_resource(back);
+                    device.destroy_list(Permit::checked(), list);
+                    device.destroy_resource(Permit::checked(), up);
+                    device.destroy_resource(Permit::checked(), back);
                 }
             });
         }
@@ -96,7 +96,7 @@ fn losing_the_device_stops_everybody() {
                     },
                     _ => loop {
                         match device.create_committed(&buffer(64, Usage::VERTEX), MemoryTypeId(0)) {
-                            Ok(resource) => device.destroy_resource(resource),
+                            Ok(resource) => device.destroy_resource(Permit::checked(), resource),
                             Err(error) => break Err(error),
                         }
                     },

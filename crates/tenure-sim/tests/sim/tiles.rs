@@ -31,7 +31,9 @@ fn map(
     region: TileRegion,
     source: TileSource<'_, Device>,
 ) {
-    device.update_tiles(GRAPHICS, &[TileUpdate { resource, region, source }], &[], serial).unwrap();
+    device
+        .update_tiles(Permit::checked(), GRAPHICS, &[TileUpdate { resource, region, source }], &[], serial)
+        .unwrap();
 }
 
 #[test]
@@ -67,13 +69,13 @@ fn buffer_tiles_share_move_and_vanish() {
 fn fresh_tiles_hold_nothing_and_dead_heaps_are_found() {
     let device = device(Profile::DISCRETE);
     let heap = pool(&device, 1);
-    device.set_name(ObjectRef::Heap(&heap), "tiles");
+    device.set_name(Permit::checked(), ObjectRef::Heap(&heap), "tiles");
     let one = device.create_reserved(&buffer(2 * TILE, USES)).unwrap();
-    device.set_name(ObjectRef::Resource(&one), "one");
+    device.set_name(Permit::checked(), ObjectRef::Resource(&one), "one");
     map(&device, 1, &one, TileRegion::buffer(1, 1), TileSource::Heap { heap: &heap, offset: 0 });
     submit(&device, GRAPHICS, 2, &[], |list| list.use_buffer(&one, 0, 2 * TILE, State::COPY_SRC));
     assert_one(&hazards(&device), HazardKind::UninitializedRead, &["one"]);
-    device.destroy_heap(heap);
+    device.destroy_heap(Permit::checked(), heap);
     submit(&device, GRAPHICS, 3, &[], |list| list.use_buffer(&one, 0, 4, State::COPY_SRC));
     assert_one(&hazards(&device), HazardKind::ReadOfFreed, &["one", "tiles"]);
 }
@@ -151,7 +153,11 @@ fn heap_tier_1_keeps_tiles_apart() {
         let heap = device.create_heap(&desc).unwrap();
         let source = TileSource::Heap { heap: &heap, offset: 0 };
         let update = TileUpdate { resource: &one, region: TileRegion::buffer(0, 1), source };
-        assert_eq!(device.update_tiles(GRAPHICS, &[update], &[], 1).is_ok(), fits, "{category:?}");
+        assert_eq!(
+            device.update_tiles(Permit::checked(), GRAPHICS, &[update], &[], 1).is_ok(),
+            fits,
+            "{category:?}"
+        );
     }
 }
 
@@ -177,7 +183,13 @@ fn wrong_updates_are_refused_and_change_nothing() {
     ];
     for (index, (resource, region, source)) in wrong.into_iter().enumerate() {
         let good = TileUpdate { resource: &one, region: TileRegion::buffer(0, 1), source: at(0) };
-        let answer = device.update_tiles(GRAPHICS, &[good, TileUpdate { resource, region, source }], &[], 1);
+        let answer = device.update_tiles(
+            Permit::checked(),
+            GRAPHICS,
+            &[good, TileUpdate { resource, region, source }],
+            &[],
+            1,
+        );
         assert!(matches!(answer, Err(DeviceError::InvalidCall { .. })), "{index}: {answer:?}");
     }
     assert!(device.tile_layout(&plain).is_err());

@@ -15,7 +15,7 @@ pub(crate) fn heap(
     shader_visible: bool,
 ) -> DescriptorHeap {
     let heap = device.create_descriptor_heap(&DescriptorHeapDesc { kind, count: 8, shader_visible }).unwrap();
-    device.set_name(ObjectRef::DescriptorHeap(&heap), name);
+    device.set_name(Permit::checked(), ObjectRef::DescriptorHeap(&heap), name);
     heap
 }
 
@@ -60,13 +60,13 @@ impl Heaps {
 
     /// Makes a descriptor and copies it to the same index.
     pub(crate) fn put(&self, device: &Device, index: u32, descriptor: &Descriptor<'_, Device>) {
-        device.write_descriptor(&self.made, index, descriptor).unwrap();
+        device.write_descriptor(Permit::checked(), &self.made, index, descriptor).unwrap();
         self.copy(device, index);
     }
 
     pub(crate) fn copy(&self, device: &Device, index: u32) {
         let copy = DescriptorSource::Copy { heap: &self.made, index };
-        device.fill_descriptors(&self.shown, index, &[copy]).unwrap();
+        device.fill_descriptors(Permit::checked(), &self.shown, index, &[copy]).unwrap();
     }
 
     pub(crate) fn at(&self, index: u32) -> DescriptorAt<'_> {

@@ -91,8 +91,8 @@ fn resources(device: &Device) -> Vec<Resource> {
     ];
     let placed = buffer(1 << 17, all);
     let (heap, offset) = heap_for(device, &placed);
-    made.push(device.create_placed(&placed, &heap, offset).unwrap());
-    made.push(device.create_placed(&placed, &heap, offset).unwrap());
+    made.push(device.create_placed(Permit::checked(), &placed, &heap, offset).unwrap());
+    made.push(device.create_placed(Permit::checked(), &placed, &heap, offset).unwrap());
     made.extend(device.create_reserved(&buffer(1 << 19, all)));
     made.extend(device.create_reserved(&array));
     made
@@ -113,12 +113,12 @@ proptest! {
         for wild in &commands {
             let queue = QueueId(wild.queues[0] % device.properties().queues.len() as u8);
             let (one, two) = (&made[wild.one % made.len()], &made[wild.two % made.len()]);
-            let mut list = device.create_list(queue).unwrap();
+            let mut list = device.create_list(Permit::checked(), queue).unwrap();
             list.begin().unwrap();
             command(&mut list, wild, one, two);
             if list.close().is_ok() {
                 serials[queue.index()] += 1;
-                device.submit(queue, &[&list], &[], serials[queue.index()]).unwrap();
+                device.submit(Permit::checked(), queue, &[&list], &[], serials[queue.index()]).unwrap();
             }
             let region = TileRegion {
                 subresource: wild.shorts[0],
@@ -127,7 +127,7 @@ proptest! {
             };
             let source = TileSource::CopyOf { resource: two, region };
             let update = TileUpdate { resource: one, region, source };
-            if device.update_tiles(queue, &[update], &[], serials[queue.index()] + 1).is_ok() {
+            if device.update_tiles(Permit::checked(), queue, &[update], &[], serials[queue.index()] + 1).is_ok() {
                 serials[queue.index()] += 1;
             }
             let wrong = after(QueueId(wild.queues[1]), wild.longs[0]);

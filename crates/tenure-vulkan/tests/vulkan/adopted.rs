@@ -1,5 +1,6 @@
 //! Resources that an engine made itself.
 
+use crate::harness::PERMIT;
 use core::ptr::NonNull;
 
 use conformance::Harness as _;
@@ -69,12 +70,12 @@ fn ownership_decides_who_destroys() {
     let (given, memory) = engine_buffer(&device, USAGE);
     let resource = adopt(&device, raw_buffer(given, Some(memory), Ownership::Tenure)).unwrap();
     device.map(&resource).unwrap().write(0, &bytes(4096, 1)).unwrap();
-    device.destroy_resource(resource);
+    device.destroy_resource(PERMIT, resource);
     let (lent, memory) = engine_buffer(&device, USAGE);
     let resource = adopt(&device, raw_buffer(lent, Some(memory), Ownership::Caller)).unwrap();
     assert_eq!(resource.buffer(), Some(lent));
     assert_eq!(resource.memory(), Some((memory.memory, memory.offset)));
-    device.destroy_resource(resource);
+    device.destroy_resource(PERMIT, resource);
     destroy(&device, lent, &memory);
     drop(device);
     vulkan.end();
@@ -98,12 +99,12 @@ fn mapping_follows_the_owner() {
     let expected = unsafe { base.add(usize::try_from(memory.offset).unwrap()) };
     assert_eq!(mapping.as_ptr(), Some(expected));
     drop(mapping);
-    device.destroy_resource(resource);
+    device.destroy_resource(PERMIT, resource);
     for memory in [None, Some(memory)] {
         let resource = adopt(&device, raw_buffer(buffer, memory, Ownership::Caller)).unwrap();
         let refused = device.map(&resource);
         assert!(matches!(refused, Err(DeviceError::InvalidCall { .. })), "{refused:?}");
-        device.destroy_resource(resource);
+        device.destroy_resource(PERMIT, resource);
     }
     destroy(&device, buffer, &memory);
     drop(device);
@@ -118,14 +119,14 @@ fn addresses_follow_the_usage() {
     let (buffer, memory) = engine_buffer(&device, USAGE);
     let resource = adopt(&device, raw_buffer(buffer, None, Ownership::Caller)).unwrap();
     assert!(device.gpu_address(&resource).is_some_and(|address| address > 0));
-    device.destroy_resource(resource);
+    device.destroy_resource(PERMIT, resource);
     let without = RawBuffer {
         usage: USAGE & !vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
         ..raw_buffer(buffer, None, Ownership::Caller)
     };
     let resource = adopt(&device, without).unwrap();
     assert_eq!(device.gpu_address(&resource), None);
-    device.destroy_resource(resource);
+    device.destroy_resource(PERMIT, resource);
     destroy(&device, buffer, &memory);
     drop(device);
     vulkan.end();
@@ -199,7 +200,7 @@ fn a_manager_takes_them_in() {
     }
     drop((staging, grass, readback));
     assert!(gpu.shutdown().is_clean());
-    device.destroy_resource(made);
+    device.destroy_resource(PERMIT, made);
     drop(device);
     vulkan.end();
 }

@@ -1,5 +1,6 @@
 //! Memory that changes hands: the barriers of the API that it takes, under layers that look at them.
 
+use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Format, MemoryTypeId, ResourceDesc,
@@ -38,7 +39,7 @@ fn aliasing<'a>(
 /// Two resources in the same memory.
 fn pair(device: &Device, desc: &ResourceDesc) -> (Heap, [Resource; 2]) {
     let heap = heap(device, desc, device.requirements(desc).unwrap().size);
-    let both = [(), ()].map(|()| device.create_placed(desc, &heap, 0).unwrap());
+    let both = [(), ()].map(|()| device.create_placed(PERMIT, desc, &heap, 0).unwrap());
     (heap, both)
 }
 
@@ -48,8 +49,8 @@ fn images(device: &Device, mips: u32) -> (Heap, [Resource; 2]) {
 }
 
 fn destroy(device: Device, resources: impl IntoIterator<Item = Resource>, heap: Heap) {
-    resources.into_iter().for_each(|resource| device.destroy_resource(resource));
-    device.destroy_heap(heap);
+    resources.into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
+    device.destroy_heap(PERMIT, heap);
 }
 
 /// An image after another that was written, after one that was read, and back.
@@ -183,7 +184,7 @@ fn what_is_discarded_is_checked_and_takes_no_command() {
         list.discard(&target, Subresource::All);
         list.discard(&target, Subresource::One(0));
     });
-    let mut list = device.create_list(GRAPHICS).unwrap();
+    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     for (resource, subresource, rule) in [
         (&plain, Subresource::All, "discards such textures"),
         (&staging, Subresource::All, "is a texture"),
@@ -196,8 +197,8 @@ fn what_is_discarded_is_checked_and_takes_no_command() {
     list.discard(&target, Subresource::All);
     list.begin().unwrap();
     assert_eq!(list.close(), Ok::<(), DeviceError>(()));
-    device.destroy_list(list);
-    [target, plain, staging].into_iter().for_each(|resource| device.destroy_resource(resource));
+    device.destroy_list(PERMIT, list);
+    [target, plain, staging].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
     drop(device);
     vulkan.end();
 }

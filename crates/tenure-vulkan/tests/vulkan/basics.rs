@@ -1,5 +1,6 @@
 //! Shorthands for tests that speak to the device without a manager.
 
+use crate::harness::PERMIT;
 use std::time::Duration;
 
 use tenure_core::device::{
@@ -80,13 +81,13 @@ pub(crate) fn read(device: &Device, resource: &Resource, size: usize) -> Vec<u8>
 
 /// Records, submits as `serial` and waits.
 pub(crate) fn run(device: &Device, serial: u64, record: impl FnOnce(&mut List)) {
-    let mut list = device.create_list(GRAPHICS).unwrap();
+    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();
     record(&mut list);
     list.close().unwrap();
-    device.submit(GRAPHICS, &[&list], &[], serial).unwrap();
+    device.submit(PERMIT, GRAPHICS, &[&list], &[], serial).unwrap();
     assert!(device.wait(at(serial), LONG).unwrap());
-    device.destroy_list(list);
+    device.destroy_list(PERMIT, list);
 }
 
 /// Bytes that differ from one another, and from those of another seed.

@@ -1,5 +1,6 @@
 //! Commands: what is wrong with them, and what they do.
 
+use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Format, MemoryTypeId, QueueId,
@@ -22,7 +23,7 @@ fn wrong_commands_come_out_of_close() {
     let image = device.create_committed(&ResourceDesc::Texture(info), MemoryTypeId(0)).unwrap();
     let depth = texture(64, Format::D32FloatS8Uint, COPIES | Usage::DEPTH_STENCIL);
     let depth = device.create_committed(&ResourceDesc::Texture(depth), MemoryTypeId(0)).unwrap();
-    let mut list = device.create_list(GRAPHICS).unwrap();
+    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     is_invalid(list.close(), "begun before");
     let mut wrong = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
         list.begin().unwrap();
@@ -32,7 +33,7 @@ fn wrong_commands_come_out_of_close() {
             Err(DeviceError::Unsupported { feature }) => assert!(feature.contains(rule), "{feature}"),
             other => panic!("{rule}: {other:?}"),
         }
-        is_invalid(device.submit(GRAPHICS, &[&list], &[], 1), "closed");
+        is_invalid(device.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "closed");
     };
     let whole = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
     let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 64 };
@@ -74,14 +75,16 @@ fn wrong_commands_come_out_of_close() {
     });
     list.begin().unwrap();
     is_invalid(list.begin(), "closed before");
-    is_invalid(device.submit(GRAPHICS, &[&list], &[], 1), "closed");
+    is_invalid(device.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "closed");
     list.close().unwrap();
     is_invalid(list.close(), "begun before");
     list.copy_buffer(&one, 0, &two, 0, 1);
-    device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+    device.submit(PERMIT, GRAPHICS, &[&list], &[], 1).unwrap();
     assert!(device.wait(at(1), LONG).unwrap());
-    device.destroy_list(list);
-    [one, two, source, image, depth].into_iter().for_each(|resource| device.destroy_resource(resource));
+    device.destroy_list(PERMIT, list);
+    [one, two, source, image, depth]
+        .into_iter()
+        .for_each(|resource| device.destroy_resource(PERMIT, resource));
     drop(device);
     vulkan.end();
 }
@@ -99,7 +102,7 @@ fn copy_queues_are_asked_for_what_they_can() {
     let depth = device.create_committed(&depth, MemoryTypeId(0)).unwrap();
     let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 64 };
     let region = |origin, extent| TextureRegion { mip: 0, layer: 0, origin, extent };
-    let mut list = device.create_list(copies).unwrap();
+    let mut list = device.create_list(PERMIT, copies).unwrap();
     let mut refused = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
         list.begin().unwrap();
         record(&mut list);
@@ -124,9 +127,9 @@ fn copy_queues_are_asked_for_what_they_can() {
     };
     refused("queue knows", &|list| list.barriers(&[transition(&image, State::PIXEL_SHADER)]));
     refused("queue knows", &|list| list.barriers(&[Barrier::Unordered { resource: &staging }]));
-    is_invalid(device.submit(GRAPHICS, &[&list], &[], 1), "queue it was made for");
-    device.destroy_list(list);
-    [staging, image, depth].into_iter().for_each(|resource| device.destroy_resource(resource));
+    is_invalid(device.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "queue it was made for");
+    device.destroy_list(PERMIT, list);
+    [staging, image, depth].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
     drop(device);
     vulkan.end();
 }
@@ -139,7 +142,7 @@ fn memory_changes_hands() {
     let device = vulkan.device();
     let desc = ResourceDesc::Texture(texture(64, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ));
     let heap = heap(&device, &desc, device.requirements(&desc).unwrap().size);
-    let images = [(), ()].map(|()| device.create_placed(&desc, &heap, 0).unwrap());
+    let images = [(), ()].map(|()| device.create_placed(PERMIT, &desc, &heap, 0).unwrap());
     let (staging, readback) = (mapped(&device, 64 * 512), mapped(&device, 64 * 512));
     crate::basics::write(&device, &staging, &crate::basics::bytes(64 * 512, 3));
     let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 64 };
@@ -173,8 +176,11 @@ fn memory_changes_hands() {
     for (row, expected) in found.chunks(512).zip(crate::basics::bytes(64 * 512, 3).chunks(512)) {
         assert_eq!(row[..256], expected[..256]);
     }
-    images.into_iter().chain([staging, readback]).for_each(|resource| device.destroy_resource(resource));
-    device.destroy_heap(heap);
+    images
+        .into_iter()
+        .chain([staging, readback])
+        .for_each(|resource| device.destroy_resource(PERMIT, resource));
+    device.destroy_heap(PERMIT, heap);
     drop(device);
     vulkan.end();
 }
@@ -209,7 +215,7 @@ fn depth_is_copied() {
     for (row, expected) in found.chunks(512).zip(texels.chunks(512)) {
         assert_eq!(row[..64], expected[..64]);
     }
-    [image, staging, readback].into_iter().for_each(|resource| device.destroy_resource(resource));
+    [image, staging, readback].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
     drop(device);
     vulkan.end();
 }

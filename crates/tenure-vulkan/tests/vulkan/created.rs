@@ -1,5 +1,6 @@
 //! Devices made from nothing, and what options do to them.
 
+use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{Device as _, Features};
 use tenure_vulkan::{
@@ -76,7 +77,7 @@ fn acceleration_structures_are_created_or_refused() {
         let desc = buffer(4096, Usage::ACCELERATION_STRUCTURE | Usage::SHADER_READ);
         let made = device.create_committed(&desc, MemoryTypeId(0));
         if device.properties().features.contains(Features::ACCELERATION_STRUCTURES) {
-            device.destroy_resource(made.unwrap());
+            device.destroy_resource(PERMIT, made.unwrap());
         } else {
             for refused in [made.map(drop), device.requirements(&desc).map(drop)] {
                 assert!(matches!(refused, Err(DeviceError::Unsupported { .. })), "{refused:?}");
@@ -97,7 +98,7 @@ fn without_the_extension_the_budget_is_a_share() {
     assert_eq!((before[0].budget, before[0].usage), (heap.size - heap.size / 5, 0));
     let big = crate::basics::mapped(&device, 3 << 20);
     assert!(device.budget().unwrap()[0].usage >= 3 << 20);
-    device.destroy_resource(big);
+    device.destroy_resource(PERMIT, big);
     assert_eq!(device.budget().unwrap()[0].usage, 0);
     drop(device);
     vulkan.end();

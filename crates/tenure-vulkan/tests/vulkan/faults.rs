@@ -1,5 +1,6 @@
 //! A driver that refuses.
 
+use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
     CommandList as _, Device as _, DeviceError, Format, Mapping as _, MemoryTypeId, QueueId, QueueSerial,
@@ -43,16 +44,16 @@ fn a_failed_creation_leaves_nothing() {
             }
             for call in [calls[0], calls[2]] {
                 vulkan.disguise().fail(call, result);
-                let error = device.create_placed(desc, &heap, 0).unwrap_err();
+                let error = device.create_placed(PERMIT, desc, &heap, 0).unwrap_err();
                 assert!(error.is_shortage(), "{call}, {result}: {error}");
             }
         }
         for call in ["vkCreateCommandPool", "vkAllocateCommandBuffers"] {
             vulkan.disguise().fail(call, result);
-            assert!(device.create_list(GRAPHICS).unwrap_err().is_shortage());
+            assert!(device.create_list(PERMIT, GRAPHICS).unwrap_err().is_shortage());
         }
     }
-    device.destroy_heap(heap);
+    device.destroy_heap(PERMIT, heap);
     drop(device);
     vulkan.end();
 }
@@ -92,9 +93,9 @@ fn the_limit_on_allocations_is_kept() {
         assert_eq!(refused, DeviceError::TooManyAllocations { limit: 3 });
     }
     assert_eq!(vulkan.disguise().calls("vkAllocateMemory"), 3);
-    device.destroy_resource(alive.pop().unwrap());
+    device.destroy_resource(PERMIT, alive.pop().unwrap());
     alive.push(device.create_committed(&desc, MemoryTypeId(0)).unwrap());
-    alive.into_iter().for_each(|resource| device.destroy_resource(resource));
+    alive.into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
     drop(device);
     vulkan.end();
 }
@@ -143,7 +144,7 @@ fn failed_mappings_are_shortages() {
     assert!(mapping.read(0, &mut [0; 16]).unwrap_err().is_shortage());
     mapping.write(0, &[1; 16]).unwrap();
     drop(mapping);
-    device.destroy_resource(staging);
+    device.destroy_resource(PERMIT, staging);
     drop(device);
     vulkan.end();
 }
@@ -155,7 +156,7 @@ fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
     let (one, two) = (mapped(&device, 4096), mapped(&device, 4096));
     let mut lists = Vec::new();
     for queue in [0, 1] {
-        let mut list = device.create_list(QueueId(queue)).unwrap();
+        let mut list = device.create_list(PERMIT, QueueId(queue)).unwrap();
         list.begin().unwrap();
         if queue == 0 {
             list.copy_buffer(&one, 0, &two, 0, 4096);
@@ -165,23 +166,23 @@ fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
     }
     for serial in 1..=6 {
         write(&device, &one, &bytes(4096, u8::try_from(serial).unwrap()));
-        device.submit(QueueId(1), &[&lists[1]], &[], serial).unwrap();
+        device.submit(PERMIT, QueueId(1), &[&lists[1]], &[], serial).unwrap();
         let wait = [QueueSerial { queue: QueueId(1), serial }];
         for _ in 0..2 {
             vulkan.disguise().fail(submit, SHORTAGES[1]);
-            let refused = device.submit(GRAPHICS, &[&lists[0]], &wait, serial);
+            let refused = device.submit(PERMIT, GRAPHICS, &[&lists[0]], &wait, serial);
             // With fences the bridge may have failed, or the submission behind it.
             assert!(refused.unwrap_err().is_shortage());
             assert_eq!(device.completed(GRAPHICS), Ok(serial - 1));
         }
-        device.submit(GRAPHICS, &[&lists[0]], &wait, serial).unwrap();
+        device.submit(PERMIT, GRAPHICS, &[&lists[0]], &wait, serial).unwrap();
         assert!(device.wait(at(serial), LONG).unwrap());
         assert!(device.wait(wait[0], LONG).unwrap());
         assert_eq!(read(&device, &two, 4096), bytes(4096, u8::try_from(serial).unwrap()));
     }
-    lists.into_iter().for_each(|list| device.destroy_list(list));
-    device.destroy_resource(one);
-    device.destroy_resource(two);
+    lists.into_iter().for_each(|list| device.destroy_list(PERMIT, list));
+    device.destroy_resource(PERMIT, one);
+    device.destroy_resource(PERMIT, two);
     drop(device);
     vulkan.end();
 }
@@ -208,13 +209,13 @@ fn a_bridge_that_nobody_crossed_is_used_again() {
     let device = vulkan.device();
     let wait = [QueueSerial { queue: QueueId(1), serial: 1 }];
     vulkan.disguise().seem_busy(true);
-    device.submit(QueueId(1), &[], &[], 1).unwrap();
+    device.submit(PERMIT, QueueId(1), &[], &[], 1).unwrap();
     vulkan.disguise().take_trace();
     vulkan.disguise().fail("vkQueueSubmit2", SHORTAGES[1]);
-    assert!(device.submit(GRAPHICS, &[], &wait, 1).unwrap_err().is_shortage(), "no bridge");
+    assert!(device.submit(PERMIT, GRAPHICS, &[], &wait, 1).unwrap_err().is_shortage(), "no bridge");
     vulkan.disguise().fail_after(1, "vkQueueSubmit2", SHORTAGES[1]);
-    assert!(device.submit(GRAPHICS, &[], &wait, 1).unwrap_err().is_shortage());
-    device.submit(GRAPHICS, &[], &wait, 1).unwrap();
+    assert!(device.submit(PERMIT, GRAPHICS, &[], &wait, 1).unwrap_err().is_shortage());
+    device.submit(PERMIT, GRAPHICS, &[], &wait, 1).unwrap();
     let trace = vulkan.disguise().take_trace();
     assert_eq!(trace.iter().map(|batch| batch.family).collect::<Vec<_>>(), [1, 0], "{trace:?}");
     assert!(trace[1].follows(&trace[0]));
@@ -245,21 +246,21 @@ fn failed_changes_of_mappings_change_nothing() {
         let update = |source| TileUpdate { resource: &sparse, region: TileRegion::buffer(0, 1), source };
         let map = || update(TileSource::Heap { heap: &heap, offset: tile });
         vulkan.disguise().fail("vkQueueBindSparse", SHORTAGES[0]);
-        assert!(device.update_tiles(GRAPHICS, &[map()], &[], 1).unwrap_err().is_shortage());
-        device.update_tiles(GRAPHICS, &[map()], &[], 1).unwrap();
+        assert!(device.update_tiles(PERMIT, GRAPHICS, &[map()], &[], 1).unwrap_err().is_shortage());
+        device.update_tiles(PERMIT, GRAPHICS, &[map()], &[], 1).unwrap();
         crate::basics::run(&device, 2, |list| list.copy_buffer(&staging, 0, &sparse, 0, tile));
         vulkan.disguise().fail("vkQueueBindSparse", SHORTAGES[0]);
         let unmap = update(TileSource::Unmapped);
-        assert!(device.update_tiles(GRAPHICS, &[unmap], &[], 3).unwrap_err().is_shortage());
+        assert!(device.update_tiles(PERMIT, GRAPHICS, &[unmap], &[], 3).unwrap_err().is_shortage());
         // The table still says what it said: a copy of the mapping shows the bytes.
         let from = TileSource::CopyOf { resource: &sparse, region: TileRegion::buffer(0, 1) };
         let copy = TileUpdate { resource: &sparse, region: TileRegion::buffer(3, 1), source: from };
-        device.update_tiles(GRAPHICS, &[copy], &[], 3).unwrap();
+        device.update_tiles(PERMIT, GRAPHICS, &[copy], &[], 3).unwrap();
         write(&device, &staging, &[0; 16]);
         crate::basics::run(&device, 4, |list| list.copy_buffer(&sparse, 3 * tile, &staging, 0, tile));
         assert!(read(&device, &staging, pattern.len()) == pattern);
-        [sparse, staging].into_iter().for_each(|resource| device.destroy_resource(resource));
-        device.destroy_heap(heap);
+        [sparse, staging].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
+        device.destroy_heap(PERMIT, heap);
         drop(device);
         vulkan.end();
     }

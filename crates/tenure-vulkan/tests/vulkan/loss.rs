@@ -1,5 +1,6 @@
 //! A driver that dies.
 
+use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
 use conformance::Harness as _;
@@ -27,8 +28,8 @@ fn everything_is_lost(options: &Options, lose: impl Fn(&Vulkan, &Device), reason
     let mapping = device.map(&staging).unwrap();
     let heap = heap(&device, &desc, 1 << 20);
     let kind = memory_type(&device, &desc, MemoryFlags::empty());
-    let mut list = device.create_list(GRAPHICS).unwrap();
-    device.submit(GRAPHICS, &[], &[], 1).unwrap();
+    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
+    device.submit(PERMIT, GRAPHICS, &[], &[], 1).unwrap();
     assert!(device.wait(at(1), LONG).unwrap());
     lose(&vulkan, &device);
     let begun = Instant::now();
@@ -43,25 +44,25 @@ fn everything_is_lost(options: &Options, lose: impl Fn(&Vulkan, &Device), reason
         priority: Priority::Normal,
     }));
     is_lost(device.create_committed(&desc, kind));
-    is_lost(device.create_placed(&desc, &heap, 0));
+    is_lost(device.create_placed(PERMIT, &desc, &heap, 0));
     is_lost(device.create_reserved(&desc));
     is_lost(device.map(&staging));
     is_lost(mapping.write(0, &[0; 4]));
     is_lost(mapping.read(0, &mut [0; 4]));
     is_lost(device.tile_layout(&staging));
-    is_lost(device.create_list(GRAPHICS));
+    is_lost(device.create_list(PERMIT, GRAPHICS));
     is_lost(list.begin());
-    is_lost(device.submit(GRAPHICS, &[], &[], 2));
-    is_lost(device.update_tiles(GRAPHICS, &[], &[], 2));
+    is_lost(device.submit(PERMIT, GRAPHICS, &[], &[], 2));
+    is_lost(device.update_tiles(PERMIT, GRAPHICS, &[], &[], 2));
     is_lost(device.completed(GRAPHICS));
     is_lost(device.wait(at(2), Duration::MAX));
     is_lost(device.budget());
-    device.set_name(ObjectRef::Resource(&staging), "lost");
+    device.set_name(PERMIT, ObjectRef::Resource(&staging), "lost");
     assert!(begun.elapsed() < Duration::from_secs(5), "nothing blocks");
     drop(mapping);
-    device.destroy_list(list);
-    device.destroy_resource(staging);
-    device.destroy_heap(heap);
+    device.destroy_list(PERMIT, list);
+    device.destroy_resource(PERMIT, staging);
+    device.destroy_heap(PERMIT, heap);
     drop(device);
     vulkan.close();
     let problems = vulkan.log().problems();
@@ -74,7 +75,7 @@ const LOST: vk::Result = vk::Result::ERROR_DEVICE_LOST;
 fn a_device_is_lost_at_a_submission() {
     let submit = |vulkan: &Vulkan, device: &Device| {
         vulkan.disguise().fail("vkQueueSubmit2", LOST);
-        is_lost(device.submit(GRAPHICS, &[], &[], 2));
+        is_lost(device.submit(PERMIT, GRAPHICS, &[], &[], 2));
     };
     everything_is_lost(&Options::default(), submit, "vkQueueSubmit2");
     let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
@@ -104,7 +105,7 @@ fn a_device_is_lost_at_a_poll() {
     };
     everything_is_lost(&Options::default(), said, "vkGetSemaphoreCounterValue");
     let fence = |vulkan: &Vulkan, device: &Device| {
-        device.submit(GRAPHICS, &[], &[], 2).unwrap();
+        device.submit(PERMIT, GRAPHICS, &[], &[], 2).unwrap();
         // The loss is only said: the driver is to be done with the fence that will be destroyed.
         let host = vulkan.host();
         // SAFETY: nobody else submits.
@@ -127,7 +128,7 @@ fn those_who_wait_are_told() {
             let waiting = scope.spawn(|| device.wait(at(1), Duration::MAX));
             std::thread::sleep(Duration::from_millis(20));
             vulkan.disguise().fail("vkQueueSubmit2", LOST);
-            is_lost(device.submit(GRAPHICS, &[], &[], 1));
+            is_lost(device.submit(PERMIT, GRAPHICS, &[], &[], 1));
             is_lost(waiting.join().unwrap());
         });
         drop(device);

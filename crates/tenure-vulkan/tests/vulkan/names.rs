@@ -1,5 +1,6 @@
 //! Names reach the API, and leaks are seen.
 
+use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
     DescriptorHeapDesc, DescriptorKind, Device as _, Format, MemoryTypeId, ObjectRef, ResourceDesc, Usage,
@@ -29,24 +30,24 @@ fn leaked_objects_are_reported_by_name() {
     let device = vulkan.device();
     let desc = buffer(256, COPIES);
     let leaked_heap = heap(&device, &desc, 64 << 10);
-    device.set_name(ObjectRef::Heap(&leaked_heap), "a leaked heap");
-    let placed = device.create_placed(&desc, &leaked_heap, 0).unwrap();
-    device.set_name(ObjectRef::Resource(&placed), "a leaked\0 buffer");
+    device.set_name(PERMIT, ObjectRef::Heap(&leaked_heap), "a leaked heap");
+    let placed = device.create_placed(PERMIT, &desc, &leaked_heap, 0).unwrap();
+    device.set_name(PERMIT, ObjectRef::Resource(&placed), "a leaked\0 buffer");
     let image = ResourceDesc::Texture(texture(8, Format::R8Unorm, Usage::SHADER_READ));
     let image = device.create_committed(&image, MemoryTypeId(0)).unwrap();
-    device.set_name(ObjectRef::Resource(&image), "a leaked texture");
-    let list = device.create_list(GRAPHICS).unwrap();
-    device.set_name(ObjectRef::List(&list), "a leaked list");
+    device.set_name(PERMIT, ObjectRef::Resource(&image), "a leaked texture");
+    let list = device.create_list(PERMIT, GRAPHICS).unwrap();
+    device.set_name(PERMIT, ObjectRef::List(&list), "a leaked list");
     let visible = DescriptorHeapDesc { kind: DescriptorKind::Resource, count: 8, shader_visible: true };
     let has_heaps = device.properties().descriptors.visible_resources > 0;
     let descriptors = has_heaps.then(|| device.create_descriptor_heap(&visible).unwrap());
     if let Some(descriptors) = &descriptors {
-        device.set_name(ObjectRef::DescriptorHeap(descriptors), "a leaked table");
+        device.set_name(PERMIT, ObjectRef::DescriptorHeap(descriptors), "a leaked table");
     }
     let layout = device.create_set_layout(&[]).unwrap();
-    let sets = device.create_set_block(&layout, 2).unwrap();
-    device.set_name(ObjectRef::SetBlock(&sets), "leaked sets");
-    device.destroy_set_layout(layout);
+    let sets = device.create_set_block(PERMIT, &layout, 2).unwrap();
+    device.set_name(PERMIT, ObjectRef::SetBlock(&sets), "leaked sets");
+    device.destroy_set_layout(PERMIT, layout);
     drop((leaked_heap, placed, image, list, descriptors, sets, device));
     vulkan.close();
     assert!(vulkan.log().is_closed(), "leaks do not keep the device");
@@ -63,7 +64,7 @@ fn names_can_be_switched_off() {
     let vulkan = Vulkan::new(validated().without(OptionalFeatures::DEBUG_NAMES));
     let device = vulkan.device();
     let leaked = device.create_committed(&buffer(256, COPIES), MemoryTypeId(0)).unwrap();
-    device.set_name(ObjectRef::Resource(&leaked), "nameless");
+    device.set_name(PERMIT, ObjectRef::Resource(&leaked), "nameless");
     drop((leaked, device));
     vulkan.close();
     let messages = vulkan.log().take();

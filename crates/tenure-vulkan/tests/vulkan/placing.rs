@@ -1,5 +1,6 @@
 //! What may be made where, asked of the device itself.
 
+use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
     CommandList as _, Device as _, DeviceError, Format, HeapCategory, HeapDesc, Mapping as _, MemoryFlags,
@@ -19,15 +20,15 @@ fn misplaced_resources_are_refused() {
     let needs = device.requirements(&desc).unwrap();
     let heap = heap(&device, &desc, 64 << 10);
     assert!(needs.alignment > 1);
-    is_invalid(device.create_placed(&desc, &heap, 1), "aligned");
-    is_invalid(device.create_placed(&desc, &heap, heap.size()), "inside the heap");
-    is_invalid(device.create_placed(&desc, &heap, u64::MAX - needs.alignment + 1), "inside the heap");
+    is_invalid(device.create_placed(PERMIT, &desc, &heap, 1), "aligned");
+    is_invalid(device.create_placed(PERMIT, &desc, &heap, heap.size()), "inside the heap");
+    is_invalid(device.create_placed(PERMIT, &desc, &heap, u64::MAX - needs.alignment + 1), "inside the heap");
     is_invalid(device.create_committed(&desc, MemoryTypeId(31)), "memory type exists");
     let last = (heap.size() - needs.size) / needs.alignment * needs.alignment;
-    let placed = device.create_placed(&desc, &heap, last).unwrap();
+    let placed = device.create_placed(PERMIT, &desc, &heap, last).unwrap();
     assert_eq!(placed.memory(), Some((heap.memory(), last)));
-    device.destroy_resource(placed);
-    device.destroy_heap(heap);
+    device.destroy_resource(PERMIT, placed);
+    device.destroy_heap(PERMIT, heap);
     drop(device);
     vulkan.end();
 }
@@ -49,8 +50,8 @@ fn heaps_of_another_category_are_refused() {
         (HeapCategory::Targets, &image),
     ] {
         let heap = heap_of(&device, category, 1 << 20);
-        assert!(device.create_placed(desc, &heap, 0).is_err(), "{category:?}");
-        device.destroy_heap(heap);
+        assert!(device.create_placed(PERMIT, desc, &heap, 0).is_err(), "{category:?}");
+        device.destroy_heap(PERMIT, heap);
     }
     // Type 3 is protected memory, type 1 is not for images.
     is_invalid(device.create_committed(&bytes, MemoryTypeId(3)), "memory type");
@@ -84,7 +85,7 @@ fn bad_heaps_are_refused() {
         is_invalid(device.create_heap(&desc), rule);
     }
     let heap = device.create_heap(&good).unwrap();
-    device.destroy_heap(heap);
+    device.destroy_heap(PERMIT, heap);
     drop(device);
     vulkan.end();
 }
@@ -119,7 +120,7 @@ fn views_in_other_formats_extend_what_a_texture_may_be_used_as() {
     let refused = device.create_committed(&ResourceDesc::Texture(alone), kind);
     assert!(matches!(refused, Err(DeviceError::InvalidDesc { field: "format", .. })), "{refused:?}");
     let image = device.create_committed(&ResourceDesc::Texture(castable), kind).unwrap();
-    device.destroy_resource(image);
+    device.destroy_resource(PERMIT, image);
     drop(device);
     vulkan.end();
 }
@@ -146,7 +147,7 @@ fn square_arrays_may_be_viewed_as_cubes() {
         let view = device.raw().create_image_view(&view, None).unwrap();
         device.raw().destroy_image_view(view, None);
     }
-    device.destroy_resource(image);
+    device.destroy_resource(PERMIT, image);
     drop(device);
     vulkan.end();
 }
@@ -160,11 +161,11 @@ fn a_mapping_keeps_its_memory() {
     let kind = memory_type(&device, &desc, MemoryFlags::HOST_VISIBLE);
     let committed = device.create_committed(&desc, kind).unwrap();
     let heap = heap(&device, &desc, 64 << 10);
-    let placed = device.create_placed(&desc, &heap, 0).unwrap();
+    let placed = device.create_placed(PERMIT, &desc, &heap, 0).unwrap();
     let mappings = [device.map(&committed).unwrap(), device.map(&placed).unwrap()];
-    device.destroy_heap(heap);
-    device.destroy_resource(committed);
-    device.destroy_resource(placed);
+    device.destroy_heap(PERMIT, heap);
+    device.destroy_resource(PERMIT, committed);
+    device.destroy_resource(PERMIT, placed);
     for mapping in &mappings {
         mapping.write(0, &[7; 256]).unwrap();
         let mut found = [0; 256];
@@ -189,18 +190,18 @@ fn objects_of_another_device_are_refused() {
     let other = unsafe { tenure_vulkan::Device::from_raw(raw, &Options::default()) }.unwrap();
     let desc = buffer(256, COPIES);
     let heap = heap(&device, &desc, 64 << 10);
-    let mut list = device.create_list(GRAPHICS).unwrap();
+    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();
     list.close().unwrap();
-    is_invalid(other.create_placed(&desc, &heap, 0), "same device");
-    is_invalid(other.submit(GRAPHICS, &[&list], &[], 1), "device that made it");
+    is_invalid(other.create_placed(PERMIT, &desc, &heap, 0), "same device");
+    is_invalid(other.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "device that made it");
     let foreign = [(), ()].map(|()| other.create_committed(&desc, MemoryTypeId(0)).unwrap());
     list.begin().unwrap();
     list.copy_buffer(&foreign[0], 0, &foreign[1], 0, 256);
     is_invalid(list.close(), "same device");
-    foreign.into_iter().for_each(|resource| other.destroy_resource(resource));
-    device.destroy_list(list);
-    device.destroy_heap(heap);
+    foreign.into_iter().for_each(|resource| other.destroy_resource(PERMIT, resource));
+    device.destroy_list(PERMIT, list);
+    device.destroy_heap(PERMIT, heap);
     drop((device, other));
     vulkan.end();
 }

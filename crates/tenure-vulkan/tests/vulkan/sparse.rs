@@ -1,5 +1,6 @@
 //! Sparse memory: tiles mapped, remapped, unmapped and shared, in the order of a queue.
 
+use crate::harness::PERMIT;
 use std::cell::Cell;
 
 use conformance::Harness as _;
@@ -53,7 +54,7 @@ impl Bench {
     }
 
     fn update(&self, updates: &[TileUpdate<'_, Device>]) {
-        self.device.update_tiles(GRAPHICS, updates, &[], self.serial()).unwrap();
+        self.device.update_tiles(PERMIT, GRAPHICS, updates, &[], self.serial()).unwrap();
     }
 
     /// Tiles of `resource` from `first` on are mapped to those of the heap from `heap_tile` on.
@@ -104,8 +105,8 @@ impl Bench {
 
     fn end(self, vulkan: Vulkan) {
         let Self { device, one, two, heap, staging, .. } = self;
-        [one, two, staging].into_iter().for_each(|resource| device.destroy_resource(resource));
-        device.destroy_heap(heap);
+        [one, two, staging].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
+        device.destroy_heap(PERMIT, heap);
         drop(device);
         vulkan.end();
     }
@@ -202,12 +203,12 @@ fn changes_are_ordered_with_submissions() {
         let outs: Vec<_> = (0..12).map(|_| mapped(device, *tile)).collect();
         let mut lists = Vec::new();
         for (index, out) in (0_u64..).zip(&outs) {
-            let mut list = device.create_list(GRAPHICS).unwrap();
+            let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
             list.begin().unwrap();
             list.copy_buffer(one, 0, out, 0, *tile);
             list.close().unwrap();
             bench.update(&[bench.to_heap(one, (0, 1), index % 2)]);
-            device.submit(GRAPHICS, &[&list], &[], bench.serial()).unwrap();
+            device.submit(PERMIT, GRAPHICS, &[&list], &[], bench.serial()).unwrap();
             lists.push(list);
         }
         assert!(device.wait(at(bench.submitted.get()), LONG).unwrap());
@@ -215,8 +216,8 @@ fn changes_are_ordered_with_submissions() {
             let found = read(device, out, usize::try_from(*tile).unwrap());
             assert!(found == bench.pattern(1 + index % 2), "copy {index}");
         }
-        lists.into_iter().for_each(|list| device.destroy_list(list));
-        outs.into_iter().for_each(|out| device.destroy_resource(out));
+        lists.into_iter().for_each(|list| device.destroy_list(PERMIT, list));
+        outs.into_iter().for_each(|out| device.destroy_resource(PERMIT, out));
     });
 }
 
@@ -248,7 +249,8 @@ fn bad_changes_change_nothing() {
         ];
         for wrong in wrong {
             // A good change before it is not made either.
-            let refused = device.update_tiles(GRAPHICS, &[bench.unmapped(one, 0, 1), wrong], &[], next);
+            let refused =
+                device.update_tiles(PERMIT, GRAPHICS, &[bench.unmapped(one, 0, 1), wrong], &[], next);
             assert!(matches!(refused, Err(DeviceError::InvalidCall { .. })), "{refused:?}");
         }
         let category = device.requirements(&buffer(64, USAGE)).unwrap().category;
@@ -257,9 +259,12 @@ fn bad_changes_change_nothing() {
         let other = heap_of(device, other, 1 << 20);
         let source = TileSource::Heap { heap: &other, offset: 0 };
         let update = TileUpdate { source, ..bench.unmapped(one, 0, 1) };
-        assert!(device.update_tiles(GRAPHICS, &[update], &[], next).is_err(), "a heap for something else");
-        device.destroy_heap(other);
-        let serials = device.update_tiles(GRAPHICS, &[bench.unmapped(one, 0, 1)], &[], next + 1);
+        assert!(
+            device.update_tiles(PERMIT, GRAPHICS, &[update], &[], next).is_err(),
+            "a heap for something else"
+        );
+        device.destroy_heap(PERMIT, other);
+        let serials = device.update_tiles(PERMIT, GRAPHICS, &[bench.unmapped(one, 0, 1)], &[], next + 1);
         assert!(serials.is_err(), "serials rise by one");
         bench.expect(one, 0, 5);
         // And what was not changed can be copied.
@@ -286,7 +291,7 @@ fn any_queue_can_change_mappings() {
                 *slot = bench.serial();
             }
             let update = bench.to_heap(one, (0, 1), u64::from(round % 3));
-            device.update_tiles(queue, &[update], &[before], *slot).unwrap();
+            device.update_tiles(PERMIT, queue, &[update], &[before], *slot).unwrap();
             let mapped_at = QueueSerial { queue, serial: *slot };
             assert!(device.wait(mapped_at, LONG).unwrap());
             bench.fill(one, 0, round);
@@ -309,11 +314,11 @@ fn changes_and_submissions_wait_for_each_other() {
         crate::waiting::stand_still(&vulkan);
         vulkan.disguise().take_trace();
         for round in 0..5 {
-            bench.device.submit(GRAPHICS, &[], &[], bench.serial()).unwrap();
+            bench.device.submit(PERMIT, GRAPHICS, &[], &[], bench.serial()).unwrap();
             bench.update(&[bench.to_heap(&bench.one, (0, 1), round)]);
             bench.update(&[bench.to_heap(&bench.one, (1, 1), round)]);
-            bench.device.submit(GRAPHICS, &[], &[], bench.serial()).unwrap();
-            bench.device.submit(GRAPHICS, &[], &[], bench.serial()).unwrap();
+            bench.device.submit(PERMIT, GRAPHICS, &[], &[], bench.serial()).unwrap();
+            bench.device.submit(PERMIT, GRAPHICS, &[], &[], bench.serial()).unwrap();
         }
         let trace = vulkan.disguise().take_trace();
         crate::disguise::trace::check(&trace);
@@ -344,9 +349,9 @@ fn changes_on_another_queue_are_waited_for() {
         let mut last = QueueSerial { queue: GRAPHICS, serial: 0 };
         for round in 1..=10 {
             let update = bench.to_heap(one, (0, 2), round % 4);
-            device.update_tiles(compute, &[update], &[last], round).unwrap();
+            device.update_tiles(PERMIT, compute, &[update], &[last], round).unwrap();
             let changed = QueueSerial { queue: compute, serial: round };
-            device.submit(GRAPHICS, &[], &[changed], bench.serial()).unwrap();
+            device.submit(PERMIT, GRAPHICS, &[], &[changed], bench.serial()).unwrap();
             last = at(bench.submitted.get());
         }
         assert!(device.wait(last, LONG).unwrap());

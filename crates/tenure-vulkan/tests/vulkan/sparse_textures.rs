@@ -1,5 +1,6 @@
 //! Sparse textures: tiles and packed mips.
 
+use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Dimension, Features, Format,
@@ -57,7 +58,7 @@ fn every_tile_of_a_texture_can_be_mapped() {
             source: TileSource::Heap { heap: &heap, offset: index * layout.tile_size },
         })
         .collect();
-    device.update_tiles(GRAPHICS, &updates, &[], 1).unwrap();
+    device.update_tiles(PERMIT, GRAPHICS, &updates, &[], 1).unwrap();
     let info = megatexture();
     let mut serial = 1;
     for subresource in 0..18 {
@@ -66,9 +67,9 @@ fn every_tile_of_a_texture_can_be_mapped() {
     }
     let outside = TileRegion { subresource: 18, origin: [0; 3], extent: [1, 1, 1] };
     let update = TileUpdate { resource: &image, region: outside, source: TileSource::Unmapped };
-    assert!(device.update_tiles(GRAPHICS, &[update], &[], serial + 1).is_err());
-    device.destroy_resource(image);
-    device.destroy_heap(heap);
+    assert!(device.update_tiles(PERMIT, GRAPHICS, &[update], &[], serial + 1).is_err());
+    device.destroy_resource(PERMIT, image);
+    device.destroy_heap(PERMIT, heap);
     drop(device);
     vulkan.end();
 }
@@ -101,8 +102,8 @@ fn check_subresource(device: &Device, image: &Resource, info: &TextureInfo, subr
     for (found, expected) in found.chunks(pitch).zip(texels.chunks(pitch)) {
         assert!(found[..row] == expected[..row], "mip {mip} of layer {layer}");
     }
-    device.destroy_resource(staging);
-    device.destroy_resource(readback);
+    device.destroy_resource(PERMIT, staging);
+    device.destroy_resource(PERMIT, readback);
 }
 
 /// What sparse textures cannot be is refused by name.
@@ -127,7 +128,7 @@ fn impossible_reserved_resources_are_refused() {
     }
     let plain = mapped(&device, 256);
     assert!(matches!(device.tile_layout(&plain), Err(DeviceError::InvalidCall { .. })));
-    device.destroy_resource(plain);
+    device.destroy_resource(PERMIT, plain);
     drop(device);
     vulkan.end();
 }

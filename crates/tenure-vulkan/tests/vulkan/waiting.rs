@@ -8,27 +8,27 @@ use tenure_vulkan::{OptionalFeatures, Options};
 
 use crate::basics::{GRAPHICS, LONG, at, is_invalid};
 use crate::disguise::Costume;
-use crate::harness::{Vulkan, validated};
+use crate::harness::{PERMIT, Vulkan, validated};
 
 fn serials_and_waits(vulkan: Vulkan) {
     let device = vulkan.device();
     let uses_timeline = device.optional_features().contains(OptionalFeatures::TIMELINE_SEMAPHORES);
-    is_invalid(device.submit(GRAPHICS, &[], &[], 0), "rise by one");
-    is_invalid(device.submit(GRAPHICS, &[], &[], 2), "rise by one");
-    is_invalid(device.submit(QueueId(9), &[], &[], 1), "queue exists");
+    is_invalid(device.submit(PERMIT, GRAPHICS, &[], &[], 0), "rise by one");
+    is_invalid(device.submit(PERMIT, GRAPHICS, &[], &[], 2), "rise by one");
+    is_invalid(device.submit(PERMIT, QueueId(9), &[], &[], 1), "queue exists");
     is_invalid(
-        device.submit(GRAPHICS, &[], &[QueueSerial { queue: QueueId(9), serial: 1 }], 1),
+        device.submit(PERMIT, GRAPHICS, &[], &[QueueSerial { queue: QueueId(9), serial: 1 }], 1),
         "queue exists",
     );
-    is_invalid(device.submit(GRAPHICS, &[], &[at(1)], 1), "wait for itself");
+    is_invalid(device.submit(PERMIT, GRAPHICS, &[], &[at(1)], 1), "wait for itself");
     is_invalid(device.wait(QueueSerial { queue: QueueId(9), serial: 1 }, LONG), "queue exists");
     is_invalid(device.completed(QueueId(9)), "queue exists");
-    is_invalid(device.create_list(QueueId(9)), "queue exists");
+    is_invalid(device.create_list(PERMIT, QueueId(9)), "queue exists");
     assert_eq!(device.completed(GRAPHICS), Ok(0));
     assert_eq!(device.wait(at(0), Duration::ZERO), Ok(true));
     for serial in 1..=20 {
         // A queue may be told to wait for itself.
-        device.submit(GRAPHICS, &[], &[at(serial - 1)], serial).unwrap();
+        device.submit(PERMIT, GRAPHICS, &[], &[at(serial - 1)], serial).unwrap();
     }
     assert_eq!(device.wait(at(20), Duration::MAX), Ok(true));
     assert_eq!(device.completed(GRAPHICS), Ok(20));
@@ -40,11 +40,11 @@ fn serials_and_waits(vulkan: Vulkan) {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| device.wait(at(21), LONG));
         std::thread::sleep(Duration::from_millis(30));
-        device.submit(GRAPHICS, &[], &[], 21).unwrap();
+        device.submit(PERMIT, GRAPHICS, &[], &[], 21).unwrap();
         assert_eq!(waiting.join().unwrap(), Ok(true));
     });
     if vulkan.hold() {
-        device.submit(GRAPHICS, &[], &[], 22).unwrap();
+        device.submit(PERMIT, GRAPHICS, &[], &[], 22).unwrap();
         assert_eq!(device.wait(at(22), Duration::from_millis(60)), Ok(false), "held");
         assert_eq!(device.completed(GRAPHICS), Ok(21));
         vulkan.settle();
@@ -90,9 +90,9 @@ fn queues_wait_for_each_other(options: &Options) {
     stand_still(&vulkan);
     vulkan.disguise().take_trace();
     for serial in 1..=30 {
-        device.submit(QueueId(0), &[], &[on(1, serial - 1), on(2, serial - 1)], serial).unwrap();
-        device.submit(QueueId(1), &[], &[on(0, serial)], serial).unwrap();
-        device.submit(QueueId(2), &[], &[on(0, serial), on(1, serial), on(0, 1)], serial).unwrap();
+        device.submit(PERMIT, QueueId(0), &[], &[on(1, serial - 1), on(2, serial - 1)], serial).unwrap();
+        device.submit(PERMIT, QueueId(1), &[], &[on(0, serial)], serial).unwrap();
+        device.submit(PERMIT, QueueId(2), &[], &[on(0, serial), on(1, serial), on(0, 1)], serial).unwrap();
     }
     let trace = vulkan.disguise().take_trace();
     let waited = crate::disguise::trace::check(&trace);
@@ -131,9 +131,9 @@ fn with_fences_only_what_was_submitted_is_waited_for() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &options);
     let device = vulkan.device();
     let later = QueueSerial { queue: QueueId(1), serial: 1 };
-    is_invalid(device.submit(GRAPHICS, &[], &[later], 1), "submitted can be waited for");
-    device.submit(QueueId(1), &[], &[], 1).unwrap();
-    device.submit(GRAPHICS, &[], &[later], 1).unwrap();
+    is_invalid(device.submit(PERMIT, GRAPHICS, &[], &[later], 1), "submitted can be waited for");
+    device.submit(PERMIT, QueueId(1), &[], &[], 1).unwrap();
+    device.submit(PERMIT, GRAPHICS, &[], &[later], 1).unwrap();
     assert_eq!(device.wait(at(1), LONG), Ok(true));
     drop(device);
     vulkan.end();
@@ -144,24 +144,24 @@ fn with_fences_only_what_was_submitted_is_waited_for() {
 fn lists_in_flight_are_left_alone() {
     let vulkan = Vulkan::new(validated());
     let device = vulkan.device();
-    let mut list = device.create_list(GRAPHICS).unwrap();
+    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();
     list.close().unwrap();
     if vulkan.hold() {
-        device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+        device.submit(PERMIT, GRAPHICS, &[&list], &[], 1).unwrap();
         is_invalid(list.begin(), "begun again");
         vulkan.settle();
     } else {
-        device.submit(GRAPHICS, &[&list], &[], 1).unwrap();
+        device.submit(PERMIT, GRAPHICS, &[&list], &[], 1).unwrap();
     }
-    is_invalid(device.submit(GRAPHICS, &[&list], &[], 2), "submitted again");
+    is_invalid(device.submit(PERMIT, GRAPHICS, &[&list], &[], 2), "submitted again");
     assert!(device.wait(at(1), LONG).unwrap());
-    is_invalid(device.submit(GRAPHICS, &[&list], &[], 2), "submitted again");
+    is_invalid(device.submit(PERMIT, GRAPHICS, &[&list], &[], 2), "submitted again");
     list.begin().unwrap();
     list.close().unwrap();
-    device.submit(GRAPHICS, &[&list], &[], 2).unwrap();
+    device.submit(PERMIT, GRAPHICS, &[&list], &[], 2).unwrap();
     assert!(device.wait(at(2), LONG).unwrap());
-    device.destroy_list(list);
+    device.destroy_list(PERMIT, list);
     drop(device);
     vulkan.end();
 }

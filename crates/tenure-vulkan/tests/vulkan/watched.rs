@@ -1,5 +1,6 @@
 //! The layers really watch: what the other tests rely on.
 
+use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{Barrier, CommandList as _, Device as _, State, Subresource};
 use tenure_vulkan::Severity;
@@ -24,8 +25,8 @@ fn copies(barrier_between: bool) -> Vec<String> {
         }
         list.copy_buffer(&one, 0, &two, 0, 256);
     });
-    device.destroy_resource(one);
-    device.destroy_resource(two);
+    device.destroy_resource(PERMIT, one);
+    device.destroy_resource(PERMIT, two);
     drop(device);
     vulkan.problems()
 }
@@ -47,7 +48,7 @@ fn advice_arrives() {
     let device = vulkan.device();
     // So small an allocation is advised against.
     let small = mapped(&device, 16);
-    device.destroy_resource(small);
+    device.destroy_resource(PERMIT, small);
     drop(device);
     vulkan.close();
     let messages = vulkan.log().take();

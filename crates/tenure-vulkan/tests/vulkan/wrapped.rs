@@ -1,5 +1,6 @@
 //! Devices that somebody else made.
 
+use crate::harness::PERMIT;
 use core::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -204,7 +205,7 @@ fn a_queue_is_shared_under_its_lock() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for serial in 1..=200 {
-                device.submit(QueueId(0), &[], &[], serial).unwrap();
+                device.submit(PERMIT, QueueId(0), &[], &[], serial).unwrap();
             }
         });
         for _ in 0..200 {

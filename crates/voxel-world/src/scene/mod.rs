@@ -48,11 +48,11 @@ pub trait Painter<D: Device> {
     ///
     /// # Errors
     /// As the driver reports.
-    fn draw(&mut self, list: &mut D::List, pass: &Pass<'_, D>) -> Result<()>;
+    fn draw(&mut self, list: &D::List, pass: &Pass<'_, D>) -> Result<()>;
 
     /// Makes one pixel of the samples of each.
     ///
     /// # Errors
     /// As the driver reports.
-    fn resolve(&mut self, list: &mut D::List, samples: &Texture<D>, pixels: &Texture<D>) -> Result<()>;
+    fn resolve(&mut self, list: &D::List, samples: &Texture<D>, pixels: &Texture<D>) -> Result<()>;
 }

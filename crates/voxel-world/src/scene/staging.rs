@@ -1,6 +1,8 @@
 //! Bytes on their way to the GPU.
 
-use tenure_core::device::{BufferLayout, CommandList, Device, State, Subresource, TextureRegion, Usage};
+use tenure_core::device::{
+    BufferLayout, CommandList, Device, Permit, State, Subresource, TextureRegion, Usage,
+};
 use tenure_core::{Buffer, BufferDesc, Gpu, MemoryUse, Recording, Texture};
 
 use crate::Result;
@@ -35,7 +37,13 @@ pub(super) fn fill_buffers<'a, D: Device>(
     recording.barriers();
     let mut offset = staging.offset();
     for (buffer, _) in contents {
-        recording.raw().copy_buffer(staging.raw(), offset, buffer.raw(), buffer.offset(), buffer.size());
+        recording.raw_mut(permit()).copy_buffer(
+            staging.raw(),
+            offset,
+            buffer.raw(),
+            buffer.offset(),
+            buffer.size(),
+        );
         offset += buffer.size();
     }
     Ok(())
@@ -72,4 +80,10 @@ pub(super) fn fill_tiles<D: Device>(
         recording.copy_buffer_to_texture(&staging, layout, texture, region)?;
     }
     Ok(())
+}
+
+/// For commands that the recording does not have itself.
+const fn permit<D: Device>() -> Permit<D> {
+    // SAFETY: the buffers were put into the right state right before, and the copies lie within them.
+    unsafe { Permit::new() }
 }

@@ -13,14 +13,9 @@ impl<D: Device> List<D> {
         Self(inner)
     }
 
-    /// The list behind it.
+    /// The list behind it, to record into.
     pub const fn inner(&self) -> &D::List {
         &self.0
-    }
-
-    /// The list behind it, to record into.
-    pub const fn inner_mut(&mut self) -> &mut D::List {
-        &mut self.0
     }
 
     pub(super) fn into_inner(self) -> D::List {

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use tenure::device::{
-    Descriptor, DescriptorHeapDesc, DescriptorSource, Device, DeviceError, HeapBudget, HeapDesc,
-    MemoryTypeId, ObjectRef, Properties, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding,
-    SetWrite, TileLayout, TileUpdate,
+    Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device, DeviceError, HeapBudget, HeapDesc,
+    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
+    SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 
 use counters::{Counters, Kind};
@@ -103,6 +103,14 @@ impl<D: Device> Counted<D> {
     }
 }
 
+/// The permit for the device behind a counting one.
+const fn inner_permit<D: Device>(_: Permit<Counted<D>>) -> Permit<D> {
+    // SAFETY: each call is passed on as it is, and its caller had a permit for it.
+    unsafe { Permit::new() }
+}
+
+impl<D: Checked> Checked for Counted<D> {}
+
 impl<D: Device> Device for Counted<D> {
     type Heap = Heap<D>;
     type Resource = Resource<D>;
@@ -128,8 +136,8 @@ impl<D: Device> Device for Counted<D> {
         Ok(Heap { inner, bytes: desc.size })
     }
 
-    fn destroy_heap(&self, heap: Heap<D>) {
-        self.timed(|inner| inner.destroy_heap(heap.inner));
+    fn destroy_heap(&self, permit: Permit<Self>, heap: Heap<D>) {
+        self.timed(|inner| inner.destroy_heap(inner_permit(permit), heap.inner));
         self.counters.destroyed();
         self.counters.given_back(heap.bytes);
         self.counters.gone(Kind::Heap);
@@ -150,11 +158,13 @@ impl<D: Device> Device for Counted<D> {
 
     fn create_placed(
         &self,
+        permit: Permit<Self>,
         desc: &ResourceDesc,
         heap: &Heap<D>,
         offset: u64,
     ) -> Result<Resource<D>, DeviceError> {
-        let inner = self.timed(|inner| inner.create_placed(desc, &heap.inner, offset))?;
+        let inner =
+            self.timed(|inner| inner.create_placed(inner_permit(permit), desc, &heap.inner, offset))?;
         self.counters.created();
         Ok(self.resource(inner, 0))
     }
@@ -165,14 +175,14 @@ impl<D: Device> Device for Counted<D> {
         Ok(self.resource(inner, 0))
     }
 
-    fn destroy_resource(&self, resource: Resource<D>) {
+    fn destroy_resource(&self, permit: Permit<Self>, resource: Resource<D>) {
         let Resource { inner: object, bytes, is_counted } = resource;
         if is_counted {
-            self.timed(|inner| inner.destroy_resource(object));
+            self.timed(|inner| inner.destroy_resource(inner_permit(permit), object));
             self.counters.destroyed();
             self.counters.given_back(bytes);
         } else {
-            self.inner.destroy_resource(object);
+            self.inner.destroy_resource(inner_permit(permit), object);
         }
         self.counters.gone(Kind::Resource);
     }
@@ -193,7 +203,7 @@ impl<D: Device> Device for Counted<D> {
         self.inner.tile_layout(&resource.inner)
     }
 
-    fn set_name(&self, object: ObjectRef<'_, Self>, name: &str) {
+    fn set_name(&self, permit: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
         let object = match object {
             ObjectRef::Heap(heap) => ObjectRef::Heap(&heap.inner),
             ObjectRef::Resource(resource) => ObjectRef::Resource(&resource.inner),
@@ -201,17 +211,17 @@ impl<D: Device> Device for Counted<D> {
             ObjectRef::DescriptorHeap(heap) => ObjectRef::DescriptorHeap(heap),
             ObjectRef::SetBlock(block) => ObjectRef::SetBlock(block),
         };
-        self.inner.set_name(object, name);
+        self.inner.set_name(inner_permit(permit), object, name);
     }
 
-    fn create_list(&self, queue: QueueId) -> Result<List<D>, DeviceError> {
-        let list = self.inner.create_list(queue)?;
+    fn create_list(&self, permit: Permit<Self>, queue: QueueId) -> Result<List<D>, DeviceError> {
+        let list = self.inner.create_list(inner_permit(permit), queue)?;
         self.counters.live(Kind::List);
         Ok(List::new(list))
     }
 
-    fn destroy_list(&self, list: List<D>) {
-        self.inner.destroy_list(list.into_inner());
+    fn destroy_list(&self, permit: Permit<Self>, list: List<D>) {
+        self.inner.destroy_list(inner_permit(permit), list.into_inner());
         self.counters.gone(Kind::List);
     }
 
@@ -219,12 +229,13 @@ impl<D: Device> Device for Counted<D> {
         self.inner.create_descriptor_heap(desc)
     }
 
-    fn destroy_descriptor_heap(&self, heap: Self::DescriptorHeap) {
-        self.inner.destroy_descriptor_heap(heap);
+    fn destroy_descriptor_heap(&self, permit: Permit<Self>, heap: Self::DescriptorHeap) {
+        self.inner.destroy_descriptor_heap(inner_permit(permit), heap);
     }
 
     fn write_descriptor(
         &self,
+        permit: Permit<Self>,
         heap: &Self::DescriptorHeap,
         index: u32,
         descriptor: &Descriptor<'_, Self>,
@@ -234,73 +245,89 @@ impl<D: Device> Device for Counted<D> {
             Descriptor::Texture { resource, view } => Descriptor::Texture { resource: &resource.inner, view },
             Descriptor::Sampler(desc) => Descriptor::Sampler(desc),
         };
-        self.inner.write_descriptor(heap, index, &descriptor)
+        self.inner.write_descriptor(inner_permit(permit), heap, index, &descriptor)
     }
 
     fn fill_descriptors(
         &self,
+        permit: Permit<Self>,
         heap: &Self::DescriptorHeap,
         first: u32,
         sources: &[DescriptorSource<'_, Self>],
     ) -> Result<(), DeviceError> {
         let sources: SmallVec<[_; 16]> = sources.iter().copied().map(source).collect();
-        self.inner.fill_descriptors(heap, first, &sources)
+        self.inner.fill_descriptors(inner_permit(permit), heap, first, &sources)
     }
 
-    fn clear_descriptors(&self, heap: &Self::DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
-        self.inner.clear_descriptors(heap, first, count, freed_by);
+    fn clear_descriptors(
+        &self,
+        permit: Permit<Self>,
+        heap: &Self::DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    ) {
+        self.inner.clear_descriptors(inner_permit(permit), heap, first, count, freed_by);
     }
 
     fn create_set_layout(&self, bindings: &[SetBinding]) -> Result<Self::SetLayout, DeviceError> {
         self.inner.create_set_layout(bindings)
     }
 
-    fn destroy_set_layout(&self, layout: Self::SetLayout) {
-        self.inner.destroy_set_layout(layout);
+    fn destroy_set_layout(&self, permit: Permit<Self>, layout: Self::SetLayout) {
+        self.inner.destroy_set_layout(inner_permit(permit), layout);
     }
 
-    fn create_set_block(&self, layout: &Self::SetLayout, sets: u32) -> Result<Self::SetBlock, DeviceError> {
-        self.inner.create_set_block(layout, sets)
+    fn create_set_block(
+        &self,
+        permit: Permit<Self>,
+        layout: &Self::SetLayout,
+        sets: u32,
+    ) -> Result<Self::SetBlock, DeviceError> {
+        self.inner.create_set_block(inner_permit(permit), layout, sets)
     }
 
-    fn destroy_set_block(&self, block: Self::SetBlock) {
-        self.inner.destroy_set_block(block);
+    fn destroy_set_block(&self, permit: Permit<Self>, block: Self::SetBlock) {
+        self.inner.destroy_set_block(inner_permit(permit), block);
     }
 
     fn write_set(
         &self,
+        permit: Permit<Self>,
         block: &Self::SetBlock,
         set: u32,
         writes: &[SetWrite<'_, Self>],
     ) -> Result<(), DeviceError> {
         let writes: SmallVec<[_; 16]> = writes.iter().map(set_write).collect();
-        self.inner.write_set(block, set, &writes)
+        self.inner.write_set(inner_permit(permit), block, set, &writes)
     }
 
-    fn clear_set(&self, block: &Self::SetBlock, set: u32, freed_by: Option<&str>) {
-        self.inner.clear_set(block, set, freed_by);
+    fn clear_set(&self, permit: Permit<Self>, block: &Self::SetBlock, set: u32, freed_by: Option<&str>) {
+        self.inner.clear_set(inner_permit(permit), block, set, freed_by);
     }
 
     fn submit(
         &self,
+        permit: Permit<Self>,
         queue: QueueId,
         lists: &[&List<D>],
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
         let lists: SmallVec<[_; 4]> = lists.iter().map(|list| list.inner()).collect();
-        self.inner.submit(queue, &lists, waits, signal)
+        self.inner.submit(inner_permit(permit), queue, &lists, waits, signal)
     }
 
     fn update_tiles(
         &self,
+        permit: Permit<Self>,
         queue: QueueId,
         updates: &[TileUpdate<'_, Self>],
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
         let updates: Vec<_> = updates.iter().map(tiles::inner).collect();
-        self.inner.update_tiles(queue, &updates, waits, signal)
+        self.inner.update_tiles(inner_permit(permit), queue, &updates, waits, signal)
     }
 
     fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {

@@ -1,5 +1,6 @@
 //! A driver that refuses.
 
+use crate::harness::PERMIT;
 use tenure_core::device::{
     BindingKind, BufferAccess, Descriptor, DescriptorKind, Device as _, DeviceError, Format, SetBinding,
     TextureAccess,
@@ -28,9 +29,9 @@ fn a_failed_creation_leaves_nothing() {
     let layout = room.layout(&bindings);
     for call in &pools[1..] {
         fail(call);
-        assert!(room.device.create_set_block(&layout, 4).unwrap_err().is_shortage(), "{call}");
+        assert!(room.device.create_set_block(PERMIT, &layout, 4).unwrap_err().is_shortage(), "{call}");
     }
-    room.device.destroy_set_layout(layout);
+    room.device.destroy_set_layout(PERMIT, layout);
     let typed = Descriptor::Buffer { resource: &room.buffer, view: part(0, BufferAccess::Read(TYPED)) };
     let view = whole(TextureAccess::Sampled, Format::R32Uint);
     let texture = Descriptor::Texture { resource: &room.texture, view };
@@ -54,9 +55,9 @@ fn a_lost_device_says_so() {
     is_lost(room.write(0, &Descriptor::Sampler(nearest())));
     is_lost(room.view_buffer(0, part(0, BufferAccess::Constants)));
     if let Some(heap) = heap {
-        is_lost(room.device.fill_descriptors(&heap, 0, &[room.constants(0)]));
-        room.device.clear_descriptors(&heap, 0, 4, Some("lost"));
-        room.device.destroy_descriptor_heap(heap);
+        is_lost(room.device.fill_descriptors(PERMIT, &heap, 0, &[room.constants(0)]));
+        room.device.clear_descriptors(PERMIT, &heap, 0, 4, Some("lost"));
+        room.device.destroy_descriptor_heap(PERMIT, heap);
     }
     is_lost(visible(&room.device, DescriptorKind::Resource, 4).map(drop));
     is_lost(room.device.create_set_layout(&[]).map(drop));

@@ -1,5 +1,6 @@
 //! Shaders find what descriptors say.
 
+use crate::harness::PERMIT;
 use conformance::{Look, Through};
 use tenure_core::device::{
     BindingKind, Descriptor, DescriptorKind, DescriptorSource, Device as _, Format, SetBinding, SetWrite,
@@ -36,10 +37,10 @@ fn heaps_show_everything(vulkan: Vulkan) {
     assert_eq!(heap.constants(), count, "as many as of all else");
     for first in [0, 1000, count - 8] {
         let sources: Vec<_> = (0..8).map(|index| room.source(index)).collect();
-        room.device.fill_descriptors(&heap, first, &sources).unwrap();
+        room.device.fill_descriptors(PERMIT, &heap, first, &sources).unwrap();
         let last = limits.visible_samplers - 1;
         let sampler = DescriptorSource::Copy { heap: &room.samplers, index: 0 };
-        room.device.fill_descriptors(&samplers, last, &[sampler]).unwrap();
+        room.device.fill_descriptors(PERMIT, &samplers, last, &[sampler]).unwrap();
         for (index, look) in (0..).zip(&looks) {
             let seen = room.look(copy(look), Through::Heap { heap: &heap, index: first + index });
             assert_eq!(seen, Room::expected(index), "{index} at {first}");
@@ -47,12 +48,12 @@ fn heaps_show_everything(vulkan: Vulkan) {
         let texture = Through::Heap { heap: &heap, index: first + 7 };
         let seen = room.look(Look::Sampler { texture }, Through::Heap { heap: &samplers, index: last });
         assert_eq!(seen, COLOUR);
-        room.device.fill_descriptors(&heap, first + 3, &[room.constants(6)]).unwrap();
+        room.device.fill_descriptors(PERMIT, &heap, first + 3, &[room.constants(6)]).unwrap();
         let seen = room.look(Look::Constants, Through::Heap { heap: &heap, index: first + 3 });
         assert_eq!(seen, words(6), "constants without a view");
     }
-    room.device.destroy_descriptor_heap(heap);
-    room.device.destroy_descriptor_heap(samplers);
+    room.device.destroy_descriptor_heap(PERMIT, heap);
+    room.device.destroy_descriptor_heap(PERMIT, samplers);
     room.end();
 }
 
@@ -94,7 +95,7 @@ fn sets_show_everything(vulkan: Vulkan) {
     let mut bindings: Vec<_> = (0..).zip(KINDS).map(|(index, kind)| of(10 - index, kind, 3)).collect();
     bindings.extend([of(20, BindingKind::Sampler, 1), of(21, BindingKind::Texture, 1)]);
     let layout = room.layout(&bindings);
-    let block = room.device.create_set_block(&layout, 4).unwrap();
+    let block = room.device.create_set_block(PERMIT, &layout, 4).unwrap();
     let sampler = DescriptorSource::Copy { heap: &room.samplers, index: 0 };
     let mut writes = vec![
         SetWrite { binding: 20, element: 0, source: sampler },
@@ -105,7 +106,7 @@ fn sets_show_everything(vulkan: Vulkan) {
         writes.extend(elements);
     }
     for set in [0, 3] {
-        room.device.write_set(&block, set, &writes).unwrap();
+        room.device.write_set(PERMIT, &block, set, &writes).unwrap();
         let through =
             |binding, element| Through::Set { layout: &layout, block: &block, set, binding, element };
         for (index, look) in (0..).zip(&looks) {
@@ -117,8 +118,8 @@ fn sets_show_everything(vulkan: Vulkan) {
         let texture = through(21, 0);
         assert_eq!(room.look(Look::Sampler { texture }, through(20, 0)), COLOUR);
     }
-    room.device.destroy_set_block(block);
-    room.device.destroy_set_layout(layout);
+    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
 
@@ -139,9 +140,9 @@ fn dynamic_constants_begin_where_they_are_bound() {
     let kind = BindingKind::DynamicConstants;
     let of = |binding, count| SetBinding { binding, kind, count };
     let layout = room.layout(&[of(4, 1), of(1, 2)]);
-    let block = room.device.create_set_block(&layout, 1).unwrap();
+    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
     let write = |binding, element| SetWrite { binding, element, source: room.constants(0) };
-    room.device.write_set(&block, 0, &[write(1, 0), write(1, 1), write(4, 0)]).unwrap();
+    room.device.write_set(PERMIT, &block, 0, &[write(1, 0), write(1, 1), write(4, 0)]).unwrap();
     for (binding, element) in [(1, 0), (1, 1), (4, 0)] {
         for part in [0, 3, 7] {
             let look = Look::DynamicConstants { offset: part * 256 };
@@ -149,8 +150,8 @@ fn dynamic_constants_begin_where_they_are_bound() {
             assert_eq!(room.look(look, through), words(part), "{binding}, {element}");
         }
     }
-    room.device.destroy_set_block(block);
-    room.device.destroy_set_layout(layout);
+    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
 
@@ -163,14 +164,14 @@ fn arrays_are_filled_in_part() {
     }
     room.furnish();
     let layout = room.layout(&[SetBinding { binding: 0, kind: BindingKind::Buffer, count: 100 }]);
-    let block = room.device.create_set_block(&layout, 1).unwrap();
+    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
     room.device
-        .write_set(&block, 0, &[SetWrite { binding: 0, element: 77, source: room.source(1) }])
+        .write_set(PERMIT, &block, 0, &[SetWrite { binding: 0, element: 77, source: room.source(1) }])
         .unwrap();
     let through = Through::Set { layout: &layout, block: &block, set: 0, binding: 0, element: 77 };
     assert_eq!(room.look(Look::Buffer, through), words(1));
-    room.device.destroy_set_block(block);
-    room.device.destroy_set_layout(layout);
+    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
 
@@ -183,7 +184,7 @@ fn depth_is_read_as_its_descriptor_says() {
     let depth = image(&room.device, texture(8, Format::D32Float, usage));
     let of = |binding, kind| SetBinding { binding, kind, count: 1 };
     let layout = room.layout(&[of(0, BindingKind::Sampler), of(1, BindingKind::Texture)]);
-    let block = room.device.create_set_block(&layout, 1).unwrap();
+    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
     let states = [State::NON_PIXEL_SHADER, State::NON_PIXEL_SHADER | State::DEPTH_READ];
     for (index, state) in (8..).zip(states) {
         room.paint(&depth, 0.2_f32.to_bits(), state);
@@ -191,15 +192,15 @@ fn depth_is_read_as_its_descriptor_says() {
         room.write(index, &Descriptor::Texture { resource: &depth, view }).unwrap();
         let sampler = DescriptorSource::Copy { heap: &room.samplers, index: 0 };
         let write = |binding, source| SetWrite { binding, element: 0, source };
-        room.device.write_set(&block, 0, &[write(0, sampler), write(1, room.source(index))]).unwrap();
+        room.device.write_set(PERMIT, &block, 0, &[write(0, sampler), write(1, room.source(index))]).unwrap();
         let through = |binding| Through::Set { layout: &layout, block: &block, set: 0, binding, element: 0 };
         let seen = room.look(Look::Sampler { texture: through(1) }, through(0));
         assert_eq!(seen[0], 51, "a fifth of 255, in {state:?}");
     }
-    room.device.destroy_set_block(block);
-    room.device.destroy_set_layout(layout);
-    room.device.clear_descriptors(&room.views, 0, 32, None);
-    room.device.destroy_resource(depth);
+    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_layout(PERMIT, layout);
+    room.device.clear_descriptors(PERMIT, &room.views, 0, 32, None);
+    room.device.destroy_resource(PERMIT, depth);
     room.end();
 }
 
@@ -212,7 +213,7 @@ fn threads_fill_one_heap() {
     }
     room.furnish();
     let heap = visible(&room.device, DescriptorKind::Resource, 4096).unwrap();
-    room.device.fill_descriptors(&heap, 0, &[room.source(1)]).unwrap();
+    room.device.fill_descriptors(PERMIT, &heap, 0, &[room.source(1)]).unwrap();
     std::thread::scope(|scope| {
         for thread in 1..4_u32 {
             let (device, views, heap) = (&room.device, &room.views, &heap);
@@ -220,7 +221,7 @@ fn threads_fill_one_heap() {
                 let source = |index| DescriptorSource::Copy { heap: views, index };
                 let sources: Vec<_> = (0..40).map(|index| source(index % 7)).collect();
                 for chunk in 0..25 {
-                    device.fill_descriptors(heap, thread * 1000 + chunk * 40, &sources).unwrap();
+                    device.fill_descriptors(PERMIT, heap, thread * 1000 + chunk * 40, &sources).unwrap();
                 }
             });
         }
@@ -234,7 +235,7 @@ fn threads_fill_one_heap() {
         }
     }
     assert_eq!(room.look(Look::Buffer, Through::Heap { heap: &heap, index: 0 }), words(1));
-    room.device.destroy_descriptor_heap(heap);
+    room.device.destroy_descriptor_heap(PERMIT, heap);
     room.end();
 }
 
@@ -256,7 +257,7 @@ fn handles_come_out() {
         let heap = visible(&room.device, DescriptorKind::Sampler, 2).unwrap();
         assert!(heap.set().is_some() && heap.layout().is_some() && heap.sampler(0).is_none());
         assert_eq!((heap.kind(), heap.count(), heap.constants()), (DescriptorKind::Sampler, 2, 0));
-        room.device.destroy_descriptor_heap(heap);
+        room.device.destroy_descriptor_heap(PERMIT, heap);
     }
     room.end();
 }

@@ -1,5 +1,6 @@
 //! How many descriptors there may be.
 
+use crate::harness::PERMIT;
 use tenure_core::device::{
     BindingKind, Descriptor, DescriptorHeapDesc, DescriptorKind, Device as _, DeviceError, SetBinding,
 };
@@ -21,7 +22,7 @@ fn heaps_end_at_the_limits() {
         if !room.has_heaps() {
             break;
         }
-        room.device.destroy_descriptor_heap(visible(&room.device, kind, most).unwrap());
+        room.device.destroy_descriptor_heap(PERMIT, visible(&room.device, kind, most).unwrap());
         for count in [0, most + 1, u32::MAX] {
             is_bad(visible(&room.device, kind, count), "count");
         }
@@ -60,13 +61,13 @@ fn samplers_end_at_the_limit() {
     let heap = room.device.create_descriptor_heap(&desc).unwrap();
     let sampler = Descriptor::Sampler(nearest());
     for index in 0..most {
-        room.device.write_descriptor(&heap, index, &sampler).unwrap();
+        room.device.write_descriptor(PERMIT, &heap, index, &sampler).unwrap();
     }
-    let refused = room.device.write_descriptor(&heap, most, &sampler);
+    let refused = room.device.write_descriptor(PERMIT, &heap, most, &sampler);
     assert!(refused.as_ref().is_err_and(DeviceError::is_shortage), "{refused:?}");
-    room.device.clear_descriptors(&heap, 7, 1, None);
-    room.device.write_descriptor(&heap, most, &sampler).unwrap();
-    room.device.destroy_descriptor_heap(heap);
+    room.device.clear_descriptors(PERMIT, &heap, 7, 1, None);
+    room.device.write_descriptor(PERMIT, &heap, most, &sampler).unwrap();
+    room.device.destroy_descriptor_heap(PERMIT, heap);
     room.end();
 }
 
@@ -82,15 +83,15 @@ fn layouts_and_blocks_end_at_the_limits() {
     }
     let some = room.layout(&[of(0, BindingKind::Buffer, 4)]);
     for sets in [0, 1 << 17, u32::MAX] {
-        is_bad(room.device.create_set_block(&some, sets), "sets");
+        is_bad(room.device.create_set_block(PERMIT, &some, sets), "sets");
     }
     // A set of nothing, to keep numbers in a pipeline.
     let nothing = room.layout(&[]);
-    let block = room.device.create_set_block(&nothing, 3).unwrap();
+    let block = room.device.create_set_block(PERMIT, &nothing, 3).unwrap();
     assert_eq!((block.sets().len(), block.set(3)), (3, None));
-    room.device.write_set(&block, 2, &[]).unwrap();
-    room.device.destroy_set_block(block);
-    room.device.destroy_set_layout(nothing);
-    room.device.destroy_set_layout(some);
+    room.device.write_set(PERMIT, &block, 2, &[]).unwrap();
+    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_layout(PERMIT, nothing);
+    room.device.destroy_set_layout(PERMIT, some);
     room.end();
 }

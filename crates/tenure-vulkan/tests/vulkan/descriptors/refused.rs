@@ -1,5 +1,6 @@
 //! What the API does not allow is refused before it gets there.
 
+use crate::harness::PERMIT;
 use conformance::{Look, Through};
 use tenure_core::device::{
     BindingKind, BufferAccess, BufferView, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource,
@@ -56,8 +57,8 @@ fn bad_buffer_views_are_refused() {
     // A texture is no buffer.
     let view = part(0, raw);
     assert!(room.write(1, &Descriptor::Buffer { resource: &room.texture, view }).is_err());
-    room.device.clear_descriptors(&room.views, 0, 1, None);
-    room.device.destroy_resource(large);
+    room.device.clear_descriptors(PERMIT, &room.views, 0, 1, None);
+    room.device.destroy_resource(PERMIT, large);
     room.end();
 }
 
@@ -125,12 +126,12 @@ fn bad_texture_views_are_refused() {
             let heap = DescriptorHeapDesc { kind: view.access.kind(), count: 1, shader_visible: false };
             let heap = room.device.create_descriptor_heap(&heap).unwrap();
             let descriptor = Descriptor::Texture { resource: &resource, view };
-            let refused = room.device.write_descriptor(&heap, 0, &descriptor).unwrap_err();
+            let refused = room.device.write_descriptor(PERMIT, &heap, 0, &descriptor).unwrap_err();
             let is_clear = !refused.is_shortage() && !matches!(refused, DeviceError::Lost { .. });
             assert!(is_clear && heap.image_view(0).is_none(), "{view:?} of {info:?}: {refused:?}");
-            room.device.destroy_descriptor_heap(heap);
+            room.device.destroy_descriptor_heap(PERMIT, heap);
         }
-        room.device.destroy_resource(resource);
+        room.device.destroy_resource(PERMIT, resource);
     }
     room.end();
 }
@@ -149,7 +150,7 @@ fn what_is_not_enabled_is_unsupported() {
     let view = TextureView { shape: ViewShape::CubeArray, layers: 12, ..whole(Sampled, Format::Rgba8Unorm) };
     let refused = room.write(0, &Descriptor::Texture { resource: &cubes, view }).unwrap_err();
     assert!(matches!(refused, DeviceError::Unsupported { .. }), "{refused:?}");
-    room.device.destroy_resource(cubes);
+    room.device.destroy_resource(PERMIT, cubes);
     room.end();
 }
 
@@ -185,13 +186,13 @@ fn what_does_not_fit_a_heap_is_refused() {
     room.furnish();
     let heap = visible(&room.device, DescriptorKind::Resource, 4).unwrap();
     let samplers = visible(&room.device, DescriptorKind::Sampler, 4).unwrap();
-    let fill = |heap, first, sources: &[_]| room.device.fill_descriptors(heap, first, sources);
+    let fill = |heap, first, sources: &[_]| room.device.fill_descriptors(PERMIT, heap, first, sources);
     let sampler = DescriptorSource::Copy { heap: &room.samplers, index: 0 };
     is_call(room.view_buffer(32, part(0, BufferAccess::Constants)));
     is_call(room.view_buffer(0, part(0, BufferAccess::Constants)));
     let descriptor = Descriptor::Buffer { resource: &room.buffer, view: part(0, BufferAccess::Constants) };
-    is_call(room.device.write_descriptor(&heap, 0, &descriptor));
-    is_call(room.device.write_descriptor(&room.samplers, 1, &descriptor));
+    is_call(room.device.write_descriptor(PERMIT, &heap, 0, &descriptor));
+    is_call(room.device.write_descriptor(PERMIT, &room.samplers, 1, &descriptor));
     is_call(fill(&heap, 4, &[room.source(0)]));
     is_call(fill(&heap, u32::MAX, &[room.source(0)]));
     is_call(fill(&room.views, 9, &[room.source(0)]));
@@ -205,8 +206,8 @@ fn what_does_not_fit_a_heap_is_refused() {
     is_call(fill(&heap, 0, &[constants(0, 0)]));
     is_call(fill(&heap, 0, &[constants(0, 9 * PART)]));
     assert_eq!(fill(&heap, 0, &[]), Ok(()));
-    room.device.destroy_descriptor_heap(heap);
-    room.device.destroy_descriptor_heap(samplers);
+    room.device.destroy_descriptor_heap(PERMIT, heap);
+    room.device.destroy_descriptor_heap(PERMIT, samplers);
     room.end();
 }
 
@@ -216,9 +217,9 @@ fn what_does_not_fit_a_set_is_refused() {
     room.furnish();
     let of = |binding, kind, count| SetBinding { binding, kind, count };
     let layout = room.layout(&[of(1, BindingKind::Buffer, 2), of(5, BindingKind::DynamicConstants, 1)]);
-    let block = room.device.create_set_block(&layout, 2).unwrap();
+    let block = room.device.create_set_block(PERMIT, &layout, 2).unwrap();
     let of = |binding, element, index| SetWrite { binding, element, source: room.source(index) };
-    let write = |set, writes: &[_]| room.device.write_set(&block, set, writes);
+    let write = |set, writes: &[_]| room.device.write_set(PERMIT, &block, set, writes);
     is_call(write(2, &[of(1, 0, 1)]));
     is_call(write(0, &[of(0, 0, 1)]));
     is_call(write(0, &[of(1, 0, 1), of(1, 2, 1)]));
@@ -226,8 +227,8 @@ fn what_does_not_fit_a_set_is_refused() {
     is_call(write(0, &[of(1, 0, 30)]));
     is_call(write(0, &[of(5, 0, 1)]));
     assert_eq!(write(0, &[of(1, 0, 1), of(5, 0, 0)]), Ok(()));
-    room.device.destroy_set_block(block);
-    room.device.destroy_set_layout(layout);
+    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
 
@@ -241,33 +242,33 @@ fn a_refused_call_changes_nothing() {
     room.furnish();
     let heap = visible(&room.device, DescriptorKind::Resource, 40).unwrap();
     let layout = room.layout(&[SetBinding { binding: 0, kind: BindingKind::Buffer, count: 40 }]);
-    let block = room.device.create_set_block(&layout, 1).unwrap();
+    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
     let write = |element, index| SetWrite { binding: 0, element, source: room.source(index) };
-    room.device.fill_descriptors(&heap, 0, &[room.source(1)]).unwrap();
-    room.device.write_set(&block, 0, &[write(0, 1)]).unwrap();
+    room.device.fill_descriptors(PERMIT, &heap, 0, &[room.source(1)]).unwrap();
+    room.device.write_set(PERMIT, &block, 0, &[write(0, 1)]).unwrap();
     for count in [2, 16, 17, 40] {
         let mut sources = vec![room.source(2); count];
         sources[count - 1] = room.source(20);
-        is_call(room.device.fill_descriptors(&heap, 0, &sources));
+        is_call(room.device.fill_descriptors(PERMIT, &heap, 0, &sources));
         let mut writes: Vec<_> = (0..count).map(|element| write(element as u32, 2)).collect();
         writes[count - 1].source = room.source(0);
-        is_call(room.device.write_set(&block, 0, &writes));
+        is_call(room.device.write_set(PERMIT, &block, 0, &writes));
         let seen = room.look(Look::Buffer, Through::Heap { heap: &heap, index: 0 });
         assert_eq!(seen, words(1), "{count}");
         let through = Through::Set { layout: &layout, block: &block, set: 0, binding: 0, element: 0 };
         assert_eq!(room.look(Look::Buffer, through), words(1), "{count}");
     }
     let writes: Vec<_> = (0..40).map(|element| write(element, 2)).collect();
-    room.device.write_set(&block, 0, &writes).unwrap();
-    room.device.fill_descriptors(&heap, 0, &vec![room.source(2); 40]).unwrap();
+    room.device.write_set(PERMIT, &block, 0, &writes).unwrap();
+    room.device.fill_descriptors(PERMIT, &heap, 0, &vec![room.source(2); 40]).unwrap();
     for index in [0, 15, 16, 17, 31, 32, 39] {
         let seen = room.look(Look::Buffer, Through::Heap { heap: &heap, index });
         assert_eq!(seen, words(2), "{index}");
         let through = Through::Set { layout: &layout, block: &block, set: 0, binding: 0, element: index };
         assert_eq!(room.look(Look::Buffer, through), words(2), "{index}");
     }
-    room.device.destroy_descriptor_heap(heap);
-    room.device.destroy_set_block(block);
-    room.device.destroy_set_layout(layout);
+    room.device.destroy_descriptor_heap(PERMIT, heap);
+    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }

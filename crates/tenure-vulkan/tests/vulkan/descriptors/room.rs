@@ -1,5 +1,6 @@
 //! Things to look at, and heaps for their views.
 
+use crate::harness::PERMIT;
 use std::cell::Cell;
 
 use conformance::{Harness as _, Look, Probe, Through};
@@ -138,13 +139,13 @@ impl Room {
             list.copy_buffer_to_texture(&staging, layout, resource, region);
             list.barriers(&[transition(State::COPY_DST, after)]);
         });
-        self.device.destroy_resource(staging);
+        self.device.destroy_resource(PERMIT, staging);
     }
 
     /// Makes a view or sampler at an index of the heap that it belongs into.
     pub(crate) fn write(&self, index: u32, descriptor: &Descriptor<'_, Device>) -> Result<(), DeviceError> {
         let heap = if descriptor.kind() == DescriptorKind::Sampler { &self.samplers } else { &self.views };
-        self.device.write_descriptor(heap, index, descriptor)
+        self.device.write_descriptor(PERMIT, heap, index, descriptor)
     }
 
     pub(crate) fn view_buffer(&self, index: u32, view: BufferView) -> Result<(), DeviceError> {
@@ -248,10 +249,10 @@ impl Room {
 
     fn take_apart(self) -> Vulkan {
         let Self { vulkan, device, views, samplers, buffer, texture, canvas, picture, out, .. } = self;
-        device.destroy_descriptor_heap(views);
-        device.destroy_descriptor_heap(samplers);
+        device.destroy_descriptor_heap(PERMIT, views);
+        device.destroy_descriptor_heap(PERMIT, samplers);
         for resource in [buffer, texture, canvas, picture, out] {
-            device.destroy_resource(resource);
+            device.destroy_resource(PERMIT, resource);
         }
         drop(device);
         vulkan

@@ -1,5 +1,6 @@
 //! Views and samplers of every kind are made, and the layers have nothing to say.
 
+use crate::harness::PERMIT;
 use tenure_core::device::{
     AddressMode, BorderColor, Compare, Descriptor, DescriptorHeapDesc, DescriptorKind, Device as _,
     Dimension, Filter, Format, Plane, SamplerDesc, TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
@@ -18,13 +19,17 @@ fn make(device: &Device, info: &TextureInfo, views: &[TextureView]) {
     for view in views {
         let kind = view.access.kind();
         let heap = heap(device, kind);
-        let made =
-            device.write_descriptor(&heap, 1, &Descriptor::Texture { resource: &resource, view: *view });
+        let made = device.write_descriptor(
+            PERMIT,
+            &heap,
+            1,
+            &Descriptor::Texture { resource: &resource, view: *view },
+        );
         assert_eq!(made, Ok(()), "{view:?} of {info:?}");
         assert!(heap.image_view(1).is_some());
-        device.destroy_descriptor_heap(heap);
+        device.destroy_descriptor_heap(PERMIT, heap);
     }
-    device.destroy_resource(resource);
+    device.destroy_resource(PERMIT, resource);
 }
 
 fn heap(device: &Device, kind: DescriptorKind) -> DescriptorHeap {
@@ -153,10 +158,10 @@ fn samplers_of_every_kind_are_made() {
     samplers.push(SamplerDesc { min_lod: 2.5, max_lod: 2.5, ..SamplerDesc::default() });
     let heap = heap(u32::try_from(samplers.len()).unwrap());
     for (index, sampler) in (0..).zip(&samplers) {
-        let made = room.device.write_descriptor(&heap, index, &Descriptor::Sampler(*sampler));
+        let made = room.device.write_descriptor(PERMIT, &heap, index, &Descriptor::Sampler(*sampler));
         assert_eq!(made, Ok(()), "{sampler:?}");
         assert!(heap.sampler(index).is_some());
     }
-    room.device.destroy_descriptor_heap(heap);
+    room.device.destroy_descriptor_heap(PERMIT, heap);
     room.end();
 }

@@ -1,0 +1,99 @@
+//! Who may call what trusts its caller.
+#![expect(unsafe_code, reason = "permits are how the contract is unsafe")]
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::Device;
+
+/// Permission to call what a device cannot check: the calls of [`Device`] that take one, and
+/// [`Recording::raw_mut`](crate::Recording::raw_mut).
+///
+/// A driver trusts its caller that the GPU is done with what is destroyed or overwritten, and that
+/// what is submitted still exists. Where such a call takes a permit, breaking what its documentation
+/// asks for is undefined behaviour on a real device. Tenure makes itself one for its own calls;
+/// programs need none, unless they use the contract without tenure.
+///
+/// It is for one type of device: who is given one (a device that wraps another) cannot use it on
+/// another. It has no size, and costs nothing.
+///
+/// ```
+/// use tenure_core::device::{Device, DeviceError, Permit, QueueId};
+///
+/// fn empty_submission<D: Device>(device: &D, serial: u64) -> Result<(), DeviceError> {
+///     // SAFETY: the caller gives the serials of queue 0 in order, and nothing else submits to it.
+///     let permit = unsafe { Permit::new() };
+///     device.submit(permit, QueueId(0), &[], &[], serial)
+/// }
+/// ```
+///
+/// Without `unsafe` nobody has one:
+///
+/// ```compile_fail,E0277
+/// use tenure_core::device::{Device, Permit};
+///
+/// fn too_early<D: Device>(device: &D, resource: D::Resource) {
+///     device.destroy_resource(Permit::checked(), resource); // `D` is not known to be `Checked`
+/// }
+/// ```
+///
+/// On a device that finds such mistakes itself no promise is needed:
+///
+/// ```
+/// use tenure_core::device::{Device as _, Permit, QueueId};
+///
+/// let device = tenure_sim::Device::new(tenure_sim::Profile::DISCRETE);
+/// let list = device.create_list(Permit::checked(), QueueId(0))?;
+/// device.destroy_list(Permit::checked(), list);
+/// # Ok::<(), tenure_core::device::DeviceError>(())
+/// ```
+pub struct Permit<D>(PhantomData<fn() -> D>);
+
+impl<D: Device> Permit<D> {
+    /// A permit for a real device.
+    ///
+    /// # Safety
+    /// Every call that is made with it, or with a copy of it, keeps what that call's documentation
+    /// asks of its caller.
+    #[must_use]
+    pub const unsafe fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    /// Tenure's own.
+    pub(crate) const fn own() -> Self {
+        // SAFETY: this crate hands it to nobody but the device itself. What it destroys or overwrites
+        // went through deferred release, or was never submitted (the rule is in `time`); what it
+        // submits was recorded through a recording, whose resources are handles that live or went
+        // through deferred release, too; ranges, and what is placed, go before their heap (`memory`);
+        // handles of another manager are refused where they come in.
+        unsafe { Self::new() }
+    }
+
+    /// A permit for a device that checks everything itself.
+    #[must_use]
+    pub const fn checked() -> Self
+    where
+        D: Checked,
+    {
+        Self(PhantomData)
+    }
+}
+
+impl<D> Clone for Permit<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for Permit<D> {}
+
+impl<D> fmt::Debug for Permit<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Permit")
+    }
+}
+
+/// A device on which no call is undefined behaviour: the simulated device, which answers a breach of
+/// the contract with an error or a report. Devices that do nothing are such, too.
+pub trait Checked: Device {}
