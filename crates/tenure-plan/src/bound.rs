@@ -10,8 +10,7 @@ use crate::problem::{Scale, Sections};
 /// The greatest of the bounds, in bytes.
 pub(crate) fn of(
     all: &[&Item],
-    origin: &[u32],
-    pinned: &impl Fn(u32) -> Option<u64>,
+    pinned: &impl Fn(usize) -> Option<u64>,
     sections: &Sections,
     load: &[u64],
     scale: &Scale,
@@ -28,7 +27,7 @@ pub(crate) fn of(
     for alignment in levels {
         best = best.max(of_level(all, alignment, sections, scale));
     }
-    let tops = all.iter().zip(origin).filter_map(|(item, &at)| Some(pinned(at)? + item.size));
+    let tops = all.iter().enumerate().filter_map(|(k, item)| Some(pinned(k)? + item.size));
     best.max(tops.max().unwrap_or(0))
 }
 

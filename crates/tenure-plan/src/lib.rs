@@ -60,7 +60,8 @@
 //!
 //! # Limits
 //!
-//! [`MAX_ITEMS`] items and [`MAX_BYTES`] bytes. Frames of a renderer (100 items) take about 10 µs, the
+//! [`MAX_ITEMS`] items, [`MAX_BYTES`] bytes and 64 threads. A limit of time ends everything but the first
+//! pass, which is the least that a plan takes. Frames of a renderer (100 items) take about 10 µs, the
 //! hardest instances published (150 to 450 items that fill their capacity) some milliseconds, a
 //! million random items some seconds. The search's memory grows with the square of its items, to about
 //! 80 MiB for 2,048; all else takes some hundred bytes an item. `cargo run --release -p bench -- plan`

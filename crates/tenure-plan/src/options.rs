@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// The most threads that a plan uses, whatever is asked for.
+pub(crate) const MAX_THREADS: usize = 64;
+
 /// How hard to try, and for what. Everything not set is as in [`Options::default`].
 ///
 /// Without a time budget the plan depends on the items and the options alone, on every machine.
@@ -19,11 +22,15 @@ pub struct Options {
     /// Bytes that the plan should not pass, of all classes together. The first plan that fits is
     /// returned, the best one found if none does. Without it the peak is made as small as can be.
     pub capacity: Option<u64>,
-    /// How many placements to try at most; the first pass, which makes a valid plan, is free.
+    /// How many placements to try at most; the first pass, which makes a valid plan, is free. (Where
+    /// items should [stay where they were](Self::stability), so is one more, and all passes of up to
+    /// 1,024 items.)
     pub nodes: u64,
-    /// How long to try at most; the first pass is free here, too.
+    /// How long the whole call should take at most. The first pass is made however long it takes; with
+    /// `n` items that is O(n log n), and all that a call takes under a limit of 0.
     pub time: Option<Duration>,
-    /// How many threads to use. Which plan is found depends on it.
+    /// How many threads to use: 64 at most, and under a limit of time no more than there are
+    /// processors. Which plan is found depends on it.
     pub threads: usize,
     /// Whether items rather stay where they were.
     pub stability: Stability,
@@ -40,7 +47,9 @@ pub enum Stability {
     #[default]
     Ignored,
     /// As many items stay as can be while the peak is at most this many thousandths above the best
-    /// peak found (or within the capacity, where there is one).
+    /// peak found (or within the capacity, where there is one). This takes up to 12 passes, as many
+    /// as the budget allows; a plan is as if previous offsets counted for nothing where none succeeds
+    /// in time.
     Within(u32),
 }
 

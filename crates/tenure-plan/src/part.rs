@@ -36,7 +36,9 @@ impl Problem {
 
     /// What lives in each of the ranges, which are in order and hold every item.
     pub(crate) fn parts(&self, ranges: &[Range<u32>]) -> Vec<Part> {
-        let mut parts: Vec<Part> = ranges.iter().map(|range| self.empty_part(range)).collect();
+        let paddings = self.padding.iter().copied().chain(self.pins.iter().map(|pin| pin.padding));
+        let padding = paddings.max().unwrap_or(0);
+        let mut parts: Vec<Part> = ranges.iter().map(|range| self.empty_part(range, padding)).collect();
         let part_at = |start: u32| ranges.partition_point(|range| range.end <= start);
         for item in 0..self.len() {
             let at = part_at(self.start[item]);
@@ -66,10 +68,10 @@ impl Problem {
         parts
     }
 
-    fn empty_part(&self, range: &Range<u32>) -> Part {
+    /// A part without items, none of which will be padded by more than `padding` bytes.
+    fn empty_part(&self, range: &Range<u32>, padding: u64) -> Part {
         let load = self.load[range.start as usize..range.end as usize].to_vec();
         let most = load.iter().copied().max().unwrap_or(0) * self.unit;
-        let padding = self.padding.iter().copied().chain(self.pins.iter().map(|pin| pin.padding)).max();
         let problem = Self {
             start: Vec::new(),
             end: Vec::new(),
@@ -81,7 +83,7 @@ impl Problem {
             base: Vec::new(),
             pins: Vec::new(),
             unit: self.unit,
-            floor: most.saturating_sub(padding.unwrap_or(0)),
+            floor: most.saturating_sub(padding),
             origin: Vec::new(),
         };
         Part { problem, members: Vec::new() }

@@ -57,15 +57,16 @@ impl Pin {
 }
 
 impl Problem {
-    /// Reduces the items at `origin`, none of which is empty. `pinned` says where an item is fixed.
-    pub(crate) fn new(items: &[Item], origin: &[u32], pinned: impl Fn(u32) -> Option<u64>) -> Self {
+    /// Reduces the items at `origin`, none of which is empty. `pinned` says where the k-th of them is
+    /// fixed.
+    pub(crate) fn new(items: &[Item], origin: &[u32], pinned: impl Fn(usize) -> Option<u64>) -> Self {
         let all: Vec<&Item> = origin.iter().map(|&at| &items[at as usize]).collect();
         let sections = sections(&all);
-        let scale = Scale::of(&all, origin, &pinned);
+        let scale = Scale::of(&all, &pinned);
         let sizes: Vec<u64> = all.iter().map(|item| scale.units(item.size)).collect();
         let mut load = vec![0; sections.count];
         bound::add_up(&mut load, sections.ranges(), sizes.iter().copied());
-        let floor = bound::of(&all, origin, &pinned, &sections, &load, &scale);
+        let floor = bound::of(&all, &pinned, &sections, &load, &scale);
         let is_padded = all.iter().any(|item| scale.padding(item.size, 1) > 0);
         let n = all.len();
         let mut problem = Self {
@@ -85,7 +86,7 @@ impl Problem {
         for (k, item) in all.iter().enumerate() {
             let (start, end, size) = (sections.start[k], sections.end[k], sizes[k]);
             let padding = scale.padding(item.size, 1);
-            if let Some(offset) = pinned(origin[k]) {
+            if let Some(offset) = pinned(k) {
                 problem.pins.push(Pin { start, end, offset: offset / scale.unit, size, padding });
                 continue;
             }
@@ -253,13 +254,13 @@ pub(crate) struct Scale {
 impl Scale {
     /// In the lowest plan every offset is a sum of sizes, rounded up to alignments now and then, on
     /// top of the ground or of a pinned item: a multiple of what divides them all.
-    fn of(all: &[&Item], origin: &[u32], pinned: &impl Fn(u32) -> Option<u64>) -> Self {
+    fn of(all: &[&Item], pinned: &impl Fn(usize) -> Option<u64>) -> Self {
         let grain = all.iter().map(|item| item.alignment).min().unwrap_or(1);
         let coarsest = all.iter().map(|item| item.alignment).max().unwrap_or(1);
         let mut unit = 0;
-        for (item, &at) in all.iter().zip(origin) {
+        for (k, item) in all.iter().enumerate() {
             unit = gcd(unit, align_up(item.size, grain));
-            if let Some(offset) = pinned(at) {
+            if let Some(offset) = pinned(k) {
                 unit = gcd(unit, offset);
             }
         }

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::budget::Budget;
-use crate::planner::moved;
+use crate::budget::{Budget, is_past};
+use crate::planner::{by_class, moved};
+use crate::skyline::FEW;
 use crate::solve::{Effort, Space};
-use crate::{ClassPlan, Item, Options, Plan, Stability};
+use crate::{Item, Options, Plan, Stability};
 
 /// How often items are let go before all of them are.
 const ROUNDS: usize = 12;
@@ -22,18 +23,31 @@ pub(crate) fn settle(
     effort: Effort,
 ) -> Option<Vec<u64>> {
     let Stability::Within(thousandths) = options.stability else { return None };
-    if plan.moved == 0 {
+    if plan.moved == 0 || is_past(budget.deadline()) {
         return None;
     }
     let mut offsets = plan.offsets.clone();
     let mut total = plan.peak;
-    for class in &plan.classes {
+    let origin = by_class(items);
+    let groups = origin.chunk_by(|&a, &b| items[a as usize].class == items[b as usize].class);
+    for (class, origin) in plan.classes.iter().zip(groups) {
+        if is_past(budget.deadline()) {
+            break;
+        }
+        let others = total - class.peak;
         let most = match options.capacity {
-            Some(capacity) => capacity.saturating_sub(total - class.peak).max(class.peak),
+            Some(capacity) => capacity.saturating_sub(others).max(class.peak),
             None => class.peak.saturating_add(part_of(class.peak, thousandths)),
         };
-        let peak = settle_class(items, class, most, &mut offsets, budget, effort);
-        total = total - class.peak + peak;
+        let is_elsewhere =
+            |&at: &u32| items[at as usize].previous.is_some_and(|previous| previous != offsets[at as usize]);
+        if !origin.iter().any(is_elsewhere) {
+            continue;
+        }
+        if let Some(space) = settle_class(items, origin, most, budget, effort) {
+            total = others + space.peak();
+            space.write(&mut offsets);
+        }
     }
     for (item, offset) in items.iter().zip(&mut offsets).filter(|(item, _)| item.size == 0) {
         let previous = item.previous.filter(|previous| previous.is_multiple_of(item.alignment));
@@ -46,99 +60,121 @@ fn part_of(bytes: u64, thousandths: u32) -> u64 {
     u64::try_from(u128::from(bytes) * u128::from(thousandths) / 1000).unwrap_or(u64::MAX)
 }
 
-/// Changes the offsets of a class such that they pass `most` nowhere. Returns its peak.
-fn settle_class(
-    items: &[Item],
-    class: &ClassPlan,
+/// A plan of a class that passes `most` nowhere, with some of the items where they were.
+struct Settled<'a> {
+    items: &'a [Item],
+    origin: &'a [u32],
+    /// Where each item of `origin` is kept.
+    kept: Vec<Option<u64>>,
+    space: Space,
+}
+
+impl Settled<'_> {
+    fn peak(&self) -> u64 {
+        self.space.peak()
+    }
+
+    fn write(&self, offsets: &mut [u64]) {
+        for (&at, kept) in self.origin.iter().zip(&self.kept) {
+            if let Some(offset) = self.items[at as usize].pinned.or(*kept) {
+                offsets[at as usize] = offset;
+            }
+        }
+        for (at, offset) in self.space.offsets() {
+            offsets[at as usize] = offset;
+        }
+    }
+}
+
+/// Keeps what can be kept below `most`, letting more go each time that the rest ends above it, as long
+/// as the budget lasts.
+fn settle_class<'a>(
+    items: &'a [Item],
+    origin: &'a [u32],
     most: u64,
-    offsets: &mut [u64],
     budget: &mut Budget,
     effort: Effort,
-) -> u64 {
-    let is_here = |at: &u32| items[*at as usize].class == class.class && items[*at as usize].size > 0;
-    let origin: Vec<u32> = (0..items.len() as u32).filter(is_here).collect();
-    let mut kept = keepable(items, &origin, most);
-    for _ in 0..ROUNDS {
-        if kept.iter().all(Option::is_none) {
-            break;
+) -> Option<Settled<'a>> {
+    let deadline = budget.deadline();
+    let mut kept = keepable(items, origin, most);
+    for round in 0..ROUNDS {
+        if kept.iter().all(Option::is_none) || (round > 0 && origin.len() > FEW && budget.is_over()) {
+            return None;
         }
-        let mut space = Space::new(items, &origin, |at| items[at as usize].pinned.or(kept[at as usize]));
+        let fixed = |k: usize| items[origin[k] as usize].pinned.or(kept[k]);
+        let mut space = Space::within(items, origin, fixed, || is_past(deadline))?;
+        // In a frame a pass takes some microseconds.
+        if round > 0 && origin.len() > FEW {
+            budget.spend(origin.len() as u64);
+        }
         if space.peak() > most && !budget.is_over() {
             let mut share = budget.share(8);
             space.improve(most, &mut share, effort);
             budget.spend(share.spent());
         }
         if space.peak() <= most {
-            for &at in &origin {
-                if let Some(offset) = items[at as usize].pinned.or(kept[at as usize]) {
-                    offsets[at as usize] = offset;
-                }
-            }
-            for (at, offset) in space.offsets() {
-                offsets[at as usize] = offset;
-            }
-            return space.peak();
+            return Some(Settled { items, origin, kept, space });
         }
         let is_high = |(at, offset): &(u32, u64)| offset + items[*at as usize].size > most;
-        let high: Vec<u32> = space.offsets().filter(is_high).map(|(at, _)| at).collect();
-        let crowded = spans(high.iter().map(|&at| (items[at as usize].first, items[at as usize].last)));
-        for &at in &origin {
-            let item = &items[at as usize];
-            if lives_during(&crowded, item) {
-                kept[at as usize] = None;
+        let high = space.offsets().filter(is_high).map(|(at, _)| at);
+        let crowded = spans(high.map(|at| (items[at as usize].first, items[at as usize].last)));
+        for (&at, kept) in origin.iter().zip(&mut kept) {
+            if lives_during(&crowded, &items[at as usize]) {
+                *kept = None;
             }
         }
     }
-    class.peak
+    None
 }
 
 /// Those of the previous places that can all be taken together, and lie low enough.
 fn keepable(items: &[Item], origin: &[u32], most: u64) -> Vec<Option<u64>> {
-    let mut kept = vec![None; items.len()];
+    let mut kept = vec![None; origin.len()];
     let mut events = Vec::new();
-    for &at in origin {
-        let item = &items[at as usize];
+    let item_of = |k: u32| &items[origin[k as usize] as usize];
+    for k in 0..origin.len() as u32 {
+        let item = item_of(k);
         let usable = |offset: &u64| {
             offset.is_multiple_of(item.alignment)
                 && offset.checked_add(item.size).is_some_and(|top| top <= most)
         };
         if let Some(offset) = item.pinned.or(item.previous.filter(usable)) {
-            kept[at as usize] = Some(offset);
-            events.push((item.first, true, at));
-            events.push((item.last, false, at));
+            kept[k as usize] = Some(offset);
+            events.push((item.first, true, k));
+            events.push((item.last, false, k));
         }
     }
     // At one time, what ends ends before what begins begins.
     events.sort_unstable();
     let mut alive: BTreeMap<u64, u32> = BTreeMap::new();
-    for (_, begins, at) in events {
-        let item = &items[at as usize];
-        let Some(offset) = kept[at as usize] else { continue };
+    for (_, begins, k) in events {
+        let item = item_of(k);
+        let Some(offset) = kept[k as usize] else { continue };
         if !begins {
             alive.remove(&offset);
             continue;
         }
         let top = offset + item.size;
         let below = alive.range(..offset).next_back().map(|(_, &other)| other);
-        let below = below
-            .filter(|&other| kept[other as usize].is_some_and(|at| at + items[other as usize].size > offset));
+        let below =
+            below.filter(|&other| kept[other as usize].is_some_and(|at| at + item_of(other).size > offset));
         let rivals: Vec<u32> =
             below.into_iter().chain(alive.range(offset..top).map(|(_, &other)| other)).collect();
-        let is_free = rivals.iter().all(|&other| items[other as usize].pinned.is_none());
+        let is_free = rivals.iter().all(|&other| item_of(other).pinned.is_none());
         if rivals.is_empty() || (item.pinned.is_some() && is_free) {
             for other in rivals {
                 if let Some(offset) = kept[other as usize].take() {
                     alive.remove(&offset);
                 }
             }
-            alive.insert(offset, at);
+            alive.insert(offset, k);
         } else {
-            kept[at as usize] = None;
+            kept[k as usize] = None;
         }
     }
-    for &at in origin {
+    for (&at, kept) in origin.iter().zip(&mut kept) {
         if items[at as usize].pinned.is_some() {
-            kept[at as usize] = None;
+            *kept = None;
         }
     }
     kept

@@ -120,3 +120,73 @@ fn few_items_move_when_one_grows() {
     }
     assert!(moved * 4 < count, "{moved} of {count} moved");
 }
+
+/// Items at random, of which one in fifty has grown since they were placed.
+fn grown(count: u64) -> Vec<Item> {
+    let mut rng = Rng(7);
+    let item = |_| {
+        let first = rng.below(count);
+        Item::new(first..first + 1 + rng.below(50), 1 + rng.below(5000))
+    };
+    let items: Vec<Item> = (0..count).map(item).collect();
+    let placed = planned(&items, &Options::new().nodes(0));
+    let later = |(at, (item, offset)): (usize, (&Item, &u64))| {
+        let size = if at % 50 == 0 { 2 * item.size } else { item.size };
+        Item { size, ..*item }.previously_at(*offset)
+    };
+    items.iter().zip(&placed.offsets).enumerate().map(later).collect()
+}
+
+fn time_of(items: &[Item], options: &Options) -> Duration {
+    let begin = Instant::now();
+    planned(items, options);
+    begin.elapsed()
+}
+
+#[test]
+fn a_plan_takes_about_one_pass_once_its_time_is_over() {
+    let items = grown(20_000);
+    let classes = |count: usize| -> Vec<Item> {
+        items.iter().enumerate().map(|(at, item)| item.in_class((at % count) as u32)).collect()
+    };
+    let (mut pinned, mut aligned) = (items.clone(), items.clone());
+    for (at, item) in pinned.iter_mut().enumerate().filter(|(at, _)| at % 3 == 1) {
+        item.pinned = if at % 50 == 0 { None } else { item.previous };
+    }
+    for (at, item) in aligned.iter_mut().enumerate() {
+        item.alignment = 1 << (at % 9);
+    }
+    let far = Options::new().time(Duration::from_micros(1)).threads(8).capacity(1 << 20);
+    for (name, items) in [
+        ("one class", items.clone()),
+        ("a hundred classes", classes(100)),
+        ("ten thousand classes", classes(10_000)),
+        ("pinned", pinned),
+        ("aligned", aligned),
+    ] {
+        for stability in [Stability::Ignored, Stability::Within(0), Stability::Within(20)] {
+            let first = time_of(&items, &Options::new().nodes(0));
+            let limited = time_of(&items, &far.stability(stability));
+            assert!(limited < 4 * first + Duration::from_millis(500), "{name}: {limited:?}, {first:?}");
+        }
+    }
+}
+
+#[test]
+fn time_grows_with_items_not_with_pairs_of_classes_or_pins() {
+    let item = |at: u64| Item::new(at..at + 2, 1 + at * 7919 % 4096);
+    let classes: Vec<Item> = (0..50_000).map(|at| item(at).in_class(at as u32)).collect();
+    // Two of three are fixed, one beside the other.
+    let fixed = |at: u64| if at.is_multiple_of(3) { item(at) } else { item(at).pinned_at(at % 3 * 4096) };
+    let pinned: Vec<Item> = (0..50_000).map(fixed).collect();
+    for items in [classes, pinned] {
+        let time = time_of(&items, &Options::new().nodes(0));
+        assert!(time < Duration::from_secs(8), "{time:?}");
+    }
+}
+
+#[test]
+fn any_number_of_threads_is_taken() {
+    let items = grown(100);
+    planned(&items, &Options::new().nodes(100_000).threads(usize::MAX).capacity(1));
+}

@@ -3,6 +3,7 @@
 mod frames;
 mod instances;
 mod large;
+mod limits;
 mod measure;
 mod memory;
 mod mixes;
@@ -38,6 +39,7 @@ pub fn run(args: &Args) -> Result<(), String> {
         None => println!("Challenging instances: not measured; name their folder with --instances.\n"),
     }
     println!("{}", large::report(rounds, !args.skip_million));
+    println!("{}", limits::report(!args.skip_million));
     println!("{}", memory::report(!args.skip_million));
     println!("{}", mixes::report(rounds));
     Ok(())

@@ -37,24 +37,38 @@ pub(super) struct Placements<T> {
     neighbours: Sets,
 }
 
+/// For each item, those that it overlaps: what begins before it ends, without what ends before it
+/// begins.
+fn neighbours(problem: &Problem) -> Sets {
+    let (n, sections) = (problem.len(), problem.sections());
+    let mut begun = Sets::new(n, sections + 1);
+    let mut ended = Sets::new(n, sections + 1);
+    for item in 0..n {
+        begun.insert(problem.start[item] as usize + 1, item as u32);
+        ended.insert(problem.end[item] as usize, item as u32);
+    }
+    begun.accumulate();
+    ended.accumulate();
+    let mut neighbours = Sets::new(n, 0);
+    for item in 0..n {
+        let (begun, ended) = (begun.row(problem.end[item] as usize), ended.row(problem.start[item] as usize));
+        let set: Vec<u64> = begun.iter().zip(ended).map(|(begun, ended)| begun & !ended).collect();
+        neighbours.push(&set);
+        sets::remove(neighbours.row_mut(item), item as u32);
+    }
+    neighbours
+}
+
 impl<T: Unit> Placements<T> {
     pub(super) fn new(problem: &Problem) -> Self {
         let n = problem.len();
-        let mut neighbours = Sets::new(n, n);
-        for a in 0..n {
-            for b in 0..n {
-                if a != b && problem.start[a] < problem.end[b] && problem.start[b] < problem.end[a] {
-                    neighbours.insert(a, b as u32);
-                }
-            }
-        }
         Self {
             offsets: vec![T::default(); n],
             size: problem.size.iter().map(|&size| T::of(size)).collect(),
             placed: vec![0; n.div_ceil(64).max(1)],
             trail: Vec::new(),
             raised: vec![NONE; n],
-            neighbours,
+            neighbours: neighbours(problem),
         }
     }
 

@@ -21,11 +21,11 @@ impl<T: Unit> Ground<T> {
             let (size, align, pinned, sections) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             return Self { is_plain: true, size, align, pinned, sections };
         }
-        let during = |start: u32, end: u32| {
-            let pins = problem.pins.iter().filter(|pin| pin.start < end && start < pin.end);
-            let mut ranges: Vec<_> = pins.map(|pin| (T::of(pin.offset), T::of(pin.top()))).collect();
-            ranges.sort_unstable();
-            ranges
+        let mut pins = problem.pins.clone();
+        pins.sort_unstable_by_key(|pin| (pin.offset, pin.size));
+        let during = |start: u32, end: u32| -> Vec<_> {
+            let pins = pins.iter().filter(|pin| pin.start < end && start < pin.end);
+            pins.map(|pin| (T::of(pin.offset), T::of(pin.top()))).collect()
         };
         Self {
             is_plain: false,

@@ -129,9 +129,7 @@ impl<'a, T: Unit> Search<'a, T> {
         loop {
             step = match step {
                 Step::Try if self.nodes >= limit => return Outcome::Open,
-                Step::Try if self.nodes.is_multiple_of(8) && watch.is_over(self.nodes) => {
-                    return Outcome::Open;
-                }
+                Step::Try if watch.is_over(self.nodes) => return Outcome::Open,
                 Step::Try => self.next(guide),
                 Step::Solved => match self.solved() {
                     Some(step) => step,

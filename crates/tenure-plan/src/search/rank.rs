@@ -48,6 +48,8 @@ impl Guide {
         failures: &[u32],
         part: &Range<usize>,
     ) -> Vec<usize> {
+        let overlaps =
+            if self.keys.contains(&SearchKey::Overlaps) { Overlaps::new(view) } else { Overlaps::default() };
         let value = |k: usize, key: SearchKey| {
             let item = view.item[k] as usize;
             let (start, end) = (problem.start[item], problem.end[item]);
@@ -60,9 +62,7 @@ impl Guide {
                 SearchKey::Width => width,
                 SearchKey::Sections => u64::from(end - start),
                 SearchKey::Area => area,
-                SearchKey::Overlaps => {
-                    (0..view.len()).filter(|&other| view.overlaps(k, other)).count() as u64
-                }
+                SearchKey::Overlaps => overlaps.of(view, k),
                 SearchKey::Failures => log2(most()) / 1024,
                 SearchKey::ExactFailures => most(),
                 SearchKey::AllFailures => log2(failures.iter().map(|&f| u64::from(f)).sum()) / 1024,
@@ -82,5 +82,36 @@ impl Guide {
             .collect();
         ranked.sort_unstable();
         ranked.into_iter().map(|(.., k)| k).collect()
+    }
+}
+
+/// How many items of a state have begun, and ended, up to each section.
+#[derive(Default)]
+struct Overlaps {
+    begun: Vec<u64>,
+    ended: Vec<u64>,
+}
+
+impl Overlaps {
+    fn new<T: Unit>(view: View<'_, T>) -> Self {
+        let sections = view.rem.len();
+        let mut counts = Self { begun: vec![0; sections + 1], ended: vec![0; sections + 1] };
+        for k in 0..view.len() {
+            let range = view.range(k);
+            counts.begun[range.start + 1] += 1;
+            counts.ended[range.end] += 1;
+        }
+        for x in 0..sections {
+            counts.begun[x + 1] += counts.begun[x];
+            counts.ended[x + 1] += counts.ended[x];
+        }
+        counts
+    }
+
+    /// How many items overlap this one, itself included: those that begin before it ends, less those
+    /// that end before it begins.
+    fn of<T: Unit>(&self, view: View<'_, T>, k: usize) -> u64 {
+        let range = view.range(k);
+        self.begun[range.end] - self.ended[range.start]
     }
 }

@@ -29,6 +29,17 @@ impl Sets {
         &self.rows[row * self.words..][..self.words]
     }
 
+    pub(super) fn row_mut(&mut self, row: usize) -> &mut [u64] {
+        &mut self.rows[row * self.words..][..self.words]
+    }
+
+    /// Adds to each set what is in those before it.
+    pub(super) fn accumulate(&mut self) {
+        for at in self.words..self.rows.len() {
+            self.rows[at] |= self.rows[at - self.words];
+        }
+    }
+
     pub(super) fn insert(&mut self, row: usize, number: u32) {
         insert(&mut self.rows[row * self.words..][..self.words], number);
     }

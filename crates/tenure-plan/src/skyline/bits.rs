@@ -1,6 +1,6 @@
 //! What is not placed yet, as sets of bits: for some hundred items.
 
-use super::{Left, Place};
+use super::{Left, Look, Place};
 use crate::problem::Problem;
 
 /// Bits by rank: the first bit of a set is its best item.
@@ -97,8 +97,23 @@ impl Left for Bits<'_> {
         Some(self.order[word * 64 + bit as usize])
     }
 
-    fn first(&self, place: Place) -> Option<u32> {
-        self.find(place).map(|(word, bit)| self.order[word * 64 + bit as usize])
+    fn look(&self, place: Place) -> Look {
+        let first = self.find(place);
+        let suited = place.levels.checked_sub(1).and_then(|level| {
+            let within =
+                self.within(place).zip(self.aligned(level)).map(|(within, aligned)| within & aligned);
+            let (word, bits) = within.enumerate().find(|(_, bits)| *bits != 0)?;
+            Some((word, bits.trailing_zeros()))
+        });
+        let next_level = if suited.is_none() { self.next_level(place) } else { None };
+        let rank = |(word, bit): (usize, u32)| word as u32 * 64 + bit;
+        let first = first.map(|found| self.order[rank(found) as usize]);
+        Look { first, suited: suited.map(rank), next_level }
+    }
+
+    fn remove(&mut self, rank: u32) -> u32 {
+        self.left[rank as usize / 64] ^= 1 << (rank % 64);
+        self.order[rank as usize]
     }
 
     fn next_level(&self, place: Place) -> Option<usize> {

@@ -4,7 +4,7 @@
 //! The items within a place are a quadrant; what lies in its corner is usually the best, so that few
 //! cells are looked at.
 
-use super::{Left, Place};
+use super::{Left, Look, Place};
 use crate::problem::Problem;
 
 /// A tree for each alignment.
@@ -132,19 +132,33 @@ impl Left for Cells {
                 Some(fits) => tree.best_that(place, best, |rank| fits(self.order[rank as usize])),
             };
         }
-        let item = *self.order.get(best as usize)?;
-        let (tree, at, cell) = self.home[item as usize];
-        self.trees[tree as usize].remove(at as usize, cell as usize);
-        Some(item)
+        (best != NONE).then(|| self.remove(best))
     }
 
-    fn first(&self, place: Place) -> Option<u32> {
-        let best = self.trees.iter().fold(NONE, |best, tree| tree.best(place, best));
-        self.order.get(best as usize).copied()
+    fn look(&self, place: Place) -> Look {
+        let (finer, coarser) = self.trees.split_at(place.levels);
+        let mut best = finer.iter().fold(NONE, |best, tree| tree.best(place, best));
+        let suited = (best != NONE).then_some(best);
+        let mut next_level = None;
+        for (level, tree) in (place.levels..).zip(coarser) {
+            let better = tree.best(place, best);
+            if best == NONE && better != NONE {
+                next_level = Some(level);
+            }
+            best = better;
+        }
+        Look { first: self.order.get(best as usize).copied(), suited, next_level }
     }
 
     fn next_level(&self, place: Place) -> Option<usize> {
         (place.levels..self.trees.len()).find(|&level| self.trees[level].best(place, NONE) != NONE)
+    }
+
+    fn remove(&mut self, rank: u32) -> u32 {
+        let item = self.order[rank as usize];
+        let (tree, at, cell) = self.home[item as usize];
+        self.trees[tree as usize].remove(at as usize, cell as usize);
+        item
     }
 }
 

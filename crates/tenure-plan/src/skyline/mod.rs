@@ -33,14 +33,37 @@ struct Place {
 
 /// What has not been placed yet.
 trait Left {
-    /// Takes the first item in order that lies within a place, and that `fits`.
+    /// Takes the first item in order that lies within a place, whose alignment suits it, and that
+    /// `fits`.
     fn take(&mut self, place: Place, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32>;
 
-    /// The first item in order that lies within a place, at whatever height it can be.
-    fn first(&self, place: Place) -> Option<u32>;
+    /// What lies within a place where some alignments do not suit the height.
+    fn look(&self, place: Place) -> Look;
 
     /// The first of the further levels at which an item lies within a place.
     fn next_level(&self, place: Place) -> Option<usize>;
+
+    /// Takes the item of a rank in the order, which is still there.
+    fn remove(&mut self, rank: u32) -> u32;
+}
+
+/// What lies within a place.
+#[derive(Clone, Copy, Default)]
+struct Look {
+    /// The first item in order, at whatever height it can be.
+    first: Option<u32>,
+    /// The rank of the first one whose alignment suits the height.
+    suited: Option<u32>,
+    /// Where none does: the first of the further levels at which there is one.
+    next_level: Option<usize>,
+}
+
+/// What becomes of a place.
+enum Next {
+    /// The item comes to lie in it.
+    Item(u32),
+    /// It rises, if not to this level then to something else.
+    Rise(Option<usize>),
 }
 
 /// How a pass ended.
@@ -123,7 +146,12 @@ impl<'a> Skyline<'a> {
         let mut offsets = vec![0; problem.len()];
         let mut peak = problem.pinned_top();
         let mut pass = Pass { placing: None, placed: 0, above: None };
+        let mut steps = 0u32;
         while pass.placed < problem.len() as u64 {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(256) && stop() {
+                return pass;
+            }
             let (start, end, height) = plateaus.next();
             if !self.is_plain
                 && let Some((from, to, top)) = self.pins.reached(start, end, height)
@@ -132,10 +160,13 @@ impl<'a> Skyline<'a> {
                 continue;
             }
             let place = Place { start, end, levels: self.levels_at(height) };
-            let Some(item) = self.take(left, place, height) else {
-                let Some(height) = self.rise(left, &plateaus, place, height) else { return pass };
-                plateaus.raise(height);
-                continue;
+            let item = match self.next(left, place, height) {
+                Next::Item(item) => item,
+                Next::Rise(level) => {
+                    let Some(height) = self.rise(&plateaus, place, height, level) else { return pass };
+                    plateaus.raise(height);
+                    continue;
+                }
             };
             let at = item as usize;
             let end_of_item = problem.top(at, height);
@@ -143,7 +174,7 @@ impl<'a> Skyline<'a> {
             if end_of_item > goal {
                 pass.above = pass.above.or(Some(item));
             }
-            if peak >= ceiling || (pass.placed % 256 == 255 && stop()) {
+            if peak >= ceiling {
                 return pass;
             }
             offsets[at] = height;
@@ -159,29 +190,47 @@ impl<'a> Skyline<'a> {
         self.levels.iter().take_while(|&&level| height.is_multiple_of(level)).count()
     }
 
-    fn take(&self, left: &mut impl Left, place: Place, height: u64) -> Option<u32> {
+    fn next(&self, left: &mut impl Left, place: Place, height: u64) -> Next {
         if self.is_plain {
-            return left.take(place, None);
+            return left.take(place, None).map_or(Next::Rise(None), Next::Item);
         }
-        if place.levels < self.levels.len() && self.waits(left, place, height) {
-            return None;
+        let bottom = self.pins.bottom_above(place.start, place.end, height);
+        if place.levels == self.levels.len() {
+            let item = match bottom {
+                None => left.take(place, None),
+                Some(bottom) => self.take_below_pins(left, place, height, bottom),
+            };
+            return item.map_or(Next::Rise(None), Next::Item);
         }
-        if self.pins.is_clear(place.start, place.end, height) {
-            return left.take(place, None);
+        let look = left.look(place);
+        if self.waits(look, height) {
+            let level = if look.suited.is_some() { left.next_level(place) } else { look.next_level };
+            return Next::Rise(level);
         }
+        let Some(bottom) = bottom else {
+            return look.suited.map_or(Next::Rise(look.next_level), |rank| Next::Item(left.remove(rank)));
+        };
+        match self.take_below_pins(left, place, height, bottom) {
+            Some(item) => Next::Item(item),
+            None => Next::Rise(left.next_level(place)),
+        }
+    }
+
+    /// Takes the first item that ends below what is pinned above it, of which the lowest begins at
+    /// `lowest` in all of the place.
+    fn take_below_pins(&self, left: &mut impl Left, place: Place, height: u64, lowest: u64) -> Option<u32> {
         let fits = |item: u32| {
             let item = item as usize;
-            let (start, end) = (self.problem.start[item], self.problem.end[item]);
-            self.pins
-                .bottom_above(start, end, height)
-                .is_none_or(|bottom| height + self.problem.size[item] <= bottom)
+            let (start, end, top) =
+                (self.problem.start[item], self.problem.end[item], height + self.problem.size[item]);
+            top <= lowest || self.pins.bottom_above(start, end, height).is_none_or(|bottom| top <= bottom)
         };
         left.take(place, Some(&fits))
     }
 
     /// Whether what comes first in a place can be there as soon as the place has risen a little.
-    fn waits(&self, left: &impl Left, place: Place, height: u64) -> bool {
-        left.first(place).is_some_and(|item| {
+    fn waits(&self, look: Look, height: u64) -> bool {
+        look.first.is_some_and(|item| {
             let gap = height.next_multiple_of(self.problem.align(item as usize)) - height;
             0 < gap && gap <= self.waste
         })
@@ -189,17 +238,13 @@ impl<'a> Skyline<'a> {
 
     /// How high a place rises in which nothing fits: to its lower neighbour, to what is pinned above
     /// it, or to where something that needs a coarser alignment does fit.
-    fn rise(&self, left: &impl Left, plateaus: &Plateaus, place: Place, height: u64) -> Option<u64> {
+    fn rise(&self, plateaus: &Plateaus, place: Place, height: u64, level: Option<usize>) -> Option<u64> {
         let shore = plateaus.shore();
         if self.is_plain {
             return shore;
         }
         let bottom = self.pins.bottom_above(place.start, place.end, height);
-        let aligned = if place.levels < self.levels.len() {
-            left.next_level(place).map(|level| height.next_multiple_of(self.levels[level]))
-        } else {
-            None
-        };
+        let aligned = level.map(|level| height.next_multiple_of(self.levels[level]));
         shore.into_iter().chain(bottom).chain(aligned).min()
     }
 }

@@ -13,8 +13,13 @@ pub(super) struct Bumps {
 
 impl Bumps {
     /// Makes the first pass.
-    pub(super) fn new(order: Vec<u32>, skyline: &mut Skyline<'_>, goal: u64) -> (Self, Pass) {
-        let pass = skyline.pass_towards(goal, &order, u64::MAX, || false);
+    pub(super) fn new(
+        order: Vec<u32>,
+        skyline: &mut Skyline<'_>,
+        goal: u64,
+        stop: impl FnMut() -> bool,
+    ) -> (Self, Pass) {
+        let pass = skyline.pass_towards(goal, &order, u64::MAX, stop);
         (Self { order, above: pass.above }, pass)
     }
 

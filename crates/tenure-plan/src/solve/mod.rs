@@ -47,19 +47,22 @@ impl Space {
     /// The first plan, made in one pass, or a few where few items differ in alignment. `origin` names
     /// the items.
     pub(crate) fn new(items: &[Item], origin: &[u32], pinned: impl Fn(u32) -> Option<u64>) -> Self {
-        let problem = Problem::new(items, origin, &pinned);
-        let order = order(&problem, orders(&problem)[0]);
-        let mut skyline = Skyline::new(&problem);
-        let (mut bumps, pass) = Bumps::new(order, &mut skyline, problem.floor);
-        let mut placing = pass.placing.unwrap_or_else(|| stack(&problem));
-        if problem.len() <= FEW && !problem.align.is_empty() {
-            for _ in 0..FREE_BUMPS {
-                let next = bumps.pass(&mut skyline, problem.floor, placing.peak, || false);
-                placing = next.and_then(|pass| pass.placing).unwrap_or(placing);
-            }
-        }
-        drop(skyline);
+        let problem = Problem::new(items, origin, |k| pinned(origin[k]));
+        let (bumps, placing) = first(&problem, &mut || false);
+        let placing = placing.unwrap_or_else(|| stack(&problem));
         Self { lower_bound: problem.floor, bumps, problem, placing }
+    }
+
+    /// The same, with `pinned` for places in `origin`; nothing when told to stop.
+    pub(crate) fn within(
+        items: &[Item],
+        origin: &[u32],
+        pinned: impl Fn(usize) -> Option<u64>,
+        mut stop: impl FnMut() -> bool,
+    ) -> Option<Self> {
+        let problem = Problem::new(items, origin, pinned);
+        let (bumps, placing) = first(&problem, &mut stop);
+        Some(Self { lower_bound: problem.floor, bumps, placing: placing?, problem })
     }
 
     /// The offsets of the items that are not pinned, in bytes.
@@ -159,11 +162,12 @@ impl Space {
     ) {
         let mut order: Vec<usize> = (0..parts.len()).collect();
         order.sort_by_key(|&at| core::cmp::Reverse(peaks[at]));
-        for at in order {
+        for (done, &at) in order.iter().enumerate() {
             if peaks[at] <= goal || budget.is_over() {
                 break;
             }
-            let waiting = peaks.iter().filter(|peak| **peak > goal).count();
+            // Those not yet looked at are as high as they were, and in order.
+            let waiting = order[done..].partition_point(|&at| peaks[at] > goal);
             let mut share = budget.share(u32::try_from(waiting).unwrap_or(u32::MAX));
             let part = &parts[at];
             let offsets = part.members.iter().map(|&item| self.placing.offsets[item as usize]).collect();
@@ -180,6 +184,22 @@ impl Space {
             goal = goal.max(peaks[at]);
         }
     }
+}
+
+/// The first passes; no plan when told to stop before the first one is made.
+fn first(problem: &Problem, stop: &mut impl FnMut() -> bool) -> (Bumps, Option<Placing>) {
+    let order = order(problem, orders(problem)[0]);
+    let mut skyline = Skyline::new(problem);
+    let (mut bumps, pass) = Bumps::new(order, &mut skyline, problem.floor, &mut *stop);
+    let mut placing = pass.placing;
+    if problem.len() <= FEW && !problem.align.is_empty() {
+        for _ in 0..FREE_BUMPS {
+            let Some(Placing { peak, .. }) = placing else { break };
+            let next = bumps.pass(&mut skyline, problem.floor, peak, &mut *stop);
+            placing = next.and_then(|pass| pass.placing).or(placing);
+        }
+    }
+    (bumps, placing)
 }
 
 /// One above the other, above what is pinned. Nothing needs it, as a pass without a ceiling succeeds.

@@ -1,7 +1,9 @@
 //! Orders at random, around those that did best.
 
+use std::thread::Builder;
+
 use super::Effort;
-use crate::budget::Budget;
+use crate::budget::{Budget, is_past};
 use crate::mix::mix;
 use crate::order::{Weights, order, orders, weighted};
 use crate::problem::Problem;
@@ -30,6 +32,9 @@ impl<'a> Sampler<'a> {
         self.tries += self.skylines.len() as u64;
         let (problem, seed, best, clock) = (self.problem, self.seed, self.best, &*budget);
         let run = |skyline: &mut Skyline<'_>, at: u64| {
+            if is_past(clock.deadline()) {
+                return None;
+            }
             let (order, weights) = draw(problem, best, seed, at);
             let placing = skyline.pass(&order, peak, || clock.is_over())?;
             Some((placing, weights))
@@ -40,9 +45,11 @@ impl<'a> Sampler<'a> {
             std::thread::scope(|scope| {
                 let run = &run;
                 let skylines = (first..).zip(&mut self.skylines);
-                let threads: Vec<_> =
-                    skylines.map(|(at, skyline)| scope.spawn(move || run(skyline, at))).collect();
-                threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
+                let threads: Vec<_> = skylines
+                    .map(|(at, skyline)| Builder::new().spawn_scoped(scope, move || run(skyline, at)))
+                    .collect();
+                // One that cannot be started finds nothing.
+                threads.into_iter().map(|thread| thread.ok()?.join().ok().flatten()).collect()
             })
         };
         budget.spend((problem.len() as u64).saturating_mul(found.len() as u64));

@@ -1,6 +1,7 @@
 //! Searches for the same plan, in as many threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::Builder;
 
 use crate::budget::Budget;
 use crate::problem::Problem;
@@ -39,8 +40,10 @@ impl<'a> Team<'a> {
             outcome
         };
         let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-            let threads: Vec<_> = self.solvers.iter_mut().map(|solver| scope.spawn(|| run(solver))).collect();
-            let joined = threads.into_iter().map(|thread| thread.join());
+            let start = |solver| Builder::new().spawn_scoped(scope, || run(solver));
+            let threads: Vec<_> = self.solvers.iter_mut().map(start).collect();
+            // One that cannot be started searches nothing.
+            let joined = threads.into_iter().map(|thread| thread.ok()?.join().ok());
             joined.map(|outcome| outcome.unwrap_or(Outcome::Open)).collect()
         });
         let done = (0..outcomes.len()).filter(|&at| outcomes[at] != Outcome::Open);
