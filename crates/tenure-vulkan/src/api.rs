@@ -1,10 +1,12 @@
 //! The handles and functions through which the API is called.
 
+use core::ffi::CStr;
 use std::ffi::CString;
 
 use ash::vk;
 
-use crate::setup::{ApiVersion, OptionalFeatures};
+use crate::error::CreateError;
+use crate::setup::{ApiVersion, OptionalFeatures, Portability};
 
 /// The functions of timeline semaphores.
 #[derive(Clone, Copy)]
@@ -40,6 +42,7 @@ pub(crate) struct Api {
     pub(crate) features: vk::PhysicalDeviceFeatures,
     /// The device extensions that are enabled.
     pub(crate) extensions: Vec<CString>,
+    pub(crate) portability: Portability,
     pub(crate) timeline: Option<TimelineCalls>,
     pub(crate) synchronization2: Option<Synchronization2Calls>,
     pub(crate) requirements: Option<RequirementCalls>,
@@ -57,31 +60,34 @@ pub(crate) struct Handles {
     pub(crate) enabled: OptionalFeatures,
     pub(crate) features: vk::PhysicalDeviceFeatures,
     pub(crate) extensions: Vec<CString>,
+    /// What is enabled of descriptor indexing.
+    pub(crate) indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    pub(crate) portability: Portability,
+    /// Families of queues that are not tenure's, but use its buffers.
+    pub(crate) other_families: Vec<u32>,
 }
 
 impl Api {
-    /// Finds the functions of what is enabled: the core's where the version includes them, else the
-    /// extension's.
-    pub(crate) fn new(handles: Handles) -> Self {
-        let Handles { entry, instance, physical, device, version, enabled, features, extensions } = handles;
+    /// Finds the functions of what is enabled, by the name of the core or of the extension, whichever
+    /// the device has.
+    pub(crate) fn new(handles: Handles) -> Result<Self, CreateError> {
+        let Handles { version, enabled, .. } = handles;
         let has = |feature| enabled.contains(feature);
-        let timeline = has(OptionalFeatures::TIMELINE_SEMAPHORES)
-            .then(|| timeline_calls(&instance, &device, version >= ApiVersion::V1_2));
-        let synchronization2 = has(OptionalFeatures::SYNCHRONIZATION2)
-            .then(|| synchronization2_calls(&instance, &device, version >= ApiVersion::V1_3));
-        let requirements = has(OptionalFeatures::MAINTENANCE4)
-            .then(|| requirement_calls(&instance, &device, version >= ApiVersion::V1_3));
-        let address = has(OptionalFeatures::BUFFER_DEVICE_ADDRESS).then(|| {
-            if version >= ApiVersion::V1_2 {
-                device.fp_v1_2().get_buffer_device_address
-            } else {
-                let extension = ash::khr::buffer_device_address::Device::new(&instance, &device);
-                extension.fp().get_buffer_device_address_khr
-            }
-        });
+        let timeline = has(OptionalFeatures::TIMELINE_SEMAPHORES).then(|| timeline_calls(&handles));
+        let synchronization2 =
+            has(OptionalFeatures::SYNCHRONIZATION2).then(|| synchronization2_calls(&handles));
+        let requirements = has(OptionalFeatures::MAINTENANCE4).then(|| requirement_calls(&handles));
+        let address = has(OptionalFeatures::BUFFER_DEVICE_ADDRESS).then(|| address_call(&handles));
+        let (timeline, synchronization2) = (timeline.transpose()?, synchronization2.transpose()?);
+        let (requirements, address) = (requirements.transpose()?, address.transpose()?);
+        if has(OptionalFeatures::DEBUG_NAMES) {
+            handles.function([c"vkSetDebugUtilsObjectNameEXT"; 2])?;
+        }
+        handles.check_core()?;
+        let Handles { entry, instance, physical, device, features, extensions, portability, .. } = handles;
         let names = has(OptionalFeatures::DEBUG_NAMES)
             .then(|| ash::ext::debug_utils::Device::new(&instance, &device));
-        Self {
+        Ok(Self {
             entry,
             instance,
             physical,
@@ -90,12 +96,13 @@ impl Api {
             enabled,
             features,
             extensions,
+            portability,
             timeline,
             synchronization2,
             requirements,
             address,
             names,
-        }
+        })
     }
 
     pub(crate) const fn uses(&self, feature: OptionalFeatures) -> bool {
@@ -112,51 +119,85 @@ impl Api {
     }
 }
 
-fn timeline_calls(instance: &ash::Instance, device: &ash::Device, core: bool) -> TimelineCalls {
-    if core {
-        let functions = device.fp_v1_2();
-        TimelineCalls { value: functions.get_semaphore_counter_value, wait: functions.wait_semaphores }
-    } else {
-        let extension = ash::khr::timeline_semaphore::Device::new(instance, device);
-        let functions = extension.fp();
-        TimelineCalls {
-            value: functions.get_semaphore_counter_value_khr,
-            wait: functions.wait_semaphores_khr,
-        }
+impl Handles {
+    /// The first of the names by which the device has a function.
+    fn function(&self, names: [&'static CStr; 2]) -> Result<unsafe extern "system" fn(), CreateError> {
+        let find = |name: &&'static CStr| {
+            // SAFETY: the device is one of the instance's; the name is a valid string.
+            unsafe { self.instance.get_device_proc_addr(self.device.handle(), name.as_ptr()) }
+        };
+        let missing = CreateError::NoFunction { function: names[0].to_str().unwrap_or_default() };
+        names.iter().find_map(find).ok_or(missing)
+    }
+
+    /// Functions of Vulkan 1.1 that are called whatever is enabled: `ash` ends the program where they are
+    /// called and missing.
+    fn check_core(&self) -> Result<(), CreateError> {
+        let names = [
+            c"vkGetBufferMemoryRequirements2",
+            c"vkGetImageMemoryRequirements2",
+            c"vkGetImageSparseMemoryRequirements2",
+            c"vkGetDescriptorSetLayoutSupport",
+        ];
+        names.into_iter().try_for_each(|name| self.function([name; 2]).map(drop))
     }
 }
 
-fn synchronization2_calls(
-    instance: &ash::Instance,
-    device: &ash::Device,
-    core: bool,
-) -> Synchronization2Calls {
-    if core {
-        let functions = device.fp_v1_3();
-        Synchronization2Calls { submit: functions.queue_submit2, barrier: functions.cmd_pipeline_barrier2 }
-    } else {
-        let extension = ash::khr::synchronization2::Device::new(instance, device);
-        let functions = extension.fp();
-        Synchronization2Calls {
-            submit: functions.queue_submit2_khr,
-            barrier: functions.cmd_pipeline_barrier2_khr,
-        }
-    }
+/// Gives a function the type that its name has in the API.
+macro_rules! typed {
+    ($handles:ident, $type:ty, $core:literal, $extension:literal) => {{
+        let found = $handles.function([$core, $extension])?;
+        // SAFETY: the function of that name has this type, as all function pointers have one size.
+        unsafe { core::mem::transmute::<unsafe extern "system" fn(), $type>(found) }
+    }};
 }
 
-fn requirement_calls(instance: &ash::Instance, device: &ash::Device, core: bool) -> RequirementCalls {
-    if core {
-        let functions = device.fp_v1_3();
-        RequirementCalls {
-            buffer: functions.get_device_buffer_memory_requirements,
-            image: functions.get_device_image_memory_requirements,
-        }
-    } else {
-        let extension = ash::khr::maintenance4::Device::new(instance, device);
-        let functions = extension.fp();
-        RequirementCalls {
-            buffer: functions.get_device_buffer_memory_requirements_khr,
-            image: functions.get_device_image_memory_requirements_khr,
-        }
-    }
+fn timeline_calls(handles: &Handles) -> Result<TimelineCalls, CreateError> {
+    Ok(TimelineCalls {
+        value: typed!(
+            handles,
+            vk::PFN_vkGetSemaphoreCounterValue,
+            c"vkGetSemaphoreCounterValue",
+            c"vkGetSemaphoreCounterValueKHR"
+        ),
+        wait: typed!(handles, vk::PFN_vkWaitSemaphores, c"vkWaitSemaphores", c"vkWaitSemaphoresKHR"),
+    })
+}
+
+fn synchronization2_calls(handles: &Handles) -> Result<Synchronization2Calls, CreateError> {
+    Ok(Synchronization2Calls {
+        submit: typed!(handles, vk::PFN_vkQueueSubmit2, c"vkQueueSubmit2", c"vkQueueSubmit2KHR"),
+        barrier: typed!(
+            handles,
+            vk::PFN_vkCmdPipelineBarrier2,
+            c"vkCmdPipelineBarrier2",
+            c"vkCmdPipelineBarrier2KHR"
+        ),
+    })
+}
+
+fn requirement_calls(handles: &Handles) -> Result<RequirementCalls, CreateError> {
+    Ok(RequirementCalls {
+        buffer: typed!(
+            handles,
+            vk::PFN_vkGetDeviceBufferMemoryRequirements,
+            c"vkGetDeviceBufferMemoryRequirements",
+            c"vkGetDeviceBufferMemoryRequirementsKHR"
+        ),
+        image: typed!(
+            handles,
+            vk::PFN_vkGetDeviceImageMemoryRequirements,
+            c"vkGetDeviceImageMemoryRequirements",
+            c"vkGetDeviceImageMemoryRequirementsKHR"
+        ),
+    })
+}
+
+fn address_call(handles: &Handles) -> Result<vk::PFN_vkGetBufferDeviceAddress, CreateError> {
+    Ok(typed!(
+        handles,
+        vk::PFN_vkGetBufferDeviceAddress,
+        c"vkGetBufferDeviceAddress",
+        c"vkGetBufferDeviceAddressKHR"
+    ))
 }

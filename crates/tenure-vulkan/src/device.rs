@@ -60,8 +60,8 @@ impl Device {
     /// [`with_queue`](Self::with_queue).
     ///
     /// # Errors
-    /// [`CreateError::TooOld`], [`CreateError::InvalidRaw`]; [`CreateError::Failed`] when semaphores
-    /// cannot be made.
+    /// [`CreateError::TooOld`], [`CreateError::InvalidRaw`]; [`CreateError::NoFunction`] when something
+    /// that `raw` calls enabled is not; [`CreateError::Failed`] when semaphores cannot be made.
     ///
     /// # Safety
     /// What `raw` says is true: the objects belong together, and versions, features and extensions
@@ -132,7 +132,8 @@ impl Device {
         self.shared.queues.get(queue.index()).map(|queue| queue.properties.family)
     }
 
-    /// The families of all queues, each once: what buffers are shared among.
+    /// The families of all queues, [others](Raw::other_families) of the program's included, each once:
+    /// what buffers are shared among.
     #[must_use]
     pub fn queue_families(&self) -> &[u32] {
         &self.shared.families

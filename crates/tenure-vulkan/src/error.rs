@@ -37,6 +37,12 @@ pub enum CreateError {
         /// Adapters there are.
         found: usize,
     },
+    /// The device lacks a function of what is said to be enabled.
+    #[error("the device does not have {function}: the version or the features given are not those enabled")]
+    NoFunction {
+        /// Its name in the core.
+        function: &'static str,
+    },
     /// A call failed.
     #[error("{call} failed: {result}")]
     Failed {

@@ -43,6 +43,17 @@ pub const fn to_vk_format(format: Format) -> vk::Format {
     }
 }
 
+/// The bits of each component, sorted, as the API's name of the format says; of compressed formats the
+/// number of their kind.
+pub(crate) fn component_bits(format: Format) -> Vec<u32> {
+    let name = format!("{:?}", to_vk_format(format));
+    let components =
+        name.split('_').next().unwrap_or_default().split(|letter: char| !letter.is_ascii_digit());
+    let mut bits: Vec<u32> = components.filter_map(|digits| digits.parse().ok()).collect();
+    bits.sort_unstable();
+    bits
+}
+
 /// True for formats with depth and stencil, which Vulkan copies one at a time.
 pub(crate) const fn has_stencil(format: Format) -> bool {
     matches!(format, Format::D24UnormS8Uint | Format::D32FloatS8Uint)
@@ -94,5 +105,15 @@ mod tests {
         assert_eq!(aspects(Format::D24UnormS8Uint), depth | vk::ImageAspectFlags::STENCIL);
         assert_eq!(samples(4), vk::SampleCountFlags::TYPE_4);
         assert_eq!(samples(3), vk::SampleCountFlags::empty());
+    }
+
+    #[test]
+    fn the_bits_of_components_are_in_the_names() {
+        assert_eq!(component_bits(Format::Rgba8Srgb), [8; 4]);
+        assert_eq!(component_bits(Format::Bgra8Unorm), [8; 4]);
+        assert_eq!(component_bits(Format::Rgb10A2Unorm), [2, 10, 10, 10]);
+        assert_eq!(component_bits(Format::R32Float), component_bits(Format::R32Uint));
+        assert_ne!(component_bits(Format::R32Float), component_bits(Format::Rg16Float));
+        assert_ne!(component_bits(Format::Bc1Unorm), component_bits(Format::Bc4Unorm));
     }
 }

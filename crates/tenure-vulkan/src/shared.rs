@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) api: Api,
     pub(crate) tables: Tables,
     pub(crate) queues: Vec<Queue>,
-    /// The families of the queues, each once: buffers are shared by all of them.
+    /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
     pub(crate) families: Vec<u32>,
     pub(crate) shader_stages: ShaderStages,
     pub(crate) memory: MemoryCount,
@@ -49,8 +49,15 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(api: Api, tables: Tables, queues: Vec<Queue>, owner: Owner) -> Self {
+    pub(crate) fn new(
+        api: Api,
+        tables: Tables,
+        queues: Vec<Queue>,
+        other_families: &[u32],
+        owner: Owner,
+    ) -> Self {
         let mut families: Vec<u32> = queues.iter().map(|queue| queue.properties.family).collect();
+        families.extend_from_slice(other_families);
         families.sort_unstable();
         families.dedup();
         Self {

@@ -6,7 +6,7 @@ use ash::vk;
 use tenure_core::device::{AddressMode, BindingKind, BorderColor, Compare, DeviceError, Filter, SamplerDesc};
 
 use super::slot::{Slot, Value, Written};
-use crate::error::bad;
+use crate::error::{bad, unsupported};
 use crate::shared::Shared;
 
 /// How many there are: some drivers do not count themselves.
@@ -30,6 +30,13 @@ impl Shared {
         desc.validate(tables.contract.anisotropy)?;
         if desc.mip_bias.abs() > tables.mip_bias {
             return Err(bad("mip_bias", desc.mip_bias.abs() as u64));
+        }
+        let portability = self.api.portability;
+        if desc.compare.is_some() && !portability.comparison_samplers {
+            return Err(unsupported("comparison samplers in descriptors (mutableComparisonSamplers)"));
+        }
+        if desc.mip_bias != 0.0 && !portability.mip_bias {
+            return Err(unsupported("samplers with a bias (samplerMipLodBias)"));
         }
         if !self.samplers.take(tables.contract.samplers) {
             return Err(DeviceError::OutOfHostMemory { what: "samplers: maxSamplerAllocationCount" });

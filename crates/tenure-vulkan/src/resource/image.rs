@@ -7,8 +7,8 @@ use parking_lot::RwLock;
 use smallvec::SmallVec;
 use tenure_core::device::{DeviceError, Dimension, Format, TextureInfo, Usage};
 
-use crate::error::bad;
-use crate::format::{samples, to_vk_format};
+use crate::error::{bad, unsupported};
+use crate::format::{component_bits, samples, to_vk_format};
 use crate::memory::Needs;
 use crate::resource::Plan;
 use crate::shared::Shared;
@@ -101,6 +101,9 @@ impl Shared {
     ) -> Result<ImagePlan, DeviceError> {
         info.validate()?;
         self.check_extent(info)?;
+        if info.samples > 1 && info.layers() > 1 && !self.api.portability.multisampled_arrays {
+            return Err(unsupported("multisampled arrays (multisampleArrayImage)"));
+        }
         let format = self.format(info.format)?;
         let usage = image_usage(info.usage);
         if usage.is_empty() {
@@ -132,7 +135,10 @@ impl Shared {
         plan: &ImagePlan,
         info: &TextureInfo,
     ) -> Result<Vec<vk::ImageCreateFlags>, DeviceError> {
-        let convenience = convenience(info, !plan.flags.is_empty());
+        let mut convenience = convenience(info, !plan.flags.is_empty());
+        if !self.api.portability.slices {
+            convenience &= !vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE;
+        }
         let mut candidates = vec![plan.flags | convenience, plan.flags];
         // A use that only a view's format allows, such as unordered access to sRGB.
         if self.is_allowed_by_a_view(plan)? {
@@ -155,6 +161,12 @@ impl Shared {
 
     fn add_view_formats(&self, plan: &mut ImagePlan, info: &TextureInfo) -> Result<(), DeviceError> {
         for format in &info.view_formats {
+            let may_differ = self.api.portability.reinterpretation;
+            if !may_differ && component_bits(*format) != component_bits(info.format) {
+                return Err(unsupported(
+                    "views in formats of other components (imageViewFormatReinterpretation)",
+                ));
+            }
             let format = self.format(*format)?;
             if format != plan.format && !plan.view_formats.contains(&format) {
                 plan.view_formats.push(format);

@@ -9,6 +9,7 @@ use tenure_core::device::QueueProperties;
 use super::adapter::Adapter;
 use super::families::{self, Family};
 use super::options::{OptionalFeatures, Options};
+use super::portability::Portability;
 use super::support::{FeatureChain, Support, both, extensions_for, versioned};
 use super::version::ApiVersion;
 use crate::api::{Api, Handles};
@@ -59,6 +60,9 @@ pub(crate) fn create(adapter: &Adapter, options: &Options) -> Result<Shared, Cre
         enabled,
         features,
         extensions,
+        indexing: support.indexing.features,
+        portability: support.portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
+        other_families: Vec::new(),
     };
     let device = handles.device.clone();
     assemble(handles, queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
@@ -141,7 +145,7 @@ fn create_device(
         })
         .collect();
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
-    let mut chain = FeatureChain::enabling(enabled, &adapter.support.indexing);
+    let mut chain = FeatureChain::enabling(enabled, &adapter.support.indexing, adapter.support.portability);
     let mut features = chain.link(enabled, vk::PhysicalDeviceFeatures2::default().features(*features));
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
@@ -163,17 +167,20 @@ pub(crate) fn assemble(
     if !queues.iter().any(binds) {
         handles.enabled.remove(OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES);
     }
+    let other_families = std::mem::take(&mut handles.other_families);
+    let count = queues.len();
     let tables = tables(&handles, &queues);
-    let clocks = clocks(&handles, queues.len())?;
+    let api = Api::new(handles)?;
+    let clocks = clocks(&api, count)?;
     let queues = queues
         .into_iter()
         .zip(clocks)
         .map(|(queue, clock)| Queue::new(queue.properties, queue.family, queue.handle, clock))
         .collect();
-    Ok(Shared::new(Api::new(handles), tables, queues, owner))
+    Ok(Shared::new(api, tables, queues, &other_families, owner))
 }
 
-fn clocks(handles: &Handles, count: usize) -> Result<Vec<Clock>, CreateError> {
+fn clocks(handles: &Api, count: usize) -> Result<Vec<Clock>, CreateError> {
     if !handles.enabled.contains(OptionalFeatures::TIMELINE_SEMAPHORES) {
         return Ok((0..count).map(|_| Clock::Fences(Fences::default())).collect());
     }
@@ -191,15 +198,6 @@ fn clocks(handles: &Handles, count: usize) -> Result<Vec<Clock>, CreateError> {
         }
     }
     Ok(semaphores.into_iter().map(|semaphore| Clock::Timeline(Timeline::new(semaphore))).collect())
-}
-
-/// Whether uniform buffers can be part of a heap of descriptors, on a device with descriptor indexing.
-fn indexes_constants(instance: &ash::Instance, physical: vk::PhysicalDevice) -> bool {
-    let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
-    let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut indexing);
-    // SAFETY: the structure in the chain belongs to what is enabled.
-    unsafe { instance.get_physical_device_features2(physical, &mut features) };
-    indexing.descriptor_binding_uniform_buffer_update_after_bind == vk::TRUE
 }
 
 fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
@@ -221,7 +219,8 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
     let properties = properties.properties;
     // SAFETY: the physical device is one of the instance's.
     let memory = unsafe { instance.get_physical_device_memory_properties(*physical) };
-    let indexing = has_indexing.then(|| (&indexing, indexes_constants(instance, *physical)));
+    let has_constants = handles.indexing.descriptor_binding_uniform_buffer_update_after_bind == vk::TRUE;
+    let indexing = has_indexing.then_some((&indexing, has_constants));
     let mut descriptors = DescriptorTables::new(&properties.limits, features, indexing, *enabled);
     descriptors.cut(maintenance3.max_per_set_descriptors, |layout| {
         let mut support = vk::DescriptorSetLayoutSupport::default();

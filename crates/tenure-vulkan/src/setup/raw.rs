@@ -8,7 +8,8 @@ use tenure_core::device::{MAX_QUEUES, QueueKind, QueueProperties};
 use super::create::{QueueHandle, assemble, family_of};
 use super::families::{self, Family};
 use super::options::{OptionalFeatures, Options};
-use super::support::sparse;
+use super::portability::Portability;
+use super::support::{is_enough, sparse};
 use super::version::ApiVersion;
 use crate::api::Handles;
 use crate::error::CreateError;
@@ -47,6 +48,9 @@ pub struct RawQueue {
 ///         queues: vec![RawQueue { queue, family: 0, kind: None }],
 ///         enabled: OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::DEDICATED_ALLOCATION,
 ///         features: vk::PhysicalDeviceFeatures::default(),
+///         descriptor_indexing: vk::PhysicalDeviceDescriptorIndexingFeatures::default(),
+///         portability: None,
+///         other_families: vec![],
 ///         extensions: vec![],
 ///     };
 ///     // SAFETY: the engine's objects outlive the device and all that is made with it, `enabled` and
@@ -75,6 +79,17 @@ pub struct Raw {
     pub enabled: OptionalFeatures,
     /// What was enabled of Vulkan 1.0's features.
     pub features: vk::PhysicalDeviceFeatures,
+    /// What was enabled of descriptor indexing, by this structure or by that of Vulkan 1.2, whose fields
+    /// have the same names. [`DESCRIPTOR_INDEXING`](OptionalFeatures::DESCRIPTOR_INDEXING) is used where
+    /// all that it says it needs is on, for constants too where
+    /// `descriptorBindingUniformBufferUpdateAfterBind` is. `pNext` is not followed.
+    pub descriptor_indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    /// What was enabled of `VK_KHR_portability_subset`, where the device is one (MoltenVK); `None` where
+    /// that extension is not enabled. `pNext` is not followed.
+    pub portability: Option<vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>>,
+    /// Families of the program's other queues that use buffers of tenure's: they share all buffers
+    /// with those of `queues`. Textures are handed over to them by the program.
+    pub other_families: Vec<u32>,
     /// The device extensions that were enabled; those of ray tracing and of mesh shaders add
     /// shader stages to wait for.
     pub extensions: Vec<CString>,
@@ -93,27 +108,52 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateE
     let found = unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
     let found: Vec<Family> = found.iter().map(Family::from).collect();
     let queues = check_queues(&queues, &found, options.max_queues)?;
+    check_families(&raw.other_families, &found)?;
+    // What is less than Vulkan without a word is taken to have nothing of what it may lack.
+    let is_subset = raw.extensions.iter().any(|name| name.as_c_str() == ash::khr::portability_subset::NAME);
+    let portability = raw.portability.or_else(|| is_subset.then(Default::default));
     let handles = Handles {
         entry,
         instance,
         physical: physical_device,
         device,
         version: api_version.min(options.api_version).min(ApiVersion::V1_3),
-        enabled: usable(&raw.enabled, &raw.features) & options.optional,
+        enabled: usable(&raw.enabled, &raw.features, &raw.descriptor_indexing) & options.optional,
         features: raw.features,
         extensions: raw.extensions,
+        indexing: raw.descriptor_indexing,
+        portability: portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
+        other_families: raw.other_families,
     };
     assemble(handles, queues, Owner::Caller)
 }
 
 /// What was enabled, without what lacks something else that it needs.
-fn usable(enabled: &OptionalFeatures, features: &vk::PhysicalDeviceFeatures) -> OptionalFeatures {
+fn usable(
+    enabled: &OptionalFeatures,
+    features: &vk::PhysicalDeviceFeatures,
+    indexing: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>,
+) -> OptionalFeatures {
     let all_sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
     let mut enabled = enabled.difference(all_sparse.difference(sparse(features)));
     if !enabled.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
         enabled.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
     }
+    if !is_enough(indexing) {
+        enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
+    }
     enabled
+}
+
+fn check_families(others: &[u32], families: &[Family]) -> Result<(), CreateError> {
+    let is_there = |family: &&u32| usize::try_from(**family).is_ok_and(|index| index < families.len());
+    match others.iter().find(|family| !is_there(family)) {
+        None => Ok(()),
+        Some(family) => {
+            let rule = "the families of the program's other queues exist";
+            Err(CreateError::InvalidRaw { rule, value: u64::from(*family) })
+        }
+    }
 }
 
 fn check_queues(

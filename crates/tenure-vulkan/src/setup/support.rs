@@ -41,9 +41,13 @@ pub(crate) struct Support {
     pub(crate) features: vk::PhysicalDeviceFeatures,
     /// What there is of descriptor indexing.
     pub(crate) indexing: Indexing,
+    /// What there is of the features of a portability subset; `None`: it is none.
+    pub(crate) portability: Option<PortabilityFeatures>,
     pub(crate) extensions: Vec<CString>,
     pub(crate) families: Vec<Family>,
 }
+
+type PortabilityFeatures = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
 
 /// The structures in which features are asked for and enabled.
 #[derive(Default)]
@@ -56,12 +60,19 @@ pub(crate) struct FeatureChain {
     structures: vk::PhysicalDeviceAccelerationStructureFeaturesKHR<'static>,
     indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
+    /// Linked where the device is a portability subset.
+    portability: Option<PortabilityFeatures>,
 }
 
 impl FeatureChain {
-    /// A chain of the structures of `wanted`, each feature switched on, and all there is of `indexing`.
-    pub(crate) fn enabling(wanted: OptionalFeatures, indexing: &Indexing) -> Self {
-        let mut chain = Self::default();
+    /// A chain of the structures of `wanted`, each feature switched on, and all there is of `indexing` and
+    /// of a portability subset.
+    pub(crate) fn enabling(
+        wanted: OptionalFeatures,
+        indexing: &Indexing,
+        portability: Option<PortabilityFeatures>,
+    ) -> Self {
+        let mut chain = Self { portability, ..Self::default() };
         chain.set(wanted);
         if wanted.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
             chain.indexing = indexing.features;
@@ -126,6 +137,9 @@ impl FeatureChain {
         if wanted.contains(OptionalFeatures::NULL_DESCRIPTORS) {
             features = features.push_next(&mut self.robustness);
         }
+        if let Some(portability) = &mut self.portability {
+            features = features.push_next(portability);
+        }
         features
     }
 }
@@ -133,7 +147,7 @@ impl FeatureChain {
 /// What a device has of descriptor indexing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Indexing {
-    features: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    pub(crate) features: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     /// Robust access to buffers does not rule it out.
     pub(crate) is_robust: bool,
 }
@@ -161,7 +175,7 @@ impl Indexing {
 }
 
 /// True when heaps of descriptors can be made of it.
-fn is_enough(found: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>) -> bool {
+pub(crate) fn is_enough(found: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>) -> bool {
     [
         found.runtime_descriptor_array,
         found.descriptor_binding_partially_bound,
@@ -227,6 +241,7 @@ impl Support {
             optional: OptionalFeatures::DEDICATED_ALLOCATION | OptionalFeatures::DEBUG_NAMES,
             features: vk::PhysicalDeviceFeatures::default(),
             indexing: Indexing::default(),
+            portability: None,
             extensions: names.map(CStr::to_owned).collect(),
             families: families.iter().map(Family::from).collect(),
         };
@@ -256,12 +271,18 @@ impl Support {
     /// Which of what may be asked for is really there.
     fn ask(&mut self, instance: &ash::Instance, physical: vk::PhysicalDevice) {
         let asked = self.optional;
-        let mut chain = FeatureChain::default();
+        let is_subset = self.has_extension(ash::khr::portability_subset::NAME);
+        let mut chain = FeatureChain {
+            portability: is_subset.then(PortabilityFeatures::default),
+            ..FeatureChain::default()
+        };
         let mut features = chain.link(asked, vk::PhysicalDeviceFeatures2::default());
         // SAFETY: each structure in the chain belongs to a version or extension of the device.
         unsafe { instance.get_physical_device_features2(physical, &mut features) };
         self.features = features.features;
         self.optional = chain.granted(asked);
+        let next = core::ptr::null_mut();
+        self.portability = chain.portability.map(|found| PortabilityFeatures { p_next: next, ..found });
         self.indexing = Indexing::of(&chain, self.optional, instance, physical);
         if !self.optional.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
             self.optional.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
@@ -338,6 +359,7 @@ mod tests {
             optional: OptionalFeatures::empty(),
             features: vk::PhysicalDeviceFeatures::default(),
             indexing: Indexing::default(),
+            portability: None,
             extensions: vec![extension.to_owned()],
             families: Vec::new(),
         }
@@ -359,11 +381,29 @@ mod tests {
     fn a_feature_is_granted_when_its_switch_is_on() {
         let asked = OptionalFeatures::all();
         let on = OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::MAINTENANCE4;
-        let granted = FeatureChain::enabling(on, &Indexing::default()).granted(asked);
+        let granted = FeatureChain::enabling(on, &Indexing::default(), None).granted(asked);
         assert!(granted.contains(on));
         assert!(!granted.contains(OptionalFeatures::DESCRIPTOR_INDEXING), "it takes many switches");
         assert!(!granted.contains(OptionalFeatures::SYNCHRONIZATION2));
         assert!(granted.contains(OptionalFeatures::MEMORY_BUDGET), "has no switch");
+    }
+
+    /// What a portability subset offers is enabled with the extension.
+    #[test]
+    fn a_portability_subset_is_part_of_the_chain() {
+        let offered = PortabilityFeatures::default().multisample_array_image(true);
+        for portability in [None, Some(offered)] {
+            let mut chain =
+                FeatureChain::enabling(OptionalFeatures::empty(), &Indexing::default(), portability);
+            let linked = chain.link(OptionalFeatures::empty(), vk::PhysicalDeviceFeatures2::default()).p_next;
+            assert_eq!(!linked.is_null(), portability.is_some());
+            if portability.is_some() {
+                // SAFETY: the only structure in the chain, which is alive.
+                let found = unsafe { &*linked.cast::<PortabilityFeatures>() };
+                assert_eq!(found.s_type, offered.s_type);
+                assert_eq!((found.multisample_array_image, found.events), (vk::TRUE, vk::FALSE));
+            }
+        }
     }
 
     #[test]

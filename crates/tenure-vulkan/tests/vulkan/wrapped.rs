@@ -5,12 +5,16 @@ use core::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use conformance::Harness as _;
-use tenure_core::device::{Device as _, Features, QueueId, QueueKind, Usage};
+use tenure_core::device::{
+    Compare, Descriptor, DescriptorHeapDesc, DescriptorKind, Device as _, Dimension, Features, Format,
+    MemoryFlags, QueueId, QueueKind, ResourceDesc, SamplerDesc, TextureInfo, Usage,
+};
 use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue};
 use tenure_vulkan::ash::{self, vk};
 use tenure_vulkan::{ApiVersion, CreateError, Device, OptionalFeatures, Options, Raw, RawQueue};
 
-use crate::basics::LONG;
+use crate::basics::{LONG, memory_type, texture};
+use crate::disguise::Costume;
 use crate::harness::{Vulkan, validated};
 
 /// A device as the one who made it knows it.
@@ -27,8 +31,22 @@ pub(crate) fn raw_of(host: &Device) -> Raw {
         queues: queues.collect(),
         enabled: host.optional_features(),
         features: *host.enabled_features(),
+        descriptor_indexing: indexing_of(host),
+        portability: None,
+        other_families: Vec::new(),
         extensions: Vec::new(),
     }
+}
+
+/// What tenure enables of descriptor indexing: all there is.
+fn indexing_of(host: &Device) -> vk::PhysicalDeviceDescriptorIndexingFeatures<'static> {
+    let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
+    if host.optional_features().contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut indexing);
+        // SAFETY: the structure in the chain belongs to what is enabled.
+        unsafe { host.instance().get_physical_device_features2(host.physical_device(), &mut features) };
+    }
+    vk::PhysicalDeviceDescriptorIndexingFeatures { p_next: core::ptr::null_mut(), ..indexing }
 }
 
 /// Errors that the layers found in what an engine's device was used for.
@@ -106,6 +124,9 @@ impl Engine {
                 | OptionalFeatures::FORMAT_LISTS
                 | OptionalFeatures::DEBUG_NAMES,
             features: vk::PhysicalDeviceFeatures::default(),
+            descriptor_indexing: vk::PhysicalDeviceDescriptorIndexingFeatures::default(),
+            portability: None,
+            other_families: Vec::new(),
             extensions: Vec::new(),
         }
     }
@@ -190,6 +211,7 @@ fn bad_raws_are_refused() {
     wrong(Raw { queues: vec![first; 9], ..good.clone() }, "1 to 8 queues");
     wrong(Raw { queues: vec![first; 2], ..good.clone() }, "once");
     wrong(Raw { queues: vec![RawQueue { family: 77, ..first }], ..good.clone() }, "family of each queue");
+    wrong(Raw { other_families: vec![0, 77], ..good.clone() }, "other queues exist");
     let compute = RawQueue { kind: Some(QueueKind::Compute), ..first };
     wrong(Raw { queues: vec![compute], ..good.clone() }, "do everything");
     drop((good, host));
@@ -217,5 +239,133 @@ fn a_queue_is_shared_under_its_lock() {
     });
     assert!(device.wait(crate::basics::at(200), LONG).unwrap());
     drop(device);
+    vulkan.end();
+}
+
+/// A device of which the engine says what is enabled, and not what could be.
+fn wrap_as(host: &Device, change: impl FnOnce(&mut Raw)) -> Result<Device, CreateError> {
+    let mut raw = raw_of(host);
+    change(&mut raw);
+    // SAFETY: the host outlives it, and nothing is submitted.
+    unsafe { Device::from_raw(raw, &Options::default()) }
+}
+
+/// Descriptor indexing is what was enabled of it, whatever the driver supports.
+#[test]
+fn what_is_not_enabled_is_not_used() {
+    let vulkan = Vulkan::new(validated());
+    let host = vulkan.device();
+    let visible = |device: &Device| device.properties().descriptors.visible_resources;
+    if visible(&host) > 0 {
+        let without = wrap_as(&host, |raw| {
+            raw.descriptor_indexing.descriptor_binding_uniform_buffer_update_after_bind = vk::FALSE;
+        });
+        let without = without.unwrap();
+        assert!(visible(&without) > 0);
+        let desc = DescriptorHeapDesc { kind: DescriptorKind::Resource, count: 16, shader_visible: true };
+        let heap = without.create_descriptor_heap(&desc).unwrap();
+        assert_eq!(heap.constants(), 0, "no array of uniform buffers is updated after it was bound");
+        without.destroy_descriptor_heap(heap);
+        let none = wrap_as(&host, |raw| raw.descriptor_indexing = Default::default()).unwrap();
+        assert_eq!(visible(&none), 0);
+        assert!(!none.optional_features().contains(OptionalFeatures::DESCRIPTOR_INDEXING));
+    }
+    drop(host);
+    vulkan.end();
+}
+
+/// Functions are found by either name, whatever version is given.
+#[test]
+fn an_older_version_finds_the_same_functions() {
+    let vulkan = Vulkan::new(validated());
+    let host = vulkan.device();
+    for api_version in [ApiVersion::V1_1, ApiVersion::V1_2, ApiVersion::V1_3] {
+        let device = wrap_as(&host, |raw| raw.api_version = api_version).unwrap();
+        assert_eq!(device.optional_features(), host.optional_features());
+        device.submit(QueueId(0), &[], &[], 1).unwrap();
+        assert!(device.wait(crate::basics::at(1), LONG).unwrap());
+    }
+    drop(host);
+    vulkan.end();
+}
+
+/// What is said to be enabled and is not is an error, not the end of the program.
+#[test]
+fn a_missing_function_is_an_error() {
+    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let missing = [
+        ("vkGetSemaphoreCounterValue", OptionalFeatures::TIMELINE_SEMAPHORES),
+        ("vkCmdPipelineBarrier2", OptionalFeatures::SYNCHRONIZATION2),
+        ("vkGetDeviceImageMemoryRequirements", OptionalFeatures::MAINTENANCE4),
+        ("vkGetBufferDeviceAddress", OptionalFeatures::BUFFER_DEVICE_ADDRESS),
+    ];
+    let host = vulkan.host();
+    for (function, feature) in missing.into_iter().filter(|row| host.optional_features().contains(row.1)) {
+        vulkan.disguise().lacks(Some(function));
+        let found = vulkan.disguise().wrap_again(&host, &Options::default());
+        assert_eq!(found.map(drop).unwrap_err(), CreateError::NoFunction { function });
+        let without = vulkan.disguise().wrap_again(&host, &Options::default().without(feature));
+        without.unwrap();
+    }
+    vulkan.disguise().lacks(None);
+    drop(host);
+    vulkan.end();
+}
+
+/// The engine's other queues use tenure's buffers, too.
+#[test]
+fn other_families_share_all_buffers() {
+    let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
+    let host = vulkan.host();
+    let options = Options::default().max_queues(1);
+    let alone = vulkan.disguise().wrap_again(&host, &options).unwrap();
+    assert_eq!(alone.queue_families(), [0]);
+    let shared = vulkan.disguise().wrap_with(&host, &options, |raw| raw.other_families = vec![2, 0]).unwrap();
+    assert_eq!(shared.queue_families(), [0, 2]);
+    drop((alone, shared, host));
+    vulkan.end();
+}
+
+/// A portability subset lacks what it does not enable.
+#[test]
+fn a_portability_subset_is_asked_what_it_can() {
+    let vulkan = Vulkan::new(validated());
+    let host = vulkan.device();
+    let everything = vk::PhysicalDevicePortabilitySubsetFeaturesKHR::default()
+        .image_view2_d_on3_d_image(true)
+        .multisample_array_image(true)
+        .mutable_comparison_samplers(true)
+        .sampler_mip_lod_bias(true)
+        .image_view_format_reinterpretation(true);
+    let subset = |features: Option<_>| wrap_as(&host, |raw| raw.portability = features).unwrap();
+    let (whole, part) = (subset(Some(everything)), subset(Some(Default::default())));
+    let named = wrap_as(&host, |raw| raw.extensions = vec![c"VK_KHR_portability_subset".to_owned()]).unwrap();
+
+    let target = texture(64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
+    let array = ResourceDesc::Texture(TextureInfo { samples: 4, depth_or_layers: 2, ..target.clone() });
+    let cast = texture(64, Format::R32Float, Usage::SHADER_READ);
+    let cast = ResourceDesc::Texture(TextureInfo { view_formats: vec![Format::Rgba8Unorm], ..cast });
+    let volume = TextureInfo { dimension: Dimension::D3, depth_or_layers: 4, ..target };
+    let volume = ResourceDesc::Texture(volume);
+    for (device, can) in [(&subset(None), true), (&whole, true), (&part, false), (&named, false)] {
+        assert_eq!(device.requirements(&array).is_ok(), can, "arrays with samples");
+        assert_eq!(device.requirements(&cast).is_ok(), can, "views of other components");
+        let memory = memory_type(device, &volume, MemoryFlags::empty());
+        let volume = device.create_committed(&volume, memory).unwrap();
+        let flags = volume.image_flags().unwrap();
+        assert_eq!(flags.contains(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE), can);
+        device.destroy_resource(volume);
+        let heap = DescriptorHeapDesc { kind: DescriptorKind::Sampler, count: 4, shader_visible: false };
+        let heap = device.create_descriptor_heap(&heap).unwrap();
+        let compares = SamplerDesc { compare: Some(Compare::Less), ..SamplerDesc::default() };
+        let biased = SamplerDesc { mip_bias: 0.5, ..SamplerDesc::default() };
+        let write = |index, desc| device.write_descriptor(&heap, index, &Descriptor::Sampler(desc));
+        assert_eq!(write(0, compares).is_ok(), can, "samplers that compare");
+        assert_eq!(write(1, biased).is_ok(), can, "samplers with a bias");
+        assert!(write(2, SamplerDesc::default()).is_ok());
+        device.clear_descriptors(&heap, 0, 4, None);
+        device.destroy_descriptor_heap(heap);
+    }
+    drop((whole, part, named, host));
     vulkan.end();
 }

@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use tenure_core::device::QueueId;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::ash::vk::Handle as _;
-use tenure_vulkan::{Device, Options, Raw, RawQueue, ash};
+use tenure_vulkan::{CreateError, Device, Options, Raw, RawQueue, ash};
 
 pub(crate) use tables::Costume;
 
@@ -47,6 +47,8 @@ struct Stage {
     calls: Mutex<HashMap<&'static str, u64>>,
     trace: Mutex<Vec<trace::Batch>>,
     seems_busy: AtomicBool,
+    /// A function that is missing.
+    lacks: Mutex<Option<&'static str>>,
     /// The queues wait for the CPU.
     are_held: AtomicBool,
 }
@@ -95,23 +97,45 @@ impl Disguise {
             calls: Mutex::default(),
             trace: Mutex::default(),
             seems_busy: AtomicBool::new(false),
+            lacks: Mutex::default(),
             are_held: AtomicBool::new(false),
         });
         *WORN.lock() = Some(stage.clone());
-        let queues = (0_u32..).zip(&stage.costume.families).map(|(family, _)| RawQueue {
-            queue: stage.queue_of(family),
+        let disguise = Self(stage);
+        let device = disguise.wrap_again(host, options).unwrap();
+        (disguise, device)
+    }
+
+    /// Another device of tenure's on the same one of the host's.
+    pub(crate) fn wrap_again(&self, host: &Device, options: &Options) -> Result<Device, CreateError> {
+        self.wrap_with(host, options, |_| ())
+    }
+
+    pub(crate) fn wrap_with(
+        &self,
+        host: &Device,
+        options: &Options,
+        change: impl FnOnce(&mut Raw),
+    ) -> Result<Device, CreateError> {
+        let queues = (0_u32..).zip(&self.0.costume.families).map(|(family, _)| RawQueue {
+            queue: self.0.queue_of(family),
             family,
             kind: None,
         });
-        let raw = Raw {
+        let mut raw = Raw {
             instance: hooked_instance(host),
             device: hooked_device(host),
             queues: queues.collect(),
             ..crate::wrapped::raw_of(host)
         };
+        change(&mut raw);
         // SAFETY: the host and the functions outlive it: the static is replaced by the next test.
-        let device = unsafe { Device::from_raw(raw, options) }.unwrap();
-        (Self(stage), device)
+        unsafe { Device::from_raw(raw, options) }
+    }
+
+    /// The device does not have a function, by neither of its names.
+    pub(crate) fn lacks(&self, function: Option<&'static str>) {
+        *self.0.lacks.lock() = function;
     }
 
     /// What was wrong, or is left; the device is gone.
@@ -186,9 +210,30 @@ fn hooked(hooks: &[Hook], name: &CStr, real: vk::PFN_vkVoidFunction) -> *const c
     hook.map_or(real.map_or(core::ptr::null(), |real| real as *const c_void), |(_, hook)| *hook)
 }
 
+/// A function of the device, by its name.
+unsafe extern "system" fn device_function(
+    device: vk::Device,
+    name: *const core::ffi::c_char,
+) -> vk::PFN_vkVoidFunction {
+    // SAFETY: the name is a valid string; a hook has the signature of what it stands for.
+    unsafe {
+        let stage = stage();
+        let is_missing = |lacks: &str| {
+            CStr::from_ptr(name).to_str().is_ok_and(|name| name.trim_end_matches("KHR") == lacks)
+        };
+        if stage.lacks.lock().is_some_and(is_missing) {
+            return None;
+        }
+        let real = stage.instance.get_device_proc_addr(device, name);
+        let found = hooked(&device_hooks(), CStr::from_ptr(name), real);
+        core::mem::transmute::<*const c_void, vk::PFN_vkVoidFunction>(found)
+    }
+}
+
 fn hooked_instance(host: &Device) -> ash::Instance {
     let (entry, instance) = (host.entry().unwrap(), host.instance().handle());
-    let hooks = tables::hooks();
+    let mut hooks = tables::hooks();
+    hooks.push((c"vkGetDeviceProcAddr", device_function as *const c_void));
     // SAFETY: each function is the instance's, or has its signature.
     unsafe {
         let load = |name: &CStr| hooked(&hooks, name, entry.get_instance_proc_addr(instance, name.as_ptr()));
@@ -196,13 +241,16 @@ fn hooked_instance(host: &Device) -> ash::Instance {
     }
 }
 
+fn device_hooks() -> Vec<Hook> {
+    [memory::hooks(), queues::hooks(), barriers::hooks(), copies::hooks(), descriptors::hooks()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
 fn hooked_device(host: &Device) -> ash::Device {
     let (instance, device) = (host.instance(), host.raw().handle());
-    let hooks: Vec<Hook> =
-        [memory::hooks(), queues::hooks(), barriers::hooks(), copies::hooks(), descriptors::hooks()]
-            .into_iter()
-            .flatten()
-            .collect();
+    let hooks = device_hooks();
     // SAFETY: each function is the device's, or has its signature.
     unsafe {
         let load = |name: &CStr| hooked(&hooks, name, instance.get_device_proc_addr(device, name.as_ptr()));
