@@ -154,17 +154,15 @@ fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
     let vulkan = Vulkan::disguised(Costume::discrete(), options);
     let device = vulkan.device();
     let (one, two) = (mapped(&device, 4096), mapped(&device, 4096));
-    let mut lists = Vec::new();
-    for queue in [0, 1] {
-        let mut list = device.create_list(PERMIT, QueueId(queue)).unwrap();
-        list.begin().unwrap();
-        if queue == 0 {
-            list.copy_buffer(&one, 0, &two, 0, 4096);
-        }
-        list.close().unwrap();
-        lists.push(list);
-    }
+    let mut lists = [0, 1].map(|queue| device.create_list(PERMIT, QueueId(queue)).unwrap());
     for serial in 1..=6 {
+        for (index, list) in lists.iter_mut().enumerate() {
+            list.begin().unwrap();
+            if index == 0 {
+                list.copy_buffer(&one, 0, &two, 0, 4096);
+            }
+            list.close().unwrap();
+        }
         write(&device, &one, &bytes(4096, u8::try_from(serial).unwrap()));
         device.submit(PERMIT, QueueId(1), &[&lists[1]], &[], serial).unwrap();
         let wait = [QueueSerial { queue: QueueId(1), serial }];

@@ -265,7 +265,7 @@ fn what_is_not_enabled_is_not_used() {
         let desc = DescriptorHeapDesc { kind: DescriptorKind::Resource, count: 16, shader_visible: true };
         let heap = without.create_descriptor_heap(&desc).unwrap();
         assert_eq!(heap.constants(), 0, "no array of uniform buffers is updated after it was bound");
-        without.destroy_descriptor_heap(heap);
+        without.destroy_descriptor_heap(PERMIT, heap);
         let none = wrap_as(&host, |raw| raw.descriptor_indexing = Default::default()).unwrap();
         assert_eq!(visible(&none), 0);
         assert!(!none.optional_features().contains(OptionalFeatures::DESCRIPTOR_INDEXING));
@@ -282,7 +282,7 @@ fn an_older_version_finds_the_same_functions() {
     for api_version in [ApiVersion::V1_1, ApiVersion::V1_2, ApiVersion::V1_3] {
         let device = wrap_as(&host, |raw| raw.api_version = api_version).unwrap();
         assert_eq!(device.optional_features(), host.optional_features());
-        device.submit(QueueId(0), &[], &[], 1).unwrap();
+        device.submit(PERMIT, QueueId(0), &[], &[], 1).unwrap();
         assert!(device.wait(crate::basics::at(1), LONG).unwrap());
     }
     drop(host);
@@ -354,17 +354,17 @@ fn a_portability_subset_is_asked_what_it_can() {
         let volume = device.create_committed(&volume, memory).unwrap();
         let flags = volume.image_flags().unwrap();
         assert_eq!(flags.contains(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE), can);
-        device.destroy_resource(volume);
+        device.destroy_resource(PERMIT, volume);
         let heap = DescriptorHeapDesc { kind: DescriptorKind::Sampler, count: 4, shader_visible: false };
         let heap = device.create_descriptor_heap(&heap).unwrap();
         let compares = SamplerDesc { compare: Some(Compare::Less), ..SamplerDesc::default() };
         let biased = SamplerDesc { mip_bias: 0.5, ..SamplerDesc::default() };
-        let write = |index, desc| device.write_descriptor(&heap, index, &Descriptor::Sampler(desc));
+        let write = |index, desc| device.write_descriptor(PERMIT, &heap, index, &Descriptor::Sampler(desc));
         assert_eq!(write(0, compares).is_ok(), can, "samplers that compare");
         assert_eq!(write(1, biased).is_ok(), can, "samplers with a bias");
         assert!(write(2, SamplerDesc::default()).is_ok());
-        device.clear_descriptors(&heap, 0, 4, None);
-        device.destroy_descriptor_heap(heap);
+        device.clear_descriptors(PERMIT, &heap, 0, 4, None);
+        device.destroy_descriptor_heap(PERMIT, heap);
     }
     drop((whole, part, named, host));
     vulkan.end();
