@@ -297,7 +297,8 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Asks how far the GPU is and gives back what it is done with. The end of a frame does this;
-    /// call it where there are no frames.
+    /// call it where there are no frames. There, a purge after submissions counts as a frame for how long
+    /// transient resources are kept.
     ///
     /// # Errors
     /// [`Error::Device`] when the device is lost; then everything dropped is given back, too.
@@ -306,6 +307,7 @@ impl<D: Device> Gpu<D> {
     /// With the panic of a deferred object's own destructor, after all else was given back.
     pub fn purge(&self) -> Result<(), Error> {
         let (polled, panicked) = self.shared.poll_and_purge();
+        self.transients.end_purge();
         panicked.resume();
         Ok(polled?)
     }

@@ -63,6 +63,8 @@ pool_kinds! {
     Tiles = "tiles",
     /// Heaps in which transient resources take turns.
     Transient = "transient resources",
+    /// Resources with memory of their own: the class of what a driver or the program wants so, and no pool's.
+    Committed = "memory of its own",
 }
 
 impl PoolKind {

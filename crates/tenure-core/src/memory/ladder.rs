@@ -129,11 +129,8 @@ impl<D: Device> Pools<D> {
             Placement::Placed(kind) | Placement::Range(kind) => Some(kind),
             Placement::Committed => None,
         };
-        let class = |memory| Class {
-            memory,
-            category: needs.category,
-            kind: kind.unwrap_or(PoolKind::PlacedBuffers),
-        };
+        let class =
+            |memory| Class { memory, category: needs.category, kind: kind.unwrap_or(PoolKind::Committed) };
         let order = self.order(request.memory_use);
         let ground = Ground { pools: self, device, config };
         climb(order, needs.memory_types, class, make_room, |memory| {

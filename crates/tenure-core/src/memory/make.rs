@@ -102,7 +102,7 @@ pub(super) fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, clas
         | PoolKind::MultisampledTextures => (textures, 256),
         PoolKind::Tiles => (textures, properties.tile_size),
         // Their heaps are divided by plans.
-        PoolKind::Transient => return None,
+        PoolKind::Transient | PoolKind::Committed => return None,
     };
     // Everything begins and ends at a granule, so that no two ranges share an atom.
     let granule = granule.max(flush_atom(properties, class.memory));

@@ -147,7 +147,8 @@ pub struct Stats {
     pub resources_destroyed: u64,
     /// Command lists, with their allocators, ever created.
     pub lists_created: u64,
-    /// Live handles.
+    /// Live handles. Transient resources that wait for who acquires them, and the views that are kept with
+    /// them, are none: see [`TransientStats::cached`].
     pub live_objects: u64,
     /// Things dropped that wait for recordings or the GPU.
     pub pending_releases: u64,
@@ -177,6 +178,8 @@ impl Stats {
 
     pub(crate) fn collect<D: Device>(shared: &Shared<D>) -> Self {
         let objects = shared.pools.objects.counts();
+        let transients = shared.transients();
+        let unused = transients.as_ref().map_or(0, |transients| transients.unused_objects());
         let releases = shared.releases.stats();
         let mut pools = Vec::new();
         shared.pools.each_class(|shards| pools.push(PoolStats::of(shards)));
@@ -193,7 +196,7 @@ impl Stats {
             resources_created: objects.resources_made,
             resources_destroyed: objects.resources_destroyed,
             lists_created: shared.contexts.lists_made(),
-            live_objects: shared.registry.len() as u64,
+            live_objects: (shared.registry.len() as u64).saturating_sub(unused),
             pending_releases: releases.pending(),
             pending_bytes: releases.pending_bytes,
             released: releases.released,
@@ -201,7 +204,7 @@ impl Stats {
             last_frame: shared.meter.lock().last,
             pools,
             descriptors: shared.descriptors.stats(),
-            transient: shared.transients().map(|transients| transients.stats()).unwrap_or_default(),
+            transient: transients.map(|transients| transients.stats()).unwrap_or_default(),
         }
     }
 }

@@ -69,7 +69,8 @@ pub struct Report {
     pub stats: Stats,
     /// Each pool, block by block.
     pub pools: Vec<PoolReport>,
-    /// Live handles, by name.
+    /// Live handles, by name; with what is kept for whoever acquires transient resources, which
+    /// [`Stats::live_objects`] does not count.
     pub objects: Vec<LiveObject>,
     /// Open recordings, oldest first.
     pub open_recordings: Vec<OpenRecordingReport>,

@@ -38,6 +38,12 @@ impl FramePacer {
         self.current
     }
 
+    /// Frames that have begun and not ended.
+    #[must_use]
+    pub const fn open(&self) -> u32 {
+        self.open
+    }
+
     /// Frames that have ended and are not known to be complete.
     #[must_use]
     pub fn in_flight(&self) -> usize {

@@ -115,6 +115,12 @@ impl<D: Device> Heap<D> {
         self.entries.len()
     }
 
+    /// Those that nobody has acquired, and the views of them.
+    pub(super) fn unused_objects(&self) -> usize {
+        let unused = self.entries.iter().filter(|(_, entry)| !entry.is_in_use);
+        unused.map(|(_, entry)| 1 + entry.object.views()).sum()
+    }
+
     /// Whether it may hold such resources.
     pub(super) fn suits(&self, kind: &Kind) -> bool {
         crate::memory::allows(kind.needs.memory_types, self.memory)
@@ -228,14 +234,14 @@ impl<D: Device> Heap<D> {
         }
     }
 
-    /// Gives back what was acquired; recordings up to `newest` may still use it.
-    pub(super) fn release(&mut self, key: usize, newest: u64, frame: u64) {
+    /// Gives back what was acquired; recordings up to `newest` that are open may still use it.
+    pub(super) fn release(&mut self, key: usize, (newest, oldest): (u64, u64), frame: u64) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.is_in_use = false;
             entry.last_used = frame;
             self.last_used = frame;
             let range = range_of(entry);
-            self.taken.drop_range(&range, newest);
+            self.taken.drop_range(&range, newest, oldest);
             if entry.object.seat().is_some_and(|seat| seat.release()) {
                 self.owners.give_back(range, &entry.before);
             }

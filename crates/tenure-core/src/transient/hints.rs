@@ -53,6 +53,8 @@ pub(super) struct Hints {
     frame: u64,
     events: u64,
     seen: Vec<Seen>,
+    /// More was acquired than is noted.
+    is_crowded: bool,
     /// The frame that hints were made from.
     known: Vec<Seen>,
     /// For each of it, where it should go.
@@ -79,12 +81,24 @@ impl Hints {
         self.spots.get(at).copied()
     }
 
-    /// Something was acquired.
-    pub(super) fn acquired(&mut self, kind: &Kind, alignment: u64, class: HeapClass, spot: Spot) -> Ticket {
+    /// Something was acquired. A frame with more than a renderer has is not planned, nor what a program acquires
+    /// that has no frames.
+    pub(super) fn acquired(
+        &mut self,
+        kind: &Kind,
+        alignment: u64,
+        class: HeapClass,
+        spot: Spot,
+    ) -> Option<Ticket> {
+        const MOST: usize = 1024;
+        if self.seen.len() >= MOST {
+            self.is_crowded = true;
+            return None;
+        }
         let first = self.tick();
         let (kind, size) = (kind.id, kind.needs.size);
         self.seen.push(Seen { kind, size, alignment, class, spot, first, last: None });
-        Ticket { frame: self.frame, index: self.seen.len() - 1 }
+        Some(Ticket { frame: self.frame, index: self.seen.len() - 1 })
     }
 
     /// It was dropped.
@@ -104,6 +118,9 @@ impl Hints {
 
     /// The frame has ended: the next one gets its plan, if it was another than the one before it.
     pub(super) fn end_frame(&mut self, rooms: impl Iterator<Item = Room>) {
+        if std::mem::take(&mut self.is_crowded) {
+            self.seen.clear();
+        }
         let shapes = self.seen.iter().map(Seen::shape);
         if !shapes.eq(self.known.iter().map(Seen::shape)) {
             self.spots = self

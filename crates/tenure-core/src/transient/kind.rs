@@ -4,14 +4,15 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
 
 use crate::device::{Device, Requirements, ResourceDesc, texture_key};
 use crate::gpu::Shared;
 use crate::{Error, Name};
 
-/// The number of a description.
+/// The number of a description. No other gets the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct KindId(pub(super) u32);
+pub(super) struct KindId(pub(super) u64);
 
 /// A description, and what the device says it needs.
 #[derive(Debug)]
@@ -23,14 +24,21 @@ pub(super) struct Kind {
     pub(super) heap_alignment: u64,
 }
 
-/// Every description that was asked for; the device is asked once for each.
+/// Descriptions that were asked for; the device is asked once for each.
 ///
-/// A program has few, and they are kept for good: a resolution adds one a resource.
+/// They stay while anything is made of them; the others go when there are many.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
-    kinds: Vec<Arc<Kind>>,
-    by_hash: FxHashMap<u64, Vec<u32>>,
+    by_hash: FxHashMap<u64, SmallVec<[Arc<Kind>; 1]>>,
+    /// How many there are.
+    count: usize,
+    /// At so many it is time to see which of them are needed.
+    crowd: usize,
+    last: u64,
 }
+
+/// Fewer are not worth a look: a resolution adds one a resource.
+const LEAST_CROWD: usize = 1024;
 
 impl Kinds {
     /// # Errors
@@ -41,19 +49,30 @@ impl Kinds {
         name: &Name,
         desc: &ResourceDesc,
     ) -> Result<Arc<Kind>, Error> {
-        let same_hash = self.by_hash.entry(hash_of(desc)).or_default();
-        let known = same_hash.iter().filter_map(|id| self.kinds.get(*id as usize));
-        if let Some(kind) = known.into_iter().find(|kind| is_same(&kind.desc, desc)) {
+        let hash = hash_of(desc);
+        let same_hash = self.by_hash.get(&hash).map_or(&[][..], SmallVec::as_slice);
+        if let Some(kind) = same_hash.iter().find(|kind| is_same(&kind.desc, desc)) {
             return Ok(kind.clone());
         }
         let needs = shared.requirements(name, desc)?;
         let heap_alignment = shared.device().properties().heap_alignment_for(desc, &needs);
-        let id = u32::try_from(self.kinds.len())
-            .map_err(|_| Error::Contract { rule: "fewer than 2^32 descriptions", value: u64::MAX })?;
-        let kind = Arc::new(Kind { id: KindId(id), desc: desc.clone(), needs, heap_alignment });
-        same_hash.push(id);
-        self.kinds.push(kind.clone());
+        self.last += 1;
+        let kind = Arc::new(Kind { id: KindId(self.last), desc: desc.clone(), needs, heap_alignment });
+        self.by_hash.entry(hash).or_default().push(kind.clone());
+        self.count += 1;
+        if self.count >= self.crowd.max(LEAST_CROWD) {
+            self.forget_unused();
+        }
         Ok(kind)
+    }
+
+    fn forget_unused(&mut self) {
+        self.by_hash.retain(|_, kinds| {
+            kinds.retain(|kind| Arc::strong_count(kind) > 1);
+            !kinds.is_empty()
+        });
+        self.count = self.by_hash.values().map(SmallVec::len).sum();
+        self.crowd = 2 * self.count;
     }
 }
 

@@ -76,6 +76,12 @@ impl<D: Device> Lone<D> {
         (before - self.entries.len()) as u64
     }
 
+    /// Those that nobody has acquired, and the views of them.
+    pub(super) fn unused_objects(&self) -> usize {
+        let unused = self.entries.iter().filter(|(_, entry)| !entry.is_in_use);
+        unused.map(|(_, entry)| 1 + entry.object.views()).sum()
+    }
+
     /// Bytes and number.
     pub(super) fn totals(&self) -> (u64, u64) {
         let bytes = self.entries.iter().map(|(_, entry)| entry.kind.needs.size).sum();

@@ -118,6 +118,14 @@ impl<D: Device> Object<D> {
         }
     }
 
+    /// How many views are kept with it.
+    pub(super) fn views(&self) -> usize {
+        match self {
+            Self::Texture(texture) => texture.views.len(),
+            Self::Buffer(buffer) => buffer.views.len(),
+        }
+    }
+
     pub(super) const fn is_texture(&self) -> bool {
         matches!(self, Self::Texture(_))
     }

@@ -19,7 +19,7 @@ use crate::device::{
 };
 use crate::gpu::Shared;
 use crate::memory::{Class, Fall, MemoryUse, PoolKind, allows};
-use crate::time::RecordingId;
+use crate::time::{RecordingId, SyncPoint};
 use crate::{BufferDesc, Error, Name, TextureDesc};
 
 /// Where an acquired resource is.
@@ -50,9 +50,18 @@ pub(super) struct State<D: Device> {
     /// Of the graphs that have plans.
     pub(super) prepared: Vec<Arc<Prepared>>,
     pub(super) frame: u64,
+    last_purge: LastPurge,
     /// Bytes acquired since the last frame.
     requested: u64,
     pub(super) stats: TransientStats,
+}
+
+/// What there was at the last purge outside frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LastPurge {
+    /// The number of the frame that had begun last.
+    frame: u64,
+    submitted: SyncPoint,
 }
 
 /// The transient heaps of a manager. Handles hold it.
@@ -75,6 +84,7 @@ impl<D: Device> Inner<D> {
             last_heap: 0,
             lone: Lone::default(),
             frame: 0,
+            last_purge: LastPurge { frame: 0, submitted: SyncPoint::NONE },
             requested: 0,
             stats: TransientStats::default(),
         };
@@ -143,13 +153,13 @@ impl<D: Device> Inner<D> {
         let (object, mut seating) = state.acquire_in(shared, at, taker, &kind, name, offset)?;
         if let (Some(heap), Seating::Heap { ticket, .. }) = (state.heaps.get(at), &mut seating) {
             let spot = Spot { heap: heap.id, offset };
-            *ticket = Some(state.hints.acquired(&kind, alignment, (heap.memory, heap.category), spot));
+            *ticket = state.hints.acquired(&kind, alignment, (heap.memory, heap.category), spot);
         }
         Ok((object, seating))
     }
 
     pub(super) fn release(&self, seating: Seating) {
-        let newest = self.shared.recordings.newest();
+        let (newest, oldest) = (self.shared.recordings.newest(), self.shared.recordings.oldest_open());
         let state = &mut *self.state.lock();
         let frame = state.frame;
         match seating {
@@ -158,10 +168,24 @@ impl<D: Device> Inner<D> {
                     state.hints.dropped(ticket);
                 }
                 if let Some(heap) = state.heaps.iter_mut().find(|known| known.id == heap) {
-                    heap.release(key, newest, frame);
+                    heap.release(key, (newest, oldest), frame);
                 }
             }
             Seating::Lone { key } => state.lone.release(key, newest, frame),
+        }
+    }
+
+    /// A purge: the end of a frame, for a program that has none. It has none if nothing but submissions came
+    /// since the last purge; one without a submission is only somebody who waits.
+    pub(crate) fn end_purge(&self) {
+        let (frame, is_open) = {
+            let pacer = self.shared.pacer.lock();
+            (pacer.current(), pacer.open() > 0)
+        };
+        let now = LastPurge { frame, submitted: self.shared.clock.submitted() };
+        let last = std::mem::replace(&mut self.state.lock().last_purge, now);
+        if !is_open && last.frame == frame && last.submitted != now.submitted {
+            self.end_frame();
         }
     }
 
@@ -197,6 +221,14 @@ impl<D: Device> Inner<D> {
         };
         heaps.into_iter().for_each(|heap| heap.retire(&self.shared));
         drop(lone);
+    }
+
+    /// Resources in the caches that nobody has acquired, and their views: handles, but none of the program's.
+    pub(crate) fn unused_objects(&self) -> u64 {
+        let state = self.state.lock();
+        let unused =
+            state.heaps.iter().map(Heap::unused_objects).sum::<usize>() + state.lone.unused_objects();
+        unused as u64
     }
 
     pub(crate) fn stats(&self) -> TransientStats {

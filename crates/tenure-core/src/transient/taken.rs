@@ -24,7 +24,12 @@ pub(super) struct Taken {
     live: Vec<Range<u64>>,
     /// In order of address; may overlap each other, and live ones that took their place.
     dropped: Vec<Dropped>,
+    /// At so many dropped ones it is time to see which of them matter.
+    crowd: usize,
 }
+
+/// Fewer dropped ranges are not worth a look.
+const LEAST_CROWD: usize = 32;
 
 impl Taken {
     /// The lowest offset at which `size` bytes are free. `others` is the oldest recording that is open,
@@ -68,11 +73,13 @@ impl Taken {
         self.live.insert(at, range);
     }
 
-    /// Gives a range back that `newest`, and every recording before it that is open, may use.
-    pub(super) fn drop_range(&mut self, range: &Range<u64>, newest: u64) {
+    /// Gives a range back that `newest`, and every recording before it that is open, may use; `oldest` is
+    /// the oldest that is open. O(ranges).
+    pub(super) fn drop_range(&mut self, range: &Range<u64>, newest: u64, oldest: u64) {
         let Some(at) = self.live.iter().position(|live| live == range) else { return };
         self.live.remove(at);
-        // Joined to what was given back at the same time, so that a long recording adds few.
+        // Joined to what was given back at the same time, and in place of what is in it and was given back before,
+        // so that a long recording adds few.
         let mut joined = Dropped { start: range.start, end: range.end, newest };
         self.dropped.retain(|other| {
             let joins = other.newest == newest && other.start <= joined.end && joined.start <= other.end;
@@ -80,10 +87,16 @@ impl Taken {
                 joined.start = joined.start.min(other.start);
                 joined.end = joined.end.max(other.end);
             }
-            !joins
+            let is_covered = other.newest <= newest && joined.start <= other.start && other.end <= joined.end;
+            !joins && !is_covered
         });
         let at = self.dropped.partition_point(|other| other.start < joined.start);
         self.dropped.insert(at, joined);
+        // The end of a frame forgets, too; but not every program has frames.
+        if self.dropped.len() >= self.crowd.max(LEAST_CROWD) {
+            self.forget(oldest);
+            self.crowd = 2 * self.dropped.len();
+        }
     }
 
     /// Forgets what no open recording can use; `oldest` is the oldest that is open.
@@ -101,13 +114,13 @@ impl Taken {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Taken;
+    use super::{LEAST_CROWD, Taken};
 
     #[test]
     fn only_the_recording_that_may_use_a_dropped_range_takes_it_again() {
         let mut taken = Taken::default();
         taken.take(0..100);
-        taken.drop_range(&(0..100), 7);
+        taken.drop_range(&(0..100), 7, 7);
         // Recording 7 asks, and nothing older is open.
         assert_eq!(taken.first_fit(100, 1, 200, 8), Some(0));
         // Recording 8 asks while 7 is open.
@@ -124,6 +137,19 @@ mod tests {
         assert_eq!(taken.first_fit(u64::MAX, 1, u64::MAX, 1), Some(0));
         taken.take(0..u64::MAX);
         assert_eq!(taken.first_fit(1, 4096, u64::MAX, 1), None);
+    }
+
+    /// Without anybody who forgets for it, as where there are no frames: what no open recording can use does not
+    /// pile up.
+    #[test]
+    fn what_was_dropped_long_ago_is_forgotten() {
+        let mut taken = Taken::default();
+        for recording in 1..10_000_u64 {
+            let range = recording % 100 * 7..recording % 100 * 7 + 9;
+            taken.take(range.clone());
+            taken.drop_range(&range, recording, recording);
+            assert!(taken.dropped.len() <= LEAST_CROWD, "{}", taken.dropped.len());
+        }
     }
 
     proptest! {
@@ -158,7 +184,7 @@ mod tests {
                     None if live.is_empty() => {}
                     None => {
                         let range = live.swap_remove(which.index(live.len()));
-                        taken.drop_range(&range, newest);
+                        taken.drop_range(&range, newest, 0);
                         dropped.push((range, newest));
                     }
                 }

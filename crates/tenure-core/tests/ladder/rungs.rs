@@ -269,3 +269,17 @@ fn requests_beyond_all_measure_are_refused() {
     drop(first);
     end(gpu);
 }
+
+/// Who has memory of its own was in no pool that an error could name.
+#[test]
+fn an_error_about_memory_of_its_own_names_no_pool() {
+    let mut options = Options::new(Profile::VULKAN_NVIDIA);
+    options.prefers_dedicated = true;
+    let gpu = gpu(options, Config::default());
+    gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).onwards());
+    let error = out_of_memory(texture(&gpu));
+    assert_eq!(error.class.kind, PoolKind::Committed);
+    assert!(error.to_string().contains("in memory of its own"), "{error}");
+    assert!(!error.to_string().contains("placed buffers"), "{error}");
+    end(gpu);
+}

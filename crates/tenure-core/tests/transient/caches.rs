@@ -156,3 +156,30 @@ fn an_unused_resource_that_goes_passes_on_what_was_before_it() {
         finish(&device, gpu);
     }
 }
+
+/// What is kept for later frames is not the program's: it has what it acquired, until it drops that.
+#[test]
+fn only_what_is_acquired_is_a_live_object() {
+    for &profile in PROFILES {
+        let device = device(profile);
+        let gpu = gpu(&device);
+        let lasting = gpu.create_buffer(&storage(64, "lasting")).unwrap();
+        for _ in 0..3 {
+            let frame = gpu.begin_frame().unwrap();
+            let mut list = frame.record(Queue::Graphics, "frame").unwrap();
+            let one = list.transient_texture(&target(64, "one")).unwrap();
+            let other = list.transient_buffer(&storage(64, "other")).unwrap();
+            clear(&mut list, &one, 1);
+            one.view(&tenure_core::TextureViewDesc::sampled()).unwrap();
+            assert_eq!(gpu.stats().live_objects, 1 + 2 + 1, "{profile:?}: two resources and a view");
+            drop((one, other));
+            assert_eq!(gpu.stats().live_objects, 1, "{profile:?}");
+            frame.submit(list).unwrap();
+            frame.end().unwrap();
+            assert_eq!(gpu.stats().live_objects, 1, "{profile:?}");
+        }
+        assert_eq!(gpu.stats().transient.cached, 2);
+        drop(lasting);
+        finish(&device, gpu);
+    }
+}

@@ -8,6 +8,7 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 mod caches;
 mod culled;
+mod frameless;
 mod graphs;
 mod online;
 mod refusals;

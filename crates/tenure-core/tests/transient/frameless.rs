@@ -1,0 +1,135 @@
+//! Programs that have no frames: they submit and purge.
+
+use std::time::{Duration, Instant};
+
+use tenure_core::device::{Subresource, Usage};
+use tenure_core::{BufferDesc, BufferViewDesc, Config, Queue};
+use tenure_sim::{Device, Lag, Options};
+
+use crate::support::Rng;
+use crate::{MIB, PROFILES, clear, fill, finish, gpu_with, sample, storage};
+
+/// The quickest of the later rounds takes no longer than that of the first ones, with room for what else the machine
+/// does: against growth without end, while the unit tests of the lists look at their lengths.
+fn assert_steady(rounds: &[Duration]) {
+    let (first, last) = (&rounds[..rounds.len() / 2], &rounds[rounds.len() / 2..]);
+    let (first, last) = (first.iter().min().unwrap(), last.iter().min().unwrap());
+    assert!(*last < *first * 20 + Duration::from_millis(20), "{rounds:?}");
+}
+
+/// Equal resources, over and over.
+#[test]
+fn equal_submissions_create_nothing_and_do_not_slow_down() {
+    for &profile in PROFILES {
+        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let gpu = gpu_with(&device, Config::default());
+        let mut rounds = Vec::new();
+        for _ in 0..8 {
+            let start = Instant::now();
+            for number in 0..500 {
+                let mut list = gpu.record(Queue::Graphics, "list").unwrap();
+                let buffer = list.transient_buffer(&storage(4096, "buffer")).unwrap();
+                if number % 3 > 0 {
+                    fill(&mut list, &buffer, 1);
+                }
+                drop(buffer);
+                list.submit().unwrap();
+                if number % 32 == 0 {
+                    gpu.purge().unwrap();
+                }
+            }
+            rounds.push(start.elapsed());
+        }
+        assert_steady(&rounds);
+        assert_eq!((gpu.stats().transient.created, gpu.stats().transient.heaps), (1, 1), "{profile:?}");
+        // The first frame of all has nothing to make up for.
+        let start = Instant::now();
+        gpu.begin_frame().unwrap().end().unwrap();
+        assert!(start.elapsed() < Duration::from_millis(200), "{:?}", start.elapsed());
+        finish(&device, gpu);
+    }
+}
+
+/// Sizes that were never there before, each with a purge: what is kept stays within the cache and the latency, as
+/// with frames; uploads, readbacks, constants and views come along.
+#[test]
+fn what_nobody_wants_goes_with_the_purges() {
+    for &profile in PROFILES {
+        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let config =
+            Config { transient_heap: MIB, transient_cache: 4, transient_latency: 3, ..Config::default() };
+        let gpu = gpu_with(&device, config);
+        let lasting = BufferDesc::new(1024, Usage::SHADER_READ | Usage::COPY_DST | Usage::COPY_SRC);
+        let lasting = gpu.create_buffer(&lasting.name("lasting")).unwrap();
+        let mut chance = Rng::new(3);
+        let (mut rounds, mut reserved) = (Vec::new(), Vec::new());
+        for round in 0..8 {
+            let start = Instant::now();
+            for number in 0..250 {
+                gpu.upload(&lasting, 0, &[round; 1024]).unwrap();
+                let mut list = gpu.record(Queue::Graphics, "list").unwrap();
+                let size = 4 * (1 + u64::from(round) * 250 + number);
+                let buffer = list.transient_buffer(&storage(size, "buffer")).unwrap();
+                let texture =
+                    list.transient_texture(&crate::random_target(&device, &mut chance, "texture")).unwrap();
+                if chance.below(2) == 0 {
+                    fill(&mut list, &buffer, 1);
+                    clear(&mut list, &texture, 2);
+                    sample(&mut list, &texture, 2);
+                }
+                drop(gpu.create_buffer_view(&lasting, &BufferViewDesc::raw()).unwrap());
+                list.split().1.constant_bytes(&[1; 1024]).unwrap();
+                list.use_resource(&lasting, Subresource::All, tenure_core::device::State::NON_PIXEL_SHADER)
+                    .unwrap();
+                drop((buffer, texture));
+                list.submit().unwrap();
+                let ticket = gpu.read_back(&lasting, 0, 16);
+                gpu.purge().unwrap();
+                drop(ticket);
+                let stats = gpu.stats();
+                assert!(stats.transient.cached <= 8 + 2 * 4, "{profile:?}: {stats:?}");
+                assert!(stats.transient.heaps <= 2, "{profile:?}: {stats:?}");
+                assert!(stats.pending_releases < 32, "{profile:?}: {stats:?}");
+            }
+            rounds.push(start.elapsed());
+            reserved.push((gpu.stats().reserved, gpu.stats().live_objects));
+        }
+        assert_steady(&rounds);
+        // A heap more or less, by chance.
+        let is_bounded = |now: &(u64, u64)| now.0 <= reserved[1].0 + 2 * MIB && now.1 <= reserved[1].1 + 16;
+        assert!(reserved.iter().all(is_bounded), "{profile:?}: {reserved:?}");
+        drop(lasting);
+        finish(&device, gpu);
+    }
+}
+
+/// Purges beside frames, and purges that only wait, do not make a cache forget sooner.
+#[test]
+fn purges_beside_frames_are_no_frames() {
+    let device = Device::with_options(Options::new(tenure_sim::Profile::DISCRETE).lag(Lag::None));
+    let gpu = gpu_with(&device, Config { transient_cache: 0, transient_latency: 4, ..Config::default() });
+    let frame = gpu.begin_frame().unwrap();
+    let mut list = frame.record(Queue::Graphics, "list").unwrap();
+    let buffer = list.transient_buffer(&storage(64, "buffer")).unwrap();
+    fill(&mut list, &buffer, 1);
+    drop(buffer);
+    frame.submit(list).unwrap();
+    frame.end().unwrap();
+    for _ in 0..100 {
+        gpu.purge().unwrap();
+    }
+    assert_eq!(gpu.stats().transient.cached, 1, "purges that wait");
+    let frame = gpu.begin_frame().unwrap();
+    for _ in 0..100 {
+        frame.record(Queue::Graphics, "empty").unwrap().submit().unwrap();
+        gpu.purge().unwrap();
+    }
+    frame.end().unwrap();
+    assert_eq!(gpu.stats().transient.cached, 1, "purges within a frame");
+    for _ in 0..100 {
+        gpu.record(Queue::Graphics, "empty").unwrap().submit().unwrap();
+        gpu.purge().unwrap();
+    }
+    assert_eq!(gpu.stats().transient.cached, 0, "purges in place of frames");
+    finish(&device, gpu);
+}
