@@ -187,7 +187,10 @@ pub enum Error {
         rule: &'static str,
     },
     /// The memory of a mapped buffer fixes its state on this API.
-    #[error("{name}: {memory:?} memory does not allow the state {state:?}")]
+    #[error(
+        "{name}: a buffer in {memory:?} memory cannot be in the state {state}{}",
+        if state.is_write() && !matches!(memory, MemoryUse::Readback) { ": the CPU fills it, with write()" } else { "" }
+    )]
     FixedState {
         /// The buffer.
         name: Name,

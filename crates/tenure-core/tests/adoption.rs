@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::device::{
-    BufferInfo, Device as _, DeviceError, Format, MemoryTypeId, Permit, ResourceDesc, State, Usage,
+    Allowed, BufferInfo, Device as _, DeviceError, Format, MemoryTypeId, Permit, ResourceDesc, State, Usage,
 };
 use tenure_core::{BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Queue, TextureDesc};
 use tenure_sim::{Device, Lag, Options, Profile};
@@ -71,7 +71,7 @@ fn adopted_buffers_are_mapped_or_handed_back() {
 
     let larger = BufferDesc { size: SIZE + 1, ..desc.clone() };
     let rejected = gpu.adopt_buffer(made(&device, usage, 1), &larger, State::COMMON).err().unwrap();
-    let expected = DeviceError::InvalidDesc { field: "size", value: SIZE + 1 };
+    let expected = DeviceError::invalid_desc("size", SIZE + 1, Allowed::AtMost(SIZE));
     assert!(matches!(&rejected.error, Error::Device { source, .. } if *source == expected), "{rejected}");
     device.destroy_resource(Permit::checked(), rejected.object);
 

@@ -4,7 +4,9 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{Api, BufferLayout, Device as _, DeviceError, Format, TextureRegion, Usage};
+use tenure_core::device::{
+    Api, BufferLayout, Device as _, DeviceError, FieldValue, Format, TextureRegion, Usage,
+};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Name, OutOfMemory, PageAllocator, Queue,
@@ -35,9 +37,10 @@ fn out_of_memory<T>(result: Result<T, Error>) -> OutOfMemory {
 #[track_caller]
 fn invalid<T>(result: Result<T, Error>) -> (Name, &'static str, u64) {
     match result.err() {
-        Some(Error::Device { name, source: DeviceError::InvalidDesc { field, value } }) => {
-            (name, field, value)
-        }
+        Some(Error::Device {
+            name,
+            source: DeviceError::InvalidDesc { field, value: FieldValue::Number(value), .. },
+        }) => (name, field, value),
         other => panic!("expected an invalid description, got {other:?}"),
     }
 }

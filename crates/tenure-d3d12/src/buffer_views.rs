@@ -1,6 +1,6 @@
 //! Views of buffers: their rules, and the calls.
 
-use tenure_core::device::{BufferAccess, BufferInfo, BufferView, DeviceError, Elements, Usage};
+use tenure_core::device::{Allowed, BufferAccess, BufferInfo, BufferView, DeviceError, Elements, Usage};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BUFFER_SRV, D3D12_BUFFER_SRV_FLAG_NONE, D3D12_BUFFER_SRV_FLAG_RAW, D3D12_BUFFER_UAV,
     D3D12_BUFFER_UAV_FLAG_NONE, D3D12_BUFFER_UAV_FLAG_RAW, D3D12_CONSTANT_BUFFER_VIEW_DESC,
@@ -34,13 +34,12 @@ fn check_usage(info: &BufferInfo, usage: Usage) -> Result<(), DeviceError> {
     if info.usage.contains(usage) {
         return Ok(());
     }
-    let (has, needs) = (u64::from(info.usage.bits()), u64::from(usage.bits()));
-    Err(invalid("the buffer has the usage of its view", has, needs))
+    Err(DeviceError::MissingUsage { needs: usage, has: info.usage })
 }
 
 fn check_range(info: &BufferInfo, offset: u64, size: u64) -> Result<(), DeviceError> {
     if size == 0 {
-        return Err(bad("size", 0));
+        return Err(bad("size", 0_u64, Allowed::AtLeast(1)));
     }
     match offset.checked_add(size) {
         Some(end) if end <= info.size => Ok(()),
@@ -75,12 +74,16 @@ impl Inner {
             }
             Elements::Structured(stride) => {
                 if stride == 0 || stride > WIDEST || !stride.is_multiple_of(4) {
-                    return Err(bad("stride", u64::from(stride)));
+                    return Err(bad("stride", stride, Allowed::Rule("a multiple of 4, from 4 to 2048")));
                 }
             }
             Elements::Typed(format) => {
                 if format.is_depth() || format.block().width > 1 {
-                    return Err(bad("format", format as u64));
+                    return Err(bad(
+                        "format",
+                        format,
+                        Allowed::Rule("a plain colour format for typed views of buffers"),
+                    ));
                 }
                 if let Some(feature) = self.formats.missing_for_buffer(&self.raw, format, writes) {
                     return Err(DeviceError::Unsupported { feature });

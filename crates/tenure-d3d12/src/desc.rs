@@ -1,7 +1,9 @@
 //! Resources in Direct3D's words.
 
 use smallvec::SmallVec;
-use tenure_core::device::{BufferInfo, ClearValue, DeviceError, Dimension, ResourceDesc, TextureInfo, Usage};
+use tenure_core::device::{
+    Allowed, BufferInfo, ClearValue, DeviceError, Dimension, ResourceDesc, TextureInfo, Usage,
+};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CLEAR_VALUE, D3D12_CLEAR_VALUE_0, D3D12_DEPTH_STENCIL_VALUE, D3D12_HEAP_FLAG_NONE,
     D3D12_HEAP_FLAGS, D3D12_MIP_REGION, D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION, D3D12_RESOURCE_DESC,
@@ -96,10 +98,10 @@ fn work_around(actions: Actions, desc: &ResourceDesc, described: &mut Described)
         let most = u64::from(D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION);
         if layers > u64::from(info.depth_or_layers) && layers > most {
             // The driver would reserve too little for it.
-            return Err(bad("depth_or_layers", layers));
+            return Err(bad("depth_or_layers", layers, Allowed::AtMost(most)));
         }
-        described.desc.DepthOrArraySize =
-            u16::try_from(layers).map_err(|_| bad("depth_or_layers", layers))?;
+        described.desc.DepthOrArraySize = u16::try_from(layers)
+            .map_err(|_| bad("depth_or_layers", layers, Allowed::AtMost(u64::from(u16::MAX))))?;
     }
     Ok(())
 }
@@ -182,7 +184,9 @@ fn texture_format(
 
 fn texture(caps: &Caps, info: &TextureInfo) -> Result<Described, DeviceError> {
     let (format, castable) = texture_format(caps, info)?;
-    let narrow = |field, value: u32| u16::try_from(value).map_err(|_| bad(field, u64::from(value)));
+    let narrow = |field, value: u32| {
+        u16::try_from(value).map_err(|_| bad(field, value, Allowed::AtMost(u64::from(u16::MAX))))
+    };
     let desc = D3D12_RESOURCE_DESC1 {
         Dimension: match info.dimension {
             Dimension::D3 => D3D12_RESOURCE_DIMENSION_TEXTURE3D,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use tenure_core::device::{DescriptorHeapDesc, DescriptorKind, DeviceError};
+use tenure_core::device::{Allowed, DescriptorHeapDesc, DescriptorKind, DeviceError};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_DESCRIPTOR_HEAP_DESC, D3D12_DESCRIPTOR_HEAP_FLAG_NONE,
     D3D12_DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE, D3D12_DESCRIPTOR_HEAP_TYPE,
@@ -142,13 +142,15 @@ fn nothing(count: u32) -> Option<Box<[AtomicU8]>> {
 impl Inner {
     fn check_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<(), DeviceError> {
         if desc.shader_visible && !desc.kind.is_for_shaders() {
-            return Err(bad("shader_visible", 1));
+            return Err(bad("shader_visible", 1_u32, Allowed::Rule("0: shaders do not see targets")));
         }
         // Others end with the memory.
         let most =
             if desc.shader_visible { self.properties.descriptors.visible(desc.kind) } else { u32::MAX };
         if desc.count == 0 || desc.count > most {
-            return Err(bad("count", u64::from(desc.count)));
+            let allowed =
+                if desc.count == 0 { Allowed::AtLeast(1) } else { Allowed::AtMost(u64::from(most)) };
+            return Err(bad("count", desc.count, allowed));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! From `HRESULT`s to errors.
 
-use tenure_core::device::{DeviceError, MemoryTypeId};
+use tenure_core::device::{Allowed, DeviceError, FieldValue, MemoryTypeId};
 use windows::Win32::Foundation::{E_NOTIMPL, E_OUTOFMEMORY};
 use windows::Win32::Graphics::Dxgi::{
     DXGI_ERROR_DEVICE_HUNG, DXGI_ERROR_DEVICE_REMOVED, DXGI_ERROR_DEVICE_RESET,
@@ -23,8 +23,8 @@ pub(crate) const fn invalid(rule: &'static str, value: u64, limit: u64) -> Devic
 }
 
 /// A description beyond what the device accepts.
-pub(crate) const fn bad(field: &'static str, value: u64) -> DeviceError {
-    DeviceError::InvalidDesc { field, value }
+pub(crate) fn bad(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> DeviceError {
+    DeviceError::invalid_desc(field, value, allowed)
 }
 
 /// An `HRESULT` as the number that people look up.

@@ -1,8 +1,8 @@
 //! What resources need: limits, sizes, alignments, memory types, categories.
 
 use tenure_core::device::{
-    BufferInfo, DeviceError, Dimension, Features, HeapCategory, MemoryTypeId, Properties, Requirements,
-    ResourceDesc, TextureInfo, Usage,
+    Allowed, BufferInfo, DeviceError, Dimension, Features, HeapCategory, MemoryTypeId, Properties,
+    Requirements, ResourceDesc, TextureInfo, Usage,
 };
 use windows::Win32::Graphics::Direct3D12::{D3D12_REQ_SUBRESOURCES, D3D12_RESOURCE_ALLOCATION_INFO};
 
@@ -23,6 +23,9 @@ pub(crate) fn bit(memory: MemoryTypeId) -> u32 {
     1_u32.checked_shl(u32::from(memory.0)).unwrap_or(0)
 }
 
+/// An answer that stands for a refusal.
+const REFUSED: &str = "what ID3D12Device::GetResourceAllocationInfo accepts";
+
 /// Checks `desc` against the limits that are the same whatever the format.
 fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), DeviceError> {
     desc.validate()?;
@@ -31,7 +34,9 @@ fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), Devi
         return Err(DeviceError::Unsupported { feature: "acceleration structures" });
     }
     match desc {
-        ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => Err(bad("size", info.size)),
+        ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {
+            Err(bad("size", info.size, Allowed::AtMost(properties.max_buffer_size)))
+        }
         ResourceDesc::Buffer(_) => Ok(()),
         ResourceDesc::Texture(info) => check_extent(properties, info),
     }
@@ -49,7 +54,7 @@ fn check_extent(properties: &Properties, info: &TextureInfo) -> Result<(), Devic
         ("mips", info.subresources().saturating_mul(planes(info.format)), D3D12_REQ_SUBRESOURCES),
     ] {
         if value > limit {
-            return Err(bad(field, u64::from(value)));
+            return Err(bad(field, value, Allowed::AtMost(u64::from(limit))));
         }
     }
     Ok(())
@@ -120,7 +125,11 @@ impl Inner {
             return Err(DeviceError::Unsupported { feature: "multisampled textures that are no targets" });
         }
         if !self.formats.has_samples(&self.raw, info.format, info.samples) {
-            return Err(bad("samples", u64::from(info.samples)));
+            return Err(bad(
+                "samples",
+                info.samples,
+                Allowed::Rule("a sample count that the device has for this format"),
+            ));
         }
         Ok(())
     }
@@ -129,14 +138,17 @@ impl Inner {
         let alignment = if self.caps.tight_alignment {
             let answer = self.allocation_info(described);
             if is_refusal(&answer) {
-                return Err(bad("size", info.size));
+                return Err(bad("size", info.size, Allowed::Rule(REFUSED)));
             }
             answer.Alignment
         } else {
             // Documented: no need to ask.
             DEFAULT
         };
-        let size = info.size.checked_next_multiple_of(alignment).ok_or(bad("size", info.size))?;
+        let size = info
+            .size
+            .checked_next_multiple_of(alignment)
+            .ok_or_else(|| bad("size", info.size, Allowed::Rule("less than 2^64 when aligned")))?;
         // Upload and readback heaps hold what shaders cannot write.
         let is_written = info.usage.intersects(Usage::UNORDERED_ACCESS | Usage::ACCELERATION_STRUCTURE);
         let mut memory_types = bit(GPU_ONLY);
@@ -196,7 +208,7 @@ impl Inner {
         }
         let answer = self.allocation_info(described);
         if is_refusal(&answer) {
-            return Err(bad("size", answer.SizeInBytes));
+            return Err(bad("size", answer.SizeInBytes, Allowed::Rule(REFUSED)));
         }
         Ok(answer)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tenure_core::device::{
-    BufferInfo, DeviceError, Dimension, MemoryTypeId, ResourceDesc, TextureInfo, Usage,
+    Allowed, BufferInfo, DeviceError, Dimension, MemoryTypeId, ResourceDesc, TextureInfo, Usage,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CPU_PAGE_PROPERTY_NOT_AVAILABLE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_HEAP_TYPE_CUSTOM,
@@ -179,7 +179,11 @@ fn check_flags(usage: Usage, flags: D3D12_RESOURCE_FLAGS) -> Result<(), DeviceEr
         (Usage::UNORDERED_ACCESS, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS),
     ] {
         if usage.contains(needs) && !flags.contains(flag) {
-            return Err(bad("usage", u64::from(usage.bits())));
+            return Err(bad(
+                "usage",
+                usage,
+                Allowed::Rule("uses whose D3D12_RESOURCE_FLAGS the resource has"),
+            ));
         }
     }
     Ok(())
@@ -189,11 +193,15 @@ fn check_buffer(raw: &ID3D12Resource, info: &BufferInfo) -> Result<(), DeviceErr
     // SAFETY: the interface is alive; the description is returned by value.
     let own = unsafe { raw.GetDesc() };
     if own.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER {
-        return Err(bad("dimension", u64::from(own.Dimension.0.cast_unsigned())));
+        return Err(bad(
+            "dimension",
+            own.Dimension.0.cast_unsigned(),
+            Allowed::Rule("the D3D12_RESOURCE_DIMENSION of the description"),
+        ));
     }
     check_flags(info.usage, own.Flags)?;
     if info.size > own.Width {
-        return Err(bad("size", info.size));
+        return Err(bad("size", info.size, Allowed::AtMost(own.Width)));
     }
     Ok(())
 }
@@ -206,11 +214,19 @@ fn check_texture(raw: &ID3D12Resource, info: &TextureInfo) -> Result<(), DeviceE
         _ => D3D12_RESOURCE_DIMENSION_TEXTURE2D,
     };
     if own.Dimension != dimension {
-        return Err(bad("dimension", u64::from(own.Dimension.0.cast_unsigned())));
+        return Err(bad(
+            "dimension",
+            own.Dimension.0.cast_unsigned(),
+            Allowed::Rule("the D3D12_RESOURCE_DIMENSION of the description"),
+        ));
     }
     check_flags(info.usage, own.Flags)?;
     if own.Format != to_dxgi_format(info.format) && own.Format != typeless(info.format) {
-        return Err(bad("format", u64::from(own.Format.0.cast_unsigned())));
+        return Err(bad(
+            "format",
+            own.Format.0.cast_unsigned(),
+            Allowed::Rule("the DXGI_FORMAT of the description, or its typeless one"),
+        ));
     }
     for (field, value, own) in [
         ("width", info.width, own.Width),
@@ -220,7 +236,7 @@ fn check_texture(raw: &ID3D12Resource, info: &TextureInfo) -> Result<(), DeviceE
         ("samples", info.samples, u64::from(own.SampleDesc.Count)),
     ] {
         if u64::from(value) != own {
-            return Err(bad(field, u64::from(value)));
+            return Err(bad(field, value, Allowed::Exactly(own)));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Views of textures: their rules, and the calls.
 
 use tenure_core::device::{
-    DeviceError, Dimension, Plane, TextureAccess, TextureInfo, TextureView, ViewShape,
+    Allowed, DeviceError, Dimension, Plane, TextureAccess, TextureInfo, TextureView, ViewShape,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_DSV_FLAG_NONE, D3D12_DSV_FLAG_READ_ONLY_DEPTH,
@@ -17,10 +17,12 @@ use crate::inner::Inner;
 use crate::resource::{Memory, Resource};
 use crate::texture_descs::{Part, Shape, depth_stencil, render_target, sampled, storage};
 
+const SHAPES: &str = "D3 for volumes alone, cubes to sample textures of one sample";
+
 /// A run of mips or layers is there.
 fn check_run([field, rule]: [&'static str; 2], first: u32, count: u32, of: u32) -> Result<(), DeviceError> {
     if count == 0 {
-        return Err(bad(field, 0));
+        return Err(bad(field, 0_u32, Allowed::AtLeast(1)));
     }
     let end = u64::from(first) + u64::from(count);
     if end > u64::from(of) { Err(invalid(rule, end, u64::from(of))) } else { Ok(()) }
@@ -48,7 +50,7 @@ fn check_cube(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError>
 }
 
 fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError> {
-    let refused = Err(bad("shape", view.shape as u64));
+    let refused = Err(bad("shape", view.shape, Allowed::Rule(SHAPES)));
     let is_volume = info.dimension == Dimension::D3;
     if is_volume != (view.shape == ViewShape::D3) {
         return refused;
@@ -56,7 +58,7 @@ fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError
     let is_multisampled = info.samples > 1;
     match (view.shape, view.access) {
         (ViewShape::D2 | ViewShape::D2Array, TextureAccess::Storage) if is_multisampled => {
-            Err(bad("samples", u64::from(info.samples)))
+            Err(bad("samples", info.samples, Allowed::Rule("1 for unordered access")))
         }
         (ViewShape::D2, _) if view.layers != 1 => {
             Err(invalid("a view of one layer has one", u64::from(view.layers), 1))
@@ -75,11 +77,15 @@ fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError
 /// read where there is some.
 fn check_format(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError> {
     if view.format != info.format && !info.view_formats.contains(&view.format) {
-        return Err(bad("format", view.format as u64));
+        return Err(bad(
+            "format",
+            view.format,
+            Allowed::Rule("the texture's format, or one of its view_formats"),
+        ));
     }
     let is_read = view.access == TextureAccess::Sampled;
     if view.plane == Plane::Stencil && !(is_read && view.format.has_stencil()) {
-        return Err(bad("plane", view.plane as u64));
+        return Err(bad("plane", view.plane, Allowed::Rule("Stencil only to sample a format with stencil")));
     }
     Ok(())
 }
@@ -88,8 +94,7 @@ fn check_format(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceErro
 pub(crate) fn check(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError> {
     let usage = view.access.usage();
     if !info.usage.contains(usage) {
-        let (has, needs) = (u64::from(info.usage.bits()), u64::from(usage.bits()));
-        return Err(invalid("the texture has the usage of its view", has, needs));
+        return Err(DeviceError::MissingUsage { needs: usage, has: info.usage });
     }
     check_format(view, info)?;
     check_parts(view, info)?;
@@ -164,7 +169,7 @@ impl Inner {
         const NO_COUNTER: Option<&ID3D12Resource> = None;
         let (shape, part) = self.part(resource, view)?;
         let (device, raw) = (&self.raw, &resource.raw);
-        let refused = || bad("shape", view.shape as u64);
+        let refused = || bad("shape", view.shape, Allowed::Rule(SHAPES));
         match view.access {
             TextureAccess::Sampled => {
                 let desc = sampled(shape, &part);

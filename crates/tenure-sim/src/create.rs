@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 use tenure_core::device::{
-    DeviceError, Features, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, Requirements, ResourceDesc,
-    Usage,
+    Allowed, DeviceError, Features, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, Requirements,
+    ResourceDesc, Usage,
 };
 
 use crate::calls::CallKind;
@@ -17,9 +17,10 @@ use crate::hazard::{Checks, HazardKind};
 use crate::heap::{Heap, HeapState, Store, Tenant};
 use crate::layout::Layout;
 use crate::object::{Label, ObjectKind};
+use crate::owners::Owners;
 use crate::profile::Rules;
 use crate::record::invalid;
-use crate::requirements::requirements;
+use crate::requirements::{TOO_LARGE, requirements};
 use crate::resource::{Memory, Resource, ResourceState, Written};
 use crate::shared::{Request, Shared};
 use crate::tiles::{self, TILE, TileTable};
@@ -124,7 +125,8 @@ impl Shared {
     }
 
     fn layout(desc: &ResourceDesc) -> Result<Layout, DeviceError> {
-        Layout::linear(desc).ok_or(DeviceError::InvalidDesc { field: "size", value: u64::MAX })
+        let too_large = || DeviceError::invalid_desc("size", u64::MAX, Allowed::Rule(TOO_LARGE));
+        Layout::linear(desc).ok_or_else(too_large)
     }
 
     pub(crate) fn create_committed(
@@ -272,6 +274,7 @@ impl Shared {
                 written,
                 states,
                 unordered: Mutex::default(),
+                owners: Owners::default(),
                 submitted: Mutex::default(),
             }),
         }

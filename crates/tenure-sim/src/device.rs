@@ -247,6 +247,10 @@ impl tenure_core::device::Device for Device {
         }
     }
 
+    fn name_range(&self, buffer: &Resource, offset: u64, size: u64, name: &str) {
+        buffer.state.owners.set(offset..offset.saturating_add(size), name);
+    }
+
     fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
         match object {
             ObjectRef::Heap(heap) => heap.state.label.set_name(name),

@@ -15,6 +15,7 @@ use crate::command::{Command, clear_state, copied_rows};
 use crate::hazard::{Checks, Hazard, HazardKind, Origin};
 use crate::heap::HeapState;
 use crate::layout::Span;
+use crate::owners::Part;
 use crate::resource::{Memory, ResourceState};
 use crate::shared::Shared;
 use crate::tiles::{TILE, TileTarget};
@@ -306,7 +307,8 @@ impl<'a> Execution<'a> {
                     found[index],
                     expected[index]
                 );
-                self.report(HazardKind::WrongBytes, &[&resource.label], detail);
+                let at = at + index as u64;
+                self.report(HazardKind::WrongBytes, &[&Part { resource, range: at..at + 1 }], detail);
                 return;
             }
         }

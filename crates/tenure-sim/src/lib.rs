@@ -183,6 +183,7 @@ mod list;
 mod mapping;
 mod object;
 mod options;
+mod owners;
 mod profile;
 mod record;
 mod report;

@@ -55,12 +55,12 @@ pub(crate) fn texture_subresource(resource: &Resource, which: Subresource) -> Re
 /// A queue knows only some states, and write states stand alone.
 pub(crate) fn state_on(kind: QueueKind, state: State) -> Result<(), DeviceError> {
     if !state.is_valid() {
-        return Err(invalid("a write state stands alone", u64::from(state.bits()), 0));
+        return Err(DeviceError::write_state_alone(state));
     }
     let allowed = State::allowed_on(kind);
     if !allowed.contains(state) {
-        let rule = "the queue knows the state";
-        return Err(invalid(rule, u64::from(state.bits()), u64::from(allowed.bits())));
+        let rule = "the queue must know the state";
+        return Err(DeviceError::InvalidState { rule, state, allowed });
     }
     Ok(())
 }
@@ -107,8 +107,7 @@ pub(crate) fn discarded(
 ) -> Result<State, DeviceError> {
     texture_subresource(resource, which)?;
     let usage = resource.state.desc.usage();
-    let rule = "the queue discards such textures";
-    State::to_discard(usage, kind).ok_or_else(|| invalid(rule, u64::from(usage.bits()), 0))
+    State::to_discard(usage, kind).ok_or_else(|| DeviceError::cannot_discard(usage))
 }
 
 pub(crate) fn copy_buffer(

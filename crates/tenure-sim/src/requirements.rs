@@ -1,7 +1,7 @@
 //! What resources need: sizes, alignments, memory types, categories.
 
 use tenure_core::device::{
-    BufferInfo, DeviceError, Dimension, Features, Format, HeapCategory, MemoryFlags, Properties,
+    Allowed, BufferInfo, DeviceError, Dimension, Features, Format, HeapCategory, MemoryFlags, Properties,
     Requirements, ResourceDesc, TextureInfo, Usage,
 };
 
@@ -11,9 +11,8 @@ const KIB: u64 = 1 << 10;
 const SMALL_PAGE: u64 = 4 * KIB;
 const PAGE: u64 = 64 * KIB;
 
-fn bad(field: &'static str, value: u64) -> DeviceError {
-    DeviceError::InvalidDesc { field, value }
-}
+/// Sizes are counted in 64 bits.
+pub(crate) const TOO_LARGE: &str = "less than 2^64 bytes in all";
 
 /// Checks `desc` against the limits of the device.
 pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), DeviceError> {
@@ -23,7 +22,10 @@ pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Resu
         return Err(DeviceError::Unsupported { feature: "acceleration structures" });
     }
     match desc {
-        ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => Err(bad("size", info.size)),
+        ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {
+            let allowed = Allowed::AtMost(properties.max_buffer_size);
+            Err(DeviceError::invalid_desc("size", info.size, allowed))
+        }
         ResourceDesc::Buffer(_) => Ok(()),
         ResourceDesc::Texture(info) => {
             let (side, depth, depth_limit) = match info.dimension {
@@ -36,7 +38,8 @@ pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Resu
                 ("depth_or_layers", depth, depth_limit),
             ] {
                 if value > limit {
-                    return Err(bad(field, u64::from(value)));
+                    let allowed = Allowed::AtMost(u64::from(limit));
+                    return Err(DeviceError::invalid_desc(field, value, allowed));
                 }
             }
             Ok(())
@@ -59,7 +62,7 @@ pub(crate) fn requirements(
         }
         (ResourceDesc::Texture(info), Rules::Vulkan { .. }) => vulkan_texture(properties, rules, info),
     };
-    found.ok_or_else(|| bad("size", u64::MAX))
+    found.ok_or_else(|| DeviceError::invalid_desc("size", u64::MAX, Allowed::Rule(TOO_LARGE)))
 }
 
 fn general_types(properties: &Properties) -> u32 {

@@ -15,6 +15,7 @@ use crate::history::History;
 use crate::interval::IntervalSet;
 use crate::layout::Layout;
 use crate::object::Label;
+use crate::owners::Owners;
 use crate::tiles::{TILE, TileTable};
 
 /// Where a resource's bytes are.
@@ -151,6 +152,7 @@ pub(crate) struct ResourceState {
     pub(crate) written: Written,
     pub(crate) states: Arc<Mutex<States>>,
     pub(crate) unordered: Mutex<Unordered>,
+    pub(crate) owners: Owners,
     /// What submissions not yet seen complete do to bytes that the CPU can see.
     pub(crate) submitted: Mutex<History>,
 }

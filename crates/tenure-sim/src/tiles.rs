@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tenure_core::device::{
-    BufferInfo, DeviceError, Dimension, Features, Properties, ResourceDesc, TextureInfo, TileLayout,
+    Allowed, BufferInfo, DeviceError, Dimension, Features, Properties, ResourceDesc, TextureInfo, TileLayout,
     TileRegion, Usage,
 };
 
@@ -56,7 +56,7 @@ pub(crate) fn layout(properties: &Properties, desc: &ResourceDesc) -> Result<Lay
             supported(properties, Features::RESERVED_BUFFERS, "reserved (sparse) buffers")?;
             desc.validate()?;
             if info.size > MAX_RESERVED {
-                return Err(DeviceError::InvalidDesc { field: "size", value: info.size });
+                return Err(DeviceError::invalid_desc("size", info.size, Allowed::AtMost(MAX_RESERVED)));
             }
             Ok(Layout::Buffer { size: info.size })
         }
@@ -123,7 +123,11 @@ fn texture_layout(info: &TextureInfo) -> Result<Layout, DeviceError> {
         }
     }
     if total > MAX_RESERVED / TILE {
-        return Err(DeviceError::InvalidDesc { field: "size", value: total.saturating_mul(TILE) });
+        return Err(DeviceError::invalid_desc(
+            "size",
+            total.saturating_mul(TILE),
+            Allowed::AtMost(MAX_RESERVED),
+        ));
     }
     let tiles = TileLayout {
         tile_size: TILE,

@@ -1,7 +1,7 @@
 //! Why no device could be made, and what the driver's results mean to tenure.
 
 use ash::vk;
-use tenure_core::device::{DeviceError, MemoryTypeId};
+use tenure_core::device::{Allowed, DeviceError, FieldValue, MemoryTypeId};
 
 /// Why no instance or device could be made or wrapped.
 #[non_exhaustive]
@@ -74,8 +74,8 @@ pub(crate) const fn invalid(rule: &'static str, value: u64, limit: u64) -> Devic
 }
 
 /// A description that the device does not accept.
-pub(crate) const fn bad(field: &'static str, value: u64) -> DeviceError {
-    DeviceError::InvalidDesc { field, value }
+pub(crate) fn bad(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> DeviceError {
+    DeviceError::invalid_desc(field, value, allowed)
 }
 
 /// A feature that the device lacks.

@@ -1,6 +1,6 @@
 //! Upload rings (spec U3).
 
-use tenure_core::device::DeviceError;
+use tenure_core::device::{Allowed, DeviceError};
 use tenure_core::{Buffer, Error, Queue, Recording, UploadRing, UploadRingDesc};
 
 use crate::Harness;
@@ -61,7 +61,7 @@ pub fn full_rings_wait_frame_by_frame<H: Harness>(harness: &H) {
         let refused = ring.allocate(recording.split().1, 65_537, 4).err();
         assert_eq!(refused, Some(Error::TooLarge { name: "ring".into(), size: 65_537, capacity: 65_536 }));
         let empty = ring.allocate(recording.split().1, 0, 4).err();
-        let expected = DeviceError::InvalidDesc { field: "size", value: 0 };
+        let expected = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
         assert!(matches!(&empty, Some(Error::Device { source, .. }) if *source == expected), "{empty:?}");
         copy::<H>(&ring, &mut recording, &bytes, &readback).unwrap();
         let held = copy::<H>(&ring, &mut recording, &bytes, &readback);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::open::Open;
 use super::texels::check_region;
 use crate::device::{
-    BufferLayout, CommandList, Device, DeviceError, Permit, QueueId, QueueKind, State, Subresource,
+    Allowed, BufferLayout, CommandList, Device, DeviceError, Permit, QueueId, QueueKind, State, Subresource,
     TextureRegion,
 };
 use crate::gpu::Shared;
@@ -234,8 +234,7 @@ impl<'r, D: Device> Commands<'r, D> {
     pub fn discard(&mut self, texture: &Texture<D>, subresource: Subresource) -> Result<(), Error> {
         let usage = texture.info().usage;
         let Some(state) = State::to_discard(usage, self.open.tracker.queue_kind()) else {
-            let rule = "the queue must be able to discard such textures (usage)";
-            let source = DeviceError::InvalidCall { rule, value: u64::from(usage.bits()), limit: 0 };
+            let source = DeviceError::cannot_discard(usage);
             return Err(Error::device(texture.name(), source));
         };
         self.use_resource(texture, subresource, state)?;
@@ -316,7 +315,7 @@ impl<'r, D: Device> Commands<'r, D> {
         const ALIGNMENT: u64 = 16;
         check_range(buffer, offset, size)?;
         if size == 0 {
-            let source = DeviceError::InvalidDesc { field: "size", value: 0 };
+            let source = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
             return Err(Error::device(buffer.name(), source));
         }
         let source = self.enter(&Used::from(buffer), State::COPY_SRC)?;

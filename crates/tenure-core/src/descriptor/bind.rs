@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::buffer_view::constant_size;
 use super::{Sampler, View};
-use crate::device::{BindingKind, DescriptorKind, DescriptorSource, Device, DeviceError};
+use crate::device::{Allowed, BindingKind, DescriptorKind, DescriptorSource, Device, DeviceError};
 use crate::gpu::Shared;
 use crate::upload::Constant;
 use crate::{Error, Name};
@@ -147,7 +147,7 @@ pub(super) fn gather<'a, D: Device>(
         }
         sources.push(source);
     }
-    let empty = || Error::device(name, DeviceError::InvalidDesc { field: "descriptors", value: 0 });
+    let empty = || Error::device(name, DeviceError::invalid_desc("descriptors", 0_u32, Allowed::AtLeast(1)));
     found.ok_or_else(empty)
 }
 

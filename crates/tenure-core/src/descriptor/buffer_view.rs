@@ -1,7 +1,7 @@
 //! Views of buffers: what is asked for, and what the device is told.
 
 use crate::device::{
-    Api, BufferAccess, BufferView, Device, DeviceError, Elements, Format, Properties, Usage,
+    Allowed, Api, BufferAccess, BufferView, Device, DeviceError, Elements, Format, Properties, Usage,
 };
 use crate::{Buffer, Error, Name};
 
@@ -104,7 +104,8 @@ impl BufferViewDesc {
             return Err(Error::OutOfRange { name, offset, size, capacity });
         }
         if size == 0 || !size.is_multiple_of(unit) {
-            return Err(refuse(DeviceError::InvalidDesc { field: "size", value: size }));
+            let allowed = if size == 0 { Allowed::AtLeast(unit) } else { Allowed::MultipleOf(unit) };
+            return Err(refuse(DeviceError::invalid_desc("size", size, allowed)));
         }
         let offset = buffer.offset() + self.offset;
         check_offset(self.access, offset, properties).map_err(refuse)?;
@@ -135,8 +136,7 @@ pub(super) fn check_usage(has: Usage, needs: Usage) -> Result<(), DeviceError> {
     if has.contains(needs) {
         return Ok(());
     }
-    let rule = "a view needs the usage of its access (bits of Usage, and what the resource has)";
-    Err(invalid(rule, u64::from(needs.bits()), u64::from(has.bits())))
+    Err(DeviceError::MissingUsage { needs, has })
 }
 
 /// Bytes of which a view has a whole number.
@@ -146,7 +146,8 @@ fn unit(access: BufferAccess) -> Result<u64, DeviceError> {
     let (BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements)) = access else { return Ok(1) };
     match elements {
         Elements::Structured(stride) if stride == 0 || stride > MAX_STRIDE || !stride.is_multiple_of(4) => {
-            Err(DeviceError::InvalidDesc { field: "stride", value: u64::from(stride) })
+            let rule = "a multiple of 4, from 4 to 2048";
+            Err(DeviceError::invalid_desc("stride", stride, Allowed::Rule(rule)))
         }
         Elements::Typed(format) if format.is_depth() || format.block().width > 1 => {
             let bytes = u64::from(format.block().bytes);

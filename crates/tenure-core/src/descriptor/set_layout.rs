@@ -10,7 +10,7 @@ use super::DescriptorGarbage;
 use super::bind::Bind;
 use super::slot_blocks::{Slot, SlotBlocks};
 use crate::device::{
-    BindingKind, DescriptorSource, Device, DeviceError, ObjectRef, Permit, SetBinding, SetWrite,
+    Allowed, BindingKind, DescriptorSource, Device, DeviceError, ObjectRef, Permit, SetBinding, SetWrite,
 };
 use crate::gpu::Shared;
 use crate::registry::{ObjectKind, RecordKey};
@@ -171,12 +171,12 @@ impl<D: Device> Drop for LayoutInner<D> {
 
 /// The bindings in the order of their numbers, if these differ and each has descriptors.
 fn sorted(bindings: &[SetBinding]) -> Result<Box<[SetBinding]>, DeviceError> {
-    let bad = |field, value| Err(DeviceError::InvalidDesc { field, value });
+    let bad = |field, value: u32, allowed| Err(DeviceError::invalid_desc(field, value, allowed));
     if bindings.is_empty() {
-        return bad("bindings", 0);
+        return bad("bindings", 0, Allowed::AtLeast(1));
     }
     if bindings.iter().any(|binding| binding.count == 0) {
-        return bad("count", 0);
+        return bad("count", 0, Allowed::AtLeast(1));
     }
     let mut sorted: Box<[SetBinding]> = bindings.into();
     sorted.sort_by_key(|binding| binding.binding);
@@ -185,7 +185,9 @@ fn sorted(bindings: &[SetBinding]) -> Result<Box<[SetBinding]>, DeviceError> {
         _ => None,
     });
     match twice {
-        Some(binding) => bad("binding", u64::from(binding)),
+        Some(binding) => {
+            bad("binding", binding, Allowed::Rule("a number that no other binding of the set has"))
+        }
         None => Ok(sorted),
     }
 }

@@ -3,7 +3,7 @@
 use super::buffer_view::check_usage;
 use crate::Name;
 use crate::device::{
-    DeviceError, Dimension, Format, Plane, TextureAccess, TextureInfo, TextureView, ViewShape,
+    Allowed, DeviceError, Dimension, Format, Plane, TextureAccess, TextureInfo, TextureView, ViewShape,
 };
 
 /// A view of a texture to create: which part of it shaders or render passes see, and how.
@@ -184,12 +184,13 @@ fn part(
         Span::Layers => ("first_layer", "layers", "the layers in view must exist"),
     };
     let Some(left) = all.checked_sub(first).filter(|left| *left > 0) else {
-        return Err(DeviceError::InvalidDesc { field: first_field, value: u64::from(first) });
+        let last = u64::from(all.saturating_sub(1));
+        return Err(DeviceError::invalid_desc(first_field, first, Allowed::AtMost(last)));
     };
     let is_single = span == Span::Mips && access != TextureAccess::Sampled;
     let count = count.unwrap_or(if is_single { 1 } else { left });
     if count == 0 {
-        return Err(DeviceError::InvalidDesc { field, value: 0 });
+        return Err(DeviceError::invalid_desc(field, 0_u32, Allowed::AtLeast(1)));
     }
     if count > left {
         return refuse(rule, u64::from(first) + u64::from(count), u64::from(all));

@@ -1,6 +1,6 @@
 //! What the contract asks a device to create: resources and heaps.
 
-use super::{DeviceError, Format, Usage};
+use super::{Allowed, DeviceError, Format, Usage};
 
 /// A buffer, as the device sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,7 +111,8 @@ impl TextureInfo {
     /// # Errors
     /// [`DeviceError::InvalidDesc`] with the field and its value.
     pub fn validate(&self) -> Result<(), DeviceError> {
-        let bad = |field, value: u32| Err(DeviceError::InvalidDesc { field, value: u64::from(value) });
+        let bad = |field, value: u32, allowed| Err(DeviceError::invalid_desc(field, value, allowed));
+        let bad_usage = |allowed| Err(DeviceError::invalid_desc("usage", self.usage, allowed));
         for (field, value) in [
             ("width", self.width),
             ("height", self.height),
@@ -119,7 +120,7 @@ impl TextureInfo {
             ("mips", self.mips),
         ] {
             if value == 0 {
-                return bad(field, 0);
+                return bad(field, 0, Allowed::AtLeast(1));
             }
         }
         let deepest = match self.dimension {
@@ -127,21 +128,26 @@ impl TextureInfo {
             Dimension::D3 => self.depth_or_layers,
         };
         let longest = self.width.max(self.height).max(deepest);
-        if self.mips > longest.ilog2() + 1 {
-            return bad("mips", self.mips);
+        let most_mips = longest.ilog2() + 1;
+        if self.mips > most_mips {
+            return bad("mips", self.mips, Allowed::AtMost(u64::from(most_mips)));
         }
         let multisampled = self.samples > 1;
         if !self.samples.is_power_of_two()
             || self.samples > 16
             || (multisampled && (self.mips > 1 || self.dimension == Dimension::D3))
         {
-            return bad("samples", self.samples);
+            let rule = "1, 2, 4, 8 or 16, and 1 for textures with mips or of three dimensions";
+            return bad("samples", self.samples, Allowed::Rule(rule));
         }
-        if self.usage.intersects(Usage::BUFFER_ONLY)
-            || (self.usage.contains(Usage::DEPTH_STENCIL) && !self.format.is_depth())
-            || self.usage.contains(Usage::DEPTH_STENCIL | Usage::RENDER_TARGET)
-        {
-            return bad("usage", self.usage.bits());
+        if self.usage.intersects(Usage::BUFFER_ONLY) {
+            return bad_usage(Allowed::Usage(Usage::all() - Usage::BUFFER_ONLY));
+        }
+        if self.usage.contains(Usage::DEPTH_STENCIL) && !self.format.is_depth() {
+            return bad_usage(Allowed::Rule("DEPTH_STENCIL with a depth format only"));
+        }
+        if self.usage.contains(Usage::DEPTH_STENCIL | Usage::RENDER_TARGET) {
+            return bad_usage(Allowed::Rule("RENDER_TARGET or DEPTH_STENCIL, not both"));
         }
         let clear_fits = match self.clear {
             None => true,
@@ -149,15 +155,18 @@ impl TextureInfo {
             Some(ClearValue::DepthStencil(..)) => self.usage.contains(Usage::DEPTH_STENCIL),
         };
         if !clear_fits {
-            return bad("clear", self.usage.bits());
+            let rule = "a colour with the usage RENDER_TARGET, depth and stencil with DEPTH_STENCIL";
+            return Err(DeviceError::invalid_desc("clear", self.usage, Allowed::Rule(rule)));
         }
         let is_castable = |format: &Format| {
             format.block() == self.format.block() && !format.is_depth() && !self.format.is_depth()
         };
-        let wrong = self.view_formats.iter().position(|format| !is_castable(format));
-        match wrong {
+        match self.view_formats.iter().find(|format| !is_castable(format)) {
             None => Ok(()),
-            Some(index) => bad("view_formats", u32::try_from(index).unwrap_or(u32::MAX)),
+            Some(&format) => {
+                let rule = "colour formats whose blocks are as large as those of the texture's format";
+                Err(DeviceError::invalid_desc("view_formats", format, Allowed::Rule(rule)))
+            }
         }
     }
 }
@@ -202,9 +211,12 @@ impl ResourceDesc {
     /// [`DeviceError::InvalidDesc`] with the field and its value.
     pub fn validate(&self) -> Result<(), DeviceError> {
         match self {
-            Self::Buffer(info) if info.size == 0 => Err(DeviceError::InvalidDesc { field: "size", value: 0 }),
+            Self::Buffer(info) if info.size == 0 => {
+                Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1)))
+            }
             Self::Buffer(info) if info.usage.intersects(Usage::TEXTURE_ONLY) => {
-                Err(DeviceError::InvalidDesc { field: "usage", value: u64::from(info.usage.bits()) })
+                let allowed = Allowed::Usage(Usage::all() - Usage::TEXTURE_ONLY);
+                Err(DeviceError::invalid_desc("usage", info.usage, allowed))
             }
             Self::Buffer(_) => Ok(()),
             Self::Texture(info) => info.validate(),

@@ -5,7 +5,7 @@
 //! form of a layout. In both, descriptors are made in heaps that shaders do not see and copied from
 //! there to where they do.
 
-use super::{Device, DeviceError, Format, Usage};
+use super::{Allowed, Device, DeviceError, Format, Usage};
 
 /// What a heap of descriptors holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -328,27 +328,32 @@ impl SamplerDesc {
     /// Checks it against the range of each field.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidDesc`] with the field; of numbers that are not whole, the whole part.
+    /// [`DeviceError::InvalidDesc`] with the field, its value and what it may be.
     ///
     /// ```
-    /// use tenure_core::device::{DeviceError, SamplerDesc};
+    /// use tenure_core::device::SamplerDesc;
     /// assert!(SamplerDesc::default().validate(16).is_ok());
     /// let refused = SamplerDesc { anisotropy: 32, ..SamplerDesc::default() }.validate(16);
-    /// assert_eq!(refused, Err(DeviceError::InvalidDesc { field: "anisotropy", value: 32 }));
+    /// assert_eq!(refused.unwrap_err().to_string(), "invalid description: anisotropy = 32 (at most 16)");
     /// ```
     pub fn validate(&self, most_anisotropy: u32) -> Result<(), DeviceError> {
-        let bad = |field, value: f32| Err(DeviceError::InvalidDesc { field, value: value.abs() as u64 });
+        let bad = |field, value: f32, rule| Err(DeviceError::invalid_desc(field, value, Allowed::Rule(rule)));
+        let most_anisotropy = most_anisotropy.max(1);
         if !(-16.0..16.0).contains(&self.mip_bias) {
-            return bad("mip_bias", self.mip_bias);
+            return bad("mip_bias", self.mip_bias, "from -16 to less than 16");
         }
-        if !(1..=most_anisotropy.max(1)).contains(&self.anisotropy) {
-            return Err(DeviceError::InvalidDesc { field: "anisotropy", value: u64::from(self.anisotropy) });
+        if self.anisotropy == 0 {
+            return Err(DeviceError::invalid_desc("anisotropy", 0_u32, Allowed::AtLeast(1)));
+        }
+        if self.anisotropy > most_anisotropy {
+            let allowed = Allowed::AtMost(u64::from(most_anisotropy));
+            return Err(DeviceError::invalid_desc("anisotropy", self.anisotropy, allowed));
         }
         if !self.min_lod.is_finite() || self.min_lod < 0.0 {
-            return bad("min_lod", self.min_lod);
+            return bad("min_lod", self.min_lod, "finite, and not negative");
         }
         if !self.max_lod.is_finite() || self.max_lod < self.min_lod {
-            return bad("max_lod", self.max_lod);
+            return bad("max_lod", self.max_lod, "finite, and not below min_lod");
         }
         Ok(())
     }

@@ -1,6 +1,126 @@
 //! What a device can answer instead of success.
 
-use super::MemoryTypeId;
+use std::fmt;
+
+use super::{Dimension, Format, MemoryTypeId, Plane, State, Usage, ViewShape};
+
+/// The refused value of a field: see [`DeviceError::InvalidDesc`].
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValue {
+    /// A count, a size, an index.
+    Number(u64),
+    /// A level of detail or a bias, in thousandths (saturating), so that errors can be compared.
+    Thousandths(i64),
+    /// A texel format.
+    Format(Format),
+    /// A set of uses.
+    Usage(Usage),
+    /// How many dimensions a texture has.
+    Dimension(Dimension),
+    /// What a view shows a texture as.
+    Shape(ViewShape),
+    /// A plane of a format.
+    Plane(Plane),
+}
+
+impl fmt::Display for FieldValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(value) => value.fmt(f),
+            Self::Thousandths(value) => (*value as f64 / 1000.0).fmt(f),
+            Self::Format(value) => fmt::Debug::fmt(value, f),
+            Self::Usage(value) => value.fmt(f),
+            Self::Dimension(value) => fmt::Debug::fmt(value, f),
+            Self::Shape(value) => fmt::Debug::fmt(value, f),
+            Self::Plane(value) => fmt::Debug::fmt(value, f),
+        }
+    }
+}
+
+impl From<u64> for FieldValue {
+    fn from(value: u64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<u32> for FieldValue {
+    fn from(value: u32) -> Self {
+        Self::Number(u64::from(value))
+    }
+}
+
+impl From<f32> for FieldValue {
+    fn from(value: f32) -> Self {
+        Self::Thousandths((f64::from(value) * 1000.0).round() as i64)
+    }
+}
+
+impl From<Format> for FieldValue {
+    fn from(value: Format) -> Self {
+        Self::Format(value)
+    }
+}
+
+impl From<Usage> for FieldValue {
+    fn from(value: Usage) -> Self {
+        Self::Usage(value)
+    }
+}
+
+impl From<Dimension> for FieldValue {
+    fn from(value: Dimension) -> Self {
+        Self::Dimension(value)
+    }
+}
+
+impl From<ViewShape> for FieldValue {
+    fn from(value: ViewShape) -> Self {
+        Self::Shape(value)
+    }
+}
+
+impl From<Plane> for FieldValue {
+    fn from(value: Plane) -> Self {
+        Self::Plane(value)
+    }
+}
+
+/// What a refused field may be: see [`DeviceError::InvalidDesc`].
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// No less than this.
+    AtLeast(u64),
+    /// No more than this: a limit of the device, or of another field.
+    AtMost(u64),
+    /// This alone.
+    Exactly(u64),
+    /// A multiple of this.
+    MultipleOf(u64),
+    /// No uses but these.
+    Usage(Usage),
+    /// What else has to hold, or what to do.
+    Rule(&'static str),
+}
+
+impl Allowed {
+    /// For alignments.
+    pub const POWER_OF_TWO: Self = Self::Rule("a power of two");
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtLeast(least) => write!(f, "at least {least}"),
+            Self::AtMost(most) => write!(f, "at most {most}"),
+            Self::Exactly(only) => write!(f, "{only}"),
+            Self::MultipleOf(unit) => write!(f, "a multiple of {unit}"),
+            Self::Usage(usage) => write!(f, "only {usage}"),
+            Self::Rule(rule) => f.write_str(rule),
+        }
+    }
+}
 
 /// Why a call of the [`Device`](super::Device) contract failed.
 #[non_exhaustive]
@@ -40,12 +160,32 @@ pub enum DeviceError {
         feature: &'static str,
     },
     /// A description no device accepts, or one beyond this device's limits.
-    #[error("invalid description: {field} = {value}")]
+    #[error("invalid description: {field} = {value} ({allowed})")]
     InvalidDesc {
         /// The field that is wrong.
         field: &'static str,
         /// Its value.
-        value: u64,
+        value: FieldValue,
+        /// What it may be.
+        allowed: Allowed,
+    },
+    /// A use of a resource that it was not created for.
+    #[error("the resource needs the usage {needs}, and was created with {has}")]
+    MissingUsage {
+        /// The uses that the call needs.
+        needs: Usage,
+        /// Those that the resource was created with.
+        has: Usage,
+    },
+    /// A resource is to be used in a state that the call does not allow.
+    #[error("invalid call: {rule}: {state} (allowed: {allowed})")]
+    InvalidState {
+        /// The rule that is broken.
+        rule: &'static str,
+        /// The state asked for, or the one that the resource is in.
+        state: State,
+        /// The states that are allowed.
+        allowed: State,
     },
     /// A call that breaks a rule of the API: wrong heap, misaligned offset, out of range.
     #[error("invalid call: {rule} ({value}, limit {limit})")]
@@ -66,6 +206,33 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
+    /// [`InvalidDesc`](Self::InvalidDesc).
+    ///
+    /// ```
+    /// use tenure_core::device::{Allowed, DeviceError};
+    /// let refused = DeviceError::invalid_desc("width", 40_000_u64, Allowed::AtMost(16_384));
+    /// assert_eq!(refused.to_string(), "invalid description: width = 40000 (at most 16384)");
+    /// ```
+    #[must_use]
+    pub fn invalid_desc(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> Self {
+        Self::InvalidDesc { field, value: value.into(), allowed }
+    }
+
+    /// A queue that cannot discard a texture of this usage: see [`State::to_discard`].
+    #[must_use]
+    pub fn cannot_discard(usage: Usage) -> Self {
+        let rule = "a target on graphics queues, or UNORDERED_ACCESS on graphics and compute queues, \
+                    for the queue to discard the texture";
+        Self::invalid_desc("usage", usage, Allowed::Rule(rule))
+    }
+
+    /// A write state together with another state.
+    #[must_use]
+    pub fn write_state_alone(state: State) -> Self {
+        let allowed = State::all() - State::WRITES;
+        Self::InvalidState { rule: "a write state stands alone", state, allowed }
+    }
+
     /// True for the failures that another block size, memory type or a later try may cure.
     #[must_use]
     pub const fn is_shortage(&self) -> bool {

@@ -47,7 +47,7 @@ pub use descriptor::{
     DescriptorKind, DescriptorLimits, DescriptorSource, Elements, Filter, Plane, SamplerDesc, SetBinding,
     SetWrite, TextureAccess, TextureView, ViewShape,
 };
-pub use error::DeviceError;
+pub use error::{Allowed, DeviceError, FieldValue};
 pub use format::{Block, Format};
 pub use list::{Barrier, BufferLayout, CommandList, QueueTransfer, Subresource, TextureRegion};
 pub use mapping::Mapping;
@@ -173,6 +173,14 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// Gives an object the name that debuggers and validation messages show. Never fails; a
     /// device without names ignores it.
     fn set_name(&self, permit: Permit<Self>, object: ObjectRef<'_, Self>, name: &str);
+
+    /// Bytes of a buffer belong to an object of that name from now on; empty: to one without a name.
+    /// For messages alone, as [`set_name`](Self::set_name): a device that has no use for it does nothing,
+    /// as here.
+    #[inline]
+    fn name_range(&self, buffer: &Self::Resource, offset: u64, size: u64, name: &str) {
+        let _unused = (buffer, offset, size, name);
+    }
 
     /// Creates a command list for one queue. It is not open: see [`CommandList::begin`].
     ///

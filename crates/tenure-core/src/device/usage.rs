@@ -1,5 +1,7 @@
 //! What a resource may be used as, and what it is being used as right now.
 
+use std::fmt;
+
 use bitflags::bitflags;
 
 bitflags! {
@@ -178,5 +180,19 @@ impl State {
             .iter()
             .filter(|(bit, _)| usage.contains(*bit))
             .fold(Self::COMMON, |states, (_, state)| states | *state)
+    }
+}
+
+/// `VERTEX | COPY_DST`; `none` for the empty set.
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() { f.write_str("none") } else { bitflags::parser::to_writer(self, f) }
+    }
+}
+
+/// `PIXEL_SHADER | COPY_SRC`; `COMMON` for the empty set.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() { f.write_str("COMMON") } else { bitflags::parser::to_writer(self, f) }
     }
 }

@@ -75,6 +75,7 @@ impl<'a, D: Device> Frame<'a, D> {
         let reserved = shared.contexts.end_frame(shared.device(), shared.config.frames_in_flight);
         // A loss is told by the next call; of anything else, whoever needs a list is told.
         let _noted = shared.clock.note_loss(reserved);
+        shared.recordings.warn_of_forgotten(self.number);
         shared.meter.lock().end_frame(self.number, shared);
         shared.recorder.end_frame(self.number);
     }

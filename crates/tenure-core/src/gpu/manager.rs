@@ -266,6 +266,7 @@ impl<D: Device> Gpu<D> {
             let waited = start.elapsed();
             shared.waits.frames.fetch_add(1, Ordering::Relaxed);
             shared.waits.nanoseconds.fetch_add(nanoseconds(waited), Ordering::Relaxed);
+            tracing::debug!(target: "tenure", ?waited, is_complete, "a frame waited for an earlier one");
             if !is_complete {
                 return Err(Error::Timeout { what: "an earlier frame", waited_ms: milliseconds(waited) });
             }

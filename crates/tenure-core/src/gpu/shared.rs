@@ -281,7 +281,9 @@ impl<D: Device> Shared<D> {
             Fall::Refused(source) => self.refused(name, source),
             Fall::Short { class, refusal } => {
                 let error = self.shortage(name, size, alignment, class, refusal);
-                tracing::warn!(target: "tenure", %error, "allocation failed");
+                if let Some(times) = self.pools.notices.failure(class) {
+                    tracing::warn!(target: "tenure", %error, times, "allocation failed");
+                }
                 Error::OutOfMemory(Box::new(error))
             }
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::lending::pieces;
 use super::make::{buffer_usage, is_mapped, is_range_pool};
+use super::notices::Notices;
 use super::objects::Objects;
 use super::place::{Home, Place};
 use super::policy::Placement;
@@ -88,7 +89,7 @@ impl<D: Device> Pools<D> {
             self.note_usual(request.kind, request.memory_use, class(*first));
         }
         let ground = Ground { pools: self, device, config };
-        climb(order, needs.memory_types, class, make_room, |memory| {
+        climb(&self.notices, order, needs.memory_types, class, make_room, |memory| {
             let pool = ground.pool(class(memory))?;
             match ground.find(pool, request.size, request.align) {
                 Ok(found) => ground.range_home(pool, found),
@@ -110,7 +111,8 @@ impl<D: Device> Pools<D> {
     ) -> Result<(Spot, Store<D>), Fall> {
         let class = |memory| Class { memory, category: needs.category, kind: PoolKind::Tiles };
         let ground = Ground { pools: self, device, config };
-        climb(self.order(MemoryUse::GpuOnly), needs.memory_types, class, make_room, |memory| {
+        let order = self.order(MemoryUse::GpuOnly);
+        climb(&self.notices, order, needs.memory_types, class, make_room, |memory| {
             let found = ground.find(ground.pool(class(memory))?, size, tile)?;
             Ok((found.spot, found.store))
         })
@@ -133,7 +135,7 @@ impl<D: Device> Pools<D> {
             |memory| Class { memory, category: needs.category, kind: kind.unwrap_or(PoolKind::Committed) };
         let order = self.order(request.memory_use);
         let ground = Ground { pools: self, device, config };
-        climb(order, needs.memory_types, class, make_room, |memory| {
+        climb(&self.notices, order, needs.memory_types, class, make_room, |memory| {
             let pool = match kind {
                 Some(_) => ground.pool(class(memory))?,
                 None => return ground.committed(request, memory),
@@ -166,6 +168,7 @@ const fn wrong_store(kind: PoolKind) -> DeviceError {
 
 /// Tries each allowed memory type, makes room once, and tries again.
 fn climb<T>(
+    notices: &Notices,
     order: &[MemoryTypeId],
     memory_types: u32,
     class: impl Fn(MemoryTypeId) -> Class,
@@ -183,7 +186,10 @@ fn climb<T>(
         for memory in allowed() {
             match attempt(memory) {
                 Ok(found) => return Ok(found),
-                Err(error) if error.is_shortage() => refusal = Some(error),
+                Err(error) if error.is_shortage() => {
+                    note_refusal(notices, class(memory), &error);
+                    refusal = Some(error);
+                }
                 Err(error) => return Err(Fall::Refused(error)),
             }
         }
@@ -193,6 +199,13 @@ fn climb<T>(
     }
     let refusal = refusal.unwrap_or(DeviceError::OutOfMemory { requested: 0, memory: first });
     Err(Fall::Short { class: class(first), refusal })
+}
+
+#[cold]
+fn note_refusal(notices: &Notices, class: Class, refusal: &DeviceError) {
+    if let Some(times) = notices.refusal(class) {
+        tracing::debug!(target: "tenure", %class, %refusal, times, "no memory in this class; the next step follows");
+    }
 }
 
 impl<'a, D: Device> Ground<'a, D> {
@@ -338,6 +351,7 @@ impl<'a, D: Device> Ground<'a, D> {
         let name = Name::from(kind.as_str());
         let buffer =
             self.objects().create_committed(self.device, &desc, memory, size, is_mapped(kind), &name)?;
+        tracing::debug!(target: "tenure", pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
         Ok(Store::Buffer { buffer, size })
     }
 

@@ -23,6 +23,7 @@ mod ladder;
 mod lending;
 mod mailbox;
 mod make;
+mod notices;
 mod objects;
 mod page;
 mod patience;

@@ -63,6 +63,8 @@ impl Objects {
         self.heaps.fetch_add(1, Ordering::Relaxed);
         self.heaps_made.fetch_add(1, Ordering::Relaxed);
         self.note_memory(desc.size);
+        let (bytes, memory_type) = (desc.size, desc.memory.0);
+        tracing::debug!(target: "tenure", name, bytes, memory_type, category = ?desc.category, "heap created");
         Ok(heap)
     }
 
@@ -70,6 +72,7 @@ impl Objects {
         device.destroy_heap(Permit::own(), heap);
         self.heaps.fetch_sub(1, Ordering::Relaxed);
         self.reserved.fetch_sub(size, Ordering::Relaxed);
+        tracing::debug!(target: "tenure", bytes = size, "heap destroyed");
     }
 
     /// Creates a resource with memory of its own; `size` is what that memory is taken to be.

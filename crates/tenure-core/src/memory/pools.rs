@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 
 use super::freeing::Freeing;
 use super::make::{buffer_usage, check, make_pool};
+use super::notices::Notices;
 use super::objects::Objects;
 use super::place::{Home, Place};
 use super::pool::{Block, HeapBlock, Pool, PoolId, Receipt, Spot, Store};
@@ -58,6 +59,7 @@ pub(crate) struct Pools<D: Device> {
     /// Blocks that left their pool while another thread was just letting go of them.
     leaving: Mutex<Vec<Store<D>>>,
     pub(crate) objects: Objects,
+    pub(crate) notices: Notices,
 }
 
 impl<D: Device> Pools<D> {
@@ -74,6 +76,7 @@ impl<D: Device> Pools<D> {
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
             objects: Objects::default(),
+            notices: Notices::default(),
         })
     }
 
@@ -307,6 +310,7 @@ impl<D: Device> Pools<D> {
             }
             Store::Buffer { buffer, size } => {
                 let buffer = Arc::try_unwrap(buffer).map_err(|buffer| Store::Buffer { buffer, size })?;
+                tracing::debug!(target: "tenure", bytes = size, "block destroyed");
                 self.objects.destroy_committed(device, buffer, size);
             }
             Store::Slot { buffer, place } => {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::native::Native;
 use super::{Buffer, BufferDesc, Held, Texture, TextureDesc};
-use crate::device::{BufferInfo, Device, DeviceError, Mapping, ObjectRef, Permit, ResourceDesc, State};
+use crate::device::{
+    Allowed, BufferInfo, Device, DeviceError, Mapping, ObjectRef, Permit, ResourceDesc, State,
+};
 use crate::gpu::Shared;
 use crate::memory::{Home, Place};
 use crate::record::TraceId;
@@ -77,8 +79,8 @@ impl Adoption<'_> {
         if let (ResourceDesc::Buffer(info), Some(found)) = (&self.resource, &mapping)
             && found.size() < info.size
         {
+            let source = DeviceError::invalid_desc("size", info.size, Allowed::AtMost(found.size()));
             drop(mapping);
-            let source = DeviceError::InvalidDesc { field: "size", value: info.size };
             return Err((Error::device(self.name, source), object));
         }
         if !self.name.is_empty() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Held;
 use super::native::Native;
-use crate::device::{Api, BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
+use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
 use crate::gpu::Shared;
 use crate::memory::policy::{Placement, buffer_subject, place_buffer, place_buffer_alone};
 use crate::memory::{Home, LocationKind, MemoryUse, Place, RangeRequest, ResourceRequest};
@@ -116,6 +116,9 @@ impl<D: Device> Buffer<D> {
             Some(step) if step > align => begin.next_multiple_of(step),
             _ => begin,
         };
+        if let Place::Range(_) = home.place {
+            shared.device().name_range(&home.native.object, offset, desc.size, desc.name.as_str());
+        }
         let trace = shared.recorder.allocate(desc.size, align, desc.memory, false);
         let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
         Ok(Self { held, offset, usage: desc.usage, memory: desc.memory })
@@ -262,15 +265,17 @@ const COPIED_FROM: u64 = 4 << 10;
 impl<D: Device> Shared<D> {
     /// The alignment a buffer needs inside a larger one.
     fn buffer_alignment(&self, desc: &BufferDesc) -> Result<u64, Error> {
-        let refuse = |field, value| Err(Error::device(&desc.name, DeviceError::InvalidDesc { field, value }));
+        let refuse = |field, value: u64, allowed| {
+            Err(Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed)))
+        };
         if !desc.alignment.is_power_of_two() {
-            return refuse("alignment", desc.alignment);
+            return refuse("alignment", desc.alignment, Allowed::POWER_OF_TWO);
         }
         if desc.size == 0 {
-            return refuse("size", 0);
+            return refuse("size", 0, Allowed::AtLeast(1));
         }
         if desc.size > self.max_buffer_size {
-            return refuse("size", desc.size);
+            return refuse("size", desc.size, Allowed::AtMost(self.max_buffer_size));
         }
         let mut align = desc.alignment.max(4);
         if desc.usage.contains(Usage::CONSTANT) {

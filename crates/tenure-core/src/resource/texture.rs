@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Buffer, BufferDesc, Held};
 use crate::device::{
-    ClearValue, Device, DeviceError, Dimension, Format, Properties, ResourceDesc, TextureInfo, Usage,
+    Allowed, ClearValue, Device, DeviceError, Dimension, Format, Properties, ResourceDesc, TextureInfo, Usage,
 };
 use crate::gpu::Shared;
 use crate::memory::policy::place_texture;
@@ -201,8 +201,9 @@ impl<D: Device> ReadbackTexture<D> {
         let block = u64::from(desc.info.format.block().bytes);
         let (pitch, offset) =
             (shared.alignments.copy_pitch.max(block), shared.alignments.copy_offset.max(block));
-        let too_large = DeviceError::InvalidDesc { field: "size", value: u64::MAX };
-        let (layouts, size) = layouts(&desc.info, pitch, offset).ok_or_else(|| refuse(too_large))?;
+        let most = shared.max_buffer_size;
+        let too_large = || DeviceError::invalid_desc("size", u64::MAX, Allowed::AtMost(most));
+        let (layouts, size) = layouts(&desc.info, pitch, offset).ok_or_else(|| refuse(too_large()))?;
         let buffer = BufferDesc::new(size, Usage::COPY_DST)
             .memory(MemoryUse::Readback)
             .alignment(offset)
@@ -236,7 +237,9 @@ fn check_limits(info: &TextureInfo, properties: &Properties) -> Result<(), Devic
         ("samples", info.samples, 1),
     ];
     match limits.into_iter().find(|(_, value, limit)| value > limit) {
-        Some((field, value, _)) => Err(DeviceError::InvalidDesc { field, value: u64::from(value) }),
+        Some((field, value, limit)) => {
+            Err(DeviceError::invalid_desc(field, value, Allowed::AtMost(u64::from(limit))))
+        }
         None => Ok(()),
     }
 }

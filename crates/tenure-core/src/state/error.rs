@@ -7,13 +7,13 @@ use crate::device::{QueueId, QueueKind, QueueSerial, State};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// A write state, or the acceleration structure state, together with another state.
-    #[error("the states {state:?} cannot be combined")]
+    #[error("the states {state} cannot be combined")]
     InvalidCombination {
         /// The states asked for.
         state: State,
     },
     /// A state that the usage the resource was created with rules out.
-    #[error("the resource may be {allowed:?}, not {state:?}")]
+    #[error("the usage of the resource allows the states {allowed}, not {state}")]
     NotAllowedForUsage {
         /// The states asked for.
         state: State,
@@ -21,7 +21,7 @@ pub enum StateError {
         allowed: State,
     },
     /// A state that the recording's kind of queue cannot use.
-    #[error("a {kind:?} queue uses {allowed:?}, not {state:?}")]
+    #[error("a {kind:?} queue can use the states {allowed}, not {state}")]
     NotAllowedOnQueue {
         /// The states asked for.
         state: State,
@@ -33,7 +33,7 @@ pub enum StateError {
     /// D3D12 creates an acceleration structure's buffer in its state and never changes it, and
     /// brings no other buffer into it.
     #[error(
-        "the resource was created in {initial:?} and cannot be used in {state:?}: the state of an acceleration structure is fixed"
+        "the resource was created in {initial} and cannot be used in {state}: the state of an acceleration structure is fixed"
     )]
     Fixed {
         /// The states asked for.
@@ -42,7 +42,7 @@ pub enum StateError {
         initial: State,
     },
     /// A subresource that the resource does not have.
-    #[error("subresource {subresource} of {count}")]
+    #[error("subresource {subresource} does not exist: the resource has {count}")]
     OutOfRange {
         /// The subresource asked for.
         subresource: u32,
@@ -50,13 +50,13 @@ pub enum StateError {
         count: u32,
     },
     /// The recording ends with barriers that no one has taken; see [`Tracker::flush`](super::Tracker::flush).
-    #[error("{pending} barriers are not flushed")]
+    #[error("{pending} barriers are not recorded: call barriers() after the last use_resource()")]
     Unflushed {
         /// How many barriers are pending, at most.
         pending: usize,
     },
     /// A queue that the device does not have.
-    #[error("queue {} of {count}", queue.0)]
+    #[error("queue {} does not exist: the device has {count}", queue.0)]
     UnknownQueue {
         /// The queue asked for.
         queue: QueueId,
@@ -72,7 +72,7 @@ pub enum StateError {
         actual: QueueKind,
     },
     /// A resource is in a state that no queue of the device can take it out of.
-    #[error("no queue can move a resource out of {state:?}")]
+    #[error("no queue can move a resource out of {state}")]
     NoCapableQueue {
         /// The state.
         state: State,

@@ -26,6 +26,9 @@ pub struct OpenRecording {
     pub frame: u64,
 }
 
+/// Frames after which an open recording is taken to be forgotten.
+const FORGOTTEN_AFTER: u64 = 30;
+
 #[derive(Debug, Default)]
 struct Registry {
     /// Recordings `first..first + len`; `None` where closed. The front is always open.
@@ -33,6 +36,8 @@ struct Registry {
     first: u64,
     /// How many of them are open.
     open: usize,
+    /// The newest recording that was warned of as forgotten.
+    warned: u64,
 }
 
 /// The register of open recordings.
@@ -61,7 +66,7 @@ impl Recordings {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            registry: Mutex::new(Registry { recordings: VecDeque::new(), first: 1, open: 0 }),
+            registry: Mutex::new(Registry { recordings: VecDeque::new(), first: 1, open: 0, warned: 0 }),
             newest: AtomicU64::new(0),
             oldest_open: AtomicU64::new(1),
         }
@@ -127,6 +132,25 @@ impl Recordings {
     #[must_use]
     pub fn oldest(&self) -> Option<OpenRecording> {
         self.registry.lock().recordings.front().cloned().flatten()
+    }
+
+    /// Warns once, by name, of a recording that has been open for [`FORGOTTEN_AFTER`] frames: it holds back
+    /// whatever was dropped since. Only the oldest is looked at, so that a frame's end costs the same
+    /// however many are open.
+    pub(crate) fn warn_of_forgotten(&self, frame: u64) {
+        let mut registry = self.registry.lock();
+        let Some(oldest) = registry.recordings.front().cloned().flatten() else { return };
+        let frames = frame.saturating_sub(oldest.frame);
+        if frames < FORGOTTEN_AFTER || oldest.id.0 <= registry.warned {
+            return;
+        }
+        registry.warned = oldest.id.0;
+        drop(registry);
+        let OpenRecording { id, name, .. } = oldest;
+        tracing::warn!(
+            target: "tenure", name, %id, frames,
+            "a recording is still open, and nothing dropped since it was opened can be released"
+        );
     }
 
     /// How many recordings are open.

@@ -14,8 +14,8 @@ use super::prepare::Prepared;
 use super::shortage::HeapClass;
 use super::{TransientBuffer, TransientStats, TransientTexture};
 use crate::device::{
-    BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, Properties, QueueId,
-    ResourceDesc,
+    Allowed, BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, Properties,
+    QueueId, ResourceDesc,
 };
 use crate::gpu::Shared;
 use crate::memory::{Class, Fall, MemoryUse, PoolKind, allows};
@@ -376,7 +376,10 @@ impl<D: Device> State<D> {
                 }
             }
         }
-        tracing::debug!(target: "tenure", %name, bytes = wanted.least, "no transient heap");
+        let class = Class { memory: refusal.memory, category: wanted.category, kind: PoolKind::Transient };
+        if let Some(times) = shared.pools.notices.refusal(class) {
+            tracing::debug!(target: "tenure", %name, bytes = wanted.least, times, "no transient heap");
+        }
         Err(refusal)
     }
 
@@ -468,7 +471,7 @@ pub(super) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> 
         return Err(Error::Transient { name: desc.name.clone(), rule });
     }
     if !desc.alignment.is_power_of_two() {
-        let source = DeviceError::InvalidDesc { field: "alignment", value: desc.alignment };
+        let source = DeviceError::invalid_desc("alignment", desc.alignment, Allowed::POWER_OF_TWO);
         return Err(Error::device(&desc.name, source));
     }
     Ok(ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }))

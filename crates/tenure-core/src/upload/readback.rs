@@ -10,7 +10,7 @@ use super::Page;
 use super::shared_pages::Part;
 use super::texel_data::Footprint;
 use super::ticket::{Progress, Ticket};
-use crate::device::{Device, DeviceError};
+use crate::device::{Allowed, Device, DeviceError};
 use crate::gpu::{Shared, milliseconds};
 use crate::registry::{ObjectKind, RecordKey};
 use crate::{Error, Name};
@@ -190,7 +190,10 @@ impl<D: Device> Readback<D> {
     }
 
     fn bytes(&self) -> Result<Vec<u8>, Error> {
-        let too_large = || self.refused(DeviceError::InvalidDesc { field: "size", value: self.size() });
+        let too_large = || {
+            let allowed = Allowed::AtMost(usize::MAX as u64);
+            self.refused(DeviceError::invalid_desc("size", self.size(), allowed))
+        };
         let mut bytes = vec![0; usize::try_from(self.size()).map_err(|_| too_large())?];
         self.copy_to(&mut bytes)?;
         Ok(bytes)

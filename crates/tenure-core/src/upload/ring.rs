@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::ring_frames::{Oldest, RingFrames};
 use super::{RingSlice, RingStats, Scratch};
-use crate::device::{Device, DeviceError, Usage};
+use crate::device::{Allowed, Device, DeviceError, Usage};
 use crate::gpu::{Shared, milliseconds, nanoseconds};
 use crate::resource::Buffer;
 use crate::time::{Clock, Recordings};
@@ -84,17 +84,19 @@ impl UploadRingDesc {
     fn check<D: Device>(&self, shared: &Shared<D>) -> Result<(), DeviceError> {
         let granule = shared.alignments.constant.max(shared.alignments.copy_offset);
         if self.size == 0 {
-            return Err(DeviceError::InvalidDesc { field: "size", value: 0 });
+            return Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(granule)));
         }
         if !self.size.is_multiple_of(granule) {
             let rule = "the size of an upload ring is a multiple of what constants and copies are aligned to";
             return Err(DeviceError::InvalidCall { rule, value: self.size, limit: granule });
         }
         if !Usage::READ_ONLY.contains(self.usage) {
-            return Err(DeviceError::InvalidDesc { field: "usage", value: u64::from(self.usage.bits()) });
+            let allowed = Allowed::Usage(Usage::READ_ONLY);
+            return Err(DeviceError::invalid_desc("usage", self.usage, allowed));
         }
         if !matches!(self.memory, MemoryUse::Dynamic | MemoryUse::GpuUpload) {
-            return Err(DeviceError::InvalidDesc { field: "memory", value: self.memory as u64 });
+            let feature = "upload rings in memory that the CPU does not write: Dynamic and GpuUpload are";
+            return Err(DeviceError::Unsupported { feature });
         }
         Ok(())
     }
@@ -254,12 +256,14 @@ impl<D: Device> UploadRing<D> {
         size: u64,
         align: u64,
     ) -> Result<RingSlice<'r, D>, Error> {
-        for (field, value, is_wrong) in
-            [("size", size, size == 0), ("align", align, !align.is_power_of_two())]
-        {
-            if is_wrong {
-                return Err(Error::device(self.name(), DeviceError::InvalidDesc { field, value }));
-            }
+        let refuse = |field, value: u64, allowed| {
+            Err(Error::device(self.name(), DeviceError::invalid_desc(field, value, allowed)))
+        };
+        if size == 0 {
+            return refuse("size", size, Allowed::AtLeast(1));
+        }
+        if !align.is_power_of_two() {
+            return refuse("align", align, Allowed::POWER_OF_TWO);
         }
         if size > self.size() {
             return self.allocate_too_large(scratch, size, align);
@@ -295,6 +299,7 @@ impl<D: Device> UploadRing<D> {
         let (shared, start) = (self.shared(), Instant::now());
         let left = self.timeout.saturating_sub(begun.elapsed());
         let waited = shared.clock.wait(shared.device(), point, left);
+        tracing::debug!(target: "tenure", name = %self.name(), waited = ?start.elapsed(), "an upload ring was full and waited");
         let mut frames = self.frames.lock();
         frames.stats.waits += 1;
         frames.stats.waited_ns = frames.stats.waited_ns.saturating_add(nanoseconds(start.elapsed()));

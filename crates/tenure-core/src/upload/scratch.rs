@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::{Constant, Page, Pages, UntypedConstant};
 use crate::descriptor::{RecordedChunks, RecordedSets};
-use crate::device::{Device, DeviceError, Usage};
+use crate::device::{Allowed, Device, DeviceError, Usage};
 use crate::gpu::Shared;
 use crate::time::RecordingId;
 use crate::{BufferDesc, Error, MemoryUse, Name};
@@ -176,7 +176,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[cold]
     fn make_room(&self, size: u64) -> Result<Room<'r, D>, Error> {
         if size == 0 {
-            return Err(self.refused(DeviceError::InvalidDesc { field: "size", value: 0 }));
+            return Err(self.refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
         }
         let had_pages = self.pages.get().is_some();
         let pages: &'r Pages<D> = self.pages.get_or_init(|| self.shared.constants.take());

@@ -80,7 +80,7 @@ impl<'r, D: Device> RingSlice<'r, D> {
     pub(crate) fn check(&self, offset: u64, size: u64) -> Result<(), Error> {
         let capacity = self.size;
         let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
-        let name = || self.name.clone();
+        let name = || Name::from(format!("a slice of {}", self.name));
         if is_inside { Ok(()) } else { Err(Error::OutOfRange { name: name(), offset, size, capacity }) }
     }
 }

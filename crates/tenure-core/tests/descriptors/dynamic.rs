@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tenure_core::device::{DescriptorKind, DeviceError, State, Subresource};
+use tenure_core::device::{Allowed, DescriptorKind, DeviceError, State, Subresource};
 use tenure_core::{Bind, Buffer, Config, DescriptorOwner, DescriptorPart, Error, Gpu, Queue, Strategy, View};
 use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag};
 
@@ -204,7 +204,7 @@ fn what_does_not_belong_into_a_table_is_refused() {
     let scratch = recording.split().1;
     let large = scratch.constant_bytes(&[1; 70_000]).unwrap();
     let refused = |binds: &[Bind<'_, _>]| scratch.descriptors(binds).err().unwrap();
-    let source = DeviceError::InvalidDesc { field: "descriptors", value: 0 };
+    let source = DeviceError::invalid_desc("descriptors", 0_u64, Allowed::AtLeast(1));
     assert_eq!(refused(&[]), Error::Device { name: "draw".into(), source });
     assert!(matches!(
         refused(&[(&smooth).into(), (&good).into()]),

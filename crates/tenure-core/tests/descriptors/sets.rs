@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tenure_core::device::{BindingKind, DeviceError, Format, State, Subresource, Usage};
+use tenure_core::device::{BindingKind, DeviceError, FieldValue, Format, State, Subresource, Usage};
 use tenure_core::{
     Bind, BufferDesc, BufferViewDesc, Config, Error, Gpu, Queue, SetLayout, TextureDesc, TextureViewDesc,
 };
@@ -235,7 +235,10 @@ fn layouts_are_checked() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, Config::default());
     let refused = |bindings: &[_]| match gpu.create_set_layout(bindings, "wrong").err() {
-        Some(Error::Device { name, source: DeviceError::InvalidDesc { field, value } }) => {
+        Some(Error::Device {
+            name,
+            source: DeviceError::InvalidDesc { field, value: FieldValue::Number(value), .. },
+        }) => {
             assert_eq!(name.as_str(), "wrong");
             (field, value)
         }

@@ -1,6 +1,6 @@
 //! Tables: they last, keep what they show, and go when the GPU is done (spec D2, D4).
 
-use tenure_core::device::{DescriptorKind, DeviceError, Format, State, Usage};
+use tenure_core::device::{Allowed, DescriptorKind, DeviceError, Format, State, Usage};
 use tenure_core::{
     Bind, Config, DescriptorOwner, DescriptorPart, Error, Queue, TextureDesc, TextureViewDesc,
 };
@@ -177,7 +177,7 @@ fn what_does_not_belong_into_a_table_is_refused() {
     drop(texture);
     let refused = |binds: &[Bind<'_, _>]| gpu.create_descriptor_table(binds, "table").err().unwrap();
     let empty = refused(&[]);
-    let source = DeviceError::InvalidDesc { field: "descriptors", value: 0 };
+    let source = DeviceError::invalid_desc("descriptors", 0_u64, Allowed::AtLeast(1));
     assert_eq!(empty, Error::Device { name: "table".into(), source });
     let Error::Device { source: DeviceError::InvalidCall { rule, value, .. }, .. } =
         refused(&[(&good).into(), (&smooth).into()])

@@ -1,6 +1,6 @@
 //! Everything that can be wrong with a graph is said, with the numbers.
 
-use tenure_core::device::{DeviceError, QueueId, QueueKind, State};
+use tenure_core::device::{Allowed, DeviceError, QueueId, QueueKind, State};
 use tenure_core::transient::graph::{Graph, GraphError, Memory, Need, PlanCache, PlanOptions, TransientDesc};
 use tenure_core::{MemoryUse, Queue};
 
@@ -100,9 +100,9 @@ fn descriptions_that_do_not_go() {
     }
     let found = of_buffer(buffer(1).alignment(48));
     assert_eq!(found, GraphError::BadAlignment { resource: resource.clone(), alignment: 48 });
-    let source = DeviceError::InvalidDesc { field: "size", value: 0 };
+    let source = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
     assert_eq!(of_buffer(buffer(0)), GraphError::InvalidDesc { resource, source });
-    let source = DeviceError::InvalidDesc { field: "mips", value: 9 };
+    let source = DeviceError::invalid_desc("mips", 9_u32, Allowed::AtMost(8));
     let found = error(|graph| _ = graph.texture(texture().mips(9)));
     assert_eq!(found, GraphError::InvalidDesc { resource: texture().name, source });
     let unused = error(|graph| _ = graph.buffer(buffer(1).memory(MemoryUse::Dynamic)));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use proptest::prelude::*;
-use tenure_core::device::{Device as _, DeviceError, Features, QueueId, State};
+use tenure_core::device::{Allowed, Device as _, DeviceError, Features, QueueId, State};
 use tenure_core::memory::PoolKind;
 use tenure_core::{Config, Constant, Error, Gpu, Queue, Recording, Strategy as Placing};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
@@ -243,7 +243,7 @@ fn no_bytes_and_no_memory_are_errors_that_leave_the_recording_usable() {
     let gpu = gpu(&device, Config::default());
     let mut recording = gpu.record(Queue::Graphics, "poor").unwrap();
     let empty = refused(recording.split().1.constant_bytes(&[]));
-    let expected = DeviceError::InvalidDesc { field: "size", value: 0 };
+    let expected = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
     assert!(matches!(&empty, Error::Device { source, .. } if *source == expected), "{empty}");
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
     let error = refused(recording.split().1.constant_bytes(&[1; 64]));

@@ -9,7 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{Device as _, DeviceError, Format, QueueId, State, StateModel, Subresource, Usage};
+use tenure_core::device::{
+    Allowed, Device as _, DeviceError, Format, QueueId, State, StateModel, Subresource, Usage,
+};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, ObjectKind, Queue, Readback, TexelData, TextureDesc,
@@ -245,7 +247,7 @@ fn bad_readbacks_leave_the_recording_usable() {
             assert_eq!(error, Some(Error::OutOfRange { name: "rock".into(), offset, size, capacity: 100 }));
         }
         let error = recording.read_back(&rock, 50, 0).err().unwrap();
-        let expected = DeviceError::InvalidDesc { field: "size", value: 0 };
+        let expected = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
         assert!(matches!(&error, Error::Device { source, .. } if *source == expected), "{error}");
         let error = recording.read_back(&closed, 0, 100).err().unwrap();
         assert!(matches!(&error, Error::State { name, .. } if name.as_str() == "closed"), "{error}");

@@ -220,12 +220,13 @@ fn what_never_fits_is_refused_or_gets_a_buffer_of_its_own() {
 
 fn rule_of(error: &Error) -> String {
     match error {
-        Error::Device { name, source: DeviceError::InvalidDesc { field, value } } => {
+        Error::Device { name, source: DeviceError::InvalidDesc { field, value, .. } } => {
             format!("{name} {field} {value}")
         }
         Error::Device { name, source: DeviceError::InvalidCall { value, limit, .. } } => {
             format!("{name} {value} {limit}")
         }
+        Error::Device { name, source: DeviceError::Unsupported { .. } } => format!("{name} unsupported"),
         other => panic!("{other}"),
     }
 }
@@ -245,9 +246,12 @@ fn bad_rings_and_bad_requests_change_nothing() {
             (UploadRingDesc { size: 64 * KIB + 1, ..desc.clone() }, format!("bad 65537 {granule}")),
             (UploadRingDesc { size: u64::MAX, ..desc.clone() }, format!("bad {} {granule}", u64::MAX)),
             (UploadRingDesc { size: too_large, ..desc.clone() }, format!("bad size {too_large}")),
-            (UploadRingDesc { usage: Usage::UNORDERED_ACCESS, ..desc.clone() }, "bad usage 16".to_owned()),
-            (UploadRingDesc { memory: MemoryUse::GpuOnly, ..desc.clone() }, "bad memory 0".to_owned()),
-            (UploadRingDesc { memory: MemoryUse::Readback, ..desc.clone() }, "bad memory 2".to_owned()),
+            (
+                UploadRingDesc { usage: Usage::UNORDERED_ACCESS, ..desc.clone() },
+                "bad usage UNORDERED_ACCESS".to_owned(),
+            ),
+            (UploadRingDesc { memory: MemoryUse::GpuOnly, ..desc.clone() }, "bad unsupported".to_owned()),
+            (UploadRingDesc { memory: MemoryUse::Readback, ..desc.clone() }, "bad unsupported".to_owned()),
         ] {
             assert_eq!(rule_of(&gpu.create_upload_ring(&desc).err().unwrap()), expected);
         }
@@ -269,7 +273,10 @@ fn bad_rings_and_bad_requests_change_nothing() {
             for (offset, size) in [(0, 101), (100, 1), (u64::MAX, 1), (50, 51)] {
                 let refused = slice.write(offset, &vec![1; size]).unwrap_err();
                 let size = size as u64;
-                assert_eq!(refused, Error::OutOfRange { name: "ring".into(), offset, size, capacity: 100 });
+                assert_eq!(
+                    refused,
+                    Error::OutOfRange { name: "a slice of ring".into(), offset, size, capacity: 100 }
+                );
             }
             let has_addresses = device.properties().features.contains(Features::DEVICE_ADDRESS);
             assert_eq!(slice.gpu_address().is_some(), has_addresses);
@@ -394,13 +401,17 @@ fn slices_are_copied_to_buffers_and_textures() {
         let texels = ring.allocate(scratch, 12 * pitch, align).unwrap();
         texels.write(0, &vec![9; usize::try_from(12 * pitch).unwrap()]).unwrap();
         let outside = commands.copy_slice(&bytes, 1001, &rock, 0, 5000).unwrap_err();
-        let expected = Error::OutOfRange { name: "ring".into(), offset: 1001, size: 5000, capacity: 6000 };
+        let expected =
+            Error::OutOfRange { name: "a slice of ring".into(), offset: 1001, size: 5000, capacity: 6000 };
         assert_eq!(outside, expected);
         let outside = commands.copy_slice(&bytes, 0, &rock, 4000, 1001).unwrap_err();
         assert!(matches!(&outside, Error::OutOfRange { name, .. } if name.as_str() == "rock"), "{outside}");
         let short = BufferLayout { offset: align, ..layout };
         let outside = commands.copy_slice_to_texture(&texels, short, &grass, region).unwrap_err();
-        assert!(matches!(&outside, Error::OutOfRange { name, .. } if name.as_str() == "ring"), "{outside}");
+        assert!(
+            matches!(&outside, Error::OutOfRange { name, .. } if name.as_str() == "a slice of ring"),
+            "{outside}"
+        );
         commands.copy_slice(&bytes, 1000, &rock, 0, 5000).unwrap();
         commands.copy_slice_to_texture(&texels, layout, &grass, region).unwrap();
         commands.use_resource(&rock, tenure_core::device::Subresource::All, State::COPY_SRC).unwrap();

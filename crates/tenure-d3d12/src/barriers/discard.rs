@@ -27,8 +27,7 @@ impl List {
         };
         check_subresource(resource, subresource)?;
         if State::to_discard(info.usage, self.kind).is_none() {
-            let rule = "the queue discards such textures";
-            return Err(invalid(rule, u64::from(info.usage.bits()), 0));
+            return Err(DeviceError::cannot_discard(info.usage));
         }
         if !is_recorded(self.kind, info.usage) {
             return Ok(());

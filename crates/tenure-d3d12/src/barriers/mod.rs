@@ -22,12 +22,12 @@ use crate::resource::{Memory, Resource};
 /// A write state stands alone, and each queue knows only some states.
 fn check_state(kind: QueueKind, state: State) -> Result<(), DeviceError> {
     if !state.is_valid() {
-        return Err(invalid("a write state stands alone", u64::from(state.bits()), 0));
+        return Err(DeviceError::write_state_alone(state));
     }
     let allowed = State::allowed_on(kind);
     if !allowed.contains(state) {
-        let rule = "the queue knows the state";
-        return Err(invalid(rule, u64::from(state.bits()), u64::from(allowed.bits())));
+        let rule = "the queue must know the state";
+        return Err(DeviceError::InvalidState { rule, state, allowed });
     }
     Ok(())
 }
@@ -47,8 +47,8 @@ fn check_usage(resource: &Resource, state: State) -> Result<(), DeviceError> {
     if allowed.contains(state & flagged) {
         return Ok(());
     }
-    let rule = "the resource was created for the state";
-    Err(invalid(rule, u64::from(state.bits()), u64::from(allowed.bits())))
+    let rule = "the usage of the resource must allow the state";
+    Err(DeviceError::InvalidState { rule, state, allowed })
 }
 
 fn check_subresource(resource: &Resource, subresource: Subresource) -> Result<(), DeviceError> {
@@ -65,9 +65,13 @@ fn check_subresource(resource: &Resource, subresource: Subresource) -> Result<()
 fn check_heap(resource: &Resource, state: State) -> Result<(), DeviceError> {
     const COPIED_TO: State = State::COPY_DST.union(State::RESOLVE_DST);
     match resource.memory_type {
-        UPLOAD if state.is_write() => Err(invalid("upload heaps are only read", u64::from(state.bits()), 0)),
+        UPLOAD if state.is_write() => {
+            let allowed = State::all() - State::WRITES;
+            Err(DeviceError::InvalidState { rule: "upload heaps are only read", state, allowed })
+        }
         READBACK if !COPIED_TO.contains(state) => {
-            Err(invalid("readback heaps are only copied to", u64::from(state.bits()), 0))
+            let rule = "readback heaps are only copied to";
+            Err(DeviceError::InvalidState { rule, state, allowed: COPIED_TO })
         }
         _ => Ok(()),
     }
@@ -80,7 +84,7 @@ fn check_changeable(resource: &Resource, before: State, after: State) -> Result<
         || resource.desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
     if is_fixed && before != after {
         let rule = "upload and readback memory and acceleration structures keep their state";
-        return Err(invalid(rule, u64::from(after.bits()), u64::from(before.bits())));
+        return Err(DeviceError::InvalidState { rule, state: after, allowed: before });
     }
     Ok(())
 }
@@ -125,8 +129,7 @@ impl List {
                 self.check_owner(resource)?;
                 let usage = resource.desc.usage();
                 if !usage.intersects(Usage::UNORDERED_ACCESS | Usage::ACCELERATION_STRUCTURE) {
-                    let rule = "an unordered barrier is for unordered access";
-                    return Err(invalid(rule, u64::from(usage.bits()), 0));
+                    return Err(DeviceError::MissingUsage { needs: Usage::UNORDERED_ACCESS, has: usage });
                 }
                 check_state(self.kind, State::UNORDERED_ACCESS)
             }

@@ -8,7 +8,8 @@ use tenure_core::device::{
 use tenure_d3d12::{Device, Heap, Resource};
 
 use crate::bench::{
-    Bench, COMPUTE, COPY, GPU_ONLY, GRAPHICS, MIB, buffer, device, heap_desc, info, pattern, refused, texture,
+    Bench, COMPUTE, COPY, GPU_ONLY, GRAPHICS, MIB, bad, buffer, device, heap_desc, info, pattern, refused,
+    texture,
 };
 
 const SIDE: u32 = 64;
@@ -118,10 +119,9 @@ fn targets_and_storage_are_discarded() {
     let discarded = |queue: QueueId, resource: &Resource, subresource| {
         bench.recorded(queue, |list| list.discard(resource, subresource))
     };
-    let textures = "the queue discards such textures";
-    refused(discarded(GRAPHICS, &plain, Subresource::All), textures);
-    refused(discarded(COMPUTE, &target, Subresource::All), textures);
-    refused(discarded(COPY, &storage, Subresource::All), textures);
+    for (queue, texture) in [(GRAPHICS, &plain), (COMPUTE, &target), (COPY, &storage)] {
+        bad(discarded(queue, texture, Subresource::All), "usage");
+    }
     refused(discarded(GRAPHICS, &rock, Subresource::All), "the resource is a texture");
     refused(discarded(GRAPHICS, &target, Subresource::One(2)), "the subresource exists");
     [target, depth, storage, plain, rock]

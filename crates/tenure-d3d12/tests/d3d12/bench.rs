@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure_core::TextureDesc;
 use tenure_core::device::{
-    BufferInfo, CommandList as _, Device as _, DeviceError, Format, HeapCategory, HeapDesc, Mapping as _,
-    MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, TextureInfo, Usage,
+    BufferInfo, CommandList as _, Device as _, DeviceError, FieldValue, Format, HeapCategory, HeapDesc,
+    Mapping as _, MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, State, TextureInfo, Usage,
 };
 use tenure_d3d12::{Device, List, Options, Resource};
 
@@ -58,11 +58,31 @@ pub(crate) fn refused<T>(answer: Result<T, DeviceError>, rule: &str) -> (u64, u6
     }
 }
 
+/// A state that is refused, and the states that are allowed instead.
+#[track_caller]
+pub(crate) fn refused_state<T>(answer: Result<T, DeviceError>, rule: &str) -> (State, State) {
+    match answer.err() {
+        Some(DeviceError::InvalidState { rule: broken, state, allowed }) if broken == rule => {
+            (state, allowed)
+        }
+        other => panic!("expected a refusal by '{rule}', not {other:?}"),
+    }
+}
+
+/// The uses that a call needs, and those that the resource was created with.
+#[track_caller]
+pub(crate) fn missing_usage<T>(answer: Result<T, DeviceError>) -> (Usage, Usage) {
+    match answer.err() {
+        Some(DeviceError::MissingUsage { needs, has }) => (needs, has),
+        other => panic!("expected a missing usage, not {other:?}"),
+    }
+}
+
 /// The value of a field that is refused.
 #[track_caller]
-pub(crate) fn bad<T>(answer: Result<T, DeviceError>, field: &str) -> u64 {
+pub(crate) fn bad<T>(answer: Result<T, DeviceError>, field: &str) -> FieldValue {
     match answer.err() {
-        Some(DeviceError::InvalidDesc { field: found, value }) if found == field => value,
+        Some(DeviceError::InvalidDesc { field: found, value, .. }) if found == field => value,
         other => panic!("expected '{field}' to be refused, not {other:?}"),
     }
 }

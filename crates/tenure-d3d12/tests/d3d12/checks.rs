@@ -206,8 +206,8 @@ fn sample_counts_are_asked_for() {
         match device.requirements(&with(samples)) {
             Ok(_) => drop(device.create_committed(&with(samples), GPU_ONLY).unwrap()),
             Err(error) => {
-                let expected = DeviceError::InvalidDesc { field: "samples", value: u64::from(samples) };
-                assert_eq!(error, expected, "the device does not have them");
+                let is_refused = matches!(&error, DeviceError::InvalidDesc { field: "samples", value, .. } if *value == samples.into());
+                assert!(is_refused, "the device does not have them: {error}");
             }
         }
     }

@@ -9,8 +9,8 @@ use tenure_core::device::{
 use tenure_d3d12::{List, Resource};
 
 use crate::bench::{
-    Bench, COMPUTE, COPY, GPU_ONLY, GRAPHICS, READBACK, UPLOAD, buffer, device, info, pattern, refused,
-    texture,
+    Bench, COMPUTE, COPY, GPU_ONLY, GRAPHICS, READBACK, UPLOAD, buffer, device, info, missing_usage, pattern,
+    refused, refused_state, texture,
 };
 
 struct Scene {
@@ -159,25 +159,25 @@ fn transition(resource: &Resource, before: State, after: State) -> Barrier<'_, t
 fn barriers_name_states_that_queue_and_memory_know() {
     let scene = scene();
     let record = |queue, barrier| scene.bench.recorded(queue, |list| list.barriers(&[barrier]));
-    let known = "the queue knows the state";
-    refused(record(COPY, transition(&scene.image, State::COMMON, State::PIXEL_SHADER)), known);
+    let known = "the queue must know the state";
+    refused_state(record(COPY, transition(&scene.image, State::COMMON, State::PIXEL_SHADER)), known);
     let target = texture(64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
     let target = scene.bench.device.create_committed(&target, GPU_ONLY).unwrap();
-    refused(record(COMPUTE, transition(&target, State::RENDER_TARGET, State::COPY_SRC)), known);
+    refused_state(record(COMPUTE, transition(&target, State::RENDER_TARGET, State::COPY_SRC)), known);
     let mixed = transition(&scene.image, State::COMMON, State::COPY_DST | State::PIXEL_SHADER);
-    refused(record(GRAPHICS, mixed), "a write state stands alone");
-    let made = "the resource was created for the state";
+    refused_state(record(GRAPHICS, mixed), "a write state stands alone");
+    let made = "the usage of the resource must allow the state";
     for state in [State::RENDER_TARGET, State::DEPTH_WRITE, State::UNORDERED_ACCESS] {
-        refused(record(GRAPHICS, transition(&scene.image, State::COMMON, state)), made);
-        refused(record(GRAPHICS, transition(&scene.image, state, State::COPY_SRC)), made);
+        refused_state(record(GRAPHICS, transition(&scene.image, State::COMMON, state)), made);
+        refused_state(record(GRAPHICS, transition(&scene.image, state, State::COPY_SRC)), made);
     }
     let fixed = "upload and readback memory and acceleration structures keep their state";
-    refused(record(GRAPHICS, transition(&scene.staging, State::COPY_SRC, State::INDEX)), fixed);
-    refused(record(GRAPHICS, transition(&scene.readback, State::COPY_DST, State::RESOLVE_DST)), fixed);
+    refused_state(record(GRAPHICS, transition(&scene.staging, State::COPY_SRC, State::INDEX)), fixed);
+    refused_state(record(GRAPHICS, transition(&scene.readback, State::COPY_DST, State::RESOLVE_DST)), fixed);
     let read = record(GRAPHICS, transition(&scene.staging, State::COPY_SRC, State::COPY_DST));
-    refused(read, "upload heaps are only read");
+    refused_state(read, "upload heaps are only read");
     let copied = record(GRAPHICS, transition(&scene.readback, State::COPY_DST, State::COPY_SRC));
-    refused(copied, "readback heaps are only copied to");
+    refused_state(copied, "readback heaps are only copied to");
     let beyond = Barrier::Transition {
         resource: &scene.image,
         subresource: Subresource::One(1),
@@ -187,10 +187,10 @@ fn barriers_name_states_that_queue_and_memory_know() {
     };
     refused(record(GRAPHICS, beyond), "the subresource exists");
     let unordered = Barrier::Unordered { resource: &scene.image };
-    refused(record(GRAPHICS, unordered), "an unordered barrier is for unordered access");
+    assert_eq!(missing_usage(record(GRAPHICS, unordered)).0, Usage::UNORDERED_ACCESS);
     let storage =
         scene.bench.device.create_committed(&buffer(64, Usage::UNORDERED_ACCESS), GPU_ONLY).unwrap();
-    refused(record(COPY, Barrier::Unordered { resource: &storage }), known);
+    refused_state(record(COPY, Barrier::Unordered { resource: &storage }), known);
     record(COMPUTE, Barrier::Unordered { resource: &storage }).unwrap();
     let (from, to) = (State::all(), State::COMMON);
     let aliasing = Barrier::Aliasing { before: None, after: &scene.image, from, to };

@@ -75,7 +75,7 @@ fn heaps_end_where_the_tier_does() {
         let heap = device.create_descriptor_heap(&desc(kind, most, true)).unwrap();
         assert!(heap.gpu_handle(most - 1).is_some());
         let refused = device.create_descriptor_heap(&desc(kind, most + 1, true));
-        assert_eq!(bad(refused, "count"), u64::from(most) + 1);
+        assert_eq!(bad(refused, "count"), (most + 1).into());
         bad(device.create_descriptor_heap(&desc(kind, 0, true)), "count");
     }
     for kind in [DescriptorKind::RenderTarget, DescriptorKind::DepthStencil] {

@@ -8,6 +8,7 @@ use crate::clock::SharedClock;
 use crate::hazard::{Checks, HazardKind};
 use crate::history::Access;
 use crate::object::Label;
+use crate::owners::Part;
 use crate::resource::ResourceState;
 use crate::shared::Shared;
 
@@ -23,7 +24,8 @@ impl Shared {
         if let Some(freed) = resource.freed() {
             let kind = if write { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
             let detail = || format!("its mapping is used after {freed} was destroyed");
-            self.report(Checks::LIFETIME, kind, vec![resource.label.to_string()], detail, call);
+            let objects = vec![Part { resource, range: range.clone() }.to_string()];
+            self.report(Checks::LIFETIME, kind, objects, detail, call);
             return Err(DeviceError::InvalidCall {
                 rule: "a mapping is not used after its resource is destroyed",
                 value: range.start,
@@ -58,7 +60,7 @@ impl Shared {
                     if other.write { "writes" } else { "reads" },
                 )
             };
-            let objects = vec![resource.label.to_string()];
+            let objects = vec![Part { resource, range: range.clone() }.to_string()];
             self.report(Checks::MAPPING, HazardKind::MappingHazard, objects, detail, call);
         }
     }
@@ -74,7 +76,7 @@ impl Shared {
             resource.written.insert(range);
         } else if let Some(gap) = resource.written.first_gap(range) {
             let detail = || format!("bytes {}..{} were never written", gap.start, gap.end);
-            let objects = vec![resource.label.to_string()];
+            let objects = vec![Part { resource, range: gap.clone() }.to_string()];
             self.report(Checks::INITIALIZED, HazardKind::UninitializedRead, objects, detail, call);
         }
     }

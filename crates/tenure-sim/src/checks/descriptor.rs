@@ -9,6 +9,7 @@ use crate::descriptors::{At, DescriptorHeapState, Slot, Slots, What};
 use crate::execute::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Span;
+use crate::owners::Part;
 use crate::resource::ResourceState;
 
 /// The most bytes that are read through a descriptor at once.
@@ -201,7 +202,8 @@ impl Execution<'_> {
         let detail = format!("{at} is {}, and {use_of_it}", what.kind_name());
         match what.resource() {
             Some(resource) => {
-                self.report(HazardKind::WrongDescriptor, &[at.label(), &resource.label], detail);
+                let part = Part { resource, range: what.bytes() };
+                self.report(HazardKind::WrongDescriptor, &[at.label(), &part], detail);
             }
             None => self.report(HazardKind::WrongDescriptor, &[at.label()], detail),
         }

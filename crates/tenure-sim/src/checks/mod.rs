@@ -18,6 +18,7 @@ use tenure_core::device::State;
 
 use crate::execute::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
+use crate::owners::Part;
 
 impl Execution<'_> {
     /// Makes every check of one use; false when its effect is to be left out because the memory
@@ -48,7 +49,8 @@ impl Execution<'_> {
                 state::Shown(state),
                 state::Shown(allowed)
             );
-            self.report(HazardKind::InvalidUse, &[&used.resource.label], detail);
+            let range = used.resource.layout.ranges(&used.span).first().cloned().unwrap_or_default();
+            self.report(HazardKind::InvalidUse, &[&Part { resource: used.resource, range }], detail);
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::execute::Execution;
 use crate::hazard::{Checks, HazardKind};
 use crate::history::Access;
 use crate::layout::Ranges;
+use crate::owners::Part;
 use crate::resource::ResourceState;
 
 impl Execution<'_> {
@@ -35,7 +36,8 @@ impl Execution<'_> {
                 other.queue.0,
                 if other.write { "writes" } else { "reads" },
             );
-            self.report(HazardKind::QueueRace, &[&resource.label], detail);
+            let range = ranges.first().cloned().unwrap_or_default();
+            self.report(HazardKind::QueueRace, &[&Part { resource, range }], detail);
         }
     }
 }

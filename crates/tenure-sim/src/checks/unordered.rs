@@ -7,6 +7,7 @@ use crate::execute::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::interval::IntervalSet;
 use crate::layout::Ranges;
+use crate::owners::Part;
 use crate::resource::ResourceState;
 
 /// Bytes touched by unordered accesses since the last barrier.
@@ -49,7 +50,7 @@ impl Execution<'_> {
         if let Some(range) = clash {
             let detail =
                 format!("bytes {}..{} were accessed before without a barrier since", range.start, range.end);
-            self.report(HazardKind::MissingBarrier, &[&used.resource.label], detail);
+            self.report(HazardKind::MissingBarrier, &[&Part { resource: used.resource, range }], detail);
         }
     }
 

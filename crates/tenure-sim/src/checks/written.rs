@@ -3,6 +3,7 @@
 use crate::execute::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Ranges;
+use crate::owners::Part;
 
 impl Execution<'_> {
     pub(crate) fn check_written(&self, used: &Use<'_>, ranges: &Ranges) {
@@ -18,7 +19,8 @@ impl Execution<'_> {
         }
         if let Some(gap) = ranges.iter().find_map(|range| written.first_gap(range.clone())) {
             let detail = format!("bytes {}..{} were never written", gap.start, gap.end);
-            self.report(HazardKind::UninitializedRead, &[&used.resource.label], detail);
+            let part = Part { resource: used.resource, range: gap };
+            self.report(HazardKind::UninitializedRead, &[&part], detail);
         }
     }
 }

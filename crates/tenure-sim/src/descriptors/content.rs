@@ -1,5 +1,6 @@
 //! What descriptors hold.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,6 +26,14 @@ impl What {
         match self {
             Self::Buffer { resource, .. } | Self::Texture { resource, .. } => Some(resource),
             Self::Sampler(_) => None,
+        }
+    }
+
+    /// The bytes of a buffer in view; empty for all else.
+    pub(crate) fn bytes(&self) -> Range<u64> {
+        match self {
+            Self::Buffer { view, .. } => view.offset..view.offset.saturating_add(view.size),
+            Self::Texture { .. } | Self::Sampler(_) => 0..0,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tenure_core::device::{DescriptorHeapDesc, DescriptorKind, DescriptorLimits, DeviceError};
+use tenure_core::device::{Allowed, DescriptorHeapDesc, DescriptorKind, DescriptorLimits, DeviceError};
 
 use crate::descriptors::content::Slot;
 use crate::descriptors::reads::Reads;
@@ -61,19 +61,19 @@ impl DescriptorHeapState {
 
 /// Checks a heap against what the device has.
 pub(crate) fn check_desc(limits: &DescriptorLimits, desc: &DescriptorHeapDesc) -> Result<(), DeviceError> {
-    let bad = |field, value: u32| Err(DeviceError::InvalidDesc { field, value: u64::from(value) });
+    let bad = |field, value: u32, allowed| Err(DeviceError::invalid_desc(field, value, allowed));
     if desc.count == 0 {
-        return bad("count", 0);
+        return bad("count", 0, Allowed::AtLeast(1));
     }
     if !desc.shader_visible {
         return Ok(());
     }
     if !desc.kind.is_for_shaders() {
-        return bad("shader_visible", 1);
+        return bad("shader_visible", 1, Allowed::Rule("0: shaders do not see targets"));
     }
     match limits.visible(desc.kind) {
         0 => Err(DeviceError::Unsupported { feature: "descriptor indexing" }),
-        limit if desc.count > limit => bad("count", desc.count),
+        limit if desc.count > limit => bad("count", desc.count, Allowed::AtMost(u64::from(limit))),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tenure_core::device::{BindingKind, DeviceError, SetBinding};
+use tenure_core::device::{Allowed, BindingKind, DeviceError, SetBinding};
 
 use crate::clock::Clock;
 use crate::descriptors::content::Slot;
@@ -23,18 +23,19 @@ pub(crate) struct LayoutState {
 
 /// Where the descriptors of each binding begin, and how many there are in all.
 fn places(bindings: &[SetBinding]) -> Result<(Vec<(SetBinding, u32)>, u32), DeviceError> {
-    let bad = |field, value: u32| DeviceError::InvalidDesc { field, value: u64::from(value) };
+    let bad = |field, value: u32, allowed| DeviceError::invalid_desc(field, value, allowed);
     let mut places: Vec<(SetBinding, u32)> = Vec::new();
     let mut total = 0_u32;
     for binding in bindings {
         if places.iter().any(|(other, _)| other.binding == binding.binding) {
-            return Err(bad("binding", binding.binding));
+            return Err(bad("binding", binding.binding, Allowed::Rule("a number that no other binding has")));
         }
         if binding.count == 0 {
-            return Err(bad("count", 0));
+            return Err(bad("count", 0, Allowed::AtLeast(1)));
         }
         places.push((*binding, total));
-        total = total.checked_add(binding.count).ok_or_else(|| bad("count", binding.count))?;
+        let left = Allowed::AtMost(u64::from(u32::MAX - total));
+        total = total.checked_add(binding.count).ok_or_else(|| bad("count", binding.count, left))?;
     }
     Ok((places, total))
 }

@@ -1,8 +1,8 @@
 //! What is wrong with a view by itself.
 
 use tenure_core::device::{
-    BufferAccess, BufferView, DeviceError, Dimension, Elements, Format, Plane, Properties, TextureAccess,
-    TextureInfo, TextureView, Usage, ViewShape,
+    Allowed, BufferAccess, BufferView, DeviceError, Dimension, Elements, Format, Plane, Properties,
+    TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
 };
 
 use crate::record::{inside, invalid};
@@ -13,7 +13,7 @@ fn usage(resource: &ResourceState, wanted: Usage) -> Result<(), DeviceError> {
     if usage.contains(wanted) {
         return Ok(());
     }
-    Err(invalid("the resource was created for this use", u64::from(wanted.bits()), u64::from(usage.bits())))
+    Err(DeviceError::MissingUsage { needs: wanted, has: usage })
 }
 
 fn aligned(rule: &'static str, value: u64, alignment: u64) -> Result<(), DeviceError> {
@@ -22,10 +22,6 @@ fn aligned(rule: &'static str, value: u64, alignment: u64) -> Result<(), DeviceE
 
 fn within(rule: &'static str, value: u64, limit: u64) -> Result<(), DeviceError> {
     if value <= limit { Ok(()) } else { Err(invalid(rule, value, limit)) }
-}
-
-fn bad(field: &'static str, value: u32) -> DeviceError {
-    DeviceError::InvalidDesc { field, value: u64::from(value) }
 }
 
 /// Checks a view of a buffer.
@@ -39,7 +35,7 @@ pub(crate) fn buffer(
     }
     usage(resource, view.access.usage())?;
     if view.size == 0 {
-        return Err(bad("size", 0));
+        return Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1)));
     }
     inside(view.offset, view.size, resource.layout.bytes())?;
     match view.access {
@@ -72,7 +68,8 @@ fn of_elements(properties: &Properties, view: &BufferView, elements: Elements) -
         }
         Elements::Structured(stride) => {
             if stride == 0 || !stride.is_multiple_of(4) || (d3d12 && stride > 2048) {
-                return Err(bad("stride", stride));
+                let rule = "a multiple of 4, not 0, and on Direct3D 12 at most 2048";
+                return Err(DeviceError::invalid_desc("stride", stride, Allowed::Rule(rule)));
             }
             // Direct3D 12 counts in elements, Vulkan in bytes.
             let step = if d3d12 { bytes } else { properties.storage_alignment };
@@ -110,14 +107,15 @@ pub(crate) fn texture(resource: &ResourceState, view: &TextureView) -> Result<()
     };
     usage(resource, view.access.usage())?;
     if view.format != info.format && !info.view_formats.contains(&view.format) {
-        return Err(invalid("the texture was created for views in this format", resource.label.id, 0));
+        let rule = "the texture's format, or one of its view_formats";
+        return Err(DeviceError::invalid_desc("format", view.format, Allowed::Rule(rule)));
     }
     for (field, rule, first, count, limit) in [
         ("mips", "the mips in view exist", view.first_mip, view.mips, info.mips),
         ("layers", "the layers in view exist", view.first_layer, view.layers, info.layers()),
     ] {
         if count == 0 {
-            return Err(bad(field, 0));
+            return Err(DeviceError::invalid_desc(field, 0_u32, Allowed::AtLeast(1)));
         }
         within(rule, u64::from(first) + u64::from(count), u64::from(limit))?;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{DeviceError, SetBinding, SetWrite};
+use tenure_core::device::{Allowed, DeviceError, SetBinding, SetWrite};
 
 use crate::calls::CallKind;
 use crate::clock::Clock;
@@ -45,7 +45,7 @@ impl Shared {
     pub(crate) fn create_set_block(&self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
         self.call(CallKind::CreateSetBlock, request(u64::from(sets)), || {
             if sets == 0 {
-                return Err(DeviceError::InvalidDesc { field: "sets", value: 0 });
+                return Err(DeviceError::invalid_desc("sets", 0_u32, Allowed::AtLeast(1)));
             }
             let layout = &layout.state;
             let sets = new_sets(sets, layout.total)?;

@@ -257,8 +257,8 @@ fn targets_are_discarded_as_targets() {
     let plain = committed(&device, "plain", &texture(8, 8, Usage::SHADER_READ));
     for (queue, resource, subresource, rule) in [
         (GRAPHICS, &rock, Subresource::All, "is a texture"),
-        (GRAPHICS, &plain, Subresource::All, "discards such textures"),
-        (COPY, &bloom, Subresource::All, "discards such textures"),
+        (GRAPHICS, &plain, Subresource::All, "for the queue to discard the texture"),
+        (COPY, &bloom, Subresource::All, "for the queue to discard the texture"),
         (GRAPHICS, &bloom, Subresource::One(1), "subresource exists"),
     ] {
         let closed = refused(queue, resource, subresource).unwrap_err();

@@ -1,7 +1,7 @@
 //! Views, samplers and heaps that are not allowed: each is an error at the call, and nothing is
 //! written.
 
-use tenure_core::device::{Device as _, *};
+use tenure_core::device::{Allowed, Device as _, *};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Options, Profile};
 
 use crate::common::*;
@@ -17,19 +17,22 @@ fn heaps_have_limits() {
             device.destroy_descriptor_heap(Permit::checked(), heap);
             Ok::<_, DeviceError>(())
         };
-        let invalid = |field, value: u32| Err(DeviceError::InvalidDesc { field, value: u64::from(value) });
+        let invalid = |field, value: u32, allowed| Err(DeviceError::invalid_desc(field, value, allowed));
         for kind in DescriptorKind::ALL {
-            assert_eq!(create(kind, 0, false), invalid("count", 0));
+            assert_eq!(create(kind, 0, false), invalid("count", 0, Allowed::AtLeast(1)));
             assert_eq!(create(kind, 3, false), Ok(()));
             let short = DeviceError::OutOfHostMemory { what: "descriptors" };
             assert_eq!(create(kind, u32::MAX, false), Err(short));
             if !kind.is_for_shaders() {
-                assert_eq!(create(kind, 1, true), invalid("shader_visible", 1));
+                assert_eq!(
+                    create(kind, 1, true),
+                    invalid("shader_visible", 1, Allowed::Rule("0: shaders do not see targets"))
+                );
             } else if limits.visible(kind) > 0 {
                 assert_eq!(create(kind, limits.visible(kind), true), Ok(()));
                 assert_eq!(
                     create(kind, limits.visible(kind) + 1, true),
-                    invalid("count", limits.visible(kind) + 1)
+                    invalid("count", limits.visible(kind) + 1, Allowed::AtMost(limits.visible(kind).into()))
                 );
             }
         }

@@ -1,6 +1,6 @@
 //! Descriptor sets.
 
-use tenure_core::device::{CommandList as _, Device as _, *};
+use tenure_core::device::{Allowed, CommandList as _, Device as _, *};
 use tenure_sim::{DescriptorAt, DescriptorHeap, Device, HazardKind, Profile, SetBlock};
 
 use crate::common::*;
@@ -201,16 +201,22 @@ fn layouts_are_checked() {
     let refused = |bindings: &[SetBinding]| device.create_set_layout(bindings).unwrap_err();
     let kind = BindingKind::Sampler;
     let twice = [binding(1, kind, 1), binding(2, kind, 1), binding(1, BindingKind::Buffer, 1)];
-    assert_eq!(refused(&twice), DeviceError::InvalidDesc { field: "binding", value: 1 });
-    assert_eq!(refused(&[binding(0, kind, 0)]), DeviceError::InvalidDesc { field: "count", value: 0 });
+    assert_eq!(
+        refused(&twice),
+        DeviceError::invalid_desc("binding", 1_u32, Allowed::Rule("a number that no other binding has"))
+    );
+    assert_eq!(
+        refused(&[binding(0, kind, 0)]),
+        DeviceError::invalid_desc("count", 0_u64, Allowed::AtLeast(1))
+    );
     let many = [binding(0, kind, u32::MAX), binding(1, kind, 1)];
-    assert_eq!(refused(&many), DeviceError::InvalidDesc { field: "count", value: 1 });
+    assert_eq!(refused(&many), DeviceError::invalid_desc("count", 1_u32, Allowed::AtMost(0)));
     let large = device.create_set_layout(&many[..1]).unwrap();
     let short = DeviceError::OutOfHostMemory { what: "descriptors" };
     assert_eq!(device.create_set_block(Permit::checked(), &large, 1).unwrap_err(), short);
     assert_eq!(
         device.create_set_block(Permit::checked(), &large, 0).unwrap_err(),
-        DeviceError::InvalidDesc { field: "sets", value: 0 }
+        DeviceError::invalid_desc("sets", 0_u64, Allowed::AtLeast(1))
     );
     device.destroy_set_layout(Permit::checked(), large);
     device.check_clean().unwrap();

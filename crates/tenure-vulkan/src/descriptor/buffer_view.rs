@@ -1,7 +1,7 @@
 //! Views of buffers.
 
 use ash::vk;
-use tenure_core::device::{BindingKind, BufferAccess, BufferView, DeviceError, Elements, Format};
+use tenure_core::device::{Allowed, BindingKind, BufferAccess, BufferView, DeviceError, Elements, Format};
 
 use super::slot::{Slot, Value, Written};
 use crate::error::{bad, invalid};
@@ -34,7 +34,7 @@ impl Shared {
         if let Elements::Structured(stride) = elements
             && (stride == 0 || !stride.is_multiple_of(4))
         {
-            return Err(bad("stride", u64::from(stride)));
+            return Err(bad("stride", stride, Allowed::Rule("a multiple of 4, and not 0")));
         }
         // The format is checked first: of those that buffers do not have, elements mean nothing.
         let format = match elements {
@@ -65,8 +65,7 @@ impl Shared {
             VkUsage::Image(..) => false,
         };
         if !info.usage.contains(access.usage()) || !is_made_for_it {
-            let rule = "the buffer may be used as the view shows it";
-            return Err(invalid(rule, u64::from(access.usage().bits()), u64::from(info.usage.bits())));
+            return Err(DeviceError::MissingUsage { needs: access.usage(), has: info.usage });
         }
         let end = offset.saturating_add(size);
         if size == 0 || end > info.size {
@@ -100,7 +99,11 @@ impl Shared {
             _ => vk::FormatFeatureFlags::STORAGE_TEXEL_BUFFER,
         };
         if found == vk::Format::UNDEFINED || !properties.buffer_features.contains(needed) {
-            return Err(bad("format", format as u64));
+            return Err(bad(
+                "format",
+                format,
+                Allowed::Rule("a format that the device has for texel buffers"),
+            ));
         }
         Ok(found)
     }

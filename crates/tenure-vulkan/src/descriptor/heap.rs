@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use parking_lot::Mutex;
 use tenure_core::device::{
-    BindingKind, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource, DeviceError,
+    Allowed, BindingKind, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource, DeviceError,
 };
 
 use super::arrays::{Arrays, Indexed};
@@ -49,7 +49,7 @@ impl Shared {
         self.alive()?;
         let DescriptorHeapDesc { kind, count, shader_visible } = *desc;
         if shader_visible && !kind.is_for_shaders() {
-            return Err(bad("shader_visible", 1));
+            return Err(bad("shader_visible", 1_u32, Allowed::Rule("0: shaders do not see targets")));
         }
         let tables = &self.tables.descriptors;
         if shader_visible && tables.contract.visible(kind) == 0 {
@@ -57,7 +57,8 @@ impl Shared {
         }
         let most = if shader_visible { tables.contract.visible(kind) } else { MOST_HIDDEN };
         if count == 0 || count > most {
-            return Err(bad("count", u64::from(count)));
+            let allowed = if count == 0 { Allowed::AtLeast(1) } else { Allowed::AtMost(u64::from(most)) };
+            return Err(bad("count", count, allowed));
         }
         let content = if shader_visible {
             Content::Visible(self.create_indexed(Arrays::new(kind, count, tables.visible_constants))?)

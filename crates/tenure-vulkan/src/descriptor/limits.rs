@@ -1,7 +1,7 @@
 //! What a device offers of descriptors.
 
 use ash::vk;
-use tenure_core::device::{BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
+use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
 
 use super::arrays::Arrays;
 use crate::error::bad;
@@ -104,7 +104,7 @@ impl DescriptorTables {
             let found = bindings.iter().filter(|binding| kinds.contains(&binding.kind));
             let count: u64 = found.map(|binding| u64::from(binding.count)).sum();
             if count > u64::from(most) {
-                return Err(bad("count", count));
+                return Err(bad("count", count, Allowed::AtMost(u64::from(most))));
             }
         }
         Ok(())
@@ -228,9 +228,17 @@ mod tests {
         assert!(tables.check_set(&[of(BindingKind::Sampler, 16), of(BindingKind::Texture, 20)]).is_ok());
         assert!(tables.check_set(&[of(BindingKind::Sampler, 17)]).is_err());
         let textures = [of(BindingKind::Texture, 12), of(BindingKind::TypedBuffer, 12)];
-        assert_eq!(tables.check_set(&textures), Err(bad("count", 24)), "each alone would do");
+        assert_eq!(
+            tables.check_set(&textures),
+            Err(bad("count", 24_u32, Allowed::AtMost(20))),
+            "each alone would do"
+        );
         let all = [of(BindingKind::Texture, 18), of(BindingKind::StorageTexture, 18)];
-        assert_eq!(tables.check_set(&all), Err(bad("count", 36)), "of all resources");
+        assert_eq!(
+            tables.check_set(&all),
+            Err(bad("count", 36_u32, Allowed::AtMost(20))),
+            "of all resources"
+        );
         let many = [of(BindingKind::Texture, u32::MAX), of(BindingKind::Texture, u32::MAX)];
         assert!(tables.check_set(&many).is_err());
     }

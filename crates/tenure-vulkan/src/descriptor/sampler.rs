@@ -3,7 +3,9 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use ash::vk;
-use tenure_core::device::{AddressMode, BindingKind, BorderColor, Compare, DeviceError, Filter, SamplerDesc};
+use tenure_core::device::{
+    AddressMode, Allowed, BindingKind, BorderColor, Compare, DeviceError, Filter, SamplerDesc,
+};
 
 use super::slot::{Slot, Value, Written};
 use crate::error::{bad, unsupported};
@@ -29,7 +31,7 @@ impl Shared {
         let tables = &self.tables.descriptors;
         desc.validate(tables.contract.anisotropy)?;
         if desc.mip_bias.abs() > tables.mip_bias {
-            return Err(bad("mip_bias", desc.mip_bias.abs() as u64));
+            return Err(bad("mip_bias", desc.mip_bias, Allowed::Rule("within maxSamplerLodBias")));
         }
         let portability = self.api.portability;
         if desc.compare.is_some() && !portability.comparison_samplers {

@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{BindingKind, DeviceError, SetBinding, SetWrite};
+use tenure_core::device::{Allowed, BindingKind, DeviceError, SetBinding, SetWrite};
 
 use super::kinds::vk_type;
 use super::set_layout::SetLayout;
@@ -38,7 +38,8 @@ impl Shared {
             return Err(invalid("the layout is of the same device", 0, 1));
         }
         if sets == 0 || sets > MOST_SETS {
-            return Err(bad("sets", u64::from(sets)));
+            let allowed = if sets == 0 { Allowed::AtLeast(1) } else { Allowed::AtMost(u64::from(MOST_SETS)) };
+            return Err(bad("sets", sets, allowed));
         }
         let sizes = pool_sizes(layout.bindings(), sets)?;
         let layouts = vec![layout.raw(); usize::try_from(sets).unwrap_or(0)];
@@ -54,7 +55,8 @@ fn pool_sizes(bindings: &[SetBinding], sets: u32) -> Result<Vec<vk::DescriptorPo
         let of_kind = bindings.iter().filter(|binding| binding.kind == kind);
         let each: u64 = of_kind.map(|binding| u64::from(binding.count)).sum();
         let all = each.saturating_mul(u64::from(sets));
-        let descriptor_count = u32::try_from(all).map_err(|_| bad("sets", u64::from(sets)))?;
+        let descriptor_count = u32::try_from(all)
+            .map_err(|_| bad("sets", sets, Allowed::Rule("fewer than 2^32 descriptors of a kind in all")))?;
         if descriptor_count > 0 {
             sizes.push(vk::DescriptorPoolSize { ty: vk_type(kind), descriptor_count });
         }

@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{DeviceError, SetBinding};
+use tenure_core::device::{Allowed, DeviceError, SetBinding};
 
 use super::kinds::vk_type;
 use crate::device::Device;
@@ -67,15 +67,20 @@ impl Shared {
     }
 }
 
+const TWICE: &str = "a number that no other binding of the set has";
+
 /// Numbers differ, and each binding holds something.
 fn check(bindings: &[SetBinding]) -> Result<(), DeviceError> {
     for (index, binding) in bindings.iter().enumerate() {
         let is_known = bindings.iter().take(index).any(|known| known.binding == binding.binding);
-        if is_known || binding.binding > LAST_BINDING {
-            return Err(bad("binding", u64::from(binding.binding)));
+        if is_known {
+            return Err(bad("binding", binding.binding, Allowed::Rule(TWICE)));
+        }
+        if binding.binding > LAST_BINDING {
+            return Err(bad("binding", binding.binding, Allowed::AtMost(u64::from(LAST_BINDING))));
         }
         if binding.count == 0 {
-            return Err(bad("count", 0));
+            return Err(bad("count", 0_u32, Allowed::AtLeast(1)));
         }
     }
     Ok(())
@@ -145,8 +150,11 @@ mod tests {
         let of = |binding, count| SetBinding { binding, kind: BindingKind::Texture, count };
         assert_eq!(check(&[]), Ok(()));
         assert_eq!(check(&[of(3, 1), of(0, 7)]), Ok(()));
-        assert_eq!(check(&[of(3, 1), of(3, 1)]), Err(bad("binding", 3)));
-        assert_eq!(check(&[of(3, 0)]), Err(bad("count", 0)));
-        assert_eq!(check(&[of(u32::MAX, 1)]), Err(bad("binding", u64::from(u32::MAX))));
+        assert_eq!(check(&[of(3, 1), of(3, 1)]), Err(bad("binding", 3_u32, Allowed::Rule(TWICE))));
+        assert_eq!(check(&[of(3, 0)]), Err(bad("count", 0_u32, Allowed::AtLeast(1))));
+        assert_eq!(
+            check(&[of(u32::MAX, 1)]),
+            Err(bad("binding", u32::MAX, Allowed::AtMost(u64::from(LAST_BINDING))))
+        );
     }
 }

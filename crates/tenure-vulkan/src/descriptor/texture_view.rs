@@ -2,7 +2,8 @@
 
 use ash::vk;
 use tenure_core::device::{
-    BindingKind, DeviceError, Dimension, Plane, State, TextureAccess, TextureInfo, TextureView, ViewShape,
+    Allowed, BindingKind, DeviceError, Dimension, Plane, State, TextureAccess, TextureInfo, TextureView,
+    ViewShape,
 };
 
 use super::slot::{Slot, Value, Written};
@@ -89,7 +90,7 @@ impl Shared {
             }
             (Dimension::D3, ViewShape::D3) => Ok((vk::ImageViewType::TYPE_3D, 1)),
             (Dimension::D2, ViewShape::D2) if layers == 1 => Ok((vk::ImageViewType::TYPE_2D, 1)),
-            (Dimension::D2, ViewShape::D2) => Err(bad("layers", u64::from(layers))),
+            (Dimension::D2, ViewShape::D2) => Err(bad("layers", layers, Allowed::AtMost(1))),
             (Dimension::D2, ViewShape::D2Array) => Ok((vk::ImageViewType::TYPE_2D_ARRAY, layers)),
             (Dimension::D2, ViewShape::Cube | ViewShape::CubeArray) if !is_target => {
                 if !has(vk::ImageCreateFlags::CUBE_COMPATIBLE) {
@@ -98,7 +99,11 @@ impl Shared {
                 }
                 self.cube_shape(view)
             }
-            _ => Err(bad("shape", view.shape as u64)),
+            _ => Err(bad(
+                "shape",
+                view.shape,
+                Allowed::Rule("the texture's dimension, and no cube for targets"),
+            )),
         }
     }
 
@@ -112,7 +117,7 @@ impl Shared {
                 }
                 Ok((vk::ImageViewType::CUBE_ARRAY, layers))
             }
-            _ => Err(bad("layers", u64::from(layers))),
+            _ => Err(bad("layers", layers, Allowed::Rule("6, or a multiple of 6 for an array of cubes"))),
         }
     }
 
@@ -123,12 +128,14 @@ impl Shared {
         info: &TextureInfo,
         view: &TextureView,
     ) -> Result<vk::Format, DeviceError> {
-        let wrong = bad("format", view.format as u64);
-        let VkUsage::Image(_, own, flags) = resource.usage else { return Err(wrong) };
+        let wrong = |rule| bad("format", view.format, Allowed::Rule(rule));
+        let VkUsage::Image(_, own, flags) = resource.usage else {
+            return Err(wrong("a view of a texture"));
+        };
         let format = if view.format == info.format { own } else { to_vk_format(view.format) };
         let is_cast = format != own;
         if is_cast && !info.view_formats.contains(&view.format) {
-            return Err(wrong);
+            return Err(wrong("the texture's format, or one of its view_formats"));
         }
         if is_cast && !flags.contains(vk::ImageCreateFlags::MUTABLE_FORMAT) {
             return Err(unsupported("views of this image in other formats (MUTABLE_FORMAT)"));
@@ -137,7 +144,7 @@ impl Shared {
         let found =
             unsafe { self.api.instance.get_physical_device_format_properties(self.api.physical, format) };
         if !found.optimal_tiling_features.contains(needed(view.access).1) {
-            return Err(wrong);
+            return Err(wrong("a format that the device has for this access"));
         }
         Ok(format)
     }
@@ -152,8 +159,7 @@ fn check_usage(resource: &Resource, info: &TextureInfo, view: &TextureView) -> R
     if info.usage.contains(usage) && is_made_for_it {
         return Ok(());
     }
-    let rule = "the texture may be used as the view shows it";
-    Err(invalid(rule, u64::from(usage.bits()), u64::from(info.usage.bits())))
+    Err(DeviceError::MissingUsage { needs: usage, has: info.usage })
 }
 
 fn check_range(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
@@ -163,7 +169,7 @@ fn check_range(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError
     ];
     for (field, rule, first, count, most) in ranges {
         if count == 0 {
-            return Err(bad(field, 0));
+            return Err(bad(field, 0_u32, Allowed::AtLeast(1)));
         }
         let end = u64::from(first) + u64::from(count);
         if end > u64::from(most) {
@@ -171,7 +177,7 @@ fn check_range(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError
         }
     }
     if view.mips > 1 && view.access != TextureAccess::Sampled {
-        return Err(bad("mips", u64::from(view.mips)));
+        return Err(bad("mips", view.mips, Allowed::AtMost(1)));
     }
     Ok(())
 }
@@ -184,6 +190,8 @@ fn view_aspect(info: &TextureInfo, view: &TextureView) -> Result<vk::ImageAspect
         (Plane::Stencil, TextureAccess::Sampled) if info.format.has_stencil() => {
             Ok(vk::ImageAspectFlags::STENCIL)
         }
-        (Plane::Stencil, _) => Err(bad("plane", Plane::Stencil as u64)),
+        (Plane::Stencil, _) => {
+            Err(bad("plane", Plane::Stencil, Allowed::Rule("Stencil only to sample a format with stencil")))
+        }
     }
 }

@@ -28,12 +28,7 @@ fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
     if has {
         return Ok(());
     }
-    let rule = if is_source {
-        "the source of a copy was created as one"
-    } else {
-        "the destination of a copy was created as one"
-    };
-    Err(invalid(rule, u64::from(resource.desc.usage().bits()), u64::from(usage.bits())))
+    Err(DeviceError::MissingUsage { needs: usage, has: resource.desc.usage() })
 }
 
 /// A checked copy between buffers; `None` when there is nothing to copy.

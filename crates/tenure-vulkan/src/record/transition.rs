@@ -134,9 +134,8 @@ impl List {
         resource.check_device(&self.shared)?;
         let (_, info) = resource.as_image()?;
         check_subresource(resource, subresource)?;
-        let rule = "the queue discards such textures";
         let state = State::to_discard(info.usage, self.kind);
-        state.map(drop).ok_or_else(|| invalid(rule, u64::from(info.usage.bits()), 0))
+        state.map(drop).ok_or_else(|| DeviceError::cannot_discard(info.usage))
     }
 
     pub(super) fn record_batch(&self, batch: &Batch) {
@@ -187,12 +186,12 @@ fn check_subresource(resource: &Resource, subresource: Subresource) -> Result<()
 /// A queue knows only some states, and write states stand alone.
 fn check_state(kind: QueueKind, state: State) -> Result<(), DeviceError> {
     if !state.is_valid() {
-        return Err(invalid("a write state stands alone", u64::from(state.bits()), 0));
+        return Err(DeviceError::write_state_alone(state));
     }
     let allowed = State::allowed_on(kind);
     if !allowed.contains(state) {
-        let rule = "the queue knows the state";
-        return Err(invalid(rule, u64::from(state.bits()), u64::from(allowed.bits())));
+        let rule = "the queue must know the state";
+        return Err(DeviceError::InvalidState { rule, state, allowed });
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ash::vk;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
-use tenure_core::device::{DeviceError, Dimension, Format, TextureInfo, Usage};
+use tenure_core::device::{Allowed, DeviceError, Dimension, Format, TextureInfo, Usage};
 
 use crate::error::{bad, unsupported};
 use crate::format::{component_bits, samples, to_vk_format};
@@ -107,16 +107,20 @@ impl Shared {
         let format = self.format(info.format)?;
         let usage = image_usage(info.usage);
         if usage.is_empty() {
-            return Err(bad("usage", u64::from(info.usage.bits())));
+            return Err(bad(
+                "usage",
+                info.usage,
+                Allowed::Rule("at least one use that Vulkan has for images"),
+            ));
         }
         let kind = match info.dimension {
             Dimension::D2 => vk::ImageType::TYPE_2D,
             Dimension::D3 => vk::ImageType::TYPE_3D,
-            _ => return Err(bad("dimension", info.dimension as u64)),
+            _ => return Err(bad("dimension", info.dimension, Allowed::Rule("D2 or D3"))),
         };
         let mut plan = ImagePlan { flags: sparse, kind, format, usage, view_formats: SmallVec::new() };
         self.add_view_formats(&mut plan, info)?;
-        let mut refusal = bad("format", info.format as u64);
+        let mut refusal = bad("format", info.format, Allowed::Rule(NO_SUCH_IMAGE));
         for flags in self.candidates(&plan, info)? {
             let question = Question { format, kind, usage, flags };
             if let Some(limits) = self.image_support(question)? {
@@ -183,8 +187,14 @@ impl Shared {
     fn format(&self, format: Format) -> Result<vk::Format, DeviceError> {
         let found = to_vk_format(format);
         let is_compressed = format.block().width > 1;
-        let missing = is_compressed && self.api.features.texture_compression_bc != vk::TRUE;
-        if found == vk::Format::UNDEFINED || missing { Err(bad("format", format as u64)) } else { Ok(found) }
+        if found == vk::Format::UNDEFINED {
+            return Err(bad("format", format, Allowed::Rule("a format that Vulkan has")));
+        }
+        if is_compressed && self.api.features.texture_compression_bc != vk::TRUE {
+            let rule = "the device feature textureCompressionBC has to be enabled";
+            return Err(bad("format", format, Allowed::Rule(rule)));
+        }
+        Ok(found)
     }
 
     fn check_extent(&self, info: &TextureInfo) -> Result<(), DeviceError> {
@@ -199,9 +209,15 @@ impl Shared {
             ("depth_or_layers", info.depth_or_layers, depth),
         ];
         let wrong = checks.into_iter().find(|(_, value, limit)| value > limit);
-        wrong.map_or(Ok(()), |(field, value, _)| Err(bad(field, u64::from(value))))
+        wrong
+            .map_or(Ok(()), |(field, value, limit)| Err(bad(field, value, Allowed::AtMost(u64::from(limit)))))
     }
 }
+
+/// What `vkGetPhysicalDeviceImageFormatProperties` refuses as a whole.
+const NO_SUCH_IMAGE: &str = "a format that the device has for this usage, dimension and sample count";
+/// What it says of sample counts.
+const NO_SUCH_COUNT: &str = "a sample count that the device has for this format and usage";
 
 /// Views that D3D12 makes of any texture: cubes of square arrays, slices of volumes as targets.
 fn convenience(info: &TextureInfo, is_sparse: bool) -> vk::ImageCreateFlags {
@@ -229,11 +245,11 @@ fn check_limits(info: &TextureInfo, limits: &vk::ImageFormatProperties) -> Resul
         ("depth_or_layers", info.layers(), limits.max_array_layers),
         ("mips", info.mips, limits.max_mip_levels),
     ];
-    if let Some((field, value, _)) = checks.into_iter().find(|(_, value, limit)| value > limit) {
-        return Err(bad(field, u64::from(value)));
+    if let Some((field, value, limit)) = checks.into_iter().find(|(_, value, limit)| value > limit) {
+        return Err(bad(field, value, Allowed::AtMost(u64::from(limit))));
     }
     if !limits.sample_counts.contains(samples(info.samples)) {
-        return Err(bad("samples", u64::from(info.samples)));
+        return Err(bad("samples", info.samples, Allowed::Rule(NO_SUCH_COUNT)));
     }
     Ok(())
 }

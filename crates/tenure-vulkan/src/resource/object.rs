@@ -1,7 +1,7 @@
 //! Making API objects: buffers and images, without memory.
 
 use ash::vk;
-use tenure_core::device::{BufferInfo, DeviceError, ResourceDesc, TextureInfo, Usage};
+use tenure_core::device::{Allowed, BufferInfo, DeviceError, ResourceDesc, TextureInfo, Usage};
 
 use super::image::ImagePlan;
 use crate::error::{bad, unsupported};
@@ -53,7 +53,7 @@ impl Shared {
         flags: vk::BufferCreateFlags,
     ) -> Result<Plan<'static>, DeviceError> {
         if info.size > most {
-            return Err(bad("size", info.size));
+            return Err(bad("size", info.size, Allowed::AtMost(most)));
         }
         let structures = self.api.uses(OptionalFeatures::ACCELERATION_STRUCTURES);
         if info.usage.contains(Usage::ACCELERATION_STRUCTURE) && !structures {
@@ -61,7 +61,11 @@ impl Shared {
         }
         let usage = buffer_usage(info.usage, self.api.address.is_some(), structures);
         if usage.is_empty() {
-            return Err(bad("usage", u64::from(info.usage.bits())));
+            return Err(bad(
+                "usage",
+                info.usage,
+                Allowed::Rule("at least one use that Vulkan has for buffers"),
+            ));
         }
         Ok(Plan::Buffer { size: info.size, usage, flags })
     }

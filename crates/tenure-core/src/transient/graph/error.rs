@@ -53,7 +53,7 @@ pub enum GraphError {
         queues: usize,
     },
     /// A use in no state at all, or in a write state and others at once.
-    #[error("pass {pass} cannot use {resource} in {state:?}: one write state, or read states")]
+    #[error("pass {pass} cannot use {resource} in {state}: one write state, or read states")]
     InvalidState {
         /// The pass.
         pass: &'static str,
@@ -63,7 +63,7 @@ pub enum GraphError {
         state: State,
     },
     /// A use that the resource was not declared for.
-    #[error("pass {pass} cannot use {resource} in {state:?}: it is for {usage:?}")]
+    #[error("pass {pass} cannot use {resource} in {state}: it is for {usage}")]
     NotInUsage {
         /// The pass.
         pass: &'static str,
@@ -75,7 +75,7 @@ pub enum GraphError {
         usage: Usage,
     },
     /// A use that queues of that kind cannot make.
-    #[error("pass {pass} cannot use {resource} in {state:?} on a {kind:?} queue")]
+    #[error("pass {pass} cannot use {resource} in {state} on a {kind:?} queue")]
     NotOnQueue {
         /// The pass.
         pass: &'static str,
@@ -87,7 +87,7 @@ pub enum GraphError {
         kind: QueueKind,
     },
     /// One pass writes a resource in two ways, and nothing says which comes first.
-    #[error("pass {pass} writes {resource} in {state:?} and in {other:?}")]
+    #[error("pass {pass} writes {resource} in {state} and in {other}")]
     TwoWrites {
         /// The pass.
         pass: &'static str,
@@ -99,7 +99,7 @@ pub enum GraphError {
         other: State,
     },
     /// The first use does not write: it would find what others left in the memory.
-    #[error("pass {pass} is the first to use {resource}, and does not write it: {state:?}")]
+    #[error("pass {pass} is the first to use {resource}, and does not write it: {state}")]
     NotWrittenFirst {
         /// The pass.
         pass: &'static str,

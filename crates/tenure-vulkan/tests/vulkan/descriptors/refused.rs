@@ -3,9 +3,9 @@
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
 use tenure_core::device::{
-    BindingKind, BufferAccess, BufferView, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource,
-    Device as _, DeviceError, Dimension, Elements, Format, Plane, SamplerDesc, SetBinding, SetWrite,
-    TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
+    Allowed, BindingKind, BufferAccess, BufferView, Descriptor, DescriptorHeapDesc, DescriptorKind,
+    DescriptorSource, Device as _, DeviceError, Dimension, Elements, Format, Plane, SamplerDesc, SetBinding,
+    SetWrite, TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
 };
 use tenure_vulkan::Options;
 use tenure_vulkan::ash::vk;
@@ -144,7 +144,7 @@ fn what_is_not_enabled_is_unsupported() {
     assert_eq!(room.device.properties().descriptors.anisotropy, 1);
     let sampler = SamplerDesc { anisotropy: 2, ..nearest() };
     let refused = room.write(0, &Descriptor::Sampler(sampler)).unwrap_err();
-    assert_eq!(refused, DeviceError::InvalidDesc { field: "anisotropy", value: 2 });
+    assert_eq!(refused, DeviceError::invalid_desc("anisotropy", 2_u32, Allowed::AtMost(1)));
     let info = TextureInfo { depth_or_layers: 12, ..texture(16, Format::Rgba8Unorm, Usage::SHADER_READ) };
     let cubes = image(&room.device, info);
     let view = TextureView { shape: ViewShape::CubeArray, layers: 12, ..whole(Sampled, Format::Rgba8Unorm) };

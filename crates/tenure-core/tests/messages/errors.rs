@@ -1,0 +1,122 @@
+//! What errors say: names instead of numbers, the limit, and what to do.
+
+use tenure_core::device::{Device as _, Format, SamplerDesc, State, Subresource, Usage};
+use tenure_core::{
+    BufferDesc, BufferViewDesc, Config, Error, Gpu, MemoryUse, Queue, TextureDesc, TextureViewDesc,
+    UploadRingDesc,
+};
+use tenure_sim::{Device, Profile};
+
+/// The text of a refusal.
+#[track_caller]
+fn text<T>(result: Result<T, Error>) -> String {
+    match result {
+        Ok(_) => panic!("was accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn texture(gpu: &Gpu<Device>, desc: TextureDesc) -> String {
+    text(gpu.create_texture(&desc.name("sky")))
+}
+
+fn buffer(gpu: &Gpu<Device>, desc: BufferDesc) -> String {
+    text(gpu.create_buffer(&desc.name("rock")))
+}
+
+#[test]
+fn descriptions_are_refused_with_names_and_limits() {
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+    let most = gpu.device().properties().max_texture_2d;
+    let d2 = |usage| TextureDesc::d2(64, 64, Format::Rgba8Unorm, usage);
+    let read = Usage::SHADER_READ;
+    let table = [
+        (
+            texture(&gpu, TextureDesc::d2(40_000, 64, Format::Rgba8Unorm, read)),
+            format!("sky: invalid description: width = 40000 (at most {most})"),
+        ),
+        (texture(&gpu, d2(read).mips(8)), "sky: invalid description: mips = 8 (at most 7)".to_owned()),
+        (
+            texture(&gpu, d2(Usage::VERTEX | read)),
+            "sky: invalid description: usage = VERTEX | SHADER_READ | COPY_DST (only SHADER_READ | UNORDERED_ACCESS | \
+             COPY_SRC | COPY_DST | RENDER_TARGET | DEPTH_STENCIL)"
+                .to_owned(),
+        ),
+        (
+            texture(&gpu, d2(Usage::DEPTH_STENCIL)),
+            "sky: invalid description: usage = DEPTH_STENCIL (DEPTH_STENCIL with a depth format only)"
+                .to_owned(),
+        ),
+        (
+            texture(&gpu, d2(read).view_formats([Format::R8Unorm])),
+            "sky: invalid description: view_formats = R8Unorm (colour formats whose blocks are as large as \
+             those of the texture's format)"
+                .to_owned(),
+        ),
+        (
+            buffer(&gpu, BufferDesc::new(0, Usage::VERTEX)),
+            "rock: invalid description: size = 0 (at least 1)".to_owned(),
+        ),
+        (
+            buffer(&gpu, BufferDesc::new(64, Usage::VERTEX).alignment(48)),
+            "rock: invalid description: alignment = 48 (a power of two)".to_owned(),
+        ),
+        (
+            buffer(&gpu, BufferDesc::new(64, Usage::RENDER_TARGET)),
+            "rock: invalid description: usage = COPY_DST | RENDER_TARGET (only VERTEX | INDEX | CONSTANT | \
+             SHADER_READ | UNORDERED_ACCESS | INDIRECT | ACCELERATION_STRUCTURE | COPY_SRC | COPY_DST)"
+                .to_owned(),
+        ),
+        (
+            text(gpu.create_sampler(&SamplerDesc { anisotropy: 32, ..SamplerDesc::default() }, "sampler")),
+            "sampler: invalid description: anisotropy = 32 (at most 16)".to_owned(),
+        ),
+        (
+            text(gpu.create_upload_ring(&UploadRingDesc::new(0).name("ring"))),
+            "ring: invalid description: size = 0 (at least 512)".to_owned(),
+        ),
+    ];
+    for (found, expected) in table {
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn uses_are_refused_with_what_is_missing() {
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+    let rock = gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX).name("rock")).unwrap();
+    let sky = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("sky");
+    let sky = gpu.create_texture(&sky).unwrap();
+    let dynamic = BufferDesc::new(256, Usage::VERTEX).memory(MemoryUse::Dynamic).name("wind");
+    let dynamic = gpu.create_buffer(&dynamic).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    let table = [
+        (
+            text(gpu.create_buffer_view(&rock, &BufferViewDesc::raw())),
+            "rock: the resource needs the usage SHADER_READ, and was created with VERTEX | COPY_DST",
+        ),
+        (
+            text(gpu.create_texture_view(&sky, &TextureViewDesc::storage())),
+            "sky: the resource needs the usage UNORDERED_ACCESS, and was created with RENDER_TARGET",
+        ),
+        (
+            text(recording.use_resource(&rock, Subresource::All, State::INDEX)),
+            "rock: the usage of the resource allows the states VERTEX_OR_CONSTANT | COPY_DST | RESOLVE_DST, not INDEX",
+        ),
+        (
+            text(recording.use_resource(&sky, Subresource::One(3), State::RENDER_TARGET)),
+            "sky: subresource 3 does not exist: the resource has 1",
+        ),
+        (
+            text(recording.use_resource(&dynamic, Subresource::All, State::COPY_DST)),
+            "wind: a buffer in Dynamic memory cannot be in the state COPY_DST: the CPU fills it, with write()",
+        ),
+        (text(rock.write(0, &[1])), "rock: not mapped: only dynamic and readback buffers are"),
+    ];
+    for (found, expected) in table {
+        assert_eq!(found, expected);
+    }
+    let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10).name("ring")).unwrap();
+    let slice = ring.allocate(recording.split().1, 64, 4).unwrap();
+    assert_eq!(text(slice.write(60, &[0; 8])), "a slice of ring: bytes 60..60+8 are outside its 64 bytes");
+}

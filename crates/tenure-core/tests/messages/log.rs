@@ -1,0 +1,95 @@
+//! What is logged, and how often.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use tenure_core::device::Usage;
+use tenure_core::{BufferDesc, Config, Gpu, Queue};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Lines of a log.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// The lines that a program logs at debug level and above.
+fn logged(program: impl FnOnce()) -> Vec<String> {
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG)
+        .with_ansi(false)
+        .without_time()
+        .with_writer(lines.clone())
+        .finish();
+    tracing::subscriber::with_default(subscriber, program);
+    let bytes = lines.0.lock().unwrap();
+    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+}
+
+fn count(lines: &[String], text: &str) -> usize {
+    lines.iter().filter(|line| line.contains(text)).count()
+}
+
+#[test]
+fn thousands_of_failures_are_a_dozen_lines() {
+    let lines = logged(|| {
+        let device = Device::new(Profile::DISCRETE);
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let shortage = |call| Fault::nth(1, FaultKind::OutOfMemory).of(call).onwards();
+        device.faults().inject(shortage(CallKind::CreateHeap));
+        device.faults().inject(shortage(CallKind::CreateCommitted));
+        for _ in 0..7300 {
+            assert!(gpu.create_buffer(&BufferDesc::new(1 << 20, Usage::VERTEX).name("rock")).is_err());
+        }
+    });
+    assert_eq!(count(&lines, "allocation failed"), 13, "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("allocation failed") && line.contains("times=4096")));
+    assert!(count(&lines, "the next step follows") <= 20, "steps are collected, too");
+}
+
+#[test]
+fn blocks_come_and_go_with_a_line_each() {
+    let lines = logged(|| {
+        let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+        drop(gpu.create_buffer(&BufferDesc::new(1 << 20, Usage::VERTEX)).unwrap());
+        gpu.shutdown();
+    });
+    let created = count(&lines, "block created") + count(&lines, "heap created");
+    let destroyed = count(&lines, "block destroyed") + count(&lines, "heap destroyed");
+    assert!(created >= 1, "{lines:#?}");
+    assert_eq!(created, destroyed, "{lines:#?}");
+}
+
+#[test]
+fn a_forgotten_recording_is_warned_of_once_by_name() {
+    let lines = logged(|| {
+        let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+        let forgotten = gpu.record(Queue::Graphics, "minimap").unwrap();
+        for _ in 0..100 {
+            gpu.begin_frame().unwrap().end().unwrap();
+        }
+        drop(forgotten);
+    });
+    let warnings: Vec<_> = lines.iter().filter(|line| line.contains("WARN")).collect();
+    let [warning] = &*warnings else { panic!("{warnings:#?}") };
+    assert!(warning.contains("a recording is still open") && warning.contains("minimap"), "{warning}");
+}
