@@ -6,6 +6,7 @@ use super::cpu_heaps::CpuHeaps;
 use super::forms::Forms;
 use super::recorded_sets::RecordedSetsPool;
 use super::sampler::Samplers;
+use super::set_layout::Form;
 use super::visible::VisibleHeaps;
 use crate::device::{DescriptorKind, DescriptorLimits, Device, DeviceError, Permit};
 use crate::gpu::Shared;
@@ -77,15 +78,25 @@ impl<D: Device> DescriptorStore<D> {
     /// Destroys the heaps and blocks that nothing uses.
     pub(crate) fn trim(&self, device: &D) {
         self.retire(device, u64::MAX);
-        let mut retired = Vec::new();
-        self.forms.each(|form| form.trim(&mut retired));
-        retired.into_iter().for_each(|block| self.destroy_set_block(device, block));
+        self.destroy_blocks(device, Form::trim);
     }
 
     fn retire(&self, device: &D, oldest: u64) {
         self.cpu.retire(device, oldest);
-        let mut retired = Vec::new();
-        self.forms.each(|form| form.retire(oldest, &mut retired));
+        self.destroy_blocks(device, |form, retired| form.retire(oldest, retired));
+    }
+
+    /// Destroys what `take_out` takes out of each layout. The layouts are held until then: on another
+    /// thread the last handle of one may be released meanwhile, and a layout outlives its blocks.
+    fn destroy_blocks(&self, device: &D, take_out: impl Fn(&Form<D>, &mut Vec<D::SetBlock>)) {
+        let (mut retired, mut held) = (Vec::new(), Vec::new());
+        self.forms.each(|form| {
+            let before = retired.len();
+            take_out(&form, &mut retired);
+            if retired.len() > before {
+                held.push(form);
+            }
+        });
         retired.into_iter().for_each(|block| self.destroy_set_block(device, block));
     }
 

@@ -1,5 +1,7 @@
 //! Many threads at once.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tenure_core::device::{BindingKind, State, Subresource};
 use tenure_core::{Config, Queue};
 use tenure_sim::{DescriptorAt, Lag};
@@ -64,5 +66,44 @@ fn threads_do_not_meet() {
     assert_eq!((stats.views, stats.samplers), (0, 0));
     assert!(stats.heaps.iter().all(|heap| heap.used == 0 && heap.waiting == 0), "{stats:?}");
     drop(layout);
+    end(gpu, &device);
+}
+
+/// One thread trims, and takes blocks of sets out of a layout, while another releases the layout's last
+/// handle: the blocks are destroyed first all the same.
+#[test]
+fn a_layout_outlives_the_blocks_that_a_trim_takes_out() {
+    let device = device(BOTH, Lag::None);
+    let gpu = gpu(&device, small());
+    let shown = view(&gpu, "shown", 1);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    gpu.trim();
+                }
+            });
+        }
+        for _ in 0..3_000 {
+            let layouts: Vec<_> = (0..8)
+                .map(|_| {
+                    let bindings = [binding(0, BindingKind::Buffer, 1)];
+                    let layout = gpu.create_set_layout(&bindings, "layout").unwrap();
+                    drop(gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").unwrap());
+                    layout
+                })
+                .collect();
+            gpu.purge().unwrap();
+            drop(layouts);
+            gpu.purge().unwrap();
+            if device.hazards_found() > 0 {
+                break;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    drop(shown);
+    finish(&gpu);
     end(gpu, &device);
 }
