@@ -25,10 +25,12 @@ use crate::{DescriptorHeap, Device, copies};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Never begun, or closed with an error.
-    Unusable,
+    /// Never begun.
+    New,
     Open,
     Closed,
+    /// It could not be closed, or begun: it can only be destroyed.
+    Broken,
 }
 
 /// A command allocator with the list recorded from it.
@@ -92,7 +94,7 @@ impl Inner {
             allocator,
             queue: id,
             kind: queue.kind,
-            phase: Phase::Unusable,
+            phase: Phase::New,
             error: None,
             has_aliased: false,
             heaps: Cell::new([None; 2]),
@@ -152,7 +154,7 @@ impl List {
         let recorded = match (self.phase, self.device.alive()) {
             (Phase::Open, Ok(())) => record(self),
             (_, Err(lost)) => Err(lost),
-            (Phase::Unusable | Phase::Closed, Ok(())) => {
+            (Phase::New | Phase::Closed | Phase::Broken, Ok(())) => {
                 Err(invalid("commands are recorded between begin and close", 0, 1))
             }
         };
@@ -168,7 +170,10 @@ impl CommandList<Device> for List {
         if self.phase == Phase::Open {
             return Err(invalid("a list is closed before it is begun again", 0, 1));
         }
-        self.phase = Phase::Unusable;
+        if self.phase == Phase::Broken {
+            return Err(invalid("a list that could not be closed or begun is not begun again", 0, 1));
+        }
+        self.phase = Phase::Broken;
         // SAFETY: both are alive; the caller has made sure that the GPU is done with what was
         // recorded from the allocator, and the list, its only one, is closed.
         let begun =
@@ -186,7 +191,7 @@ impl CommandList<Device> for List {
         if self.phase != Phase::Open {
             return Err(invalid("a list is begun before it is closed", 0, 1));
         }
-        self.phase = Phase::Unusable;
+        self.phase = Phase::Broken;
         // SAFETY: the list is alive and open.
         let closed = unsafe { self.raw.Close() };
         self.device.messages.deliver();

@@ -31,11 +31,16 @@ pub(crate) struct ListState {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Never begun, or closed with an error.
-    Unusable,
+    /// Never begun.
+    New,
     Open,
     Closed,
+    /// It could not be closed, or begun: it can only be destroyed.
+    Broken,
 }
+
+/// Direct3D 12 refuses to reset a list whose `Close` failed.
+const BROKEN: &str = "a list that could not be closed or begun is not begun again";
 
 /// A command allocator with its list.
 ///
@@ -69,7 +74,7 @@ impl List {
             state: Arc::new(ListState { label, last_use: SharedClock::default() }),
             queue,
             kind,
-            phase: Phase::Unusable,
+            phase: Phase::New,
             is_submitted: AtomicBool::new(false),
             recorded: RefCell::default(),
         }
@@ -298,10 +303,17 @@ impl List {
 
 impl CommandList<Device> for List {
     fn begin(&mut self) -> Result<(), DeviceError> {
-        let shared = Arc::clone(&self.shared);
+        let (shared, before) = (Arc::clone(&self.shared), self.phase);
+        if before != Phase::Open {
+            self.phase = Phase::Broken;
+        }
         shared.call(CallKind::BeginList, Request::default(), || {
-            if self.phase == Phase::Open {
-                return Err(record::invalid("a list is closed before it is begun again", 0, 1));
+            match before {
+                Phase::Open => {
+                    return Err(record::invalid("a list is closed before it is begun again", 0, 1));
+                }
+                Phase::Broken => return Err(record::invalid(BROKEN, 0, 1)),
+                Phase::New | Phase::Closed => {}
             }
             self.shared.check_unused(&self.state.label, &self.state.last_use, HazardKind::ListInUse, "begin");
             let recorded = self.recorded.get_mut();
@@ -317,21 +329,17 @@ impl CommandList<Device> for List {
     }
 
     fn close(&mut self) -> Result<(), DeviceError> {
-        let shared = Arc::clone(&self.shared);
+        let (shared, is_open) = (Arc::clone(&self.shared), self.phase == Phase::Open);
+        if is_open {
+            self.phase = Phase::Broken;
+        }
         shared.call(CallKind::CloseList, Request::default(), || {
-            if self.phase != Phase::Open {
+            if !is_open {
                 return Err(record::invalid("a list is begun before it is closed", 0, 1));
             }
-            match self.recorded.get_mut().error.take() {
-                None => {
-                    self.phase = Phase::Closed;
-                    Ok(())
-                }
-                Some(error) => {
-                    self.phase = Phase::Unusable;
-                    Err(error)
-                }
-            }
+            self.recorded.get_mut().error.take().map_or(Ok(()), Err)?;
+            self.phase = Phase::Closed;
+            Ok(())
         })
     }
 

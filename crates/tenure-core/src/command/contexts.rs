@@ -94,8 +94,7 @@ impl<D: Device> Contexts<D> {
         match list.begin() {
             Ok(()) => Ok(list),
             Err(error) => {
-                device.destroy_list(Permit::own(), list);
-                self.queue(queue)?.lists.lock().existing -= 1;
+                self.destroy_broken(device, queue, list);
                 Err(error)
             }
         }
@@ -134,6 +133,14 @@ impl<D: Device> Contexts<D> {
     pub(super) fn return_unused(&self, queue: QueueId, list: D::List) {
         if let Ok(contexts) = self.queue(queue) {
             contexts.lists.lock().free.push(list);
+        }
+    }
+
+    /// Destroys a list that could not be closed: it cannot be begun again.
+    pub(super) fn destroy_broken(&self, device: &D, queue: QueueId, list: D::List) {
+        device.destroy_list(Permit::own(), list);
+        if let Ok(contexts) = self.queue(queue) {
+            contexts.lists.lock().existing -= 1;
         }
     }
 

@@ -24,11 +24,20 @@ pub(crate) struct Open<D: Device> {
     pub(super) seats: Vec<Arc<Seat<D>>>,
     /// Submissions that had the memory of those.
     pub(super) waits: SyncPoint,
+    /// The list was closed, and can be submitted or begun again.
+    pub(super) is_closed: bool,
 }
 
 impl<D: Device> Open<D> {
     const fn new(list: D::List, tracker: Tracker<Tracked<D>>) -> Self {
-        Self { list, tracker, tickets: Vec::new(), seats: Vec::new(), waits: SyncPoint::NONE }
+        Self {
+            list,
+            tracker,
+            tickets: Vec::new(),
+            seats: Vec::new(),
+            waits: SyncPoint::NONE,
+            is_closed: false,
+        }
     }
 
     /// The next use of a transient resource, the first since others had its memory, comes after theirs.
@@ -56,6 +65,7 @@ impl<D: Device> Open<D> {
     pub(super) fn close(&mut self) -> Result<Recorded<Tracked<D>>, Error> {
         self.record_pending();
         let closed = self.list.close();
+        self.is_closed = closed.is_ok();
         let recorded =
             self.tracker.close().map_err(|source| Error::State { name: Name::default(), source })?;
         closed?;
@@ -77,13 +87,22 @@ impl<D: Device> Shared<D> {
         }
     }
 
+    /// Returns a list that was not submitted.
+    pub(super) fn return_list(&self, queue: QueueId, list: D::List, is_closed: bool) {
+        if is_closed {
+            self.contexts.return_unused(queue, list);
+        } else {
+            self.contexts.destroy_broken(self.device(), queue, list);
+        }
+    }
+
     /// Returns what is not going to be submitted.
     pub(crate) fn discard_open(&self, queue: QueueId, open: Open<D>) {
         let Open { mut list, tracker, tickets, seats, .. } = open;
         Open::<D>::rewind_turns(&seats, &self.clock.submitted());
-        // A list must be closed before it can be begun again; what was wrong with it is moot.
-        let _discarded = list.close();
-        self.contexts.return_unused(queue, list);
+        // A list must be closed before it can be begun again.
+        let is_closed = list.close().is_ok();
+        self.return_list(queue, list, is_closed);
         self.contexts.return_tracker(queue, tracker);
         tickets.iter().for_each(|ticket| ticket.settle(Progress::Discarded));
     }

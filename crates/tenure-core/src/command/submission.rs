@@ -74,14 +74,14 @@ impl<D: Device> Shared<D> {
             open.tracker.recycle(recorded);
             submitted
         });
-        let Open { list, tracker, tickets, seats, .. } = open;
+        let Open { list, tracker, tickets, seats, is_closed, .. } = open;
         let progress = match &submitted {
             Ok(at) => {
                 self.contexts.return_submitted(queue, list, at.serial);
                 Progress::Submitted(SyncPoint::from(*at))
             }
             Err(_) => {
-                self.contexts.return_unused(queue, list);
+                self.return_list(queue, list, is_closed);
                 Open::<D>::rewind_turns(&seats, &self.clock.submitted());
                 Progress::Discarded
             }
@@ -189,7 +189,7 @@ impl<D: Device> Shared<D> {
         match list.close() {
             Ok(()) => Ok(list),
             Err(error) => {
-                self.contexts.return_unused(queue, list);
+                self.return_list(queue, list, false);
                 Err(error)
             }
         }

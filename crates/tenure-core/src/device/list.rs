@@ -157,13 +157,17 @@ pub trait CommandList<D: Device>: Send {
     /// Forgets what was recorded and starts anew.
     ///
     /// # Errors
-    /// As the driver reports.
+    /// As the driver reports, after which the list can only be destroyed;
+    /// [`DeviceError::InvalidCall`] for one that is open, and for one that `begin` or
+    /// [`close`](Self::close) has refused before.
     fn begin(&mut self) -> Result<(), DeviceError>;
 
     /// Ends recording; what was wrong with what was recorded is reported here, as D3D12 does.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for the first command that broke a rule.
+    /// [`DeviceError::InvalidCall`] for the first command that broke a rule, or what the driver
+    /// reports. The list can only be destroyed then, because Direct3D 12 refuses to reset a list
+    /// whose `Close` failed.
     fn close(&mut self) -> Result<(), DeviceError>;
 
     /// Records barriers, all at once.

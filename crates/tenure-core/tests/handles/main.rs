@@ -12,6 +12,7 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 mod afterwards;
 mod boxes;
+mod broken_lists;
 mod destructors;
 mod devices;
 mod hung;

@@ -198,7 +198,7 @@ fn barriers_name_states_that_queue_and_memory_know() {
     record(COPY, transition(&scene.image, State::COMMON, State::COPY_DST)).unwrap();
 }
 
-/// The first error is the one that counts, and the list can be recorded anew.
+/// The first error is the one that counts, and the list is done for.
 #[test]
 fn errors_of_recording_are_kept_until_close() {
     let mut scene = scene();
@@ -209,6 +209,9 @@ fn errors_of_recording_are_kept_until_close() {
     assert_eq!(refused(list.close(), "the range is inside the resource"), (1 << 40, 100_000));
     let refusal = scene.bench.device.submit(PERMIT, GRAPHICS, &[&list], &[], 1);
     refused(refusal, "a submitted list is closed");
+    refused(list.begin(), "a list that could not be closed or begun is not begun again");
+    scene.bench.device.destroy_list(list);
+    let mut list = scene.bench.device.create_list(GRAPHICS).unwrap();
     list.begin().unwrap();
     list.copy_buffer(&scene.staging, 0, &scene.local, 0, 4);
     list.close().unwrap();

@@ -31,6 +31,13 @@ fn lists_are_begun_closed_and_submitted_in_that_order() {
     list.close().unwrap();
     let again = bench.submit(GRAPHICS, &[&list], &[]);
     assert!(device.wait(again, LONG).unwrap(), "beginning forgets what came before");
+    // The runtime refuses to reset a list whose `Close` failed; so does the backend, wherever it runs.
+    list.begin().unwrap();
+    list.copy_buffer(&staging, 60, &target, 0, 64);
+    list.close().unwrap_err();
+    refused(device.submit(GRAPHICS, &[&list], &[], again.serial + 1), "a submitted list is closed");
+    refused(list.begin(), "a list that could not be closed or begun is not begun again");
+    device.destroy_list(list);
 }
 
 #[test]

@@ -20,10 +20,12 @@ use crate::shared::Shared;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Never begun, or closed with an error.
-    Unusable,
+    /// Never begun.
+    New,
     Open,
     Closed,
+    /// It could not be closed, or begun: it can only be destroyed.
+    Broken,
 }
 
 /// A command pool with the one command buffer recorded from it: a handle for
@@ -78,7 +80,7 @@ impl List {
             stages: QueueStages::new(shared.shader_stages, queue.family.flags),
             pool,
             buffer,
-            phase: Phase::Unusable,
+            phase: Phase::New,
             error: None,
             writes_for_host: false,
             is_lent: AtomicBool::new(false),
@@ -175,9 +177,12 @@ impl CommandList<Device> for List {
         if self.phase == Phase::Open {
             return Err(invalid("a list is closed before it is begun again", 0, 1));
         }
+        if self.phase == Phase::Broken {
+            return Err(invalid("a list that could not be closed or begun is not begun again", 0, 1));
+        }
         self.check_idle("a list is begun again when its last submission is complete")?;
         let device = &self.shared.api.device;
-        self.phase = Phase::Unusable;
+        self.phase = Phase::Broken;
         // SAFETY: the GPU is done with the pool's one buffer, and only this thread uses the pool.
         let reset = unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) };
         reset.map_err(|result| self.shared.error("vkResetCommandPool", result))?;
@@ -198,7 +203,7 @@ impl CommandList<Device> for List {
             return Err(invalid("a list is begun before it is closed", 0, 1));
         }
         self.record_host_barrier();
-        self.phase = Phase::Unusable;
+        self.phase = Phase::Broken;
         // SAFETY: the buffer is open.
         let ended = unsafe { self.shared.api.device.end_command_buffer(self.buffer) };
         ended.map_err(|result| self.shared.error("vkEndCommandBuffer", result))?;

@@ -184,17 +184,19 @@ fn what_is_discarded_is_checked_and_takes_no_command() {
         list.discard(&target, Subresource::All);
         list.discard(&target, Subresource::One(0));
     });
-    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     for (resource, subresource, rule) in [
         (&plain, Subresource::All, "for the queue to discard the texture"),
         (&staging, Subresource::All, "is a texture"),
         (&target, Subresource::One(1), "subresource exists"),
     ] {
+        let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
         list.begin().unwrap();
         list.discard(resource, subresource);
         let refused = list.close().unwrap_err().to_string();
         assert!(refused.contains(rule), "{refused}");
+        device.destroy_list(PERMIT, list);
     }
+    let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     list.discard(&target, Subresource::All);
     list.begin().unwrap();
     assert_eq!(list.close(), Ok::<(), DeviceError>(()));

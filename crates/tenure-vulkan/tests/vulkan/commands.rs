@@ -25,7 +25,8 @@ fn wrong_commands_come_out_of_close() {
     let depth = device.create_committed(&ResourceDesc::Texture(depth), MemoryTypeId(0)).unwrap();
     let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     is_invalid(list.close(), "begun before");
-    let mut wrong = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
+    let wrong = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
+        let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
         list.begin().unwrap();
         record(&mut list);
         match list.close() {
@@ -37,6 +38,8 @@ fn wrong_commands_come_out_of_close() {
             other => panic!("{rule}: {other:?}"),
         }
         is_invalid(device.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "closed");
+        is_invalid(list.begin(), "not begun again");
+        device.destroy_list(PERMIT, list);
     };
     let whole = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
     let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 64 };
@@ -105,12 +108,13 @@ fn copy_queues_are_asked_for_what_they_can() {
     let depth = device.create_committed(&depth, MemoryTypeId(0)).unwrap();
     let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 64 };
     let region = |origin, extent| TextureRegion { mip: 0, layer: 0, origin, extent };
-    let mut list = device.create_list(PERMIT, copies).unwrap();
-    let mut refused = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
+    let refused = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
+        let mut list = device.create_list(PERMIT, copies).unwrap();
         list.begin().unwrap();
         record(&mut list);
         let error = list.close().unwrap_err().to_string();
         assert!(error.contains(rule), "{error}");
+        device.destroy_list(PERMIT, list);
     };
     refused("copies at once", &|list| {
         list.copy_buffer_to_texture(&staging, layout, &image, region([0; 3], [8, 16, 1]));
@@ -130,6 +134,7 @@ fn copy_queues_are_asked_for_what_they_can() {
     };
     refused("queue knows", &|list| list.barriers(&[transition(&image, State::PIXEL_SHADER)]));
     refused("queue knows", &|list| list.barriers(&[Barrier::Unordered { resource: &staging }]));
+    let list = device.create_list(PERMIT, copies).unwrap();
     is_invalid(device.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "queue it was made for");
     device.destroy_list(PERMIT, list);
     [staging, image, depth].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
