@@ -39,7 +39,7 @@ impl<S: HeapSource> Engine<S> {
         if debug.log_memory_information {
             log_memory(source.properties(), &source.budget());
         }
-        let pools = MemoryPools::new(HeapOnly(source), sizes.config(granule))
+        let pools = MemoryPools::new(HeapOnly::new(source), sizes.config(granule))
             .map_err(|error| AllocationError::InvalidAllocatorCreateDesc(error.to_string()))?;
         Ok(Self { pools, debug, traces: BTreeMap::new(), recording: Recording::begin() })
     }

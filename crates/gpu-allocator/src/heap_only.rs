@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
-    DeviceError, HeapBudget, HeapDesc, Mapping, MemoryTypeId, ObjectRef, Permit, Properties, QueueId,
-    QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion, TileLayout,
-    TileUpdate,
+    DeviceError, HeapBudget, HeapDesc, ManagerSlot, Mapping, MemoryTypeId, ObjectRef, Permit, Properties,
+    QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion,
+    TileLayout, TileUpdate,
 };
 
 /// The part of the contract that is called.
@@ -31,7 +31,13 @@ pub(crate) trait HeapSource: Send + Sync + 'static {
 }
 
 /// A source of heaps as a device.
-pub(crate) struct HeapOnly<S>(pub(crate) S);
+pub(crate) struct HeapOnly<S>(pub(crate) S, ManagerSlot);
+
+impl<S> HeapOnly<S> {
+    pub(crate) fn new(source: S) -> Self {
+        Self(source, ManagerSlot::default())
+    }
+}
 
 /// What such a device never makes.
 pub(crate) enum Never {}
@@ -103,6 +109,10 @@ impl<S: HeapSource> Device for HeapOnly<S> {
 
     fn properties(&self) -> &Properties {
         self.0.properties()
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        &self.1
     }
 
     fn requirements(&self, _: &ResourceDesc) -> Result<Requirements, DeviceError> {

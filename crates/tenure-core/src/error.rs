@@ -106,10 +106,15 @@ pub enum Error {
         /// The newest serial submitted.
         newest: u64,
     },
-    /// A resource of another manager.
+    /// A device that has a manager already, or handles of one that is gone.
+    #[error(
+        "the device has a Gpu, or handles of one that is gone: it can have one at a time, which counts its submissions"
+    )]
+    DeviceInUse,
+    /// A resource, a recording, an upload or a sync point of another manager.
     #[error("{name}: belongs to another Gpu")]
     Foreign {
-        /// The resource.
+        /// What it is.
         name: Name,
     },
     /// The recording that was to read bytes back was not submitted.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use smallvec::SmallVec;
 use tenure_core::device::{
     Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MAX_QUEUES,
-    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueKind, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, TileLayout, TileUpdate,
+    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueKind, QueueSerial, Requirements,
+    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 use windows::Win32::Graphics::Direct3D::D3D_FEATURE_LEVEL_11_0;
 use windows::Win32::Graphics::Direct3D12::{
@@ -290,6 +290,10 @@ impl tenure_core::device::Device for Device {
 
     fn properties(&self) -> &Properties {
         &self.inner.properties
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        &self.inner.manager_slot
     }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_core::device::{DeviceError, Properties, QueueId, Requirements, TextureCache};
+use tenure_core::device::{DeviceError, ManagerSlot, Properties, QueueId, Requirements, TextureCache};
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 use windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
 use windows::core::Error;
@@ -62,6 +62,7 @@ impl Counters {
 
 pub(crate) struct Inner {
     pub(crate) raw: ID3D12Device,
+    pub(crate) manager_slot: ManagerSlot,
     pub(crate) interfaces: Interfaces,
     pub(crate) caps: Caps,
     pub(crate) formats: FormatSupport,
@@ -97,6 +98,7 @@ impl Inner {
         let Parts { raw, interfaces, caps, properties, workarounds, adapter, adapter_info, messages, queues } =
             parts;
         Self {
+            manager_slot: ManagerSlot::default(),
             raw,
             interfaces,
             caps,

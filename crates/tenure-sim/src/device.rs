@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tenure_core::device::{
     Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
-    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, TileLayout, TileUpdate,
+    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
+    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 
 use crate::calls::{CallKind, Calls};
@@ -182,6 +182,10 @@ impl tenure_core::device::Device for Device {
 
     fn properties(&self) -> &Properties {
         &self.shared.properties
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        &self.shared.manager_slot
     }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {

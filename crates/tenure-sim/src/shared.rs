@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
-use tenure_core::device::{Api, DeviceError, Features, MemoryType, MemoryTypeId, Properties, StateModel};
+use tenure_core::device::{
+    Api, DeviceError, Features, ManagerSlot, MemoryType, MemoryTypeId, Properties, StateModel,
+};
 
 use crate::budget::DriverMemory;
 use crate::bytes::MAX_BYTES;
@@ -31,6 +33,7 @@ pub(crate) struct Request {
 
 pub(crate) struct Shared {
     pub(crate) properties: Properties,
+    pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
     pub(crate) zeroed: bool,
     pub(crate) prefers_dedicated: bool,
@@ -80,6 +83,7 @@ impl Shared {
         let memory = DriverMemory::new(&properties, &options.budgets);
         let timeline = Timeline::new(&properties, options.seed);
         Self {
+            manager_slot: ManagerSlot::default(),
             rules: table.rules,
             zeroed: options.zeroed.unwrap_or(table.zeroed),
             prefers_dedicated: options.prefers_dedicated,

@@ -7,9 +7,9 @@ use std::time::Duration;
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MemoryTypeId,
-    ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite,
-    State, TileLayout, TileUpdate, Usage,
+    Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, ManagerSlot,
+    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
+    SetBinding, SetWrite, State, TileLayout, TileUpdate, Usage,
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
@@ -171,6 +171,10 @@ impl tenure_core::device::Device for Device {
 
     fn properties(&self) -> &Properties {
         &self.shared.tables.properties
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        &self.shared.manager_slot
     }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {

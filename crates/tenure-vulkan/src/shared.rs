@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial, TextureCache};
+use tenure_core::device::{DeviceError, ManagerSlot, MemoryTypeId, QueueId, QueueSerial, TextureCache};
 
 use crate::api::Api;
 use crate::descriptor::SamplerCount;
@@ -32,6 +32,7 @@ pub(crate) enum Owner {
 /// A device. Lives until the last of its handles and objects is gone.
 pub(crate) struct Shared {
     pub(crate) api: Api,
+    pub(crate) manager_slot: ManagerSlot,
     pub(crate) tables: Tables,
     pub(crate) queues: Vec<Queue>,
     /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
@@ -62,6 +63,7 @@ impl Shared {
         families.dedup();
         Self {
             shader_stages: ShaderStages::of(&api),
+            manager_slot: ManagerSlot::default(),
             api,
             tables,
             queues,

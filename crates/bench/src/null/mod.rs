@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MAX_QUEUES,
-    MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
-    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
+    ManagerSlot, MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial,
+    Requirements, ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 use tenure_sim as sim;
 
@@ -88,6 +88,10 @@ impl device::Device for Device {
 
     fn properties(&self) -> &Properties {
         self.tables.properties()
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        self.tables.manager_slot()
     }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {

@@ -255,6 +255,7 @@ impl<'r, D: Device> Commands<'r, D> {
         dst_offset: u64,
         size: u64,
     ) -> Result<(), Error> {
+        src.check_of(self.shared)?;
         src.check(src_offset, size)?;
         check_range(dst, dst_offset, size)?;
         self.use_resource(dst, Subresource::All, State::COPY_DST)?;
@@ -276,6 +277,7 @@ impl<'r, D: Device> Commands<'r, D> {
         dst: &Texture<D>,
         region: TextureRegion,
     ) -> Result<(), Error> {
+        src.check_of(self.shared)?;
         let bytes = self.check_texels((src.name(), src.offset()), layout, dst, region)?;
         src.check(layout.offset, bytes)?;
         self.use_resource(dst, subresource(dst, region), State::COPY_DST)?;

@@ -61,6 +61,10 @@ impl<D: Device> Recording<D> {
         &self.shared
     }
 
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// The queue it is for.
     #[must_use]
     pub const fn queue(&self) -> QueueId {
@@ -112,7 +116,8 @@ impl<D: Device> Recording<D> {
     /// Makes the submission wait for submissions of other queues.
     ///
     /// # Errors
-    /// [`Error::NeverSubmitted`] for a point that no submission will complete.
+    /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
+    /// one of another manager.
     pub fn wait_for(&mut self, point: &SyncPoint) -> Result<(), Error> {
         self.shared.check_submitted(point)?;
         self.waits.merge(point);

@@ -37,7 +37,7 @@ impl<D: Device> Recording<D> {
         // Only now: until here the recording protects what it uses.
         self.end(submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
         self.shared.settle_submission();
-        submitted.map(SyncPoint::from).map_err(|error| error.named(self.name))
+        submitted.map(|at| self.shared.clock.point_at(at)).map_err(|error| error.named(self.name))
     }
 }
 

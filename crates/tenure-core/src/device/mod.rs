@@ -28,6 +28,7 @@ mod descriptor;
 mod error;
 mod format;
 mod list;
+mod manager_slot;
 mod mapping;
 mod permit;
 mod properties;
@@ -50,6 +51,7 @@ pub use descriptor::{
 pub use error::{Allowed, DeviceError, FieldValue};
 pub use format::{Block, Format};
 pub use list::{Barrier, BufferLayout, CommandList, QueueTransfer, Subresource, TextureRegion};
+pub use manager_slot::{ManagerSeat, ManagerSlot};
 pub use mapping::Mapping;
 pub use permit::{Checked, Permit};
 pub use properties::{
@@ -104,6 +106,9 @@ pub trait Device: Send + Sync + Sized + 'static {
 
     /// What the device is. Does not change.
     fn properties(&self) -> &Properties;
+
+    /// The place for the one manager that the device, with all its clones, can have at a time.
+    fn manager_slot(&self) -> &ManagerSlot;
 
     /// What a resource needs from a heap: the same whenever the description is. Asked before each
     /// texture is created, so a backend whose driver takes its time keeps answers ([`TextureCache`]).

@@ -1,5 +1,7 @@
 //! Frames: the unit of recycling (spec T6).
 
+use std::sync::Arc;
+
 use super::Gpu;
 use crate::device::Device;
 use crate::time::SyncPoint;
@@ -38,8 +40,12 @@ impl<'a, D: Device> Frame<'a, D> {
     /// Submits a recording; as [`Recording::submit`].
     ///
     /// # Errors
-    /// As [`Recording::submit`].
+    /// As [`Recording::submit`]; [`Error::Foreign`] for a recording of another manager, which is
+    /// discarded.
     pub fn submit(&self, recording: Recording<D>) -> Result<SyncPoint, Error> {
+        if !Arc::ptr_eq(recording.shared(), &self.gpu.shared) {
+            return Err(Error::Foreign { name: recording.name().into() });
+        }
         recording.submit()
     }
 

@@ -46,10 +46,16 @@ pub struct Gpu<D: Device> {
 }
 
 impl<D: Device> Gpu<D> {
-    /// Takes charge of a device: one manager at a time, and none while an earlier one's work is
-    /// still in flight, because it goes on counting where the device's queues are.
+    /// Takes charge of a device, which can have one manager at a time, however many clones of it there
+    /// are: a manager counts the submissions of each queue. The next one may come when the first was
+    /// shut down or dropped and its last handle is gone, and counts on from there; never, when the GPU
+    /// did not finish the first one's work.
+    ///
+    /// Two devices that a program makes from the same `VkDevice` or `ID3D12Device` have fences of
+    /// their own, and so may have a manager each; what their documentation says about queues still holds.
     ///
     /// # Errors
+    /// [`Error::DeviceInUse`] when the device has a manager, or handles of one are left;
     /// [`Error::Config`] for a field out of range, [`Error::Contract`] when the device's tables
     /// contradict the contract.
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
@@ -184,7 +190,8 @@ impl<D: Device> Gpu<D> {
     /// nothing else: the caller knows all its uses.
     ///
     /// # Errors
-    /// [`Error::NeverSubmitted`] for a point that no submission will complete; the value is dropped.
+    /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
+    /// one of another manager; the value is dropped.
     pub fn release_after<T: Send + 'static>(&self, value: T, point: SyncPoint) -> Result<(), Error> {
         self.shared.check_submitted(&point)?;
         self.shared.releases.push_after(super::Garbage::User(Box::new(value)), point, 0);
@@ -290,8 +297,10 @@ impl<D: Device> Gpu<D> {
     /// Blocks until `point` is complete or the time is over; true when it is complete.
     ///
     /// # Errors
-    /// [`Error::Device`] when the device is lost.
+    /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
+    /// one of another manager; [`Error::Device`] when the device is lost.
     pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
+        self.shared.check_submitted(point)?;
         let waited = self.shared.clock.wait(self.device(), point, timeout);
         self.shared.readbacks.wake(&self.shared.clock);
         Ok(waited?)

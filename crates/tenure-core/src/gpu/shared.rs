@@ -12,8 +12,8 @@ use super::{Garbage, KnownLinks};
 use crate::command::Contexts;
 use crate::descriptor::DescriptorStore;
 use crate::device::{
-    Device, DeviceError, HeapBudget, MAX_QUEUES, Permit, QueueId, QueueSerial, Requirements, ResourceDesc,
-    TileUpdate,
+    Device, DeviceError, HeapBudget, MAX_QUEUES, ManagerSeat, Permit, QueueId, QueueSerial, Requirements,
+    ResourceDesc, TileUpdate,
 };
 use crate::memory::{
     Class, Fall, Home, MemoryUse, PoolKind, Pools, RangeRequest, ResourceRequest, Spot, Store,
@@ -68,6 +68,8 @@ pub(crate) struct Shared<D: Device> {
     pub(crate) is_shut_down: AtomicBool,
     /// Objects of the program's own that are to go, until a call that may run its code.
     pub(super) users: UserObjects,
+    /// The manager's place at its device, given back with the last handle.
+    pub(super) seat: Option<ManagerSeat>,
     /// Declared last, because everything above belongs to it. Shared, so that it can be kept
     /// alive for good when the GPU does not finish.
     pub(crate) device: Arc<D>,
@@ -99,6 +101,7 @@ impl<D: Device> Shared<D> {
             copy_offset: checked_alignment("copy_offset_alignment", properties.copy_offset_alignment)?,
         };
         let max_buffer_size = properties.max_buffer_size;
+        let seat = device.manager_slot().take().ok_or(Error::DeviceInUse)?;
         // A device may have been in use before.
         let completed: Result<Vec<u64>, DeviceError> =
             (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
@@ -130,6 +133,7 @@ impl<D: Device> Shared<D> {
             is_shut_down: AtomicBool::new(false),
             users: UserObjects::default(),
             config,
+            seat: Some(seat),
             device: Arc::new(device),
         }))
     }
@@ -176,8 +180,11 @@ impl<D: Device> Shared<D> {
         self.settle();
     }
 
-    /// Refuses to wait for what was never submitted.
+    /// Refuses to wait for what was never submitted, or elsewhere.
     pub(crate) fn check_submitted(&self, point: &SyncPoint) -> Result<(), Error> {
+        if self.clock.is_foreign(point) {
+            return Err(Error::Foreign { name: "sync point".into() });
+        }
         let submitted = self.clock.submitted();
         let never = point.iter().find(|at| at.serial > submitted.serial(at.queue));
         never.map_or(Ok(()), |QueueSerial { queue, serial }| {

@@ -141,6 +141,7 @@ impl<D: Device> Shared<D> {
         std::mem::forget(self.contexts.take_all());
         std::mem::forget(self.descriptors.take_all());
         std::mem::forget(std::mem::take(&mut self.releases));
+        std::mem::forget(self.seat.take());
         std::mem::forget(self.device.clone());
     }
 }

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::SyncPoint;
+use super::sync_point::ClockId;
 use crate::device::{Device, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
@@ -60,6 +61,7 @@ struct QueueClock {
 /// wait for each other.
 #[derive(Debug)]
 pub struct Clock {
+    id: ClockId,
     queues: Vec<QueueClock>,
     stamps: AtomicU64,
     lost: OnceLock<String>,
@@ -83,6 +85,7 @@ impl Clock {
             stamp: AtomicU64::new(0),
         };
         Self {
+            id: ClockId::new(),
             queues: completed.iter().take(MAX_QUEUES).map(queue).collect(),
             stamps: AtomicU64::new(0),
             lost: OnceLock::new(),
@@ -127,6 +130,16 @@ impl Clock {
         Ok(QueueSerial { queue, serial })
     }
 
+    /// One submission as a point of this clock.
+    pub(crate) fn point_at(&self, at: QueueSerial) -> SyncPoint {
+        SyncPoint::from(at).by(self.id)
+    }
+
+    /// True for a point that another clock has counted.
+    pub(crate) fn is_foreign(&self, point: &SyncPoint) -> bool {
+        point.is_foreign_to(self.id)
+    }
+
     /// The newest serial submitted on each queue.
     #[must_use]
     pub fn submitted(&self) -> SyncPoint {
@@ -152,7 +165,7 @@ impl Clock {
     }
 
     fn point(&self, serial: impl Fn(&QueueClock) -> u64) -> SyncPoint {
-        let mut point = SyncPoint::NONE;
+        let mut point = SyncPoint::NONE.by(self.id);
         for (id, clock) in (0_u8..).zip(&self.queues) {
             point.require(QueueId(id), serial(clock));
         }
@@ -184,11 +197,9 @@ impl Clock {
 
     /// Blocks until `point` is complete or `timeout` is over; true when it is complete.
     ///
-    /// A serial that was never submitted is waited for until the time is over; a queue that does
-    /// not exist never gets anywhere, so the answer is false at once.
-    ///
     /// # Errors
-    /// [`DeviceError::Lost`].
+    /// [`DeviceError::InvalidCall`] for a serial that was not submitted, or a queue that does not
+    /// exist, which would never get there; [`DeviceError::Lost`].
     pub fn wait<D: Device>(
         &self,
         device: &D,
@@ -198,7 +209,7 @@ impl Clock {
         let start = Instant::now();
         for target in point.iter() {
             self.check()?;
-            let Some(clock) = self.queues.get(target.queue.index()) else { return Ok(false) };
+            let clock = self.submitted_to(target)?;
             if clock.completed.load(Ordering::Acquire) >= target.serial {
                 continue;
             }
@@ -209,6 +220,15 @@ impl Clock {
             self.note_completed(target.queue, target.serial);
         }
         Ok(true)
+    }
+
+    /// The queue of a submission that was made.
+    fn submitted_to(&self, target: QueueSerial) -> Result<&QueueClock, DeviceError> {
+        let clock = self.queues.get(target.queue.index());
+        let newest = clock.map_or(0, |clock| clock.submitted.load(Ordering::Acquire));
+        let rule = "only what was submitted is waited for";
+        let never = DeviceError::InvalidCall { rule, value: target.serial, limit: newest };
+        clock.filter(|_| target.serial <= newest).ok_or(never)
     }
 
     /// Submissions, on all queues, that are not known to be complete.

@@ -1,10 +1,42 @@
 //! What must be complete before something may happen.
 
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
+
+/// Tells clocks apart, as far as a point knows which one counted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ClockId(u32);
+
+impl ClockId {
+    /// Of serials that a program put together itself.
+    const UNKNOWN: Self = Self(0);
+    /// Of serials that different clocks have counted.
+    const SEVERAL: Self = Self(u32::MAX);
+
+    /// One that no other clock has.
+    pub(super) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    const fn merged(self, other: Self) -> Self {
+        if self.0 == other.0 || other.0 == Self::UNKNOWN.0 {
+            self
+        } else if self.0 == Self::UNKNOWN.0 {
+            other
+        } else {
+            Self::SEVERAL
+        }
+    }
+}
 
 /// For each queue, the serial that must be complete.
 ///
-/// Serial 0 is complete from the start, so the default sync point holds nothing back.
+/// Serial 0 is complete from the start, so the default sync point holds nothing back. Serials mean
+/// something to the clock that counted them: what a [`Gpu`](crate::Gpu) returns it refuses from
+/// another one. A point that a program puts together with [`at`](Self::at) is taken as it is.
 ///
 /// ```
 /// use tenure_core::device::QueueId;
@@ -16,14 +48,36 @@ use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
 /// assert_eq!(both.serial(QueueId(2)), 3);
 /// assert!(SyncPoint::at(QueueId(0), 6).is_covered_by(&both));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub struct SyncPoint {
     serials: [u64; MAX_QUEUES],
+    /// Who counted them. Points are equal when their serials are.
+    clock: ClockId,
+}
+
+impl Default for SyncPoint {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl PartialEq for SyncPoint {
+    fn eq(&self, other: &Self) -> bool {
+        self.serials == other.serials
+    }
+}
+
+impl Eq for SyncPoint {}
+
+impl Hash for SyncPoint {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.serials.hash(state);
+    }
 }
 
 impl SyncPoint {
     /// Nothing to wait for.
-    pub const NONE: Self = Self { serials: [0; MAX_QUEUES] };
+    pub const NONE: Self = Self { serials: [0; MAX_QUEUES], clock: ClockId::UNKNOWN };
 
     /// One submission of one queue. A queue beyond [`MAX_QUEUES`] does not exist and is ignored.
     #[must_use]
@@ -46,8 +100,21 @@ impl SyncPoint {
         }
     }
 
+    /// The same, counted by a clock.
+    pub(super) const fn by(self, clock: ClockId) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// True when another clock has counted some of it.
+    pub(super) fn is_foreign_to(&self, clock: ClockId) -> bool {
+        self.clock != ClockId::UNKNOWN && self.clock != clock && self.serials != Self::NONE.serials
+    }
+
     /// Requires all that `other` requires, too.
     pub fn merge(&mut self, other: &Self) {
+        if other.serials != Self::NONE.serials {
+            self.clock = self.clock.merged(other.clock);
+        }
         for (mine, theirs) in self.serials.iter_mut().zip(other.serials) {
             *mine = (*mine).max(theirs);
         }

@@ -161,8 +161,9 @@ impl<D: Device> Uploads<D> {
                 continue;
             }
             let at = self.submit_to(shared, batch, on_graphics)?;
-            batch.point.require(at.queue, at.serial);
-            self.newest.lock().require(at.queue, at.serial);
+            let at = shared.clock.point_at(at);
+            batch.point.merge(&at);
+            self.newest.lock().merge(&at);
             self.submissions.fetch_add(1, Ordering::Relaxed);
             for copy in batch.copies.extract_if(.., |copy| copy.on_graphics == on_graphics) {
                 self.copies.fetch_add(1, Ordering::Relaxed);

@@ -75,7 +75,8 @@ impl<'p, D: Device> Run<'p, D> {
         let number = recording.id();
         let resources = Resources { graph: prepared.compiled.graph(), uses: pass.uses, slots: &self.slots };
         record(id, recording, &resources)?;
-        if recording.id() != number {
+        let is_same = recording.id() == number && Arc::ptr_eq(recording.shared(), &self.pool.shared);
+        if !is_same {
             let rule = "a pass is recorded into the recording that it was given";
             return Err(Error::Transient { name: Name::from(pass.name), rule }.into());
         }

@@ -76,6 +76,15 @@ impl<'r, D: Device> RingSlice<'r, D> {
         NonNull::new(self.mapping.as_ptr()?.as_ptr().wrapping_add(offset))
     }
 
+    /// Refuses what another manager records.
+    pub(crate) fn check_of(&self, shared: &Shared<D>) -> Result<(), Error> {
+        if std::ptr::eq(self.shared, shared) {
+            Ok(())
+        } else {
+            Err(Error::Foreign { name: self.name.clone() })
+        }
+    }
+
     /// Refuses what is outside of it.
     pub(crate) fn check(&self, offset: u64, size: u64) -> Result<(), Error> {
         let capacity = self.size;

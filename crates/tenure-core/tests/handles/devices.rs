@@ -1,10 +1,97 @@
 //! Managers that share a device, one after the other.
 
-use tenure_core::Queue;
-use tenure_core::device::{Device as _, QueueId};
-use tenure_sim::{Lag, Profile};
+use std::time::Duration;
 
-use super::{device, gpu, mesh};
+use tenure_core::device::{Device as _, QueueId};
+use tenure_core::{Config, Error, Gpu, Queue};
+use tenure_sim::{Device, Lag, Profile};
+
+use super::{device, gpu, mesh, submit};
+
+fn is_refused(device: &Device) -> bool {
+    match Gpu::new(device.clone(), Config::default()) {
+        Ok(_) => false,
+        Err(Error::DeviceInUse) => true,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Both would count the same submissions; the second is refused before it has counted any.
+#[test]
+fn a_device_has_one_manager_at_a_time() {
+    let device = device(Profile::DISCRETE, Lag::Submissions(2));
+    let first = gpu(&device);
+    assert!(is_refused(&device));
+    submit(&first);
+    let rock = mesh(&first, "rock", 1000);
+    assert!(is_refused(&device), "refused while the first is at work");
+    let recording = first.record(Queue::Graphics, "late").unwrap();
+    assert_eq!(first.shutdown().leaks.len(), 1);
+    assert!(is_refused(&device), "a recording of the first can still be submitted");
+    recording.submit().unwrap();
+    assert!(is_refused(&device), "a handle of the first can still be dropped");
+    drop(rock);
+    let second = gpu(&device);
+    submit(&second);
+    drop(second);
+    assert!(gpu(&device).shutdown().is_clean());
+    device.check_clean().unwrap();
+}
+
+/// Whatever goes wrong on the way to a manager, the device is free again.
+#[test]
+fn a_manager_that_was_not_made_leaves_the_device_free() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let bad = Config { frames_in_flight: 0, ..Config::default() };
+    assert!(matches!(Gpu::new(device.clone(), bad), Err(Error::Config(_))));
+    let bad = Config { static_resource_descriptors: Some(u32::MAX), ..Config::default() };
+    assert!(Gpu::new(device.clone(), bad).is_err());
+    drop(gpu(&device));
+    device.faults().remove("hung");
+    for _ in 0..2 {
+        let Err(error) = Gpu::new(device.clone(), Config::default()) else { panic!("the device is lost") };
+        assert!(error.is_device_lost(), "{error}");
+    }
+}
+
+/// What the first one's work may still use nobody else may count on.
+#[test]
+fn a_device_that_did_not_finish_has_no_second_manager() {
+    let device = device(Profile::DISCRETE, Lag::Manual);
+    let config = Config { shutdown_timeout: Duration::from_millis(10), ..Config::default() };
+    let first = Gpu::new(device.clone(), config).unwrap();
+    submit(&first);
+    assert!(first.shutdown().timed_out);
+    assert!(is_refused(&device));
+    device.run_until_idle();
+    assert!(is_refused(&device));
+}
+
+/// Threads that all want a device: one at a time has it.
+#[test]
+fn threads_take_turns_with_a_device() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut turns = 0;
+                while turns < 20 {
+                    match Gpu::new(device.clone(), Config::default()) {
+                        Ok(gpu) => {
+                            drop(mesh(&gpu, "rock", 1000));
+                            submit(&gpu);
+                            assert!(gpu.shutdown().is_clean());
+                            turns += 1;
+                        }
+                        Err(Error::DeviceInUse) => std::thread::yield_now(),
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+        }
+    });
+    device.check_clean().unwrap();
+}
 
 /// A device that was in use before goes on counting where it is.
 #[test]

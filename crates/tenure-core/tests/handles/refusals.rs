@@ -1,65 +1,16 @@
-//! What belongs to somebody else, what never comes, and what memory does not allow.
+//! What never comes, and what memory does not allow.
 
-use tenure_core::device::{
-    Api, BufferLayout, Device as _, Format, QueueId, State, Subresource, TextureRegion, TileRegion, Usage,
-};
+use std::time::Duration;
+
+use tenure_core::device::{Api, Device as _, QueueId, State, TileRegion, Usage};
 use tenure_core::time::SyncPoint;
-use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc, TextureDesc};
+use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc};
 use tenure_sim::{Lag, Profile};
 
 use super::tiles::tiles_used;
-use super::{Counted, SECOND, bytes, count, device, gpu, readback, upload};
+use super::{Counted, SECOND, bytes, count, device, gpu, upload};
 
 const TILE: TileRegion = TileRegion::buffer(0, 1);
-
-fn is_foreign<T: std::fmt::Debug>(answer: Result<T, Error>, expected: &str) {
-    match answer {
-        Err(Error::Foreign { name }) => assert_eq!(name.as_str(), expected),
-        other => panic!("{expected}: {other:?}"),
-    }
-}
-
-/// Whoever used it could not tell its manager, which would destroy it in use.
-#[test]
-fn what_belongs_to_another_manager_is_refused() {
-    let device = device(Profile::DISCRETE, Lag::Manual);
-    let (mine, other) = (gpu(&device), gpu(&device));
-    let source = upload(&mine, 1024, 1);
-    let texture = TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::COPY_SRC | Usage::SHADER_READ);
-    let sparse = ReservedDesc::buffer(1 << 20, Usage::COPY_SRC);
-    let (my_texture, my_sparse) =
-        (mine.create_texture(&texture).unwrap(), mine.create_reserved(&sparse).unwrap());
-    let desc = BufferDesc::new(20 << 20, Usage::SHADER_READ | Usage::COPY_SRC);
-    let buffer = other.create_buffer(&desc.name("their buffer")).unwrap();
-    let texture = other.create_texture(&texture.name("their texture")).unwrap();
-    let sparse = other.create_reserved(&sparse.name("their tiles")).unwrap();
-    let out = readback(&mine, "out", 1024);
-
-    let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [1, 1, 1] };
-    let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 1 };
-    let mut recording = mine.record(Queue::Graphics, "mine").unwrap();
-    is_foreign(recording.copy_buffer(&source, 0, &buffer, 0, 1024), "their buffer");
-    is_foreign(recording.copy_buffer(&buffer, 0, &out, 0, 1024), "their buffer");
-    is_foreign(recording.copy_buffer_to_texture(&source, layout, &texture, region), "their texture");
-    is_foreign(recording.copy_buffer_to_texture(&buffer, layout, &my_texture, region), "their buffer");
-    is_foreign(recording.copy_texture_to_buffer(&texture, region, &out, layout), "their texture");
-    is_foreign(recording.copy_texture_to_buffer(&my_texture, region, &buffer, layout), "their buffer");
-    is_foreign(recording.use_resource(&sparse, Subresource::All, State::COPY_DST), "their tiles");
-    is_foreign(recording.use_resource(&texture, Subresource::One(0), State::COMMON), "their texture");
-    is_foreign(my_sparse.copy_mappings(Queue::Graphics, TILE, &sparse, TILE), "their tiles");
-    recording.copy_buffer(&source, 0, &out, 0, 1024).unwrap();
-    recording.submit().unwrap();
-    // Nothing of it is in use: the other manager may give it back while mine is at work.
-    drop((buffer, texture, sparse));
-    assert!(other.shutdown().is_clean());
-    assert!(device.run_until_idle());
-    assert_eq!(device.hazards(), []);
-    mine.purge().unwrap();
-    assert_eq!(bytes(&out), [1; 1024]);
-    drop((source, my_texture, my_sparse, out));
-    assert!(mine.shutdown().is_clean());
-    device.check_clean().unwrap();
-}
 
 fn never<T: std::fmt::Debug>(answer: Result<T, Error>) -> (u8, u64, u64) {
     match answer {
@@ -84,6 +35,8 @@ fn nothing_waits_for_what_was_never_submitted() {
         let mut recording = gpu.record(Queue::Graphics, "work").unwrap();
         assert_eq!(never(recording.wait_for(&point)), expected);
         drop(recording);
+        // Without a limit of time: it would never return.
+        assert_eq!(never(gpu.wait(&point, Duration::MAX)), expected);
         assert_eq!(never(sparse.map((Queue::Graphics, point), TILE)), expected);
         assert_eq!(never(sparse.unmap((Queue::Copy, point), TILE)), expected);
         assert_eq!(never(other.copy_mappings((Queue::Compute, point), TILE, &sparse, TILE)), expected);

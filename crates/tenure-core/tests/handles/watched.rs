@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, Barrier, BufferLayout, CommandList, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
-    DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial,
-    Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion, TileLayout, TileSource,
-    TileUpdate,
+    DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId,
+    QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion, TileLayout,
+    TileSource, TileUpdate,
 };
 use tenure_sim as sim;
 
@@ -140,6 +140,10 @@ impl Device for Watched {
 
     fn properties(&self) -> &Properties {
         self.sim.properties()
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        self.sim.manager_slot()
     }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {

@@ -261,7 +261,8 @@ fn no_bytes_and_no_memory_are_errors_that_leave_the_recording_usable() {
 #[test]
 fn untyped_constants_are_refused_by_other_recordings() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let (mine, other) = (gpu(&device, Config::default()), gpu(&device, Config::default()));
+    let elsewhere = super::device(Profile::DISCRETE, Lag::None);
+    let (mine, other) = (gpu(&device, Config::default()), gpu(&elsewhere, Config::default()));
     let mut first = mine.record(Queue::Graphics, "first").unwrap();
     let untyped = first.split().1.untyped_constants(&[7; 100]).unwrap();
     let second_untyped = first.split().1.untyped_constants(&[8; 100]).unwrap();

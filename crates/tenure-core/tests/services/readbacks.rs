@@ -233,7 +233,8 @@ fn readback_memory_is_recycled() {
 fn bad_readbacks_leave_the_recording_usable() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
-        let (gpu, other) = (gpu(&device, Config::default()), gpu(&device, Config::default()));
+        let elsewhere = super::device(*profile, Lag::None);
+        let (gpu, other) = (gpu(&device, Config::default()), gpu(&elsewhere, Config::default()));
         let rock = rock(&gpu, &[7; 100]);
         let desc = BufferDesc::new(100, Usage::VERTEX).name("closed");
         let closed = gpu.create_buffer(&desc).unwrap();

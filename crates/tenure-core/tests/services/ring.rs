@@ -282,7 +282,7 @@ fn bad_rings_and_bad_requests_change_nothing() {
             assert_eq!(slice.gpu_address().is_some(), has_addresses);
             assert_eq!(slice.mapped_ptr(), None, "the simulated device checks each access");
         }
-        let other = super::gpu(&device, Config::default());
+        let other = super::gpu(&super::device(*profile, Lag::None), Config::default());
         let mut theirs = other.record(Queue::Graphics, "theirs").unwrap();
         let refused = ring.allocate(theirs.split().1, 100, 4).err();
         assert_eq!(refused, Some(Error::Foreign { name: "ring".into() }));

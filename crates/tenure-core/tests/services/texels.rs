@@ -181,7 +181,8 @@ proptest! {
 fn bad_texels_change_nothing() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
-        let (gpu, other) = (gpu(&device, Config::default()), gpu(&device, Config::default()));
+        let elsewhere = super::device(*profile, Lag::None);
+        let (gpu, other) = (gpu(&device, Config::default()), gpu(&elsewhere, Config::default()));
         let texture = TextureDesc::d2(16, 8, Format::Rgba8Unorm, SAMPLED).mips(2).layers(3).name("grass");
         let texture = gpu.create_texture(&texture).unwrap();
         let volume =

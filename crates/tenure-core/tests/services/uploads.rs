@@ -252,7 +252,8 @@ fn untouched(gpu: &Gpu<Device>, call: impl FnOnce() -> Result<tenure_core::Uploa
 fn bad_uploads_change_nothing() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
-        let (gpu, other) = (gpu(&device, Config::default()), gpu(&device, Config::default()));
+        let elsewhere = super::device(*profile, Lag::None);
+        let (gpu, other) = (gpu(&device, Config::default()), gpu(&elsewhere, Config::default()));
         let buffer = mesh(&gpu, 1000);
         for (offset, size) in [(0, 1001), (1, 1000), (1001, 0), (u64::MAX, 1), (u64::MAX, 0), (500, 501)] {
             let error = untouched(&gpu, || gpu.upload(&buffer, offset, &vec![1; size]));

@@ -210,8 +210,8 @@ fn errors_of_recording_are_kept_until_close() {
     let refusal = scene.bench.device.submit(PERMIT, GRAPHICS, &[&list], &[], 1);
     refused(refusal, "a submitted list is closed");
     refused(list.begin(), "a list that could not be closed or begun is not begun again");
-    scene.bench.device.destroy_list(list);
-    let mut list = scene.bench.device.create_list(GRAPHICS).unwrap();
+    scene.bench.device.destroy_list(PERMIT, list);
+    let mut list = scene.bench.device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();
     list.copy_buffer(&scene.staging, 0, &scene.local, 0, 4);
     list.close().unwrap();

@@ -35,9 +35,9 @@ fn lists_are_begun_closed_and_submitted_in_that_order() {
     list.begin().unwrap();
     list.copy_buffer(&staging, 60, &target, 0, 64);
     list.close().unwrap_err();
-    refused(device.submit(GRAPHICS, &[&list], &[], again.serial + 1), "a submitted list is closed");
+    refused(device.submit(PERMIT, GRAPHICS, &[&list], &[], again.serial + 1), "a submitted list is closed");
     refused(list.begin(), "a list that could not be closed or begun is not begun again");
-    device.destroy_list(list);
+    device.destroy_list(PERMIT, list);
 }
 
 #[test]

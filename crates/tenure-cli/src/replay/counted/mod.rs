@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 use tenure::device::{
     Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device, DeviceError, HeapBudget, HeapDesc,
-    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, TileLayout, TileUpdate,
+    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
+    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 
 use counters::{Counters, Kind};
@@ -122,6 +122,10 @@ impl<D: Device> Device for Counted<D> {
 
     fn properties(&self) -> &Properties {
         self.inner.properties()
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        self.inner.manager_slot()
     }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
