@@ -1,15 +1,16 @@
 //! What a device offers.
 
 use windows::Win32::Graphics::Direct3D12::{
-    D3D12_FEATURE, D3D12_FEATURE_ARCHITECTURE, D3D12_FEATURE_D3D12_OPTIONS, D3D12_FEATURE_D3D12_OPTIONS5,
-    D3D12_FEATURE_D3D12_OPTIONS7, D3D12_FEATURE_D3D12_OPTIONS8, D3D12_FEATURE_D3D12_OPTIONS12,
-    D3D12_FEATURE_D3D12_OPTIONS16, D3D12_FEATURE_DATA_ARCHITECTURE, D3D12_FEATURE_DATA_D3D12_OPTIONS,
-    D3D12_FEATURE_DATA_D3D12_OPTIONS5, D3D12_FEATURE_DATA_D3D12_OPTIONS7, D3D12_FEATURE_DATA_D3D12_OPTIONS8,
-    D3D12_FEATURE_DATA_D3D12_OPTIONS12, D3D12_FEATURE_DATA_D3D12_OPTIONS16,
-    D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT,
-    D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE, D3D12_HEAP_FLAGS, D3D12_RAYTRACING_TIER_1_0,
-    D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2, D3D12_TILED_RESOURCES_TIER_1, ID3D12Device,
-    ID3D12Device1, ID3D12Device5, ID3D12Device8, ID3D12Device10, ID3D12Device12,
+    D3D12_FEATURE, D3D12_FEATURE_ARCHITECTURE, D3D12_FEATURE_D3D12_OPTIONS, D3D12_FEATURE_D3D12_OPTIONS4,
+    D3D12_FEATURE_D3D12_OPTIONS5, D3D12_FEATURE_D3D12_OPTIONS7, D3D12_FEATURE_D3D12_OPTIONS8,
+    D3D12_FEATURE_D3D12_OPTIONS12, D3D12_FEATURE_D3D12_OPTIONS16, D3D12_FEATURE_DATA_ARCHITECTURE,
+    D3D12_FEATURE_DATA_D3D12_OPTIONS, D3D12_FEATURE_DATA_D3D12_OPTIONS4, D3D12_FEATURE_DATA_D3D12_OPTIONS5,
+    D3D12_FEATURE_DATA_D3D12_OPTIONS7, D3D12_FEATURE_DATA_D3D12_OPTIONS8, D3D12_FEATURE_DATA_D3D12_OPTIONS12,
+    D3D12_FEATURE_DATA_D3D12_OPTIONS16, D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT,
+    D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE,
+    D3D12_HEAP_FLAGS, D3D12_RAYTRACING_TIER_1_0, D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2,
+    D3D12_TILED_RESOURCES_TIER_1, ID3D12Device, ID3D12Device1, ID3D12Device5, ID3D12Device8, ID3D12Device10,
+    ID3D12Device12,
 };
 use windows::core::Interface;
 
@@ -58,6 +59,8 @@ pub(crate) struct Caps {
     pub(crate) not_zeroed: bool,
     pub(crate) tight_alignment: bool,
     pub(crate) small_textures: bool,
+    /// Multisampled textures may lie at 64 KiB.
+    pub(crate) small_multisampled: bool,
     pub(crate) acceleration_structures: bool,
     /// Block-compressed textures may end within a block.
     pub(crate) unaligned_blocks: bool,
@@ -77,6 +80,7 @@ pub(crate) const NOTHING: Caps = Caps {
     not_zeroed: false,
     tight_alignment: false,
     small_textures: false,
+    small_multisampled: false,
     acceleration_structures: false,
     unaligned_blocks: false,
     address_bits: 31,
@@ -111,6 +115,8 @@ impl Caps {
             query(device, D3D12_FEATURE_D3D12_OPTIONS).unwrap_or_default();
         let architecture: D3D12_FEATURE_DATA_ARCHITECTURE =
             query(device, D3D12_FEATURE_ARCHITECTURE).unwrap_or_default();
+        let targets: D3D12_FEATURE_DATA_D3D12_OPTIONS4 =
+            query(device, D3D12_FEATURE_D3D12_OPTIONS4).unwrap_or_default();
         let tracing: D3D12_FEATURE_DATA_D3D12_OPTIONS5 =
             query(device, D3D12_FEATURE_D3D12_OPTIONS5).unwrap_or_default();
         let barriers: D3D12_FEATURE_DATA_D3D12_OPTIONS12 =
@@ -135,15 +141,18 @@ impl Caps {
                 && has_device_10
                 && barriers.EnhancedBarriersSupported.as_bool(),
             // The list of formats is taken by the calls that take an initial layout, and those by
-            // drivers with enhanced barriers.
+            // drivers with enhanced barriers. Only the newer interface says what a texture with such a
+            // list needs: without it, the list might need more memory than was asked for.
             relaxed_casting: options.relaxed_casting
                 && has_device_10
+                && interfaces.device12.is_some()
                 && barriers.EnhancedBarriersSupported.as_bool()
                 && barriers.RelaxedFormatCastingSupported.as_bool(),
             gpu_upload_heaps: options.gpu_upload_heaps && upload.GPUUploadHeapSupported.as_bool(),
             not_zeroed: options.not_zeroed && knows_not_zeroed,
             tight_alignment: options.tight_alignment && tight.support_tier > 0,
             small_textures: options.small_textures,
+            small_multisampled: targets.MSAA64KBAlignedTextureSupported.as_bool(),
             acceleration_structures: tracing.RaytracingTier.0 >= D3D12_RAYTRACING_TIER_1_0.0
                 && device.cast::<ID3D12Device5>().is_ok(),
             unaligned_blocks: blocks.UnalignedBlockTexturesSupported.as_bool(),

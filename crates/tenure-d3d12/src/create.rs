@@ -85,6 +85,22 @@ pub(crate) const fn initial_layout(desc: &ResourceDesc) -> D3D12_BARRIER_LAYOUT 
     }
 }
 
+/// The priority to set; `None`: that which everything has. Windows gives a high one to what is created
+/// as a target or for unordered access, and orders those by their size, in 10 MB, in the lowest 16
+/// bits; heaps for everything, whose flags do not tell, get the same here. (Microsoft's "Residency",
+/// "Default priority algorithm".)
+fn residency_priority(priority: Priority, size: u64) -> Option<D3D12_RESIDENCY_PRIORITY> {
+    const STEP: u64 = 10 << 20;
+    match priority {
+        Priority::Low => Some(D3D12_RESIDENCY_PRIORITY_LOW),
+        Priority::Normal => None,
+        Priority::High => {
+            let steps = i32::from(u16::try_from(size / STEP).unwrap_or(u16::MAX));
+            Some(D3D12_RESIDENCY_PRIORITY(D3D12_RESIDENCY_PRIORITY_HIGH.0 | steps))
+        }
+    }
+}
+
 pub(crate) const NO_SESSION: Option<&ID3D12ProtectedResourceSession> = None;
 
 impl Inner {
@@ -139,18 +155,14 @@ impl Inner {
         unsafe { self.raw.CreateHeap(&raw const raw_desc, &raw mut raw) }
             .map_err(|error| self.fail(&error, Asked::Memory { bytes: desc.size, memory: desc.memory }))?;
         let raw = made(raw, "CreateHeap makes a heap")?;
-        self.set_priority(&raw, desc.priority);
+        self.set_priority(&raw, desc.priority, desc.size);
         self.messages.deliver();
         Ok(Heap::new(self, raw, desc.clone()))
     }
 
     /// A hint: where it fails, memory is as good as any other.
-    fn set_priority<T: Interface>(&self, object: &T, priority: Priority) {
-        let priority: D3D12_RESIDENCY_PRIORITY = match priority {
-            Priority::Low => D3D12_RESIDENCY_PRIORITY_LOW,
-            Priority::Normal => return,
-            Priority::High => D3D12_RESIDENCY_PRIORITY_HIGH,
-        };
+    fn set_priority<T: Interface>(&self, object: &T, priority: Priority, size: u64) {
+        let Some(priority) = residency_priority(priority, size) else { return };
         let (Some(device), Ok(pageable)) = (&self.interfaces.device1, object.cast::<ID3D12Pageable>()) else {
             return;
         };
@@ -208,7 +220,6 @@ impl Inner {
         };
         answer.map_err(|error| self.fail(&error, Asked::Memory { bytes: needs.size, memory }))?;
         let raw = made(raw, "CreateCommittedResource makes a resource")?;
-        self.set_priority(&raw, Priority::for_usage(desc.usage()));
         self.messages.deliver();
         Ok(Resource::new(self, raw, desc.clone(), memory, Memory::Committed))
     }
@@ -300,15 +311,25 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use tenure_core::TextureDesc;
-    use tenure_core::device::{BufferInfo, Format, HeapCategory, ResourceDesc, Usage};
+    use tenure_core::device::{BufferInfo, Format, HeapCategory, Priority, ResourceDesc, Usage};
     use windows::Win32::Graphics::Direct3D12::{
         D3D12_HEAP_FLAG_DENY_BUFFERS, D3D12_HEAP_FLAG_DENY_NON_RT_DS_TEXTURES,
         D3D12_HEAP_FLAG_DENY_RT_DS_TEXTURES, D3D12_RESOURCE_STATE_COMMON, D3D12_RESOURCE_STATE_COPY_DEST,
         D3D12_RESOURCE_STATE_GENERIC_READ, D3D12_RESOURCE_STATE_RAYTRACING_ACCELERATION_STRUCTURE,
     };
 
-    use super::{category_flags, initial_state, own_category};
+    use super::{category_flags, initial_state, own_category, residency_priority};
     use crate::requirements::{GPU_ONLY, GPU_UPLOAD, READBACK, UPLOAD};
+
+    #[test]
+    fn high_priorities_are_ordered_by_size() {
+        let of = |priority, size| residency_priority(priority, size).map(|priority| priority.0 as u32);
+        assert_eq!(of(Priority::Low, 1 << 30), Some(0x5000_0000));
+        assert_eq!(of(Priority::Normal, 1 << 30), None);
+        assert_eq!(of(Priority::High, 0), Some(0xa001_0000));
+        assert_eq!(of(Priority::High, 64 << 20), Some(0xa001_0006));
+        assert_eq!(of(Priority::High, u64::MAX), Some(0xa001_ffff));
+    }
 
     #[test]
     fn each_category_denies_the_others() {

@@ -19,7 +19,7 @@ use windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT, DXGI_FORMAT_UNKNOWN, D
 use crate::caps::{Caps, RESOURCE_FLAG_USE_TIGHT_ALIGNMENT};
 use crate::drivers::{Actions, Workarounds, created_layers};
 use crate::error::bad;
-use crate::formats::{is_family, to_dxgi_format, typeless};
+use crate::formats::{is_family, is_srgb, to_dxgi_format, typeless};
 
 /// A resource to create.
 #[derive(Clone)]
@@ -172,11 +172,14 @@ fn texture_format(
         let is_read_depth = info.format.is_depth() && info.usage.contains(Usage::SHADER_READ);
         return Ok((if is_read_depth { typeless(info.format) } else { own }, SmallVec::new()));
     }
-    if caps.relaxed_casting {
+    let is_family = others.clone().all(|format| is_family(info.format, *format));
+    // A list of formats does not open an sRGB texture to unordered access; a typeless one is open.
+    let is_stored_srgb = is_srgb(info.format) && info.usage.contains(Usage::UNORDERED_ACCESS);
+    if caps.relaxed_casting && !(is_stored_srgb && is_family) {
         let all = std::iter::once(own).chain(others.map(|format| to_dxgi_format(*format)));
         return Ok((own, all.collect()));
     }
-    if others.clone().all(|format| is_family(info.format, *format)) {
+    if is_family {
         return Ok((typeless(info.format), SmallVec::new()));
     }
     Err(DeviceError::Unsupported { feature: "views in formats of another family (relaxed format casting)" })
@@ -244,6 +247,19 @@ mod tests {
     fn depth(usage: Usage) -> TextureInfo {
         let desc = TextureDesc::d2(256, 256, Format::D24UnormS8Uint, Usage::DEPTH_STENCIL | usage);
         TextureInfo { clear: Some(ClearValue::DepthStencil(1.0, 0)), ..desc.info }
+    }
+
+    #[test]
+    fn srgb_that_is_stored_as_unorm_is_typeless() {
+        let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
+        let desc = TextureDesc::d2(4, 4, Format::Rgba8Srgb, usage);
+        let info = TextureInfo { view_formats: vec![Format::Rgba8Unorm], ..desc.info };
+        for relaxed_casting in [false, true] {
+            let caps = Caps { relaxed_casting, ..NOTHING };
+            let made = texture(&caps, &info).unwrap();
+            assert_eq!(made.desc.Format, typeless(Format::Rgba8Unorm));
+            assert!(made.castable.is_empty());
+        }
     }
 
     #[test]

@@ -45,6 +45,8 @@ impl FormatSupport {
     /// What the device lacks for a texture, by its format, shape and usage.
     pub(crate) fn missing(&self, device: &ID3D12Device, info: &TextureInfo) -> Option<&'static str> {
         let has = self.of(device, info.format);
+        // Some other format will do that it may be seen in.
+        let seen = info.view_formats.iter().fold(has, |has, format| has | self.of(device, *format));
         let shape = match info.dimension {
             Dimension::D3 => (true, D3D12_FORMAT_SUPPORT1_TEXTURE3D, "3D textures of this format"),
             _ => (true, D3D12_FORMAT_SUPPORT1_TEXTURE2D, "2D textures of this format"),
@@ -60,7 +62,13 @@ impl FormatSupport {
         ]
         .map(|(usage, needed, what)| (info.usage.contains(usage), needed, what));
         let mut needs = std::iter::once(shape).chain(uses);
-        needs.find(|(wanted, needed, _)| *wanted && !has.contains(*needed)).map(|(_, _, what)| what)
+        let offered = |needed| match needed {
+            D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW => seen,
+            _ => has,
+        };
+        needs
+            .find(|(wanted, needed, _)| *wanted && !offered(*needed).contains(*needed))
+            .map(|(_, _, what)| what)
     }
 
     /// What the device lacks for a view of a texture in a format.

@@ -113,6 +113,11 @@ pub(crate) fn is_family(one: Format, other: Format) -> bool {
     one == other || (typeless(one) == typeless(other) && typeless(one) != to_dxgi_format(one))
 }
 
+/// True for sRGB formats, which are not for unordered access; the others of their families are.
+pub(crate) const fn is_srgb(format: Format) -> bool {
+    matches!(format, Format::Rgba8Srgb | Format::Bgra8Srgb)
+}
+
 /// Planes of a texture: depth and stencil are apart.
 pub(crate) const fn planes(format: Format) -> u32 {
     match format {

@@ -12,11 +12,12 @@
 //! | feature | asked of | else |
 //! | --- | --- | --- |
 //! | heaps for everything (tier 2) | `OPTIONS` | buffers, targets and other textures apart |
-//! | small textures at 4 KiB, small multisampled ones at 64 KiB | `GetResourceAllocationInfo` | 64 KiB, 4 MiB |
-//! | tight alignment | `TIGHT_ALIGNMENT` | buffers at 64 KiB |
+//! | small textures at 4 KiB | `GetResourceAllocationInfo` | 64 KiB |
+//! | small multisampled textures at 64 KiB | `OPTIONS4`, `GetResourceAllocationInfo` | 4 MiB |
+//! | tight alignment, as far as the usage allows | `TIGHT_ALIGNMENT` | buffers at 64 KiB |
 //! | GPU upload heaps, as memory type 3 | `OPTIONS16` | types 0 `DEFAULT`, 1 `UPLOAD`, 2 `READBACK` |
 //! | enhanced barriers | `OPTIONS12`, `ID3D12Device10` | resource states |
-//! | castable formats | `OPTIONS12`, `ID3D12Device10` | typeless formats, where the family is one |
+//! | castable formats | `OPTIONS12`, `ID3D12Device12` | typeless formats, where the family is one |
 //! | heaps that are not zeroed | `OPTIONS7` or `ID3D12Device8` | zeroed ones |
 //! | residency priorities | `ID3D12Device1` | none |
 //! | reserved resources | `OPTIONS`: tiled resources | `Unsupported` |

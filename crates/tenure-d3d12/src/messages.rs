@@ -1,6 +1,6 @@
 //! What the debug layer has to say.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 use windows::Win32::Graphics::Direct3D12::{
@@ -8,7 +8,7 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_MESSAGE_SEVERITY_INFO, D3D12_MESSAGE_SEVERITY_WARNING, D3D12GetDebugInterface, ID3D12Debug,
     ID3D12Device, ID3D12InfoQueue,
 };
-use windows::core::Interface;
+use windows::core::{IUnknown, Interface};
 
 /// How bad a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +49,8 @@ pub struct Message {
 }
 
 /// Where messages go. It is called on whatever thread made the call that the message is about, and
-/// must not call the device.
+/// must not call the device. Windows has one device for each adapter: a sink hears of all that this
+/// process does there.
 pub type MessageSink = Arc<dyn Fn(&Message) + Send + Sync>;
 
 /// Enables the debug layer for devices created from now on; false where it is not installed.
@@ -73,66 +74,134 @@ fn try_enable() -> bool {
 /// After so many messages the queue is emptied: one that comes at that moment is lost.
 const KEPT: u64 = 4096;
 
-/// The messages of one device.
+/// Stored messages, from the oldest on.
+trait Stored {
+    fn count(&self) -> u64;
+    fn message(&self, index: u64) -> Option<Message>;
+    fn clear(&self);
+}
+
+impl Stored for ID3D12InfoQueue {
+    fn count(&self) -> u64 {
+        // SAFETY: the interface is alive.
+        unsafe { self.GetNumStoredMessages() }
+    }
+
+    fn message(&self, index: u64) -> Option<Message> {
+        read(self, index)
+    }
+
+    fn clear(&self) {
+        // SAFETY: the interface is alive.
+        unsafe { self.ClearStoredMessages() };
+    }
+}
+
+/// Who is told of the messages of a queue, and how far they were.
+#[derive(Default)]
+struct Delivery {
+    /// Of messages in the queue.
+    delivered: u64,
+    /// By the numbers of those who listen.
+    sinks: Vec<(u64, Option<MessageSink>)>,
+    last_id: u64,
+}
+
+impl Delivery {
+    fn listen(&mut self, sink: Option<MessageSink>) -> u64 {
+        self.last_id += 1;
+        self.sinks.push((self.last_id, sink));
+        self.last_id
+    }
+
+    /// Hands what was said since the last call to all who listen.
+    fn deliver(&mut self, stored: &impl Stored) {
+        let count = stored.count();
+        for message in (self.delivered..count).filter_map(|index| stored.message(index)) {
+            self.sinks.iter().for_each(|(_, sink)| hand_out(sink.as_ref(), &message));
+        }
+        self.delivered = count;
+        if count >= KEPT {
+            stored.clear();
+            self.delivered = 0;
+        }
+    }
+}
+
+/// A queue of messages. Devices on one adapter are one device of Windows, with one queue: what one of
+/// them has read, the others must hear, too, since nobody can tell whose it was.
+struct SharedQueue {
+    queue: ID3D12InfoQueue,
+    delivery: Mutex<Delivery>,
+}
+
+/// The queues there are, by the identity of the object.
+static QUEUES: Mutex<Vec<(usize, Weak<SharedQueue>)>> = Mutex::new(Vec::new());
+
+impl SharedQueue {
+    /// The queue of a device, which other devices may have as well.
+    fn of(queue: ID3D12InfoQueue) -> Arc<Self> {
+        let identity = queue.cast::<IUnknown>().map_or(0, |unknown| unknown.as_raw().addr());
+        let mut queues = QUEUES.lock();
+        queues.retain(|(_, known)| known.strong_count() > 0);
+        let known = queues.iter().find(|(known, _)| *known == identity);
+        if let Some(shared) = known.and_then(|(_, shared)| shared.upgrade()) {
+            return shared;
+        }
+        // SAFETY: the interface is alive. Where it fails the limit stays, and messages beyond it are
+        // lost.
+        let _limited = unsafe { queue.SetMessageCountLimit(KEPT.saturating_mul(2)) };
+        let shared = Arc::new(Self { queue, delivery: Mutex::default() });
+        queues.push((identity, Arc::downgrade(&shared)));
+        shared
+    }
+}
+
+/// The messages of one device, and those of others on its adapter.
 pub(crate) struct Messages {
-    queue: Option<ID3D12InfoQueue>,
-    sink: Option<MessageSink>,
-    /// How many of those in the queue were handed out.
-    delivered: Mutex<u64>,
+    shared: Option<Arc<SharedQueue>>,
+    id: u64,
 }
 
 impl Messages {
     pub(crate) fn new(device: &ID3D12Device, validation: bool, sink: Option<MessageSink>) -> Self {
         let queue = validation.then(|| device.cast::<ID3D12InfoQueue>().ok()).flatten();
-        if let Some(queue) = &queue {
-            // SAFETY: the interface is alive. Where it fails the limit stays, and messages beyond
-            // it are lost.
-            let _limited = unsafe { queue.SetMessageCountLimit(KEPT.saturating_mul(2)) };
-        }
-        Self { queue, sink, delivered: Mutex::new(0) }
+        let shared = queue.map(SharedQueue::of);
+        let id = shared.as_ref().map_or(0, |shared| shared.delivery.lock().listen(sink));
+        Self { shared, id }
     }
 
     /// True when the debug layer watches the device.
     pub(crate) const fn is_watched(&self) -> bool {
-        self.queue.is_some()
+        self.shared.is_some()
     }
 
     /// Hands out what was said since the last call.
     #[inline]
     pub(crate) fn deliver(&self) {
-        if let Some(queue) = &self.queue {
-            self.deliver_from(queue);
+        if let Some(shared) = &self.shared {
+            shared.delivery.lock().deliver(&shared.queue);
         }
     }
+}
 
-    #[cold]
-    fn deliver_from(&self, queue: &ID3D12InfoQueue) {
-        let mut delivered = self.delivered.lock();
-        // SAFETY: the interface is alive; so in the call below.
-        let count = unsafe { queue.GetNumStoredMessages() };
-        for index in *delivered..count {
-            if let Some(message) = read(queue, index) {
-                self.hand_out(&message);
-            }
-        }
-        *delivered = count;
-        if count >= KEPT {
-            // SAFETY: as above.
-            unsafe { queue.ClearStoredMessages() };
-            *delivered = 0;
+impl Drop for Messages {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.shared {
+            shared.delivery.lock().sinks.retain(|(id, _)| *id != self.id);
         }
     }
+}
 
-    fn hand_out(&self, message: &Message) {
-        if let Some(sink) = &self.sink {
-            return sink(message);
-        }
-        let Message { severity, id, text } = message;
-        match severity {
-            Severity::Error | Severity::Corruption => tracing::error!(target: "tenure", id, "{text}"),
-            Severity::Warning => tracing::warn!(target: "tenure", id, "{text}"),
-            Severity::Info | Severity::Message => tracing::debug!(target: "tenure", id, "{text}"),
-        }
+fn hand_out(sink: Option<&MessageSink>, message: &Message) {
+    if let Some(sink) = sink {
+        return sink(message);
+    }
+    let Message { severity, id, text } = message;
+    match severity {
+        Severity::Error | Severity::Corruption => tracing::error!(target: "tenure", id, "{text}"),
+        Severity::Warning => tracing::warn!(target: "tenure", id, "{text}"),
+        Severity::Info | Severity::Message => tracing::debug!(target: "tenure", id, "{text}"),
     }
 }
 
@@ -157,4 +226,66 @@ fn read(queue: &ID3D12InfoQueue, index: u64) -> Option<Message> {
         String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
     };
     Some(Message { severity: message.Severity.into(), id: message.ID.0, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+
+    /// A queue that somebody else fills.
+    #[derive(Default)]
+    struct Fake(RefCell<Vec<Message>>, Cell<u32>);
+
+    impl Fake {
+        fn say(&self, id: i32) {
+            self.0.borrow_mut().push(Message { severity: Severity::Error, id, text: String::new() });
+        }
+    }
+
+    impl Stored for Fake {
+        fn count(&self) -> u64 {
+            self.0.borrow().len() as u64
+        }
+
+        fn message(&self, index: u64) -> Option<Message> {
+            self.0.borrow().get(index as usize).cloned()
+        }
+
+        fn clear(&self) {
+            self.0.borrow_mut().clear();
+            self.1.set(self.1.get() + 1);
+        }
+    }
+
+    /// Whoever reads, everybody hears each message once, also when the queue is emptied in between.
+    #[test]
+    fn devices_with_one_queue_hear_everything_once() {
+        let (queue, mut delivery) = (Fake::default(), Delivery::default());
+        let heard: [Arc<Mutex<Vec<i32>>>; 2] = Default::default();
+        let sink = |of: &Arc<Mutex<Vec<i32>>>| -> Option<MessageSink> {
+            let of = Arc::clone(of);
+            Some(Arc::new(move |message: &Message| of.lock().push(message.id)))
+        };
+        let first = delivery.listen(sink(&heard[0]));
+        let count = 3 * KEPT as i32;
+        for id in 0..count {
+            queue.say(id);
+            if id % 1000 == 7 {
+                delivery.deliver(&queue);
+            }
+            if id == 7 {
+                delivery.listen(sink(&heard[1]));
+            }
+        }
+        delivery.deliver(&queue);
+        assert!(queue.1.get() >= 2, "it was emptied");
+        assert!(heard[0].lock().iter().copied().eq(0..count));
+        assert!(heard[1].lock().iter().copied().eq(8..count));
+        delivery.sinks.retain(|(id, _)| *id != first);
+        queue.say(-1);
+        delivery.deliver(&queue);
+        assert_eq!((heard[0].lock().last(), heard[1].lock().last()), (Some(&(count - 1)), Some(&-1)));
+    }
 }

@@ -62,9 +62,14 @@ fn memory_types(caps: &Caps) -> Vec<MemoryType> {
 
 fn features(facts: &Facts<'_>) -> Features {
     let caps = facts.caps;
+    // Layouts do not have the fault that states have.
+    let is_copied = facts.workarounds.has(Actions::COPY_SOURCE_TOO) && !caps.enhanced_barriers;
     let mut features = Features::DEVICE_ADDRESS;
     for (feature, is_there) in [
         (Features::RESERVED_BUFFERS | Features::RESERVED_TEXTURES, caps.tiled_tier > 0),
+        // Tier 1 leaves what touches them undefined.
+        (Features::UNMAPPED_TILES, caps.tiled_tier > 1),
+        (Features::COPY_SRC_WITH_READS, is_copied),
         (Features::MEMORY_BUDGET, facts.has_budget),
         (Features::MEMORY_PRIORITY, facts.has_priorities),
         (Features::NOT_ZEROED, caps.not_zeroed),
@@ -147,7 +152,7 @@ mod tests {
     use super::{Facts, properties};
     use crate::adapter::AdapterInfo;
     use crate::caps::{Caps, NOTHING};
-    use crate::drivers::Workarounds;
+    use crate::drivers::{AdapterId, NVIDIA, Workarounds};
 
     const GIB: u64 = 1 << 30;
 
@@ -191,6 +196,28 @@ mod tests {
         assert!(shared.memory_types.iter().all(|memory| memory.heap == 0));
         let unknown = AdapterInfo { dedicated_video: 0, shared_system: 0, ..adapter() };
         assert!(made(&NOTHING, &unknown).memory_heaps.iter().all(|heap| heap.size > 0));
+    }
+
+    #[test]
+    fn features_follow_tiers_and_faults() {
+        let has = |caps: &Caps, workarounds: &Workarounds, feature| {
+            let (has_budget, has_priorities, adapter) = (false, false, &adapter());
+            let queues = &[QueueKind::Graphics];
+            let facts = Facts { caps, adapter, queues, has_budget, has_priorities, workarounds };
+            properties(&facts).features.contains(feature)
+        };
+        for (tier, reserved, unmapped) in
+            [(0, false, false), (1, true, false), (2, true, true), (4, true, true)]
+        {
+            let caps = Caps { tiled_tier: tier, ..NOTHING };
+            assert_eq!(has(&caps, &Workarounds::default(), Features::RESERVED_TEXTURES), reserved);
+            assert_eq!(has(&caps, &Workarounds::default(), Features::UNMAPPED_TILES), unmapped);
+        }
+        let nvidia = Workarounds::of(&AdapterId { vendor: NVIDIA, device: 0x2684, ..AdapterId::default() });
+        let enhanced = Caps { enhanced_barriers: true, ..NOTHING };
+        assert!(has(&NOTHING, &nvidia, Features::COPY_SRC_WITH_READS));
+        assert!(!has(&enhanced, &nvidia, Features::COPY_SRC_WITH_READS), "resource states alone");
+        assert!(!has(&NOTHING, &Workarounds::default(), Features::COPY_SRC_WITH_READS));
     }
 
     #[test]

@@ -4,8 +4,13 @@ use tenure_core::device::{
     Allowed, BufferInfo, DeviceError, Dimension, Features, HeapCategory, MemoryTypeId, Properties,
     Requirements, ResourceDesc, TextureInfo, Usage,
 };
-use windows::Win32::Graphics::Direct3D12::{D3D12_REQ_SUBRESOURCES, D3D12_RESOURCE_ALLOCATION_INFO};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT,
+    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT, D3D12_RAYTRACING_SHADER_TABLE_BYTE_ALIGNMENT,
+    D3D12_REQ_SUBRESOURCES, D3D12_RESOURCE_ALLOCATION_INFO,
+};
 
+use crate::caps::Caps;
 use crate::desc::{Described, describe};
 use crate::error::bad;
 use crate::formats::planes;
@@ -59,6 +64,30 @@ fn check_extent(properties: &Properties, info: &TextureInfo) -> Result<(), Devic
     }
     Ok(())
 }
+
+/// Where a buffer may begin by what it is used as: a driver's tight alignment, 8 B at the least, does
+/// not know. Views of constants and acceleration structures begin at 256 B, raw views at 16 B. Where
+/// rays are traced, what shaders write may be the scratch memory of a build, at 256 B, and what they
+/// read a shader table, at 64 B.
+const fn alignment_by_use(caps: &Caps, usage: Usage) -> u64 {
+    const WIDEST: u32 = D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT;
+    let is_scratch = caps.acceleration_structures && usage.contains(Usage::UNORDERED_ACCESS);
+    let alignment = if is_scratch || usage.intersects(Usage::CONSTANT.union(Usage::ACCELERATION_STRUCTURE)) {
+        WIDEST
+    } else if caps.acceleration_structures && usage.contains(Usage::SHADER_READ) {
+        D3D12_RAYTRACING_SHADER_TABLE_BYTE_ALIGNMENT
+    } else if usage.intersects(Usage::UNORDERED_ACCESS.union(Usage::SHADER_READ)) {
+        D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT
+    } else {
+        8
+    };
+    alignment as u64
+}
+
+// One constant stands for both.
+const _: () = assert!(
+    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT == D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT
+);
 
 /// True when mip 0 is made of whole blocks.
 const fn has_whole_blocks(info: &TextureInfo) -> bool {
@@ -140,7 +169,7 @@ impl Inner {
             if is_refusal(&answer) {
                 return Err(bad("size", info.size, Allowed::Rule(REFUSED)));
             }
-            answer.Alignment
+            answer.Alignment.max(alignment_by_use(&self.caps, info.usage))
         } else {
             // Documented: no need to ask.
             DEFAULT
@@ -196,8 +225,11 @@ impl Inner {
         described: &mut Described,
         info: &TextureInfo,
     ) -> Result<D3D12_RESOURCE_ALLOCATION_INFO, DeviceError> {
-        // A tight alignment is the driver's own: none must be asked for.
-        let is_asked = self.caps.small_textures && !self.caps.tight_alignment;
+        // A tight alignment is the driver's own. Runtimes before Agility SDK 1.619.4 refuse an alignment
+        // beside it, and later ones take it as the least: none is asked for. What it comes to has a
+        // floor for textures as for buffers, 8 B placed and 4 KiB committed.
+        let has_small = info.samples == 1 || self.caps.small_multisampled;
+        let is_asked = self.caps.small_textures && has_small && !self.caps.tight_alignment;
         if let Some(small) = small_alignment(info).filter(|_| is_asked) {
             described.desc.Alignment = small;
             let answer = self.allocation_info(described);
@@ -238,10 +270,27 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::device::MemoryTypeId;
+    use tenure_core::device::{MemoryTypeId, Usage};
     use windows::Win32::Graphics::Direct3D12::D3D12_RESOURCE_ALLOCATION_INFO;
 
-    use super::{GPU_UPLOAD, bit, is_refusal};
+    use super::{GPU_UPLOAD, alignment_by_use, bit, is_refusal};
+    use crate::caps::{Caps, NOTHING};
+
+    #[test]
+    fn buffers_lie_where_their_use_allows() {
+        let rays = Caps { acceleration_structures: true, ..NOTHING };
+        for (usage, plain, traced) in [
+            (Usage::VERTEX | Usage::INDEX | Usage::COPY_DST, 8, 8),
+            (Usage::INDIRECT, 8, 8),
+            (Usage::SHADER_READ, 16, 64),
+            (Usage::UNORDERED_ACCESS | Usage::SHADER_READ, 16, 256),
+            (Usage::CONSTANT | Usage::VERTEX, 256, 256),
+            (Usage::ACCELERATION_STRUCTURE, 256, 256),
+        ] {
+            let found = [&NOTHING, &rays].map(|caps| alignment_by_use(caps, usage));
+            assert_eq!(found, [plain, traced], "{usage:?}");
+        }
+    }
 
     #[test]
     fn answers_that_are_none_are_refusals() {

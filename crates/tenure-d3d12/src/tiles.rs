@@ -26,6 +26,10 @@ use crate::small::tile_texels;
 /// Bytes of a tile.
 const TILE: u64 = D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES as u64;
 
+/// The tier of tiled resources from which arrays may have mips smaller than a tile:
+/// `D3D12_TILED_RESOURCES_TIER_4`.
+const ARRAYS_WITH_PACKED_MIPS: i32 = 4;
+
 /// How a reserved resource is tiled.
 pub(crate) struct Tiling {
     pub(crate) layout: TileLayout,
@@ -152,8 +156,12 @@ impl Inner {
             ResourceDesc::Texture(info) if info.samples > 1 || info.usage.contains(Usage::DEPTH_STENCIL) => {
                 unsupported("reserved depth-stencil or multisampled textures")
             }
-            ResourceDesc::Texture(info) if info.layers() > 1 && has_packed_mips(info) => {
-                unsupported("reserved arrays with mips smaller than a tile")
+            ResourceDesc::Texture(info)
+                if info.layers() > 1
+                    && has_packed_mips(info)
+                    && self.caps.tiled_tier < ARRAYS_WITH_PACKED_MIPS =>
+            {
+                unsupported("reserved arrays with mips smaller than a tile (tiled resources tier 4)")
             }
             ResourceDesc::Texture(_) => Ok(()),
         }

@@ -238,9 +238,10 @@ impl Shared {
             let layout = tiles::layout(&self.properties, desc)?;
             let address = self.addresses(layout.bytes(), TILE)?;
             let label = self.register.create(kind(desc));
-            // Unmapped tiles read as zero.
             let written = Written::new(layout.bytes());
-            written.insert(0..layout.bytes());
+            if self.reads_unmapped_tiles() {
+                written.insert(0..layout.bytes());
+            }
             let memory = Memory::Reserved(Mutex::new(TileTable::default()));
             Ok(self.resource(label, desc, layout, memory, (MemoryFlags::empty(), address), written))
         })

@@ -335,9 +335,10 @@ impl<'a> Execution<'a> {
             table.lock().set(tile, target);
             change.resource.written.remove(bytes.clone());
             match &change.origin {
-                // Reads of unmapped tiles are defined: they give zero.
-                TileOrigin::Unmapped => change.resource.written.insert(bytes),
-                TileOrigin::Heap { .. } => {}
+                TileOrigin::Unmapped if self.shared.reads_unmapped_tiles() => {
+                    change.resource.written.insert(bytes);
+                }
+                TileOrigin::Unmapped | TileOrigin::Heap { .. } => {}
                 TileOrigin::CopyOf { resource, tiles } => {
                     let from = tiles[index] * TILE;
                     for range in resource.written.within(from..from + TILE) {

@@ -113,7 +113,8 @@
 //!
 //! **Contents** are undefined at creation, even where an earlier resource wrote the same bytes,
 //! except in memory that the API zeroes (new heaps and committed resources of the `d3d12` profiles,
-//! but not placed targets) and in unmapped tiles, which read as zero. They become undefined again by
+//! but not placed targets) and in unmapped tiles, which read as zero
+//! unless [`Options::unmapped_tiles`] is off. They become undefined again by
 //! an aliasing barrier, by `discard`, and where tiles are mapped anew. Uses in a write state
 //! ([`List::use_buffer`], [`List::use_texture`]) count as writing all they touch.
 //!

@@ -57,7 +57,9 @@ pub struct Options {
     /// Bytes that the OS grants of each memory heap instead of nine tenths of its size; heaps not
     /// named keep that.
     pub budgets: Vec<u64>,
-    /// Buffers may be placed every 256 B (D3D12 tight alignment). *Default*: as the profile says.
+    /// Buffers may be placed at any multiple of 8 B that their usage allows (D3D12 tight alignment):
+    /// 256 B for constants and acceleration structures, 16 B for what shaders read and write.
+    /// *Default*: as the profile says.
     pub tight_alignment: Option<bool>,
     /// New memory reads as zero. *Default*: as the profile says.
     pub zeroed: Option<bool>,
@@ -67,6 +69,12 @@ pub struct Options {
     /// The driver insists on memory of its own for everything, as one that corrupts placed resources:
     /// placing a resource is an error. *Default*: no.
     pub requires_dedicated: bool,
+    /// Textures that shaders read must be in `COPY_SRC`, too, by a barrier: as one that flushes too
+    /// little otherwise. On Direct3D 12 with resource states. *Default*: no.
+    pub copy_src_with_reads: bool,
+    /// Tiles that are mapped to nothing read as zero; else a read of them is one of bytes never written.
+    /// *Default*: yes, as with D3D12 tiled resources tier 2.
+    pub unmapped_tiles: bool,
     /// What it offers of descriptors. *Default*: as the profile says.
     pub descriptors: Option<DescriptorLimits>,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
@@ -89,6 +97,8 @@ impl Options {
             zeroed: None,
             prefers_dedicated: false,
             requires_dedicated: false,
+            copy_src_with_reads: false,
+            unmapped_tiles: true,
             descriptors: None,
             record_calls: false,
         }
@@ -161,6 +171,20 @@ impl Options {
     #[must_use]
     pub const fn requires_dedicated(mut self) -> Self {
         self.requires_dedicated = true;
+        self
+    }
+
+    /// Sets [`copy_src_with_reads`](Self::copy_src_with_reads).
+    #[must_use]
+    pub const fn copy_src_with_reads(mut self) -> Self {
+        self.copy_src_with_reads = true;
+        self
+    }
+
+    /// Sets [`unmapped_tiles`](Self::unmapped_tiles).
+    #[must_use]
+    pub const fn unmapped_tiles(mut self, on: bool) -> Self {
+        self.unmapped_tiles = on;
         self
     }
 

@@ -77,7 +77,7 @@ fn general_types(properties: &Properties) -> u32 {
 
 fn d3d12_buffer(properties: &Properties, tier1: bool, info: &BufferInfo) -> Option<Requirements> {
     let tight = properties.features.contains(Features::TIGHT_ALIGNMENT);
-    let alignment = if tight { 256 } else { PAGE };
+    let alignment = if tight { tight_alignment(properties, info.usage) } else { PAGE };
     Some(Requirements {
         size: info.size.checked_next_multiple_of(alignment)?,
         alignment,
@@ -86,6 +86,22 @@ fn d3d12_buffer(properties: &Properties, tier1: bool, info: &BufferInfo) -> Opti
         prefers_dedicated: false,
         requires_dedicated: false,
     })
+}
+
+/// The least that a driver with tight alignment may answer, or what the usage asks for.
+fn tight_alignment(properties: &Properties, usage: Usage) -> u64 {
+    by_use(properties, usage, 8)
+}
+
+/// Where what is in a buffer may begin, by its usage; `least` for all.
+fn by_use(properties: &Properties, usage: Usage, least: u64) -> u64 {
+    let uses = [
+        (Usage::CONSTANT, properties.constant_alignment),
+        (Usage::UNORDERED_ACCESS | Usage::SHADER_READ, properties.storage_alignment),
+        (Usage::ACCELERATION_STRUCTURE, properties.acceleration_structure_alignment),
+    ];
+    let asked = uses.into_iter().filter(|(used, _)| usage.intersects(*used));
+    asked.fold(least, |alignment, (_, needed)| alignment.max(needed))
 }
 
 fn d3d12_texture(tier1: bool, info: &TextureInfo) -> Option<Requirements> {
@@ -126,15 +142,7 @@ fn vulkan_buffer(
     split: bool,
     info: &BufferInfo,
 ) -> Option<Requirements> {
-    let uses = [
-        (Usage::CONSTANT, properties.constant_alignment),
-        (Usage::UNORDERED_ACCESS | Usage::SHADER_READ, properties.storage_alignment),
-        (Usage::ACCELERATION_STRUCTURE, properties.acceleration_structure_alignment),
-    ];
-    let alignment = uses
-        .into_iter()
-        .filter(|(usage, _)| info.usage.intersects(*usage))
-        .fold(alignment, |alignment, (_, needed)| alignment.max(needed));
+    let alignment = by_use(properties, info.usage, alignment);
     Some(Requirements {
         size: info.size.checked_next_multiple_of(alignment)?,
         alignment,

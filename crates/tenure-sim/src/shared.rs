@@ -77,6 +77,11 @@ impl Shared {
         if let Some(tight) = options.tight_alignment {
             properties.features.set(Features::TIGHT_ALIGNMENT, tight);
         }
+        let promotes = properties.state_model == StateModel::Promotion;
+        properties.features.set(Features::COPY_SRC_WITH_READS, options.copy_src_with_reads && promotes);
+        if !options.unmapped_tiles {
+            properties.features.remove(Features::UNMAPPED_TILES);
+        }
         if let Some(limits) = options.descriptors {
             properties.descriptors = limits;
         }
@@ -108,6 +113,11 @@ impl Shared {
 
     pub(crate) fn promotes(&self) -> bool {
         self.properties.state_model == StateModel::Promotion
+    }
+
+    /// True when tiles that are mapped to nothing read as zero.
+    pub(crate) fn reads_unmapped_tiles(&self) -> bool {
+        self.properties.features.contains(Features::UNMAPPED_TILES)
     }
 
     /// True when heaps are Direct3D 12's.

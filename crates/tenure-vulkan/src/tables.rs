@@ -92,7 +92,12 @@ fn memory_heaps(memory: &vk::PhysicalDeviceMemoryProperties) -> Vec<MemoryHeap> 
         .collect()
 }
 
-fn features(enabled: OptionalFeatures, types: &[MemoryType], heaps: &[MemoryHeap]) -> Features {
+fn features(
+    enabled: OptionalFeatures,
+    properties: &vk::PhysicalDeviceProperties,
+    types: &[MemoryType],
+    heaps: &[MemoryHeap],
+) -> Features {
     const TABLE: [(OptionalFeatures, Features); 7] = [
         (OptionalFeatures::SPARSE_BUFFERS, Features::RESERVED_BUFFERS),
         (OptionalFeatures::SPARSE_TEXTURES, Features::RESERVED_TEXTURES),
@@ -108,6 +113,9 @@ fn features(enabled: OptionalFeatures, types: &[MemoryType], heaps: &[MemoryHeap
         .filter(|(optional, _)| enabled.contains(*optional))
         .fold(Features::NOT_ZEROED, |features, (_, feature)| features | feature);
     features.set(Features::GPU_UPLOAD, types.iter().any(|found| found.is_gpu_upload(heaps)));
+    let is_reserved = features.intersects(Features::RESERVED_BUFFERS | Features::RESERVED_TEXTURES);
+    let is_strict = properties.sparse_properties.residency_non_resident_strict == vk::TRUE;
+    features.set(Features::UNMAPPED_TILES, is_reserved && is_strict);
     features
 }
 
@@ -138,7 +146,7 @@ impl Tables {
         let contract = Properties {
             name: if name.is_empty() { "a Vulkan device".to_owned() } else { name.into_owned() },
             backend: "vulkan",
-            features: features(enabled, &memory_types, &memory_heaps),
+            features: features(enabled, properties, &memory_types, &memory_heaps),
             memory_types,
             memory_heaps,
             queues,
@@ -232,6 +240,22 @@ mod tests {
         })
     }
 
+    /// Reserved resources leave what touches unmapped tiles undefined, unless the device says otherwise.
+    #[test]
+    fn unmapped_tiles_are_defined_where_the_device_is_strict() {
+        for (optional, strict, expected) in [
+            (OptionalFeatures::SPARSE_TEXTURES, vk::TRUE, true),
+            (OptionalFeatures::SPARSE_BUFFERS, vk::TRUE, true),
+            (OptionalFeatures::SPARSE_TEXTURES, vk::FALSE, false),
+            (OptionalFeatures::empty(), vk::TRUE, false),
+        ] {
+            let mut properties = vk::PhysicalDeviceProperties::default();
+            properties.sparse_properties.residency_non_resident_strict = strict;
+            let found = features(optional, &properties, &[], &[]);
+            assert_eq!(found.contains(Features::UNMAPPED_TILES), expected, "{optional:?}");
+        }
+    }
+
     #[test]
     fn a_small_granularity_is_padding_and_a_large_one_parts_heaps() {
         let small = tables(1024);
@@ -260,7 +284,8 @@ mod tests {
         windowed.memory_heaps[2] =
             vk::MemoryHeap { size: 256 << 20, flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
         let (types, heaps) = (memory_types(&windowed), memory_heaps(&windowed));
-        let found = features(OptionalFeatures::empty(), &types, &heaps);
+        let found =
+            features(OptionalFeatures::empty(), &vk::PhysicalDeviceProperties::default(), &types, &heaps);
         assert!(!found.contains(Features::GPU_UPLOAD), "a window of 256 MiB is none");
         assert_eq!(memory_flags(vk::MemoryPropertyFlags::LAZILY_ALLOCATED), MemoryFlags::LAZILY_ALLOCATED);
     }

@@ -76,6 +76,15 @@ bitflags! {
         /// Buffers may hold acceleration structures. Elsewhere creating such a buffer is
         /// `Unsupported`.
         const ACCELERATION_STRUCTURES = 1 << 9;
+        /// Textures that shaders read must be in [`State::COPY_SRC`](super::State::COPY_SRC), too,
+        /// and a barrier has to lead there: the driver flushes too little otherwise. On
+        /// [`StateModel::Promotion`] alone.
+        const COPY_SRC_WITH_READS = 1 << 10;
+        /// Tiles of reserved resources that are mapped to nothing read as zero, and writes to them go
+        /// nowhere (D3D12 tiled resources tier 2, Vulkan's `residencyNonResidentStrict`). Elsewhere
+        /// what touches them is undefined: map all that the GPU may touch, many tiles to the same
+        /// memory if need be.
+        const UNMAPPED_TILES = 1 << 11;
     }
 }
 

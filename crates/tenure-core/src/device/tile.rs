@@ -54,7 +54,7 @@ pub enum TileSource<'a, D: Device> {
         /// Byte of the first tile; a multiple of the tile size.
         offset: u64,
     },
-    /// Nothing.
+    /// Nothing: see [`Features::UNMAPPED_TILES`](super::Features::UNMAPPED_TILES).
     Unmapped,
     /// Whatever another region of the same size is mapped to at that moment.
     CopyOf {

@@ -92,7 +92,9 @@ impl<D: Device> Shared<D> {
         }
         let alignments = Alignments {
             constant: checked_alignment("constant_alignment", properties.constant_alignment)?,
-            storage: checked_alignment("storage_alignment", properties.storage_alignment)?,
+            // Of what shaders read, some is seen as texels.
+            storage: checked_alignment("storage_alignment", properties.storage_alignment)?
+                .max(checked_alignment("typed_alignment", properties.descriptors.typed_alignment)?),
             acceleration_structure: checked_alignment(
                 "acceleration_structure_alignment",
                 properties.acceleration_structure_alignment,

@@ -1,6 +1,6 @@
 //! An API object with what tenure keeps beside it.
 
-use crate::device::{Device, ResourceDesc, State, StateModel, Usage};
+use crate::device::{Device, Features, ResourceDesc, State, StateModel, Usage};
 use crate::state::StateCell;
 
 /// An API resource, its usage states, and its mapping and address where it has them.
@@ -28,6 +28,8 @@ impl<D: Device> Native<D> {
             ResourceDesc::Texture(_) => None,
         };
         let states = StateCell::for_resource(desc, state.unwrap_or_else(|| initial_state(device, desc)));
+        let is_copied = device.properties().features.contains(Features::COPY_SRC_WITH_READS);
+        let states = if is_copied { states.with_copied_reads() } else { states };
         Self { object, states, mapping, address }
     }
 }

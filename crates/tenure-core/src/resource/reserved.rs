@@ -100,6 +100,9 @@ struct Mappings<D: Device> {
 ///
 /// A mapping change waits for earlier changes, on whatever queue. It does not wait for uses on
 /// other queues: give the sync point with the queue.
+///
+/// What is not mapped reads as zero only where the device has
+/// [`Features::UNMAPPED_TILES`](crate::device::Features::UNMAPPED_TILES); elsewhere nothing may touch it.
 pub struct Reserved<D: Device> {
     /// Declared first: the resource is released before the tiles mapped to it.
     pub(super) held: Held<D>,

@@ -82,7 +82,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 
     /// How a resource was used on this queue since it was last put in order.
     fn uses_of(&self, cell: &StateCell) -> State {
-        let rules = Rules { model: self.model, kind: cell.kind() };
+        let rules = Rules::of(self.model, cell);
         let known = State::allowed_on(self.kind);
         let earlier = |part: &Part| match self.model {
             StateModel::Explicit => part.open_on(self.queue) & known,
@@ -133,7 +133,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             let Activation { entry: index, before, from, .. } = activation;
             let Some(entry) = self.entries.get_mut(index) else { continue };
             let cell = entry.resource.as_ref();
-            let rules = Rules { model: self.model, kind: cell.kind() };
+            let rules = Rules::of(self.model, cell);
             let on_queue = State::allowed_on(self.kind);
             let allowed = cell.allowed() & on_queue;
             // Never empty: should it not be used at all, the next to have the bytes come after these.
@@ -158,7 +158,7 @@ impl<H: AsRef<StateCell>> Entry<H> {
     /// Takes over bytes with all subresources.
     fn take_over(&mut self, model: StateModel, batch: u32, spill: &mut Vec<PartUse>) {
         let clock = Clock { batch, barrier: self.barrier };
-        let rules = Rules { model, kind: self.cell().kind() };
+        let rules = Rules::of(model, self.cell());
         // What a subresource that is not used yet will be in when the recording begins.
         let found = match model {
             StateModel::Explicit => Parts::Whole(State::COMMON),

@@ -110,6 +110,7 @@ pub struct StateCell {
     subresources: u32,
     allowed: State,
     initial: State,
+    reads_are_copied: bool,
     hints: Hints,
     submitted: Mutex<Submitted>,
 }
@@ -146,6 +147,7 @@ impl StateCell {
             subresources: subresources.clamp(1, MAX_SUBRESOURCES),
             allowed: State::allowed_for(usage),
             initial,
+            reads_are_copied: false,
             hints: Hints::default(),
             submitted: Mutex::new(Submitted {
                 parts: Parts::Whole(whole),
@@ -165,6 +167,21 @@ impl StateCell {
             ResourceDesc::Texture(_) => ResourceKind::Texture,
         };
         Self::new(kind, desc.subresources(), desc.usage(), initial)
+    }
+
+    /// The cell of a texture on a device with
+    /// [`Features::COPY_SRC_WITH_READS`](crate::device::Features::COPY_SRC_WITH_READS): what shaders
+    /// read is asked for in [`State::COPY_SRC`], too, and never promoted. Of no effect on buffers and
+    /// on [`StateModel::Explicit`].
+    #[must_use]
+    pub const fn with_copied_reads(mut self) -> Self {
+        self.reads_are_copied = matches!(self.kind, ResourceKind::Texture);
+        self
+    }
+
+    /// True for one made [`with_copied_reads`](Self::with_copied_reads).
+    pub(super) const fn reads_are_copied(&self) -> bool {
+        self.reads_are_copied
     }
 
     /// A number that no other cell of this process has.
@@ -231,7 +248,7 @@ impl StateCell {
         if model == StateModel::Explicit {
             return true;
         }
-        let rules = Rules { model, kind: self.kind };
+        let rules = Rules::of(model, self);
         // Copy queues find everything in `COMMON`.
         let known = if kind == QueueKind::Copy { State::COMMON } else { State::allowed_on(kind) };
         let parts = &self.lock().parts;

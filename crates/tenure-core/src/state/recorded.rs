@@ -1,7 +1,7 @@
 //! What a recording does to the state of its resources.
 
+use super::StateCell;
 use super::part_use::PartUse;
-use super::{ResourceKind, StateCell};
 use crate::device::{QueueKind, State, StateModel, Subresource};
 
 /// One resource in a recording.
@@ -91,7 +91,7 @@ impl<H: AsRef<StateCell>> Recorded<H> {
     }
 
     /// The rules for one of its resources.
-    pub(super) const fn rules(&self, kind: ResourceKind) -> super::rules::Rules {
-        super::rules::Rules { model: self.model, kind }
+    pub(super) const fn rules(&self, cell: &StateCell) -> super::rules::Rules {
+        super::rules::Rules::of(self.model, cell)
     }
 }

@@ -70,7 +70,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         let cell = entry.cell();
         let submitted = cell.lock();
         let context = Context {
-            rules: recorded.rules(cell.kind()),
+            rules: recorded.rules(cell),
             submission,
             queues,
             kind: recorded.kind,

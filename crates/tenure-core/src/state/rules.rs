@@ -1,6 +1,7 @@
 //! The rules of the two kinds of API, as one function from "is" and "wanted" to "do".
 //! The table is in the documentation of [`state`](super).
 
+use super::StateCell;
 use crate::device::{State, StateModel};
 
 /// Which rules a resource follows.
@@ -116,9 +117,26 @@ pub(super) enum Step {
 pub(super) struct Rules {
     pub(super) model: StateModel,
     pub(super) kind: ResourceKind,
+    /// Reads by shaders take a barrier that names the source of copies, too.
+    pub(super) reads_are_copied: bool,
 }
 
 impl Rules {
+    /// The rules for the resource of a cell.
+    pub(super) const fn of(model: StateModel, cell: &StateCell) -> Self {
+        let reads_are_copied = cell.reads_are_copied() && matches!(model, StateModel::Promotion);
+        Self { model, kind: cell.kind(), reads_are_copied }
+    }
+
+    /// The state that is asked for where a use wants `state`.
+    pub(super) const fn named(self, state: State) -> State {
+        if self.reads_are_copied && state.intersects(State::SHADER_READ) {
+            state.union(State::COPY_SRC)
+        } else {
+            state
+        }
+    }
+
     /// What a use in state `to` needs after one in state `from`.
     ///
     /// `promoted`: further reads are free, because `from` was reached without a barrier.
@@ -158,7 +176,10 @@ impl Rules {
     pub(super) const fn promotes(self, to: State) -> bool {
         match (self.model, self.kind) {
             (_, ResourceKind::Buffer) => true,
-            (StateModel::Promotion, ResourceKind::Texture) => PROMOTED_TEXTURE.contains(to),
+            (StateModel::Promotion, ResourceKind::Texture) => {
+                let is_moved = self.reads_are_copied && to.intersects(State::SHADER_READ);
+                PROMOTED_TEXTURE.contains(to) && !is_moved
+            }
             (StateModel::Explicit, ResourceKind::Texture) => to.is_empty(),
         }
     }

@@ -181,7 +181,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         if state.is_empty() && self.model == StateModel::Explicit {
             return Ok(());
         }
-        let rules = Rules { model: self.model, kind: cell.kind() };
+        let rules = Rules::of(self.model, cell);
+        let state = rules.named(state);
         let subresource = if cell.count() == 1 { Subresource::All } else { subresource };
         let index = self.find_or_insert(resource, cell);
         let Some(entry) = self.entries.get_mut(index) else { return Ok(()) };

@@ -1,8 +1,8 @@
 //! Views of buffers: what they show, and every way to ask for what there is not.
 
 use tenure_core::device::{
-    BufferAccess, DescriptorKind, DescriptorLimits, Device as _, DeviceError, Elements, FieldValue, Format,
-    State, Usage,
+    Api, BufferAccess, DescriptorKind, DescriptorLimits, Device as _, DeviceError, Elements, FieldValue,
+    Format, State, Usage,
 };
 use tenure_core::{BufferDesc, BufferViewDesc, Config, Error, Gpu, MemoryUse};
 use tenure_sim::{Device, Lag, Options, Profile};
@@ -274,4 +274,43 @@ fn mapped_and_pooled_buffers_are_alike() {
     assert_eq!(crate::written(&gpu, &out), 9);
     drop((short, camera, view, table, out));
     end(gpu, &device);
+}
+
+/// Whatever a buffer lies in, and wherever, views of the kinds that its usage is for begin where it does.
+#[test]
+fn buffers_lie_where_views_of_them_may_begin() {
+    for profile in Profile::ALL {
+        let options = Options::new(*profile).lag(Lag::None);
+        let is_d3d12 = Device::new(*profile).properties().api == Api::Direct3D12;
+        let device = Device::with_options(options.tight_alignment(is_d3d12));
+        let gpu = gpu(&device, Config::default());
+        let pages = gpu.create_pages("level", 1 << 20);
+        let mut kept = Vec::new();
+        for size in (0..40).map(|step| 256 + 12 * step) {
+            for usage in [Usage::VERTEX, Usage::CONSTANT, Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {
+                let desc = BufferDesc::new(size, usage).name("lights");
+                let own = desc.clone().own_resource();
+                for buffer in [gpu.create_buffer(&desc), gpu.create_buffer(&own), pages.create_buffer(&desc)]
+                {
+                    kept.push(buffer.unwrap());
+                }
+            }
+        }
+        for buffer in &kept {
+            let typed = |format| BufferViewDesc::typed(format).range(0, 64);
+            let views = [
+                (Usage::CONSTANT, BufferViewDesc::constants().range(0, 256)),
+                (Usage::SHADER_READ, BufferViewDesc::raw().range(0, 64)),
+                (Usage::SHADER_READ, typed(Format::R8Unorm)),
+                (Usage::SHADER_READ, typed(Format::Rgba32Float)),
+                (Usage::UNORDERED_ACCESS, BufferViewDesc::raw_writable().range(0, 64)),
+            ];
+            for (_, view) in views.into_iter().filter(|(usage, _)| buffer.usage().contains(*usage)) {
+                let made = gpu.create_buffer_view(buffer, &view);
+                assert!(made.is_ok(), "{profile:?} {:?} {view:?}: {:?}", buffer.location(), made.err());
+            }
+        }
+        drop((kept, pages));
+        end(gpu, &device);
+    }
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::device::{Device as _, QueueKind, State, Subresource};
 use tenure_core::transient::graph::{Graph, GraphError, PassId, ResourceId};
-use tenure_core::{Config, Error, Frame, Gpu, Queue, Recording, Resources};
+use tenure_core::{Config, Error, Frame, Gpu, Queue, Recording, Resources, TexelData};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Profile};
 
 use crate::support::Rng;
@@ -159,6 +159,53 @@ fn graphs_share_nothing_where_the_driver_requires_dedicated_memory() {
         assert_eq!(calls.made(CallKind::CreateHeap) + calls.made(CallKind::CreatePlaced), 0, "{profile:?}");
         finish(&device, gpu);
     }
+}
+
+/// On drivers that flush too little otherwise, shaders read what is the source of copies, too: the
+/// simulated device finds every use that is not.
+#[test]
+fn what_shaders_read_is_the_source_of_copies_where_it_must() {
+    for &profile in PROFILES {
+        let mut chance = Rng::new(13);
+        for _ in 0..10 {
+            let options = Options::new(profile).lag(Lag::Random { max: 6 }).copy_src_with_reads();
+            let device = Device::with_options(options);
+            let gpu = gpu(&device);
+            let programs: Vec<_> = (0..2).map(|_| Program::random(&mut chance, &device, 14)).collect();
+            for _ in 0..4 {
+                programs.iter().for_each(|program| program.frame(&gpu));
+            }
+            lasting_textures(&gpu);
+            finish(&device, gpu);
+        }
+    }
+}
+
+/// A lasting texture that is read by shaders first, in one submission after the other, then drawn to and
+/// read, then copied.
+fn lasting_textures(gpu: &Gpu<Device>) {
+    let texture = gpu.create_texture_with(&sampled_target(), &[TexelData::new(&[7; 64 * 64 * 4])]).unwrap();
+    for number in 0..3_u8 {
+        let frame = gpu.begin_frame().unwrap();
+        let mut list = frame.record(Queue::Graphics, "read").unwrap();
+        if number == 0 {
+            sample(&mut list, &texture, 7);
+        }
+        clear(&mut list, &texture, number);
+        sample(&mut list, &texture, number);
+        let copy = gpu.create_texture(&sampled_target()).unwrap();
+        list.use_resource(&texture, Subresource::All, State::COPY_SRC).unwrap();
+        list.use_resource(&copy, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+        list.barriers();
+        frame.submit(list).unwrap();
+        frame.end().unwrap();
+    }
+}
+
+fn sampled_target() -> tenure_core::TextureDesc {
+    let mut desc = target(64, "lasting");
+    desc.info.usage |= tenure_core::device::Usage::COPY_DST;
+    desc
 }
 
 /// The graphs that the tests of barriers run: large enough that memory is handed on many times.

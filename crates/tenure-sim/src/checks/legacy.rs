@@ -37,6 +37,18 @@ impl Legacy {
         found
     }
 
+    /// A read by shaders where the driver wants the source of copies named, too, by a barrier.
+    pub(crate) fn use_copied(&mut self, place: Place, wanted: State) -> Result<(), Wrong> {
+        let (is, wanted) = (self.state, wanted | State::COPY_SRC);
+        let is_there = if is.contains(wanted) { Ok(()) } else { Err(Wrong::Use { is, wanted }) };
+        let found = self.come_to(place).and(is_there);
+        if found.is_err() {
+            self.enter(wanted);
+        }
+        self.at = Some(place.at);
+        found
+    }
+
     pub(crate) fn transition(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
         let found = self.check_before(before);
         self.enter(after);

@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 
 use tenure_core::device::{
-    Api, MemoryFlags, Properties, QueueKind, QueueSerial, ResourceDesc, State, StateModel, Usage,
+    Api, Features, MemoryFlags, Properties, QueueKind, QueueSerial, ResourceDesc, State, StateModel, Usage,
 };
 
 use super::accesses::Known;
@@ -188,6 +188,8 @@ enum Model {
 pub(crate) struct States {
     buffer: bool,
     model: Model,
+    /// What shaders read has to be in `COPY_SRC`, too.
+    copied_reads: bool,
 }
 
 impl States {
@@ -201,15 +203,18 @@ impl States {
                 Model::Explicit(Each { count, entries: vec![Explicit::new(buffer)] })
             }
         };
-        Self { buffer, model }
+        let copied_reads = !buffer && properties.features.contains(Features::COPY_SRC_WITH_READS);
+        Self { buffer, model, copied_reads }
     }
 
     /// Uses subresources in `wanted`.
     pub(crate) fn use_as(&mut self, place: Place, which: Range<u32>, wanted: State) -> Result<(), Wrong> {
         let buffer = self.buffer;
+        let is_copied = self.copied_reads && wanted.intersects(State::SHADER_READ);
         match &mut self.model {
             Model::Fixed(is) if is.contains(wanted) => Ok(()),
             Model::Fixed(is) => Err(Wrong::Fixed { is: *is, wanted }),
+            Model::Legacy(parts) if is_copied => parts.change(&which, |part| part.use_copied(place, wanted)),
             Model::Legacy(parts) => parts.change(&which, |part| part.use_as(place, buffer, wanted)),
             Model::Explicit(parts) => parts.change(&which, |part| part.use_as(place, wanted)),
         }

@@ -39,9 +39,9 @@ pub(crate) fn buffer(
     }
     inside(view.offset, view.size, resource.layout.bytes())?;
     match view.access {
-        BufferAccess::Constants => constants(properties, view),
+        BufferAccess::Constants => constants(properties, resource.address, view),
         BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements) => {
-            of_elements(properties, view, elements)
+            of_elements(properties, resource.address, view, elements)
         }
     }
 }
@@ -50,8 +50,15 @@ fn is_d3d12(properties: &Properties) -> bool {
     properties.api == tenure_core::device::Api::Direct3D12
 }
 
-fn constants(properties: &Properties, view: &BufferView) -> Result<(), DeviceError> {
+/// What shaders see begins at an aligned address, wherever the buffer was placed.
+fn at_address(address: Option<u64>, view: &BufferView, alignment: u64) -> Result<(), DeviceError> {
+    let Some(begin) = address.map(|address| address.saturating_add(view.offset)) else { return Ok(()) };
+    aligned("the address of a view is aligned", begin, alignment)
+}
+
+fn constants(properties: &Properties, address: Option<u64>, view: &BufferView) -> Result<(), DeviceError> {
     let alignment = properties.constant_alignment;
+    at_address(address, view, alignment)?;
     aligned("the offset of constants is aligned", view.offset, alignment)?;
     if is_d3d12(properties) {
         aligned("the size of constants is aligned", view.size, alignment)?;
@@ -59,12 +66,18 @@ fn constants(properties: &Properties, view: &BufferView) -> Result<(), DeviceErr
     within("the view of constants is not too large", view.size, properties.descriptors.constant_size)
 }
 
-fn of_elements(properties: &Properties, view: &BufferView, elements: Elements) -> Result<(), DeviceError> {
+fn of_elements(
+    properties: &Properties,
+    address: Option<u64>,
+    view: &BufferView,
+    elements: Elements,
+) -> Result<(), DeviceError> {
     let d3d12 = is_d3d12(properties);
     let (limits, bytes) = (&properties.descriptors, elements.bytes());
     match elements {
         Elements::Raw => {
             aligned("the offset of a raw view is aligned", view.offset, properties.storage_alignment)?;
+            at_address(address, view, properties.storage_alignment)?;
         }
         Elements::Structured(stride) => {
             if stride == 0 || !stride.is_multiple_of(4) || (d3d12 && stride > 2048) {

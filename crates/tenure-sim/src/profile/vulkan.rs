@@ -17,6 +17,7 @@ const LOCAL_CACHED: MemoryFlags = LOCAL.union(CACHED);
 
 const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::RESERVED_TEXTURES)
+    .union(Features::UNMAPPED_TILES)
     .union(Features::MEMORY_BUDGET)
     .union(Features::MEMORY_PRIORITY)
     .union(Features::NOT_ZEROED)
@@ -128,7 +129,9 @@ pub(super) const INTEL: Table = Table {
     types: &[(LOCAL_HOST, 0), (LOCAL_CACHED, 0)],
     heaps: &[(12 * GIB, true)],
     queues: &[(QueueKind::Graphics, 0)],
-    features: FEATURES.difference(Features::RESERVED_TEXTURES.union(Features::RESERVED_BUFFERS)),
+    features: FEATURES.difference(
+        Features::RESERVED_TEXTURES.union(Features::RESERVED_BUFFERS).union(Features::UNMAPPED_TILES),
+    ),
     uma: true,
     constant_alignment: 64,
     storage_alignment: 4,

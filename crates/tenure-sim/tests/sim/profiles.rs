@@ -81,8 +81,16 @@ fn direct3d_sizes_and_alignments() {
     assert!((1_398_101..1_572_864).contains(&size), "{size}");
 
     let tight = Device::with_options(Options::new(tier2).tight_alignment(true));
-    let needs = tight.requirements(&buffer(300, Usage::VERTEX)).unwrap();
-    assert_eq!((needs.size, needs.alignment), (512, 256));
+    for (usage, size, alignment) in [
+        (Usage::VERTEX | Usage::INDEX | Usage::COPY_DST, 304, 8),
+        (Usage::SHADER_READ, 304, 16),
+        (Usage::UNORDERED_ACCESS | Usage::VERTEX, 304, 16),
+        (Usage::CONSTANT, 512, 256),
+        (Usage::ACCELERATION_STRUCTURE, 512, 256),
+    ] {
+        let needs = tight.requirements(&buffer(300, usage)).unwrap();
+        assert_eq!((needs.size, needs.alignment), (size, alignment), "{usage:?}");
+    }
 }
 
 #[test]

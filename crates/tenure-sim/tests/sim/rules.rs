@@ -1,7 +1,7 @@
 //! Rules whose breach a real driver often lets pass: each is an error at the call.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
-use tenure_sim::{Device, List, Profile, Resource};
+use tenure_sim::{Device, List, Options, Profile, Resource};
 
 use crate::common::*;
 
@@ -261,4 +261,49 @@ fn lists_are_submitted_once() {
         device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 2).unwrap();
         assert_clean(&hazards(&device));
     }
+}
+
+/// Tight alignment lets a buffer lie anywhere that its use allows, and views hold it to that.
+#[test]
+fn buffers_lie_where_their_views_may_begin() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).tight_alignment(true));
+    let heap = device.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
+    for (usage, alignment) in [(Usage::VERTEX, 8), (Usage::SHADER_READ, 16), (Usage::CONSTANT, 256)] {
+        let desc = buffer(512, usage);
+        refused(device.create_placed(Permit::checked(), &desc, &heap, alignment / 2), "offset is aligned");
+        let placed = device.create_placed(Permit::checked(), &desc, &heap, 3 * alignment).unwrap();
+        device.destroy_resource(Permit::checked(), placed);
+    }
+    let constants =
+        device.create_placed(Permit::checked(), &buffer(512, Usage::CONSTANT), &heap, 256).unwrap();
+    let views = DescriptorHeapDesc { kind: DescriptorKind::Resource, count: 1, shader_visible: false };
+    let views = device.create_descriptor_heap(&views).unwrap();
+    let at = |offset| {
+        let view = BufferView { offset, size: 256, access: BufferAccess::Constants };
+        device.write_descriptor(
+            Permit::checked(),
+            &views,
+            0,
+            &Descriptor::Buffer { resource: &constants, view },
+        )
+    };
+    refused(at(16), "aligned");
+    at(256).unwrap();
+    device.destroy_descriptor_heap(Permit::checked(), views);
+    device.destroy_resource(Permit::checked(), constants);
+    device.destroy_heap(Permit::checked(), heap);
+    device.check_clean().unwrap();
+}
+
+#[test]
+fn nothing_is_placed_that_requires_dedicated_memory() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).requires_dedicated());
+    let heap = device.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
+    let desc = buffer(512, Usage::VERTEX);
+    let needs = device.requirements(&desc).unwrap();
+    assert!(needs.requires_dedicated && needs.prefers_dedicated);
+    refused(device.create_placed(Permit::checked(), &desc, &heap, 0), "requires dedicated memory");
+    device.destroy_resource(Permit::checked(), device.create_committed(&desc, MemoryTypeId(0)).unwrap());
+    device.destroy_heap(Permit::checked(), heap);
+    device.check_clean().unwrap();
 }

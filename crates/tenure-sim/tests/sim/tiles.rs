@@ -65,6 +65,37 @@ fn buffer_tiles_share_move_and_vanish() {
     assert_clean(&hazards(&device));
 }
 
+/// As with tiled resources tier 1, where what touches them is undefined.
+#[test]
+fn tiles_without_memory_may_hold_nothing() {
+    for is_defined in [true, false] {
+        let options = Options::new(Profile::DISCRETE).lag(Lag::None).unmapped_tiles(is_defined);
+        let device = Device::with_options(options);
+        assert_eq!(device.properties().features.contains(Features::UNMAPPED_TILES), is_defined);
+        let heap = pool(&device, 1);
+        let one = device.create_reserved(&buffer(2 * TILE, USES)).unwrap();
+        device.set_name(Permit::checked(), ObjectRef::Resource(&one), "one");
+        let first = TileRegion::buffer(0, 1);
+        map(&device, 1, &one, first, TileSource::Heap { heap: &heap, offset: 0 });
+        submit(&device, GRAPHICS, 2, &[], |list| list.fill_buffer(&one, 0, TILE, 1));
+        assert_clean(&hazards(&device));
+        let read = |serial, tile| {
+            submit(&device, GRAPHICS, serial, &[], |list| {
+                list.use_buffer(&one, tile * TILE, TILE, State::COPY_SRC);
+            });
+            let found = hazards(&device);
+            if is_defined {
+                assert_clean(&found);
+            } else {
+                assert_one(&found, HazardKind::UninitializedRead, &["one"]);
+            }
+        };
+        read(3, 1);
+        map(&device, 4, &one, first, TileSource::Unmapped);
+        read(5, 0);
+    }
+}
+
 #[test]
 fn fresh_tiles_hold_nothing_and_dead_heaps_are_found() {
     let device = device(Profile::DISCRETE);

@@ -6,6 +6,12 @@
 //! another reads. Only targets, unordered access, resolves, and depth that is read have layouts of
 //! their own.
 //!
+//! Layouts of one kind of queue (`DIRECT_QUEUE_SHADER_RESOURCE` and so on) can spare hardware a
+//! decompression, but only that kind may use a texture in them or move it out. A layout that follows
+//! from the state alone cannot know which queues come later: a texture that a compute queue reads
+//! next would need a barrier on the graphics queue first, in a list of its own, between two fences.
+//! Only states that no other queue has, such as depth that is read and sampled, use one.
+//!
 //! Between queues the fences make memory visible; what is left of a transfer is a change of
 //! layout, which one of the two queues makes: the graphics queue, which knows all layouts, else the
 //! compute queue. Not executed on Windows yet: the tests hold the translation to the compatibility
