@@ -20,17 +20,16 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
     let one = args.strategy.map(|strategy| vec![strategy.into()]);
     let strategies = one.unwrap_or_else(|| STRATEGIES.to_vec());
     let outcomes = replay_all(&*target, (&name, &trace), &strategies, &args.settings())?;
-    let mut out = io::stdout().lock();
-    if args.json {
+    Ok(output::tell(verdict(&outcomes), |out| {
+        if !args.json {
+            return write!(out, "{}", table::comparison(&outcomes));
+        }
         for outcome in &outcomes {
-            serde_json::to_writer(&mut out, outcome).map_err(io::Error::from)?;
+            serde_json::to_writer(&mut *out, outcome)?;
             writeln!(out)?;
         }
-    } else {
-        write!(out, "{}", table::comparison(&outcomes))?;
-    }
-    out.flush()?;
-    Ok(verdict(&outcomes))
+        Ok(())
+    })?)
 }
 
 fn read(file: &Path) -> Result<(String, Trace), CliError> {

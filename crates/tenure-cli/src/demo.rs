@@ -1,12 +1,12 @@
 //! `tenure` alone: a recording that comes with the program, by three strategies.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use tenure_trace::read_all;
 
 use crate::error::CliError;
 use crate::replay::{Settings, Simulated, Verdict};
-use crate::{compare, table};
+use crate::{compare, output, table};
 
 const NAME: &str = "bevy-3d_scene";
 const RECORDING: &[u8] = include_bytes!("../../../traces/bevy-3d_scene.csv.gz");
@@ -15,15 +15,14 @@ pub(crate) fn run() -> Result<Verdict, CliError> {
     let trace = read_all(RECORDING, NAME)?;
     let (target, settings) = (Simulated::default(), Settings::default());
     let outcomes = compare::replay_all(&target, (NAME, &trace), &compare::STRATEGIES, &settings)?;
-    let mut out = io::stdout().lock();
     let allocations = trace.summary.allocs;
     let frames = trace.summary.frames;
-    writeln!(
-        out,
-        "What a small Bevy scene allocated in {frames} frames ({allocations} buffers and textures), replayed on a \
-         simulated GPU:"
-    )?;
-    write!(out, "{}", table::comparison(&outcomes))?;
-    out.flush()?;
-    Ok(compare::verdict(&outcomes))
+    Ok(output::tell(compare::verdict(&outcomes), |out| {
+        writeln!(
+            out,
+            "What a small Bevy scene allocated in {frames} frames ({allocations} buffers and textures), replayed on a \
+             simulated GPU:"
+        )?;
+        write!(out, "{}", table::comparison(&outcomes))
+    })?)
 }

@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> ExitCode {
     match done {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
         Ok(Verdict::Faulty) => ExitCode::from(FAULTY),
-        // Whoever reads our output has seen enough.
+        // Whoever reads the recording that is generated has seen enough.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&error);

@@ -11,6 +11,7 @@ use tenure_plan::{Plan, PlanError, plan, svg};
 
 use crate::args::PlanArgs;
 use crate::error::CliError;
+use crate::output;
 use crate::replay::Verdict;
 
 /// Why resources of a file cannot be planned, or the plan not be written.
@@ -83,19 +84,18 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Verdict, CliError> {
     if let Some(file) = &args.svg {
         write(file, |sink| svg::write(sink, &table.items, &table.ids, &plan.offsets))?;
     }
-    let mut out = io::stdout().lock();
-    let buffers = table.items.len();
-    if args.json {
+    let fits = args.capacity.is_none_or(|capacity| plan.peak <= capacity);
+    let verdict = if fits { Verdict::Clean } else { Verdict::Faulty };
+    Ok(output::tell(verdict, |out| {
+        let buffers = table.items.len();
+        if !args.json {
+            return writeln!(out, "{}", in_words(buffers, &plan, wall_us, args.capacity));
+        }
         let Plan { lower_bound, peak, proven, nodes, .. } = plan;
         let summary = Summary { buffers, lower_bound, peak, proven, wall_us, nodes };
-        serde_json::to_writer(&mut out, &summary).map_err(io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        writeln!(out, "{}", in_words(buffers, &plan, wall_us, args.capacity))?;
-    }
-    out.flush()?;
-    let fits = args.capacity.is_none_or(|capacity| plan.peak <= capacity);
-    Ok(if fits { Verdict::Clean } else { Verdict::Faulty })
+        serde_json::to_writer(&mut *out, &summary)?;
+        writeln!(out)
+    })?)
 }
 
 fn in_words(buffers: usize, plan: &Plan, wall_us: u64, capacity: Option<u64>) -> String {

@@ -308,3 +308,84 @@ fn a_reader_that_goes_away_is_no_crash() {
         assert_eq!((status(&output), stderr(&output).as_str()), (0, ""), "{args:?}");
     }
 }
+
+#[test]
+fn a_reader_that_goes_away_does_not_change_the_verdict() {
+    let huge = "op,id,size,align,kind,frame\nalloc,1,10000000000000,4,gpu_only+linear,0\n";
+    let item = "id,lower,upper,size\na,0,1,8\n";
+    let cases: [(&[&str], &str); 4] = [
+        (&["replay", "-"], huge),
+        (&["replay", "-", "--json"], huge),
+        (&["plan", "-", "--capacity", "1"], item),
+        (&["plan", "-", "--capacity", "1", "--json"], item),
+    ];
+    for (args, input) in cases {
+        let mut child =
+            tenure(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{args:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_status_2() {
+    let item = "id,lower,upper,size\na,0,1,8\n";
+    let input = std::env::temp_dir().join(format!("tenure-full-{}.csv", std::process::id()));
+    fs::write(&input, item).unwrap();
+    let file = input.to_str().unwrap();
+    for args in [
+        &[] as &[&str],
+        &["replay", &recording(), "--json"],
+        &["gen", "voxel"],
+        &["devices", "--sim"],
+        &["plan", file],
+        &["plan", file, "--json"],
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = tenure(args).stdout(full).output().unwrap();
+        assert_eq!(status(&output), 2, "{args:?}");
+        assert!(stderr(&output).contains("cannot write the"), "{args:?}: {}", stderr(&output));
+    }
+    for option in ["--out", "--svg"] {
+        for place in ["/dev/full", "/nowhere/plan"] {
+            let output = run(&["plan", file, option, place]);
+            assert_eq!(status(&output), 2, "{option} {place}");
+            assert!(stderr(&output).starts_with(place), "{}", stderr(&output));
+        }
+    }
+    fs::remove_file(input).unwrap();
+}
+
+#[test]
+fn a_byte_order_mark_at_the_beginning_is_skipped_by_all_readers() {
+    assert_eq!(status(&run_with_input(&["replay", "-"], format!("\u{feff}{TINY}").as_bytes())), 0);
+    let item = "\u{feff}id,lower,upper,size\na,0,1,8\n";
+    assert_eq!(status(&run_with_input(&["plan", "-"], item.as_bytes())), 0);
+    for (command, text) in
+        [("replay", format!("\u{feff}\u{feff}{TINY}")), ("plan", format!("\u{feff}{item}"))]
+    {
+        let output = run_with_input(&[command, "-"], text.as_bytes());
+        assert_eq!(status(&output), 2, "{command}");
+        assert!(stderr(&output).starts_with("stdin:1: "), "{}", stderr(&output));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn lines_without_end_take_no_memory() {
+    for (command, header, end) in [
+        ("replay", "op,id,size,align,kind,frame\n", "stdin:2: the line is longer than 256 bytes"),
+        ("plan", "id,lower,upper,size\n", "stdin:2: the line is longer than 65536 bytes"),
+    ] {
+        let script = format!(
+            "ulimit -v 1000000; (printf '{}'; head -c 3000000000 /dev/zero | tr '\\0' a) | '{}' {command} -",
+            header.trim_end().to_owned() + "\\n",
+            env!("CARGO_BIN_EXE_tenure")
+        );
+        let output = Command::new("sh").arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(status(&output), 2, "{}", stderr(&output));
+        assert!(stderr(&output).contains(end), "{}", stderr(&output));
+    }
+}

@@ -18,9 +18,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use crate::Item;
+
+/// The longest line that is read, in bytes without its end. Most of it is the id and columns that are
+/// ignored; the bound keeps a file without line ends from filling the memory.
+pub const MAX_LINE_BYTES: usize = 1 << 16;
+
+/// The most items that are read: 2^24, about 4 GB with short ids.
+pub const MAX_READ: usize = 1 << 24;
 
 /// Items and what they are called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +54,18 @@ pub struct CsvError {
 pub enum CsvReason {
     /// It cannot be read.
     Io(io::Error),
+    /// It has more than [`MAX_LINE_BYTES`] bytes.
+    LineTooLong,
+    /// It is not text.
+    InvalidUtf8 {
+        /// How many bytes of the line are sound.
+        valid_bytes: usize,
+    },
+    /// There are more than [`MAX_READ`] items before it, or more than fit into memory.
+    TooManyItems {
+        /// How many were read.
+        read: usize,
+    },
     /// The header lacks a column.
     MissingColumn(&'static str),
     /// The header has a column twice.
@@ -102,6 +121,9 @@ impl fmt::Display for CsvReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => write!(f, "cannot be read: {error}"),
+            Self::LineTooLong => write!(f, "the line is longer than {MAX_LINE_BYTES} bytes"),
+            Self::InvalidUtf8 { valid_bytes } => write!(f, "invalid UTF-8 after {valid_bytes} bytes"),
+            Self::TooManyItems { read } => write!(f, "more than {read} items, which is as many as are kept"),
             Self::MissingColumn(column) => write!(f, "the header has no column {column}"),
             Self::DuplicateColumn(column) => write!(f, "the header has the column {column} twice"),
             Self::MissingField(column) => write!(f, "there is no {column}"),
@@ -126,7 +148,9 @@ impl std::error::Error for CsvError {
     }
 }
 
-/// Reads items. Empty lines are skipped.
+/// Reads items. Empty lines are skipped, and so is a byte order mark at the beginning.
+///
+/// Memory: the items and their ids; no line longer than [`MAX_LINE_BYTES`] is kept.
 ///
 /// # Errors
 /// [`CsvError`] with the first line that is wrong.
@@ -134,24 +158,34 @@ pub fn read(mut source: impl BufRead) -> Result<Table, CsvError> {
     let mut table = Table::default();
     let mut lines_of_ids = HashMap::new();
     let mut columns = None;
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     for line in 1.. {
         let at = |reason| CsvError { line, reason };
-        text.clear();
-        let read = source.read_line(&mut text).map_err(|error| at(CsvReason::Io(error)))?;
-        if read == 0 && columns.is_some() {
+        let is_over = !read_line(&mut source, &mut bytes).map_err(at)?;
+        if is_over && columns.is_some() {
             break;
         }
-        let text = text.trim_start_matches('\u{feff}').trim();
+        let text = core::str::from_utf8(&bytes)
+            .map_err(|error| at(CsvReason::InvalidUtf8 { valid_bytes: error.valid_up_to() }))?;
         let Some(columns) = &columns else {
-            columns = Some(Columns::of(text).map_err(at)?);
+            let header = text.strip_prefix('\u{feff}').unwrap_or(text);
+            columns = Some(Columns::of(header.trim()).map_err(at)?);
             continue;
         };
+        let text = text.trim();
         if text.is_empty() {
             continue;
         }
         let fields: Vec<&str> = text.split(',').map(str::trim).collect();
         let (id, item) = columns.item(&fields).map_err(at)?;
+        let read = table.items.len();
+        let has_room = read < MAX_READ
+            && table.items.try_reserve(1).is_ok()
+            && table.ids.try_reserve(1).is_ok()
+            && lines_of_ids.try_reserve(1).is_ok();
+        if !has_room {
+            return Err(at(CsvReason::TooManyItems { read }));
+        }
         if let Some(first) = lines_of_ids.insert(id.clone(), line) {
             return Err(at(CsvReason::DuplicateId { id, first }));
         }
@@ -159,6 +193,15 @@ pub fn read(mut source: impl BufRead) -> Result<Table, CsvError> {
         table.items.push(item);
     }
     Ok(table)
+}
+
+/// Reads the next line, with its end. False at the end of the text.
+fn read_line(source: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<bool, CsvReason> {
+    bytes.clear();
+    let read = source.take(MAX_LINE_BYTES as u64 + 2).read_until(b'\n', bytes).map_err(CsvReason::Io)?;
+    let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    if text.len() > MAX_LINE_BYTES { Err(CsvReason::LineTooLong) } else { Ok(read > 0) }
 }
 
 /// Where in a line each column is.

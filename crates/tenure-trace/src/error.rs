@@ -224,6 +224,13 @@ pub enum Reason {
         /// The frame.
         number: u64,
     },
+    /// There are more events before this one than are kept in memory: [`MAX_EVENTS`](crate::MAX_EVENTS), or fewer where
+    /// memory is short. [`TraceReader`](crate::TraceReader) reads any number.
+    #[error("more than {kept} events, which is as many as are kept in memory")]
+    TooManyEvents {
+        /// How many events come before.
+        kept: usize,
+    },
     /// What is live at once adds up to 2^64 bytes or more.
     #[error("{live_bytes} live bytes and {size} more are not below 2^64")]
     TooMuchLive {

@@ -77,6 +77,6 @@ pub use generate::{Generator, UnknownWorkload, Workload, generate};
 pub use line::{HEADER, MAX_LINE_BYTES};
 pub use reader::TraceReader;
 pub use recorder::TraceRecorder;
-pub use trace::{LiveAllocation, Summary, Trace, check, read_all};
+pub use trace::{LiveAllocation, MAX_EVENTS, Summary, Trace, check, read_all};
 pub use validate::{MAX_ALIGN, MAX_SIZE, Validator};
 pub use writer::TraceWriter;

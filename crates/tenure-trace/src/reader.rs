@@ -10,6 +10,9 @@ use crate::encoding::Decoder;
 use crate::line;
 use crate::{Encoding, Event, HEADER, MAX_LINE_BYTES, Reason, Summary, TraceError, Validator};
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Reads a recording from any source, checks every line and yields its events.
 ///
 /// Plain text, gzip and zstd are told apart by their first bytes. After the first error the
@@ -126,6 +129,10 @@ impl<R: Read> TraceReader<R> {
         self.read_line()?;
         // An empty source has no line 1, but that is where its header is missing.
         self.line = 1;
+        // Some editors put a byte order mark before the text.
+        if self.bytes.starts_with(BYTE_ORDER_MARK) {
+            self.bytes.drain(..BYTE_ORDER_MARK.len());
+        }
         if self.bytes != HEADER.as_bytes() {
             let found = String::from_utf8_lossy(&self.bytes).into_owned();
             return Err(self.damaged(Reason::BadHeader { found }));
@@ -168,7 +175,7 @@ impl<R: Read> TraceReader<R> {
         Ok(true)
     }
 
-    fn damaged(&self, reason: Reason) -> TraceError {
+    pub(crate) fn damaged(&self, reason: Reason) -> TraceError {
         TraceError::Line { name: self.name.clone(), line: self.line, reason }
     }
 }

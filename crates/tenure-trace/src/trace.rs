@@ -2,7 +2,10 @@
 
 use std::io::Read;
 
-use crate::{Event, Kind, TraceError, TraceReader, Validator};
+use crate::{Event, Kind, Reason, TraceError, TraceReader, Validator};
+
+/// The most events of a recording that is kept in memory as a whole: 2^24, in 640 MiB.
+pub const MAX_EVENTS: usize = 1 << 24;
 
 /// A whole, checked recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,13 +62,15 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// [`TraceError::Refused`] with the first event that does not fit those before it.
+    /// [`TraceError::Refused`] with the first event that does not fit those before it, or that is one
+    /// more than [`MAX_EVENTS`].
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, TraceError> {
         let mut validator = Validator::new();
         let mut checked = Vec::new();
         for (line, event) in (2..).zip(events) {
-            validator.check(&event).map_err(|reason| TraceError::Refused { line, reason })?;
-            checked.push(event);
+            let refused = |reason| TraceError::Refused { line, reason };
+            validator.check(&event).map_err(refused)?;
+            keep(&mut checked, event, MAX_EVENTS).map_err(refused)?;
         }
         Ok(Self { events: checked, summary: validator.summary() })
     }
@@ -93,12 +98,25 @@ impl Trace {
 ///
 /// # Errors
 ///
-/// The first thing wrong with the source, see [`TraceError`].
+/// The first thing wrong with the source, see [`TraceError`]; [`Reason::TooManyEvents`] for the first
+/// line beyond [`MAX_EVENTS`].
 pub fn read_all<R: Read>(source: R, name: impl Into<String>) -> Result<Trace, TraceError> {
     let mut reader = TraceReader::new(source, name)?;
-    let events = reader.by_ref().collect::<Result<_, _>>()?;
+    let mut events = Vec::new();
+    while let Some(event) = reader.next() {
+        keep(&mut events, event?, MAX_EVENTS).map_err(|reason| reader.damaged(reason))?;
+    }
     let summary = reader.summary();
     Ok(Trace { events, summary })
+}
+
+/// Adds an event if there are fewer than `most`, and there is memory for it.
+fn keep(events: &mut Vec<Event>, event: Event, most: usize) -> Result<(), Reason> {
+    if events.len() >= most || events.try_reserve(1).is_err() {
+        return Err(Reason::TooManyEvents { kept: events.len() });
+    }
+    events.push(event);
+    Ok(())
 }
 
 /// Checks a whole recording without keeping its events.
@@ -111,4 +129,19 @@ pub fn read_all<R: Read>(source: R, name: impl Into<String>) -> Result<Trace, Tr
 /// The first thing wrong with the source, see [`TraceError`].
 pub fn check<R: Read>(source: R, name: impl Into<String>) -> Result<Summary, TraceError> {
     TraceReader::new(source, name)?.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_events_are_kept_as_are_allowed() {
+        let mut events = Vec::new();
+        for number in 0..3 {
+            assert_eq!(keep(&mut events, Event::Frame { number }, 3), Ok(()));
+        }
+        let refused = keep(&mut events, Event::Frame { number: 3 }, 3);
+        assert_eq!((refused, events.len()), (Err(Reason::TooManyEvents { kept: 3 }), 3));
+    }
 }

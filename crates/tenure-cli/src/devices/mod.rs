@@ -4,7 +4,7 @@ mod found;
 mod gather;
 mod table;
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use crate::args::DevicesArgs;
 use crate::error::CliError;
@@ -14,19 +14,20 @@ use gather::Devices;
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<Verdict, CliError> {
     let devices = Devices::gather(args.sim);
-    let mut out = io::stdout().lock();
-    if args.json {
-        for found in &devices.found {
-            serde_json::to_writer(&mut out, found).map_err(io::Error::from)?;
-            writeln!(out)?;
+    let verdict = if devices.found.is_empty() { Verdict::Faulty } else { Verdict::Clean };
+    Ok(output::tell(verdict, |out| {
+        if args.json {
+            for found in &devices.found {
+                serde_json::to_writer(&mut *out, found)?;
+                writeln!(out)?;
+            }
+            devices.missing.iter().for_each(output::complain);
+            return Ok(());
         }
-        devices.missing.iter().for_each(output::complain);
-    } else {
         write!(out, "{}", table::tables(&devices.found))?;
         for missing in &devices.missing {
             writeln!(out, "{missing}")?;
         }
-    }
-    out.flush()?;
-    Ok(if devices.found.is_empty() { Verdict::Faulty } else { Verdict::Clean })
+        Ok(())
+    })?)
 }
