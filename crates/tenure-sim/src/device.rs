@@ -17,6 +17,7 @@ use crate::descriptors::{DescriptorHeap, SetBlock, SetLayout};
 use crate::faults::Faults;
 use crate::hazard::{Hazard, HazardKind};
 use crate::heap::Heap;
+use crate::journal::Step;
 use crate::layout::Layout;
 use crate::list::List;
 use crate::mapping::Mapping;
@@ -61,6 +62,33 @@ impl Device {
     #[must_use]
     pub fn take_hazards(&self) -> Vec<Hazard> {
         self.shared.hazards.take()
+    }
+
+    /// What the queues have executed since the last call, with [`Options::journal`]; else nothing. For tests
+    /// that judge barriers by rules of their own.
+    ///
+    /// ```
+    /// use tenure_core::device::{
+    ///     BufferInfo, CommandList as _, Device as _, MemoryTypeId, Permit, QueueId, ResourceDesc, State, Usage,
+    /// };
+    /// use tenure_sim::{Device, Lag, Options, Profile, Step};
+    ///
+    /// let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).journal(true));
+    /// let desc = ResourceDesc::Buffer(BufferInfo { size: 256, usage: Usage::COPY_DST });
+    /// let buffer = device.create_committed(&desc, MemoryTypeId(0))?;
+    /// let permit = Permit::checked();
+    /// let mut list = device.create_list(permit, QueueId(0))?;
+    /// list.begin()?;
+    /// list.fill_buffer(&buffer, 0, 256, 7);
+    /// list.close()?;
+    /// device.submit(permit, QueueId(0), &[&list], &[], 1)?;
+    /// let used = Step::Use { resource: buffer.number(), subresources: 0..1, state: State::COPY_DST };
+    /// assert_eq!(device.take_journal()[1..], [used]);
+    /// # Ok::<(), tenure_core::device::DeviceError>(())
+    /// ```
+    #[must_use]
+    pub fn take_journal(&self) -> Vec<Step> {
+        self.shared.journal.take()
     }
 
     /// Hazards found since the device was made, kept in the log or not.

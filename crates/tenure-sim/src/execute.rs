@@ -12,8 +12,10 @@ use tenure_core::device::{
 use crate::checks::state::{Place, Role};
 use crate::clock::Clock;
 use crate::command::{Command, clear_state, copied_rows};
+use crate::faults::BarrierChange;
 use crate::hazard::{Checks, Hazard, HazardKind, Origin};
 use crate::heap::HeapState;
+use crate::journal::Step;
 use crate::layout::Span;
 use crate::owners::Part;
 use crate::resource::{Memory, ResourceState};
@@ -154,6 +156,7 @@ impl<'a> Execution<'a> {
             kind: self.kind,
             family: self.family,
             heard_of: self.heard_of,
+            observed: self.observed.get(self.queue),
         }
     }
 
@@ -171,12 +174,18 @@ impl<'a> Execution<'a> {
                 self.transition(resource, *subresource, (*before, *after), *transfer);
             }
             Command::Unordered { resource } => {
+                if self.shared.faults.barrier() == Some(BarrierChange::Lost) {
+                    return;
+                }
+                self.note(|| Step::Unordered { resource: resource.label.id });
                 if self.is_alive(resource, true) {
                     resource.unordered.lock().settle();
                 }
             }
             Command::Aliasing { before, after, from, to } => {
-                self.activate(before.as_ref(), after, (*from, *to));
+                let (resource, from, to) = (after.label.id, *from, *to);
+                self.note(|| Step::Aliasing { resource, from, to });
+                self.activate(before.as_ref(), after, (from, to));
             }
             Command::CopyBuffer { src, src_offset, dst, dst_offset, size } => {
                 let from = Span::Bytes { start: *src_offset, end: src_offset + size };
@@ -218,6 +227,10 @@ impl<'a> Execution<'a> {
             }
             Command::ExpectBytes { resource, offset, bytes } => self.expect(resource, *offset, bytes),
         }
+    }
+
+    fn note(&self, step: impl FnOnce() -> Step) {
+        self.shared.journal.note(step);
     }
 
     /// Checks one use; false when its effect is to be left out.
@@ -269,6 +282,13 @@ impl<'a> Execution<'a> {
         states: (State, State),
         transfer: Option<QueueTransfer>,
     ) {
+        let (before, after) = match self.shared.faults.barrier() {
+            Some(BarrierChange::Lost) => return,
+            Some(BarrierChange::Before(before)) => (before, states.1),
+            Some(BarrierChange::After(after)) => (states.0, after),
+            None => states,
+        };
+        self.note(|| Step::Transition { resource: resource.label.id, subresource, before, after, transfer });
         if !self.is_alive(resource, true) {
             return;
         }
@@ -287,7 +307,7 @@ impl<'a> Execution<'a> {
             }
             None => None,
         };
-        self.check_transition(resource, subresource, states, half);
+        self.check_transition(resource, subresource, (before, after), half);
     }
 
     fn expect(&mut self, resource: &Arc<ResourceState>, offset: u64, bytes: &[u8]) {

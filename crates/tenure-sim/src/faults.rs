@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, MemoryTypeId};
+use tenure_core::device::{DeviceError, MemoryTypeId, State};
 
 use crate::calls::CallKind;
 use crate::shared::Shared;
@@ -93,6 +93,21 @@ pub(crate) struct FaultState {
     /// Aliasing barriers executed, and which of them, from 1, is lost; 0: none.
     aliasing: AtomicU64,
     lost_aliasing: AtomicU64,
+    /// Other barriers executed, and which of them, from 1, is changed; 0: none.
+    barriers: AtomicU64,
+    changed_barrier: AtomicU64,
+    change: Mutex<Option<BarrierChange>>,
+}
+
+/// What becomes of a barrier: [`Faults::change_barrier`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarrierChange {
+    /// It has no effect.
+    Lost,
+    /// A transition names this as the state before. An unordered barrier stays what it is.
+    Before(State),
+    /// A transition leads to this state. An unordered barrier stays what it is.
+    After(State),
 }
 
 impl FaultState {
@@ -100,6 +115,13 @@ impl FaultState {
     pub(crate) fn loses_aliasing_barrier(&self) -> bool {
         let number = self.aliasing.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         number == self.lost_aliasing.load(Ordering::Relaxed)
+    }
+
+    /// Counts a transition or an unordered barrier; what becomes of it, if anything.
+    pub(crate) fn barrier(&self) -> Option<BarrierChange> {
+        let number = self.barriers.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let is_changed = number == self.changed_barrier.load(Ordering::Relaxed);
+        if is_changed { *self.change.lock() } else { None }
     }
 
     pub(crate) fn fence_delay(&self) -> u64 {
@@ -180,7 +202,24 @@ impl Faults {
         state.lost_aliasing.store(number, Ordering::Relaxed);
     }
 
-    /// Forgets all pending failures, the barrier to lose and the delay of fences. A removed device
+    /// Changes the `n`-th transition or unordered barrier executed from now on. 1 is the next, 0 is taken
+    /// as 1. In place of the change ordered before. So a test shows that it would find such a mistake.
+    ///
+    /// ```
+    /// use tenure_sim::{BarrierChange, Device, Profile};
+    ///
+    /// let device = Device::new(Profile::DISCRETE);
+    /// device.faults().change_barrier(1, BarrierChange::Lost);
+    /// // … run what has at least one: there are hazards …
+    /// ```
+    pub fn change_barrier(&self, n: u64, change: BarrierChange) {
+        let state = &self.shared.faults;
+        *state.change.lock() = Some(change);
+        let number = state.barriers.load(Ordering::Relaxed).saturating_add(n.max(1));
+        state.changed_barrier.store(number, Ordering::Relaxed);
+    }
+
+    /// Forgets all pending failures, the barriers to lose or change and the delay of fences. A removed device
     /// stays removed.
     pub fn clear(&self) {
         let state = &self.shared.faults;
@@ -189,6 +228,7 @@ impl Faults {
         state.armed.store(false, Ordering::Relaxed);
         state.fence_delay.store(0, Ordering::Relaxed);
         state.lost_aliasing.store(0, Ordering::Relaxed);
+        state.changed_barrier.store(0, Ordering::Relaxed);
     }
 
     /// Makes every submission from now on complete `ticks` later than its lag says.

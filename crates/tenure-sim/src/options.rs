@@ -48,6 +48,11 @@ pub struct Options {
     pub lag: Lag,
     /// Which checks are made. *Default*: all.
     pub checks: Checks,
+    /// Whether what the queues execute is written down for [`Device::take_journal`], as far as barriers
+    /// are concerned. Without bounds: take it now and then. *Default*: no.
+    ///
+    /// [`Device::take_journal`]: crate::Device::take_journal
+    pub journal: bool,
     /// The cost model.
     pub costs: Costs,
     /// Bytes of each memory heap instead of the profile's; heaps not named keep theirs. Values
@@ -90,6 +95,7 @@ impl Options {
             seed: 0,
             lag: Lag::Submissions(2),
             checks: Checks::all(),
+            journal: false,
             costs: Costs::default(),
             heap_sizes: Vec::new(),
             budgets: Vec::new(),
@@ -192,6 +198,13 @@ impl Options {
     #[must_use]
     pub const fn descriptors(mut self, limits: DescriptorLimits) -> Self {
         self.descriptors = Some(limits);
+        self
+    }
+
+    /// Sets [`journal`](Self::journal).
+    #[must_use]
+    pub const fn journal(mut self, on: bool) -> Self {
+        self.journal = on;
         self
     }
 

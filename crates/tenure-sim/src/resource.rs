@@ -192,6 +192,14 @@ pub struct Resource {
     pub(crate) state: Arc<ResourceState>,
 }
 
+impl Resource {
+    /// The number by which hazards and the journal call it.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.state.label.id
+    }
+}
+
 impl std::fmt::Debug for Resource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Resource({})", self.state.label)

@@ -15,6 +15,7 @@ use crate::clock::SharedClock;
 use crate::costs::{Costs, Work};
 use crate::faults::FaultState;
 use crate::hazard::{Checks, Hazard, HazardKind, HazardLog, Origin};
+use crate::journal::Journal;
 use crate::object::Register;
 use crate::options::{Lag, Options};
 use crate::profile::Rules;
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) prefers_dedicated: bool,
     pub(crate) requires_dedicated: bool,
     pub(crate) checks: Checks,
+    pub(crate) journal: Journal,
     pub(crate) lag: Lag,
     costs: Costs,
     pub(crate) register: Register,
@@ -94,6 +96,7 @@ impl Shared {
             prefers_dedicated: options.prefers_dedicated,
             requires_dedicated: options.requires_dedicated,
             checks: options.checks,
+            journal: Journal::new(options.journal),
             lag: options.lag,
             costs: options.costs,
             register: Register::default(),

@@ -9,6 +9,7 @@ use tenure_core::device::{DeviceError, Properties, QueueId, QueueKind, QueueSeri
 use crate::clock::Clock;
 use crate::command::Command;
 use crate::execute::{Execution, TileChange};
+use crate::journal::Step;
 use crate::object::Label;
 use crate::options::Lag;
 use crate::rng::Rng;
@@ -238,6 +239,11 @@ impl Timeline {
             (clock, submission.observed, heard_of),
             self.floor(shared, id, &clock),
         );
+        shared.journal.note(|| Step::Submission {
+            at: QueueSerial { queue: id, serial: submission.serial },
+            waits: submission.waits.to_vec(),
+            observed: (0..self.queues.len()).map(|index| submission.observed.get(queue_id(index))).collect(),
+        });
         match submission.job {
             Job::Lists(lists) => lists.iter().for_each(|list| execution.list(list)),
             Job::Tiles(changes) => changes.iter().for_each(|change| execution.tiles(change)),

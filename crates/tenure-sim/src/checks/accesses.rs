@@ -29,24 +29,26 @@ struct Access {
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     pub(crate) at: QueueSerial,
-    /// The queue's submissions up to this one need no barrier to be seen: on Direct3D 12 all but the
-    /// current one, on Vulkan those that it heard of through the semaphores of other queues.
-    pub(crate) done: u64,
+    /// What the queue's submissions up to this one wrote is seen without a barrier: on Direct3D 12 all but
+    /// the current one, on Vulkan those that it heard of through the semaphores of other queues.
+    pub(crate) visible: u64,
+    /// The queue's submissions up to this one are over, and their writes available: those, and those that
+    /// the CPU has seen complete.
+    pub(crate) over: u64,
 }
 
 impl Access {
-    fn is_done(&self, known: Known) -> bool {
-        self.at.queue != known.at.queue || self.at.serial <= known.done
-    }
-
     /// True when a barrier from `before` comes after it.
     fn precedes(&self, known: Known, before: State) -> bool {
-        self.is_done(known) || before.intersects(self.state | self.reach)
+        let is_over = self.at.queue != known.at.queue || self.at.serial <= known.over;
+        is_over || before.intersects(self.state | self.reach)
     }
 
     /// True when a use in `state` comes after it and sees it.
     fn is_seen(&self, known: Known, state: State) -> bool {
-        self.is_done(known) || self.reach.contains(state)
+        let needs_order_alone = state.intersects(EXCLUSIVE);
+        let done = if needs_order_alone { known.over } else { known.visible };
+        self.at.queue != known.at.queue || self.at.serial <= done || self.reach.contains(state)
     }
 
     /// What a barrier must name to come after it.

@@ -18,12 +18,18 @@ use tenure_core::device::State;
 
 use crate::execute::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
+use crate::journal::Step;
 use crate::owners::Part;
 
 impl Execution<'_> {
     /// Makes every check of one use; false when its effect is to be left out because the memory
     /// is gone.
     pub(crate) fn check(&mut self, used: &Use<'_>) -> bool {
+        if let Some(state) = used.state {
+            let (resource, subresources) =
+                (used.resource.label.id, used.resource.layout.subresources(&used.span));
+            self.shared.journal.note(|| Step::Use { resource, subresources, state });
+        }
         if !self.is_alive(used.resource, used.fills()) {
             return false;
         }

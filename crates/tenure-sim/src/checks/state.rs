@@ -24,13 +24,15 @@ pub(crate) struct Place {
     pub(crate) family: u32,
     /// The newest submission of the queue that other queues had waited for when it waited for them.
     pub(crate) heard_of: u64,
+    /// The newest submission of the queue that the CPU had seen complete.
+    pub(crate) observed: u64,
 }
 
 impl Place {
     pub(crate) fn known(&self) -> Known {
         // On Direct3D 12 the end of a submission orders and flushes everything.
-        let done = if self.d3d12 { self.at.serial.saturating_sub(1) } else { self.heard_of };
-        Known { at: self.at, done }
+        let visible = if self.d3d12 { self.at.serial.saturating_sub(1) } else { self.heard_of };
+        Known { at: self.at, visible, over: visible.max(self.observed) }
     }
 }
 
@@ -173,7 +175,11 @@ impl<T: Clone + PartialEq> Each<T> {
         which: &Range<u32>,
         mut change: impl FnMut(&mut T) -> Result<(), Wrong>,
     ) -> Result<(), Wrong> {
-        self.get(which).iter_mut().fold(Ok(()), |found, entry| found.and(change(entry)))
+        let mut found = Ok(());
+        for entry in self.get(which) {
+            found = found.and(change(entry));
+        }
+        found
     }
 }
 

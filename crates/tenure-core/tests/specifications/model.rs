@@ -1,0 +1,503 @@
+//! The rules of the specifications, written down anew and naively: what the queues executed, judged
+//! without a look at how tenure follows states or how the simulated device checks them.
+//!
+//! For each subresource the whole history since the last write is kept, and each use is held against all
+//! of it by walking along the barriers in between.
+
+use std::collections::HashMap;
+
+use tenure_core::device::{
+    Api, Properties, QueueKind, QueueSerial, QueueTransfer, State, StateModel, Subresource,
+};
+use tenure_sim::Step;
+
+/// What is wrong.
+pub(crate) type Verdict = Result<(), String>;
+
+const WRITES: State = State::UNORDERED_ACCESS
+    .union(State::RENDER_TARGET)
+    .union(State::DEPTH_WRITE)
+    .union(State::COPY_DST)
+    .union(State::RESOLVE_DST);
+
+fn writes(state: State) -> bool {
+    state.intersects(WRITES)
+}
+
+/// Everything about the submission that is being executed.
+struct Now {
+    at: QueueSerial,
+    kind: QueueKind,
+    family: u32,
+    /// Per queue, what is complete before it.
+    complete: [u64; 8],
+    /// The newest submission of its own queue that it heard of through other queues' semaphores.
+    heard_of: u64,
+    /// The newest of its own queue that the CPU had seen complete.
+    observed: u64,
+}
+
+/// What happened to a subresource.
+#[derive(Clone, Debug)]
+enum Event {
+    Access {
+        at: QueueSerial,
+        state: State,
+    },
+    /// A barrier; one that moved the subresource to another layout, or another family, wrote it.
+    Barrier {
+        at: QueueSerial,
+        before: State,
+        after: State,
+        wrote: bool,
+    },
+}
+
+#[derive(Clone, Debug, Default)]
+struct Part {
+    /// Direct3D 12's legacy state; where states are explicit, the one whose layout the texture is in.
+    state: State,
+    is_undefined: bool,
+    is_promoted: bool,
+    owner: Option<u32>,
+    released: Option<(QueueTransfer, State, State)>,
+    events: Vec<Event>,
+    /// Where explicit: the last transition's submission, and where it led.
+    led: Option<(QueueSerial, State)>,
+    touched: Option<QueueSerial>,
+}
+
+/// A resource that the model is told of.
+#[derive(Clone)]
+struct Resource {
+    is_texture: bool,
+    parts: Vec<Part>,
+}
+
+/// The state of all resources and queues.
+pub(crate) struct Model {
+    properties: Properties,
+    resources: HashMap<u64, Resource>,
+    /// Per submission, what is complete at its end.
+    known: HashMap<(u8, u64), [u64; 8]>,
+    /// Per queue, what its last submission knew, and what it heard of itself.
+    last: [([u64; 8], u64); 8],
+    now: Option<Now>,
+}
+
+/// The layout of the specifications' tables that goes with a state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    Undefined,
+    ShaderRead,
+    CopySource,
+    CopyDest,
+    Target,
+    DepthWrite,
+    DepthRead,
+    General,
+}
+
+fn layout(state: State) -> Layout {
+    let within = |states: State| !state.is_empty() && states.contains(state);
+    match () {
+        () if state.is_empty() => Layout::Undefined,
+        () if within(State::PIXEL_SHADER | State::NON_PIXEL_SHADER) => Layout::ShaderRead,
+        () if within(State::COPY_SRC | State::RESOLVE_SRC) => Layout::CopySource,
+        () if within(State::COPY_DST | State::RESOLVE_DST) => Layout::CopyDest,
+        () if within(State::RENDER_TARGET) => Layout::Target,
+        () if within(State::DEPTH_WRITE) => Layout::DepthWrite,
+        () if within(State::DEPTH_READ | State::PIXEL_SHADER | State::NON_PIXEL_SHADER) => Layout::DepthRead,
+        () => Layout::General,
+    }
+}
+
+impl Model {
+    pub(crate) fn new(properties: &Properties) -> Self {
+        let properties = properties.clone();
+        let (resources, known) = (HashMap::new(), HashMap::new());
+        Self { properties, resources, known, last: [([0; 8], 0); 8], now: None }
+    }
+
+    pub(crate) fn add(&mut self, number: u64, is_texture: bool, subresources: u32) {
+        let part = Part { is_undefined: true, ..Part::default() };
+        let parts = vec![part; subresources as usize];
+        self.resources.insert(number, Resource { is_texture, parts });
+    }
+
+    fn is_legacy(&self) -> bool {
+        self.properties.state_model == StateModel::Promotion
+    }
+
+    /// Judges what was executed since the last call, to its end or the first mistake.
+    pub(crate) fn judge(&mut self, steps: &[Step]) -> Verdict {
+        steps.iter().try_for_each(|step| self.step(step).map_err(|error| format!("{step:?}: {error}")))?;
+        self.end();
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Verdict {
+        if let Step::Submission { at, waits, observed } = step {
+            self.end();
+            self.begin(*at, waits, observed);
+            return Ok(());
+        }
+        let (legacy, d3d12) = (self.is_legacy(), self.properties.api == Api::Direct3D12);
+        let Self { properties, resources, now: Some(now), .. } = self else { return Ok(()) };
+        let number = match step {
+            Step::Transition { resource, .. }
+            | Step::Unordered { resource }
+            | Step::Aliasing { resource, .. }
+            | Step::Use { resource, .. } => resource,
+            Step::Submission { .. } => return Ok(()),
+        };
+        let Some(resource) = resources.get_mut(number) else { return Ok(()) };
+        let rules = Rules { now, d3d12, is_texture: resource.is_texture };
+        match step {
+            Step::Use { subresources, state, .. } => {
+                let range = subresources.start as usize..subresources.end as usize;
+                let used = |part: &mut Part| match legacy {
+                    true => rules.legacy_use(part, *state),
+                    false => rules.explicit_use(part, *state),
+                };
+                resource.parts[range].iter_mut().try_for_each(used)
+            }
+            Step::Transition { subresource, before, after, transfer, .. } => {
+                let range = match *subresource {
+                    Subresource::All => 0..resource.parts.len(),
+                    Subresource::One(index) => index as usize..index as usize + 1,
+                };
+                let family = |queue: usize| properties.queues[queue].family;
+                let moved = |part: &mut Part| match *transfer {
+                    _ if legacy => rules.legacy_transition(part, *before, *after),
+                    None => rules.transition(part, *before, *after),
+                    Some(transfer) if transfer.from == now.at.queue => {
+                        rules.release(part, transfer, *before, *after)
+                    }
+                    Some(transfer) => {
+                        assert_eq!(family(transfer.to.index()), now.family);
+                        rules.acquire(part, transfer, *before, *after)
+                    }
+                };
+                resource.parts[range].iter_mut().try_for_each(moved)
+            }
+            Step::Unordered { .. } => {
+                let (at, state) = (now.at, State::UNORDERED_ACCESS);
+                let barrier = Event::Barrier { at, before: state, after: state, wrote: false };
+                resource.parts.iter_mut().for_each(|part| part.events.push(barrier.clone()));
+                Ok(())
+            }
+            Step::Aliasing { .. } | Step::Submission { .. } => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, at: QueueSerial, waits: &[QueueSerial], observed: &[u64]) {
+        let queue = at.queue.index();
+        let (mut complete, mut heard_of) = self.last[queue];
+        for (mine, seen) in complete.iter_mut().zip(observed) {
+            *mine = (*mine).max(*seen);
+        }
+        for wait in waits {
+            let Some(theirs) = self.known.get(&(wait.queue.0, wait.serial)) else { continue };
+            for (mine, theirs) in complete.iter_mut().zip(theirs) {
+                *mine = (*mine).max(*theirs);
+            }
+            if wait.queue != at.queue {
+                heard_of = heard_of.max(theirs[queue]);
+            }
+        }
+        self.last[queue] = (complete, heard_of);
+        let mut after = complete;
+        after[queue] = at.serial;
+        self.last[queue].0[queue] = at.serial;
+        self.known.insert((at.queue.0, at.serial), after);
+        let properties = &self.properties.queues[queue];
+        let (kind, family, observed) = (properties.kind, properties.family, observed[queue]);
+        self.now = Some(Now { at, kind, family, complete, heard_of, observed });
+    }
+
+    /// The end of a submission: legacy states decay.
+    fn end(&mut self) {
+        let Some(now) = self.now.take() else { return };
+        if !self.is_legacy() {
+            return;
+        }
+        for resource in self.resources.values_mut() {
+            for part in resource.parts.iter_mut().filter(|part| part.touched == Some(now.at)) {
+                let is_read = part.is_promoted && !writes(part.state);
+                if !resource.is_texture || now.kind == QueueKind::Copy || is_read {
+                    part.state = State::COMMON;
+                }
+                part.is_promoted = false;
+            }
+        }
+    }
+}
+
+/// The rules for one command of one submission on one resource.
+#[derive(Clone, Copy)]
+struct Rules<'a> {
+    now: &'a Now,
+    d3d12: bool,
+    is_texture: bool,
+}
+
+impl Rules<'_> {
+    /// Microsoft, "Using Resource Barriers to Synchronize Resource States": what command lists of each type may
+    /// use.
+    fn legacy_visit(&self, part: &mut Part) -> Verdict {
+        const COMPUTE: State = State::VERTEX_OR_CONSTANT
+            .union(State::UNORDERED_ACCESS)
+            .union(State::NON_PIXEL_SHADER)
+            .union(State::INDIRECT)
+            .union(State::COPY_DST)
+            .union(State::COPY_SRC);
+        let is_first = part.touched != Some(self.now.at);
+        let is_known = match self.now.kind {
+            QueueKind::Graphics => true,
+            QueueKind::Compute => COMPUTE.contains(part.state),
+            QueueKind::Copy => !is_first || part.state.is_empty(),
+        };
+        part.touched = Some(self.now.at);
+        if is_known { Ok(()) } else { Err(format!("{:?} on a {:?} queue", part.state, self.now.kind)) }
+    }
+
+    fn legacy_use(&self, part: &mut Part, wanted: State) -> Verdict {
+        self.legacy_visit(part)?;
+        self.race(part, writes(wanted))?;
+        if !part.state.contains(wanted) {
+            let both = part.state | wanted;
+            let reads = (State::PIXEL_SHADER | State::NON_PIXEL_SHADER | State::COPY_SRC).contains(both);
+            let is_possible = match self.is_texture {
+                true => reads || both == State::COPY_DST,
+                false => !writes(both) || both.bits().count_ones() == 1,
+            };
+            let is_free = part.state.is_empty() || (part.is_promoted && !writes(part.state));
+            if !is_possible || !is_free {
+                return Err(format!("is {:?}", part.state));
+            }
+            (part.state, part.is_promoted) = (both, true);
+        }
+        if wanted == State::UNORDERED_ACCESS {
+            self.unordered(part)?;
+        }
+        self.note(part, wanted);
+        Ok(())
+    }
+
+    fn legacy_transition(&self, part: &mut Part, before: State, after: State) -> Verdict {
+        self.legacy_visit(part)?;
+        self.race(part, true)?;
+        if part.state != before {
+            return Err(format!("is {:?}", part.state));
+        }
+        (part.state, part.is_promoted) = (after, false);
+        part.events = vec![Event::Barrier { at: self.now.at, before, after, wrote: true }];
+        Ok(())
+    }
+
+    fn note(&self, part: &mut Part, state: State) {
+        let now = self.now.at;
+        // What comes after a write comes after all before it, and a read comes after an older one in the same
+        // state on the same queue.
+        part.events.retain(|event| {
+            let is_older =
+                matches!(event, Event::Access { at, state: old } if at.queue == now.queue && *old == state);
+            !writes(state) && !is_older
+        });
+        // Barriers with nothing before them order nothing.
+        let is_idle = |event: &Event| matches!(event, Event::Barrier { at, wrote: false, .. } if *at != now);
+        let idle = part.events.iter().take_while(|event| is_idle(event)).count();
+        part.events.drain(..idle);
+        part.events.push(Event::Access { at: now, state });
+    }
+
+    /// Between queues: of two accesses, one a write, one waits for the other.
+    fn race(&self, part: &Part, write: bool) -> Verdict {
+        let races = part.events.iter().find(|event| {
+            let (at, wrote) = match event {
+                Event::Access { at, state } => (at, writes(*state)),
+                Event::Barrier { at, wrote, .. } => (at, *wrote),
+            };
+            let is_done = self.now.complete[at.queue.index()] >= at.serial;
+            at.queue != self.now.at.queue && (write || wrote) && !is_done
+        });
+        races.map_or(Ok(()), |other| Err(format!("races {other:?}")))
+    }
+
+    /// Unordered accesses have a barrier between them, or the end of a submission.
+    fn unordered(&self, part: &Part) -> Verdict {
+        let ordered = part.events.iter().rev().take_while(|event| {
+            !matches!(event, Event::Access { at, state: State::UNORDERED_ACCESS } if *at == self.now.at)
+        });
+        let is_first = ordered.clone().count() == part.events.len();
+        let has_barrier = ordered.clone().any(|event| matches!(event, Event::Barrier { .. }));
+        if is_first || has_barrier { Ok(()) } else { Err("no barrier between unordered accesses".into()) }
+    }
+
+    /// The events of this queue, each with what barriers since lead on to from it.
+    fn led<'p>(&self, part: &'p Part) -> impl Iterator<Item = (&'p Event, State)> {
+        let mine = self.now.at.queue;
+        part.events.iter().enumerate().filter_map(move |(index, event)| {
+            let (at, mut led) = match event {
+                Event::Access { at, state } => (at, *state),
+                Event::Barrier { at, after, wrote: true, .. } => (at, *after),
+                Event::Barrier { wrote: false, .. } => return None,
+            };
+            if at.queue != mine {
+                return None;
+            }
+            let mut seen_by = if matches!(event, Event::Access { .. }) { State::COMMON } else { led };
+            for later in &part.events[index + 1..] {
+                if let Event::Barrier { at, before, after, .. } = later
+                    && at.queue == mine
+                    && before.intersects(led)
+                {
+                    led |= *after;
+                    seen_by |= *after;
+                }
+            }
+            Some((event, seen_by))
+        })
+    }
+
+    /// The newest submission of this queue after which nothing needs a barrier: not to be seen, and not
+    /// to be over.
+    fn done(&self, to_be_seen: bool) -> u64 {
+        match (self.d3d12, to_be_seen) {
+            (true, _) => self.now.at.serial - 1,
+            (false, true) => self.now.heard_of,
+            (false, false) => self.now.heard_of.max(self.now.observed),
+        }
+    }
+
+    fn own(&self, part: &mut Part) -> Verdict {
+        if !self.is_texture {
+            return Ok(());
+        }
+        if part.released.is_some() || part.owner.is_some_and(|owner| owner != self.now.family) {
+            return Err(format!("owned by {:?}", part.owner));
+        }
+        part.owner = Some(self.now.family);
+        Ok(())
+    }
+
+    fn explicit_use(&self, part: &mut Part, wanted: State) -> Verdict {
+        self.own(part)?;
+        if self.is_texture && layout(part.state) != layout(wanted) {
+            return Err(format!("is in the layout of {:?}", part.state));
+        }
+        self.race(part, writes(wanted))?;
+        for (event, seen_by) in self.led(part) {
+            let (at, state) = match event {
+                Event::Access { at, state } => (at, *state),
+                Event::Barrier { at, .. } => (at, State::COMMON),
+            };
+            let wrote = state.is_empty() || writes(state);
+            // Draws to one target are in order.
+            let in_order = state == wanted && matches!(wanted, State::RENDER_TARGET | State::DEPTH_WRITE);
+            let repeated = state == wanted && writes(wanted);
+            let is_done = at.serial <= self.done(!writes(wanted) && !repeated);
+            if (wrote || writes(wanted)) && !in_order && !is_done && !seen_by.contains(wanted) {
+                return Err(format!("does not come after {event:?}"));
+            }
+        }
+        for bit in wanted.iter() {
+            self.note(part, bit);
+        }
+        Ok(())
+    }
+
+    /// All that the queue did comes before a barrier that writes.
+    fn follows(&self, part: &Part, before: State) -> Verdict {
+        for (event, led) in self.led(part) {
+            let (at, own) = match event {
+                Event::Access { at, state } => (at, *state),
+                Event::Barrier { at, .. } => (at, State::COMMON),
+            };
+            if at.serial > self.done(false) && !before.intersects(led | own) {
+                return Err(format!("does not come after {event:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn transition(&self, part: &mut Part, before: State, after: State) -> Verdict {
+        self.own(part)?;
+        self.sequence(part, before)?;
+        let from = if before.is_empty() { after } else { before };
+        let is_right = layout(part.state) == layout(before) || (part.is_undefined && before.is_empty());
+        let wrote = self.is_texture && (before.is_empty() || layout(part.state) != layout(after));
+        if self.is_texture && !is_right {
+            return Err(format!("is in the layout of {:?}", part.state));
+        }
+        if wrote {
+            self.follows(part, from)?;
+            self.race(part, true)?;
+            part.events.clear();
+        }
+        part.is_undefined = false;
+        part.state = after;
+        part.led = Some((self.now.at, after));
+        part.events.push(Event::Barrier { at: self.now.at, before: from, after, wrote });
+        Ok(())
+    }
+
+    /// Enhanced barriers, "Sequential Barriers": the scope before contains the scope after of the barrier
+    /// before it in the same submission.
+    fn sequence(&self, part: &Part, before: State) -> Verdict {
+        // Unordered barriers name no subresource, and so say nothing of a single one.
+        match part.led.filter(|(at, _)| self.d3d12 && *at == self.now.at) {
+            Some((_, after)) if !sync(before).is_superset(&sync(after)) => {
+                Err(format!("the last barrier led to {after:?}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn release(&self, part: &mut Part, transfer: QueueTransfer, before: State, after: State) -> Verdict {
+        self.own(part)?;
+        if layout(part.state) != layout(before) {
+            return Err(format!("is in the layout of {:?}", part.state));
+        }
+        self.follows(part, before)?;
+        self.race(part, true)?;
+        part.released = Some((transfer, before, after));
+        let at = self.now.at;
+        part.events = vec![Event::Barrier { at, before, after: State::COMMON, wrote: true }];
+        Ok(())
+    }
+
+    fn acquire(&self, part: &mut Part, transfer: QueueTransfer, before: State, after: State) -> Verdict {
+        if part.released.take() != Some((transfer, before, after)) {
+            return Err("not released so".into());
+        }
+        self.race(part, true)?;
+        part.owner = Some(self.now.family);
+        part.state = after;
+        part.led = None;
+        part.events = vec![Event::Barrier { at: self.now.at, before, after, wrote: true }];
+        Ok(())
+    }
+}
+
+/// `D3D12_BARRIER_SYNC_*` of a state's uses, by name.
+fn sync(state: State) -> std::collections::BTreeSet<&'static str> {
+    let table: [(State, &[&str]); 13] = [
+        (State::VERTEX_OR_CONSTANT, &["vertex shading", "pixel shading", "compute shading"]),
+        (State::INDEX, &["index input"]),
+        (State::PIXEL_SHADER, &["pixel shading"]),
+        (State::NON_PIXEL_SHADER, &["vertex shading", "compute shading"]),
+        (State::INDIRECT, &["execute indirect"]),
+        (State::COPY_SRC, &["copy"]),
+        (State::COPY_DST, &["copy"]),
+        (State::RESOLVE_SRC, &["resolve"]),
+        (State::RESOLVE_DST, &["resolve"]),
+        (State::DEPTH_READ, &["depth stencil"]),
+        (State::DEPTH_WRITE, &["depth stencil"]),
+        (State::RENDER_TARGET, &["render target"]),
+        (State::UNORDERED_ACCESS, &["vertex shading", "pixel shading", "compute shading"]),
+    ];
+    let used = table.into_iter().filter(|(bit, _)| state.contains(*bit));
+    used.flat_map(|(_, names)| names.iter().copied()).collect()
+}

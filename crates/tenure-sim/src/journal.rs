@@ -1,0 +1,81 @@
+//! What the queues executed, as far as barriers are concerned: [`Options::journal`].
+//!
+//! [`Options::journal`]: crate::Options::journal
+
+use std::ops::Range;
+
+use parking_lot::Mutex;
+use tenure_core::device::{QueueSerial, QueueTransfer, State, Subresource};
+
+/// One thing that a queue executed, in the order of execution.
+///
+/// Resources are called by the numbers that hazards show: [`Resource::number`](crate::Resource::number).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A submission begins.
+    Submission {
+        /// Its queue and serial.
+        at: QueueSerial,
+        /// The submissions that it waited for.
+        waits: Vec<QueueSerial>,
+        /// For each queue, the newest submission that the CPU had seen complete when it submitted this
+        /// one.
+        observed: Vec<u64>,
+    },
+    /// A transition; of a transfer, this queue's half.
+    Transition {
+        /// The resource.
+        resource: u64,
+        /// Which part of it.
+        subresource: Subresource,
+        /// The state before.
+        before: State,
+        /// The state after.
+        after: State,
+        /// The change of owner, if any.
+        transfer: Option<QueueTransfer>,
+    },
+    /// An unordered barrier on a resource.
+    Unordered {
+        /// The resource.
+        resource: u64,
+    },
+    /// A resource takes over bytes.
+    Aliasing {
+        /// The resource.
+        resource: u64,
+        /// How they were used.
+        from: State,
+        /// How the resource is used next.
+        to: State,
+    },
+    /// A command uses subresources in a state.
+    Use {
+        /// The resource.
+        resource: u64,
+        /// The subresources, as indices.
+        subresources: Range<u32>,
+        /// The state.
+        state: State,
+    },
+}
+
+/// Steps, where they are kept.
+#[derive(Default)]
+pub(crate) struct Journal(Option<Mutex<Vec<Step>>>);
+
+impl Journal {
+    pub(crate) fn new(is_kept: bool) -> Self {
+        Self(is_kept.then(Mutex::default))
+    }
+
+    pub(crate) fn note(&self, step: impl FnOnce() -> Step) {
+        if let Some(steps) = &self.0 {
+            steps.lock().push(step());
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<Step> {
+        self.0.as_ref().map(|steps| std::mem::take(&mut *steps.lock())).unwrap_or_default()
+    }
+}
