@@ -94,8 +94,8 @@ impl<D: Device> Memory<D> {
         Ok(())
     }
 
-    /// Leaves what is acquired on queues without graphics in a state that those know: on Direct3D 12 the
-    /// next frame cannot take it from another one, and would have to make it anew.
+    /// Leaves what is acquired on queues without graphics in a state that those know: with the legacy states
+    /// of Direct3D 12 the next frame cannot take it from another one, and would have to make it anew.
     fn leave(&self, step: &Step, recording: &mut Recording<D>) -> Result<(), Error> {
         if matches!(self, Self::Online(_)) {
             let (mut commands, _) = recording.split();

@@ -1,6 +1,6 @@
 //! What the passes do in place of shaders, worked out once for a frame's size and a device.
 
-use tenure_core::device::{Properties, QueueId, State, TextureInfo};
+use tenure_core::device::{Properties, QueueId, State, StateModel, TextureInfo};
 use tenure_core::transient::graph::TransientDesc;
 
 use crate::DeferredFrame;
@@ -108,7 +108,7 @@ impl Script {
             script.steps.push(step);
         }
         script.depth = depth_bytes(frame, grain);
-        script.find_last_uses(frame);
+        script.find_last_uses(frame, properties.state_model);
         script
     }
 
@@ -123,7 +123,7 @@ impl Script {
         steps
     }
 
-    fn find_last_uses(&mut self, frame: &DeferredFrame) {
+    fn find_last_uses(&mut self, frame: &DeferredFrame, model: StateModel) {
         let mut first = vec![None; frame.resources().len()];
         for step in &self.steps {
             step.first.iter().for_each(|resource| first[*resource] = Some(step.queue));
@@ -135,7 +135,8 @@ impl Script {
                     continue;
                 }
                 step.last.push(resource);
-                if frame.resources()[resource].1.is_texture() && first[resource] != Some(step.queue) {
+                let has_states = model == StateModel::Promotion && frame.resources()[resource].1.is_texture();
+                if has_states && first[resource] != Some(step.queue) {
                     step.left.push(resource);
                 }
             }

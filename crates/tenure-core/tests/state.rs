@@ -19,3 +19,5 @@ mod program;
 mod promotion;
 #[path = "state/property.rs"]
 mod property;
+#[path = "state/refused.rs"]
+mod refused;

@@ -9,7 +9,7 @@ use super::open::Open;
 use crate::device::{CommandList, Device, DeviceError, Permit, QueueId, QueueSerial};
 use crate::gpu::Shared;
 use crate::resource::Tracked;
-use crate::state::{Fixups, Recorded, StateBarrier, resolve};
+use crate::state::{Fixups, Recorded, StateBarrier, resolve, unfinished};
 use crate::time::SyncPoint;
 use crate::upload::Progress;
 use crate::{Error, Name};
@@ -107,6 +107,9 @@ impl<D: Device> Shared<D> {
         }
         // States are followed in the order of submission.
         let fixups = &mut *self.contexts.resolving.lock();
+        if fixups.has_released() {
+            self.finish_transfers(recorded)?;
+        }
         let mut refused = None;
         let submitted = self.clock.submit(queue, |serial| {
             let at = QueueSerial { queue, serial };
@@ -158,6 +161,15 @@ impl<D: Device> Shared<D> {
             Err(_) => self.contexts.return_unused(at.queue, barriers),
         }
         submitted
+    }
+
+    /// Acquires what was released for a submission that was refused after that.
+    fn finish_transfers(&self, recorded: &Recorded<Tracked<D>>) -> Result<(), Error> {
+        for other in unfinished(recorded) {
+            let waits: Serials = other.waits.iter().collect();
+            other.acquired(self.submit_barriers(other.queue, &other.barriers, &waits)?);
+        }
+        Ok(())
     }
 
     /// Submits barriers alone.

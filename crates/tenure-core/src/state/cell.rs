@@ -9,7 +9,8 @@ use super::parts::Parts;
 use super::rules::{Rules, is_valid};
 use super::{ResourceKind, StateError};
 use crate::device::{
-    MAX_QUEUES, QueueId, QueueKind, QueueSerial, ResourceDesc, State, StateModel, Subresource, Usage,
+    MAX_QUEUES, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc, State, StateModel, Subresource,
+    Usage,
 };
 use crate::time::SyncPoint;
 
@@ -93,6 +94,18 @@ pub(super) struct Submitted {
     pub(super) uses: [u64; MAX_QUEUES],
     /// Per queue, the last submission that wrote or moved any part.
     pub(super) changes: [u64; MAX_QUEUES],
+    /// What a queue has released and the other one has not acquired, because its submission was
+    /// refused. Nearly always empty.
+    pub(super) released: Vec<Released>,
+}
+
+/// The half of a transfer between queue families that was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Released {
+    pub(super) subresource: Subresource,
+    pub(super) before: State,
+    pub(super) after: State,
+    pub(super) transfer: QueueTransfer,
 }
 
 /// The usage state of one API resource; every sub-range of a pooled buffer shares its buffer's.
@@ -155,6 +168,7 @@ impl StateCell {
                 led: None,
                 uses: [0; MAX_QUEUES],
                 changes: [0; MAX_QUEUES],
+                released: Vec::new(),
             }),
         }
     }
@@ -309,6 +323,7 @@ impl StateCell {
             _ if !on_queue.contains(state) => {
                 Err(StateError::NotAllowedOnQueue { state, allowed: on_queue, kind })
             }
+            _ if model == StateModel::Explicit && state.is_empty() => Err(StateError::NotToCommon),
             _ if model == StateModel::Promotion && self.breaks_fixed_state(state) => {
                 Err(StateError::Fixed { state, initial: self.initial })
             }
@@ -341,8 +356,30 @@ impl StateCell {
                 }
             }
         }
-        if let Some(last) = submitted.uses.get_mut(at.queue.index()) {
-            *last = at.serial.max(*last);
+        submitted.count(at);
+    }
+
+    /// Notes that a submission has released a part of it, and that nobody has acquired that.
+    pub(super) fn note_released(&self, released: Released, at: QueueSerial) {
+        let submitted = &mut *self.lock();
+        submitted.released.push(released);
+        submitted.count(at);
+    }
+
+    /// Notes that what was released is acquired now.
+    pub(super) fn note_acquired(&self, subresource: Subresource, state: State, at: QueueSerial) {
+        self.lock().released.retain(|released| released.subresource != subresource);
+        self.note(subresource, state, at);
+    }
+}
+
+impl Submitted {
+    /// Counts a submission that moved a part.
+    fn count(&mut self, at: QueueSerial) {
+        for serials in [&mut self.uses, &mut self.changes] {
+            if let Some(last) = serials.get_mut(at.queue.index()) {
+                *last = at.serial.max(*last);
+            }
         }
     }
 }

@@ -41,6 +41,20 @@ pub enum StateError {
         /// The state that the resource was created in.
         initial: State,
     },
+    /// [`State::COMMON`] where states are explicit: there it is the state of what was never used, and
+    /// nothing can be brought into it. A texture that something else is to use, a swap chain for one, is
+    /// brought into the state in which that expects it.
+    #[error(
+        "COMMON is the state of what was never used here, and nothing is brought into it: name the use that comes next"
+    )]
+    NotToCommon,
+    /// A queue has released the resource to the family of another, which was refused the submission
+    /// that acquires it: see [`unfinished`](super::unfinished).
+    #[error("released to queue {}, which has not acquired it yet", to.0)]
+    Released {
+        /// The queue that is to acquire it.
+        to: QueueId,
+    },
     /// A subresource that the resource does not have.
     #[error("subresource {subresource} does not exist: the resource has {count}")]
     OutOfRange {

@@ -1,6 +1,6 @@
 //! What has to be submitted so that a recording finds its resources as it expects them.
 
-use super::cell::Submitted;
+use super::cell::{Released, Submitted};
 use super::{StateBarrier, StateCell};
 use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
 
@@ -64,13 +64,16 @@ pub struct Fixups<H> {
     pub waits: Waits,
     /// The submitted states before, for [`undo`](Self::undo).
     pub(super) before: Vec<(H, Submitted)>,
+    /// Something was released without being acquired, at some time.
+    has_released: bool,
 }
 
 impl<H> Fixups<H> {
     /// Nothing to do.
     #[must_use]
     pub const fn new() -> Self {
-        Self { elsewhere: Vec::new(), here: Vec::new(), waits: Waits([0; MAX_QUEUES]), before: Vec::new() }
+        let waits = Waits([0; MAX_QUEUES]);
+        Self { elsewhere: Vec::new(), here: Vec::new(), waits, before: Vec::new(), has_released: false }
     }
 
     /// True when there is no barrier and nothing to wait for.
@@ -79,7 +82,14 @@ impl<H> Fixups<H> {
         self.elsewhere.is_empty() && self.here.is_empty() && self.waits.is_empty()
     }
 
-    /// Forgets everything and keeps the memory.
+    /// False: [`unfinished`](super::unfinished) finds nothing, because [`undo`](Self::undo) has never
+    /// left a transfer half done.
+    #[must_use]
+    pub const fn has_released(&self) -> bool {
+        self.has_released
+    }
+
+    /// Forgets what is to be submitted and keeps the memory.
     pub fn clear(&mut self) {
         self.elsewhere.clear();
         self.here.clear();
@@ -107,7 +117,8 @@ impl<H> Default for Fixups<H> {
 impl<H: AsRef<StateCell>> Fixups<H> {
     /// Takes back what [`resolve`](super::resolve) noted, because the driver refused the
     /// submission. `submitted` are the submissions of the first of
-    /// [`elsewhere`](Self::elsewhere): what they do stays noted, for it will be executed.
+    /// [`elsewhere`](Self::elsewhere): what they do stays noted, for it will be executed. What they
+    /// release has to be acquired before it is used again: see [`unfinished`](super::unfinished).
     ///
     /// Under the same lock as `resolve`, before anything else is resolved.
     pub fn undo(&mut self, submitted: &[QueueSerial]) {
@@ -116,9 +127,18 @@ impl<H: AsRef<StateCell>> Fixups<H> {
         }
         for (other, at) in self.elsewhere.iter().zip(submitted) {
             for barrier in &other.barriers {
-                if let StateBarrier::Transition { resource, subresource, after, transfer: None, .. } = barrier
-                {
-                    resource.as_ref().note(*subresource, *after, *at);
+                let StateBarrier::Transition { resource, subresource, before, after, transfer } = barrier
+                else {
+                    continue;
+                };
+                let (cell, subresource) = (resource.as_ref(), *subresource);
+                match *transfer {
+                    None => cell.note(subresource, *after, *at),
+                    Some(transfer) => {
+                        let released = Released { subresource, before: *before, after: *after, transfer };
+                        cell.note_released(released, *at);
+                        self.has_released = true;
+                    }
                 }
             }
         }

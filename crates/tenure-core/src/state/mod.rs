@@ -43,7 +43,7 @@
 //!   even where a detour over another queue would order them.
 //! * **Both.** A recording that leaves the state it begins with finds exactly that state; one that
 //!   only reads is content with more. `COMMON` on Vulkan is only ever the state of what was never
-//!   used: as `before` it means `UNDEFINED`, and asking for it does nothing.
+//!   used: as `before` it means `UNDEFINED`, and asking for it is an error.
 //!
 //! # Bytes that change hands
 //!
@@ -120,6 +120,7 @@ mod recorded;
 mod resolve;
 mod rules;
 mod tracker;
+mod unfinished;
 
 pub use barrier::StateBarrier;
 pub use batch::Flush;
@@ -130,3 +131,4 @@ pub use recorded::{Recorded, RecordedUse};
 pub use resolve::resolve;
 pub use rules::{Layout, ResourceKind};
 pub use tracker::Tracker;
+pub use unfinished::unfinished;

@@ -23,7 +23,7 @@ use crate::device::{MAX_QUEUES, QueueProperties, QueueSerial, QueueTransfer, Sta
 ///
 /// # Errors
 /// [`StateError::UnknownQueue`], [`StateError::WrongQueue`], [`StateError::NoCapableQueue`],
-/// [`StateError::SplitSubmission`]; then no state has changed and `fixups` is empty.
+/// [`StateError::SplitSubmission`], [`StateError::Released`]; then no state has changed and `fixups` is empty.
 pub fn resolve<H: Clone + AsRef<StateCell>>(
     recorded: &Recorded<H>,
     submission: QueueSerial,
@@ -40,7 +40,7 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
         return Err(StateError::WrongQueue { recorded: recorded.kind, actual: queue.kind });
     }
     for entry in &recorded.entries {
-        Resolution::new(recorded, entry, submission, queues).check()?;
+        Resolution::new(recorded, entry, submission, queues).check(recorded)?;
     }
     for entry in &recorded.entries {
         Resolution::new(recorded, entry, submission, queues).apply(fixups)?;
@@ -80,7 +80,12 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
     }
 
     /// Finds what would fail, before anything is changed.
-    fn check(&self) -> Result<(), StateError> {
+    fn check(&self, recorded: &Recorded<H>) -> Result<(), StateError> {
+        if let Some(released) = self.submitted.released.first()
+            && self.entry.uses_contents(recorded)
+        {
+            return Err(StateError::Released { to: released.transfer.to });
+        }
         let submission = self.context.submission;
         let last_use = self.submitted.uses.get(submission.queue.index()).copied().unwrap_or(0);
         for plan in self.plans() {
@@ -128,6 +133,8 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
             *part = context.after(settled, plan, wanted, unordered);
             Ok(())
         })?;
+        // What takes over bytes has nothing to acquire.
+        self.submitted.released.clear();
         if let Some(to) = entry.led {
             self.submitted.led = Some((context.submission.queue, to));
         }

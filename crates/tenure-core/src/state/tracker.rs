@@ -21,8 +21,8 @@ use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
 ///   `A → B → A` nothing. Reads among them are taken together, else the last request counts.
 /// * A request must be followed by a command that makes the use: on D3D12 it is the use that
 ///   promotes.
-/// * On [`StateModel::Explicit`], [`State::COMMON`] asks for nothing: it is the state of what was
-///   never used, or has taken over other resources' bytes.
+/// * On [`StateModel::Explicit`], [`State::COMMON`] is refused: it is the state of what was never
+///   used, or has taken over other resources' bytes.
 ///
 /// A request takes O(1) for a subresource or a whole resource whose subresources agree, O(count)
 /// for all of a resource whose subresources differ. Nothing is hashed as long as at most eight
@@ -82,7 +82,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// # Errors
     /// [`StateError::OutOfRange`], [`StateError::InvalidCombination`],
     /// [`StateError::NotAllowedForUsage`], [`StateError::NotAllowedOnQueue`],
-    /// [`StateError::Fixed`]; then the request is as if never made.
+    /// [`StateError::Fixed`], [`StateError::NotToCommon`]; then the request is as if never made.
     pub fn require(
         &mut self,
         resource: &H,
@@ -178,9 +178,6 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     ) -> Result<(), StateError> {
         let cell = resource.as_ref();
         cell.check(subresource, state, self.model, self.kind)?;
-        if state.is_empty() && self.model == StateModel::Explicit {
-            return Ok(());
-        }
         let rules = Rules::of(self.model, cell);
         let state = rules.named(state);
         let subresource = if cell.count() == 1 { Subresource::All } else { subresource };
