@@ -387,7 +387,7 @@ impl<'a, D: Device> Ground<'a, D> {
             self.pools.free(spot.receipt());
             return Err(wrong_store(shards.first().class.kind));
         };
-        let mapped = request.memory_use.is_mapped();
+        let mapped = request.memory_use.is_mapped().then_some(shards.first().class.memory);
         let made = self.objects().create_placed(
             self.device,
             request.desc,

@@ -86,7 +86,7 @@ impl Objects {
         name: &Name,
     ) -> Result<Arc<Native<D>>, DeviceError> {
         let object = device.create_committed(desc, memory)?;
-        let native = self.take_in(device, object, desc, mapped, name)?;
+        let native = self.take_in(device, object, desc, mapped.then_some(memory), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
         self.note_memory(size);
         Ok(native)
@@ -98,13 +98,15 @@ impl Objects {
         self.reserved.fetch_sub(size, Ordering::Relaxed);
     }
 
+    /// Creates a resource in a heap; `mapped` is the heap's memory where the CPU is to have a window into
+    /// it.
     pub(crate) fn create_placed<D: Device>(
         &self,
         device: &D,
         desc: &ResourceDesc,
         heap: &D::Heap,
         offset: u64,
-        mapped: bool,
+        mapped: Option<MemoryTypeId>,
         name: &Name,
     ) -> Result<Arc<Native<D>>, DeviceError> {
         let object = device.create_placed(Permit::own(), desc, heap, offset)?;
@@ -118,7 +120,7 @@ impl Objects {
         name: &Name,
     ) -> Result<Arc<Native<D>>, DeviceError> {
         let object = device.create_reserved(desc)?;
-        self.take_in(device, object, desc, false, name)
+        self.take_in(device, object, desc, None, name)
     }
 
     fn take_in<D: Device>(
@@ -126,13 +128,13 @@ impl Objects {
         device: &D,
         object: D::Resource,
         desc: &ResourceDesc,
-        mapped: bool,
+        mapped: Option<MemoryTypeId>,
         name: &Name,
     ) -> Result<Arc<Native<D>>, DeviceError> {
         if !name.is_empty() {
             device.set_name(Permit::own(), ObjectRef::Resource(&object), name.as_str());
         }
-        let mapping = if mapped {
+        let mapping = if mapped.is_some() {
             match device.map(&object) {
                 Ok(mapping) => Some(mapping),
                 Err(error) => {
@@ -144,7 +146,11 @@ impl Objects {
             None
         };
         self.resources_made.fetch_add(1, Ordering::Relaxed);
-        Ok(Arc::new(Native::new(device, object, desc, mapping, None)))
+        let native = Native::new(device, object, desc, mapping, None);
+        Ok(Arc::new(match mapped {
+            Some(memory) => native.in_memory(device.properties(), memory),
+            None => native,
+        }))
     }
 
     /// Counts a resource that the program made.

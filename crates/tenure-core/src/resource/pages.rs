@@ -117,7 +117,7 @@ impl<D: Device> PageAllocator<D> {
             Err(error) => return Err(self.shared.refused(name, error)),
         };
         let (device, objects) = (self.shared.device(), &self.shared.pools.objects);
-        let mapped = memory_use.is_mapped();
+        let mapped = memory_use.is_mapped().then_some(seat.page.memory);
         let made = objects.create_placed(device, resource, &heap, seat.offset, mapped, name);
         drop(heap);
         match made {

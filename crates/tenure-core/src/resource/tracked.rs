@@ -67,11 +67,16 @@ impl<D: Device> Used<'_, D> {
             let source = StateError::NotAllowedForUsage { state, allowed: self.allowed };
             return Err(Error::State { name: name(), source });
         }
-        let api = shared.device().properties().api;
-        if !fixed_states(api, self.memory).contains(state) {
+        let (native, api) = (self.held.native(), shared.device().properties().api);
+        let fixed = State::ACCELERATION_STRUCTURE;
+        if native.possible == fixed && state != fixed {
+            return Err(Error::State { name: name(), source: StateError::Fixed { state, initial: fixed } });
+        }
+        // Both what was asked for, so that programs work on every device, and what was had.
+        if !(fixed_states(api, self.memory) & native.possible).contains(state) {
             return Err(Error::FixedState { name: name(), memory: self.memory, state });
         }
-        Ok(Tracked(self.held.native().clone()))
+        Ok(Tracked(native.clone()))
     }
 
     /// Its share in a heap, if it is transient.

@@ -198,7 +198,7 @@ impl<D: Device> Heap<D> {
         shared.clock.check().map_err(|source| Error::device(name, source))?;
         let objects = &shared.pools.objects;
         let native = objects
-            .create_placed(shared.device(), &kind.desc, &self.share.heap, offset, false, name)
+            .create_placed(shared.device(), &kind.desc, &self.share.heap, offset, None, name)
             .map_err(|source| shared.refused(name, source))?;
         let seat = Arc::new(Seat::new(self.share.clone()));
         let object = object(shared, kind, name, Home { native, place: Place::Transient(seat) });

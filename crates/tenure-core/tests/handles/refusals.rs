@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Api, Device as _, QueueId, State, TileRegion, Usage};
+use tenure_core::device::{
+    Api, Device as _, Features, Format, QueueId, State, StateModel, Subresource, TileRegion, Usage,
+};
+use tenure_core::state::StateError;
 use tenure_core::time::SyncPoint;
-use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc};
+use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc, TextureDesc};
 use tenure_sim::{Lag, Profile};
 
 use super::tiles::tiles_used;
-use super::{Counted, SECOND, bytes, count, device, gpu, upload};
+use super::{Counted, SECOND, bytes, count, device, gpu, mesh, upload};
 
 const TILE: TileRegion = TileRegion::buffer(0, 1);
 
@@ -59,6 +62,71 @@ fn nothing_waits_for_what_was_never_submitted() {
     drop((sparse, other));
     assert!(gpu.shutdown().is_clean());
     device.check_clean().unwrap();
+}
+
+/// What was had decides, not what was asked for: Direct3D 12 forbids copies to a `GpuUpload` buffer where
+/// there is no memory but an upload heap, and, whatever the barriers, any use of an acceleration
+/// structure's buffer as something else.
+#[test]
+fn states_that_what_was_had_fixes_are_refused() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::None);
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let properties = device.properties();
+        let (is_d3d12, has_bar) =
+            (properties.api == Api::Direct3D12, properties.features.contains(Features::GPU_UPLOAD));
+        for own in [false, true] {
+            let make = |desc: BufferDesc| gpu.create_buffer(&if own { desc.own_resource() } else { desc });
+            let copies = Usage::VERTEX | Usage::COPY_DST;
+            let fast = make(BufferDesc::new(4096, copies).memory(MemoryUse::GpuUpload).name("fast")).unwrap();
+            let sent = gpu.upload(&fast, 0, &[1; 4096]);
+            assert_eq!(sent.is_err(), is_d3d12 && !has_bar, "{}: {sent:?}", profile.name());
+            assert!(!matches!(&sent, Err(error) if !matches!(error, Error::FixedState { .. })), "{sent:?}");
+            if properties.features.contains(Features::ACCELERATION_STRUCTURES) {
+                let usage = Usage::ACCELERATION_STRUCTURE | Usage::COPY_DST;
+                let rays = make(BufferDesc::new(4096, usage).name("rays")).unwrap();
+                let sent = gpu.upload(&rays, 0, &[1; 4096]);
+                let fixed =
+                    StateError::Fixed { state: State::COPY_DST, initial: State::ACCELERATION_STRUCTURE };
+                match sent {
+                    Ok(_) => assert!(!is_d3d12, "{}", profile.name()),
+                    Err(Error::State { source, .. }) if is_d3d12 => assert_eq!(source, fixed),
+                    Err(error) => panic!("{}: {error}", profile.name()),
+                }
+            }
+            gpu.flush_uploads().unwrap();
+        }
+        assert!(gpu.shutdown().is_clean(), "{}", profile.name());
+        device.check_clean().unwrap_or_else(|findings| panic!("{}: {findings}", profile.name()));
+    }
+}
+
+/// Where states are explicit, nothing is brought to `COMMON`: whoever asks for it is told.
+#[test]
+fn common_is_refused_where_it_would_do_nothing() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::None);
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
+        let image = gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage)).unwrap();
+        let mesh = mesh(&gpu, "mesh", 1024);
+        let mut recording = gpu.record(Queue::Graphics, "present").unwrap();
+        let of_image = recording.use_resource(&image, Subresource::All, State::COMMON);
+        let of_mesh = recording.use_resource(&mesh, Subresource::All, State::COMMON);
+        for answer in [of_image, of_mesh] {
+            match device.properties().state_model {
+                StateModel::Promotion => answer.unwrap(),
+                StateModel::Explicit => {
+                    let refused = answer.unwrap_err();
+                    assert!(
+                        matches!(refused, Error::State { source: StateError::NotToCommon, .. }),
+                        "{refused}"
+                    );
+                }
+            }
+        }
+        recording.submit().unwrap();
+    }
 }
 
 /// D3D12 fixes the states of upload and readback heaps; Vulkan has no such rule.
