@@ -268,8 +268,10 @@ impl Inner {
                 return Err(invalid("a submitted list is closed", 0, 1));
             }
         }
+        // Handing a texture to another queue often changes no layout.
+        let to_execute = lists.iter().filter(|list| list.may_have_commands());
         let raw: SmallVec<[Option<ID3D12CommandList>; 4]> =
-            lists.iter().map(|list| Some(<&ID3D12CommandList>::from(&list.raw).clone())).collect();
+            to_execute.map(|list| Some(<&ID3D12CommandList>::from(&list.raw).clone())).collect();
         self.in_order(id, waits, signal, |queue| {
             if !raw.is_empty() {
                 // SAFETY: the lists are alive, closed, of this device and of the queue's type.

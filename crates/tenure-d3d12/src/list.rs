@@ -17,6 +17,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::core::Interface;
 
+use crate::barriers::{Seen, Takeovers};
 use crate::error::{Asked, invalid};
 use crate::inner::Inner;
 use crate::queue::list_type;
@@ -47,8 +48,15 @@ pub struct List {
     pub(crate) kind: QueueKind,
     phase: Phase,
     error: Option<DeviceError>,
-    /// An aliasing barrier was recorded since the list was begun.
-    pub(crate) has_aliased: bool,
+    /// Resources, by their interfaces' addresses, that have taken over memory since the list was begun;
+    /// for enhanced barriers.
+    pub(crate) takeovers: Takeovers<usize>,
+    /// Textures that have had an enhanced barrier since the list was begun.
+    pub(crate) seen: Seen,
+    /// A command was recorded since the list was begun.
+    has_commands: Cell<bool>,
+    /// The program has had the list, and may record into it whenever it is open.
+    was_lent: Cell<bool>,
     /// The heaps of descriptors that tenure set last, as identities.
     heaps: Cell<[Option<NonZero<usize>>; 2]>,
     /// Declared last: the device outlives all of its objects.
@@ -96,7 +104,10 @@ impl Inner {
             kind: queue.kind,
             phase: Phase::New,
             error: None,
-            has_aliased: false,
+            takeovers: Takeovers::default(),
+            seen: Seen::default(),
+            has_commands: Cell::new(false),
+            was_lent: Cell::new(false),
             heaps: Cell::new([None; 2]),
             device: Arc::clone(self),
         })
@@ -109,7 +120,8 @@ impl List {
     /// After heaps of descriptors of the program's own, see
     /// [`forget_descriptor_heaps`](Self::forget_descriptor_heaps).
     #[must_use]
-    pub const fn raw(&self) -> &ID3D12GraphicsCommandList {
+    pub fn raw(&self) -> &ID3D12GraphicsCommandList {
+        self.was_lent.set(true);
         &self.raw
     }
 
@@ -149,8 +161,24 @@ impl List {
         self.phase == Phase::Closed
     }
 
-    /// Records with `record` if the list is open; keeps the first error for `close`.
+    /// The list holds a command, and so a submission has to execute it.
+    pub(crate) fn note_command(&self) {
+        self.has_commands.set(true);
+    }
+
+    /// False when there is nothing in it to execute.
+    pub(crate) fn may_have_commands(&self) -> bool {
+        self.has_commands.get() || self.was_lent.get()
+    }
+
+    /// Records a command with `record` if the list is open; keeps the first error for `close`.
     fn record(&mut self, record: impl FnOnce(&mut Self) -> Result<(), DeviceError>) {
+        self.note_command();
+        self.attempt(record);
+    }
+
+    /// The same for what may turn out to need no command.
+    fn attempt(&mut self, record: impl FnOnce(&mut Self) -> Result<(), DeviceError>) {
         let recorded = match (self.phase, self.device.alive()) {
             (Phase::Open, Ok(())) => record(self),
             (_, Err(lost)) => Err(lost),
@@ -180,7 +208,9 @@ impl CommandList<Device> for List {
             unsafe { self.allocator.Reset().and_then(|()| self.raw.Reset(&self.allocator, NO_STATE)) };
         begun.map_err(|error| self.device.fail(&error, Asked::Object("ID3D12GraphicsCommandList::Reset")))?;
         self.error = None;
-        self.has_aliased = false;
+        self.takeovers.clear();
+        self.seen = Seen::default();
+        self.has_commands.set(false);
         self.heaps.set([None; 2]);
         self.phase = Phase::Open;
         Ok(())
@@ -205,7 +235,7 @@ impl CommandList<Device> for List {
     }
 
     fn barriers(&mut self, barriers: &[Barrier<'_, Device>]) {
-        self.record(|list| list.record_barriers(barriers));
+        self.attempt(|list| list.record_barriers(barriers));
     }
 
     fn discard(&mut self, resource: &Resource, subresource: Subresource) {

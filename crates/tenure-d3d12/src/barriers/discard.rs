@@ -11,7 +11,7 @@ use crate::resource::Resource;
 
 /// True where the API discards such textures: graphics queues know targets alone, and textures for
 /// unordered access alone need it nowhere.
-fn is_recorded(kind: QueueKind, usage: Usage) -> bool {
+pub(super) fn is_recorded(kind: QueueKind, usage: Usage) -> bool {
     kind == QueueKind::Compute || usage.intersects(Usage::TEXTURE_ONLY)
 }
 

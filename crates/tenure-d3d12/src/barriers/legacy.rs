@@ -99,6 +99,7 @@ impl List {
         let mut translated = Barriers::new();
         in_order(barriers).for_each(|barrier| translate(barrier, &mut translated));
         if !translated.is_empty() {
+            self.note_command();
             // SAFETY: the list is open, and the resources, which the caller borrows to us, are alive.
             unsafe { self.raw.ResourceBarrier(&translated) };
         }

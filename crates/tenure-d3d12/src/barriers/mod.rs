@@ -5,6 +5,7 @@ mod enhanced;
 mod legacy;
 
 pub use enhanced::to_barrier_layout;
+pub(crate) use enhanced::{Seen, Takeovers};
 
 use std::sync::Arc;
 

@@ -14,14 +14,14 @@
 //!
 //! Between queues the fences make memory visible; what is left of a transfer is a change of
 //! layout, which one of the two queues makes: the graphics queue, which knows all layouts, else the
-//! compute queue. Not executed on Windows yet: the tests hold the translation to the compatibility
-//! tables of Microsoft's specification.
+//! compute queue. The tests hold the translation to the tables of Microsoft's specification.
 
 mod aliasing;
 mod moves;
 #[cfg(test)]
 mod rules;
 mod scope;
+mod seen;
 
 pub use moves::to_barrier_layout;
 
@@ -30,16 +30,17 @@ use tenure_core::device::{
     Barrier, DeviceError, QueueTransfer, ResourceDesc, State, Subresource, TextureInfo, Usage,
 };
 use windows::Win32::Graphics::Direct3D12::{
-    D3D12_BARRIER_GROUP, D3D12_BARRIER_GROUP_0, D3D12_BARRIER_SUBRESOURCE_RANGE, D3D12_BARRIER_SYNC_ALL,
-    D3D12_BARRIER_TYPE_BUFFER, D3D12_BARRIER_TYPE_GLOBAL, D3D12_BARRIER_TYPE_TEXTURE, D3D12_BUFFER_BARRIER,
-    D3D12_GLOBAL_BARRIER, D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES, D3D12_TEXTURE_BARRIER,
-    D3D12_TEXTURE_BARRIER_FLAG_DISCARD, D3D12_TEXTURE_BARRIER_FLAG_NONE,
+    D3D12_BARRIER_GROUP, D3D12_BARRIER_GROUP_0, D3D12_BARRIER_SUBRESOURCE_RANGE, D3D12_BARRIER_TYPE_BUFFER,
+    D3D12_BARRIER_TYPE_GLOBAL, D3D12_BARRIER_TYPE_TEXTURE, D3D12_BUFFER_BARRIER, D3D12_GLOBAL_BARRIER,
+    D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES, D3D12_TEXTURE_BARRIER, D3D12_TEXTURE_BARRIER_FLAG_DISCARD,
+    D3D12_TEXTURE_BARRIER_FLAG_NONE,
 };
 use windows::core::Interface;
 
-use self::aliasing::Takeovers;
-use self::moves::{Move, Part, part_of, texture_move, unordered};
+pub(crate) use self::aliasing::Takeovers;
+use self::moves::{Move, Part, part_of, renewal, texture_move};
 use self::scope::{Scope, Stage};
+pub(crate) use self::seen::Seen;
 use crate::Device;
 use crate::error::invalid;
 use crate::formats::planes;
@@ -65,16 +66,14 @@ fn range(info: &TextureInfo, subresource: Subresource) -> D3D12_BARRIER_SUBRESOU
     }
 }
 
-/// Usages whose texels a driver may compress, with data that has to be set up first.
-const COMPRESSED: Usage = Usage::TEXTURE_ONLY.union(Usage::UNORDERED_ACCESS);
-
 fn texture_barrier(
     resource: &Resource,
     info: &TextureInfo,
     subresource: Subresource,
     step: Move,
 ) -> D3D12_TEXTURE_BARRIER {
-    let discards = step.discard && info.usage.intersects(COMPRESSED);
+    let flags =
+        if step.discard { D3D12_TEXTURE_BARRIER_FLAG_DISCARD } else { D3D12_TEXTURE_BARRIER_FLAG_NONE };
     D3D12_TEXTURE_BARRIER {
         SyncBefore: step.before.sync,
         SyncAfter: step.after.sync,
@@ -84,7 +83,7 @@ fn texture_barrier(
         LayoutAfter: step.layouts.1,
         pResource: borrowed(&resource.raw),
         Subresources: range(info, subresource),
-        Flags: if discards { D3D12_TEXTURE_BARRIER_FLAG_DISCARD } else { D3D12_TEXTURE_BARRIER_FLAG_NONE },
+        Flags: flags,
     }
 }
 
@@ -100,14 +99,31 @@ fn buffer_barrier(resource: &Resource, before: Scope, after: Scope) -> D3D12_BUF
     }
 }
 
-/// Translated barriers, by type as the API takes them.
+/// Unordered accesses of textures before it are done before those after it. It names no texture, since
+/// that would name a layout, too, which subresources that are not accessed so need not have.
+fn unordered_textures(stage: Stage) -> D3D12_GLOBAL_BARRIER {
+    let Scope { sync, access } = stage.of(State::UNORDERED_ACCESS);
+    D3D12_GLOBAL_BARRIER { SyncBefore: sync, SyncAfter: sync, AccessBefore: access, AccessAfter: access }
+}
+
+/// Translated barriers of one call, by type as the API takes them.
 #[derive(Default)]
 struct Groups {
-    globals: SmallVec<[D3D12_GLOBAL_BARRIER; 1]>,
+    globals: SmallVec<[D3D12_GLOBAL_BARRIER; 2]>,
     textures: SmallVec<[D3D12_TEXTURE_BARRIER; 8]>,
     buffers: SmallVec<[D3D12_BUFFER_BARRIER; 8]>,
-    /// Resources by their interfaces' addresses.
-    takeovers: Takeovers<usize>,
+}
+
+/// A call of the contract, translated.
+#[derive(Default)]
+struct Translated<'a> {
+    /// Flushes, and orders uses of memory that changes hands; before all else.
+    before: Groups,
+    barriers: Groups,
+    /// What is discarded by a command after the barriers.
+    discards: SmallVec<[(&'a Resource, Subresource); 2]>,
+    /// After the discards: to other states than those in which textures are discarded.
+    after: Groups,
 }
 
 fn identity(resource: &Resource) -> usize {
@@ -141,40 +157,65 @@ impl List {
     }
 
     pub(super) fn enhanced_barriers(&mut self, barriers: &[Barrier<'_, Device>]) -> Result<(), DeviceError> {
-        let mut groups = Groups::default();
+        let mut translated = Translated::default();
         for barrier in barriers {
             if let Barrier::Aliasing { after, from, to, .. } = *barrier {
-                let taker = (identity(after), after.desc.subresources());
-                groups.takeovers.add(self.stage(), taker, (from, to));
+                let subresources = match &after.desc {
+                    ResourceDesc::Buffer(_) => 0,
+                    ResourceDesc::Texture(info) => info.subresources(),
+                };
+                // One that had memory before in this list waits for its own uses, too.
+                let is_again = subresources > 0 && self.seen.may_contain(identity(after));
+                let own = if is_again { State::allowed_for(after.desc.usage()) } else { State::COMMON };
+                self.takeovers.add(self.stage(), (identity(after), subresources), (from, to, own));
             }
         }
         for barrier in barriers {
-            self.translate(barrier, &mut groups)?;
+            self.translate(barrier, &mut translated)?;
         }
-        groups.globals.extend(groups.takeovers.global());
+        translated.before.globals.extend(self.takeovers.globals());
+        self.takeovers.end_call();
+        self.record_groups(&translated.before)?;
+        self.record_groups(&translated.barriers)?;
+        for (resource, subresource) in translated.discards {
+            self.record_discard(resource, subresource)?;
+        }
+        self.record_groups(&translated.after)
+    }
+
+    fn record_groups(&self, groups: &Groups) -> Result<(), DeviceError> {
         let list = groups.list()?;
         let Some(raw) = self.raw7.as_ref().filter(|_| !list.is_empty()) else { return Ok(()) };
+        self.note_command();
         // SAFETY: the list is open, the resources, which the caller borrows to us, are alive, and
         // the groups point into `groups`, which outlives the call.
         unsafe { raw.Barrier(&list) };
         Ok(())
     }
 
-    fn translate(&mut self, barrier: &Barrier<'_, Device>, groups: &mut Groups) -> Result<(), DeviceError> {
+    fn translate<'a>(
+        &mut self,
+        barrier: &Barrier<'a, Device>,
+        translated: &mut Translated<'a>,
+    ) -> Result<(), DeviceError> {
         let stage = self.stage();
         match *barrier {
             Barrier::Transition { resource, subresource, before, after, transfer } => match &resource.desc {
                 ResourceDesc::Buffer(_) if before.is_empty() => {}
                 ResourceDesc::Buffer(_) => {
-                    groups.buffers.push(buffer_barrier(resource, stage.of(before), stage.of(after)));
+                    let barrier = buffer_barrier(resource, stage.of(before), stage.of(after));
+                    translated.barriers.buffers.push(barrier);
+                }
+                ResourceDesc::Texture(info) if before.is_empty() => {
+                    if let Some(part) = self.part(transfer, before, after)? {
+                        self.first_use((resource, info), subresource, (after, part), translated);
+                    }
                 }
                 ResourceDesc::Texture(info) => {
+                    self.seen.insert(identity(resource));
                     let part = self.part(transfer, before, after)?;
-                    let step = part.and_then(|part| texture_move(stage, before, after, part));
-                    if let Some(step) = step {
-                        let count = if subresource == Subresource::All { info.subresources() } else { 1 };
-                        let step = self.after_aliasing(step, resource, count, groups);
-                        groups.textures.push(texture_barrier(resource, info, subresource, step));
+                    if let Some(step) = part.and_then(|part| texture_move(stage, before, after, part)) {
+                        translated.barriers.textures.push(texture_barrier(resource, info, subresource, step));
                     }
                 }
             },
@@ -184,14 +225,15 @@ impl List {
                     let state =
                         if is_structure { State::ACCELERATION_STRUCTURE } else { State::UNORDERED_ACCESS };
                     let both = stage.of(state);
-                    groups.buffers.push(buffer_barrier(resource, both, both));
+                    translated.barriers.buffers.push(buffer_barrier(resource, both, both));
                 }
-                ResourceDesc::Texture(info) => {
-                    let step = unordered(stage);
-                    groups.textures.push(texture_barrier(resource, info, Subresource::All, step));
+                ResourceDesc::Texture(_) => {
+                    if translated.barriers.globals.is_empty() {
+                        translated.barriers.globals.push(unordered_textures(stage));
+                    }
                 }
             },
-            Barrier::Aliasing { .. } => self.has_aliased = true,
+            Barrier::Aliasing { .. } => {}
         }
         Ok(())
     }
@@ -207,14 +249,38 @@ impl List {
         Ok(part_of(self.queue, transfer, kinds, (before, after)))
     }
 
-    /// A first use waits for those who had its memory: known when it is in one call with the aliasing
-    /// barrier, everybody when there was one earlier in this list, else nobody.
-    fn after_aliasing(&self, mut step: Move, resource: &Resource, count: u32, groups: &mut Groups) -> Move {
-        if step.discard {
-            let earlier = self.has_aliased.then_some(D3D12_BARRIER_SYNC_ALL);
-            let known = groups.takeovers.transition(&identity(resource), count);
-            step.before.sync = known.or(earlier).unwrap_or(step.before.sync);
+    /// The first transition of a texture without contents. It waits for those who had the memory, if
+    /// anybody on this queue had it, and sets up compression anew: by its flag, or by a command where
+    /// the memory is flushed.
+    fn first_use<'a>(
+        &mut self,
+        (resource, info): (&'a Resource, &'a TextureInfo),
+        subresource: Subresource,
+        (after, part): (State, Part),
+        translated: &mut Translated<'a>,
+    ) {
+        let stage = self.stage();
+        let Some(mut step) = texture_move(stage, State::COMMON, after, part) else { return };
+        let count = if subresource == Subresource::All { info.subresources() } else { 1 };
+        self.seen.insert(identity(resource));
+        let follows = self.takeovers.transition(&identity(resource), count);
+        step.before.sync = follows.map_or(step.before.sync, |follows| follows.sync);
+        let barrier = |step| texture_barrier(resource, info, subresource, step);
+        if !follows.is_some_and(|follows| follows.is_flushed) {
+            translated.barriers.textures.push(barrier(step));
+            return;
         }
-        step
+        let (state, is_discarded) = renewal(stage.kind, info.usage, after);
+        let (use_there, layout) = (stage.of(state), to_barrier_layout(state));
+        let entered = Move { after: use_there, layouts: (step.layouts.0, layout), discard: false, ..step };
+        translated.barriers.textures.push(barrier(entered));
+        if is_discarded {
+            translated.discards.push((resource, subresource));
+        }
+        if state != after
+            && let Some(onwards) = texture_move(stage, state, after, Part::Whole)
+        {
+            translated.after.textures.push(barrier(onwards));
+        }
     }
 }

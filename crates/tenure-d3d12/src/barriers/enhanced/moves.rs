@@ -1,6 +1,6 @@
-//! Transitions of textures: layouts, and who changes them.
+//! Transitions of textures: layouts, who changes them, and what becomes of contents.
 
-use tenure_core::device::{QueueId, QueueKind, QueueTransfer, State};
+use tenure_core::device::{QueueId, QueueKind, QueueTransfer, State, Usage};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_BARRIER_LAYOUT_COMMON, D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_READ,
     D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_WRITE, D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_GENERIC_READ,
@@ -9,6 +9,7 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT_UNORDERED_ACCESS,
 };
 
+use super::super::discard::is_recorded;
 use super::scope::{NO_USE, Scope, Stage};
 
 /// The layout of a texture in a state. Empty: `UNDEFINED`, for what has no contents.
@@ -81,12 +82,19 @@ pub(super) fn texture_move(stage: Stage, before: State, after: State, part: Part
     Some(Move { before: from, after: to, layouts, discard: before.is_empty() })
 }
 
-/// Unordered accesses of a texture before it are done before those after it. It names no layout,
-/// which "undefined" on both sides means: subresources that are not accessed so may have another.
-pub(super) fn unordered(stage: Stage) -> Move {
-    let both = stage.of(State::UNORDERED_ACCESS);
-    let layouts = (D3D12_BARRIER_LAYOUT_UNDEFINED, D3D12_BARRIER_LAYOUT_UNDEFINED);
-    Move { before: both, after: both, layouts, discard: false }
+/// The state through which a texture goes when it takes over memory that other resources have
+/// written, and whether it is discarded there.
+///
+/// A barrier may not discard there: the caches of what was written are still being flushed. What is
+/// copied to is filled by that; else the texture is discarded by a command, in the one state in
+/// which the queue can.
+pub(super) fn renewal(kind: QueueKind, usage: Usage, after: State) -> (State, bool) {
+    const FILLED: State = State::COPY_DST.union(State::RESOLVE_DST);
+    let discarded = State::to_discard(usage, kind).filter(|_| is_recorded(kind, usage));
+    match discarded {
+        Some(state) if !FILLED.contains(after) => (state, true),
+        _ => (after, false),
+    }
 }
 
 /// The part of a transfer that falls to the queue `mine`: one of the two changes the layout, if it

@@ -5,9 +5,9 @@ use tenure_core::TextureDesc;
 use tenure_core::device::{Format, QueueId, QueueKind, QueueTransfer, State, Subresource, Usage};
 use windows::Win32::Graphics::Direct3D12::*;
 
-use super::moves::{Move, Part, part_of, texture_move, to_barrier_layout, unordered};
-use super::range;
+use super::moves::{Move, Part, part_of, renewal, texture_move, to_barrier_layout};
 use super::scope::{NO_USE, Scope, Stage};
+use super::{range, unordered_textures};
 
 type Layout = D3D12_BARRIER_LAYOUT;
 type Access = D3D12_BARRIER_ACCESS;
@@ -93,6 +93,7 @@ fn syncs_of(kind: QueueKind) -> Sync {
         | D3D12_BARRIER_SYNC_NON_PIXEL_SHADING
         | D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
         | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE
+        | D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO
         | D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW;
     match kind {
         QueueKind::Copy => copy,
@@ -133,39 +134,81 @@ fn accesses_in(layout: Layout) -> Access {
 
 /// "Access Bits Barrier Sync Compatibility": each access needs at least one of these.
 fn syncs_for() -> Vec<(Access, Sync)> {
-    let shading = D3D12_BARRIER_SYNC_ALL
-        | D3D12_BARRIER_SYNC_VERTEX_SHADING
-        | D3D12_BARRIER_SYNC_PIXEL_SHADING
-        | D3D12_BARRIER_SYNC_COMPUTE_SHADING
-        | D3D12_BARRIER_SYNC_DRAW
-        | D3D12_BARRIER_SYNC_ALL_SHADING;
     let all = D3D12_BARRIER_SYNC_ALL;
     let draw = all | D3D12_BARRIER_SYNC_DRAW;
-    let structures = all
+    let vertex = draw | D3D12_BARRIER_SYNC_VERTEX_SHADING | D3D12_BARRIER_SYNC_ALL_SHADING;
+    let shading = vertex | D3D12_BARRIER_SYNC_PIXEL_SHADING | D3D12_BARRIER_SYNC_COMPUTE_SHADING;
+    let unordered = shading
+        | D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW
+        | D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO
+        | D3D12_BARRIER_SYNC_RAYTRACING;
+    let read =
+        shading | D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE | D3D12_BARRIER_SYNC_RAYTRACING;
+    let structures_written = all
         | D3D12_BARRIER_SYNC_COMPUTE_SHADING
         | D3D12_BARRIER_SYNC_RAYTRACING
         | D3D12_BARRIER_SYNC_ALL_SHADING
         | D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
         | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE;
+    let structures_read =
+        structures_written | D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO;
     vec![
-        (
-            D3D12_BARRIER_ACCESS_VERTEX_BUFFER,
-            draw | D3D12_BARRIER_SYNC_VERTEX_SHADING | D3D12_BARRIER_SYNC_ALL_SHADING,
-        ),
+        (D3D12_BARRIER_ACCESS_VERTEX_BUFFER, vertex),
         (D3D12_BARRIER_ACCESS_CONSTANT_BUFFER, shading),
         (D3D12_BARRIER_ACCESS_INDEX_BUFFER, draw | D3D12_BARRIER_SYNC_INDEX_INPUT),
         (D3D12_BARRIER_ACCESS_RENDER_TARGET, draw | D3D12_BARRIER_SYNC_RENDER_TARGET),
-        (D3D12_BARRIER_ACCESS_UNORDERED_ACCESS, shading | D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW),
+        (D3D12_BARRIER_ACCESS_UNORDERED_ACCESS, unordered),
         (D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE, draw | D3D12_BARRIER_SYNC_DEPTH_STENCIL),
         (D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ, draw | D3D12_BARRIER_SYNC_DEPTH_STENCIL),
-        (D3D12_BARRIER_ACCESS_SHADER_RESOURCE, shading),
+        (D3D12_BARRIER_ACCESS_SHADER_RESOURCE, read),
         (D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT, all | D3D12_BARRIER_SYNC_EXECUTE_INDIRECT),
         (D3D12_BARRIER_ACCESS_COPY_DEST, all | D3D12_BARRIER_SYNC_COPY),
         (D3D12_BARRIER_ACCESS_COPY_SOURCE, all | D3D12_BARRIER_SYNC_COPY),
         (D3D12_BARRIER_ACCESS_RESOLVE_DEST, all | D3D12_BARRIER_SYNC_RESOLVE),
         (D3D12_BARRIER_ACCESS_RESOLVE_SOURCE, all | D3D12_BARRIER_SYNC_RESOLVE),
-        (D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_READ, structures),
-        (D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE, structures),
+        (D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_READ, structures_read),
+        (D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE, structures_written),
+    ]
+}
+
+/// "Equivalent `D3D12_BARRIER_ACCESS` bit" and "`D3D12_BARRIER_SYNC` bit for each `D3D12_RESOURCE_STATES`
+/// bit", on a graphics queue; the second names "non-pixel shading", which is vertex and compute shading.
+fn equivalents() -> Vec<(State, Access, Sync)> {
+    vec![
+        (
+            State::VERTEX_OR_CONSTANT,
+            D3D12_BARRIER_ACCESS_VERTEX_BUFFER | D3D12_BARRIER_ACCESS_CONSTANT_BUFFER,
+            D3D12_BARRIER_SYNC_ALL_SHADING,
+        ),
+        (State::INDEX, D3D12_BARRIER_ACCESS_INDEX_BUFFER, D3D12_BARRIER_SYNC_INDEX_INPUT),
+        (State::RENDER_TARGET, D3D12_BARRIER_ACCESS_RENDER_TARGET, D3D12_BARRIER_SYNC_RENDER_TARGET),
+        (
+            State::UNORDERED_ACCESS,
+            D3D12_BARRIER_ACCESS_UNORDERED_ACCESS,
+            D3D12_BARRIER_SYNC_ALL_SHADING
+                | D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
+                | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE
+                | D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO,
+        ),
+        (State::DEPTH_WRITE, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE, D3D12_BARRIER_SYNC_DEPTH_STENCIL),
+        (State::DEPTH_READ, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ, D3D12_BARRIER_SYNC_DEPTH_STENCIL),
+        (
+            State::NON_PIXEL_SHADER,
+            D3D12_BARRIER_ACCESS_SHADER_RESOURCE,
+            D3D12_BARRIER_SYNC_VERTEX_SHADING | D3D12_BARRIER_SYNC_COMPUTE_SHADING,
+        ),
+        (State::PIXEL_SHADER, D3D12_BARRIER_ACCESS_SHADER_RESOURCE, D3D12_BARRIER_SYNC_PIXEL_SHADING),
+        (State::INDIRECT, D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT, D3D12_BARRIER_SYNC_EXECUTE_INDIRECT),
+        (State::COPY_DST, D3D12_BARRIER_ACCESS_COPY_DEST, D3D12_BARRIER_SYNC_COPY),
+        (State::COPY_SRC, D3D12_BARRIER_ACCESS_COPY_SOURCE, D3D12_BARRIER_SYNC_COPY),
+        (State::RESOLVE_DST, D3D12_BARRIER_ACCESS_RESOLVE_DEST, D3D12_BARRIER_SYNC_RESOLVE),
+        (State::RESOLVE_SRC, D3D12_BARRIER_ACCESS_RESOLVE_SOURCE, D3D12_BARRIER_SYNC_RESOLVE),
+        (
+            State::ACCELERATION_STRUCTURE,
+            D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_READ
+                | D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE,
+            D3D12_BARRIER_SYNC_RAYTRACING,
+        ),
     ]
 }
 
@@ -267,6 +310,46 @@ fn wider_states_have_wider_scopes() {
     }
 }
 
+/// Every state means at least what the specification says that its bits mean, and touches memory in no
+/// other way.
+#[test]
+fn every_state_means_what_the_specification_says() {
+    let covered = equivalents().iter().fold(State::COMMON, |all, (state, ..)| all | *state);
+    assert_eq!(covered, State::all(), "each state has its line");
+    for state in (1..=State::all().bits()).filter_map(State::from_bits) {
+        let lines: Vec<_> = equivalents().into_iter().filter(|(bit, ..)| state.contains(*bit)).collect();
+        let access = lines.iter().fold(D3D12_BARRIER_ACCESS_COMMON, |all, (_, access, _)| all | *access);
+        let sync = lines.iter().fold(D3D12_BARRIER_SYNC_NONE, |all, (.., sync)| all | *sync);
+        let scope = stage(QueueKind::Graphics).of(state);
+        assert_eq!(scope.access, access, "{state:?}");
+        assert!(scope.sync.contains(sync), "{state:?}: {:?} lacks some of {sync:?}", scope.sync);
+    }
+}
+
+/// The resources of builds, by the ray tracing specification: inputs and serialized structures are
+/// shader resources, scratch memory and sizes are unordered accesses.
+#[test]
+fn ray_tracing_waits_for_what_it_uses() {
+    let build = D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE;
+    let copy = D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE;
+    let emit = D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO;
+    for kind in [QueueKind::Graphics, QueueKind::Compute] {
+        for (state, needed) in [
+            (State::NON_PIXEL_SHADER, build | copy | D3D12_BARRIER_SYNC_RAYTRACING),
+            (State::UNORDERED_ACCESS, build | copy | emit | D3D12_BARRIER_SYNC_RAYTRACING),
+            (State::ACCELERATION_STRUCTURE, build | copy | emit | D3D12_BARRIER_SYNC_RAYTRACING),
+            (State::VERTEX_OR_CONSTANT, D3D12_BARRIER_SYNC_RAYTRACING),
+        ] {
+            assert!(stage(kind).of(state).sync.contains(needed), "{state:?} on {kind:?}");
+        }
+        let untraced = Stage { kind, is_traced: false };
+        for state in [State::NON_PIXEL_SHADER, State::UNORDERED_ACCESS, State::VERTEX_OR_CONSTANT] {
+            let traced = build | copy | emit | D3D12_BARRIER_SYNC_RAYTRACING;
+            assert_eq!((untraced.of(state).sync & traced).0, 0, "{state:?} waits for nothing of the kind");
+        }
+    }
+}
+
 /// Where a texture's layout is after both queues have done their part of a transfer.
 fn hand_over(kinds: (QueueKind, QueueKind), before: State, after: State) -> Layout {
     let transfer = QueueTransfer { from: QueueId(0), to: QueueId(1) };
@@ -307,13 +390,52 @@ fn transfers_end_in_the_layout_that_the_next_queue_uses() {
 }
 
 #[test]
-fn unordered_barriers_leave_layouts_alone() {
+fn unordered_barriers_are_global() {
     for kind in [QueueKind::Graphics, QueueKind::Compute] {
-        let step = unordered(stage(kind));
-        check_scope(kind, step.before, "unordered");
-        assert_eq!(step.before, step.after);
-        assert_eq!(step.layouts, (D3D12_BARRIER_LAYOUT_UNDEFINED, D3D12_BARRIER_LAYOUT_UNDEFINED));
-        assert!(!step.discard);
+        let barrier = unordered_textures(stage(kind));
+        let scope = Scope { sync: barrier.SyncBefore, access: barrier.AccessBefore };
+        check_scope(kind, scope, "unordered");
+        assert_eq!(scope, stage(kind).of(State::UNORDERED_ACCESS));
+        assert_eq!((barrier.SyncAfter, barrier.AccessAfter), (scope.sync, scope.access));
+    }
+}
+
+/// "Resource Aliasing": what follows writes is initialized by a command of its own.
+#[test]
+fn what_follows_writes_is_filled_or_discarded() {
+    let target = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS | Usage::COPY_DST | Usage::SHADER_READ;
+    let depth = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
+    let storage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
+    for (kind, usage, after, expected) in [
+        (QueueKind::Graphics, target, State::RENDER_TARGET, (State::RENDER_TARGET, true)),
+        (QueueKind::Graphics, target, State::UNORDERED_ACCESS, (State::RENDER_TARGET, true)),
+        (QueueKind::Graphics, target, State::COPY_DST, (State::COPY_DST, false)),
+        (QueueKind::Compute, target, State::UNORDERED_ACCESS, (State::UNORDERED_ACCESS, true)),
+        (QueueKind::Graphics, depth, State::DEPTH_WRITE, (State::DEPTH_WRITE, true)),
+        (QueueKind::Graphics, depth, State::SHADER_READ, (State::DEPTH_WRITE, true)),
+        (QueueKind::Graphics, storage, State::UNORDERED_ACCESS, (State::UNORDERED_ACCESS, false)),
+        (QueueKind::Graphics, Usage::SHADER_READ, State::SHADER_READ, (State::SHADER_READ, false)),
+    ] {
+        assert_eq!(renewal(kind, usage, after), expected, "{usage:?} to {after:?} on {kind:?}");
+    }
+    for kind in KINDS {
+        for after in states(kind, TEXTURES) {
+            let (state, _) = renewal(kind, TEXTURES, after);
+            assert!(layouts_of(kind).contains(&to_barrier_layout(state)), "{after:?} on {kind:?}");
+        }
+    }
+}
+
+/// "`AccessBefore` = COMMON implies all writes", and is warned of: the writes are named instead.
+#[test]
+fn any_write_is_every_write_of_the_queue() {
+    for kind in KINDS {
+        let scope = stage(kind).any_write();
+        assert_eq!(scope.sync, D3D12_BARRIER_SYNC_ALL);
+        let writes = State::WRITES.iter().filter(|state| State::allowed_on(kind).contains(*state));
+        assert!(writes.into_iter().all(|state| scope.access.contains(stage(kind).of(state).access)));
+        assert!(accesses_of(kind).contains(scope.access), "{kind:?}");
+        assert_ne!(scope.access, D3D12_BARRIER_ACCESS_COMMON);
     }
 }
 

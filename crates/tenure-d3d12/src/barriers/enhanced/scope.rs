@@ -10,13 +10,15 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE, D3D12_BARRIER_ACCESS_RENDER_TARGET,
     D3D12_BARRIER_ACCESS_RESOLVE_DEST, D3D12_BARRIER_ACCESS_RESOLVE_SOURCE,
     D3D12_BARRIER_ACCESS_SHADER_RESOURCE, D3D12_BARRIER_ACCESS_UNORDERED_ACCESS,
-    D3D12_BARRIER_ACCESS_VERTEX_BUFFER, D3D12_BARRIER_SYNC, D3D12_BARRIER_SYNC_ALL_SHADING,
-    D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE,
+    D3D12_BARRIER_ACCESS_VERTEX_BUFFER, D3D12_BARRIER_SYNC, D3D12_BARRIER_SYNC_ALL,
+    D3D12_BARRIER_SYNC_ALL_SHADING, D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE,
     D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW, D3D12_BARRIER_SYNC_COMPUTE_SHADING,
     D3D12_BARRIER_SYNC_COPY, D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE,
-    D3D12_BARRIER_SYNC_DEPTH_STENCIL, D3D12_BARRIER_SYNC_EXECUTE_INDIRECT, D3D12_BARRIER_SYNC_INDEX_INPUT,
-    D3D12_BARRIER_SYNC_NONE, D3D12_BARRIER_SYNC_PIXEL_SHADING, D3D12_BARRIER_SYNC_RAYTRACING,
-    D3D12_BARRIER_SYNC_RENDER_TARGET, D3D12_BARRIER_SYNC_RESOLVE, D3D12_BARRIER_SYNC_VERTEX_SHADING,
+    D3D12_BARRIER_SYNC_DEPTH_STENCIL,
+    D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO,
+    D3D12_BARRIER_SYNC_EXECUTE_INDIRECT, D3D12_BARRIER_SYNC_INDEX_INPUT, D3D12_BARRIER_SYNC_NONE,
+    D3D12_BARRIER_SYNC_PIXEL_SHADING, D3D12_BARRIER_SYNC_RAYTRACING, D3D12_BARRIER_SYNC_RENDER_TARGET,
+    D3D12_BARRIER_SYNC_RESOLVE, D3D12_BARRIER_SYNC_VERTEX_SHADING,
 };
 
 /// What a use is to the GPU's pipeline: where it happens, and how memory is touched.
@@ -45,13 +47,18 @@ impl Stage {
         use D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW as CLEAR_UNORDERED;
         let is_graphics = self.kind == QueueKind::Graphics;
         let traced = if self.is_traced { D3D12_BARRIER_SYNC_RAYTRACING } else { D3D12_BARRIER_SYNC_NONE };
+        // Builds and copies of acceleration structures, and what asks for their sizes.
+        let structure_work = D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
+            | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE
+            | D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO;
+        // They read their inputs as shaders do, and write scratch memory, serialized structures and
+        // sizes as unordered accesses.
+        let traced_work = if self.is_traced { structure_work } else { D3D12_BARRIER_SYNC_NONE };
         let vertex = if is_graphics { D3D12_BARRIER_SYNC_VERTEX_SHADING } else { D3D12_BARRIER_SYNC_NONE };
         let vertices =
             if is_graphics { D3D12_BARRIER_ACCESS_VERTEX_BUFFER } else { D3D12_BARRIER_ACCESS_COMMON };
         let structures = D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_READ
             | D3D12_BARRIER_ACCESS_RAYTRACING_ACCELERATION_STRUCTURE_WRITE;
-        let build = D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
-            | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE;
         let shaders = D3D12_BARRIER_SYNC_ALL_SHADING | traced;
         let table = [
             (State::VERTEX_OR_CONSTANT, shaders, D3D12_BARRIER_ACCESS_CONSTANT_BUFFER | vertices),
@@ -59,15 +66,19 @@ impl Stage {
             (State::PIXEL_SHADER, D3D12_BARRIER_SYNC_PIXEL_SHADING, D3D12_BARRIER_ACCESS_SHADER_RESOURCE),
             (
                 State::NON_PIXEL_SHADER,
-                D3D12_BARRIER_SYNC_COMPUTE_SHADING | vertex | traced,
+                D3D12_BARRIER_SYNC_COMPUTE_SHADING | vertex | traced | traced_work,
                 D3D12_BARRIER_ACCESS_SHADER_RESOURCE,
             ),
             (State::INDIRECT, D3D12_BARRIER_SYNC_EXECUTE_INDIRECT, D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT),
             (State::COPY_SRC, D3D12_BARRIER_SYNC_COPY, D3D12_BARRIER_ACCESS_COPY_SOURCE),
             (State::RESOLVE_SRC, D3D12_BARRIER_SYNC_RESOLVE, D3D12_BARRIER_ACCESS_RESOLVE_SOURCE),
             (State::DEPTH_READ, D3D12_BARRIER_SYNC_DEPTH_STENCIL, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ),
-            (State::ACCELERATION_STRUCTURE, shaders | build, structures),
-            (State::UNORDERED_ACCESS, shaders | CLEAR_UNORDERED, D3D12_BARRIER_ACCESS_UNORDERED_ACCESS),
+            (State::ACCELERATION_STRUCTURE, shaders | structure_work, structures),
+            (
+                State::UNORDERED_ACCESS,
+                shaders | traced_work | CLEAR_UNORDERED,
+                D3D12_BARRIER_ACCESS_UNORDERED_ACCESS,
+            ),
             (State::RENDER_TARGET, D3D12_BARRIER_SYNC_RENDER_TARGET, D3D12_BARRIER_ACCESS_RENDER_TARGET),
             (State::DEPTH_WRITE, D3D12_BARRIER_SYNC_DEPTH_STENCIL, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE),
             (State::COPY_DST, D3D12_BARRIER_SYNC_COPY, D3D12_BARRIER_ACCESS_COPY_DEST),
@@ -78,5 +89,14 @@ impl Stage {
         let (sync, access) =
             uses.fold(nothing, |(all, every), (_, sync, access)| (all | sync, every | access));
         if state.is_empty() { NO_USE } else { Scope { sync, access } }
+    }
+
+    /// Every write that the queue can make, at any stage. "Common" as what was before means the same,
+    /// but the debug layer warns of it.
+    pub(super) fn any_write(self) -> Scope {
+        let writes = State::WRITES | State::ACCELERATION_STRUCTURE;
+        let traced = if self.is_traced { writes } else { State::WRITES };
+        let Scope { access, .. } = self.of(traced & State::allowed_on(self.kind));
+        Scope { sync: D3D12_BARRIER_SYNC_ALL, access }
     }
 }
