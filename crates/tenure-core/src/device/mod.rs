@@ -301,7 +301,9 @@ pub trait Device: Send + Sync + Sized + 'static {
         signal: u64,
     ) -> Result<(), DeviceError>;
 
-    /// Changes tile mappings in the queue's order, as a submission that signals `signal`.
+    /// Changes tile mappings in the queue's order, as a submission that signals `signal`. Until that is
+    /// complete the resources and heaps named are in use: none of them is destroyed before. A heap is
+    /// in use, too, by all work that touches tiles mapped to it.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`], [`DeviceError::InvalidCall`], [`DeviceError::Lost`]; then

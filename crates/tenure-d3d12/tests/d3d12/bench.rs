@@ -6,11 +6,13 @@ use std::time::Duration;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
     BufferInfo, CommandList as _, Device as _, DeviceError, FieldValue, Format, HeapCategory, HeapDesc,
-    Mapping as _, MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, State, TextureInfo, Usage,
+    Mapping as _, MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, State, StateModel, TextureInfo,
+    Usage,
 };
 use tenure_d3d12::{Device, List, Options, Resource};
 
 use crate::maker::make;
+use crate::matrix;
 
 pub(crate) const GPU_ONLY: MemoryTypeId = MemoryTypeId(0);
 pub(crate) const UPLOAD: MemoryTypeId = MemoryTypeId(1);
@@ -20,8 +22,8 @@ pub(crate) const GRAPHICS: QueueId = QueueId(0);
 pub(crate) const COMPUTE: QueueId = QueueId(1);
 pub(crate) const COPY: QueueId = QueueId(2);
 
-/// Longer than any device takes.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
+/// Longer than any device takes, even where tests that hold a queue share it with others.
+pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MIB: u64 = 1 << 20;
@@ -30,8 +32,22 @@ pub(crate) fn device() -> Device {
     create(Options::default())
 }
 
+/// A device as the environment wants it, see [`matrix`](crate::matrix).
 pub(crate) fn create(options: Options) -> Device {
-    make(move || Device::create(&options)).expect("a Direct3D 12 device")
+    make(move || matrix::create(options)).expect("a Direct3D 12 device")
+}
+
+/// A second device that is another object for Direct3D 12. Where devices are singletons of their
+/// adapter, as on Windows, it takes a second adapter; `None` where there is none.
+pub(crate) fn distinct_from(device: &Device) -> Option<Device> {
+    let candidates = [Options::default(), Options { software: true, ..Options::default() }];
+    let made = candidates.into_iter().filter_map(|options| make(move || matrix::create(options)).ok());
+    made.into_iter().find(|other| other.raw() != device.raw())
+}
+
+/// True with resource states, false with enhanced barriers.
+pub(crate) fn is_legacy(device: &Device) -> bool {
+    device.properties().state_model == StateModel::Promotion
 }
 
 pub(crate) fn buffer(size: u64, usage: Usage) -> ResourceDesc {

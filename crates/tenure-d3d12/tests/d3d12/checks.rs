@@ -56,7 +56,8 @@ fn tier_1_keeps_categories_apart() {
 
 #[test]
 fn offsets_are_aligned_and_in_range() {
-    let device = device();
+    // With it, smaller offsets are aligned too.
+    let device = create(Options { tight_alignment: false, ..Options::default() });
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
     let desc = buffer(64 * KIB + 1, Usage::VERTEX);
     for offset in [1, 256, 4 * KIB, 64 * KIB - 1] {

@@ -3,7 +3,9 @@
 use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{CommandList as _, Device as _, QueueId, QueueSerial, Usage};
+use tenure_core::device::{
+    Barrier, CommandList as _, Device as _, QueueId, QueueSerial, State, Subresource, Usage,
+};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12GraphicsCommandList;
 
 use crate::bench::{Bench, COMPUTE, COPY, GPU_ONLY, GRAPHICS, LONG, buffer, device, pattern, refused};
@@ -168,4 +170,27 @@ fn the_programs_own_commands_are_recorded_through_raw() {
     // SAFETY: the fence is alive.
     assert_eq!(unsafe { fence.GetCompletedValue() }, 2, "the fence counts submissions");
     assert!(bench.device.fence(QueueId(3)).is_none() && bench.device.queue(QueueId(3)).is_none());
+}
+
+/// A list without commands is not executed; its submission completes all the same, in its order.
+#[test]
+fn empty_lists_complete() {
+    let mut bench = Bench::new(device());
+    let (empty, nothing) = (bench.recorded(GRAPHICS, |_| ()).unwrap(), State::COPY_SRC);
+    let local = bench.device.create_committed(&buffer(64, Usage::COPY_SRC), GPU_ONLY).unwrap();
+    let still = bench.recorded(GRAPHICS, |list| {
+        list.barriers(&[]);
+        list.barriers(&[Barrier::Transition {
+            resource: &local,
+            subresource: Subresource::All,
+            before: nothing,
+            after: nothing,
+            transfer: None,
+        }]);
+    });
+    let first = bench.submit(GRAPHICS, &[&empty], &[]);
+    let second = bench.submit(COMPUTE, &[], &[first]);
+    let third = bench.submit(GRAPHICS, &[&empty, &still.unwrap()], &[second]);
+    assert!(bench.device.wait(third, LONG).unwrap());
+    assert_eq!(bench.device.completed(GRAPHICS), Ok(2));
 }

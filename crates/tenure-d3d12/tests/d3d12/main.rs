@@ -16,6 +16,7 @@ mod harness;
 mod lists;
 mod loss;
 mod maker;
+mod matrix;
 mod names;
 mod order;
 mod probe;

@@ -9,7 +9,9 @@ use std::sync::LazyLock;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use tenure_d3d12::{Device, Options};
+use tenure_d3d12::Options;
+
+use crate::matrix;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -17,7 +19,7 @@ static MAKER: LazyLock<Sender<Job>> = LazyLock::new(|| {
     let (jobs, queue) = mpsc::channel::<Job>();
     thread::spawn(move || {
         // Where there is a debug layer it has to be enabled before any device is made without.
-        drop(Device::create(&Options { validation: true, ..Options::default() }));
+        drop(matrix::create(Options { validation: true, ..Options::default() }));
         queue.into_iter().for_each(|job| job());
     });
     jobs

@@ -4,8 +4,8 @@
 use crate::harness::PERMIT;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
-    Device as _, DeviceError, Features, Format, HeapCategory, ResourceDesc, TileRegion, TileSource,
-    TileUpdate, Usage,
+    Device as _, DeviceError, Features, Format, HeapCategory, QueueSerial, ResourceDesc, TileRegion,
+    TileSource, TileUpdate, Usage,
 };
 use tenure_d3d12::{Device, Options};
 
@@ -99,10 +99,10 @@ fn mappings_are_submitted_and_counted() {
     ];
     let serial = bench.next(GRAPHICS);
     device.update_tiles(PERMIT, GRAPHICS, &updates, &[], serial).unwrap();
-    let mapped = tenure_core::device::QueueSerial { queue: GRAPHICS, serial };
+    let mapped = QueueSerial { queue: GRAPHICS, serial };
     let serial = bench.next(COMPUTE);
     device.update_tiles(PERMIT, COMPUTE, &[], &[mapped], serial).unwrap();
-    let done = tenure_core::device::QueueSerial { queue: COMPUTE, serial };
+    let done = QueueSerial { queue: COMPUTE, serial };
     assert!(device.wait(done, LONG).unwrap());
     // A runtime may show the fences of two queues in another order than it signals them.
     assert!(device.wait(mapped, LONG).unwrap());
@@ -114,13 +114,15 @@ fn mappings_are_submitted_and_counted() {
 
 #[test]
 fn tiles_outside_and_wrong_heaps_change_nothing() {
-    let bench = Bench::new(assumed());
+    let mut bench = Bench::new(assumed());
+    let serial = bench.next(GRAPHICS);
     let device = &bench.device;
     let reserved = device.create_reserved(&buffer(8 * TILE, Usage::SHADER_READ)).unwrap();
     let heap = device.create_heap(&heap_desc(4 * TILE, GPU_ONLY, HeapCategory::Any)).unwrap();
     let tile = TileRegion::buffer(0, 1);
-    let attempt =
-        |region, source| device.update_tiles(PERMIT, GRAPHICS, &[update(&reserved, region, source)], &[], 1);
+    let attempt = |region, source| {
+        device.update_tiles(PERMIT, GRAPHICS, &[update(&reserved, region, source)], &[], serial)
+    };
     let from = |offset| TileSource::Heap { heap: &heap, offset };
     let inside = "the tile region is inside the resource";
     for region in [
@@ -148,5 +150,7 @@ fn tiles_outside_and_wrong_heaps_change_nothing() {
     let copy = TileSource::CopyOf { resource: &plain, region: tile };
     refused(attempt(tile, copy), "the resource is reserved");
     assert_eq!(device.completed(GRAPHICS), Ok(0), "nothing was submitted");
-    device.update_tiles(PERMIT, GRAPHICS, &[update(&reserved, tile, from(0))], &[], 1).unwrap();
+    device.update_tiles(PERMIT, GRAPHICS, &[update(&reserved, tile, from(0))], &[], serial).unwrap();
+    // Both are in use until the mappings are changed.
+    assert!(device.wait(QueueSerial { queue: GRAPHICS, serial }, LONG).unwrap());
 }

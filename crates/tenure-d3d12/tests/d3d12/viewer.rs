@@ -72,8 +72,10 @@ impl Viewer {
         self.bench.device.create_committed(&desc, GPU_ONLY).unwrap()
     }
 
-    /// Sets all texels of each subresource, of four bytes, to one word of its own: see [`word`].
+    /// Sets all texels of each subresource, of four bytes, to one word of its own: see [`word`]. The
+    /// texture has not been used before, and is in `State::SHADER_READ` then.
     pub(crate) fn paint(&mut self, texture: &Resource, info: &TextureInfo) {
+        self.change(texture, State::COMMON, State::COPY_DST);
         for (mip, layer) in (0..info.layers()).flat_map(|layer| (0..info.mips).map(move |mip| (mip, layer))) {
             let extent = info.mip_extent(mip);
             let rows = extent[1] * extent[2];
@@ -81,20 +83,9 @@ impl Viewer {
             let staging = self.bench.staging(&word.repeat(64 * rows as usize));
             let layout = BufferLayout { offset: 0, row_pitch: 256, rows: extent[1] };
             let region = TextureRegion { mip, layer, origin: [0; 3], extent };
-            self.bench.run(GRAPHICS, |list| {
-                let resource = texture;
-                let whole = |before, after| Barrier::Transition {
-                    resource,
-                    subresource: Subresource::All,
-                    before,
-                    after,
-                    transfer: None,
-                };
-                list.barriers(&[whole(State::COMMON, State::COPY_DST)]);
-                list.copy_buffer_to_texture(&staging, layout, texture, region);
-                list.barriers(&[whole(State::COPY_DST, State::COMMON)]);
-            });
+            self.bench.run(GRAPHICS, |list| list.copy_buffer_to_texture(&staging, layout, texture, region));
         }
+        self.change(texture, State::COPY_DST, State::SHADER_READ);
     }
 
     /// Changes the state of a whole resource.

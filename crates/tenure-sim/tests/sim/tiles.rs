@@ -111,6 +111,26 @@ fn fresh_tiles_hold_nothing_and_dead_heaps_are_found() {
     assert_one(&hazards(&device), HazardKind::ReadOfFreed, &["one", "tiles"]);
 }
 
+/// A change of mappings uses what it names until it is complete.
+#[test]
+fn what_mappings_name_outlives_their_change() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+    let heap = pool(&device, 1);
+    device.set_name(Permit::checked(), ObjectRef::Heap(&heap), "tiles");
+    let [one, two] = [(), ()].map(|()| device.create_reserved(&buffer(TILE, USES)).unwrap());
+    device.set_name(Permit::checked(), ObjectRef::Resource(&one), "one");
+    device.set_name(Permit::checked(), ObjectRef::Resource(&two), "two");
+    map(&device, 1, &one, TileRegion::buffer(0, 1), TileSource::Heap { heap: &heap, offset: 0 });
+    let copy = TileSource::CopyOf { resource: &one, region: TileRegion::buffer(0, 1) };
+    map(&device, 2, &two, TileRegion::buffer(0, 1), copy);
+    device.destroy_resource(Permit::checked(), two);
+    assert_one(&hazards(&device), HazardKind::DestroyedInUse, &["two"]);
+    device.destroy_resource(Permit::checked(), one);
+    assert_one(&hazards(&device), HazardKind::DestroyedInUse, &["one"]);
+    device.destroy_heap(Permit::checked(), heap);
+    assert_one(&hazards(&device), HazardKind::DestroyedInUse, &["tiles"]);
+}
+
 #[test]
 fn texture_tiles_are_boxes_of_texels() {
     let device = device(Profile::VULKAN_NVIDIA);
