@@ -10,7 +10,7 @@ use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
 const TEST_VULKAN: [&str; 4] = ["test", "--package", "tenure-vulkan", "--all-features"];
-const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "--all-features"];
+pub(crate) const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "--all-features"];
 
 /// The drop-in for the crate `gpu-allocator`. The original is there too, for comparison: the version
 /// tells them apart.
@@ -84,7 +84,7 @@ fn document(package: &[&str]) -> Outcome {
 }
 
 /// What the cross-compiled programs of the lab need.
-fn windows_in_lab() -> Result<Lab, Trouble> {
+pub(crate) fn windows_in_lab() -> Result<Lab, Trouble> {
     toolchain::target(System::Windows.triple())?;
     let lab = Lab::ready()?;
     debian::packages(&["gcc-mingw-w64-x86-64"])?;

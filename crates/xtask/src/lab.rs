@@ -46,6 +46,16 @@ impl Lab {
 
     /// Runs cargo, here; what it builds and then runs (`run`, `test`) runs in the lab.
     pub(crate) fn cargo(&self, system: System, arguments: &[&str]) -> Outcome {
+        self.cargo_with(system, arguments, &[])
+    }
+
+    /// The same with some environment variables set.
+    pub(crate) fn cargo_with(
+        &self,
+        system: System,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Outcome {
         let triple = system.triple();
         // A variable would be split at the spaces of a path; relative to the root there are none.
         let runner = format!("target.{triple}.runner=\"lab/run\"");
@@ -55,7 +65,7 @@ impl Lab {
             all.extend(["--config", &target]);
         }
         all.extend(arguments);
-        cargo_with(&all, &[("TENURE_LAB_TIMEOUT", PATIENCE)])
+        cargo_with(&all, &[&[("TENURE_LAB_TIMEOUT", PATIENCE)], environment].concat())
     }
 
     /// A program in the lab, that may take these seconds.

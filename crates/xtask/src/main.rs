@@ -5,6 +5,7 @@ mod debian;
 mod devices;
 mod lab;
 mod outcome;
+mod runtime;
 mod step;
 mod surface;
 mod toolchain;

@@ -13,6 +13,8 @@ pub(crate) enum Trouble {
     NoTool(String),
     /// The device cannot be had on this machine; what to do about it.
     NoDevice(String),
+    /// Nobody asked for it; how to.
+    NotAsked(String),
 }
 
 impl Trouble {
@@ -34,13 +36,14 @@ impl fmt::Display for Trouble {
         match self {
             Self::Failed(reason) => write!(f, "FAILED: {reason}"),
             Self::NoTool(remedy) | Self::NoDevice(remedy) => write!(f, "NOT RUN on this machine: {remedy}"),
+            Self::NotAsked(how) => write!(f, "NOT RUN, for it is to be asked for: {how}"),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Trouble::{Failed, NoDevice, NoTool};
+    use super::Trouble::{Failed, NoDevice, NoTool, NotAsked};
 
     fn remedy() -> String {
         "buy one".to_owned()
@@ -51,5 +54,7 @@ mod tests {
         assert_eq!(NoDevice(remedy()).judged(true), Failed(remedy()));
         assert_eq!(NoDevice(remedy()).judged(false), NoDevice(remedy()));
         assert_eq!(NoTool(remedy()).judged(true), NoTool(remedy()));
+        assert_eq!(NotAsked(remedy()).judged(true), NotAsked(remedy()));
+        assert!(!NotAsked(remedy()).is_failure());
     }
 }

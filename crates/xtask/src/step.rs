@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, cargo_with};
 use crate::outcome::{Outcome, Trouble};
-use crate::{devices, lab, surface, toolchain, verify, wgpu};
+use crate::{devices, lab, runtime, surface, toolchain, verify, wgpu};
 
 /// How to run the steps.
 #[derive(Clone, Copy)]
@@ -44,6 +44,11 @@ const STEPS: &[Step] = &[
         run: |_| devices::vulkan_of_host(),
     },
     Step { name: "d3d12", what: "the Direct3D 12 backend", run: |_| devices::d3d12() },
+    Step {
+        name: "d3d12-runtime",
+        what: "the Direct3D 12 backend on another runtime, whose folder TENURE_D3D12_RUNTIME names",
+        run: |_| runtime::d3d12(),
+    },
     Step {
         name: "devices",
         what: "the program on real devices",
@@ -117,7 +122,7 @@ fn examples() -> Outcome {
 /// Prints the steps.
 pub(crate) fn list() {
     for step in STEPS {
-        println!("{:12} {}", step.name, step.what);
+        println!("{:13} {}", step.name, step.what);
     }
 }
 
@@ -128,7 +133,7 @@ pub(crate) fn run(names: &[String], settings: Settings) -> Result<(), String> {
     println!();
     for (step, outcome, time) in &results {
         let said = outcome.as_ref().err().map_or_else(|| "passed".to_owned(), Trouble::to_string);
-        println!("{:12} {:6.1} s  {said}", step.name, time.as_secs_f64());
+        println!("{:13} {:6.1} s  {said}", step.name, time.as_secs_f64());
     }
     let passed = results.iter().filter(|(_, outcome, _)| outcome.is_ok()).count();
     let failed =
