@@ -3,21 +3,26 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use tenure_core::device::DeviceError;
+use tenure_core::device::{DeviceError, mapped};
 use windows::Win32::Graphics::Direct3D12::{D3D12_RANGE, ID3D12Resource};
 
 use crate::error::{Asked, invalid};
 use crate::heap::HeapCore;
 use crate::inner::{Inner, made};
-use crate::requirements::{GPU_ONLY, UPLOAD};
+use crate::requirements::{GPU_ONLY, READBACK, UPLOAD};
 use crate::resource::Resource;
 
 /// Nothing is read, or nothing was written.
 static NOTHING: D3D12_RANGE = D3D12_RANGE { Begin: 0, End: 0 };
 
-/// A persistently mapped buffer. It keeps the buffer's memory.
+/// A mapped buffer. It keeps the buffer's memory.
+///
+/// Memory that the CPU only writes stays mapped. Memory that is read back is mapped around each access,
+/// with the range that is read or was written, as the API asks: the runtime may have to invalidate caches
+/// at the one and to flush them at the other.
 pub struct Mapping {
-    start: NonNull<u8>,
+    /// `None` where each access maps anew.
+    start: Option<NonNull<u8>>,
     size: u64,
     /// Then mapping the range that is read makes what the GPU wrote visible.
     is_written_by_gpu: bool,
@@ -27,12 +32,12 @@ pub struct Mapping {
     device: Arc<Inner>,
 }
 
-// SAFETY: the mapping is process-wide: its address is good on every thread as long as the
-// resource lives, which `raw` sees to, and is never unmapped. Memory is touched only through raw
-// copies of bytes within its bounds, and no reference to it is ever made.
+// SAFETY: mappings are process-wide: their address is good on every thread until `unmap`, and the
+// resource lives as long as `raw`. Memory is touched only through copies of bytes within its bounds, and
+// no reference to it is ever made.
 unsafe impl Send for Mapping {}
-// SAFETY: as above. Two threads that write the same bytes at once is what the contract leaves to
-// the caller; the copies themselves are of plain bytes without any invariant.
+// SAFETY: as above. `Map` and `Unmap` may be called from several threads and nest; the copies are such
+// that threads may meet.
 unsafe impl Sync for Mapping {}
 
 impl Inner {
@@ -45,48 +50,50 @@ impl Inner {
         if resource.memory_type == GPU_ONLY {
             return Err(invalid("mapped memory is host-visible", u64::from(resource.memory_type.0), 1));
         }
-        let mut start = std::ptr::null_mut();
-        // SAFETY: the resource is a buffer in memory that the CPU may map; both pointers are to
-        // locals that outlive the call. Nothing is read until `read` says so.
-        unsafe { resource.raw.Map(0, Some(&raw const NOTHING), Some(&raw mut start)) }
-            .map_err(|error| self.fail(&error, Asked::Object("Map")))?;
-        let start = made(NonNull::new(start.cast()), "Map gives an address")?;
-        Ok(Mapping {
-            start,
+        let mut mapping = Mapping {
+            start: None,
             size: info.size,
             is_written_by_gpu: resource.memory_type != UPLOAD,
             raw: resource.raw.clone(),
             _heap: resource.heap().cloned(),
             device: Arc::clone(self),
-        })
+        };
+        let start = mapping.begin(&NOTHING)?;
+        if resource.memory_type == READBACK {
+            mapping.end(&NOTHING); // it can be mapped
+        } else {
+            mapping.start = Some(start);
+        }
+        Ok(mapping)
     }
 }
 
 impl Mapping {
-    /// Where a range of bytes begins.
-    fn at(&self, offset: u64, bytes: usize) -> Result<NonNull<u8>, DeviceError> {
+    /// A range of bytes, which lies inside.
+    fn range(&self, offset: u64, bytes: usize) -> Result<D3D12_RANGE, DeviceError> {
         self.device.alive()?;
         let end = offset.checked_add(bytes as u64);
-        match (end, usize::try_from(offset)) {
-            (Some(end), Ok(offset)) if end <= self.size => {
-                // SAFETY: `offset` is at most `size`, the bytes of the mapping that begins here.
-                Ok(unsafe { self.start.add(offset) })
-            }
-            _ => Err(invalid("the range is inside the mapping", end.unwrap_or(u64::MAX), self.size)),
+        let inside = end.filter(|end| *end <= self.size).and_then(|end| usize::try_from(end).ok());
+        match inside {
+            Some(end) => Ok(D3D12_RANGE { Begin: end - bytes, End: end }),
+            None => Err(invalid("the range is inside the mapping", end.unwrap_or(u64::MAX), self.size)),
         }
     }
 
-    /// Makes what the GPU wrote to the range visible to the CPU. Free where caches are coherent.
-    fn look_again(&self, offset: u64, bytes: usize) -> Result<(), DeviceError> {
-        let begin = usize::try_from(offset).unwrap_or(usize::MAX);
-        let range = D3D12_RANGE { Begin: begin, End: begin.saturating_add(bytes) };
-        // SAFETY: the range lies in the buffer and outlives the call. Mappings nest: the address
-        // stays that of the first, and the unmap below only ends this one.
-        unsafe { self.raw.Map(0, Some(&raw const range), None) }
+    /// Maps the buffer, once more where it is mapped: byte 0. What the GPU wrote to `read` is visible.
+    fn begin(&self, read: &D3D12_RANGE) -> Result<NonNull<u8>, DeviceError> {
+        let mut start = std::ptr::null_mut();
+        // SAFETY: the resource is a buffer in memory that the CPU may map, and the range lies in it; both
+        // pointers are to locals that outlive the call.
+        unsafe { self.raw.Map(0, Some(&raw const *read), Some(&raw mut start)) }
             .map_err(|error| self.device.fail(&error, Asked::Object("Map")))?;
-        // SAFETY: ends the mapping made above; nothing was written.
-        unsafe { self.raw.Unmap(0, Some(&raw const NOTHING)) };
-        Ok(())
+        made(NonNull::new(start.cast()), "Map gives an address")
+    }
+
+    /// Ends what `begin` began.
+    fn end(&self, written: &D3D12_RANGE) {
+        // SAFETY: `begin` has mapped it, and its address is not used any more.
+        unsafe { self.raw.Unmap(0, Some(&raw const *written)) };
     }
 }
 
@@ -96,25 +103,41 @@ impl tenure_core::device::Mapping for Mapping {
     }
 
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        let to = self.at(offset, bytes.len())?;
-        // SAFETY: `at` has checked that so many bytes of the mapping begin there. `bytes` cannot
-        // overlap them: nobody holds a reference into mapped memory.
-        unsafe { to.copy_from_nonoverlapping(NonNull::from_ref(bytes).cast(), bytes.len()) };
+        let range = self.range(offset, bytes.len())?;
+        let start = self.start.map_or_else(|| self.begin(&NOTHING), Ok)?;
+        // SAFETY: so many bytes of the buffer, which is mapped, begin there. Nobody holds a reference
+        // into mapped memory, and all others copy as this does.
+        unsafe { mapped::write_bytes(start.add(range.Begin), bytes) };
+        if self.start.is_none() {
+            self.end(&range);
+        }
         Ok(())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
-        let from = self.at(offset, out.len())?;
-        if self.is_written_by_gpu {
-            self.look_again(offset, out.len())?;
-        }
+        let range = self.range(offset, out.len())?;
+        let start = match self.start {
+            Some(start) if !self.is_written_by_gpu => start,
+            _ => self.begin(&range)?,
+        };
         // SAFETY: as in `write`, the other way.
-        unsafe { from.copy_to_nonoverlapping(NonNull::from_mut(out).cast(), out.len()) };
+        unsafe { mapped::read_bytes(start.add(range.Begin), out) };
+        if self.is_written_by_gpu {
+            self.end(&NOTHING);
+        }
         Ok(())
     }
 
     fn as_ptr(&self) -> Option<NonNull<u8>> {
-        Some(self.start)
+        self.start
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.start.is_some() {
+            self.end(&NOTHING);
+        }
     }
 }
 

@@ -15,15 +15,18 @@ pub(crate) fn loom() -> Outcome {
     Ok(())
 }
 
-/// Interprets the tests of the release queue, with real threads.
+/// Interprets the tests of the release queue and of copies to mapped memory, with real threads.
 pub(crate) fn miri() -> Outcome {
     toolchain::miri()?;
-    let mut command = nightly();
-    command
-        .args(["miri", "test", "--package", "tenure-core", "--test", "lifetimes"])
-        .args(["--target-dir", "target/miri"])
-        .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
-    run(&mut command)
+    for tests in [["--test", "lifetimes"].as_slice(), &["--lib", "device::mapped"]] {
+        let mut command = nightly();
+        command
+            .args(["miri", "test", "--package", "tenure-core", "--target-dir", "target/miri"])
+            .args(tests)
+            .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
+        run(&mut command)?;
+    }
+    Ok(())
 }
 
 /// Runs each fuzz target.

@@ -4,13 +4,13 @@ use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use tenure_core::device::{self, DeviceError};
+use tenure_core::device::{self, DeviceError, mapped};
 
 /// Bytes that anybody may write.
 pub struct Memory(Box<[UnsafeCell<u8>]>);
 
-// SAFETY: the bytes are only reached through raw pointers, by copies whose callers keep their ranges
-// apart; nobody holds a reference to them.
+// SAFETY: the bytes are only reached through raw pointers, by copies that may meet;
+// nobody holds a reference to them.
 unsafe impl Sync for Memory {}
 
 impl Memory {
@@ -30,12 +30,14 @@ impl Mapping {
 
     /// Where a range is.
     #[inline]
-    fn at(&self, offset: u64, size: usize) -> Result<*mut u8, DeviceError> {
+    fn at(&self, offset: u64, size: usize) -> Result<NonNull<u8>, DeviceError> {
         let limit = self.0.0.len() as u64;
         let end = offset.checked_add(size as u64);
         match end.filter(|end| *end <= limit) {
             // SAFETY: the range is inside the allocation.
-            Some(_) => Ok(unsafe { UnsafeCell::raw_get(self.0.0.as_ptr()).add(offset as usize) }),
+            Some(_) => Ok(unsafe {
+                NonNull::new_unchecked(UnsafeCell::raw_get(self.0.0.as_ptr()).add(offset as usize))
+            }),
             None => {
                 let rule = "the range is inside the mapping";
                 Err(DeviceError::InvalidCall { rule, value: end.unwrap_or(u64::MAX), limit })
@@ -52,8 +54,8 @@ impl device::Mapping for Mapping {
     #[inline]
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let to = self.at(offset, bytes.len())?;
-        // SAFETY: the range is inside the memory, which is alive, and is nobody else's at this time.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        // SAFETY: the range is inside the memory, which is alive.
+        unsafe { mapped::write_bytes(to, bytes) };
         Ok(())
     }
 
@@ -61,7 +63,7 @@ impl device::Mapping for Mapping {
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
         let from = self.at(offset, out.len())?;
         // SAFETY: as in `write`.
-        unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) };
+        unsafe { mapped::read_bytes(from, out) };
         Ok(())
     }
 

@@ -11,7 +11,8 @@ use super::DeviceError;
 /// The mapping is valid as long as its resource; tenure never uses one after destroying the other.
 ///
 /// Threads may call it at once. Two writes to overlapping bytes at the same time leave one or the
-/// other's bytes, in any mixture.
+/// other's bytes, in any mixture, and a read beside them sees such; it is no data race: see
+/// [`mapped`](super::mapped), by which backends copy.
 pub trait Mapping: Send + Sync {
     /// Bytes that are mapped.
     fn size(&self) -> u64;
@@ -28,7 +29,8 @@ pub trait Mapping: Send + Sync {
     /// [`DeviceError::InvalidCall`] when the range leaves the mapping, [`DeviceError::Lost`].
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// The address of byte 0 where the mapping has one; the simulated device, which checks each
-    /// access, has none.
+    /// The address of byte 0, where all that is done through it is seen by the GPU and back with
+    /// nothing else called. There is none in memory that is flushed and invalidated, or mapped anew for
+    /// each read, nor on the simulated device, which checks each access.
     fn as_ptr(&self) -> Option<NonNull<u8>>;
 }

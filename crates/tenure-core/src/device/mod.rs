@@ -29,6 +29,7 @@ mod error;
 mod format;
 mod list;
 mod manager_slot;
+pub mod mapped;
 mod mapping;
 mod permit;
 mod properties;

@@ -76,7 +76,7 @@ impl MemoryUse {
 pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
 
 /// The memory types to try for a use: those with the required flags, most preferred flags first,
-/// then fewest avoided ones, then in the device's own order, by which drivers rank them too.
+/// then coherent before others where the CPU accesses them, then fewest avoided ones, then in the device's own order, by which drivers rank them too.
 /// Memory for special purposes is never tried, nor, on D3D12, heaps in which resources have a
 /// fixed state that rules the use out.
 ///
@@ -102,17 +102,20 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
         MemoryUse::GpuUpload if !has_upload => MemoryUse::Dynamic,
         memory_use => memory_use,
     };
-    let mut order: Vec<(u32, u32, u8)> = (0_u8..)
+    let mut order: Vec<(u32, bool, u32, u8)> = (0_u8..)
         .zip(&properties.memory_types)
         .filter(|(_, memory_type)| is_usable(memory_type.flags))
         .map(|(index, memory_type)| {
             let missing = memory_use.preferred().difference(memory_type.flags).bits().count_ones();
             let unwanted = memory_use.avoided().intersection(memory_type.flags).bits().count_ones();
-            (missing, unwanted, index)
+            // Each access to others is flushed or invalidated.
+            let needs_flushes =
+                memory_use.is_mapped() && !memory_type.flags.contains(MemoryFlags::HOST_COHERENT);
+            (missing, needs_flushes, unwanted, index)
         })
         .collect();
     order.sort_unstable();
-    order.into_iter().map(|(_, _, index)| MemoryTypeId(index)).collect()
+    order.into_iter().map(|(.., index)| MemoryTypeId(index)).collect()
 }
 
 /// Bytes that ranges of a memory type must not share, a power of two: a flush or an invalidation

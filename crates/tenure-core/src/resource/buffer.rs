@@ -224,8 +224,13 @@ impl<D: Device> Buffer<D> {
         mapping.read(self.offset + offset, out).map_err(|source| self.refused(source))
     }
 
-    /// The CPU address of its first byte, if it is mapped and the device has addresses. Valid as
-    /// long as the buffer.
+    /// The CPU address of its first byte, if it is mapped, in memory that needs nothing but accesses.
+    /// Valid as long as the buffer. Other threads access the same bytes by
+    /// [`device::mapped`](crate::device::mapped).
+    ///
+    /// `None` on the simulated device, for what is read back on Direct3D 12 (it is mapped for each
+    /// read), and where memory must be flushed or invalidated (Vulkan memory that is not
+    /// `HOST_COHERENT`): [`write`](Self::write) and [`read`](Self::read) do what is needed there.
     #[must_use]
     pub fn mapped_ptr(&self) -> Option<std::ptr::NonNull<u8>> {
         let base = self.held.native().mapping.as_ref()?.as_ptr()?;

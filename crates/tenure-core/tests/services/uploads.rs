@@ -4,7 +4,7 @@ use std::thread;
 
 use proptest::prelude::*;
 use tenure_core::device::{
-    Device as _, DeviceError, QueueId, QueueKind, State, StateModel, Subresource, Usage,
+    Api, Device as _, DeviceError, Features, QueueId, QueueKind, State, StateModel, Subresource, Usage,
 };
 use tenure_core::memory::PoolKind;
 use tenure_core::time::SyncPoint;
@@ -496,4 +496,24 @@ fn what_is_refused_for_good_is_given_up() {
     drop(buffer);
     drop(gpu);
     device.check_clean().unwrap();
+}
+
+/// What is for GPU upload heaps lies in an upload heap where there are none, and copies cannot write that.
+#[test]
+fn upload_heaps_are_no_destination() {
+    for &profile in Profile::ALL {
+        let device = device(profile, Lag::None);
+        let properties = device.properties();
+        if properties.api != Api::Direct3D12 || properties.features.contains(Features::GPU_UPLOAD) {
+            continue;
+        }
+        let gpu = gpu(&device, Config::default());
+        let desc = BufferDesc::new(64, Usage::VERTEX).memory(MemoryUse::GpuUpload);
+        let buffer = gpu.create_buffer(&desc).unwrap();
+        let refused = gpu.upload(&buffer, 0, &[1; 64]);
+        assert!(matches!(refused, Err(Error::FixedState { .. })), "{refused:?}");
+        buffer.write(0, &[1; 64]).unwrap();
+        drop(buffer);
+        end(gpu, &device);
+    }
 }

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use ash::vk;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tenure_core::device::{DeviceError, MemoryFlags, MemoryTypeId, Priority};
 
 use crate::error::invalid;
@@ -50,6 +50,9 @@ pub(crate) struct Memory {
     is_destroyed: AtomicBool,
     /// Once it is mapped: all of it, for as long as it lives.
     address: Mutex<Option<Address>>,
+    /// Where flushes are needed: held by all who write, from the first byte to the flush, and alone by
+    /// who invalidates.
+    pub(crate) unflushed: RwLock<()>,
 }
 
 /// What an allocation is for.
@@ -101,6 +104,7 @@ impl Shared {
                 is_counted: true,
                 is_destroyed: AtomicBool::new(false),
                 address: Mutex::new(None),
+                unflushed: RwLock::new(()),
             })),
             Err(result) => {
                 self.memory.give(properties, kind, size);
@@ -138,6 +142,7 @@ impl Memory {
             is_counted: false,
             is_destroyed: AtomicBool::new(false),
             address: Mutex::new(address),
+            unflushed: RwLock::new(()),
         }
     }
 

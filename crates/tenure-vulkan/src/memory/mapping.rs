@@ -2,11 +2,11 @@
 
 use core::fmt;
 use core::ops::Range;
-use core::ptr::{NonNull, copy_nonoverlapping};
+use core::ptr::NonNull;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::DeviceError;
+use tenure_core::device::{DeviceError, mapped};
 
 use super::allocation::{Address, Memory};
 use super::flush::{FlushRange, flush_range};
@@ -74,11 +74,11 @@ impl tenure_core::device::Mapping for Mapping {
 
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
-        // SAFETY: the range is inside the mapping, which lives as long as `memory`; `bytes` is
-        // memory of the program, so they do not overlap.
-        unsafe {
-            copy_nonoverlapping(bytes.as_ptr(), self.address.get().as_ptr().add(range.start), bytes.len())
-        };
+        // Whoever reads waits: an invalidation would undo what is written and not yet flushed.
+        let _unflushed = self.needs_flushes.then(|| self.memory.unflushed.read());
+        // SAFETY: the range is inside the mapping, which lives as long as `memory`; no reference points
+        // there, and all others copy as this does.
+        unsafe { mapped::write_bytes(self.address.get().add(range.start), bytes) };
         let Some(atoms) = self.atoms(&range) else { return Ok(()) };
         let shared = self.memory.shared();
         // SAFETY: the memory is mapped, and the range is made of whole atoms or ends with it.
@@ -90,19 +90,19 @@ impl tenure_core::device::Mapping for Mapping {
         let range = self.range(offset, out.len())?;
         if let Some(atoms) = self.atoms(&range) {
             let shared = self.memory.shared();
+            // Whole atoms are invalidated, and so is what is written next to the range.
+            let _nothing_unflushed = self.memory.unflushed.write();
             // SAFETY: as in `write`.
             let invalidated = unsafe { shared.api.device.invalidate_mapped_memory_ranges(&[atoms]) };
             invalidated.map_err(|result| shared.error("vkInvalidateMappedMemoryRanges", result))?;
         }
         // SAFETY: as in `write`, the other way round.
-        unsafe {
-            copy_nonoverlapping(self.address.get().as_ptr().add(range.start), out.as_mut_ptr(), out.len())
-        };
+        unsafe { mapped::read_bytes(self.address.get().add(range.start), out) };
         Ok(())
     }
 
     fn as_ptr(&self) -> Option<NonNull<u8>> {
-        Some(self.address.get())
+        (!self.needs_flushes).then(|| self.address.get())
     }
 }
 

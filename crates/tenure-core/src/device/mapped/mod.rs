@@ -1,0 +1,109 @@
+//! Copies to and from memory that other threads, and the GPU, may touch at the same time.
+//!
+//! `memcpy` is no such copy: two threads on the same bytes, one of which writes, are a data race, which
+//! is undefined behaviour in Rust. Here each byte is copied as if by a relaxed atomic access, so that
+//! threads that meet leave, or see, a mixture of bytes and nothing worse.
+//!
+//! The portable form copies byte by byte, because accesses of different sizes to the same atomic may
+//! not meet. Compilers do not make wider ones of it; so on x86-64 and aarch64 the copy is a loop in
+//! assembly, which moves the same bytes once each, in ascending order, and which the compiler knows
+//! nothing about but that it may read and write memory. Miri and ThreadSanitizer, which do not see
+//! into assembly, get the portable form (`--cfg tenure_portable_copies` for the latter).
+#![expect(unsafe_code, reason = "the boundary to mapped memory")]
+
+#[cfg(all(target_arch = "aarch64", not(any(miri, tenure_portable_copies))))]
+#[path = "aarch64.rs"]
+mod machine;
+#[cfg(any(miri, tenure_portable_copies, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "portable.rs"]
+mod machine;
+#[cfg(all(target_arch = "x86_64", not(any(miri, tenure_portable_copies))))]
+#[path = "x86_64.rs"]
+mod machine;
+
+use core::ptr::NonNull;
+
+/// Copies bytes to mapped memory, in ascending order and as wide as the machine goes, which suits
+/// write-combined memory.
+///
+/// # Safety
+/// As many bytes from `to` on are valid for writes during the call, and none of them is behind a Rust
+/// reference. Other threads may access them by [`read_bytes`] and [`write_bytes`] at the same time, and
+/// so may the GPU; not by ordinary accesses.
+#[inline]
+pub unsafe fn write_bytes(to: NonNull<u8>, bytes: &[u8]) {
+    // SAFETY: the caller answers for `to`, and `bytes` is a slice.
+    unsafe { machine::write(to.as_ptr(), bytes.as_ptr(), bytes.len()) };
+}
+
+/// Copies bytes from mapped memory.
+///
+/// # Safety
+/// As many bytes from `from` on as `out` has are valid for reads during the call, and initialised. Others
+/// access them as for [`write_bytes`].
+#[inline]
+pub unsafe fn read_bytes(from: NonNull<u8>, out: &mut [u8]) {
+    // SAFETY: the caller answers for `from`, and `out` is a slice.
+    unsafe { machine::read(out.as_mut_ptr(), from.as_ptr(), out.len()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    const ROOM: usize = 5000;
+
+    /// Every size around the steps of the loops, at all distances from an aligned address: what is
+    /// inside is copied, what is outside stays.
+    #[test]
+    fn copies_are_those_of_a_slice() {
+        let source: Vec<u8> = (0..ROOM).map(|index| index as u8 ^ (index >> 8) as u8).collect();
+        let sizes = (0..=130).chain([255, 256, 257, 2047, 2048, 2049, 4096, 4700]);
+        let sizes: Vec<usize> = if cfg!(miri) { vec![0, 1, 7, 33, 64, 130] } else { sizes.collect() };
+        for size in sizes {
+            for shift in [0, 1, 3, 8, 15, 63] {
+                let mut mapped = vec![0xEE; ROOM];
+                let start = NonNull::from(&mut *mapped).cast::<u8>();
+                // SAFETY: the range is inside the vector, which nothing else refers to meanwhile.
+                unsafe { write_bytes(start.add(shift), &source[shift + 1..][..size]) };
+                let mut out = vec![0xDD; size];
+                // SAFETY: as above.
+                unsafe { read_bytes(start.add(shift), &mut out) };
+                assert_eq!(out, source[shift + 1..][..size], "{size} at {shift}");
+                assert_eq!(mapped[shift..][..size], out, "{size} at {shift}");
+                let outside = mapped[..shift].iter().chain(&mapped[shift + size..]);
+                assert!(outside.copied().all(|byte| byte == 0xEE), "{size} at {shift}");
+            }
+        }
+    }
+
+    /// Threads that write and read the same bytes see bytes that were written, in any mixture. Under
+    /// miri and ThreadSanitizer, which report each data race, this is the proof that there is none.
+    #[test]
+    fn threads_may_meet() {
+        let mapped: Vec<AtomicU8> = (0..200).map(|_| AtomicU8::new(0)).collect();
+        let rounds = if cfg!(miri) { 3 } else { 2000 };
+        // SAFETY: the tests stay inside.
+        let at = |shift: usize| unsafe { NonNull::from(mapped.as_slice()).cast::<u8>().add(shift) };
+        std::thread::scope(|threads| {
+            for (byte, shift) in [(1, 0), (2, 3), (3, 8)] {
+                threads.spawn(move || {
+                    for _ in 0..rounds {
+                        // SAFETY: inside the bytes, which are atomic.
+                        unsafe { write_bytes(at(shift), &[byte; 150]) };
+                    }
+                });
+            }
+            threads.spawn(|| {
+                let mut out = [9; 170];
+                for _ in 0..rounds {
+                    // SAFETY: as above.
+                    unsafe { read_bytes(at(1), &mut out) };
+                    assert!(out.iter().all(|byte| *byte < 4), "{out:?}");
+                }
+            });
+        });
+        assert!(mapped[8..150].iter().all(|byte| byte.load(Ordering::Relaxed) > 0));
+    }
+}
