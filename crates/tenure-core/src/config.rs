@@ -56,7 +56,7 @@ pub struct ConfigError {
 /// than an eighth of the memory that they are taken from.
 ///
 /// ```
-/// use tenure_core::Config;
+/// use tenure::Config;
 /// let config = Config { frames_in_flight: 2, ..Config::default() };
 /// assert!(config.validate().is_ok());
 /// let refused = Config { frames_in_flight: 0, ..Config::default() }.validate();

@@ -26,6 +26,8 @@ mod transfer;
 pub mod transient;
 mod upload;
 
+/// For [`Scratch::constants`], whose values are plain bytes: derive `bytemuck::NoUninit`, or `Pod`.
+pub use bytemuck;
 pub use command::{Commands, Recording};
 pub use config::{Config, ConfigError, Strategy, UploadSuballocator};
 pub use descriptor::{

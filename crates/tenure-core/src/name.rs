@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A `&'static str` costs nothing; a `String` is shared, not copied, after the first time.
 ///
 /// ```
-/// use tenure_core::Name;
+/// use tenure::Name;
 /// assert_eq!(Name::from("rock").as_str(), "rock");
 /// assert_eq!(Name::default().as_str(), "");
 /// assert_eq!(Name::from("rock"), Name::from(String::from("rock")));

@@ -26,7 +26,7 @@ pub enum FaultKind {
 /// A failure to come: the *n*-th call (of a kind, or of all that can fail) counted from now.
 ///
 /// ```
-/// use tenure_sim::{CallKind, Fault, FaultKind};
+/// use tenure::sim::{CallKind, Fault, FaultKind};
 ///
 /// let once = Fault::nth(3, FaultKind::OutOfMemory);
 /// let heaps_are_gone = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateHeap).onwards();
@@ -148,16 +148,17 @@ impl FaultState {
 /// Injects failures into a device: [`Device::faults`](crate::Device::faults).
 ///
 /// ```
-/// use tenure_core::device::{Device as _, QueueId};
-/// use tenure_sim::{Device, Fault, FaultKind, Profile};
+/// use tenure::device::{Device as _, Permit, QueueId};
+/// use tenure::sim::{Device, Fault, FaultKind, Profile};
 ///
 /// let device = Device::new(Profile::DISCRETE);
 /// device.faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory));
-/// let first = device.create_list(QueueId(0))?;
-/// assert!(device.create_list(QueueId(0)).is_err());
-/// assert!(device.create_list(QueueId(0)).is_ok());
-/// # device.destroy_list(first);
-/// # Ok::<(), tenure_core::device::DeviceError>(())
+/// let permit = Permit::checked();
+/// let first = device.create_list(permit, QueueId(0))?;
+/// assert!(device.create_list(permit, QueueId(0)).is_err());
+/// assert!(device.create_list(permit, QueueId(0)).is_ok());
+/// # device.destroy_list(permit, first);
+/// # Ok::<(), tenure::device::DeviceError>(())
 /// ```
 #[derive(Clone)]
 pub struct Faults {
@@ -189,7 +190,7 @@ impl Faults {
     /// So a test shows that each barrier is needed: with any one lost there is a hazard.
     ///
     /// ```
-    /// use tenure_sim::{Device, Profile};
+    /// use tenure::sim::{Device, Profile};
     ///
     /// let device = Device::new(Profile::DISCRETE);
     /// device.faults().lose_aliasing_barrier(1);

@@ -14,11 +14,11 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use tenure_core::device::{
+//! use tenure::device::{
 //!     BufferInfo, CommandList as _, Device as _, DeviceError, Mapping as _, MemoryTypeId, ObjectRef, Permit,
-//!     Permit, QueueId, QueueSerial, ResourceDesc, Usage,
+//!     QueueId, QueueSerial, ResourceDesc, Usage,
 //! };
-//! use tenure_sim::{Device, HazardKind, Options, Profile};
+//! use tenure::sim::{Device, HazardKind, Options, Profile};
 //!
 //! # fn main() -> Result<(), DeviceError> {
 //! let device = Device::with_options(Options::new(Profile::DISCRETE).seed(1));

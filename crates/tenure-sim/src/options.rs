@@ -29,7 +29,7 @@ pub enum Lag {
 /// The settings of a device.
 ///
 /// ```
-/// use tenure_sim::{Checks, Device, Lag, Options, Profile};
+/// use tenure::sim::{Checks, Device, Lag, Options, Profile};
 ///
 /// let options = Options::new(Profile::VULKAN_NVIDIA)
 ///     .seed(7)

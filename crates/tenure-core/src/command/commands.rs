@@ -48,9 +48,9 @@ impl<'r, D: Device> Commands<'r, D> {
     /// swap their lists:
     ///
     /// ```compile_fail,E0308
-    /// # fn example<D: tenure_core::device::Device>(
-    /// #     a: &mut tenure_core::Recording<D>,
-    /// #     b: &mut tenure_core::Recording<D>,
+    /// # fn example<D: tenure::device::Device>(
+    /// #     a: &mut tenure::Recording<D>,
+    /// #     b: &mut tenure::Recording<D>,
     /// # ) {
     /// std::mem::swap(a.raw(), b.raw());
     /// # }
@@ -216,9 +216,9 @@ impl<'r, D: Device> Commands<'r, D> {
     /// discard.
     ///
     /// ```
-    /// use tenure_core::device::{Format, Subresource, Usage};
-    /// use tenure_core::{Config, Gpu, Queue, TextureDesc};
-    /// use tenure_sim as sim;
+    /// use tenure::device::{Format, Subresource, Usage};
+    /// use tenure::{Config, Gpu, Queue, TextureDesc};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
@@ -229,7 +229,7 @@ impl<'r, D: Device> Commands<'r, D> {
     /// // … draw over all of it …
     /// frame.submit(recording)?;
     /// frame.end()?;
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn discard(&mut self, texture: &Texture<D>, subresource: Subresource) -> Result<(), Error> {
         let usage = texture.info().usage;
@@ -296,9 +296,9 @@ impl<'r, D: Device> Commands<'r, D> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tenure_core::device::Usage;
-    /// use tenure_core::{BufferDesc, Config, Gpu, Queue};
-    /// use tenure_sim as sim;
+    /// use tenure::device::Usage;
+    /// use tenure::{BufferDesc, Config, Gpu, Queue};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let desc = BufferDesc::new(4, Usage::UNORDERED_ACCESS | Usage::COPY_SRC).name("hits");
@@ -310,7 +310,7 @@ impl<'r, D: Device> Commands<'r, D> {
     /// frame.submit(recording)?;
     /// frame.end()?;
     /// assert_eq!(readback.wait(Duration::from_secs(1))?, 7_u32.to_le_bytes());
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn read_back(&mut self, buffer: &Buffer<D>, offset: u64, size: u64) -> Result<Readback<D>, Error> {
         /// Bytes; where a readback begins.

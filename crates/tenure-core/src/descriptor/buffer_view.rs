@@ -8,8 +8,8 @@ use crate::{Buffer, Error, Name};
 /// A view of a buffer to create: what shaders see of it, and as what.
 ///
 /// ```
-/// use tenure_core::BufferViewDesc;
-/// use tenure_core::device::Format;
+/// use tenure::BufferViewDesc;
+/// use tenure::device::Format;
 /// let lights = BufferViewDesc::structured(48).name("lights");
 /// let histogram = BufferViewDesc::typed_writable(Format::R32Uint).range(1024, 256);
 /// # let _ = (lights, histogram);

@@ -74,9 +74,9 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// views of targets, `Unsupported` on a device without descriptor indexing, or a lost device.
     ///
     /// ```
-    /// use tenure_core::device::Usage;
-    /// use tenure_core::{BufferDesc, BufferViewDesc, Config, Gpu, Queue};
-    /// use tenure_sim as sim;
+    /// use tenure::device::Usage;
+    /// use tenure::{BufferDesc, BufferViewDesc, Config, Gpu, Queue};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let mesh = gpu.create_buffer(&BufferDesc::new(4800, Usage::SHADER_READ).name("mesh"))?;
@@ -88,21 +88,21 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// let table = scratch.descriptors(&[camera.into(), (&mesh).into()])?;
     /// let _draw = (commands.raw(), table.heap(), table.first());
     /// recording.submit()?;
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
     /// They are gone with the recording. The last line is one too many, and the compiler says so:
     ///
     /// ```compile_fail
-    /// # use tenure_core::{Config, Gpu, Queue};
-    /// # use tenure_sim as sim;
+    /// # use tenure::{Config, Gpu, Queue};
+    /// # use tenure::sim;
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
     /// let scratch = recording.split().1;
     /// let table = scratch.descriptors(&[scratch.constants(&[1.0_f32; 64])?.into()])?;
     /// recording.submit()?;
     /// table.first();
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn descriptors(&self, binds: &[Bind<'_, D>]) -> Result<Descriptors<'r, D>, Error> {
         let shared = self.shared;

@@ -20,9 +20,9 @@ use crate::{Error, Name};
 /// recording and no GPU work uses it any more. `Send` and `Sync`; a clone is cheap.
 ///
 /// ```
-/// use tenure_core::device::{Filter, SamplerDesc};
-/// use tenure_core::{Config, Gpu};
-/// use tenure_sim as sim;
+/// use tenure::device::{Filter, SamplerDesc};
+/// use tenure::{Config, Gpu};
+/// use tenure::sim;
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let smooth = gpu.create_sampler(&SamplerDesc::default(), "smooth")?;
@@ -30,7 +30,7 @@ use crate::{Error, Name};
 /// assert_eq!(smooth.index(), again.index());
 /// let sharp = gpu.create_sampler(&SamplerDesc { mag: Filter::Nearest, ..SamplerDesc::default() }, "sharp")?;
 /// assert_ne!(smooth.index(), sharp.index());
-/// # Ok::<(), tenure_core::Error>(())
+/// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct Sampler<D: Device> {
     pub(super) inner: Arc<SamplerInner<D>>,

@@ -20,9 +20,9 @@ use crate::{Error, Name};
 /// frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
-/// use tenure_core::device::{BindingKind, SamplerDesc, SetBinding, Usage};
-/// use tenure_core::{BufferDesc, BufferViewDesc, Config, Gpu};
-/// use tenure_sim as sim;
+/// use tenure::device::{BindingKind, SamplerDesc, SetBinding, Usage};
+/// use tenure::{BufferDesc, BufferViewDesc, Config, Gpu};
+/// use tenure::sim;
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
 /// let bindings = [
@@ -36,7 +36,7 @@ use crate::{Error, Name};
 /// let set = gpu.create_descriptor_set(&layout, &[(0, 1, (&lights).into()), (1, 0, (&smooth).into())], "rock")?;
 /// drop((layout, lights, smooth)); // the set keeps them
 /// let _bind = (set.block(), set.index());
-/// # Ok::<(), tenure_core::Error>(())
+/// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct DescriptorSet<D: Device> {
     name: Name,
@@ -165,9 +165,9 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// shortage, or a lost device.
     ///
     /// ```
-    /// use tenure_core::device::{BindingKind, SetBinding};
-    /// use tenure_core::{Config, Gpu, Queue};
-    /// use tenure_sim as sim;
+    /// use tenure::device::{BindingKind, SetBinding};
+    /// use tenure::{Config, Gpu, Queue};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
     /// let binding = SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 };
@@ -178,15 +178,15 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// let set = scratch.set(&layout, &[(0, 0, camera.into())])?;
     /// let _draw = (commands.raw(), set.block(), set.index());
     /// recording.submit()?;
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
     /// It is gone with the recording. The last line is one too many, and the compiler says so:
     ///
     /// ```compile_fail
-    /// # use tenure_core::device::{BindingKind, SetBinding};
-    /// # use tenure_core::{Config, Gpu, Queue};
-    /// # use tenure_sim as sim;
+    /// # use tenure::device::{BindingKind, SetBinding};
+    /// # use tenure::{Config, Gpu, Queue};
+    /// # use tenure::sim;
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
     /// # let binding = SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 };
     /// # let layout = gpu.create_set_layout(&[binding], "camera")?;
@@ -195,7 +195,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// let set = scratch.set(&layout, &[(0, 0, scratch.constants(&[1.0_f32; 64])?.into())])?;
     /// recording.submit()?;
     /// set.index();
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn set(&self, layout: &SetLayout<D>, binds: &[(u32, u32, Bind<'_, D>)]) -> Result<Set<'r, D>, Error> {
         let shared = self.shared;

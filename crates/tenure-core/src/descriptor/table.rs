@@ -20,9 +20,9 @@ use crate::{Error, Name};
 /// `Send` and `Sync`.
 ///
 /// ```
-/// use tenure_core::device::{Format, SamplerDesc, Usage};
-/// use tenure_core::{BufferDesc, BufferViewDesc, Config, Gpu, TextureDesc, TextureViewDesc};
-/// use tenure_sim as sim;
+/// use tenure::device::{Format, SamplerDesc, Usage};
+/// use tenure::{BufferDesc, BufferViewDesc, Config, Gpu, TextureDesc, TextureViewDesc};
+/// use tenure::sim;
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
@@ -34,7 +34,7 @@ use crate::{Error, Name};
 /// drop((grass, lights)); // the table keeps them, and they the texture and the buffer
 /// let _bind = (table.heap(), table.first());
 /// assert_eq!(table.len(), 2);
-/// # Ok::<(), tenure_core::Error>(())
+/// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct DescriptorTable<D: Device> {
     name: Name,

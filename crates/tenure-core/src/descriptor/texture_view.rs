@@ -9,8 +9,8 @@ use crate::device::{
 /// A view of a texture to create: which part of it shaders or render passes see, and how.
 ///
 /// ```
-/// use tenure_core::TextureViewDesc;
-/// use tenure_core::device::{Format, ViewShape};
+/// use tenure::TextureViewDesc;
+/// use tenure::device::{Format, ViewShape};
 /// let grass = TextureViewDesc::sampled().format(Format::Rgba8Srgb).name("grass");
 /// let face = TextureViewDesc::render_target().layers(3, 1).mips(2, 1);
 /// let sky = TextureViewDesc::sampled().shape(ViewShape::Cube);

@@ -18,9 +18,9 @@ use crate::{Buffer, Error, Name, Texture};
 /// recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
-/// use tenure_core::device::{Format, Usage};
-/// use tenure_core::{Config, Gpu, TextureDesc, TextureViewDesc};
-/// use tenure_sim as sim;
+/// use tenure::device::{Format, Usage};
+/// use tenure::{Config, Gpu, TextureDesc, TextureViewDesc};
+/// use tenure::sim;
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
@@ -28,7 +28,7 @@ use crate::{Buffer, Error, Name, Texture};
 /// let view = gpu.create_texture_view(&grass, &TextureViewDesc::sampled())?;
 /// drop(grass); // the view keeps it
 /// assert_eq!(view.name().as_str(), "grass");
-/// # Ok::<(), tenure_core::Error>(())
+/// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct View<D: Device> {
     pub(super) inner: Arc<ViewInner<D>>,

@@ -268,7 +268,7 @@ impl Priority {
     /// The priority of a resource by its usage; what a device gives to committed ones.
     ///
     /// ```
-    /// use tenure_core::device::{Priority, Usage};
+    /// use tenure::device::{Priority, Usage};
     /// assert_eq!(Priority::for_usage(Usage::RENDER_TARGET | Usage::SHADER_READ), Priority::High);
     /// assert_eq!(Priority::for_usage(Usage::VERTEX), Priority::Normal);
     /// ```

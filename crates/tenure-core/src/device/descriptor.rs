@@ -331,7 +331,7 @@ impl SamplerDesc {
     /// [`DeviceError::InvalidDesc`] with the field, its value and what it may be.
     ///
     /// ```
-    /// use tenure_core::device::SamplerDesc;
+    /// use tenure::device::SamplerDesc;
     /// assert!(SamplerDesc::default().validate(16).is_ok());
     /// let refused = SamplerDesc { anisotropy: 32, ..SamplerDesc::default() }.validate(16);
     /// assert_eq!(refused.unwrap_err().to_string(), "invalid description: anisotropy = 32 (at most 16)");

@@ -209,7 +209,7 @@ impl DeviceError {
     /// [`InvalidDesc`](Self::InvalidDesc).
     ///
     /// ```
-    /// use tenure_core::device::{Allowed, DeviceError};
+    /// use tenure::device::{Allowed, DeviceError};
     /// let refused = DeviceError::invalid_desc("width", 40_000_u64, Allowed::AtMost(16_384));
     /// assert_eq!(refused.to_string(), "invalid description: width = 40000 (at most 16384)");
     /// ```

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// so on one device would take the same numbers for different submissions.
 ///
 /// ```
-/// use tenure_core::device::ManagerSlot;
+/// use tenure::device::ManagerSlot;
 ///
 /// let slot = ManagerSlot::default();
 /// let first = slot.take().expect("nobody has it");

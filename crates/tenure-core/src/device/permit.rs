@@ -18,7 +18,7 @@ use super::Device;
 /// another. It has no size, and costs nothing.
 ///
 /// ```
-/// use tenure_core::device::{Device, DeviceError, Permit, QueueId};
+/// use tenure::device::{Device, DeviceError, Permit, QueueId};
 ///
 /// fn empty_submission<D: Device>(device: &D, serial: u64) -> Result<(), DeviceError> {
 ///     // SAFETY: the caller gives the serials of queue 0 in order, and nothing else submits to it.
@@ -30,7 +30,7 @@ use super::Device;
 /// Without `unsafe` nobody has one:
 ///
 /// ```compile_fail,E0277
-/// use tenure_core::device::{Device, Permit};
+/// use tenure::device::{Device, Permit};
 ///
 /// fn too_early<D: Device>(device: &D, resource: D::Resource) {
 ///     device.destroy_resource(Permit::checked(), resource); // `D` is not known to be `Checked`
@@ -40,12 +40,12 @@ use super::Device;
 /// On a device that finds such mistakes itself no promise is needed:
 ///
 /// ```
-/// use tenure_core::device::{Device as _, Permit, QueueId};
+/// use tenure::device::{Device as _, Permit, QueueId};
 ///
-/// let device = tenure_sim::Device::new(tenure_sim::Profile::DISCRETE);
+/// let device = tenure::sim::Device::new(tenure::sim::Profile::DISCRETE);
 /// let list = device.create_list(Permit::checked(), QueueId(0))?;
 /// device.destroy_list(Permit::checked(), list);
-/// # Ok::<(), tenure_core::device::DeviceError>(())
+/// # Ok::<(), tenure::device::DeviceError>(())
 /// ```
 pub struct Permit<D>(PhantomData<fn() -> D>);
 

@@ -112,7 +112,7 @@ impl MemoryHeap {
     /// heap of `all`. Drivers need it themselves.
     ///
     /// ```
-    /// use tenure_core::device::MemoryHeap;
+    /// use tenure::device::MemoryHeap;
     /// let heap = |size, device_local| MemoryHeap { size, device_local };
     /// let card = [heap(8 << 30, true), heap(16 << 30, false), heap(256 << 20, true)];
     /// assert_eq!(card.iter().map(|heap| heap.is_window(&card)).collect::<Vec<_>>(), [false, false, true]);
@@ -229,15 +229,15 @@ impl Properties {
     /// Bytes; the alignment of a heap in which a resource with these requirements is to be placed.
     ///
     /// ```
-    /// use tenure_core::TextureDesc;
-    /// use tenure_core::device::{Device, Format, ResourceDesc, Usage};
-    /// use tenure_sim as sim;
+    /// use tenure::TextureDesc;
+    /// use tenure::device::{Device, Format, ResourceDesc, Usage};
+    /// use tenure::sim;
     /// let device = sim::Device::new(sim::Profile::D3D12_TIER2);
     /// let target = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
     /// let desc = ResourceDesc::Texture(target.info);
     /// let needs = device.requirements(&desc)?;
     /// assert_eq!(device.properties().heap_alignment_for(&desc, &needs), 4 << 20);
-    /// # Ok::<(), tenure_core::device::DeviceError>(())
+    /// # Ok::<(), tenure::device::DeviceError>(())
     /// ```
     #[must_use]
     pub fn heap_alignment_for(&self, desc: &ResourceDesc, needs: &Requirements) -> u64 {
@@ -272,7 +272,7 @@ impl HeapBudget {
     /// True when so many bytes more stay within the budget, or no budget is known.
     ///
     /// ```
-    /// use tenure_core::device::HeapBudget;
+    /// use tenure::device::HeapBudget;
     /// assert!(HeapBudget { budget: 100, usage: 60 }.grants(40));
     /// assert!(!HeapBudget { budget: 100, usage: 60 }.grants(41));
     /// assert!(HeapBudget { budget: 0, usage: 60 }.grants(41), "drivers that do not know say 0");

@@ -27,8 +27,8 @@ const WAYS: usize = 4;
 /// comparison and the clone, never while the driver is asked.
 ///
 /// ```
-/// use tenure_core::device::{DeviceError, Format, TextureCache, Usage};
-/// use tenure_core::TextureDesc;
+/// use tenure::device::{DeviceError, Format, TextureCache, Usage};
+/// use tenure::TextureDesc;
 ///
 /// let kept = TextureCache::new();
 /// let brick = TextureDesc::d2(256, 256, Format::Bc7Unorm, Usage::SHADER_READ).info;

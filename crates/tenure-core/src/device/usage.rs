@@ -131,7 +131,7 @@ impl State {
     /// unordered access. `None` where it cannot.
     ///
     /// ```
-    /// use tenure_core::device::{QueueKind, State, Usage};
+    /// use tenure::device::{QueueKind, State, Usage};
     /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
     /// assert_eq!(State::to_discard(usage, QueueKind::Graphics), Some(State::RENDER_TARGET));
     /// assert_eq!(State::to_discard(usage, QueueKind::Compute), Some(State::UNORDERED_ACCESS));

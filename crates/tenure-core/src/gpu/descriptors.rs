@@ -92,9 +92,9 @@ impl<D: Device> Gpu<D> {
     /// recordings have, open or in flight.
     ///
     /// ```
-    /// use tenure_core::device::{DescriptorKind, SamplerDesc};
-    /// use tenure_core::{Config, DescriptorOwner, Gpu};
-    /// use tenure_sim as sim;
+    /// use tenure::device::{DescriptorKind, SamplerDesc};
+    /// use tenure::{Config, DescriptorOwner, Gpu};
+    /// use tenure::sim;
     ///
     /// let config = Config { poison_descriptors: true, ..Config::default() };
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), config)?;
@@ -105,7 +105,7 @@ impl<D: Device> Gpu<D> {
     /// gpu.purge()?;
     /// let owner = gpu.descriptor_owner(DescriptorKind::Sampler, index);
     /// assert_eq!(owner, DescriptorOwner::Freed { name: "terrain".into() });
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     #[must_use]
     pub fn descriptor_owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {

@@ -23,9 +23,9 @@ use crate::{
 /// [`shutdown`](Self::shutdown).
 ///
 /// ```
-/// use tenure_core::device::Usage;
-/// use tenure_core::{BufferDesc, Config, Gpu, Queue};
-/// use tenure_sim as sim;
+/// use tenure::device::Usage;
+/// use tenure::{BufferDesc, Config, Gpu, Queue};
+/// use tenure::sim;
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let rock = gpu.create_buffer(&BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock"))?;
@@ -35,7 +35,7 @@ use crate::{
 /// frame.submit(recording)?;
 /// frame.end()?;
 /// assert!(gpu.shutdown().leaks.is_empty());
-/// # Ok::<(), tenure_core::Error>(())
+/// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct Gpu<D: Device> {
     /// Declared first: what it keeps is given back before the manager ends.
@@ -128,9 +128,9 @@ impl<D: Device> Gpu<D> {
     /// usage forbids, or memory that cannot be mapped as [`BufferDesc::memory`] asks.
     ///
     /// ```
-    /// use tenure_core::device::{BufferInfo, Device, MemoryTypeId, ResourceDesc, State, Usage};
-    /// use tenure_core::{BufferDesc, Config, Gpu, LocationKind};
-    /// use tenure_sim as sim;
+    /// use tenure::device::{BufferInfo, Device, MemoryTypeId, ResourceDesc, State, Usage};
+    /// use tenure::{BufferDesc, Config, Gpu, LocationKind};
+    /// use tenure::sim;
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
     /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
@@ -219,15 +219,15 @@ impl<D: Device> Gpu<D> {
     /// As [`record`](Self::record); the lists that were made by then stay.
     ///
     /// ```
-    /// use tenure_core::{Config, Gpu, Queue};
+    /// use tenure::{Config, Gpu, Queue};
     ///
-    /// let gpu = Gpu::new(tenure_sim::Device::new(tenure_sim::Profile::DISCRETE), Config::default())?;
+    /// let gpu = Gpu::new(tenure::sim::Device::new(tenure::sim::Profile::DISCRETE), Config::default())?;
     /// gpu.reserve_recordings(Queue::Graphics, 3)?;
     /// assert_eq!(gpu.stats().lists_created, 3);
     /// let all = (gpu.record(Queue::Graphics, "a")?, gpu.record(Queue::Graphics, "b")?);
     /// assert_eq!(gpu.stats().lists_created, 3);
     /// # drop(all);
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn reserve_recordings(&self, queue: Queue, count: usize) -> Result<(), Error> {
         // All are open at once, and then dropped: their lists serve the recordings to come.

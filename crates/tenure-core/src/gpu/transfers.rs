@@ -28,9 +28,9 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tenure_core::device::Usage;
-    /// use tenure_core::{BufferDesc, Config, Gpu};
-    /// use tenure_sim as sim;
+    /// use tenure::device::Usage;
+    /// use tenure::{BufferDesc, Config, Gpu};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let rock = gpu.create_buffer(&BufferDesc::new(4000, Usage::VERTEX).name("rock"))?;
@@ -38,7 +38,7 @@ impl<D: Device> Gpu<D> {
     /// let upload = gpu.upload(&rock, 2000, &[2; 2000])?;
     /// assert!(gpu.wait_upload(&upload, Duration::from_secs(1))?);
     /// assert_eq!(gpu.upload_stats().copies, 1);
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn upload(&self, buffer: &Buffer<D>, offset: u64, bytes: &[u8]) -> Result<Upload, Error> {
         self.shared.upload(buffer, offset, bytes)
@@ -54,9 +54,9 @@ impl<D: Device> Gpu<D> {
     /// of a mip of depth, depth with stencil, several samples, or a pitch that does not hold a row.
     ///
     /// ```
-    /// use tenure_core::device::{Format, TextureRegion, Usage};
-    /// use tenure_core::{Config, Gpu, TexelData, TextureDesc};
-    /// use tenure_sim as sim;
+    /// use tenure::device::{Format, TextureRegion, Usage};
+    /// use tenure::{Config, Gpu, TexelData, TextureDesc};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).mips(2);
@@ -66,7 +66,7 @@ impl<D: Device> Gpu<D> {
     /// let some = TextureRegion { mip: 1, layer: 0, origin: [8, 16, 0], extent: [4, 4, 1] };
     /// gpu.upload_texture(&grass, some, TexelData::new(&[9; 4 * 32]).row_pitch(32))?;
     /// gpu.flush_uploads()?;
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn upload_texture(
         &self,
@@ -85,16 +85,16 @@ impl<D: Device> Gpu<D> {
     /// allocated.
     ///
     /// ```
-    /// use tenure_core::device::Usage;
-    /// use tenure_core::{BufferDesc, Config, Gpu};
-    /// use tenure_sim as sim;
+    /// use tenure::device::Usage;
+    /// use tenure::{BufferDesc, Config, Gpu};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let quad = [0_f32, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
     /// let bytes: Vec<u8> = quad.iter().flat_map(|value| value.to_le_bytes()).collect();
     /// let quad = gpu.create_buffer_with(&BufferDesc::new(32, Usage::VERTEX).name("quad"), &bytes)?;
     /// # let _ = quad;
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn create_buffer_with(&self, desc: &BufferDesc, bytes: &[u8]) -> Result<Buffer<D>, Error> {
         if desc.memory.is_mapped() {

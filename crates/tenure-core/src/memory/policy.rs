@@ -124,8 +124,8 @@ pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
 /// Where a buffer goes that takes `size` bytes.
 ///
 /// ```
-/// use tenure_core::Config;
-/// use tenure_core::memory::{PoolKind, policy::{Placement, Subject, place_buffer}};
+/// use tenure::Config;
+/// use tenure::memory::{PoolKind, policy::{Placement, Subject, place_buffer}};
 /// let config = Config::default();
 /// assert_eq!(place_buffer(Subject::Mesh, 1000, &config), Placement::Range(PoolKind::SmallBuffers));
 /// assert_eq!(place_buffer(Subject::Mesh, 1 << 20, &config), Placement::Range(PoolKind::ReadOnlyBuffers));

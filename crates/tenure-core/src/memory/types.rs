@@ -81,9 +81,9 @@ pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
 /// fixed state that rules the use out.
 ///
 /// ```
-/// use tenure_core::device::Device;
-/// use tenure_core::memory::{MemoryUse, type_order};
-/// use tenure_sim as sim;
+/// use tenure::device::Device;
+/// use tenure::memory::{MemoryUse, type_order};
+/// use tenure::sim;
 /// let device = sim::Device::new(sim::Profile::DISCRETE);
 /// let order = type_order(device.properties(), MemoryUse::Readback);
 /// assert_eq!(order[0].0, 2, "D3D12's readback heap");

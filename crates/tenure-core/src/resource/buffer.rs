@@ -15,8 +15,8 @@ use crate::{Error, Name};
 /// A buffer to create.
 ///
 /// ```
-/// use tenure_core::device::Usage;
-/// use tenure_core::{BufferDesc, MemoryUse};
+/// use tenure::device::Usage;
+/// use tenure::{BufferDesc, MemoryUse};
 /// let rock = BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock").stride(20);
 /// let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Dynamic);
 /// # let _ = (rock, camera);

@@ -19,13 +19,13 @@ use crate::time::Stamp;
 /// is logged.
 ///
 /// ```
-/// # use tenure_core::{Config, Gpu};
-/// # let gpu = Gpu::new(tenure_sim::Device::new(tenure_sim::Profile::DISCRETE), Config::default())?;
+/// # use tenure::{Config, Gpu};
+/// # let gpu = Gpu::new(tenure::sim::Device::new(tenure::sim::Profile::DISCRETE), Config::default())?;
 /// struct Pipeline(u32);
 /// let pipeline = gpu.defer("opaque pipeline", Pipeline(7));
 /// assert_eq!(pipeline.0, 7);
 /// drop(pipeline); // lives on until the GPU is done with it
-/// # Ok::<(), tenure_core::Error>(())
+/// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct Deferred<D: Device, T: Send + 'static> {
     /// `None` only inside `drop`.

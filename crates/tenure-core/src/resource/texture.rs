@@ -16,8 +16,8 @@ use crate::{Error, Name};
 /// A texture to create.
 ///
 /// ```
-/// use tenure_core::device::{Format, Usage};
-/// use tenure_core::TextureDesc;
+/// use tenure::device::{Format, Usage};
+/// use tenure::TextureDesc;
 /// let grass = TextureDesc::d2(1024, 1024, Format::Bc7Unorm, Usage::SHADER_READ).mips(11).name("grass");
 /// # let _ = grass;
 /// ```

@@ -136,8 +136,8 @@ impl StateCell {
     /// [`StateModel::Explicit`] that a texture has no contents.
     ///
     /// ```
-    /// use tenure_core::device::{State, Subresource, Usage};
-    /// use tenure_core::state::{ResourceKind, StateCell};
+    /// use tenure::device::{State, Subresource, Usage};
+    /// use tenure::state::{ResourceKind, StateCell};
     ///
     /// let cell = StateCell::new(ResourceKind::Texture, 6, Usage::SHADER_READ, State::COMMON);
     /// assert_eq!(cell.submitted(5), Some(State::COMMON));
@@ -248,8 +248,8 @@ impl StateCell {
     /// in. O(subresources whose state is told apart). Takes the lock.
     ///
     /// ```
-    /// use tenure_core::device::{QueueKind, State, StateModel, Usage};
-    /// use tenure_core::state::{ResourceKind, StateCell};
+    /// use tenure::device::{QueueKind, State, StateModel, Usage};
+    /// use tenure::state::{ResourceKind, StateCell};
     ///
     /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
     /// let target = StateCell::new(ResourceKind::Texture, 1, usage, State::RENDER_TARGET);

@@ -69,10 +69,10 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use tenure_core::device::{
+//! use tenure::device::{
 //!     QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
 //! };
-//! use tenure_core::state::{Fixups, ResourceKind, StateBarrier, StateCell, Tracker, resolve};
+//! use tenure::state::{Fixups, ResourceKind, StateBarrier, StateCell, Tracker, resolve};
 //!
 //! // Any handle that is `Clone` and leads to the cell will do.
 //! let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
@@ -101,7 +101,7 @@
 //! assert_eq!(fixups.here.len(), 1);
 //! assert!(fixups.elsewhere.is_empty() && fixups.waits.is_empty());
 //! tracker.recycle(recorded);
-//! # Ok::<(), tenure_core::state::StateError>(())
+//! # Ok::<(), tenure::state::StateError>(())
 //! ```
 //!
 //! [`StateModel`]: crate::device::StateModel

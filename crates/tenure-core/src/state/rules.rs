@@ -42,7 +42,7 @@ impl Layout {
     /// The layout of a texture in `state`.
     ///
     /// ```
-    /// # use tenure_core::{device::State, state::Layout};
+    /// # use tenure::{device::State, state::Layout};
     /// assert_eq!(Layout::of(State::PIXEL_SHADER), Layout::of(State::NON_PIXEL_SHADER));
     /// assert_eq!(Layout::of(State::DEPTH_READ | State::PIXEL_SHADER), Layout::DepthRead);
     /// assert_eq!(Layout::of(State::COPY_SRC | State::PIXEL_SHADER), Layout::General);

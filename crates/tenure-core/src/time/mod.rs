@@ -5,8 +5,8 @@
 //! and [`ReleaseQueue`] and nothing else. None of them knows what it releases.
 //!
 //! ```
-//! use tenure_core::device::QueueId;
-//! use tenure_core::time::{Clock, Recordings, ReleaseQueue};
+//! use tenure::device::QueueId;
+//! use tenure::time::{Clock, Recordings, ReleaseQueue};
 //!
 //! let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
 //! let born = clock.stamp();
@@ -22,7 +22,7 @@
 //! clock.note_completed(submitted.queue, submitted.serial);
 //! releases.purge(&recordings, &clock, &mut ready);
 //! assert_eq!(ready, ["texture"]);
-//! # Ok::<(), tenure_core::device::DeviceError>(())
+//! # Ok::<(), tenure::device::DeviceError>(())
 //! ```
 
 mod clock;

@@ -39,8 +39,8 @@ impl ClockId {
 /// another one. A point that a program puts together with [`at`](Self::at) is taken as it is.
 ///
 /// ```
-/// use tenure_core::device::QueueId;
-/// use tenure_core::time::SyncPoint;
+/// use tenure::device::QueueId;
+/// use tenure::time::SyncPoint;
 ///
 /// let mut both = SyncPoint::at(QueueId(0), 7);
 /// both.merge(&SyncPoint::at(QueueId(2), 3));

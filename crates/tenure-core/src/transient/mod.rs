@@ -15,9 +15,9 @@
 //!   ([`Config::transient_heap`](crate::Config::transient_heap) bytes a heap).
 //!
 //! ```
-//! use tenure_core::device::{Format, State, Subresource, Usage};
-//! use tenure_core::{Config, Gpu, Queue, TextureDesc};
-//! # let gpu = Gpu::new(tenure_sim::Device::new(tenure_sim::Profile::DISCRETE), Config::default())?;
+//! use tenure::device::{Format, State, Subresource, Usage};
+//! use tenure::{Config, Gpu, Queue, TextureDesc};
+//! # let gpu = Gpu::new(tenure::sim::Device::new(tenure::sim::Profile::DISCRETE), Config::default())?;
 //! let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
 //! let half = TextureDesc::d2(960, 540, Format::Rgba16Float, usage);
 //!
@@ -35,7 +35,7 @@
 //! drop(bright); // whatever comes now may have its bytes
 //! frame.submit(list)?;
 //! frame.end()?;
-//! # Ok::<(), tenure_core::Error>(())
+//! # Ok::<(), tenure::Error>(())
 //! ```
 //!
 //! # Contents

@@ -28,9 +28,9 @@ use crate::{Error, Name};
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure_core::device::Usage;
-/// use tenure_core::{BufferDesc, Config, Gpu};
-/// use tenure_sim as sim;
+/// use tenure::device::Usage;
+/// use tenure::{BufferDesc, Config, Gpu};
+/// use tenure::sim;
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let desc = BufferDesc::new(16, Usage::VERTEX | Usage::COPY_SRC).name("rock");
@@ -38,7 +38,7 @@ use crate::{Error, Name};
 /// let readback = gpu.read_back(&rock, 8, 8)?;
 /// drop(rock);
 /// assert_eq!(readback.wait(Duration::from_secs(1))?, [1; 8]);
-/// # Ok::<(), tenure_core::Error>(())
+/// # Ok::<(), tenure::Error>(())
 /// ```
 #[must_use = "the bytes are gone with it"]
 pub struct Readback<D: Device> {

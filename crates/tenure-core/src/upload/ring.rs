@@ -28,7 +28,7 @@ pub enum WhenTooLarge {
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure_core::UploadRingDesc;
+/// use tenure::UploadRingDesc;
 /// let vertices = UploadRingDesc::new(4 << 20).timeout(Duration::from_secs(1)).dedicate().name("vertices");
 /// # let _ = vertices;
 /// ```
@@ -158,8 +158,8 @@ impl<D: Device> UploadRing<D> {
     /// device. Nothing is allocated then.
     ///
     /// ```
-    /// use tenure_core::{Config, Gpu, Queue, UploadRingDesc};
-    /// use tenure_sim as sim;
+    /// use tenure::{Config, Gpu, Queue, UploadRingDesc};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("particles"))?;
@@ -174,21 +174,21 @@ impl<D: Device> UploadRing<D> {
     ///     frame.end()?;
     /// }
     /// assert!(ring.stats().peak_used <= 1 << 20);
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
     /// A slice is gone with its recording. The last line is one too many, and the compiler says so:
     ///
     /// ```compile_fail
-    /// # use tenure_core::{Config, Gpu, Queue, UploadRingDesc};
-    /// # use tenure_sim as sim;
+    /// # use tenure::{Config, Gpu, Queue, UploadRingDesc};
+    /// # use tenure::sim;
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// # let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("particles"))?;
     /// let mut recording = gpu.record(Queue::Graphics, "particles")?;
     /// let particles = ring.allocate(recording.split().1, 300_000, 16)?;
     /// recording.submit()?;
     /// particles.write(0, &[1; 16])?;
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     #[inline]
     pub fn allocate<'r>(

@@ -66,8 +66,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// As [`constant_bytes`](Self::constant_bytes).
     ///
     /// ```
-    /// use tenure_core::{Config, Gpu, Queue};
-    /// use tenure_sim as sim;
+    /// use tenure::{Config, Gpu, Queue};
+    /// use tenure::sim;
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
@@ -76,21 +76,21 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// assert!(camera.offset().is_multiple_of(256));
     /// let _draw = (commands.raw(), camera.gpu_address());
     /// recording.submit()?;
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
     /// What was pushed is gone with the recording. The last line is one too many, and the compiler
     /// says so:
     ///
     /// ```compile_fail
-    /// # use tenure_core::{Config, Gpu, Queue};
-    /// # use tenure_sim as sim;
+    /// # use tenure::{Config, Gpu, Queue};
+    /// # use tenure::sim;
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
     /// let camera = recording.split().1.constants(&[1.0_f32; 16])?;
     /// recording.submit()?;
     /// camera.gpu_address();
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     #[inline]
     pub fn constants<T: bytemuck::NoUninit>(&self, value: &T) -> Result<Constant<'r, D>, Error> {
@@ -114,8 +114,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// As [`constant_bytes`](Self::constant_bytes).
     ///
     /// ```
-    /// # use tenure_core::{Config, Error, Gpu, Queue};
-    /// # use tenure_sim as sim;
+    /// # use tenure::{Config, Error, Gpu, Queue};
+    /// # use tenure::sim;
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
     /// let camera = recording.split().1.untyped_constants(&[1; 64])?;
@@ -125,7 +125,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// let mut later = gpu.record(Queue::Graphics, "transparent")?;
     /// let error = later.split().1.find(camera).err().expect("they are gone");
     /// assert_eq!(error.to_string(), "constants of recording opaque (#1) are used in recording transparent (#2)");
-    /// # Ok::<(), tenure_core::Error>(())
+    /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn untyped_constants(&self, bytes: &[u8]) -> Result<UntypedConstant, Error> {
         let Room { page, index, offset } = self.push(bytes)?;

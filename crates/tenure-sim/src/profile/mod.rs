@@ -16,8 +16,8 @@ pub(crate) use table::{Rules, Table};
 /// whatever was there before).
 ///
 /// ```
-/// use tenure_core::device::Device as _;
-/// use tenure_sim::{Device, Profile};
+/// use tenure::device::Device as _;
+/// use tenure::sim::{Device, Profile};
 ///
 /// for profile in Profile::ALL {
 ///     assert_eq!(Profile::by_name(profile.name()), Some(*profile));

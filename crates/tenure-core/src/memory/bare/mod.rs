@@ -49,10 +49,10 @@ use crate::{Error, Name};
 /// Dropping it gives all heaps back, whatever lives in them: [`live`](Self::live) says what does.
 ///
 /// ```
-/// use tenure_core::device::{Device, HeapCategory};
-/// use tenure_core::memory::bare::{MemoryPools, MemoryPoolsConfig, MemoryRequest};
-/// use tenure_core::memory::{MemoryUse, type_order};
-/// use tenure_sim as sim;
+/// use tenure::device::{Device, HeapCategory};
+/// use tenure::memory::bare::{MemoryPools, MemoryPoolsConfig, MemoryRequest};
+/// use tenure::memory::{MemoryUse, type_order};
+/// use tenure::sim;
 ///
 /// let device = sim::Device::new(sim::Profile::DISCRETE);
 /// let order = type_order(device.properties(), MemoryUse::GpuOnly);

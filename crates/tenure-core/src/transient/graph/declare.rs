@@ -15,9 +15,9 @@ use crate::{BufferDesc, Queue, TextureDesc};
 /// all of it, so it must use it in a write state.
 ///
 /// ```
-/// use tenure_core::device::{Format, State, Usage};
-/// use tenure_core::transient::graph::Graph;
-/// use tenure_core::{BufferDesc, Queue, TextureDesc};
+/// use tenure::device::{Format, State, Usage};
+/// use tenure::transient::graph::Graph;
+/// use tenure::{BufferDesc, Queue, TextureDesc};
 ///
 /// let mut graph = Graph::new();
 /// let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;

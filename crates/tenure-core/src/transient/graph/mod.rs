@@ -12,11 +12,11 @@
 //! need, which a [`Memory`] says. It can be used with other executors than tenure's.
 //!
 //! ```
-//! use tenure_core::device::{Device as _, Format, State, Usage};
-//! use tenure_core::transient::graph::{
+//! use tenure::device::{Device as _, Format, State, Usage};
+//! use tenure::transient::graph::{
 //!     Graph, GraphError, Memory, Need, PlanCache, PlanOptions, TransientDesc,
 //! };
-//! use tenure_core::{Queue, TextureDesc};
+//! use tenure::{Queue, TextureDesc};
 //!
 //! /// Textures of four bytes a texel, in pages of 64 KiB.
 //! struct Pages;
@@ -42,7 +42,7 @@
 //! graph.pass(Queue::Graphics, "bloom").uses(scene, read).uses(bloom, write);
 //! graph.pass(Queue::Graphics, "lens").uses(bloom, read).uses(lens, write);
 //!
-//! # let device = tenure_sim::Device::new(tenure_sim::Profile::DISCRETE);
+//! # let device = tenure::sim::Device::new(tenure::sim::Profile::DISCRETE);
 //! let mut plans = PlanCache::new(PlanOptions::default());
 //! let found = plans.get_or_plan(&graph, device.properties(), &mut Pages)?;
 //! assert_eq!(found.compiled.peak(), 2 << 20); // instead of 3 MiB: the lens takes the scene's bytes
