@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::open::Open;
 use super::texels::check_region;
 use crate::device::{
-    Allowed, BufferLayout, CommandList, Device, DeviceError, Permit, QueueId, QueueKind, State, Subresource,
-    TextureRegion,
+    Allowed, Api, BufferLayout, CommandList, Device, DeviceError, Permit, QueueId, QueueKind, State,
+    Subresource, TextureRegion,
 };
 use crate::gpu::Shared;
 use crate::resource::{Buffer, Texture, Tracked, Used};
+use crate::state::{Layout, ResourceKind, StateError};
 use crate::time::RecordingId;
 use crate::upload::{Footprint, Readback, RingSlice, Rows};
 use crate::{Error, Name};
@@ -106,7 +107,12 @@ impl<'r, D: Device> Commands<'r, D> {
         subresource: Subresource,
         state: State,
     ) -> Result<(), Error> {
-        let required = self.open.tracker.require(tracked, subresource, state);
+        let is_vulkan = self.shared.device().properties().api == Api::Vulkan;
+        let is_texture = tracked.as_ref().kind() == ResourceKind::Texture;
+        let required = match is_vulkan && is_texture && state.is_valid() && has_no_layout(state) {
+            true => Err(StateError::NoCommonLayout { state }),
+            false => self.open.tracker.require(tracked, subresource, state),
+        };
         required.map_err(|source| Error::State { name: name.clone(), source })
     }
 
@@ -431,4 +437,9 @@ fn check_range<D: Device>(buffer: &Buffer<D>, offset: u64, size: u64) -> Result<
     let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
     let name = || buffer.name().clone();
     if is_inside { Ok(()) } else { Err(Error::OutOfRange { name: name(), offset, size, capacity }) }
+}
+
+/// True for reads that Vulkan knows no layout for but the general one, which is that of unordered access.
+fn has_no_layout(state: State) -> bool {
+    state != State::UNORDERED_ACCESS && Layout::of(state) == Layout::General
 }

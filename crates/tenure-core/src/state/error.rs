@@ -85,6 +85,15 @@ pub enum StateError {
         /// The kind of the queue it is submitted to.
         actual: QueueKind,
     },
+    /// Vulkan has no image layout in which a texture is read in all of these ways: descriptors and copies
+    /// name the layouts of shader reads and of copies.
+    #[error(
+        "a texture has no layout for {state:?} at once on Vulkan: use it in one of the states, record the          command, then use it in the other"
+    )]
+    NoCommonLayout {
+        /// The states asked for.
+        state: State,
+    },
     /// A resource is in a state that no queue of the device can take it out of.
     #[error("no queue can move a resource out of {state}")]
     NoCapableQueue {

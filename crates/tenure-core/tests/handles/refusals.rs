@@ -165,3 +165,36 @@ fn states_that_memory_fixes_are_refused() {
         device.check_clean().unwrap_or_else(|findings| panic!("{}: {findings}", profile.name()));
     }
 }
+
+/// Vulkan's descriptors are written for one layout: reads of two layouts are refused, before a driver
+/// sees them. Those that share a layout are not.
+#[test]
+fn reads_without_a_layout_in_common_are_refused() {
+    for profile in Profile::ALL.iter().copied() {
+        let device = device(profile, Lag::None);
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let is_vulkan = device.properties().api == Api::Vulkan;
+        let usage = Usage::COPY_SRC | Usage::SHADER_READ;
+        let desc = TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage | Usage::COPY_DST).name("rock");
+        let rock = gpu.create_texture(&desc).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "reads").unwrap();
+        let reads = [State::COPY_SRC, State::RESOLVE_SRC, State::PIXEL_SHADER, State::NON_PIXEL_SHADER];
+        for bits in 1..1_u32 << reads.len() {
+            let chosen = (0..reads.len()).filter(|index| bits >> index & 1 == 1);
+            let state = chosen.fold(State::COMMON, |all, index| all | reads[index]);
+            let is_copied = state.intersects(State::COPY_SRC | State::RESOLVE_SRC);
+            let is_mixed = is_copied && state.intersects(State::SHADER_READ);
+            match recording.use_resource(&rock, Subresource::All, state) {
+                Ok(()) => assert!(!is_vulkan || !is_mixed, "{state:?}"),
+                Err(error) => {
+                    assert!(is_vulkan && is_mixed, "{state:?}: {error}");
+                    assert!(error.to_string().contains("use it in one of the states"), "{error}");
+                }
+            }
+        }
+        recording.barriers();
+        drop(recording);
+        drop(rock);
+        assert!(gpu.shutdown().is_clean());
+    }
+}

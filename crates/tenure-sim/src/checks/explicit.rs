@@ -52,7 +52,7 @@ impl Explicit {
 
     pub(crate) fn use_as(&mut self, place: Place, wanted: State) -> Result<(), Wrong> {
         let owned = self.own(place);
-        let placed = self.check_layout(wanted);
+        let placed = self.check_layout(place, wanted);
         let is = if self.layout.is_some() { self.state } else { self.accesses.used_on(place.at.queue) };
         let seen = self.accesses.use_as(place.known(), wanted);
         let seen = seen.map_err(|after| match std::mem::take(&mut self.activated) {
@@ -63,9 +63,13 @@ impl Explicit {
         owned.and(placed).and(seen)
     }
 
-    fn check_layout(&mut self, wanted: State) -> Result<(), Wrong> {
+    fn check_layout(&mut self, place: Place, wanted: State) -> Result<(), Wrong> {
         let is = self.state;
-        let is_part = !wanted.is_empty() && is.contains(wanted);
+        // On Vulkan, descriptors and copies name the layout of their own state; those of depth are made
+        // for the one that serves tests and shaders.
+        let both_read_depth =
+            self.layout == Some(Layout::DepthRead) && Layout::of(wanted) == Layout::ShaderRead;
+        let is_part = !wanted.is_empty() && is.contains(wanted) && (place.d3d12 || both_read_depth);
         if self.layout.is_none_or(|layout| layout == Layout::of(wanted)) || is_part {
             return Ok(());
         }

@@ -192,3 +192,26 @@ fn a_compute_queue_uses_only_what_is_in_states_it_knows() {
         if knows { assert_clean(&found) } else { assert_one(&found, HazardKind::WrongState, &["target"]) }
     }
 }
+
+/// On Vulkan a texture in reads of two layouts is in the general one, which no descriptor names.
+#[test]
+fn a_use_finds_the_layout_of_its_own_state() {
+    let both = State::PIXEL_SHADER | State::COPY_SRC;
+    for (profile, state, legal) in [
+        (Profile::VULKAN_NVIDIA, both, false),
+        (Profile::VULKAN_NVIDIA, State::SHADER_READ, true),
+        (Profile::D3D12_ENHANCED, both, true),
+    ] {
+        let device = manual(profile);
+        let usage = READ | Usage::RENDER_TARGET | Usage::COPY_SRC;
+        let target = committed(&device, "target", &texture(16, 16, usage));
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &target, State::COMMON, State::RENDER_TARGET);
+            list.clear_texture(&target, Subresource::All, &[1]);
+            transition(list, &target, State::RENDER_TARGET, state);
+            list.use_texture(&target, Subresource::All, State::PIXEL_SHADER);
+        });
+        let found = hazards(&device);
+        if legal { assert_clean(&found) } else { assert_one(&found, HazardKind::WrongState, &["target"]) }
+    }
+}
