@@ -20,6 +20,8 @@ pub(crate) struct SharedHeap<D: Device> {
 pub(crate) struct Turn<D: Device> {
     /// The resources that had some of the bytes.
     pub(crate) losers: SmallVec<[Arc<Native<D>>; 2]>,
+    /// The seats of those. A recording that used one of them may be discarded as long as the turn has not begun.
+    seats: SmallVec<[Arc<Seat<D>>; 2]>,
     /// How others used them that are not known any more.
     pub(crate) others: State,
     /// Submissions of those.
@@ -29,17 +31,32 @@ pub(crate) struct Turn<D: Device> {
 impl<D: Device> Turn<D> {
     /// Nobody had the bytes.
     pub(crate) fn new() -> Self {
-        Self { losers: SmallVec::new(), others: State::COMMON, waits: SyncPoint::NONE }
+        Self {
+            losers: SmallVec::new(),
+            seats: SmallVec::new(),
+            others: State::COMMON,
+            waits: SyncPoint::NONE,
+        }
     }
 
     pub(crate) fn is_first(&self) -> bool {
         self.losers.is_empty() && self.others.is_empty()
     }
 
-    pub(crate) fn add_loser(&mut self, native: &Arc<Native<D>>) {
+    pub(crate) fn add_loser(&mut self, native: &Arc<Native<D>>, seat: Option<&Arc<Seat<D>>>) {
         if self.losers.iter().all(|known| !Arc::ptr_eq(known, native)) {
             self.losers.push(native.clone());
+            self.seats.extend(seat.cloned());
         }
+    }
+
+    /// The turn begins: what its losers did in recordings that were discarded orders nothing, so that it comes
+    /// after all that was submitted by then.
+    fn begin(mut self) -> Self {
+        for seat in std::mem::take(&mut self.seats) {
+            seat.pass_on(&mut self);
+        }
+        self
     }
 }
 
@@ -110,7 +127,9 @@ impl<D: Device> Seat<D> {
         let mut turn = std::mem::replace(&mut pending.turn, Turn::new());
         pending.merge_discarded(&mut turn);
         pending.discarded = None;
-        Some(turn)
+        // One lock at a time: the losers have their own.
+        drop(pending);
+        Some(turn.begin())
     }
 
     /// The resource was dropped. True when it took bytes from others and never used them: they are still
@@ -140,9 +159,10 @@ impl<D: Device> Seat<D> {
     }
 
     /// The heap goes while the resource is somebody's: its next use comes after all that was submitted of
-    /// those who had the bytes, and keeps none of them.
+    /// those who had the bytes, and keeps none of them. Their seats stay: a recording that is open may have
+    /// used them, and may be discarded.
     pub(crate) fn forget_losers(&self) {
-        let Turn { losers, others, waits } = &mut self.pending.lock().turn;
+        let Turn { losers, others, waits, .. } = &mut self.pending.lock().turn;
         for loser in losers.drain(..) {
             *others = State::all();
             waits.merge(&loser.states.used());

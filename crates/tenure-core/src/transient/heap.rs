@@ -221,10 +221,7 @@ impl<D: Device> Heap<D> {
         match loser {
             Owner::Cached(key) => {
                 if let Some(entry) = self.entries.get(key) {
-                    turn.add_loser(entry.object.native());
-                    if let Some(seat) = entry.object.seat() {
-                        seat.pass_on(turn);
-                    }
+                    turn.add_loser(entry.object.native(), entry.object.seat());
                 }
             }
             Owner::Past(point) => {

@@ -179,3 +179,33 @@ fn the_next_frame_is_placed_by_the_plan_of_the_last() {
     assert!(stats.created <= 8 && stats.remade <= 4, "{stats:?}");
     finish(&device, gpu);
 }
+
+/// A resource outlives the recording that acquired it and was discarded, and so did, in that recording alone, the
+/// one that had its bytes before: it comes after what was submitted before both, on whatever queue.
+#[test]
+fn what_a_discarded_recording_acquired_comes_after_all_that_had_its_bytes() {
+    for &profile in PROFILES {
+        let device = device(profile);
+        let gpu = gpu(&device);
+        for number in 0..8_u8 {
+            let mut earlier = gpu.record(Queue::Compute, "earlier").unwrap();
+            let submitted = earlier.transient_buffer(&storage(MIB / 4, "submitted")).unwrap();
+            fill(&mut earlier, &submitted, number);
+            drop(submitted);
+            earlier.submit().unwrap();
+            let mut discarded = gpu.record(Queue::Graphics, "discarded").unwrap();
+            let between = discarded.transient_buffer(&storage(MIB, "between")).unwrap();
+            fill(&mut discarded, &between, 98);
+            drop(between);
+            let kept = discarded.transient_buffer(&storage(MIB / 2, "kept")).unwrap();
+            drop(discarded);
+            let mut later = gpu.record(Queue::Graphics, "later").unwrap();
+            fill(&mut later, &kept, number + 100);
+            read(&mut later, &kept, number + 100);
+            drop(kept);
+            later.submit().unwrap();
+        }
+        assert_eq!(gpu.stats().transient.heaps_created, 1, "{profile:?}");
+        finish(&device, gpu);
+    }
+}
