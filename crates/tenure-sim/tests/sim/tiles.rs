@@ -124,11 +124,11 @@ fn what_mappings_name_outlives_their_change() {
     let copy = TileSource::CopyOf { resource: &one, region: TileRegion::buffer(0, 1) };
     map(&device, 2, &two, TileRegion::buffer(0, 1), copy);
     device.destroy_resource(Permit::checked(), two);
-    assert_one(&hazards(&device), HazardKind::DestroyedInUse, &["two"]);
+    assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["two"]);
     device.destroy_resource(Permit::checked(), one);
-    assert_one(&hazards(&device), HazardKind::DestroyedInUse, &["one"]);
+    assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["one"]);
     device.destroy_heap(Permit::checked(), heap);
-    assert_one(&hazards(&device), HazardKind::DestroyedInUse, &["tiles"]);
+    assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["tiles"]);
 }
 
 #[test]
