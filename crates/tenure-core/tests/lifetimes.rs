@@ -21,6 +21,8 @@ enum Step {
     Discard(usize),
     /// Creates an object and drops it at once.
     Drop,
+    /// Creates an object and drops it at once, before anything could use it.
+    DropUnused,
     /// Creates an object that is dropped later.
     Create,
     DropOld(usize),
@@ -37,6 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (any::<usize>(), 0..QUEUES).prop_map(|(recording, queue)| Step::Submit(recording, queue)),
         1 => any::<usize>().prop_map(Step::Discard),
         4 => Just(Step::Drop),
+        2 => Just(Step::DropUnused),
         2 => Just(Step::Create),
         2 => any::<usize>().prop_map(Step::DropOld),
         1 => (0..QUEUES, 0_u64..4).prop_map(|(queue, back)| Step::Explicit(queue, back)),
@@ -122,6 +125,12 @@ fn run(steps: &[Step]) {
                 releases.push(&recordings, id, stamp, 8);
                 oracle.dropped.insert(id, Dropped { open: oracle.open.clone(), point: None, born });
             }
+            Step::DropUnused => {
+                releases.push_unused(next, 8);
+                let object =
+                    Dropped { open: Vec::new(), point: Some(SyncPoint::NONE), born: SyncPoint::NONE };
+                oracle.dropped.insert(next, object);
+            }
             Step::Explicit(queue, back) => {
                 let serial = oracle.submitted.serial(QueueId(queue)).saturating_sub(back);
                 let point = SyncPoint::at(QueueId(queue), serial);
@@ -186,6 +195,23 @@ fn an_entry_of_a_slow_queue_holds_back_no_other() {
     clock.note_completed(copy, 1);
     releases.purge(&recordings, &clock, &mut ready);
     assert_eq!(ready, ["vertex buffer", "streamed texture"]);
+}
+
+/// Neither what is open nor what is in flight can use it.
+#[test]
+fn what_was_never_used_goes_with_the_next_purge() {
+    let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
+    recordings.open("never closed", 0);
+    let born = clock.stamp();
+    clock.submit(QueueId(0), |_| Ok(())).unwrap();
+    releases.push(&recordings, "used", born, 1);
+    releases.push_unused("unused", 10);
+    releases.push(&recordings, "used later", clock.stamp(), 100);
+    let mut ready = Vec::new();
+    releases.purge(&recordings, &clock, &mut ready);
+    assert_eq!(ready, ["unused"]);
+    assert_eq!(releases.stats().pending_bytes, 101);
+    assert_eq!(releases.held_back(&recordings)[0].1, 101);
 }
 
 #[test]

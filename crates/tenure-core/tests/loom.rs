@@ -4,7 +4,7 @@
 #![cfg(loom)]
 
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
 use tenure_core::device::QueueId;
 use tenure_core::time::{Clock, Recordings, ReleaseQueue, Stamp, SyncPoint};
@@ -68,6 +68,32 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.world.releases.push(&self.world.recordings, self.used.clone(), self.born, 1);
+    }
+}
+
+/// A handle that notes when it is handed to a recording, as every resource of tenure does.
+struct Noted {
+    world: Arc<World>,
+    used: Use,
+    born: Stamp,
+    is_named: AtomicBool,
+}
+
+impl Noted {
+    fn new(world: &Arc<World>) -> Arc<Self> {
+        let (used, is_named) = (Arc::new(AtomicU64::new(0)), AtomicBool::new(false));
+        Arc::new(Self { world: world.clone(), used, born: world.clock.stamp(), is_named })
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        let Self { world, used, born, is_named } = self;
+        if is_named.load(Ordering::Relaxed) {
+            world.releases.push(&world.recordings, used.clone(), *born, 1);
+        } else {
+            world.releases.push_unused(used.clone(), 1);
+        }
     }
 }
 
@@ -165,6 +191,54 @@ fn recordings_on_two_queues_both_protect() {
         world.releases.purge(&world.recordings, &world.clock, &mut ready);
         assert_eq!(ready.len(), 1);
     });
+}
+
+/// Two threads hold an object; one may have a recording use it, and notes that before it lets go. Whoever
+/// lets go last pushes it as unused only when nobody has.
+#[test]
+fn what_is_noted_as_used_by_any_thread_is_never_released_as_unused() {
+    for is_used in [false, true] {
+        loom::model(move || {
+            let world = World::new(1);
+            let handle = Noted::new(&world);
+            let recorder = thread::spawn({
+                let (world, handle) = (world.clone(), handle.clone());
+                move || {
+                    let recording = world.recordings.open("may use it", 0);
+                    let used = handle.used.clone();
+                    if is_used {
+                        handle.is_named.store(true, Ordering::Relaxed);
+                    }
+                    drop(handle);
+                    world.clock.submit(GRAPHICS, |_| Ok(())).expect("the device is not lost");
+                    if is_used {
+                        used.store(world.clock.submitted().serial(GRAPHICS), Ordering::SeqCst);
+                    }
+                    world.recordings.close(recording);
+                }
+            });
+            drop(handle);
+            let mut released = 0;
+            let mut purge = || {
+                let mut ready = Vec::new();
+                world.releases.purge(&world.recordings, &world.clock, &mut ready);
+                for used in &ready {
+                    let serial = used.load(Ordering::SeqCst);
+                    assert_eq!(serial > 0, is_used, "released before its recording was submitted");
+                    assert!(serial <= world.clock.completed().serial(GRAPHICS));
+                }
+                released += ready.len();
+            };
+            purge();
+            recorder.join().unwrap();
+            if !is_used {
+                purge();
+            }
+            world.complete(GRAPHICS);
+            purge();
+            assert_eq!(released, 1);
+        });
+    }
 }
 
 /// A discarded recording protects until it is discarded and no longer.

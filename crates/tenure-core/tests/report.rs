@@ -29,6 +29,8 @@ fn report() -> Report {
     let pages = gpu.create_pages("level", 1 << 20);
     let frame = gpu.begin_frame().unwrap();
     let open = frame.record(Queue::Graphics, "forgotten").unwrap();
+    // Commands may name it from then on.
+    let _place = rock.offset();
     drop(rock);
     frame.end().unwrap();
     let report = gpu.report();

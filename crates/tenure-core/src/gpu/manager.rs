@@ -306,26 +306,38 @@ impl<D: Device> Gpu<D> {
         Ok(waited?)
     }
 
-    /// Asks how far the GPU is and gives back what it is done with. The end of a frame does this;
-    /// call it where there are no frames. There, a purge after submissions counts as a frame for how long
-    /// transient resources are kept.
+    /// Submits the uploads that are pending, asks how far the GPU is and gives back what it is done with.
+    /// The end of a frame does this; call it where there are no frames. There, a purge after submissions
+    /// counts as a frame for how long transient resources are kept.
+    ///
+    /// What is pending counts as an open recording, and would hold back whatever was dropped since.
     ///
     /// # Errors
-    /// [`Error::Device`] when the device is lost; then everything dropped is given back, too.
+    /// [`Error::Device`] when the device is lost; then everything dropped is given back, too. Those of
+    /// [`flush_uploads`](Self::flush_uploads), after all that can be was given back.
     ///
     /// # Panics
     /// With the panic of a deferred object's own destructor, after all else was given back.
     pub fn purge(&self) -> Result<(), Error> {
+        let flushed = self.shared.flush_pending_uploads();
         let (polled, panicked) = self.shared.poll_and_purge();
         self.transients.end_purge();
         panicked.resume();
-        Ok(polled?)
+        polled?;
+        flushed
     }
 
     /// Gives idle blocks back instead of waiting for their grace to end; of each pool that is empty
     /// altogether the last one stays for its grace. Heaps of descriptors and blocks of sets that nothing
-    /// uses go, all of them, and all transient heaps that are not in use.
+    /// uses go, all of them, and all transient heaps that are not in use; so do idle pages for uploads,
+    /// readbacks and constants. Uploads that are pending are submitted, and what the GPU is done with is
+    /// given back before, but for objects of the program's own.
     pub fn trim(&self) {
+        // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
+        // refusal their `Upload` says so.
+        let _told_later = self.shared.flush_pending_uploads();
+        self.shared.release_idle_pages();
+        self.shared.reclaim();
         self.shared.pools.trim(self.device());
         self.shared.descriptors.trim(self.device());
         self.transients.trim();

@@ -36,11 +36,17 @@ impl<D: Device> Shared<D> {
         self.drop_users()
     }
 
-    /// As [`purge`](Self::purge), without running the program's code: objects of its own go with
-    /// the next purge. For calls inside which a program does not expect its destructors.
+    /// As [`purge`](Self::purge), everything when the device is lost, without running the program's code:
+    /// objects of its own go with the next purge. For calls inside which a program does not expect its destructors.
     pub(crate) fn purge_memory(&self) {
         let mut ready = Piles::new();
-        self.releases.purge_piles(&self.recordings, &self.clock, &mut ready);
+        if self.clock.loss().is_none() {
+            self.releases.purge_piles(&self.recordings, &self.clock, &mut ready);
+        } else {
+            // A lost device uses nothing any more, so that this takes everything.
+            let taken = self.releases.purge_all_piles(&self.recordings, &self.clock, &mut ready);
+            debug_assert!(taken.is_ok(), "only a device that works can be busy");
+        }
         if !ready.is_empty() {
             self.give_back(&mut ready);
             self.releases.recycle(&mut ready);

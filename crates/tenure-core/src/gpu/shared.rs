@@ -182,6 +182,13 @@ impl<D: Device> Shared<D> {
         self.settle();
     }
 
+    /// Queues what was dropped before anything on the GPU could use it.
+    #[inline]
+    pub(crate) fn release_unused(&self, garbage: Garbage<D>, bytes: u64) {
+        self.releases.push_unused(garbage, bytes);
+        self.settle();
+    }
+
     /// Refuses to wait for what was never submitted, or elsewhere.
     pub(crate) fn check_submitted(&self, point: &SyncPoint) -> Result<(), Error> {
         if self.clock.is_foreign(point) {

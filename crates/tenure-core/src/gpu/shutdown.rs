@@ -133,6 +133,13 @@ impl<D: Device> Shared<D> {
         self.readbacks.release(self);
     }
 
+    /// Gives back what is kept for later ones and used by none that is open or in flight.
+    pub(super) fn release_idle_pages(&self) {
+        self.constants.release_free(self);
+        self.uploads.release(self);
+        self.readbacks.release(self);
+    }
+
     /// Leaves everything to the driver, for good, the device included: the GPU may still use it.
     fn abandon(&mut self) {
         tracing::error!(target: "tenure", "the GPU did not finish; its objects are left alone");

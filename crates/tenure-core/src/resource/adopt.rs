@@ -103,6 +103,8 @@ impl<D: Device> Buffer<D> {
         let adoption = Adoption { name: &desc.name, resource, is_mapped: desc.memory.is_mapped(), state };
         let home = adoption.take_in(shared, object).map_err(|(error, object)| Rejected { error, object })?;
         let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, TraceId::default());
+        // The program has it, too.
+        held.note_named();
         Ok(Self::from_parts(held, desc.usage, desc.memory))
     }
 }
@@ -119,6 +121,8 @@ impl<D: Device> Texture<D> {
         let home = adoption.take_in(shared, object).map_err(|(error, object)| Rejected { error, object })?;
         let size = desc.info.packed_bytes().unwrap_or(u64::MAX);
         let held = Held::new(shared, &desc.name, ObjectKind::Texture, home, size, TraceId::default());
+        // The program has it, too.
+        held.note_named();
         Ok(Self::from_parts(held, desc.info.clone()))
     }
 }

@@ -86,7 +86,8 @@ impl BufferDesc {
     }
 }
 
-/// A buffer, owned: dropping it frees it once no recording and no GPU work uses it any more.
+/// A buffer, owned: dropping it frees it once no recording and no GPU work uses it any more; at the next
+/// purge, when neither it nor its place was ever asked for.
 ///
 /// It may be an API buffer of its own or a range of a shared one: always use
 /// [`raw`](Self::raw) together with [`offset`](Self::offset).
@@ -128,6 +129,8 @@ impl<D: Device> Buffer<D> {
     /// the program allocates do not know it.
     pub(crate) fn from_home(shared: &Arc<Shared<D>>, name: &Name, info: &BufferInfo, home: Home<D>) -> Self {
         let held = Held::new(shared, name, ObjectKind::Buffer, home, info.size, TraceId::default());
+        // Others have had the memory, and take it over by commands.
+        held.note_named();
         Self { held, offset: 0, usage: info.usage, memory: MemoryUse::GpuOnly }
     }
 
@@ -139,7 +142,7 @@ impl<D: Device> Buffer<D> {
         self.held.shared()
     }
 
-    pub(crate) const fn native(&self) -> &Arc<Native<D>> {
+    pub(crate) fn native(&self) -> &Arc<Native<D>> {
         self.held.native()
     }
 
@@ -157,7 +160,8 @@ impl<D: Device> Buffer<D> {
 
     /// Byte of the API buffer at which this one begins.
     #[must_use]
-    pub const fn offset(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
+        self.held.note_named();
         self.offset
     }
 
@@ -166,8 +170,9 @@ impl<D: Device> Buffer<D> {
     #[must_use]
     pub fn first_element(&self, stride: u32) -> Option<u64> {
         let stride = u64::from(stride);
-        let is_whole = stride > 0 && self.offset.is_multiple_of(stride);
-        is_whole.then(|| self.offset / stride)
+        let offset = self.offset();
+        let is_whole = stride > 0 && offset.is_multiple_of(stride);
+        is_whole.then(|| offset / stride)
     }
 
     /// The GPU address of its first byte, where the API has such.
@@ -233,7 +238,7 @@ impl<D: Device> Buffer<D> {
     /// `HOST_COHERENT`): [`write`](Self::write) and [`read`](Self::read) do what is needed there.
     #[must_use]
     pub fn mapped_ptr(&self) -> Option<std::ptr::NonNull<u8>> {
-        let base = self.held.native().mapping.as_ref()?.as_ptr()?;
+        let base = self.held.mapping()?.as_ptr()?;
         let offset = usize::try_from(self.offset).ok()?;
         std::ptr::NonNull::new(base.as_ptr().wrapping_add(offset))
     }
@@ -244,7 +249,7 @@ impl<D: Device> Buffer<D> {
             let name = self.held.name.clone();
             return Err(Error::OutOfRange { name, offset, size, capacity });
         }
-        let mapping = self.held.native().mapping.as_ref();
+        let mapping = self.held.mapping();
         mapping.ok_or_else(|| Error::NotMapped { name: self.held.name.clone() })
     }
 

@@ -1,5 +1,6 @@
 //! What every handle to a resource has in common: it gives its home back when it is dropped.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::keeper::{Estate, Keeper};
@@ -22,6 +23,9 @@ pub(crate) struct Held<D: Device> {
     trace: TraceId,
     /// Bytes asked for.
     size: u64,
+    /// Its API object, or its place in one, was handed out: commands may name it from then on. Whoever
+    /// asked for either had borrowed the handle, so that whoever drops it knows.
+    is_named: AtomicBool,
     /// Once it has views.
     keeper: OnceLock<Arc<Keeper<D>>>,
     /// Declared last: the last handle to go takes the manager with it, which can unmake only what
@@ -42,7 +46,8 @@ impl<D: Device> Held<D> {
         let record = shared.register(name, kind, size);
         let born = shared.clock.stamp();
         let (name, link) = (name.clone(), shared.link(record.turn()));
-        Self { name, home: Some(home), record, born, trace, size, keeper: OnceLock::new(), link }
+        let (is_named, keeper) = (AtomicBool::new(false), OnceLock::new());
+        Self { name, home: Some(home), record, born, trace, size, is_named, keeper, link }
     }
 
     #[inline]
@@ -58,9 +63,23 @@ impl<D: Device> Held<D> {
         &self.link.shared
     }
 
+    /// The API object, for whoever may have commands use it.
     #[inline]
-    pub(crate) const fn native(&self) -> &Arc<Native<D>> {
+    pub(crate) fn native(&self) -> &Arc<Native<D>> {
+        self.note_named();
         &self.home().native
+    }
+
+    /// The CPU's window into the API object, by which no command uses it.
+    #[inline]
+    pub(crate) fn mapping(&self) -> Option<&D::Mapping> {
+        self.home().native.mapping.as_ref()
+    }
+
+    /// From now on commands may use it.
+    #[inline]
+    pub(crate) fn note_named(&self) {
+        self.is_named.store(true, Ordering::Relaxed);
     }
 
     #[inline]
@@ -87,7 +106,12 @@ impl<D: Device> Drop for Held<D> {
             let shared = self.shared();
             shared.registry.remove(self.record);
             shared.recorder.free(self.trace, self.size);
-            shared.release(Garbage::Range(spot.receipt()), self.born, spot.reserved);
+            let (garbage, bytes) = (Garbage::Range(spot.receipt()), spot.reserved);
+            if self.is_named.load(Ordering::Relaxed) {
+                shared.release(garbage, self.born, bytes);
+            } else {
+                shared.release_unused(garbage, bytes);
+            }
             return;
         }
         self.drop_whole();
@@ -97,8 +121,9 @@ impl<D: Device> Drop for Held<D> {
 impl<D: Device> Held<D> {
     fn drop_whole(&mut self) {
         let Some(home) = self.home.take() else { return };
-        let estate =
-            Estate { home, record: self.record, born: self.born, trace: self.trace, size: self.size };
+        let (record, born, trace, size) = (self.record, self.born, self.trace, self.size);
+        let is_named = *self.is_named.get_mut();
+        let estate = Estate { home, record, born, trace, size, is_named };
         match self.keeper.take() {
             Some(keeper) => keeper.inherit(estate),
             None => estate.release(self.shared()),

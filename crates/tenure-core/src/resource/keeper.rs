@@ -17,6 +17,8 @@ pub(super) struct Estate<D: Device> {
     pub(super) trace: TraceId,
     /// Bytes asked for.
     pub(super) size: u64,
+    /// Commands may use it.
+    pub(super) is_named: bool,
 }
 
 impl<D: Device> Estate<D> {
@@ -25,7 +27,12 @@ impl<D: Device> Estate<D> {
         let bytes = self.home.place.reserved();
         shared.registry.remove(self.record);
         shared.recorder.free(self.trace, self.size);
-        shared.release(Garbage::from(self.home), self.born, bytes);
+        let garbage = Garbage::from(self.home);
+        if self.is_named {
+            shared.release(garbage, self.born, bytes);
+        } else {
+            shared.release_unused(garbage, bytes);
+        }
     }
 }
 

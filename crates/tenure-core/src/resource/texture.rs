@@ -139,6 +139,8 @@ impl<D: Device> Texture<D> {
         size: u64,
     ) -> Self {
         let held = Held::new(shared, name, ObjectKind::Texture, home, size, TraceId::default());
+        // Others have had the memory, and take it over by commands.
+        held.note_named();
         Self { held, info }
     }
 

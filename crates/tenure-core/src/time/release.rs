@@ -153,6 +153,17 @@ impl<T> ReleaseQueue<T> {
         self.inbox.push(Entry { item, tag: recordings.newest(), born, bytes });
     }
 
+    /// Queues something that nothing on the GPU can use, because nobody has ever handed it to a
+    /// recording or a submission, nor learned its name there: the next purge hands it out, whatever is
+    /// open or in flight. `bytes` is what it holds.
+    ///
+    /// Whoever may have handed it out has done so before it was dropped, or else had no right to it: what
+    /// is noted when it is handed out is therefore known here.
+    #[inline]
+    pub fn push_unused(&self, item: T, bytes: u64) {
+        self.inbox.push(Entry { item, tag: 0, born: Stamp::LAST, bytes });
+    }
+
     /// Queues something that must outlive `point` and nothing else: the caller knows all its uses.
     pub fn push_after(&self, item: T, point: SyncPoint, bytes: u64) {
         let entry = Entry { item, tag: 0, born: Stamp::default(), bytes };

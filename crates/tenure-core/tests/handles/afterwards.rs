@@ -87,16 +87,19 @@ fn what_a_late_mapping_holds_back_goes_when_it_is_complete() {
 #[test]
 fn what_is_dropped_does_not_wait_for_the_last_handle() {
     for lag in LAGS {
-        for is_submitted in [false, true] {
+        for (is_submitted, is_named) in [(false, false), (false, true), (true, false), (true, true)] {
             let device = device(Profile::DISCRETE, lag);
             let gpu = gpu(&device);
             let kept = mesh(&gpu, "kept", 1000);
             let big = mesh(&gpu, "big", 20 << 20);
             let recording = gpu.record(Queue::Graphics, "open").unwrap();
+            if is_named {
+                let _for_commands = big.raw();
+            }
             drop(big);
             drop(gpu);
             let is_alive = || device.leaks().iter().any(|leak| leak.to_string().contains("big"));
-            assert!(is_alive(), "the recording may use it");
+            assert_eq!(is_alive(), is_named, "the recording may use what it was told of, and nothing else");
             if is_submitted {
                 recording.submit().unwrap();
             } else {

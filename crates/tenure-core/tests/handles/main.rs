@@ -22,6 +22,7 @@ mod pages;
 mod refusals;
 mod texels;
 mod tiles;
+mod unused;
 mod watched;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! Each rung by itself, in its place.
 
-use tenure_core::device::{Device as _, DeviceError, Format, Usage};
+use tenure_core::device::{Device as _, DeviceError, Format, State, Subresource, Usage};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, OutOfMemory, Queue, Strategy, Texture,
@@ -161,7 +161,9 @@ fn what_is_complete_makes_room() {
     let config = Config { max_pooled_buffer: 0, ..Config::default() };
     let gpu = gpu(Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]), config);
     let first = committed(&gpu, 5 * MIB).unwrap();
-    submit(&gpu);
+    let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+    recording.use_resource(&first, Subresource::All, State::COPY_DST).unwrap();
+    recording.submit().unwrap();
     drop(first);
     let refused = out_of_memory(committed(&gpu, 5 * MIB));
     assert_eq!(refused.size, 5 * MIB);

@@ -1,0 +1,188 @@
+//! What was dropped before anything could use it goes at once, whatever is open or in flight; and uploads
+//! that are pending hold nothing back for longer than until the next purge.
+
+use tenure_core::device::{Device as _, Format, State, Subresource, Usage};
+use tenure_core::{
+    Buffer, BufferDesc, BufferViewDesc, Error, Gpu, MemoryUse, Queue, TexelData, Texture, TextureDesc,
+    TextureViewDesc,
+};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
+
+use super::{device, gpu, submit};
+
+const MIB: u64 = 1 << 20;
+
+fn big(gpu: &Gpu<Device>, own: bool) -> Buffer<Device> {
+    let desc = BufferDesc::new(32 * MIB, Usage::SHADER_READ | Usage::COPY_SRC).name("big");
+    let desc = if own { desc.own_resource() } else { desc };
+    gpu.create_buffer(&desc).unwrap()
+}
+
+/// A loader has uploaded something tiny, and no frame has ended since.
+#[test]
+fn a_pending_upload_holds_back_nothing_beyond_a_purge() {
+    for profile in Profile::ALL {
+        for is_used in [false, true] {
+            let device = device(*profile, Lag::None);
+            let gpu = gpu(&device);
+            let all: Vec<_> = (0..3).map(|_| big(&gpu, false)).collect();
+            if is_used {
+                let mut recording = gpu.record(Queue::Graphics, "reads").unwrap();
+                for it in &all {
+                    recording.use_resource(it, Subresource::All, State::COPY_SRC).unwrap();
+                }
+                recording.submit().unwrap();
+            }
+            let small = gpu.create_buffer_with(&BufferDesc::new(64, Usage::VERTEX), &[1; 64]).unwrap();
+            drop(all);
+            gpu.purge().unwrap();
+            assert_eq!(gpu.upload_stats().pending_bytes, 0, "a purge submits what is pending");
+            gpu.purge().unwrap();
+            assert_eq!(gpu.stats().pending_releases, 0, "{}", profile.name());
+            for _ in 0..2 {
+                gpu.trim();
+            }
+            assert!(gpu.stats().reserved < 64 * MIB, "{}: {:?}", profile.name(), gpu.stats().pools);
+            drop(small);
+            assert!(gpu.shutdown().is_clean());
+            device.check_clean().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_trim_submits_what_is_pending_and_gives_back_what_that_held() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let used = big(&gpu, true);
+    let _named = used.raw();
+    let small = gpu.create_buffer_with(&BufferDesc::new(64, Usage::VERTEX), &[1; 64]).unwrap();
+    drop(used);
+    gpu.trim();
+    assert_eq!((gpu.upload_stats().pending_bytes, gpu.stats().open_recordings), (0, 0));
+    gpu.trim();
+    assert_eq!(gpu.stats().pending_releases, 0);
+    drop(small);
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}
+
+/// The uploads stay, and the caller is told; what can go goes all the same.
+#[test]
+fn a_purge_that_cannot_submit_gives_back_and_says_so() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let unused = big(&gpu, true);
+    let small = gpu.create_buffer_with(&BufferDesc::new(64, Usage::VERTEX), &[1; 64]).unwrap();
+    device.faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Submit));
+    drop(unused);
+    assert!(matches!(gpu.purge(), Err(Error::Device { .. })));
+    assert_eq!((gpu.stats().pending_releases, gpu.upload_stats().pending_bytes), (0, 64));
+    gpu.purge().unwrap();
+    assert_eq!(gpu.upload_stats().pending_bytes, 0);
+    drop(small);
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+}
+
+/// With a recording open and a submission in flight, what `touch` leaves behind: is it held back?
+fn is_held_back<T>(
+    profile: Profile,
+    create: impl Fn(&Gpu<Device>) -> T,
+    touch: impl Fn(&Gpu<Device>, &T),
+) -> bool {
+    let device = device(profile, Lag::Manual);
+    let gpu = gpu(&device);
+    let recording = gpu.record(Queue::Graphics, "open").unwrap();
+    let object = create(&gpu);
+    submit(&gpu);
+    touch(&gpu, &object);
+    drop(object);
+    gpu.purge().unwrap();
+    let is_held_back = gpu.stats().pending_releases > 0;
+    drop(recording);
+    assert!(device.run_until_idle());
+    gpu.purge().unwrap();
+    gpu.purge().unwrap();
+    assert_eq!(gpu.stats().pending_releases, 0);
+    assert!(gpu.shutdown().is_clean());
+    device.check_clean().unwrap();
+    is_held_back
+}
+
+type Touch<T> = (&'static str, fn(&Gpu<Device>, &T));
+
+/// Whatever tells commands where a buffer is keeps it; whatever does not does not.
+#[test]
+fn a_buffer_is_kept_once_commands_can_name_it() {
+    let naming: [Touch<Buffer<Device>>; 7] = [
+        ("raw", |_, it| {
+            let _for_commands = it.raw();
+        }),
+        ("offset", |_, it| assert!(it.offset() < u64::MAX)),
+        ("first_element", |_, it| assert!(it.first_element(4).is_some())),
+        ("gpu_address", |_, it| assert!(it.gpu_address() != Some(1))),
+        ("view", |gpu, it| drop(gpu.create_buffer_view(it, &BufferViewDesc::raw()).unwrap())),
+        ("upload", |gpu, it| drop(gpu.upload(it, 0, &[1; 4]).unwrap())),
+        ("use_resource", |gpu, it| {
+            let mut recording = gpu.record(Queue::Graphics, "uses").unwrap();
+            recording.use_resource(it, Subresource::All, State::COPY_SRC).unwrap();
+            recording.submit().unwrap();
+        }),
+    ];
+    let others: [Touch<Buffer<Device>>; 3] = [
+        ("nothing", |_, _| ()),
+        ("numbers", |_, it| drop((it.size(), it.usage(), it.memory(), it.name().clone(), it.location()))),
+        ("report", |gpu, _| drop(gpu.report())),
+    ];
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        for own in [false, true] {
+            for (what, touch) in naming {
+                assert!(is_held_back(profile, |gpu| big(gpu, own), touch), "{what} of {}", profile.name());
+            }
+            for (what, touch) in others {
+                assert!(!is_held_back(profile, |gpu| big(gpu, own), touch), "{what} of {}", profile.name());
+            }
+        }
+        let dynamic = |gpu: &Gpu<Device>| {
+            let desc = BufferDesc::new(4096, Usage::CONSTANT).memory(MemoryUse::Dynamic);
+            gpu.create_buffer(&desc).unwrap()
+        };
+        let write = |_: &Gpu<Device>, it: &Buffer<Device>| it.write(0, &[1; 64]).unwrap();
+        assert!(!is_held_back(profile, dynamic, write), "the CPU alone has written it");
+    }
+}
+
+#[test]
+fn a_texture_is_kept_once_commands_can_name_it() {
+    let desc = || TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST);
+    let create = |gpu: &Gpu<Device>| gpu.create_texture(&desc()).unwrap();
+    let with_texels =
+        |gpu: &Gpu<Device>| gpu.create_texture_with(&desc(), &[TexelData::new(&[1; 64 * 64 * 4])]).unwrap();
+    let naming: [Touch<Texture<Device>>; 2] = [
+        ("raw", |_, it| {
+            let _for_commands = it.raw();
+        }),
+        ("view", |gpu, it| drop(gpu.create_texture_view(it, &TextureViewDesc::sampled()).unwrap())),
+    ];
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        for (what, touch) in naming {
+            assert!(is_held_back(profile, create, touch), "{what} of {}", profile.name());
+        }
+        assert!(!is_held_back(profile, create, |_, it| drop(it.info().clone())));
+        assert!(is_held_back(profile, with_texels, |_, _| ()), "its upload is in flight");
+    }
+}
+
+/// The program has what it gave into tenure's care, and may use it however it likes.
+#[test]
+fn what_was_adopted_is_kept() {
+    use tenure_core::device::{BufferInfo, MemoryTypeId, ResourceDesc};
+    let adopt = |gpu: &Gpu<Device>| {
+        let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
+        let own = gpu.device().create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0)).unwrap();
+        let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(4096, Usage::VERTEX) };
+        gpu.adopt_buffer(own, &desc, State::COMMON).unwrap()
+    };
+    assert!(is_held_back(Profile::DISCRETE, adopt, |_, _| ()));
+}
