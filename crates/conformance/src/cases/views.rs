@@ -8,12 +8,14 @@ use tenure_core::{BufferDesc, BufferViewDesc, Error, Queue, TextureDesc, Texture
 use crate::Harness;
 use crate::bench::Bench;
 
-/// Refused as a description or a call that is wrong.
+/// Refused as a description or a call that is wrong, or as a use that the resource is not for.
 #[track_caller]
 fn assert_refused<T>(result: Result<T, Error>, what: &str) {
-    use DeviceError::{InvalidCall, InvalidDesc};
+    use DeviceError::{InvalidCall, InvalidDesc, MissingUsage};
     match result {
-        Err(Error::Device { source: InvalidDesc { .. } | InvalidCall { .. }, .. }) => {}
+        Err(Error::Device {
+            source: InvalidDesc { .. } | InvalidCall { .. } | MissingUsage { .. }, ..
+        }) => {}
         Err(other) => panic!("{what}: {other}"),
         Ok(_) => panic!("{what} is allowed"),
     }
