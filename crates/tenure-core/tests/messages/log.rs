@@ -1,8 +1,9 @@
 //! What is logged, and how often.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tenure_core::device::Usage;
 use tenure_core::{BufferDesc, Config, Gpu, Queue};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
@@ -14,7 +15,7 @@ struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -41,7 +42,7 @@ fn logged(program: impl FnOnce()) -> Vec<String> {
         .with_writer(lines.clone())
         .finish();
     tracing::subscriber::with_default(subscriber, program);
-    let bytes = lines.0.lock().unwrap();
+    let bytes = lines.0.lock();
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
 }
 

@@ -18,7 +18,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use bitflags::bitflags;
-use tenure_core::device::{Dimension, Format, ResourceDesc, TextureInfo, Usage};
+use tenure_core::device::{Dimension, Format, ResourceDesc, Usage};
 
 #[cfg(any(windows, test))]
 pub(crate) use layers::with_spare_layers;
@@ -221,7 +221,7 @@ impl Workarounds {
 
 /// Layers to create a texture with.
 #[cfg(any(windows, test))]
-pub(crate) fn created_layers(actions: Actions, info: &TextureInfo) -> u64 {
+pub(crate) fn created_layers(actions: Actions, info: &tenure_core::device::TextureInfo) -> u64 {
     if actions.contains(Actions::SPARE_LAYERS) {
         with_spare_layers(info)
     } else {
