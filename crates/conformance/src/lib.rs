@@ -176,6 +176,8 @@ suite_of! { ($)
     transient_misuse:
         passes_use_what_they_declared wrong_graphs_change_nothing failed_passes_leave_nothing_behind
         transient_resources_belong_to_their_recording;
+    transient_targets:
+        culled_passes_of_graphs_leave_nothing_behind culled_acquisitions_leave_nothing_behind;
     tiles:
         tiles_are_mapped_remapped_and_unmapped mappings_are_shared_by_copying
         reserved_textures_hold_texels tiles_outside_are_refused;

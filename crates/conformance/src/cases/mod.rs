@@ -27,5 +27,6 @@ pub mod threads;
 pub mod tiles;
 pub mod transient;
 pub mod transient_misuse;
+pub mod transient_targets;
 pub mod uploads;
 pub mod views;

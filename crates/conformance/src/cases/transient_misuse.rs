@@ -13,11 +13,16 @@ fn target(name: &'static str) -> TextureDesc {
     TextureDesc::d2(64, 64, Format::Rgba8Unorm, TARGET).name(name)
 }
 
+fn depth(name: &'static str) -> TextureDesc {
+    TextureDesc::d2(64, 64, Format::D32Float, Usage::DEPTH_STENCIL).name(name)
+}
+
 fn list(name: &'static str) -> BufferDesc {
     BufferDesc::new(4096, Usage::SHADER_READ | Usage::COPY_SRC).name(name)
 }
 
-/// Two passes, with a texture and a buffer that both use and a texture for each alone.
+/// Two passes, with a texture and a buffer that both use and a texture for each alone. A depth target and a
+/// buffer more are declared, and used by neither.
 struct Small {
     graph: Graph,
     both: ResourceId,
@@ -27,10 +32,14 @@ struct Small {
 }
 
 impl Small {
-    fn new() -> Self {
+    /// With so many samples a texel.
+    fn new(samples: u32) -> Self {
         let mut graph = Graph::new();
+        let target = |name| target(name).samples(samples);
         let (both, buffer) = (graph.texture(target("both")), graph.buffer(list("list")));
         let (first, second) = (graph.texture(target("first")), graph.texture(target("second")));
+        graph.texture(depth("culled depth").samples(samples));
+        graph.buffer(list("culled list"));
         let one = graph.pass(Queue::Graphics, "one");
         one.uses(both, State::RENDER_TARGET).uses(first, State::RENDER_TARGET).uses(buffer, State::COPY_DST);
         let two = graph.pass(Queue::Graphics, "two").uses(both, State::PIXEL_SHADER);
@@ -56,7 +65,14 @@ fn refused_by_rule<T>(result: Result<T, Error>, wanted: &str) {
 /// A pass finds what it declared, as what it was declared, and nothing else.
 pub fn passes_use_what_they_declared<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    let Small { graph, both, buffer, first, second } = Small::new();
+    for samples in bench.sample_counts(&[target("both"), depth("culled depth")]) {
+        use_what_is_declared(&bench, samples);
+    }
+    bench.end();
+}
+
+fn use_what_is_declared<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
+    let Small { graph, both, buffer, first, second } = Small::new(samples);
     let mut larger = graph.clone();
     let foreign = larger.texture(target("foreign"));
     let frame = bench.gpu.begin_frame().unwrap();
@@ -65,7 +81,8 @@ pub fn passes_use_what_they_declared<H: Harness>(harness: &H) {
         let (own, other, other_name) =
             if pass.index() == 0 { (first, second, "second") } else { (second, first, "first") };
         assert_eq!(resources.texture(own)?.info().width, 64);
-        assert_eq!(resources.texture(both)?.info().format, Format::Rgba8Unorm);
+        let info = resources.texture(both)?.info();
+        assert_eq!((info.format, info.samples), (Format::Rgba8Unorm, samples));
         assert_eq!(resources.buffer(buffer)?.size(), 4096);
         refused_by_rule(resources.texture(other), other_name);
         refused_by_rule(resources.buffer(other), other_name);
@@ -82,7 +99,6 @@ pub fn passes_use_what_they_declared<H: Harness>(harness: &H) {
     bench.wait(&done.unwrap());
     assert_eq!(passes, 2);
     frame.end().unwrap();
-    bench.end();
 }
 
 /// Graphs that make no sense are errors with names, before anything is created.
@@ -107,7 +123,7 @@ pub fn wrong_graphs_change_nothing<H: Harness>(harness: &H) {
     });
     assert!(matches!(error, GraphError::NotWrittenFirst { pass: "reader", .. }), "{error}");
     let error = refuse(&|graph| {
-        let foreign = Small::new().second;
+        let foreign = Small::new(1).second;
         graph.pass(Queue::Graphics, "stranger").uses(foreign, State::RENDER_TARGET);
     });
     assert!(matches!(error, GraphError::UnknownResource { index: 3, resources: 0, .. }), "{error}");
@@ -135,18 +151,27 @@ pub fn wrong_graphs_change_nothing<H: Harness>(harness: &H) {
 
 /// A pass that fails ends its frame's graph; the next one runs as if nothing had been.
 pub fn failed_passes_leave_nothing_behind<H: Harness>(harness: &H) {
-    #[derive(Debug)]
-    enum Failure {
-        Own(usize),
-        Tenure(Error),
-    }
-    impl From<Error> for Failure {
-        fn from(error: Error) -> Self {
-            Self::Tenure(error)
-        }
-    }
     let bench = Bench::new(harness);
-    let Small { graph, buffer, both, .. } = Small::new();
+    for samples in bench.sample_counts(&[target("both"), depth("culled depth")]) {
+        fail_in_passes(&bench, samples);
+    }
+    bench.end();
+}
+
+#[derive(Debug)]
+enum Failure {
+    Own(usize),
+    Tenure(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Tenure(error)
+    }
+}
+
+fn fail_in_passes<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
+    let Small { graph, buffer, both, .. } = Small::new(samples);
     for failing in [0, 1, 2, 1, 0, 2] {
         let frame = bench.gpu.begin_frame().unwrap();
         let mut readback = None;
@@ -183,16 +208,25 @@ pub fn failed_passes_leave_nothing_behind<H: Harness>(harness: &H) {
     });
     refused_by_rule(executed, "one");
     frame.end().unwrap();
-    bench.end();
 }
 
 /// What a recording acquired is nobody else's until it is submitted; and only memory of the GPU is shared.
 pub fn transient_resources_belong_to_their_recording<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
+    for samples in bench.sample_counts(&[target("held")]) {
+        acquire_for_a_recording(&bench, samples);
+    }
+    bench.end();
+}
+
+fn acquire_for_a_recording<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     let frame = bench.gpu.begin_frame().unwrap();
     let mut own = frame.record(Queue::Graphics, "own").unwrap();
     let mut other = frame.record(Queue::Graphics, "other").unwrap();
-    let held = own.transient_texture(&target("held")).unwrap();
+    let held = own.transient_texture(&target("held").samples(samples)).unwrap();
+    // Acquired and never used, in the recording whose other resources are.
+    drop(own.transient_texture(&target("culled").samples(samples)).unwrap());
+    drop(other.transient_buffer(&list("culled")).unwrap());
     let used = other.use_resource(&held, Subresource::All, State::RENDER_TARGET);
     let Err(Error::NotAcquired { name, acquired_by, recording: "other", .. }) = used else {
         panic!("{used:?}")
@@ -213,5 +247,4 @@ pub fn transient_resources_belong_to_their_recording<H: Harness>(harness: &H) {
     drop(held);
     frame.submit(other).unwrap();
     frame.end().unwrap();
-    bench.end();
 }

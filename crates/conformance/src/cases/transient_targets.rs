@@ -1,0 +1,219 @@
+//! Transient targets with one sample a texel and with several, and passes that are culled: what they acquire or
+//! declare is never used.
+
+use tenure_core::device::{Format, State, Subresource, Usage};
+use tenure_core::transient::graph::{Graph, ResourceId};
+use tenure_core::{BufferDesc, Config, Frame, Queue, Readback, TextureDesc};
+
+use crate::Harness;
+use crate::bench::{Bench, LONG, assert_bytes};
+use crate::rng::Rng;
+
+/// Bytes of a buffer that shows whether its memory was another's at the wrong time.
+const WITNESS: u64 = 4096;
+
+/// Frames in which nobody wants a resource until it goes.
+const LATENCY: u32 = 3;
+
+const STEPS: u8 = 8;
+
+fn config() -> Config {
+    Config { transient_latency: LATENCY, transient_cache: 4, frame_timeout: LONG, ..Config::default() }
+}
+
+fn witness() -> BufferDesc {
+    BufferDesc::new(WITNESS, Usage::COPY_DST | Usage::COPY_SRC).name("witness")
+}
+
+impl<H: Harness> Bench<'_, H> {
+    /// The counts of samples a texel that the device has for all of these targets; 1 and 4, which every device has,
+    /// are among them.
+    pub(crate) fn sample_counts(&self, targets: &[TextureDesc]) -> Vec<u32> {
+        use tenure_core::device::{Device as _, ResourceDesc};
+        let has = |desc: &TextureDesc, samples| {
+            let info = desc.clone().samples(samples).info;
+            self.gpu.device().requirements(&ResourceDesc::Texture(info)).is_ok()
+        };
+        let counts = [1, 2, 4, 8, 16].into_iter();
+        let counts: Vec<u32> =
+            counts.filter(|samples| targets.iter().all(|desc| has(desc, *samples))).collect();
+        assert!(counts.contains(&1) && counts.contains(&4), "{counts:?} of {targets:?}");
+        counts
+    }
+
+    /// Render and depth targets that shaders read, with each count of samples.
+    fn targets(&self) -> Vec<TextureDesc> {
+        let target = |side, format, usage, name| {
+            TextureDesc::d2(side, side, format, usage | Usage::SHADER_READ).name(name)
+        };
+        let targets = [
+            target(64, Format::Rgba8Unorm, Usage::RENDER_TARGET, "colour"),
+            target(128, Format::Rgba16Float, Usage::RENDER_TARGET, "light"),
+            target(96, Format::D32Float, Usage::DEPTH_STENCIL, "depth"),
+        ];
+        let counts = self.sample_counts(&targets);
+        let variants = |desc: &TextureDesc| {
+            let desc = desc.clone();
+            counts.iter().map(move |samples| desc.clone().samples(*samples)).collect::<Vec<_>>()
+        };
+        targets.iter().flat_map(variants).collect()
+    }
+
+    /// Lets frames pass until nothing transient is kept.
+    fn let_transient_resources_go(&self) {
+        self.finish();
+        for _ in 0..LATENCY + 2 {
+            self.gpu.begin_frame().unwrap().end().unwrap();
+        }
+        let stats = self.gpu.stats().transient;
+        assert_eq!((stats.heaps, stats.cached), (0, 0), "{stats:?}");
+    }
+}
+
+/// What becomes of a step of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It draws to its target and fills its witness, which is read back.
+    Runs,
+    /// It acquires or declares both and uses neither.
+    UsesNothing,
+    /// Only its resources are declared, or acquired: there is no pass.
+    IsLeftOut,
+}
+
+struct Step {
+    target: TextureDesc,
+    fate: Fate,
+    bytes: Vec<u8>,
+}
+
+/// The steps of a frame. The first two run, so that there is always something to share.
+fn steps(targets: &[TextureDesc], rng: &mut Rng) -> Vec<Step> {
+    let fates = [Fate::Runs, Fate::UsesNothing, Fate::IsLeftOut];
+    let step = |number| Step {
+        target: targets[usize::try_from(rng.below(targets.len() as u64)).unwrap()].clone(),
+        fate: if number < 2 { Fate::Runs } else { fates[usize::try_from(rng.below(3)).unwrap()] },
+        bytes: rng.bytes(WITNESS),
+    };
+    (0..STEPS).map(step).collect()
+}
+
+/// The state in which a target is drawn to.
+fn drawn(target: &TextureDesc) -> State {
+    let is_depth = target.info.usage.contains(Usage::DEPTH_STENCIL);
+    if is_depth { State::DEPTH_WRITE } else { State::RENDER_TARGET }
+}
+
+/// What steps read back, each with the bytes that it must find.
+type Found<'s, H> = Vec<(Readback<<H as Harness>::Device>, &'s [u8])>;
+
+#[track_caller]
+fn check<H: Harness>(found: Found<'_, H>) {
+    for (readback, bytes) in found {
+        assert_bytes(&readback.poll().unwrap().unwrap(), bytes, "a witness beside targets and culled passes");
+    }
+}
+
+/// A pass of a graph that does something.
+struct Pass<'s> {
+    target: ResourceId,
+    witness: ResourceId,
+    step: &'s Step,
+    is_reader: bool,
+}
+
+/// Declares a step; returns its passes, of which `None` does nothing.
+fn declare<'s>(graph: &mut Graph, step: &'s Step) -> Vec<Option<Pass<'s>>> {
+    let (target, witness) = (graph.texture(step.target.clone()), graph.buffer(witness()));
+    let (drawn, read) = (drawn(&step.target), State::PIXEL_SHADER);
+    match step.fate {
+        Fate::Runs => {
+            graph.pass(Queue::Graphics, "write").uses(target, drawn).uses(witness, State::COPY_DST);
+            graph.pass(Queue::Graphics, "read").uses(target, read).uses(witness, State::COPY_SRC);
+            [false, true].map(|is_reader| Some(Pass { target, witness, step, is_reader })).into()
+        }
+        // A resource in several states is one that the pass itself brings into them, or not.
+        Fate::UsesNothing => {
+            let pass = graph.pass(Queue::Graphics, "culled").uses(target, drawn).uses(target, read);
+            pass.uses(witness, State::COPY_DST).uses(witness, State::COPY_SRC);
+            vec![None]
+        }
+        Fate::IsLeftOut => Vec::new(),
+    }
+}
+
+/// Runs the steps as a graph.
+fn run_graph<H: Harness>(bench: &Bench<'_, H>, frame: &Frame<'_, H::Device>, steps: &[Step]) {
+    let mut graph = Graph::new();
+    let passes: Vec<_> = steps.iter().flat_map(|step| declare(&mut graph, step)).collect();
+    let mut found: Found<'_, H> = Vec::new();
+    let done = frame.execute(&graph, |pass, recording, resources| {
+        let Some(Pass { target, witness, step, is_reader }) = &passes[pass.index()] else { return Ok(()) };
+        let witness = resources.buffer(*witness)?;
+        if *is_reader {
+            found.push((recording.read_back(witness, 0, WITNESS)?, &step.bytes));
+            return Ok(());
+        }
+        recording.discard(resources.texture(*target)?, Subresource::All)?;
+        recording.copy_buffer(&bench.staging(&step.bytes), 0, witness, 0, WITNESS)
+    });
+    bench.wait(&done.unwrap());
+    check::<H>(found);
+}
+
+/// Runs the steps in a recording, which is submitted or discarded.
+fn run_recording<H: Harness>(
+    bench: &Bench<'_, H>,
+    frame: &Frame<'_, H::Device>,
+    steps: &[Step],
+    is_submitted: bool,
+) {
+    let mut recording = frame.record(Queue::Graphics, "steps").unwrap();
+    let mut found: Found<'_, H> = Vec::new();
+    for step in steps {
+        let target = recording.transient_texture(&step.target).unwrap();
+        let witness = recording.transient_buffer(&witness()).unwrap();
+        if step.fate == Fate::Runs {
+            recording.discard(&target, Subresource::All).unwrap();
+            recording.copy_buffer(&bench.staging(&step.bytes), 0, &witness, 0, WITNESS).unwrap();
+            recording.use_resource(&target, Subresource::All, State::PIXEL_SHADER).unwrap();
+            recording.barriers();
+            found.push((recording.read_back(&witness, 0, WITNESS).unwrap(), &step.bytes));
+        }
+    }
+    if is_submitted {
+        bench.wait(&frame.submit(recording).unwrap());
+        check::<H>(found);
+    }
+}
+
+/// Graphs of targets with one sample a texel and with several, some passes of which are culled: what runs
+/// finds its bytes, and what was planned for the others is left to nobody.
+pub fn culled_passes_of_graphs_leave_nothing_behind<H: Harness>(harness: &H) {
+    let bench = Bench::with(harness, config());
+    let (targets, mut rng) = (bench.targets(), Rng::new(43));
+    for _ in 0..harness.effort().frames / 25 {
+        let frame = bench.gpu.begin_frame().unwrap();
+        run_graph(&bench, &frame, &steps(&targets, &mut rng));
+        frame.end().unwrap();
+        let stats = bench.gpu.stats().transient;
+        assert!(stats.footprint < stats.requested, "{stats:?}");
+    }
+    bench.let_transient_resources_go();
+    bench.end();
+}
+
+/// The same where they are acquired pass by pass, and some recordings are never submitted.
+pub fn culled_acquisitions_leave_nothing_behind<H: Harness>(harness: &H) {
+    let bench = Bench::with(harness, config());
+    let (targets, mut rng) = (bench.targets(), Rng::new(47));
+    for _ in 0..harness.effort().frames / 25 {
+        let frame = bench.gpu.begin_frame().unwrap();
+        run_recording(&bench, &frame, &steps(&targets, &mut rng), rng.below(5) > 0);
+        frame.end().unwrap();
+    }
+    let stats = bench.gpu.stats().transient;
+    assert!(stats.created < stats.acquired, "{stats:?}");
+    bench.let_transient_resources_go();
+    bench.end();
+}
