@@ -236,7 +236,7 @@ mod tests {
         let all = [of(BindingKind::Texture, 18), of(BindingKind::StorageTexture, 18)];
         assert_eq!(
             tables.check_set(&all),
-            Err(bad("count", 36_u32, Allowed::AtMost(20))),
+            Err(bad("count", 36_u32, Allowed::AtMost(30))),
             "of all resources"
         );
         let many = [of(BindingKind::Texture, u32::MAX), of(BindingKind::Texture, u32::MAX)];
