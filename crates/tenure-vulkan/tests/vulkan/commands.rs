@@ -132,8 +132,12 @@ fn copy_queues_are_asked_for_what_they_can() {
         after,
         transfer: None,
     };
-    refused("the queue must know the state", &|list| list.barriers(&[transition(&image, State::PIXEL_SHADER)]));
-    refused("the queue must know the state", &|list| list.barriers(&[Barrier::Unordered { resource: &staging }]));
+    refused("the queue must know the state", &|list| {
+        list.barriers(&[transition(&image, State::PIXEL_SHADER)])
+    });
+    refused("the queue must know the state", &|list| {
+        list.barriers(&[Barrier::Unordered { resource: &staging }])
+    });
     let list = device.create_list(PERMIT, copies).unwrap();
     is_invalid(device.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "queue it was made for");
     device.destroy_list(PERMIT, list);
