@@ -280,7 +280,9 @@ impl tenure_core::device::Device for Device {
     }
 
     fn name_range(&self, buffer: &Resource, offset: u64, size: u64, name: &str) {
-        buffer.state.owners.set(offset..offset.saturating_add(size), name);
+        if !self.shared.checks.is_empty() {
+            buffer.state.owners.set(offset..offset.saturating_add(size), name);
+        }
     }
 
     fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {

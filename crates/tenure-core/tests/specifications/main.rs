@@ -7,7 +7,7 @@
 mod model;
 mod random;
 
-use tenure_core::device::{Device as _, Format, QueueId, State, StateModel, Subresource, Usage};
+use tenure_core::device::{Api, Device as _, Format, QueueId, State, StateModel, Subresource, Usage};
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, Queue, Recording, Texture, TextureDesc};
 use tenure_sim::{BarrierChange, CallKind, Checks, Device, Fault, FaultKind, Hazard, Lag, Options, Profile};
 
@@ -52,6 +52,10 @@ impl Object {
             }
         }
     }
+}
+
+fn is_copied_from(state: State) -> bool {
+    state.intersects(State::COPY_SRC | State::RESOLVE_SRC)
 }
 
 /// A device with resources that several recordings share.
@@ -148,7 +152,12 @@ impl World {
         }
         let mut state = *reads.get(random.below(reads.len().max(1)))?;
         if random.percent(25) {
-            state |= reads[random.below(reads.len())];
+            let other = reads[random.below(reads.len())];
+            let is_image = properties.api == Api::Vulkan && matches!(found, Object::Texture(_));
+            // An image has one layout at a time, and those of copies and of shaders differ.
+            if !is_image || is_copied_from(state) == is_copied_from(other) {
+                state |= other;
+            }
         }
         Some((object, part, state))
     }

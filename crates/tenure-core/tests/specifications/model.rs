@@ -384,7 +384,10 @@ impl Rules<'_> {
 
     fn explicit_use(&self, part: &mut Part, wanted: State) -> Verdict {
         self.own(part)?;
-        if self.is_texture && layout(part.state) != layout(wanted) {
+        // Depth that tests and shaders read at once is in a layout for both, and its descriptors name that.
+        let both = State::DEPTH_READ | wanted;
+        let is_read_depth = State::SHADER_READ.contains(wanted) && part.state.contains(both);
+        if self.is_texture && layout(part.state) != layout(wanted) && !is_read_depth {
             return Err(format!("is in the layout of {:?}", part.state));
         }
         self.race(part, writes(wanted))?;

@@ -143,7 +143,7 @@ fn usages_and_owners_are_kept() {
     refused(scene.view(&readback, sampled), "the resource is a texture");
     for access in [TextureAccess::Storage, TextureAccess::RenderTarget] {
         let view = TextureView { access, ..sampled };
-        assert_eq!(missing_usage(scene.view(&texture.0, view)), (access.usage(), Usage::SHADER_READ));
+        assert_eq!(missing_usage(scene.view(&texture.0, view)), (access.usage(), texture.1.usage));
     }
     let other = Refusals::new();
     refused(other.view(&texture.0, sampled), "the resource belongs to the device");

@@ -41,7 +41,7 @@ impl Execution<'_> {
             let place = self.place();
             let result = resource.states.lock().transition(place, which, states, half);
             self.report_wrong(resource, result);
-            self.settle_unordered(resource, &ranges, states.0, rewrites);
+            self.settle_unordered(resource, &ranges, states, rewrites);
         }
         if !resource.is_buffer() && rewrites {
             self.check_race(resource, &ranges, true);

@@ -1,6 +1,8 @@
 //! Unordered accesses to the same bytes need a barrier between them; on Vulkan copies to the same
 //! bytes are such accesses, on Direct3D 12 they are in order.
 
+use std::ops::Range;
+
 use tenure_core::device::{QueueId, State};
 
 use crate::execute::{Execution, Use};
@@ -16,6 +18,11 @@ pub(crate) struct Unordered {
     touched: IntervalSet,
     /// The states of those accesses.
     states: State,
+    /// Bytes of such accesses that a barrier came after without leading to a state in which they would be
+    /// accessed again.
+    led: IntervalSet,
+    /// Where barriers have led those.
+    reach: State,
     last: Option<(QueueId, u64)>,
 }
 
@@ -24,15 +31,45 @@ impl Unordered {
     pub(crate) fn settle(&mut self) {
         self.touched.clear();
         self.states = State::COMMON;
+        self.led.clear();
+        self.reach = State::COMMON;
         self.last = None;
+    }
+
+    /// A barrier on these bytes; `is_end`: what it comes after is in order with all accesses after it.
+    fn barrier(&mut self, ranges: &Ranges, (before, after): (State, State), is_end: bool) {
+        let (is_after_uses, is_after_led) = (before.intersects(self.states), before.intersects(self.reach));
+        for range in ranges {
+            if is_after_led && is_end {
+                self.led.remove(range.clone());
+            }
+            if is_after_uses && self.touched.intersects(range.clone()) {
+                self.touched.remove(range.clone());
+                if !is_end {
+                    self.led.insert(range.clone());
+                }
+            }
+        }
+        if is_after_uses || is_after_led {
+            self.reach |= after;
+        }
+    }
+
+    fn forget(&mut self, ranges: &Ranges) {
+        for range in ranges {
+            self.touched.remove(range.clone());
+            self.led.remove(range.clone());
+        }
+    }
+
+    fn intersects(&self, range: &Range<u64>) -> bool {
+        self.touched.intersects(range.clone()) || self.led.intersects(range.clone())
     }
 }
 
 impl Execution<'_> {
     pub(crate) fn check_unordered(&self, used: &Use<'_>, ranges: &Ranges) {
-        let copies =
-            if self.shared.promotes() { State::COMMON } else { State::COPY_DST | State::RESOLVE_DST };
-        let unordered = State::UNORDERED_ACCESS | copies;
+        let unordered = self.unordered_states();
         if !used.state.is_some_and(|state| state.intersects(unordered)) || !self.is_on(Checks::STATES) {
             return;
         }
@@ -42,7 +79,7 @@ impl Execution<'_> {
         }
         unordered.last = Some((self.queue, self.serial));
         unordered.states |= used.state.unwrap_or_default();
-        let clash = ranges.iter().find(|range| unordered.touched.intersects((*range).clone())).cloned();
+        let clash = ranges.iter().find(|range| unordered.intersects(range)).cloned();
         for range in ranges {
             unordered.touched.insert(range.clone());
         }
@@ -54,18 +91,28 @@ impl Execution<'_> {
         }
     }
 
-    /// A transition from `before` of these bytes: accesses in that state come before it, and all do
-    /// before one that `rewrites` the bytes.
+    /// The states in which accesses to the same bytes have no order of their own.
+    fn unordered_states(&self) -> State {
+        let copies =
+            if self.shared.promotes() { State::COMMON } else { State::COPY_DST | State::RESOLVE_DST };
+        State::UNORDERED_ACCESS | copies
+    }
+
+    /// A transition of these bytes: the accesses that it comes after, by themselves or by barriers before
+    /// it, are in order with those in the state that it leads to; all are with one that `rewrites` the
+    /// bytes.
     pub(crate) fn settle_unordered(
         &self,
         resource: &ResourceState,
         ranges: &Ranges,
-        before: State,
+        (before, after): (State, State),
         rewrites: bool,
     ) {
         let mut unordered = resource.unordered.lock();
-        if rewrites || before.intersects(unordered.states) {
-            ranges.iter().for_each(|range| unordered.touched.remove(range.clone()));
+        if rewrites {
+            unordered.forget(ranges);
+        } else {
+            unordered.barrier(ranges, (before, after), after.intersects(self.unordered_states()));
         }
     }
 

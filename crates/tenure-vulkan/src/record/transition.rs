@@ -24,7 +24,9 @@ impl List {
             Barrier::Unordered { resource } => {
                 let unordered = self.stages.unordered(resource.desc.usage());
                 if unordered.stages.is_empty() {
-                    return Err(invalid("the queue knows the state", 0, 1));
+                    let rule = "the queue must know the state";
+                    let (state, allowed) = (State::UNORDERED_ACCESS, State::allowed_on(self.kind));
+                    return Err(DeviceError::InvalidState { rule, state, allowed });
                 }
                 batch.push_unordered(unordered);
                 Ok(())

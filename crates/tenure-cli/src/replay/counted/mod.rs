@@ -27,7 +27,7 @@ pub use list::List;
 /// counters.
 ///
 /// ```
-/// use tenure::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, Priority};
+/// use tenure::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority};
 /// use tenure::sim;
 /// use tenure_cli::replay::Counted;
 ///
@@ -37,7 +37,7 @@ pub use list::List;
 /// let desc = HeapDesc { size: 1 << 20, alignment: 1 << 16, memory, category, priority };
 /// let heap = device.create_heap(&desc)?;
 /// assert_eq!((gauge.meter().reserved_bytes, gauge.live().heaps), (1 << 20, 1));
-/// device.destroy_heap(heap);
+/// device.destroy_heap(Permit::checked(), heap);
 /// assert_eq!((gauge.meter().reserved_bytes, gauge.meter().allocations), (0, 1));
 /// # Ok::<(), tenure::device::DeviceError>(())
 /// ```
