@@ -276,7 +276,6 @@ impl Shared {
                 states,
                 unordered: Mutex::default(),
                 owners: Owners::default(),
-                submitted: Mutex::default(),
             }),
         }
     }

@@ -20,6 +20,8 @@ use crate::object::Label;
 pub(crate) struct Store {
     pub(crate) bytes: Bytes,
     pub(crate) history: Mutex<History>,
+    /// What submissions not yet seen complete do to bytes that the CPU can see.
+    pub(crate) submitted: Mutex<History>,
 }
 
 impl Store {
@@ -28,7 +30,7 @@ impl Store {
 
     pub(crate) fn new(size: u64, zeroed: bool) -> Self {
         let fill = if zeroed { 0 } else { Self::GARBAGE };
-        Self { bytes: Bytes::new(size, fill), history: Mutex::default() }
+        Self { bytes: Bytes::new(size, fill), history: Mutex::default(), submitted: Mutex::default() }
     }
 }
 

@@ -11,7 +11,6 @@ use crate::checks::state::States;
 use crate::checks::unordered::Unordered;
 use crate::clock::SharedClock;
 use crate::heap::{HeapState, Store, Tenant};
-use crate::history::History;
 use crate::interval::IntervalSet;
 use crate::layout::Layout;
 use crate::object::Label;
@@ -153,8 +152,6 @@ pub(crate) struct ResourceState {
     pub(crate) states: Arc<Mutex<States>>,
     pub(crate) unordered: Mutex<Unordered>,
     pub(crate) owners: Owners,
-    /// What submissions not yet seen complete do to bytes that the CPU can see.
-    pub(crate) submitted: Mutex<History>,
 }
 
 impl ResourceState {
@@ -164,6 +161,11 @@ impl ResourceState {
 
     pub(crate) fn is_host_visible(&self) -> bool {
         self.flags.contains(MemoryFlags::HOST_VISIBLE)
+    }
+
+    /// Whether the CPU's writes have to be flushed, which takes whole atoms.
+    pub(crate) fn needs_flushes(&self) -> bool {
+        self.is_host_visible() && !self.flags.contains(MemoryFlags::HOST_COHERENT)
     }
 
     /// The object whose destruction took the bytes away, if any did.

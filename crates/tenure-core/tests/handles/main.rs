@@ -15,6 +15,7 @@ mod boxes;
 mod broken_lists;
 mod destructors;
 mod devices;
+mod flushes;
 mod foreign;
 mod hung;
 mod open_frames;

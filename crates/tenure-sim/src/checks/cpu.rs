@@ -6,6 +6,7 @@ use tenure_core::device::DeviceError;
 
 use crate::clock::SharedClock;
 use crate::hazard::{Checks, HazardKind};
+use crate::heap::Store;
 use crate::history::Access;
 use crate::object::Label;
 use crate::owners::Part;
@@ -42,27 +43,58 @@ impl Shared {
     }
 
     fn check_mapping(&self, resource: &ResourceState, range: Range<u64>, write: bool, call: &'static str) {
+        // A flush takes the bytes of neighbours along.
+        let atom = if write && resource.needs_flushes() { self.properties.non_coherent_atom } else { 1 };
+        let last_use = resource.heap().filter(|_| atom > 1).map_or(&resource.last_use, |heap| &heap.last_use);
         // Most writes go to memory that nothing in flight uses: a few loads tell.
-        if resource.last_use.first_after(&self.observed).is_none() {
+        if last_use.first_after(&self.observed).is_none() {
             return;
         }
+        // What can be mapped has no tiles, and so is in one piece.
+        resource.memory.pieces(range.clone(), |store, piece| {
+            let Some(store) = store else { return };
+            if let Some(detail) = self.cpu_conflict(store, piece, &range, write, atom) {
+                let objects = vec![Part { resource, range: range.clone() }.to_string()];
+                self.report(Checks::MAPPING, HazardKind::MappingHazard, objects, || detail, call);
+            }
+        });
+    }
+
+    /// What is wrong with an access by the CPU to `piece` of a memory, the bytes `range` of its resource,
+    /// where a write takes whole atoms of so many bytes along.
+    fn cpu_conflict(
+        &self,
+        store: &Store,
+        piece: Range<u64>,
+        range: &Range<u64>,
+        write: bool,
+        atom: u64,
+    ) -> Option<String> {
         let observed = self.observed.load();
-        let conflict = resource.submitted.lock().conflict(range, write, &observed, None);
-        if let Some((range, other)) = conflict {
-            let detail = || {
-                format!(
-                    "the CPU {} bytes {}..{}, which submission {} on queue {} {} and has not been seen complete",
-                    if write { "writes" } else { "reads" },
-                    range.start,
-                    range.end,
-                    other.serial,
-                    other.queue.0,
-                    if other.write { "writes" } else { "reads" },
-                )
-            };
-            let objects = vec![Part { resource, range: range.clone() }.to_string()];
-            self.report(Checks::MAPPING, HazardKind::MappingHazard, objects, detail, call);
+        let submitted = store.submitted.lock();
+        let by = |other: Access| {
+            let does = if other.write { "writes" } else { "reads" };
+            format!(
+                "which submission {} on queue {} {does} and has not been seen complete",
+                other.serial, other.queue.0
+            )
+        };
+        if let Some((bytes, other)) = submitted.conflict(piece.clone(), write, &observed, None) {
+            let in_resource = |at: u64| at - piece.start + range.start;
+            let (from, to) = (in_resource(bytes.start), in_resource(bytes.end));
+            let does = if write { "writes" } else { "reads" };
+            return Some(format!("the CPU {does} bytes {from}..{to}, {}", by(other)));
         }
+        let flushed = piece.start / atom * atom..piece.end.next_multiple_of(atom);
+        let (bytes, other) = submitted.conflict(flushed, false, &observed, None)?;
+        let count = bytes.end - bytes.start;
+        let place = if bytes.start < piece.start { "before" } else { "after" };
+        let Range { start, end } = range;
+        Some(format!(
+            "the memory is not coherent: a flush of bytes {start}..{end} takes whole atoms of {atom} bytes, and so \
+             {count} bytes {place} them, {}",
+            by(other),
+        ))
     }
 
     fn check_cpu_contents(
@@ -84,9 +116,12 @@ impl Shared {
     /// Notes what a submission will do to bytes that the CPU can see.
     pub(crate) fn note_submitted(&self, resource: &ResourceState, ranges: &[Range<u64>], access: Access) {
         let observed = self.observed.load();
-        let mut submitted = resource.submitted.lock();
         for range in ranges {
-            submitted.record(range.clone(), access, &observed);
+            resource.memory.pieces(range.clone(), |store, piece| {
+                if let Some(store) = store {
+                    store.submitted.lock().record(piece, access, &observed);
+                }
+            });
         }
     }
 

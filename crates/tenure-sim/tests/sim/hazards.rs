@@ -543,3 +543,39 @@ fn each_check_can_be_switched_off() {
     assert_eq!(seen, all);
     assert!(all.len() >= 5, "{all:?}");
 }
+
+/// Flushes take whole atoms, and so what the GPU writes to the rest of one, in the same resource or another.
+#[test]
+fn flushes_keep_off_what_the_gpu_writes_next_to_them() {
+    let device = manual(Profile::VULKAN_MOBILE);
+    let memory = upload_type(&device, true);
+    assert!(
+        !device.properties().memory_types[usize::from(memory.0)].flags.contains(MemoryFlags::HOST_COHERENT)
+    );
+    let (size, priority) = (1 << 20, Priority::Normal);
+    let desc = HeapDesc { size, alignment: 1 << 12, memory, category: HeapCategory::Buffers, priority };
+    let heap = device.create_heap(&desc).unwrap();
+    let info = buffer(96, Usage::COPY_DST);
+    let needs = device.requirements(&info).unwrap();
+    let back = device.create_placed(Permit::checked(), &info, &heap, 0).unwrap();
+    let next = device.create_placed(Permit::checked(), &info, &heap, needs.alignment).unwrap();
+    let [mapping, neighbour] = [&back, &next].map(|resource| device.map(resource).unwrap());
+    let rock = committed(&device, "rock", &buffer(256, Usage::COPY_SRC | Usage::COPY_DST));
+    mapping.write(0, &[0; 96]).unwrap();
+    assert_clean(&device.take_hazards());
+
+    submit(&device, GRAPHICS, 1, &[], |list| list.copy_buffer(&rock, 0, &back, 8, 8));
+    mapping.write(0, &[1; 8]).unwrap();
+    assert_one(&device.take_hazards(), HazardKind::MappingHazard, &[]);
+    mapping.write(16, &[1; 80]).unwrap();
+    assert_one(&device.take_hazards(), HazardKind::MappingHazard, &[]);
+    mapping.write(64, &[1; 32]).unwrap();
+    neighbour.write(0, &[1; 96]).unwrap();
+    mapping.read(0, &mut [0; 8]).unwrap();
+    assert_clean(&device.take_hazards());
+    assert!(device.run_until_idle());
+    let _nobody_wrote_the_rock = device.take_hazards();
+    finish(&device, GRAPHICS, 1);
+    mapping.write(0, &[1; 8]).unwrap();
+    assert_clean(&device.take_hazards());
+}

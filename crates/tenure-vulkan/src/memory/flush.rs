@@ -1,5 +1,7 @@
 //! Which bytes a flush or an invalidation names.
 
+use smallvec::SmallVec;
+
 /// A range of an allocation: offset and size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlushRange {
@@ -19,6 +21,24 @@ pub(crate) fn flush_range(offset: u64, size: u64, atom: u64, allocation: u64) ->
     let end = end.checked_add(mask).map_or(allocation, |end| (end & !mask).min(allocation));
     let is_empty = size == 0 || end <= start;
     (!is_empty).then(|| FlushRange { offset: start, size: end - start })
+}
+
+/// The atoms, in order, of which a write of `size` bytes at `offset` changes a part: at most the first and
+/// the last. As for [`flush_range`].
+pub(crate) fn torn_atoms(offset: u64, size: u64, atom: u64, allocation: u64) -> SmallVec<[FlushRange; 2]> {
+    let mut torn = SmallVec::new();
+    let end = offset.saturating_add(size).min(allocation);
+    if size == 0 || offset >= end || atom <= 1 {
+        return torn;
+    }
+    let mask = atom - 1;
+    // The last atom ends with the allocation.
+    let whole = |at: u64| at & mask == 0 || at == allocation;
+    let around = |byte: u64| flush_range(byte, 1, atom, allocation);
+    let first = around(offset).filter(|_| !whole(offset));
+    let last = around(end - 1).filter(|last| !whole(end) && Some(*last) != first);
+    torn.extend(first.into_iter().chain(last));
+    torn
 }
 
 #[cfg(test)]
@@ -43,6 +63,29 @@ mod tests {
                         let found = flush_range(offset, size, atom, allocation);
                         let expected = naive(offset, size, atom, allocation);
                         assert_eq!(found, expected, "{offset} + {size}, atom {atom}, of {allocation}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn torn_atoms_are_those_of_the_naive_search() {
+        for atom in [1, 2, 8, 16] {
+            for allocation in [1, 7, 16, 40, 48] {
+                for offset in 0..allocation {
+                    for size in 0..=(allocation - offset) {
+                        let is_written = |byte: &u64| (offset..offset + size).contains(byte);
+                        let is_torn = |start: &u64| {
+                            let mut bytes = *start..allocation.min(start + atom);
+                            bytes.clone().any(|byte| is_written(&byte))
+                                && !bytes.all(|byte| is_written(&byte))
+                        };
+                        let torn: Vec<_> = (0..allocation).step_by(atom as usize).filter(is_torn).collect();
+                        let found = torn_atoms(offset, size, atom, allocation);
+                        let starts: Vec<_> = found.iter().map(|range| range.offset).collect();
+                        assert_eq!(starts, torn, "{offset} + {size}, atom {atom}, of {allocation}");
+                        assert!(found.iter().all(|range| range.offset + range.size <= allocation));
                     }
                 }
             }

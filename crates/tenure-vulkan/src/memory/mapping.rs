@@ -6,14 +6,16 @@ use core::ptr::NonNull;
 use std::sync::Arc;
 
 use ash::vk;
+use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
+use smallvec::SmallVec;
 use tenure_core::device::{DeviceError, mapped};
 
 use super::allocation::{Address, Memory};
-use super::flush::{FlushRange, flush_range};
+use super::flush::{FlushRange, flush_range, torn_atoms};
 use crate::error::invalid;
 
-/// A mapped buffer. What is written to memory that is not coherent is flushed at once, what is read
-/// from it invalidated first.
+/// A mapped buffer. What is written to memory that is not coherent is flushed at once; what is read
+/// from it is invalidated first, and so is what a flush takes along and the write leaves as it is.
 ///
 /// The memory belongs to the driver and the GPU: no Rust reference ever points into it. Threads
 /// that write the same bytes at once mix them, as the contract says.
@@ -62,8 +64,32 @@ impl Mapping {
         }
         let atom = self.memory.shared().tables.properties.non_coherent_atom;
         let start = self.offset.saturating_add(range.start as u64);
-        let FlushRange { offset, size } = flush_range(start, range.len() as u64, atom, self.memory.size)?;
-        Some(vk::MappedMemoryRange::default().memory(self.memory.handle).offset(offset).size(size))
+        Some(self.mapped(flush_range(start, range.len() as u64, atom, self.memory.size)?))
+    }
+
+    fn mapped(&self, FlushRange { offset, size }: FlushRange) -> vk::MappedMemoryRange<'static> {
+        vk::MappedMemoryRange::default().memory(self.memory.handle).offset(offset).size(size)
+    }
+
+    /// Waits for whoever invalidates, and keeps others from it: that would undo what is written and not yet
+    /// flushed.
+    ///
+    /// A flush takes whole atoms. Where the write is to a part of one, the processor may still have the rest
+    /// as it was before the GPU wrote there, and would write that back; so it forgets the atom first.
+    fn begin_write(&self, range: &Range<usize>) -> Result<RwLockReadGuard<'_, ()>, DeviceError> {
+        let shared = self.memory.shared();
+        let atom = shared.tables.properties.non_coherent_atom;
+        let start = self.offset.saturating_add(range.start as u64);
+        let torn = torn_atoms(start, range.len() as u64, atom, self.memory.size);
+        if torn.is_empty() {
+            return Ok(self.memory.unflushed.read());
+        }
+        let nothing_unflushed = self.memory.unflushed.write();
+        let atoms: SmallVec<[_; 2]> = torn.into_iter().map(|range| self.mapped(range)).collect();
+        // SAFETY: the memory is mapped, and the ranges are made of whole atoms or end with it.
+        let invalidated = unsafe { shared.api.device.invalidate_mapped_memory_ranges(&atoms) };
+        invalidated.map_err(|result| shared.error("vkInvalidateMappedMemoryRanges", result))?;
+        Ok(RwLockWriteGuard::downgrade(nothing_unflushed))
     }
 }
 
@@ -74,8 +100,7 @@ impl tenure_core::device::Mapping for Mapping {
 
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
-        // Whoever reads waits: an invalidation would undo what is written and not yet flushed.
-        let _unflushed = self.needs_flushes.then(|| self.memory.unflushed.read());
+        let _unflushed = self.needs_flushes.then(|| self.begin_write(&range)).transpose()?;
         // SAFETY: the range is inside the mapping, which lives as long as `memory`; no reference points
         // there, and all others copy as this does.
         unsafe { mapped::write_bytes(self.address.get().add(range.start), bytes) };
