@@ -160,7 +160,9 @@ impl<'r, D: Device> Commands<'r, D> {
         check_range(src, src_offset, size)?;
         check_range(dst, dst_offset, size)?;
         if std::ptr::eq(src.raw(), dst.raw()) {
-            return Err(one_buffer(dst.name(), src_offset, dst_offset));
+            let rule = "source and destination of a copy must not share an API buffer";
+            let source = DeviceError::InvalidCall { rule, value: src_offset, limit: dst_offset };
+            return Err(Error::device(dst.name(), source));
         }
         self.use_both(src, Subresource::All, dst, Subresource::All)?;
         let (from, to) = (src.offset() + src_offset, dst.offset() + dst_offset);
@@ -330,9 +332,6 @@ impl<'r, D: Device> Commands<'r, D> {
         let rows = Rows::Bytes(size);
         let readback = Readback::reserve(self.shared, self.name, buffer.name(), rows, ALIGNMENT)?;
         let page = readback.page();
-        if std::ptr::eq(page.resource(), buffer.raw()) {
-            return Err(one_buffer(buffer.name(), buffer.offset(), page.base()));
-        }
         self.require(buffer.name(), &source, Subresource::All, State::COPY_SRC)?;
         self.require(buffer.name(), &page.tracked(), Subresource::All, State::COPY_DST)?;
         self.barriers();
@@ -420,12 +419,6 @@ impl<'r, D: Device> Commands<'r, D> {
         }
         Ok(layout.bytes(texture.info().format, region.extent).unwrap_or(u64::MAX))
     }
-}
-
-/// A buffer has one state, and cannot be source and destination at once.
-fn one_buffer(name: &Name, src_offset: u64, dst_offset: u64) -> Error {
-    let rule = "source and destination of a copy must not share an API buffer";
-    Error::device(name, DeviceError::InvalidCall { rule, value: src_offset, limit: dst_offset })
 }
 
 fn subresource<D: Device>(texture: &Texture<D>, region: TextureRegion) -> Subresource {

@@ -49,6 +49,13 @@ pool_kinds! {
     Uploads = "uploads",
     /// Ranges of mapped, cached buffers that the CPU reads.
     Readbacks = "readbacks",
+    /// Ranges of mapped buffers that the manager fills itself: what uploads stage, constants, what an
+    /// upload ring has no room for. Commands only ever read them, so that no buffer of the program may
+    /// share one with them.
+    UploadPages = "upload pages",
+    /// Ranges of mapped, cached buffers that readbacks are copied to; no buffer of the program shares one
+    /// with them.
+    ReadbackPages = "readback pages",
     /// Placed textures that may lie at 4 KiB.
     SmallTextures = "small textures",
     /// Placed textures that the GPU only reads.

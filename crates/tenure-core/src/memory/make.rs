@@ -21,6 +21,8 @@ pub(super) const fn buffer_usage(kind: PoolKind) -> Usage {
             Usage::ACCELERATION_STRUCTURE.union(Usage::SHADER_READ).union(COPIES)
         }
         PoolKind::Readbacks => COPIES,
+        PoolKind::UploadPages => Usage::READ_ONLY,
+        PoolKind::ReadbackPages => Usage::COPY_DST,
         PoolKind::ReadOnlyBuffers => Usage::READ_ONLY.difference(Usage::INDIRECT).union(COPIES),
         _ => Usage::READ_ONLY.union(COPIES),
     }
@@ -37,12 +39,21 @@ pub(super) const fn is_range_pool(kind: PoolKind) -> bool {
             | PoolKind::SmallUploads
             | PoolKind::Uploads
             | PoolKind::Readbacks
+            | PoolKind::UploadPages
+            | PoolKind::ReadbackPages
     )
 }
 
 /// Who reads and writes what a pool of this kind holds, where that follows from the kind.
 pub(super) const fn is_mapped(kind: PoolKind) -> bool {
-    matches!(kind, PoolKind::SmallUploads | PoolKind::Uploads | PoolKind::Readbacks)
+    matches!(
+        kind,
+        PoolKind::SmallUploads
+            | PoolKind::Uploads
+            | PoolKind::Readbacks
+            | PoolKind::UploadPages
+            | PoolKind::ReadbackPages
+    )
 }
 
 /// Whether the tables that pools are made by keep the contract.
@@ -90,11 +101,14 @@ pub(super) fn make_pool<D: Device>(device: &D, config: &Config, id: PoolId, clas
     let uploads = [config.min_block, config.max_pooled_upload.max(config.min_block)];
     let ([min, max], granule) = match class.kind {
         PoolKind::SmallBuffers => (slots, 4),
-        PoolKind::ReadOnlyBuffers | PoolKind::IndirectBuffers | PoolKind::Readbacks => (buffers, 16),
+        PoolKind::ReadOnlyBuffers
+        | PoolKind::IndirectBuffers
+        | PoolKind::Readbacks
+        | PoolKind::ReadbackPages => (buffers, 16),
         PoolKind::AccelerationStructures => (buffers, 256),
         PoolKind::SmallBufferSlots | PoolKind::UnorderedBuffers | PoolKind::PlacedBuffers => (buffers, 256),
         PoolKind::SmallUploads => (small_uploads, 16),
-        PoolKind::Uploads => (uploads, 16),
+        PoolKind::Uploads | PoolKind::UploadPages => (uploads, 16),
         PoolKind::SmallTextures
         | PoolKind::Textures
         | PoolKind::Targets
@@ -146,7 +160,7 @@ mod tests {
         StateModel, Usage,
     };
     use crate::memory::MemoryUse;
-    use crate::memory::policy::{Placement, buffer_subject, place_buffer};
+    use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer};
     use crate::{Config, Error, UploadSuballocator};
 
     /// Whatever a buffer is used as, the buffer that it is a range of may be used as.
@@ -169,6 +183,21 @@ mod tests {
                         assert_eq!(is_mapped(kind), memory_use.is_mapped(), "{what}");
                     }
                 }
+            }
+        }
+    }
+
+    /// Pages are only read by the GPU, or only copied to, and of no kind that buffers of the program have.
+    #[test]
+    fn pages_have_pools_of_their_own() {
+        for memory_use in MemoryUse::ALL.into_iter().filter(|memory_use| memory_use.is_mapped()) {
+            let kind = page_pool(memory_use);
+            assert!(is_range_pool(kind) && is_mapped(kind));
+            let is_readback = memory_use == MemoryUse::Readback;
+            assert_eq!(buffer_usage(kind), if is_readback { Usage::COPY_DST } else { Usage::READ_ONLY });
+            for usage in (0..=Usage::all().bits()).filter_map(Usage::from_bits) {
+                let placement = place_buffer(buffer_subject(usage, memory_use), 1, &Config::default());
+                assert_ne!(placement, Placement::Range(kind), "{usage:?}");
             }
         }
     }

@@ -22,6 +22,9 @@
 //! | texture | `max_texture_block` | placed, in the pool of its kind |
 //! | | any | committed |
 //!
+//! Pages that the manager fills itself go where dynamic and readback buffers go, but for pools of their own
+//! ([`page_pool`]).
+//!
 //! Before the table: what the driver wants dedicated is committed; [`Strategy::Placed`] turns
 //! ranges into placed resources, [`Strategy::Committed`] everything into committed ones. Ranges
 //! count with what their stride adds to the size; a buffer whose stride would add more than it is
@@ -149,6 +152,18 @@ pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Place
     match place_buffer(subject, size, config) {
         Range(_) => Placed(PoolKind::PlacedBuffers),
         placement => placement,
+    }
+}
+
+/// The pool of the manager's own pages: what uploads stage, constants, readbacks.
+///
+/// A shared buffer has one state. Copies may write the program's mapped buffers; the pages that such copies
+/// read, or that commands read without telling, are therefore never in the same API buffer.
+#[must_use]
+pub const fn page_pool(memory_use: MemoryUse) -> PoolKind {
+    match memory_use {
+        MemoryUse::Readback => PoolKind::ReadbackPages,
+        MemoryUse::GpuOnly | MemoryUse::Dynamic | MemoryUse::GpuUpload => PoolKind::UploadPages,
     }
 }
 

@@ -6,7 +6,7 @@ use super::Held;
 use super::native::Native;
 use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
 use crate::gpu::Shared;
-use crate::memory::policy::{Placement, buffer_subject, place_buffer, place_buffer_alone};
+use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
 use crate::memory::{Home, LocationKind, MemoryUse, Place, RangeRequest, ResourceRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
@@ -316,11 +316,15 @@ impl<D: Device> Shared<D> {
         desc.stride > 0 && self.device().properties().api == Api::Direct3D12
     }
 
-    /// A place for a buffer that is nobody's handle.
-    pub(crate) fn place_unowned(&self, desc: &BufferDesc) -> Result<Home<D>, Error> {
+    /// A place for a page of the manager's own: in no API buffer that a buffer of the program is a range of.
+    pub(crate) fn place_page(&self, desc: &BufferDesc) -> Result<Home<D>, Error> {
         let align = self.buffer_alignment(desc)?;
         let subject = buffer_subject(desc.usage, desc.memory);
-        self.place_buffer_bytes(desc, place_buffer(subject, desc.size, &self.config), desc.size, align)
+        let placement = match place_buffer(subject, desc.size, &self.config) {
+            Placement::Range(_) => Placement::Range(page_pool(desc.memory)),
+            alone => alone,
+        };
+        self.place_buffer_bytes(desc, placement, desc.size, align)
     }
 
     /// A place where the policy sent a buffer, of `size` bytes where it is a range.

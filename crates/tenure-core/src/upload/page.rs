@@ -12,7 +12,8 @@ use crate::{BufferDesc, Error};
 /// The last number given to a page.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
-/// A mapped range of a shared buffer, or a buffer of its own where the policy or the ladder says so.
+/// A mapped range of a buffer that only pages share, or a buffer of its own where the policy or the ladder
+/// says so.
 ///
 /// It is no handle: whoever holds it gives it back with [`release`](Self::release).
 pub(crate) struct Page<D: Device> {
@@ -32,7 +33,7 @@ pub(crate) struct Page<D: Device> {
 impl<D: Device> Page<D> {
     /// A page as `desc` says; of mapped memory.
     pub(crate) fn new(shared: &Shared<D>, desc: &BufferDesc) -> Result<Self, Error> {
-        let home = shared.place_unowned(desc)?;
+        let home = shared.place_page(desc)?;
         let base = home.place.offset();
         let address = home.native.address.map(|address| address + base);
         let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;

@@ -65,26 +65,26 @@ fn pages_are_filled_to_their_end_and_recycled() {
     recording.submit().unwrap();
     let mut recording = gpu.record(Queue::Compute, "second").unwrap();
     assert_eq!(expect(&mut recording, &[2; 256]).0, first + 256, "the rest of the page");
-    assert_eq!(live(&gpu, PoolKind::Uploads), 1);
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 1);
     for index in 2..PAGE / 256 {
         assert_eq!(expect(&mut recording, &[3; 200]).0, first + index * 256);
     }
-    assert_eq!(live(&gpu, PoolKind::Uploads), 1, "to the last byte");
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 1, "to the last byte");
     expect(&mut recording, &[4; 200]);
-    assert_eq!(live(&gpu, PoolKind::Uploads), 2);
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 2);
     recording.submit().unwrap();
     gpu.purge().unwrap();
-    assert_eq!(live(&gpu, PoolKind::Uploads), 2, "the GPU still reads the full one");
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 2, "the GPU still reads the full one");
     // It still may not be had again, though the other is full now.
     let mut recording = gpu.record(Queue::Graphics, "third").unwrap();
     for _ in 1..PAGE / 256 {
         expect(&mut recording, &[5; 256]);
     }
     let (third, _) = expect(&mut recording, &[5; 256]);
-    assert_eq!(live(&gpu, PoolKind::Uploads), 3);
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 3);
     recording.submit().unwrap();
     finish(&gpu);
-    assert_eq!(live(&gpu, PoolKind::Uploads), 3, "all wait for a recording");
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 3, "all wait for a recording");
     let mut recording = gpu.record(Queue::Graphics, "fourth").unwrap();
     for index in 1..PAGE / 256 {
         assert_eq!(expect(&mut recording, &[6; 256]).0, third + index * 256);
@@ -92,7 +92,7 @@ fn pages_are_filled_to_their_end_and_recycled() {
     for _ in 0..2 * PAGE / 256 {
         expect(&mut recording, &[6; 256]);
     }
-    assert_eq!(live(&gpu, PoolKind::Uploads), 3, "none is made while there are such");
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 3, "none is made while there are such");
     recording.submit().unwrap();
     finish(&gpu);
     end(gpu, &device);
@@ -106,19 +106,19 @@ fn a_discarded_recording_gives_its_pages_back() {
     for _ in 0..100 {
         recording.split().1.constant_bytes(&[1; 1024]).unwrap();
     }
-    assert_eq!(live(&gpu, PoolKind::Uploads), 25);
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 25);
     drop(recording);
     let mut recording = gpu.record(Queue::Graphics, "another").unwrap();
     for _ in 0..100 {
         expect(&mut recording, &[2; 1024]);
     }
-    assert_eq!(live(&gpu, PoolKind::Uploads), 25, "they are had again");
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 25, "they are had again");
     drop(recording);
     for _ in 0..=gpu.config().idle_frames + 1 {
         gpu.begin_frame().unwrap().end().unwrap();
     }
     gpu.purge().unwrap();
-    assert_eq!(live(&gpu, PoolKind::Uploads), 0);
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 0);
     end(gpu, &device);
 }
 
@@ -139,7 +139,7 @@ fn idle_pages_go_back_after_their_grace() {
             recording.submit().unwrap();
         }
         frame.end().unwrap();
-        live(&gpu, PoolKind::Uploads)
+        live(&gpu, PoolKind::UploadPages)
     };
     assert_eq!(frame(4), 4, "one for each recording that is open at once");
     assert_eq!([frame(1), frame(1), frame(1)], [4, 4, 4]);
@@ -163,7 +163,7 @@ fn pages_that_only_a_burst_needed_go_back_after_their_grace() {
         }
         recording.submit().unwrap();
         frame.end().unwrap();
-        live(&gpu, PoolKind::Uploads)
+        live(&gpu, PoolKind::UploadPages)
     };
     let frames = |count: u32| (0..count).fold(0, |_, _| frame(2));
     let steady = frames(10);
@@ -212,7 +212,7 @@ fn threads_take_each_others_free_pages_before_new_ones() {
             });
         });
         gpu.purge().unwrap();
-        assert!(live(&gpu, PoolKind::Uploads) <= 5, "{}", live(&gpu, PoolKind::Uploads));
+        assert!(live(&gpu, PoolKind::UploadPages) <= 5, "{}", live(&gpu, PoolKind::UploadPages));
     }
     end(gpu, &device);
 }
@@ -229,7 +229,7 @@ fn what_is_larger_than_a_page_gets_one_of_its_own() {
     assert_eq!(expect(&mut recording, &[4; 64]).0, small + 256, "the page goes on");
     recording.submit().unwrap();
     finish(&gpu);
-    assert_eq!((live(&gpu, PoolKind::Uploads), gpu.stats().committed), (1, 1));
+    assert_eq!((live(&gpu, PoolKind::UploadPages), gpu.stats().committed), (1, 1));
     end(gpu, &device);
 }
 

@@ -152,8 +152,12 @@ fn a_dropped_context_is_recycled_at_once() {
     );
     let stats = gpu.stats();
     assert_eq!((stats.open_recordings, stats.pending_releases), (0, 0));
-    assert_eq!(live(&gpu, PoolKind::Uploads), 4, "constants and staging, and a page of each that was full");
-    assert_eq!(live(&gpu, PoolKind::Readbacks), 1);
+    assert_eq!(
+        live(&gpu, PoolKind::UploadPages),
+        4,
+        "constants and staging, and a page of each that was full"
+    );
+    assert_eq!(live(&gpu, PoolKind::ReadbackPages), 1);
     drop(scene);
     end(gpu, &device);
 }

@@ -8,6 +8,7 @@ use tenure_core::memory::PoolKind;
 use tenure_core::{Config, Gpu};
 use tenure_sim::{Device, Lag, Options, Profile};
 
+mod beside_pages;
 mod constants;
 mod contexts;
 mod model;

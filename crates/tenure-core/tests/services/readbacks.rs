@@ -191,7 +191,7 @@ fn a_readback_may_be_dropped_at_any_time() {
         drop(complete);
     }
     finish(&gpu);
-    assert_eq!(live(&gpu, PoolKind::Readbacks), 1, "the page that is being given out");
+    assert_eq!(live(&gpu, PoolKind::ReadbackPages), 1, "the page that is being given out");
     drop(rock);
     end(gpu, &device);
 }
@@ -224,7 +224,7 @@ fn readback_memory_is_recycled() {
         gpu.begin_frame().unwrap().end().unwrap();
     }
     finish(&gpu);
-    assert_eq!(live(&gpu, PoolKind::Readbacks), 0);
+    assert_eq!(live(&gpu, PoolKind::ReadbackPages), 0);
     drop(rock);
     end(gpu, &device);
 }

@@ -213,7 +213,7 @@ fn what_never_fits_is_refused_or_gets_a_buffer_of_its_own() {
     assert_eq!((stats.dedicated, stats.allocations, stats.bytes), (3, 4, 665_536));
     recording.submit().unwrap();
     finish(&gpu);
-    assert_eq!(live(&gpu, PoolKind::Uploads), 0, "those buffers went with their submission");
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 0, "those buffers went with their submission");
     drop((strict, generous));
     end(gpu, &device);
 }

@@ -213,11 +213,11 @@ fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
     }
     assert_eq!(gpu.stats().resources_created, created, "nothing is made in steady state");
     finish(&gpu);
-    assert_eq!(live(&gpu, PoolKind::Uploads), 2, "the page that is being filled, and the spare one");
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 2, "the page that is being filled, and the spare one");
     for _ in 0..6 {
         gpu.begin_frame().unwrap().end().unwrap();
     }
-    assert_eq!(live(&gpu, PoolKind::Uploads), 0);
+    assert_eq!(live(&gpu, PoolKind::UploadPages), 0);
     drop((small, large));
     end(gpu, &device);
 }
@@ -242,9 +242,9 @@ fn too_much_that_is_pending_is_submitted() {
 }
 
 fn untouched(gpu: &Gpu<Device>, call: impl FnOnce() -> Result<tenure_core::Upload, Error>) -> Error {
-    let before = (gpu.upload_stats(), gpu.stats().open_recordings, live(gpu, PoolKind::Uploads));
+    let before = (gpu.upload_stats(), gpu.stats().open_recordings, live(gpu, PoolKind::UploadPages));
     let error = call().expect_err("it is refused");
-    assert_eq!((gpu.upload_stats(), gpu.stats().open_recordings, live(gpu, PoolKind::Uploads)), before);
+    assert_eq!((gpu.upload_stats(), gpu.stats().open_recordings, live(gpu, PoolKind::UploadPages)), before);
     error
 }
 
