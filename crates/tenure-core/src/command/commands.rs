@@ -29,10 +29,12 @@ pub struct Commands<'r, D: Device> {
 
 impl<'r, D: Device> Commands<'r, D> {
     pub(super) fn into_raw(self) -> &'r D::List {
+        self.open.record_pending();
         &self.open.list
     }
 
     pub(super) fn into_raw_mut(self) -> &'r mut D::List {
+        self.open.record_pending();
         &mut self.open.list
     }
 
@@ -42,8 +44,9 @@ impl<'r, D: Device> Commands<'r, D> {
         self.queue
     }
 
-    /// The API's command list, to record into. Barriers of resources that are followed by
-    /// [`use_resource`](Self::use_resource) are the recording's business.
+    /// The API's command list, to record into. The barriers that uses noted by
+    /// [`use_resource`](Self::use_resource) need have been recorded: ask for the list between noting what a
+    /// command uses and recording the command.
     ///
     /// It stays in its recording: what was dropped meanwhile is kept for that. Two recordings cannot
     /// swap their lists:
@@ -57,19 +60,24 @@ impl<'r, D: Device> Commands<'r, D> {
     /// # }
     /// ```
     #[must_use]
-    pub const fn raw(&self) -> &D::List {
+    pub fn raw(&mut self) -> &D::List {
+        self.open.record_pending();
         &self.open.list
     }
 
     /// The list of the contract, for commands that this recording does not have: copies of what is
     /// followed otherwise, say. It is not closed, begun, replaced or swapped; what is recorded is in
-    /// the right state, belongs to the same device, and is alive.
-    pub const fn raw_mut(&mut self, _: Permit<D>) -> &mut D::List {
+    /// the right state, belongs to the same device, and is alive. Barriers as for [`raw`](Self::raw).
+    pub fn raw_mut(&mut self, _: Permit<D>) -> &mut D::List {
+        self.open.record_pending();
         &mut self.open.list
     }
 
-    /// The next command uses a resource in `state`: barriers are found, and recorded by
-    /// [`barriers`](Self::barriers). A range of a buffer shares the state of the whole buffer.
+    /// The next command uses a resource in `state`. The barriers that this needs are recorded by
+    /// [`barriers`](Self::barriers), when the list is asked for ([`raw`](Self::raw)), before the next
+    /// command of the recording's own, or at its end, whichever comes first: nobody has to think of them,
+    /// but who keeps a handle from the list asks for barriers before each command. A range of a buffer
+    /// shares the state of the whole buffer.
     ///
     /// # Errors
     /// [`Error::State`] when the resource, or this queue, does not allow the state,
@@ -111,13 +119,14 @@ impl<'r, D: Device> Commands<'r, D> {
         let is_texture = tracked.as_ref().kind() == ResourceKind::Texture;
         let required = match is_vulkan && is_texture && state.is_valid() && has_no_layout(state) {
             true => Err(StateError::NoCommonLayout { state }),
-            false => self.open.tracker.require(tracked, subresource, state),
+            false => self.open.require(tracked, subresource, state),
         };
         required.map_err(|source| Error::State { name: name.clone(), source })
     }
 
-    /// Records the barriers that the uses noted since the last call need, all at once. Call it
-    /// after the [`use_resource`](Self::use_resource) calls for a command and before the command.
+    /// Records the barriers that the uses noted since the last time need, all at once: after the
+    /// [`use_resource`](Self::use_resource) calls for a command. That is done anyway before the next
+    /// command; this says where.
     pub fn barriers(&mut self) {
         self.open.record_pending();
     }
@@ -245,6 +254,7 @@ impl<'r, D: Device> Commands<'r, D> {
             let source = DeviceError::cannot_discard(usage);
             return Err(Error::device(texture.name(), source));
         };
+        self.barriers();
         self.use_resource(texture, subresource, state)?;
         self.barriers();
         self.open.list.discard(texture.raw(), subresource);
@@ -266,6 +276,7 @@ impl<'r, D: Device> Commands<'r, D> {
         src.check_of(self.shared)?;
         src.check(src_offset, size)?;
         check_range(dst, dst_offset, size)?;
+        self.barriers();
         self.use_resource(dst, Subresource::All, State::COPY_DST)?;
         self.barriers();
         let (from, to) = (src.offset() + src_offset, dst.offset() + dst_offset);
@@ -288,6 +299,7 @@ impl<'r, D: Device> Commands<'r, D> {
         src.check_of(self.shared)?;
         let bytes = self.check_texels((src.name(), src.offset()), layout, dst, region)?;
         src.check(layout.offset, bytes)?;
+        self.barriers();
         self.use_resource(dst, subresource(dst, region), State::COPY_DST)?;
         self.barriers();
         let layout = BufferLayout { offset: src.offset() + layout.offset, ..layout };
@@ -324,6 +336,7 @@ impl<'r, D: Device> Commands<'r, D> {
         /// Bytes; where a readback begins.
         const ALIGNMENT: u64 = 16;
         check_range(buffer, offset, size)?;
+        self.barriers();
         if size == 0 {
             let source = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
             return Err(Error::device(buffer.name(), source));
@@ -355,6 +368,7 @@ impl<'r, D: Device> Commands<'r, D> {
         let (name, info) = (texture.name(), texture.info());
         let refuse = |source| Error::device(name, source);
         check_region(info, region, self.open.tracker.queue_kind()).map_err(refuse)?;
+        self.barriers();
         let source = self.enter(&Used::from(texture), State::COPY_SRC)?;
         let block = u64::from(info.format.block().bytes);
         let alignments = &self.shared.alignments;
@@ -380,6 +394,7 @@ impl<'r, D: Device> Commands<'r, D> {
         dst: impl Into<Used<'a, D>>,
         dst_part: Subresource,
     ) -> Result<(), Error> {
+        self.barriers();
         let (src, dst) = (src.into(), dst.into());
         let source = self.enter(&src, State::COPY_SRC)?;
         let target = self.enter(&dst, State::COPY_DST)?;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::submission::record;
-use crate::device::{CommandList, Device, DeviceError, QueueId};
+use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresource};
 use crate::gpu::Shared;
 use crate::memory::Seat;
 use crate::resource::Tracked;
-use crate::state::{Recorded, Tracker};
+use crate::state::{Recorded, StateError, Tracker};
 use crate::time::SyncPoint;
 use crate::upload::{Progress, Ticket};
 use crate::{Error, Name};
@@ -24,6 +24,8 @@ pub(crate) struct Open<D: Device> {
     pub(super) seats: Vec<Arc<Seat<D>>>,
     /// Submissions that had the memory of those.
     pub(super) waits: SyncPoint,
+    /// Uses were noted, and the barriers that they need not recorded yet.
+    is_due: bool,
     /// The list was closed, and can be submitted or begun again.
     pub(super) is_closed: bool,
 }
@@ -36,6 +38,7 @@ impl<D: Device> Open<D> {
             tickets: Vec::new(),
             seats: Vec::new(),
             waits: SyncPoint::NONE,
+            is_due: false,
             is_closed: false,
         }
     }
@@ -45,6 +48,7 @@ impl<D: Device> Open<D> {
         if let Some(turn) = seat.begin() {
             let losers: SmallVec<[_; 4]> = turn.losers.into_iter().map(Tracked).collect();
             self.tracker.activate(resource, &losers, turn.others);
+            self.is_due = true;
             self.waits.merge(&turn.waits);
             self.seats.push(seat.clone());
         }
@@ -55,8 +59,29 @@ impl<D: Device> Open<D> {
         seats.iter().for_each(|seat| seat.rewind(submitted));
     }
 
-    /// Records the barriers that the uses noted since the last call need.
+    /// Notes that the next command uses a resource.
+    pub(crate) fn require(
+        &mut self,
+        resource: &Tracked<D>,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        self.tracker.require(resource, subresource, state)?;
+        self.is_due = true;
+        Ok(())
+    }
+
+    /// Records the barriers that the uses noted since the last call need, before anything else is recorded:
+    /// uses that are noted later are for another command.
+    #[inline]
     pub(crate) fn record_pending(&mut self) {
+        if self.is_due {
+            self.record_barriers();
+        }
+    }
+
+    fn record_barriers(&mut self) {
+        self.is_due = false;
         let barriers: SmallVec<[_; 16]> = self.tracker.flush().collect();
         record::<D, _>(&mut self.list, &barriers);
     }

@@ -96,8 +96,8 @@ impl<D: Device> Recording<D> {
         self.split().0
     }
 
-    /// The API's command list, to record into. Barriers of resources that are followed by
-    /// [`use_resource`](Self::use_resource) are the recording's business.
+    /// The API's command list, to record into, with the barriers recorded that are pending: see
+    /// [`Commands::raw`].
     ///
     /// # Panics
     /// As [`split`](Self::split).

@@ -67,8 +67,8 @@ impl<D: Device> Copy<D> {
             Target::Bytes { .. } => Subresource::All,
             Target::Texels { subresource, .. } => Subresource::One(subresource),
         };
-        open.tracker.require(&self.page.tracked(), Subresource::All, State::COPY_SRC)?;
-        open.tracker.require(&self.to, part, State::COPY_DST)
+        open.require(&self.page.tracked(), Subresource::All, State::COPY_SRC)?;
+        open.require(&self.to, part, State::COPY_DST)
     }
 
     pub(super) fn record(&self, list: &mut D::List) {

@@ -80,6 +80,8 @@ impl<'p, D: Device> Run<'p, D> {
             let rule = "a pass is recorded into the recording that it was given";
             return Err(Error::Transient { name: Name::from(pass.name), rule }.into());
         }
+        // What the pass noted last is not one use with what follows.
+        recording.barriers();
         for resource in pass.to_common {
             self.require(*resource, recording, State::COMMON)?;
         }

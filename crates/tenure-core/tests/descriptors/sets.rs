@@ -104,7 +104,7 @@ fn a_recording_makes_sets_of_what_dies_with_it() {
             let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
             recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
             recording.barriers();
-            let (commands, scratch) = recording.split();
+            let (mut commands, scratch) = recording.split();
             let mut seen = HashSet::new();
             for draw in 0..10_u8 {
                 let constants = scratch.constants(&[step * 8 + draw % 8; 64]).unwrap();
@@ -179,7 +179,7 @@ fn a_layout_may_be_dropped_while_sets_of_it_are_in_flight() {
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
     recording.barriers();
-    let (commands, scratch) = recording.split();
+    let (mut commands, scratch) = recording.split();
     let set = scratch.set(&first, &[(1, 0, (&shown).into())]).unwrap();
     let at = at(set.block(), set.index(), 1, 0);
     commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, out.raw(), out.offset(), 16);
@@ -211,7 +211,7 @@ fn dynamic_constants_are_based_on_their_buffer() {
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
     recording.barriers();
-    let (commands, scratch) = recording.split();
+    let (mut commands, scratch) = recording.split();
     let first = scratch.constants(&[1_u8; 64]).unwrap();
     let second = scratch.constants(&[2_u8; 64]).unwrap();
     // One set serves all constants of the buffer.

@@ -109,7 +109,7 @@ impl Program {
             recording.raw().expect_bytes(raw, offset, &kept.model);
         }
         if !is_copy {
-            let (commands, scratch) = recording.split();
+            let (mut commands, scratch) = recording.split();
             let constant = scratch.constant_bytes(&constants).unwrap();
             let (offset, size) = (constant.offset(), constant.size());
             commands.raw().use_buffer(constant.raw(), offset, size, State::VERTEX_OR_CONSTANT);

@@ -16,7 +16,7 @@ const PAGE: u64 = 64 << 10;
 
 /// The GPU finds `bytes` where the constant says, in the state that draws read it in.
 fn expect(recording: &mut Recording<Device>, bytes: &[u8]) -> (u64, u64) {
-    let (commands, scratch) = recording.split();
+    let (mut commands, scratch) = recording.split();
     let constant = scratch.constant_bytes(bytes).unwrap();
     commands.raw().use_buffer(constant.raw(), constant.offset(), constant.size(), State::VERTEX_OR_CONSTANT);
     commands.raw().expect_bytes(constant.raw(), constant.offset(), bytes);
@@ -34,7 +34,7 @@ fn constants_are_where_they_are_said_to_be() {
         for strategy in [Placing::Tenure, Placing::Placed, Placing::Committed] {
             let gpu = gpu(&device, Config { strategy, constant_page: 4 << 10, ..Config::default() });
             let mut recording = gpu.record(Queue::Graphics, "constants").unwrap();
-            let (commands, scratch) = recording.split();
+            let (mut commands, scratch) = recording.split();
             let mut addresses = Vec::new();
             for index in 0..200_u32 {
                 let value = [index; 19];
@@ -268,7 +268,7 @@ fn untyped_constants_are_refused_by_other_recordings() {
     let second_untyped = first.split().1.untyped_constants(&[8; 100]).unwrap();
     assert_eq!(untyped.recording(), first.id());
     {
-        let (commands, scratch) = first.split();
+        let (mut commands, scratch) = first.split();
         for (untyped, byte) in [(untyped, 7), (second_untyped, 8)] {
             let found = scratch.find(untyped).unwrap();
             assert_eq!(found.size(), 100);
@@ -326,7 +326,7 @@ fn random_program(profile: Profile, seed: u64) {
                 for recording in &mut open {
                     let size = usize::try_from(1 + rng.below(3000) * rng.below(5)).unwrap();
                     let bytes: Vec<u8> = step.to_le_bytes().iter().copied().cycle().take(size).collect();
-                    let (commands, scratch) = recording.split();
+                    let (mut commands, scratch) = recording.split();
                     let constant = scratch.constant_bytes(&bytes).unwrap();
                     commands.raw().expect_bytes(constant.raw(), constant.offset(), &bytes);
                 }

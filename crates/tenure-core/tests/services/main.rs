@@ -12,6 +12,7 @@ mod beside_pages;
 mod constants;
 mod contexts;
 mod model;
+mod pending;
 mod readbacks;
 mod ring;
 #[path = "../support/mod.rs"]

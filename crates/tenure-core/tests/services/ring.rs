@@ -34,7 +34,7 @@ fn fill(
     align: u64,
     byte: u8,
 ) -> Result<u64, Error> {
-    let (commands, scratch) = recording.split();
+    let (mut commands, scratch) = recording.split();
     let slice = ring.allocate(scratch, size, align)?;
     assert_eq!((slice.size(), slice.name().as_str()), (size, "ring"));
     assert!(slice.offset().is_multiple_of(align));
@@ -341,7 +341,7 @@ fn every_queue_that_may_read_holds_the_bytes() {
     ring.close();
     for queue in [Queue::Graphics, Queue::Copy] {
         let mut recording = gpu.record(queue, "reader").unwrap();
-        let (commands, scratch) = recording.split();
+        let (mut commands, scratch) = recording.split();
         let slice = ring.allocate(scratch, 20_000, 4).unwrap();
         slice.write(0, &[1; 20_000]).unwrap();
         commands.raw().expect_bytes(slice.raw(), slice.offset(), &[1; 20_000]);
