@@ -199,7 +199,7 @@ suite_of! { ($)
     views:
         bad_views_of_buffers_change_nothing bad_views_of_textures_change_nothing
         bad_samplers_change_nothing bad_tables_and_sets_change_nothing;
-    stats: counters_agree_with_a_naive_count names_are_kept;
+    stats: counters_agree_with_a_naive_count memory_counts_in_one_part names_are_kept;
     shutdown: shutdown_is_clean leaks_are_named_and_still_released;
     refusals:
         bad_buffers_change_nothing bad_textures_change_nothing accesses_out_of_range_change_nothing

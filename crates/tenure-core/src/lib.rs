@@ -47,7 +47,8 @@ pub use resource::{
     ReservedDesc, SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
 };
 pub use stats::{
-    BlockReport, FrameStats, LiveObject, OpenRecordingReport, PoolReport, PoolStats, Report, Stats,
+    BlockReport, FrameStats, LiveObject, MemoryParts, OpenRecordingReport, PoolReport, PoolStats, Report,
+    Stats,
 };
 pub use transfer::{Upload, UploadStats};
 pub use transient::{Resources, Transient, TransientBuffer, TransientStats, TransientTexture};

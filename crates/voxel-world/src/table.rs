@@ -1,24 +1,29 @@
 //! What the memory takes, as a table.
 
 use comfy_table::{CellAlignment, Table, presets};
-use tenure_core::{PoolStats, Report};
+use tenure_core::{MemoryParts, PoolStats, Report};
 
 /// What a committed resource takes at least, on Direct3D 12.
 const COMMITTED: u64 = 64 << 10;
 
-/// The pools and their sum, and what one committed resource each would take instead.
+/// The pools, what is reserved beside them and the sum, and what one committed resource each would take instead.
 #[must_use]
 pub fn memory_table(report: &Report) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header(["pool", "live objects", "asked for", "used", "reserved", "overhead"]);
-    for pool in report.pools.iter().map(|pool| &pool.stats).filter(|pool| pool.reserved > 0) {
+    table.set_header(["pool", "live objects", "asked for", "used", "capacity", "overhead", "reserved"]);
+    for pool in report.pools.iter().map(|pool| &pool.stats).filter(|pool| pool.capacity > 0) {
         table.add_row(row(pool));
+    }
+    let MemoryParts { pools: _, committed, pages, transient } = report.stats.reserved_by;
+    let others = [("memory of their own", committed), ("pages", pages), ("transient resources", transient)];
+    for (part, bytes) in others.into_iter().filter(|(_, bytes)| *bytes > 0) {
+        table.add_row([part, "", "", "", "", "", &kib(bytes)]);
     }
     let objects = &report.objects;
     let asked: u64 = objects.iter().map(|object| object.bytes).sum();
     let (count, reserved) = (objects.len() as u64, report.stats.reserved);
-    let total = ["all", &thousands(count), &kib(asked), "", &kib(reserved), &percent(asked, reserved)];
+    let total = ["all", &thousands(count), &kib(asked), "", "", &percent(asked, reserved), &kib(reserved)];
     table.add_row(total.map(str::to_owned));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -26,14 +31,16 @@ pub fn memory_table(report: &Report) -> String {
     format!("Sizes in KiB.\n{table}\n{}", in_words(report, asked))
 }
 
-fn row(pool: &PoolStats) -> [String; 6] {
+/// The capacity of small buffers is reserved by the pool of their slots, which so is filled by them.
+fn row(pool: &PoolStats) -> [String; 7] {
     [
         pool.kind.as_str().to_owned(),
         thousands(pool.allocations),
         kib(pool.requested),
         kib(pool.used),
+        kib(pool.capacity),
+        percent(pool.requested, pool.capacity),
         kib(pool.reserved),
-        percent(pool.requested, pool.reserved),
     ]
 }
 
@@ -58,7 +65,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// How much more is reserved than asked for.
+/// How much more there is than was asked for.
 fn percent(asked: u64, reserved: u64) -> String {
     if asked == 0 { String::new() } else { format!("{:+.1} %", 100.0 * (ratio(reserved, asked) - 1.0)) }
 }

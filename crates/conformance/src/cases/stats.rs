@@ -1,8 +1,8 @@
 //! Counters against a naive count (spec O1).
 
 use tenure_core::device::{Format, Usage};
-use tenure_core::memory::PoolKind;
-use tenure_core::{BufferDesc, TextureDesc};
+use tenure_core::memory::{LocationKind, PoolKind};
+use tenure_core::{BufferDesc, MemoryParts, Queue, Stats, TextureDesc};
 
 use crate::Harness;
 use crate::bench::Bench;
@@ -43,29 +43,83 @@ fn check<H: Harness>(bench: &Bench<'_, H>, live: u64, asked: u64, dropped: u64) 
     let stats = bench.gpu.stats();
     assert_eq!(stats.live_objects, live);
     assert_eq!((stats.pending_releases, stats.released), (0, dropped));
-    let mut reserved = 0;
     for pool in &stats.pools {
-        assert!(pool.requested <= pool.used && pool.used <= pool.reserved, "{pool:?}");
+        assert!(pool.requested <= pool.used && pool.used <= pool.capacity, "{pool:?}");
         assert!(pool.used <= pool.peak_used && pool.reserved <= pool.peak_reserved, "{pool:?}");
-        assert!(pool.largest_free <= pool.reserved - pool.used, "{pool:?}");
+        assert!(pool.largest_free <= pool.capacity - pool.used, "{pool:?}");
         assert_eq!(pool.used - pool.requested, pool.rounding_waste());
         if pool.kind == PoolKind::SmallBuffers {
             assert_eq!((pool.allocations, pool.requested), (live, asked));
-        } else {
-            // The small buffers' slots lie in the heaps of a pool of their own.
-            reserved += pool.reserved;
         }
     }
-    assert_eq!(stats.reserved, reserved, "{stats:?}");
-    assert!(stats.reserved <= stats.peak_reserved);
+    let others = MemoryParts { pools: 0, ..stats.reserved_by };
+    assert_eq!(others, MemoryParts::default(), "small buffers are in pools alone: {stats:?}");
+    check_parts(&stats);
     let report = bench.gpu.report();
     assert_eq!(report.objects.len() as u64, live);
     assert_eq!(report.objects.iter().map(|object| object.bytes).sum::<u64>(), asked);
     for pool in &report.pools {
         let sum = |field: fn(&tenure_core::BlockReport) -> u64| pool.blocks.iter().map(field).sum::<u64>();
-        assert_eq!(sum(|block| block.size), pool.stats.reserved);
+        assert_eq!(sum(|block| block.size), pool.stats.capacity);
         assert_eq!(sum(|block| block.used), pool.stats.used);
     }
+}
+
+/// What is reserved is the sum of its parts.
+fn check_parts(stats: &Stats) {
+    assert_eq!(stats.reserved, stats.reserved_by.total(), "{stats:?}");
+    assert_eq!(
+        stats.reserved_by.pools,
+        stats.pools.iter().map(|pool| pool.reserved).sum::<u64>(),
+        "{stats:?}"
+    );
+    assert_eq!(stats.reserved_by.transient, stats.transient.reserved, "{stats:?}");
+    assert!(stats.reserved <= stats.peak_reserved, "{stats:?}");
+    for pool in &stats.pools {
+        assert_eq!(pool.capacity, pool.reserved + pool.borrowed, "{pool:?}");
+    }
+}
+
+/// Each kind of memory is in one part of what is reserved: pools, memory of its own, pages, transient resources.
+pub fn memory_counts_in_one_part<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let parts = || {
+        let stats = bench.gpu.stats();
+        check_parts(&stats);
+        stats.reserved_by
+    };
+    let small = bench.gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap();
+    let pooled = parts();
+    assert!(pooled.pools > 0, "{pooled:?}");
+    assert_eq!(MemoryParts { pools: 0, ..pooled }, MemoryParts::default());
+    let large = bench.gpu.create_buffer(&BufferDesc::new(80 << 20, Usage::VERTEX)).unwrap();
+    assert_eq!(large.location(), LocationKind::Committed);
+    let committed = parts();
+    assert!(committed.committed >= 80 << 20, "{committed:?}");
+    assert_eq!(MemoryParts { committed: 0, ..committed }, pooled);
+    let pages = bench.gpu.create_pages("level", 1 << 20);
+    let paged = pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap();
+    let with_pages = parts();
+    match paged.location() {
+        LocationKind::Page => assert_eq!(with_pages.pages, pages.stats().reserved),
+        // The device wants each resource in memory of its own.
+        _ => assert_eq!(with_pages.pages, 0),
+    }
+    let frame = bench.gpu.begin_frame().unwrap();
+    let list = frame.record(Queue::Graphics, "frame").unwrap();
+    let scratch = BufferDesc::new(100_000, Usage::UNORDERED_ACCESS);
+    let transient = list.transient_buffer(&scratch).unwrap();
+    let with_transient = parts();
+    assert!(with_transient.transient >= 100_000, "{with_transient:?}");
+    assert_eq!(MemoryParts { transient: 0, ..with_transient }, with_pages);
+    drop(transient);
+    frame.submit(list).unwrap();
+    frame.end().unwrap();
+    drop((small, large, paged, pages));
+    parts();
+    bench.finish();
+    assert_eq!((parts().committed, parts().pages), (0, 0));
+    bench.end();
 }
 
 /// Names stay with handles and show in the report.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::lending::pieces;
 use super::make::{buffer_usage, is_mapped, is_range_pool};
 use super::notices::Notices;
-use super::objects::Objects;
+use super::objects::{CommittedMemory, MemoryOwner, Objects};
 use super::place::{Home, Place};
 use super::policy::Placement;
 use super::pool::{HeapBlock, Pool, Store, Unfit};
@@ -45,6 +45,8 @@ pub(crate) struct ResourceRequest<'a> {
     pub(crate) needs: &'a Requirements,
     pub(crate) placement: Placement,
     pub(crate) memory_use: MemoryUse,
+    /// Whose memory it is, should it get memory of its own.
+    pub(crate) owner: MemoryOwner,
     pub(crate) name: &'a Name,
 }
 
@@ -260,7 +262,7 @@ impl<'a, D: Device> Ground<'a, D> {
         // What it comes to when the device allows no block that would do.
         let mut refusal = DeviceError::OutOfMemory { requested: size, memory: first.class.memory };
         for capacity in first.growth.sizes(size, align, first.taken() / steps(shards)) {
-            match self.make_block(first, capacity) {
+            match self.make_block(shards, capacity) {
                 Ok(store) => return self.add_block(first, store, capacity, size, align),
                 Err(error) if error.is_shortage() => refusal = error,
                 Err(error) => return Err(error),
@@ -329,50 +331,54 @@ impl<'a, D: Device> Ground<'a, D> {
         }
     }
 
-    fn make_block(&self, pool: &Pool<D>, capacity: u64) -> Result<Store<D>, DeviceError> {
-        match pool.class.kind {
-            PoolKind::SmallBuffers => self.make_slot(pool, capacity),
-            kind if is_range_pool(kind) => self.make_buffer(pool, capacity),
-            _ => self.make_heap(pool, capacity),
+    fn make_block(&self, shards: &Shards<D>, capacity: u64) -> Result<Store<D>, DeviceError> {
+        match shards.first().class.kind {
+            PoolKind::SmallBuffers => self.make_slot(shards, capacity),
+            kind if is_range_pool(kind) => self.make_buffer(shards, capacity),
+            _ => self.make_heap(shards, capacity),
         }
     }
 
-    fn make_heap(&self, pool: &Pool<D>, size: u64) -> Result<Store<D>, DeviceError> {
+    fn make_heap(&self, shards: &Shards<D>, size: u64) -> Result<Store<D>, DeviceError> {
+        let pool = shards.first();
         let Class { memory, category, kind } = pool.class;
         let alignment = pool.heap_alignment;
         let desc = HeapDesc { size, alignment, memory, category, priority: kind.priority() };
-        let heap = self.objects().create_heap(self.device, &desc, kind.as_str())?;
-        Ok(Store::Heap(Arc::new(HeapBlock { heap, size })))
+        let heap = self.objects().create_heap(self.device, &desc, kind.as_str(), &shards.taken)?;
+        Ok(Store::Heap { heap: Arc::new(HeapBlock { heap, size }), pool: pool.id })
     }
 
-    fn make_buffer(&self, pool: &Pool<D>, size: u64) -> Result<Store<D>, DeviceError> {
+    fn make_buffer(&self, shards: &Shards<D>, size: u64) -> Result<Store<D>, DeviceError> {
+        let pool = shards.first();
         let Class { memory, kind, .. } = pool.class;
         let desc = ResourceDesc::Buffer(BufferInfo { size, usage: pool.buffer_usage });
         let name = Name::from(kind.as_str());
-        let buffer =
-            self.objects().create_committed(self.device, &desc, memory, size, is_mapped(kind), &name)?;
+        let own = CommittedMemory { memory, size, is_mapped: is_mapped(kind), part: &shards.taken };
+        let buffer = self.objects().create_committed(self.device, &desc, &own, &name)?;
         tracing::debug!(target: "tenure", pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
-        Ok(Store::Buffer { buffer, size })
+        Ok(Store::Buffer { buffer, size, pool: pool.id })
     }
 
     /// A backing buffer of the small-buffer pool: placed, so that many need few heaps, unless the
     /// driver wants it otherwise.
-    fn make_slot(&self, pool: &Pool<D>, size: u64) -> Result<Store<D>, DeviceError> {
+    fn make_slot(&self, shards: &Shards<D>, size: u64) -> Result<Store<D>, DeviceError> {
+        let pool = shards.first();
         let desc = ResourceDesc::Buffer(BufferInfo { size, usage: buffer_usage(pool.class.kind) });
         let needs = self.device.requirements(&desc)?;
         if needs.wants_dedicated() {
-            return self.make_buffer(pool, size);
+            return self.make_buffer(shards, size);
         }
         let request = ResourceRequest {
             desc: &desc,
             needs: &needs,
             placement: Placement::Placed(PoolKind::SmallBufferSlots),
             memory_use: MemoryUse::GpuOnly,
+            owner: MemoryOwner::Resource,
             name: &Name::from(pool.class.kind.as_str()),
         };
         let heaps = self.pool(Class { kind: PoolKind::SmallBufferSlots, ..pool.class })?;
         let (buffer, place) = self.placed(heaps, request)?;
-        Ok(Store::Slot { buffer, place })
+        Ok(Store::Slot { buffer, size, place })
     }
 
     /// A resource placed in a heap of the pool.
@@ -383,7 +389,7 @@ impl<'a, D: Device> Ground<'a, D> {
     ) -> Result<(Arc<Native<D>>, Spot), DeviceError> {
         let Requirements { size, alignment, .. } = *request.needs;
         let Found { spot, store, block } = self.find(shards, size, alignment)?;
-        let Store::Heap(heap) = store else {
+        let Store::Heap { heap, .. } = store else {
             self.pools.free(spot.receipt());
             return Err(wrong_store(shards.first().class.kind));
         };
@@ -412,14 +418,14 @@ impl<'a, D: Device> Ground<'a, D> {
     }
 
     fn committed(&self, request: ResourceRequest<'_>, memory: MemoryTypeId) -> Result<Home<D>, DeviceError> {
-        let mapped = request.memory_use.is_mapped();
         let size = request.needs.size;
         if size > self.device.properties().max_heap_size {
             return Err(DeviceError::OutOfMemory { requested: size, memory });
         }
-        let native =
-            self.objects().create_committed(self.device, request.desc, memory, size, mapped, request.name)?;
-        Ok(Home { native, place: Place::Committed { size } })
+        let (is_mapped, owner) = (request.memory_use.is_mapped(), request.owner);
+        let own = CommittedMemory { memory, size, is_mapped, part: self.objects().part_of(owner) };
+        let native = self.objects().create_committed(self.device, request.desc, &own, request.name)?;
+        Ok(Home { native, place: Place::Committed { size, owner } })
     }
 
     /// Memory of its own for what was to be a range.
@@ -435,6 +441,7 @@ impl<'a, D: Device> Ground<'a, D> {
             needs: &needs,
             placement: Placement::Committed,
             memory_use: request.memory_use,
+            owner: MemoryOwner::Resource,
             name: request.name,
         };
         self.committed(request, memory)

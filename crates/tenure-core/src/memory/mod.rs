@@ -39,6 +39,7 @@ mod types;
 pub(crate) use freeing::RUN;
 pub(crate) use ladder::{Fall, RangeRequest, ResourceRequest};
 pub(crate) use mailbox::Mailbox;
+pub(crate) use objects::{MemoryOwner, Taken};
 pub(crate) use page::{Page, PageSeat};
 pub(crate) use place::{Home, Place};
 pub(crate) use pool::{Pool, Receipt, Spot, Store};

@@ -7,14 +7,68 @@ use crate::Name;
 use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, ObjectRef, Permit, ResourceDesc};
 use crate::resource::native::Native;
 
+/// Bytes that are taken from the driver, and the most that ever were at once. Every change is O(1).
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    now: AtomicU64,
+    peak: AtomicU64,
+}
+
+impl Taken {
+    fn add(&self, bytes: u64) {
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(now, Ordering::Relaxed);
+    }
+
+    fn remove(&self, bytes: u64) {
+        self.now.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+}
+
+/// Whose memory it is that a resource gets for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryOwner {
+    /// The resource's own.
+    Resource,
+    /// That of the transient resources, which keep it for the next one like it.
+    Transient,
+}
+
+/// The memory of a committed resource.
+pub(crate) struct CommittedMemory<'a> {
+    pub(crate) memory: MemoryTypeId,
+    /// Bytes that it is taken to be.
+    pub(crate) size: u64,
+    pub(crate) is_mapped: bool,
+    /// Where it is counted.
+    pub(crate) part: &'a Taken,
+}
+
 /// Counts of what was had from the driver. Every change is O(1).
+///
+/// Bytes are counted twice: all together, for the peak of the whole, and by what they are for. Each pool has a
+/// count of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
+    /// Of the program's resources that have memory of their own.
+    pub(crate) committed_memory: Taken,
+    /// Of page allocators.
+    pub(crate) page_memory: Taken,
+    /// Of transient heaps, and of transient resources that have memory of their own.
+    pub(crate) transient_memory: Taken,
+    /// Of everything, pools included.
+    all_memory: Taken,
     heaps: AtomicU64,
     heaps_made: AtomicU64,
     committed: AtomicU64,
-    reserved: AtomicU64,
-    peak_reserved: AtomicU64,
     allocations_made: AtomicU64,
     resources_made: AtomicU64,
     resources_destroyed: AtomicU64,
@@ -26,7 +80,6 @@ pub(crate) struct ObjectCounts {
     pub(crate) heaps: u64,
     pub(crate) heaps_made: u64,
     pub(crate) committed: u64,
-    pub(crate) reserved: u64,
     pub(crate) peak_reserved: u64,
     pub(crate) allocations_made: u64,
     pub(crate) resources_made: u64,
@@ -34,68 +87,89 @@ pub(crate) struct ObjectCounts {
 }
 
 impl Objects {
-    fn note_memory(&self, size: u64) {
+    fn note_memory(&self, size: u64, part: &Taken) {
         self.allocations_made.fetch_add(1, Ordering::Relaxed);
-        let reserved = self.reserved.fetch_add(size, Ordering::Relaxed) + size;
-        self.peak_reserved.fetch_max(reserved, Ordering::Relaxed);
+        self.all_memory.add(size);
+        part.add(size);
     }
 
-    /// Takes a heap from the driver and names it.
+    fn forget_memory(&self, size: u64, part: &Taken) {
+        part.remove(size);
+        self.all_memory.remove(size);
+    }
+
+    /// Where memory that one resource alone has is counted.
+    pub(crate) const fn part_of(&self, owner: MemoryOwner) -> &Taken {
+        match owner {
+            MemoryOwner::Resource => &self.committed_memory,
+            MemoryOwner::Transient => &self.transient_memory,
+        }
+    }
+
+    /// Takes a heap from the driver, names it, and counts it as a part of `part`.
     pub(crate) fn create_heap<D: Device>(
         &self,
         device: &D,
         desc: &HeapDesc,
         name: &str,
+        part: &Taken,
     ) -> Result<D::Heap, DeviceError> {
-        self.create_heap_by(device, desc, name, |device, desc| device.create_heap(desc))
+        self.create_heap_by(device, desc, name, part, |device, desc| device.create_heap(desc))
     }
 
-    /// Takes a heap from the driver in a particular way, and names it.
+    /// As [`create_heap`](Self::create_heap), made in a particular way.
     pub(crate) fn create_heap_by<D: Device>(
         &self,
         device: &D,
         desc: &HeapDesc,
         name: &str,
+        part: &Taken,
         make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, DeviceError>,
     ) -> Result<D::Heap, DeviceError> {
         let heap = make(device, desc)?;
         device.set_name(Permit::own(), ObjectRef::Heap(&heap), name);
         self.heaps.fetch_add(1, Ordering::Relaxed);
         self.heaps_made.fetch_add(1, Ordering::Relaxed);
-        self.note_memory(desc.size);
+        self.note_memory(desc.size, part);
         let (bytes, memory_type) = (desc.size, desc.memory.0);
         tracing::debug!(target: "tenure", name, bytes, memory_type, category = ?desc.category, "heap created");
         Ok(heap)
     }
 
-    pub(crate) fn destroy_heap<D: Device>(&self, device: &D, heap: D::Heap, size: u64) {
+    /// Gives a heap back; `part` as when it was created.
+    pub(crate) fn destroy_heap<D: Device>(&self, device: &D, heap: D::Heap, size: u64, part: &Taken) {
         device.destroy_heap(Permit::own(), heap);
         self.heaps.fetch_sub(1, Ordering::Relaxed);
-        self.reserved.fetch_sub(size, Ordering::Relaxed);
+        self.forget_memory(size, part);
         tracing::debug!(target: "tenure", bytes = size, "heap destroyed");
     }
 
-    /// Creates a resource with memory of its own; `size` is what that memory is taken to be.
+    /// Creates a resource with memory of its own.
     pub(crate) fn create_committed<D: Device>(
         &self,
         device: &D,
         desc: &ResourceDesc,
-        memory: MemoryTypeId,
-        size: u64,
-        mapped: bool,
+        own: &CommittedMemory<'_>,
         name: &Name,
     ) -> Result<Arc<Native<D>>, DeviceError> {
-        let object = device.create_committed(desc, memory)?;
-        let native = self.take_in(device, object, desc, mapped.then_some(memory), name)?;
+        let object = device.create_committed(desc, own.memory)?;
+        let native = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
-        self.note_memory(size);
+        self.note_memory(own.size, own.part);
         Ok(native)
     }
 
-    pub(crate) fn destroy_committed<D: Device>(&self, device: &D, native: Native<D>, size: u64) {
+    /// Destroys a committed resource; `size` and `part` as when it was created.
+    pub(crate) fn destroy_committed<D: Device>(
+        &self,
+        device: &D,
+        native: Native<D>,
+        size: u64,
+        part: &Taken,
+    ) {
         self.destroy_resource(device, native);
         self.committed.fetch_sub(1, Ordering::Relaxed);
-        self.reserved.fetch_sub(size, Ordering::Relaxed);
+        self.forget_memory(size, part);
     }
 
     /// Creates a resource in a heap; `mapped` is the heap's memory where the CPU is to have a window into
@@ -173,8 +247,7 @@ impl Objects {
             heaps: read(&self.heaps),
             heaps_made: read(&self.heaps_made),
             committed: read(&self.committed),
-            reserved: read(&self.reserved),
-            peak_reserved: read(&self.peak_reserved),
+            peak_reserved: self.all_memory.peak(),
             allocations_made: read(&self.allocations_made),
             resources_made: read(&self.resources_made),
             resources_destroyed: read(&self.resources_destroyed),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::objects::MemoryOwner;
 use super::page::PageSeat;
 use super::pool::Spot;
 use super::seat::Seat;
@@ -34,7 +35,7 @@ pub enum LocationKind {
 pub(crate) enum Place<D: Device> {
     Range(Spot),
     Placed(Spot),
-    Committed { size: u64 },
+    Committed { size: u64, owner: MemoryOwner },
     Page(PageSeat<D>),
     Transient(Arc<Seat<D>>),
     Reserved,

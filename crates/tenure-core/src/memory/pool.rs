@@ -22,20 +22,24 @@ pub(crate) struct HeapBlock<D: Device> {
 
 /// What a block of a pool is made of.
 pub(crate) enum Store<D: Device> {
-    /// A heap, for placed resources.
-    Heap(Arc<HeapBlock<D>>),
-    /// A committed buffer of so many bytes, for ranges.
-    Buffer { buffer: Arc<Native<D>>, size: u64 },
-    /// A buffer placed in another pool's heap, for ranges.
-    Slot { buffer: Arc<Native<D>>, place: Spot },
+    /// A heap, for placed resources, and the pool whose memory it is.
+    Heap { heap: Arc<HeapBlock<D>>, pool: PoolId },
+    /// A committed buffer of so many bytes, for ranges, and the pool whose memory it is.
+    Buffer { buffer: Arc<Native<D>>, size: u64, pool: PoolId },
+    /// A buffer of so many bytes placed in another pool's heap, for ranges.
+    Slot { buffer: Arc<Native<D>>, size: u64, place: Spot },
 }
 
 impl<D: Device> Clone for Store<D> {
     fn clone(&self) -> Self {
         match self {
-            Self::Heap(heap) => Self::Heap(heap.clone()),
-            Self::Buffer { buffer, size } => Self::Buffer { buffer: buffer.clone(), size: *size },
-            Self::Slot { buffer, place } => Self::Slot { buffer: buffer.clone(), place: *place },
+            Self::Heap { heap, pool } => Self::Heap { heap: heap.clone(), pool: *pool },
+            Self::Buffer { buffer, size, pool } => {
+                Self::Buffer { buffer: buffer.clone(), size: *size, pool: *pool }
+            }
+            Self::Slot { buffer, size, place } => {
+                Self::Slot { buffer: buffer.clone(), size: *size, place: *place }
+            }
         }
     }
 }
@@ -44,7 +48,7 @@ impl<D: Device> Store<D> {
     /// The buffer whose ranges the block gives out, or the heap in which resources are placed.
     pub(crate) fn as_buffer(&self) -> Option<&Arc<Native<D>>> {
         match self {
-            Self::Heap(_) => None,
+            Self::Heap { .. } => None,
             Self::Buffer { buffer, .. } | Self::Slot { buffer, .. } => Some(buffer),
         }
     }
@@ -62,6 +66,14 @@ impl<D: Device> Block<D> {
     #[inline]
     fn base(&self) -> u64 {
         self.lease.as_ref().map_or(0, |lease| lease.offset)
+    }
+
+    /// Bytes that lie in a heap of another pool. Those of a piece count with the block that it is a piece of.
+    fn borrowed(&self) -> u64 {
+        match self {
+            Self { store: Store::Slot { size, .. }, lease: None } => *size,
+            _ => 0,
+        }
     }
 }
 
@@ -109,8 +121,10 @@ struct State<D: Device> {
     ranges: Ranges,
     /// By their numbers.
     blocks: Vec<Option<Block<D>>>,
-    /// Bytes of blocks that other pools divide.
+    /// Bytes of blocks that other shards divide.
     lent: u64,
+    /// Bytes of blocks that lie in heaps of another pool.
+    borrowed: u64,
     /// Blocks on their way out; empty between calls.
     leaving: Vec<BlockId>,
     patience: Patience,
@@ -124,19 +138,21 @@ struct State<D: Device> {
     padding: u64,
     allocations: u64,
     peak_used: u64,
-    peak_reserved: u64,
+    peak_capacity: u64,
 }
 
 /// Totals of one pool, in O(1) but for `blocks` and `largest_free`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PoolTotals {
-    pub(crate) reserved: u64,
+    /// Of the blocks that it has at this moment.
+    pub(crate) capacity: u64,
+    pub(crate) borrowed: u64,
     pub(crate) used: u64,
     pub(crate) requested: u64,
     pub(crate) padding: u64,
     pub(crate) allocations: u64,
     pub(crate) peak_used: u64,
-    pub(crate) peak_reserved: u64,
+    pub(crate) peak_capacity: u64,
     pub(crate) largest_free: u64,
 }
 
@@ -144,13 +160,14 @@ impl PoolTotals {
     /// Those of two pools together.
     pub(super) fn with(self, other: Self) -> Self {
         Self {
-            reserved: self.reserved + other.reserved,
+            capacity: self.capacity + other.capacity,
+            borrowed: self.borrowed + other.borrowed,
             used: self.used + other.used,
             requested: self.requested + other.requested,
             padding: self.padding + other.padding,
             allocations: self.allocations + other.allocations,
             peak_used: self.peak_used + other.peak_used,
-            peak_reserved: self.peak_reserved + other.peak_reserved,
+            peak_capacity: self.peak_capacity + other.peak_capacity,
             largest_free: self.largest_free.max(other.largest_free),
         }
     }
@@ -211,6 +228,7 @@ impl<D: Device> Pool<D> {
             ranges,
             blocks: Vec::new(),
             lent: 0,
+            borrowed: 0,
             leaving: Vec::new(),
             patience: Patience::new(idle_frames),
             letters: Vec::new(),
@@ -219,7 +237,7 @@ impl<D: Device> Pool<D> {
             padding: 0,
             allocations: 0,
             peak_used: 0,
-            peak_reserved: 0,
+            peak_capacity: 0,
         };
         Self {
             id,
@@ -346,7 +364,7 @@ impl<D: Device> Pool<D> {
         };
         state.keep(block, Block { store: store.clone(), lease: None });
         let Some(found) = state.take_with_store(self.id, size, align) else {
-            state.blocks[block.index()] = None;
+            drop(state.forget(block));
             let removed = state.ranges.remove_block(block);
             debug_assert!(removed.is_ok(), "nothing lives in a block that is new");
             return Err(Unfit { store, reason: "a range of this size and alignment in a new block" });
@@ -354,7 +372,7 @@ impl<D: Device> Pool<D> {
         drop(store);
         state.retire(retired, |ranges, blocks| ranges.end_frame(0, blocks));
         state.patience.took();
-        state.peak_reserved = state.peak_reserved.max(state.ranges.capacity());
+        state.peak_capacity = state.peak_capacity.max(state.ranges.capacity());
         Ok(found)
     }
 
@@ -408,13 +426,15 @@ impl<D: Device> Pool<D> {
     pub(crate) fn remove_if_empty(&self, block: BlockId) -> Option<Block<D>> {
         let state = &mut *self.lock();
         state.ranges.remove_block(block).ok()?;
-        state.blocks.get_mut(block.index()).and_then(Option::take)
+        state.forget(block)
     }
 
     /// Removes all blocks, whatever lives in them; the stores of those that are the pool's own. For
     /// shutting down.
     pub(crate) fn take_stores(&self) -> Vec<Store<D>> {
-        let blocks = std::mem::take(&mut self.lock().blocks);
+        let state = &mut *self.lock();
+        state.borrowed = 0;
+        let blocks = std::mem::take(&mut state.blocks);
         blocks.into_iter().flatten().filter(|block| block.lease.is_none()).map(|block| block.store).collect()
     }
 
@@ -422,13 +442,14 @@ impl<D: Device> Pool<D> {
     pub(crate) fn totals(&self) -> PoolTotals {
         let state = self.lock();
         PoolTotals {
-            reserved: if self.is_first() { state.ranges.capacity() } else { 0 },
+            capacity: if self.is_first() { state.ranges.capacity() } else { 0 },
+            borrowed: state.borrowed,
             used: state.used(),
             requested: state.requested,
             padding: state.padding,
             allocations: state.allocations,
             peak_used: state.peak_used,
-            peak_reserved: state.peak_reserved,
+            peak_capacity: state.peak_capacity,
             largest_free: state.ranges.largest_free(),
         }
     }
@@ -451,9 +472,10 @@ impl<D: Device> State<D> {
     ) -> bool {
         choose(&mut self.ranges, &mut self.leaving);
         let has_some = !self.leaving.is_empty();
-        let blocks = &mut self.blocks;
-        let removed = |block: BlockId| blocks.get_mut(block.index()).and_then(Option::take);
-        retired.extend(self.leaving.drain(..).filter_map(removed));
+        let mut leaving = std::mem::take(&mut self.leaving);
+        retired.extend(leaving.drain(..).filter_map(|block| self.forget(block)));
+        // Its memory is used again.
+        self.leaving = leaving;
         has_some
     }
 
@@ -463,7 +485,15 @@ impl<D: Device> State<D> {
         if self.blocks.len() <= index {
             self.blocks.resize_with(index + 1, || None);
         }
+        self.borrowed += block.borrowed();
         self.blocks[index] = Some(block);
+    }
+
+    /// What a block of the suballocator was, which is gone.
+    fn forget(&mut self, id: BlockId) -> Option<Block<D>> {
+        let block = self.blocks.get_mut(id.index()).and_then(Option::take)?;
+        self.borrowed -= block.borrowed();
+        Some(block)
     }
 
     /// Bytes that live ranges take, but for those lent.

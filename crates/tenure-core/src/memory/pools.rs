@@ -213,7 +213,10 @@ impl<D: Device> Pools<D> {
             Err(native) => return Err(Home { native, place }),
         };
         match place {
-            Place::Committed { size, .. } => self.objects.destroy_committed(device, native, size),
+            Place::Committed { size, owner } => {
+                let part = self.objects.part_of(owner);
+                self.objects.destroy_committed(device, native, size, part);
+            }
             Place::Placed(spot) => {
                 self.objects.destroy_resource(device, native);
                 self.free(spot.receipt());
@@ -221,7 +224,7 @@ impl<D: Device> Pools<D> {
             Place::Page(seat) => {
                 self.objects.destroy_resource(device, native);
                 if let Some(heap) = seat.page.leave() {
-                    self.objects.destroy_heap(device, heap, seat.page.size);
+                    self.objects.destroy_heap(device, heap, seat.page.size, &self.objects.page_memory);
                 }
             }
             Place::Transient(seat) => {
@@ -240,7 +243,7 @@ impl<D: Device> Pools<D> {
     /// Lets go of a heap whose ranges overlap; the last to do so destroys it.
     pub(crate) fn leave_heap(&self, device: &D, share: Arc<SharedHeap<D>>) {
         if let Some(SharedHeap { heap, size }) = Arc::into_inner(share) {
-            self.objects.destroy_heap(device, heap, size);
+            self.objects.destroy_heap(device, heap, size, &self.objects.transient_memory);
         }
     }
 
@@ -304,17 +307,23 @@ impl<D: Device> Pools<D> {
     /// Unmakes a block; hands it back when another thread has not quite let go of it.
     pub(crate) fn unmake(&self, device: &D, store: Store<D>) -> Result<(), Store<D>> {
         match store {
-            Store::Heap(heap) => {
-                let HeapBlock { heap, size } = Arc::try_unwrap(heap).map_err(Store::Heap)?;
-                self.objects.destroy_heap(device, heap, size);
+            Store::Heap { heap, pool } => {
+                let Some(shards) = self.shards(pool.class()) else { return Err(Store::Heap { heap, pool }) };
+                let heap = Arc::try_unwrap(heap).map_err(|heap| Store::Heap { heap, pool })?;
+                let HeapBlock { heap, size } = heap;
+                self.objects.destroy_heap(device, heap, size, &shards.taken);
             }
-            Store::Buffer { buffer, size } => {
-                let buffer = Arc::try_unwrap(buffer).map_err(|buffer| Store::Buffer { buffer, size })?;
+            Store::Buffer { buffer, size, pool } => {
+                let shards = self.shards(pool.class());
+                let left = |buffer| Store::Buffer { buffer, size, pool };
+                let Some(shards) = shards else { return Err(left(buffer)) };
+                let buffer = Arc::try_unwrap(buffer).map_err(left)?;
                 tracing::debug!(target: "tenure", bytes = size, "block destroyed");
-                self.objects.destroy_committed(device, buffer, size);
+                self.objects.destroy_committed(device, buffer, size, &shards.taken);
             }
-            Store::Slot { buffer, place } => {
-                let buffer = Arc::try_unwrap(buffer).map_err(|buffer| Store::Slot { buffer, place })?;
+            Store::Slot { buffer, size, place } => {
+                let left = |buffer| Store::Slot { buffer, size, place };
+                let buffer = Arc::try_unwrap(buffer).map_err(left)?;
                 self.objects.destroy_resource(device, buffer);
                 self.free(place.receipt());
             }
@@ -327,7 +336,7 @@ impl<D: Device> Pools<D> {
     pub(crate) fn unmake_all(&self, device: &D) {
         let mut stores = std::mem::take(&mut *self.leaving.lock());
         self.each(|pool| stores.extend(pool.take_stores()));
-        stores.sort_by_key(|store| matches!(store, Store::Heap(_)));
+        stores.sort_by_key(|store| matches!(store, Store::Heap { .. }));
         let left: Vec<_> = stores.into_iter().filter_map(|store| self.unmake(device, store).err()).collect();
         self.leaving.lock().extend(left);
     }

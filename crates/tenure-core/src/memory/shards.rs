@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::objects::Taken;
 use super::pool::{Pool, PoolTotals};
 use crate::device::Device;
 
@@ -32,6 +33,9 @@ pub(super) const PIECE_ALIGNMENT: u64 = 4 << 10;
 /// at once before the first shard grows.
 pub(crate) struct Shards<D: Device> {
     first: Pool<D>,
+    /// What the class has from the driver. Blocks count from when they are made until they are destroyed, with
+    /// those that are in no pool yet or any more.
+    pub(super) taken: Taken,
     others: Box<[OnceLock<Box<Pool<D>>>]>,
     /// For each thread the shard it goes to, and what it met there.
     seats: Box<[Seat]>,
@@ -85,6 +89,7 @@ impl<D: Device> Shards<D> {
         let seats = if others == 0 { 0 } else { SEATS };
         Self {
             first,
+            taken: Taken::default(),
             others: (0..others).map(|_| OnceLock::new()).collect(),
             seats: (0..seats).map(|_| Seat::default()).collect(),
             moves: AtomicU32::new(0),
@@ -131,7 +136,12 @@ impl<D: Device> Shards<D> {
     pub(crate) fn totals(&self) -> PoolTotals {
         let totals = self.each().map(Pool::totals).fold(PoolTotals::default(), PoolTotals::with);
         // The shards' peaks are of different times.
-        PoolTotals { peak_used: totals.peak_used.min(totals.peak_reserved), ..totals }
+        PoolTotals { peak_used: totals.peak_used.min(totals.peak_capacity), ..totals }
+    }
+
+    /// Bytes taken from the driver, now and at most.
+    pub(crate) fn reserved(&self) -> (u64, u64) {
+        (self.taken.now(), self.taken.peak())
     }
 
     #[inline]

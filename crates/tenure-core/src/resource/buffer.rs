@@ -7,7 +7,7 @@ use super::native::Native;
 use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
 use crate::gpu::Shared;
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
-use crate::memory::{Home, LocationKind, MemoryUse, Place, RangeRequest, ResourceRequest};
+use crate::memory::{Home, LocationKind, MemoryOwner, MemoryUse, Place, RangeRequest, ResourceRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -362,6 +362,7 @@ impl<D: Device> Shared<D> {
             needs: &needs,
             placement,
             memory_use: desc.memory,
+            owner: MemoryOwner::Resource,
             name: &desc.name,
         };
         self.place_resource(request)

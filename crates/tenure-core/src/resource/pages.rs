@@ -8,7 +8,9 @@ use super::{Held, Texture, TextureDesc};
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, Priority, Requirements, ResourceDesc};
 use crate::gpu::Shared;
 use crate::memory::policy::Placement;
-use crate::memory::{Home, MemoryUse, Page, PageSeat, Place, ResourceRequest, allows, flush_atom};
+use crate::memory::{
+    Home, MemoryOwner, MemoryUse, Page, PageSeat, Place, ResourceRequest, allows, flush_atom,
+};
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
 use crate::{BufferDesc, Error, Name};
@@ -105,8 +107,8 @@ impl<D: Device> PageAllocator<D> {
         memory_use: MemoryUse,
         name: &Name,
     ) -> Result<Home<D>, Error> {
-        let committed =
-            ResourceRequest { desc: resource, needs, placement: Placement::Committed, memory_use, name };
+        let (placement, owner) = (Placement::Committed, MemoryOwner::Resource);
+        let committed = ResourceRequest { desc: resource, needs, placement, memory_use, owner, name };
         if needs.wants_dedicated() {
             return self.shared.place_resource(committed);
         }
@@ -143,7 +145,7 @@ impl<D: Device> PageAllocator<D> {
         }
         drop(pages);
         if let Some(heap) = heap {
-            self.shared.pools.objects.destroy_heap(self.shared.device(), heap, seat.page.size);
+            self.destroy(heap, seat.page.size);
         }
     }
 
@@ -195,8 +197,14 @@ impl<D: Device> PageAllocator<D> {
         let too_large = DeviceError::OutOfMemory { requested: size, memory };
         let size = page.filter(|page| *page <= limit).ok_or(too_large)?;
         let desc = HeapDesc { size, ..desc };
-        let heap = self.shared.pools.objects.create_heap(self.shared.device(), &desc, self.name.as_str())?;
+        let (objects, device) = (&self.shared.pools.objects, self.shared.device());
+        let heap = objects.create_heap(device, &desc, self.name.as_str(), &objects.page_memory)?;
         Ok(Page::new(heap, &desc))
+    }
+
+    fn destroy(&self, heap: D::Heap, size: u64) {
+        let objects = &self.shared.pools.objects;
+        objects.destroy_heap(self.shared.device(), heap, size, &objects.page_memory);
     }
 }
 
@@ -204,9 +212,9 @@ impl<D: Device> Drop for PageAllocator<D> {
     fn drop(&mut self) {
         self.shared.registry.remove(self.record);
         // What was in an empty page has been through the release queue: nothing uses it.
-        for page in self.pages.get_mut().drain(..) {
+        for page in std::mem::take(self.pages.get_mut()) {
             if let Some(heap) = page.retire() {
-                self.shared.pools.objects.destroy_heap(self.shared.device(), heap, page.size);
+                self.destroy(heap, page.size);
             }
         }
     }

@@ -178,7 +178,7 @@ impl<D: Device> Reserved<D> {
     pub fn map(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
         let tiles = self.tiles(region)?;
         let run = self.take_run(tiles.len())?;
-        let Store::Heap(block) = &run.store else {
+        let Store::Heap { heap: block, .. } = &run.store else {
             let source = DeviceError::InvalidCall { rule: "tiles lie in heaps", value: 0, limit: 0 };
             return Err(Error::device(&self.held.name, source));
         };

@@ -8,7 +8,7 @@ use crate::device::{
 };
 use crate::gpu::Shared;
 use crate::memory::policy::place_texture;
-use crate::memory::{Home, LocationKind, MemoryUse, ResourceRequest};
+use crate::memory::{Home, LocationKind, MemoryOwner, MemoryUse, ResourceRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -117,6 +117,7 @@ impl<D: Device> Texture<D> {
             needs: &needs,
             placement,
             memory_use: MemoryUse::GpuOnly,
+            owner: MemoryOwner::Resource,
             name: &desc.name,
         };
         let home = shared.place_resource(request)?;

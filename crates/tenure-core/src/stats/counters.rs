@@ -9,6 +9,9 @@ use crate::memory::{Class, PoolKind, Shards};
 use crate::transient::TransientStats;
 
 /// One pool in numbers. Bytes.
+///
+/// `reserved` adds up over all pools. `used`, `requested` and `allocations` do so without
+/// [`PoolKind::SmallBufferSlots`]: what that pool gives out are the blocks of [`PoolKind::SmallBuffers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct PoolStats {
@@ -18,8 +21,15 @@ pub struct PoolStats {
     pub memory_type: u8,
     /// Shards that threads have divided it into (see [`Config::pool_shards`](crate::Config::pool_shards)).
     pub shards: u32,
-    /// Taken from the driver.
+    /// What the pool divides: its blocks. While nothing is created or given back on another thread at this
+    /// moment, that is `reserved` and `borrowed` together.
+    pub capacity: u64,
+    /// Taken from the driver: the blocks that are not borrowed, each from when it is made until it is
+    /// destroyed. So the sum over all pools is [`MemoryParts::pools`], always.
     pub reserved: u64,
+    /// Bytes of blocks that lie in heaps of another pool, which has reserved them: those of
+    /// [`PoolKind::SmallBuffers`] lie in heaps of [`PoolKind::SmallBufferSlots`], where they are `used`.
+    pub borrowed: u64,
     /// Given out.
     pub used: u64,
     /// Asked for by what was given out; the rest of `used` is waste by alignment and rounding.
@@ -31,7 +41,7 @@ pub struct PoolStats {
     /// The most ever given out at once. Where threads have divided the pool, their peaks together, which
     /// need not have been at the same time.
     pub peak_used: u64,
-    /// The most ever taken at once; of a divided pool as `peak_used`.
+    /// The most ever reserved at once.
     pub peak_reserved: u64,
     /// The largest free range; what is free beyond it is fragmented.
     pub largest_free: u64,
@@ -41,17 +51,20 @@ impl PoolStats {
     pub(super) fn of<D: Device>(shards: &Shards<D>) -> Self {
         let Class { memory, kind, .. } = shards.first().class;
         let totals = shards.totals();
+        let (reserved, peak_reserved) = shards.reserved();
         Self {
             kind,
             memory_type: memory.0,
             shards: shards.made(),
-            reserved: totals.reserved,
+            capacity: totals.capacity,
+            reserved,
+            borrowed: totals.borrowed,
             used: totals.used,
             requested: totals.requested,
             alignment_waste: totals.padding,
             allocations: totals.allocations,
             peak_used: totals.peak_used,
-            peak_reserved: totals.peak_reserved,
+            peak_reserved,
             largest_free: totals.largest_free,
         }
     }
@@ -65,7 +78,32 @@ impl PoolStats {
     /// Free bytes outside the largest free range.
     #[must_use]
     pub const fn fragmented(&self) -> u64 {
-        self.reserved.saturating_sub(self.used).saturating_sub(self.largest_free)
+        self.capacity.saturating_sub(self.used).saturating_sub(self.largest_free)
+    }
+}
+
+/// What the memory that is taken from the driver is for. Bytes; each byte is in one part, from when the
+/// driver has given it until it is given back. What was dropped and is still in use by the GPU counts where it
+/// did before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct MemoryParts {
+    /// Blocks of pools: the sum of [`PoolStats::reserved`] over [`Stats::pools`].
+    pub pools: u64,
+    /// Buffers and textures with memory of their own, but for transient ones; those among them that a
+    /// [`PageAllocator`](crate::PageAllocator) could not place in a page.
+    pub committed: u64,
+    /// Pages of [page allocators](crate::PageAllocator).
+    pub pages: u64,
+    /// Transient heaps, and transient resources with memory of their own: [`TransientStats::reserved`].
+    pub transient: u64,
+}
+
+impl MemoryParts {
+    /// All parts together: [`Stats::reserved`].
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.pools + self.committed + self.pages + self.transient
     }
 }
 
@@ -129,13 +167,15 @@ pub struct Stats {
     pub frame_waits: u64,
     /// Nanoseconds spent in those waits.
     pub frame_wait_ns: u64,
-    /// Bytes taken from the driver: heaps and committed resources.
+    /// Bytes taken from the driver: heaps and committed resources. The sum of [`reserved_by`](Self::reserved_by).
     pub reserved: u64,
+    /// What they are for.
+    pub reserved_by: MemoryParts,
     /// The most bytes ever taken at once.
     pub peak_reserved: u64,
-    /// Heaps alive.
+    /// Heaps alive: of pools, page allocators and transient resources.
     pub heaps: u64,
-    /// Committed resources alive.
+    /// Committed API resources alive: the program's, transient ones, and the blocks of pools that are buffers.
     pub committed: u64,
     /// Memory allocations ever made by the driver.
     pub driver_allocations: u64,
@@ -183,12 +223,22 @@ impl Stats {
         let releases = shared.releases.stats();
         let mut pools = Vec::new();
         shared.pools.each_class(|shards| pools.push(PoolStats::of(shards)));
+        let transient = transients.map(|transients| transients.stats()).unwrap_or_default();
+        // Each number is read once, so that the parts add up whatever other threads do meanwhile.
+        let reserved_by = MemoryParts {
+            pools: pools.iter().map(|pool| pool.reserved).sum(),
+            committed: shared.pools.objects.committed_memory.now(),
+            pages: shared.pools.objects.page_memory.now(),
+            transient: transient.reserved,
+        };
+        let reserved = reserved_by.total();
         Self {
             frames: shared.current_frame(),
             frame_waits: shared.waits.frames.load(Ordering::Relaxed),
             frame_wait_ns: shared.waits.nanoseconds.load(Ordering::Relaxed),
-            reserved: objects.reserved,
-            peak_reserved: objects.peak_reserved,
+            reserved,
+            reserved_by,
+            peak_reserved: objects.peak_reserved.max(reserved),
             heaps: objects.heaps,
             committed: objects.committed,
             driver_allocations: objects.allocations_made,
@@ -204,7 +254,7 @@ impl Stats {
             last_frame: shared.meter.lock().last,
             pools,
             descriptors: shared.descriptors.stats(),
-            transient: transients.map(|transients| transients.stats()).unwrap_or_default(),
+            transient,
         }
     }
 }

@@ -4,5 +4,5 @@ mod counters;
 mod report;
 
 pub(crate) use counters::FrameMeter;
-pub use counters::{FrameStats, PoolStats, Stats};
+pub use counters::{FrameStats, MemoryParts, PoolStats, Stats};
 pub use report::{BlockReport, LiveObject, OpenRecordingReport, PoolReport, Report};

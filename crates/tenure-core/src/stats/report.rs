@@ -10,7 +10,7 @@ use crate::registry::ObjectKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct BlockReport {
-    /// Taken from the driver.
+    /// Taken from the driver, or borrowed from another pool.
     pub size: u64,
     /// Given out, or lent to a shard, which may have it in hand.
     pub used: u64,

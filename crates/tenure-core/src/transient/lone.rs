@@ -10,7 +10,7 @@ use super::object::Object;
 use crate::device::Device;
 use crate::gpu::Shared;
 use crate::memory::policy::Placement;
-use crate::memory::{MemoryUse, ResourceRequest};
+use crate::memory::{MemoryOwner, MemoryUse, ResourceRequest};
 use crate::{Error, Name};
 
 struct Entry<D: Device> {
@@ -54,6 +54,7 @@ impl<D: Device> Lone<D> {
             needs: &kind.needs,
             placement: Placement::Committed,
             memory_use: MemoryUse::GpuOnly,
+            owner: MemoryOwner::Transient,
             name,
         })?;
         let object = object(shared, kind, name, home);
@@ -82,9 +83,8 @@ impl<D: Device> Lone<D> {
         unused.map(|(_, entry)| 1 + entry.object.views()).sum()
     }
 
-    /// Bytes and number.
-    pub(super) fn totals(&self) -> (u64, u64) {
-        let bytes = self.entries.iter().map(|(_, entry)| entry.kind.needs.size).sum();
-        (bytes, self.entries.len() as u64)
+    /// How many there are.
+    pub(super) fn len(&self) -> u64 {
+        self.entries.len() as u64
     }
 }

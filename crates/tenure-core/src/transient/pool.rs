@@ -18,7 +18,7 @@ use crate::device::{
     QueueId, ResourceDesc,
 };
 use crate::gpu::Shared;
-use crate::memory::{Class, Fall, MemoryUse, PoolKind, allows};
+use crate::memory::{Class, Fall, MemoryUse, PoolKind, Taken, allows};
 use crate::time::{RecordingId, SyncPoint};
 use crate::{BufferDesc, Error, Name, TextureDesc};
 
@@ -232,7 +232,7 @@ impl<D: Device> Inner<D> {
     }
 
     pub(crate) fn stats(&self) -> TransientStats {
-        self.state.lock().totals()
+        self.state.lock().totals(&self.shared.pools.objects.transient_memory)
     }
 }
 
@@ -303,7 +303,6 @@ impl<D: Device> State<D> {
         if is_new {
             self.stats.created += 1;
             self.stats.remade += u64::from(self.heaps.iter().any(|heap| heap.has_idle(kind.id, self.frame)));
-            self.note_reserved();
         }
     }
 
@@ -353,7 +352,7 @@ impl<D: Device> State<D> {
     }
 
     fn try_heap(&mut self, shared: &Shared<D>, wanted: &HeapWish, name: &Name) -> Result<usize, Refusal> {
-        let device = shared.device();
+        let (device, objects) = (shared.device(), &shared.pools.objects);
         let mut refusal = Refusal {
             source: DeviceError::Unsupported { feature: "a memory type for this resource and use" },
             memory: MemoryTypeId(0),
@@ -363,12 +362,11 @@ impl<D: Device> State<D> {
             for size in wanted.sizes(device.properties()) {
                 let (alignment, category) = (wanted.alignment, wanted.category);
                 let desc = HeapDesc { size, alignment, memory, category, priority: Priority::High };
-                match shared.pools.objects.create_heap(device, &desc, "transient heap") {
+                match objects.create_heap(device, &desc, "transient heap", &objects.transient_memory) {
                     Ok(heap) => {
                         self.last_heap += 1;
                         self.heaps.push(Heap::new(self.last_heap, heap, &desc));
                         self.stats.heaps_created += 1;
-                        self.note_reserved();
                         return Ok(self.heaps.len() - 1);
                     }
                     Err(source) if source.is_shortage() => refusal = Refusal { source, memory },
@@ -407,17 +405,12 @@ impl<D: Device> State<D> {
         retired
     }
 
-    fn note_reserved(&mut self) {
-        let reserved = self.totals().reserved;
-        self.stats.peak_reserved = self.stats.peak_reserved.max(reserved);
-    }
-
-    fn totals(&self) -> TransientStats {
-        let (lone_bytes, lone) = self.lone.totals();
+    fn totals(&self, memory: &Taken) -> TransientStats {
         TransientStats {
             heaps: self.heaps.len() as u64,
-            reserved: self.heaps.iter().map(Heap::size).sum::<u64>() + lone_bytes,
-            cached: self.heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>() + lone,
+            reserved: memory.now(),
+            peak_reserved: memory.peak(),
+            cached: self.heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>() + self.lone.len(),
             ..self.stats
         }
     }

@@ -6,9 +6,9 @@ use super::graph::Origin;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct TransientStats {
-    /// Heaps alive.
+    /// Heaps that resources may be placed in.
     pub heaps: u64,
-    /// Bytes of heaps, and of resources with memory of their own.
+    /// Bytes of heaps, and of resources with memory of their own, each until it is given back to the driver.
     pub reserved: u64,
     /// The most bytes ever reserved at once.
     pub peak_reserved: u64,

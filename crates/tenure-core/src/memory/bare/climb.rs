@@ -126,7 +126,7 @@ impl<D: Device> MemoryPools<D> {
             let alignment = sort.heap_alignment(self.device.properties());
             let (category, priority) = (sort.category, sort.kind().priority());
             let desc = HeapDesc { size, alignment, memory, category, priority };
-            match self.objects.create_heap(&self.device, &desc, sort.kind().as_str()) {
+            match self.objects.create_heap(&self.device, &desc, sort.kind().as_str(), &self.taken) {
                 Ok(heap) => return self.add_block(sort, HeapBlock { heap, size }, request),
                 Err(error) if error.is_shortage() => refusal = error,
                 Err(error) => return Err(error),
@@ -168,7 +168,8 @@ impl<D: Device> MemoryPools<D> {
         }
         let category = request.category;
         let desc = HeapDesc { size, alignment, memory, category, priority: Priority::Normal };
-        let heap = self.objects.create_heap_by(&self.device, &desc, request.name.as_str(), make)?;
+        let (objects, name) = (&self.objects, request.name.as_str());
+        let heap = objects.create_heap_by(&self.device, &desc, name, &self.taken, make)?;
         Ok(Home::Alone(HeapBlock { heap, size }))
     }
 

@@ -35,7 +35,7 @@ use self::ledger::{Home, Ledger, Spot};
 use self::request::MAX_ALIGNMENT;
 use self::shelves::Shelves;
 use super::make::check;
-use super::objects::Objects;
+use super::objects::{Objects, Taken};
 use super::pool::HeapBlock;
 use crate::device::{Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId};
 use crate::{Error, Name};
@@ -77,6 +77,7 @@ pub struct MemoryPools<D: Device> {
     /// Blocks on their way out; empty between calls.
     retired: Vec<HeapBlock<D>>,
     objects: Objects,
+    taken: Taken,
     /// Declared last: the device outlives what is made of it.
     device: D,
 }
@@ -98,6 +99,7 @@ impl<D: Device> MemoryPools<D> {
             ledger: Ledger::default(),
             retired: Vec::new(),
             objects: Objects::default(),
+            taken: Taken::default(),
             device,
         })
     }
@@ -209,7 +211,7 @@ impl<D: Device> MemoryPools<D> {
         let spot = match self.ledger.remove(range) {
             Some(Home::Pooled(spot)) => spot,
             Some(Home::Alone(HeapBlock { heap, size })) => {
-                self.objects.destroy_heap(&self.device, heap, size);
+                self.objects.destroy_heap(&self.device, heap, size, &self.taken);
                 return Ok(());
             }
             None => return Err(MemoryError::DoubleFree),
@@ -290,8 +292,8 @@ impl<D: Device> MemoryPools<D> {
         let counts = self.objects.counts();
         let (allocations, requested) = self.ledger.totals();
         MemoryTotals {
-            reserved: counts.reserved,
-            peak_reserved: counts.peak_reserved,
+            reserved: self.taken.now(),
+            peak_reserved: self.taken.peak(),
             requested,
             allocations,
             heaps: counts.heaps,
@@ -302,7 +304,7 @@ impl<D: Device> MemoryPools<D> {
     /// Gives the heaps of retired blocks back.
     fn give_back(&mut self) {
         for HeapBlock { heap, size } in self.retired.drain(..) {
-            self.objects.destroy_heap(&self.device, heap, size);
+            self.objects.destroy_heap(&self.device, heap, size, &self.taken);
         }
     }
 }

@@ -1,0 +1,404 @@
+//! Parts of the counters add up to the whole, at every step of a random program: what the device itself has
+//! given, what the program holds, what it has dropped.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod support;
+
+use support::Rng;
+use tenure_core::device::{Device as _, Features, Format, State, Subresource, TileRegion, Usage};
+use tenure_core::memory::{LocationKind, PoolKind};
+use tenure_core::{
+    Buffer, BufferDesc, Config, Deferred, Error, FrameStats, Gpu, MemoryParts, MemoryUse, PageAllocator,
+    PoolStats, Queue, Reserved, ReservedDesc, Stats, Strategy, Texture, TextureDesc,
+};
+use tenure_sim::{CallKind, Device, Lag, Options, Profile};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// Bytes: mostly few, seldom up to 512 KiB.
+fn random_size(rng: &mut Rng) -> u64 {
+    let scale = 6 + rng.below(14);
+    1 + rng.below(1 << scale)
+}
+
+/// Something that the program holds.
+#[expect(dead_code, reason = "some are held for what their drop does")]
+enum Thing {
+    Buffer(Buffer<Device>),
+    Texture(Texture<Device>),
+    Tiles(Reserved<Device>),
+    Pages(PageAllocator<Device>),
+    Value(Deferred<Device, u64>),
+}
+
+impl Thing {
+    fn location(&self) -> Option<LocationKind> {
+        match self {
+            Self::Buffer(buffer) => Some(buffer.location()),
+            Self::Texture(texture) => Some(texture.location()),
+            _ => None,
+        }
+    }
+
+    /// Bytes asked for.
+    fn size(&self) -> u64 {
+        match self {
+            Self::Buffer(buffer) => buffer.size(),
+            _ => 0,
+        }
+    }
+}
+
+/// What a program has met: the most bytes of each part and of what pools borrowed, and requests that were refused.
+#[derive(Default)]
+struct Met {
+    parts: MemoryParts,
+    borrowed: u64,
+    refusals: u64,
+}
+
+impl Met {
+    fn add(&mut self, stats: &Stats) {
+        let MemoryParts { pools, committed, pages, transient } = &mut self.parts;
+        *pools = stats.reserved_by.pools.max(*pools);
+        *committed = stats.reserved_by.committed.max(*committed);
+        *pages = stats.reserved_by.pages.max(*pages);
+        *transient = stats.reserved_by.transient.max(*transient);
+        let borrowed = stats.pools.iter().map(|pool| pool.borrowed).sum();
+        self.borrowed = self.borrowed.max(borrowed);
+    }
+}
+
+/// The program. Field order is drop order: handles before the manager.
+struct Program {
+    things: Vec<Thing>,
+    rng: Rng,
+    /// Frames added up.
+    frames: FrameStats,
+    /// What was met.
+    met: Met,
+    gpu: Gpu<Device>,
+}
+
+/// Limits low enough for small resources to get to every kind of memory.
+fn config(strategy: Strategy) -> Config {
+    Config {
+        strategy,
+        min_block: 128 * KIB,
+        small_buffer_slot: 64 * KIB,
+        max_pooled_buffer: 160 * KIB,
+        max_pooled_upload: 160 * KIB,
+        max_texture_block: 512 * KIB,
+        transient_heap: 256 * KIB,
+        transient_latency: 3,
+        idle_frames: 2,
+        ..Config::default()
+    }
+}
+
+impl Program {
+    fn new(options: Options, strategy: Strategy, seed: u64) -> Self {
+        let device = Device::with_options(options.seed(seed).lag(Lag::Random { max: 6 }));
+        let gpu = Gpu::new(device, config(strategy)).unwrap();
+        Self {
+            things: Vec::new(),
+            rng: Rng::new(seed),
+            frames: FrameStats::default(),
+            met: Met::default(),
+            gpu,
+        }
+    }
+
+    fn step(&mut self) {
+        match self.rng.below(32) {
+            0..10 => self.buffer(),
+            10..14 => self.texture(),
+            14..16 => self.tiles(),
+            16..18 => self.page(),
+            18 => self.things.push(Thing::Value(self.gpu.defer("value", 1))),
+            19..27 => self.drop_some(),
+            27..30 => self.frame(),
+            30 => self.gpu.trim(),
+            _ => self.gpu.purge().unwrap(),
+        }
+        self.check();
+        self.met.add(&self.gpu.stats());
+    }
+
+    fn keep(&mut self, made: Result<Thing, Error>) {
+        match made {
+            Ok(thing) => self.things.push(thing),
+            Err(Error::OutOfMemory(_)) => self.met.refusals += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn buffer_desc(&mut self) -> BufferDesc {
+        let size = random_size(&mut self.rng);
+        let (usage, memory) = match self.rng.below(6) {
+            0 => (Usage::VERTEX, MemoryUse::GpuOnly),
+            1 => (Usage::SHADER_READ, MemoryUse::GpuOnly),
+            2 => (Usage::UNORDERED_ACCESS, MemoryUse::GpuOnly),
+            3 => (Usage::INDIRECT, MemoryUse::GpuOnly),
+            4 => (Usage::CONSTANT, MemoryUse::Dynamic),
+            _ => (Usage::COPY_DST, MemoryUse::Readback),
+        };
+        BufferDesc::new(size, usage).memory(memory)
+    }
+
+    fn buffer(&mut self) {
+        let desc = self.buffer_desc();
+        self.keep(self.gpu.create_buffer(&desc).map(Thing::Buffer));
+    }
+
+    fn texture_desc(&mut self) -> TextureDesc {
+        let side = 16 << self.rng.below(5);
+        let usage = [Usage::SHADER_READ, Usage::RENDER_TARGET, Usage::UNORDERED_ACCESS];
+        TextureDesc::d2(side, side, Format::Rgba8Unorm, usage[self.rng.below(3) as usize])
+    }
+
+    fn texture(&mut self) {
+        let desc = self.texture_desc();
+        self.keep(self.gpu.create_texture(&desc).map(Thing::Texture));
+    }
+
+    fn tiles(&mut self) {
+        if !self.gpu.device().properties().features.contains(Features::RESERVED_BUFFERS) {
+            return;
+        }
+        let made = self.gpu.create_reserved(&ReservedDesc::buffer(MIB, Usage::VERTEX)).unwrap();
+        let mapped = made
+            .map(Queue::Graphics, TileRegion::buffer(self.rng.below(8) as u32, 1 + self.rng.below(8) as u32));
+        assert!(matches!(mapped, Ok(_) | Err(Error::OutOfMemory(_))), "{mapped:?}");
+        self.things.push(Thing::Tiles(made));
+    }
+
+    /// Something in a page of an allocator that lives, or of a new one.
+    fn page(&mut self) {
+        let (buffer, texture) = (self.buffer_desc(), self.texture_desc());
+        let living = self.things.iter().position(|thing| matches!(thing, Thing::Pages(_)));
+        let at = living.unwrap_or_else(|| {
+            self.things.push(Thing::Pages(self.gpu.create_pages("pages", 256 * KIB)));
+            self.things.len() - 1
+        });
+        let Thing::Pages(pages) = &self.things[at] else { return };
+        let made = match self.rng.below(2) {
+            0 => pages.create_buffer(&buffer).map(Thing::Buffer),
+            _ => pages.create_texture(&texture).map(Thing::Texture),
+        };
+        self.keep(made);
+    }
+
+    fn drop_some(&mut self) {
+        for _ in 0..self.rng.below(4) {
+            let at = self.rng.below(self.things.len() as u64) as usize;
+            if at < self.things.len() {
+                drop(self.things.swap_remove(at));
+            }
+        }
+    }
+
+    /// A frame with transient resources, in which something that it may use is dropped.
+    fn frame(&mut self) {
+        let gpu = &self.gpu;
+        let frame = gpu.begin_frame().unwrap();
+        let mut list = frame.record(Queue::Graphics, "frame").unwrap();
+        for thing in &self.things {
+            if let Thing::Buffer(buffer) = thing {
+                // Handing out its place is how commands come to use it.
+                let _place = buffer.offset();
+            }
+        }
+        for _ in 0..self.rng.below(4) {
+            let side = 16 << self.rng.below(5);
+            let target = TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::RENDER_TARGET);
+            let texture = match list.transient_texture(&target) {
+                Err(Error::OutOfMemory(_)) => continue,
+                made => made.unwrap(),
+            };
+            list.use_resource(&texture, Subresource::All, State::RENDER_TARGET).unwrap();
+            list.barriers();
+            list.raw().clear_texture(texture.raw(), Subresource::All, &[1; 4]);
+        }
+        if let Some(last) = self.things.pop() {
+            drop(last);
+        }
+        check_memory(gpu);
+        frame.submit(list).unwrap();
+        frame.end().unwrap();
+        let FrameStats { created, destroyed, driver_allocations, released, .. } = gpu.stats().last_frame;
+        self.frames.created += created;
+        self.frames.destroyed += destroyed;
+        self.frames.driver_allocations += driver_allocations;
+        self.frames.released += released;
+        let stats = gpu.stats();
+        assert_eq!(self.frames.created, stats.resources_created);
+        assert_eq!(self.frames.destroyed, stats.resources_destroyed);
+        assert_eq!(self.frames.driver_allocations, stats.driver_allocations);
+        assert_eq!(self.frames.released, stats.released);
+    }
+
+    fn check(&self) {
+        let stats = check_memory(&self.gpu);
+        assert_eq!(stats.live_objects, self.things.len() as u64, "{stats:?}");
+        let pages: u64 = self.things.iter().map(page_bytes).sum();
+        assert!(stats.reserved_by.pages >= pages, "pages of allocators that are gone wait for the GPU");
+        // Parts of what the pools have given out live; the rest waits to be given back.
+        let live = |kinds: &[LocationKind]| {
+            let is_there = |thing: &&Thing| thing.location().is_some_and(|kind| kinds.contains(&kind));
+            self.things
+                .iter()
+                .filter(is_there)
+                .map(Thing::size)
+                .fold((0, 0), |sum: (u64, u64), size| (sum.0 + 1, sum.1 + size))
+        };
+        let (count, bytes) = live(&[LocationKind::Range, LocationKind::Placed]);
+        assert!(own(&stats, |pool| pool.allocations) >= count, "{stats:?}");
+        assert!(own(&stats, |pool| pool.requested) >= bytes, "{stats:?}");
+        let (committed, _) = live(&[LocationKind::Committed]);
+        assert!(stats.committed >= committed, "{stats:?}");
+    }
+
+    /// Waits for the GPU, after which nothing is pending and all numbers are exact.
+    fn settle(&self) {
+        self.gpu.device().run_until_idle();
+        self.gpu.purge().unwrap();
+        let stats = check_memory(&self.gpu);
+        assert_eq!((stats.pending_releases, stats.pending_bytes), (0, 0), "{stats:?}");
+        let ranges = self
+            .things
+            .iter()
+            .filter(|thing| matches!(thing.location(), Some(LocationKind::Range | LocationKind::Placed)));
+        let tiles = self.things.iter().filter(|thing| matches!(thing, Thing::Tiles(_))).count() as u64;
+        let in_pools = own(&stats, |pool| if pool.kind == PoolKind::Tiles { 0 } else { pool.allocations });
+        assert_eq!(in_pools, ranges.count() as u64, "{stats:?}");
+        assert!(own(&stats, |pool| if pool.kind == PoolKind::Tiles { pool.allocations } else { 0 }) <= tiles);
+        let pages: u64 = self.things.iter().map(page_bytes).sum();
+        let is_alone = !self.things.iter().any(|thing| thing.location() == Some(LocationKind::Page));
+        assert!(stats.reserved_by.pages == pages || !is_alone, "{stats:?}");
+    }
+}
+
+fn page_bytes(thing: &Thing) -> u64 {
+    if let Thing::Pages(pages) = thing { pages.stats().reserved } else { 0 }
+}
+
+/// The sum over the pools but for the one whose ranges are the blocks of another.
+fn own(stats: &Stats, of: fn(&PoolStats) -> u64) -> u64 {
+    stats.pools.iter().filter(|pool| pool.kind != PoolKind::SmallBufferSlots).map(of).sum()
+}
+
+/// What holds in between any two calls.
+fn check_memory(gpu: &Gpu<Device>) -> Stats {
+    let (stats, calls) = (gpu.stats(), gpu.device().calls());
+    assert_eq!(stats.reserved, calls.reserved_bytes, "{stats:?}");
+    assert_eq!(stats.reserved, stats.reserved_by.total(), "{stats:?}");
+    assert_eq!(
+        stats.reserved_by.pools,
+        stats.pools.iter().map(|pool| pool.reserved).sum::<u64>(),
+        "{stats:?}"
+    );
+    assert_eq!(stats.reserved_by.transient, stats.transient.reserved, "{stats:?}");
+    assert_eq!(stats.peak_reserved, calls.peak_reserved_bytes, "{stats:?}");
+    assert!(stats.reserved_by.transient <= stats.transient.peak_reserved, "{stats:?}");
+    assert_eq!(stats.heaps + stats.committed, calls.allocations, "{stats:?}");
+    assert_eq!(stats.heaps, calls.live_heaps);
+    let taken = |kind| calls.made(kind) - calls.failed(kind);
+    assert_eq!(stats.driver_allocations, taken(CallKind::CreateHeap) + taken(CallKind::CreateCommitted));
+    assert_eq!(stats.resources_created - stats.resources_destroyed, calls.live_resources, "{stats:?}");
+    for pool in &stats.pools {
+        assert_eq!(pool.capacity, pool.reserved + pool.borrowed, "{pool:?}");
+        assert!(pool.requested <= pool.used && pool.used <= pool.capacity, "{pool:?}");
+        assert!(pool.used <= pool.peak_used && pool.reserved <= pool.peak_reserved, "{pool:?}");
+        assert!(pool.used + pool.largest_free + pool.fragmented() == pool.capacity, "{pool:?}");
+        assert_eq!(pool.requested + pool.alignment_waste + pool.rounding_waste(), pool.used, "{pool:?}");
+    }
+    // What one pool borrows another has given out.
+    let sum = |of: fn(&PoolStats) -> u64| stats.pools.iter().map(of).sum::<u64>();
+    let lent = sum(|pool| if pool.kind == PoolKind::SmallBufferSlots { pool.used } else { 0 });
+    assert_eq!(sum(|pool| pool.borrowed), lent, "{stats:?}");
+    stats
+}
+
+fn run(options: &Options, strategy: Strategy, seed: u64) -> Met {
+    let mut program = Program::new(options.clone(), strategy, seed);
+    for step in 0..600 {
+        program.step();
+        if step % 50 == 0 {
+            program.settle();
+        }
+    }
+    let Program { things, gpu, met, .. } = program;
+    drop(things);
+    let report = gpu.shutdown();
+    assert!(report.is_clean(), "{report:?}");
+    met
+}
+
+#[test]
+fn parts_add_up_to_what_the_device_has_given() {
+    for &profile in Profile::ALL {
+        let Met { parts, borrowed, .. } = run(&Options::new(profile), Strategy::Tenure, 1);
+        let MemoryParts { pools, committed, pages, transient } = parts;
+        let all_met = [pools, committed, pages, transient, borrowed].iter().all(|bytes| *bytes > 0);
+        assert!(all_met, "{}: {parts:?}, {borrowed} B borrowed", profile.name());
+        run(&Options::new(profile), Strategy::Placed, 2);
+        run(&Options::new(profile), Strategy::Committed, 3);
+    }
+}
+
+/// The transient resources and the blocks of slots have memory of their own there, too.
+#[test]
+fn parts_add_up_where_the_driver_insists_on_memory_for_each() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        let Met { parts, borrowed, .. } =
+            run(&Options::new(profile).requires_dedicated(), Strategy::Tenure, 11);
+        assert!(parts.transient > 0 && parts.pools > 0 && (borrowed, parts.pages) == (0, 0), "{parts:?}");
+        run(&Options::new(profile).prefers_dedicated(), Strategy::Tenure, 12);
+    }
+}
+
+#[test]
+fn parts_add_up_when_memory_is_short() {
+    for &profile in Profile::ALL {
+        let options = Options::new(profile).heap_sizes([3 * MIB / 2; 3]);
+        let refusals: u64 = (20..23).map(|seed| run(&options, Strategy::Tenure, seed).refusals).sum();
+        assert!(refusals > 0, "{}: memory was never short", profile.name());
+    }
+}
+
+/// A block whose destruction waits for another thread, or for the GPU, is in some part.
+#[test]
+fn parts_add_up_while_other_threads_create_and_drop() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let gpu = Gpu::new(device, config(Strategy::Tenure)).unwrap();
+    let work = |seed: u64| {
+        let (mut rng, mut kept) = (Rng::new(seed), Vec::new());
+        for _ in 0..2000 {
+            let size = random_size(&mut rng);
+            let usage = if rng.below(2) == 0 { Usage::VERTEX } else { Usage::UNORDERED_ACCESS };
+            kept.push(gpu.create_buffer(&BufferDesc::new(size, usage)).unwrap());
+            if kept.len() > 40 {
+                kept.drain(..rng.below(40) as usize);
+                gpu.trim();
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..3).map(|seed| scope.spawn(move || work(seed))).collect();
+        while !workers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            let stats = gpu.stats();
+            assert_eq!(stats.reserved, stats.reserved_by.total());
+            assert_eq!(stats.reserved_by.pools, stats.pools.iter().map(|pool| pool.reserved).sum::<u64>());
+            assert!(stats.reserved <= stats.peak_reserved);
+            for pool in &stats.pools {
+                assert!(pool.used <= pool.capacity && pool.reserved <= pool.peak_reserved, "{pool:?}");
+            }
+        }
+    });
+    gpu.purge().unwrap();
+    gpu.trim();
+    check_memory(&gpu);
+    assert!(gpu.shutdown().is_clean());
+}
