@@ -21,6 +21,9 @@
 //!   limit on allocations.
 //! * **Placement repeats**: the same calls give the same offsets.
 //! * Freeing what belongs to another allocator is an error and harms nobody.
+//! * **Slices of mapped memory never dangle.** They borrow the allocation, which may outlive its allocator. The original
+//!   frees the memory then. Here mapped memory stays until the device is destroyed if allocations in it are still there
+//!   when the allocator is dropped; a warning in the log says so, beside the report of leaks.
 //!
 //! # What is not
 //! * The surface: `cargo xtask test drop-in` compares it with the original's, item by item, as rustdoc lists

@@ -156,6 +156,24 @@ fn placed_buffers_keep_their_bytes() {
 }
 
 #[test]
+fn mapped_bytes_outlive_the_allocator() {
+    let mut allocator = allocator();
+    let raw = buffer(1000);
+    let wanted = desc(&raw, MemoryLocation::CpuToGpu, &ResourceType::Placed);
+    let (resource, other) =
+        (allocator.create_resource(&wanted).unwrap(), allocator.create_resource(&wanted).unwrap());
+    fill(&resource, 1000, 1);
+    fill(&other, 1000, 2);
+    drop(allocator);
+    assert!(holds(&resource, 1000, 1) && holds(&other, 1000, 2));
+    fill(&resource, 1000, 3);
+    assert!(holds(&resource, 1000, 3) && holds(&other, 1000, 2));
+    let allocation = resource.allocation.as_ref().unwrap();
+    // SAFETY: a plain question.
+    assert!(unsafe { allocation.heap().GetDesc() }.SizeInBytes >= allocation.offset() + allocation.size());
+}
+
+#[test]
 fn placed_targets_take_their_clear_value() {
     let mut allocator = allocator();
     let raw = texture(256, D3D12_RESOURCE_FLAG_ALLOW_RENDER_TARGET);

@@ -146,3 +146,19 @@ fn images_are_bound() {
     }
     assert_eq!(allocator.generate_report().total_allocated_bytes, 0);
 }
+
+#[test]
+fn mapped_bytes_outlive_the_allocator() {
+    let vulkan = Vulkan::new();
+    let mut allocator = vulkan.allocator();
+    let requirements = vk::MemoryRequirements { size: 1000, alignment: 256, memory_type_bits: u32::MAX };
+    let wanted = desc(requirements, MemoryLocation::CpuToGpu, true, AllocationScheme::GpuAllocatorManaged);
+    let mut allocation = allocator.allocate(&wanted).unwrap();
+    allocation.mapped_slice_mut().unwrap().fill(1);
+    drop(allocator);
+    assert!(allocation.mapped_slice().unwrap().iter().all(|byte| *byte == 1));
+    allocation.mapped_slice_mut().unwrap().fill(2);
+    assert!(allocation.mapped_slice().unwrap().iter().all(|byte| *byte == 2));
+    // SAFETY: nothing is bound to it, and the allocation is not looked at again.
+    unsafe { vulkan.device.free_memory(allocation.memory(), None) };
+}

@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 use ash::vk;
 use tenure_core::memory::bare::MemoryRange;
 
-use super::heaps::Address;
+use super::heaps::{Address, Mapping};
 
 /// The address of mapped memory.
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +23,24 @@ unsafe impl Sync for MappedPtr {}
 /// A piece of device memory, given back by [`Allocator::free`](super::Allocator::free). One that is
 /// dropped without stays allocated, and is reported as a leak.
 ///
+/// One that outlives its allocator keeps its mapped bytes: the memory in which they lie is not freed, but by the
+/// driver when the device is destroyed. (The original frees it, and leaves the slices dangling.)
+///
 /// Null ([`Default`]) is none.
 #[derive(Debug)]
 pub struct Allocation {
     range: Option<MemoryRange>,
     size: u64,
     memory: vk::DeviceMemory,
-    mapped: Option<MappedPtr>,
+    mapped: Option<Mapped>,
     properties: vk::MemoryPropertyFlags,
+}
+
+/// The address of the allocation's bytes, and what keeps them mapped.
+#[derive(Debug)]
+struct Mapped {
+    address: MappedPtr,
+    _mapping: Mapping,
 }
 
 impl Default for Allocation {
@@ -53,11 +63,12 @@ impl Allocation {
         size: u64,
         properties: vk::MemoryPropertyFlags,
     ) -> Self {
-        let at_offset = |base: MappedPtr| {
+        let at_offset = |mapping: Mapping| {
             let offset = usize::try_from(range.offset()).ok()?;
             // SAFETY: the range lies within the heap, all of which is mapped from `base` on.
-            let address = unsafe { base.0.as_ptr().cast::<u8>().add(offset) };
-            NonNull::new(address.cast()).map(MappedPtr)
+            let address = unsafe { mapping.base.0.as_ptr().cast::<u8>().add(offset) };
+            let address = NonNull::new(address.cast()).map(MappedPtr)?;
+            Some(Mapped { address, _mapping: mapping })
         };
         let mapped = address.mapped.and_then(at_offset);
         Self { range: Some(range), size, memory: address.memory, mapped, properties }
@@ -67,13 +78,24 @@ impl Allocation {
         self.range.as_ref()
     }
 
+    /// The range alone: the memory may be freed with it.
+    #[inline]
+    pub(super) fn into_range(self) -> Option<MemoryRange> {
+        self.range
+    }
+
+    /// The address of its bytes; `None` for memory that the CPU does not see.
+    fn address(&self) -> Option<NonNull<c_void>> {
+        self.mapped.as_ref().map(|mapped| mapped.address.0)
+    }
+
     /// The mapped memory as a [`presser::Slab`]; `None` for memory that is not mapped.
     ///
     /// # Safety of what is done with it
     /// The GPU does not use the memory meanwhile: that is the caller's business.
     pub fn try_as_mapped_slab<'a>(&'a mut self) -> Option<MappedAllocationSlab<'a>> {
         let size = usize::try_from(self.size).ok().filter(|size| isize::try_from(*size).is_ok())?;
-        Some(MappedAllocationSlab { base: self.mapped?.0.as_ptr().cast(), size, borrowed: PhantomData })
+        Some(MappedAllocationSlab { base: self.address()?.as_ptr().cast(), size, borrowed: PhantomData })
     }
 
     /// A number that no other allocation of the allocator has or had; `None` for null.
@@ -112,22 +134,23 @@ impl Allocation {
 
     /// The address of the allocation's first byte; `None` for memory that the CPU does not see.
     pub fn mapped_ptr(&self) -> Option<NonNull<c_void>> {
-        self.mapped.map(|mapped| mapped.0)
+        self.address()
     }
 
     /// The allocation's bytes; `None` for memory that the CPU does not see.
     pub fn mapped_slice(&self) -> Option<&[u8]> {
         let size = usize::try_from(self.size).ok()?;
         // SAFETY: so many bytes are mapped from there on for as long as the allocation lives, which the
-        // slice borrows. What the GPU writes meanwhile is the caller's business, as in the original.
-        self.mapped.map(|mapped| unsafe { core::slice::from_raw_parts(mapped.0.as_ptr().cast(), size) })
+        // slice borrows and which keeps them mapped, whatever becomes of the allocator. What the GPU writes meanwhile is the caller's business, as in the original.
+        self.address().map(|address| unsafe { core::slice::from_raw_parts(address.as_ptr().cast(), size) })
     }
 
     /// The allocation's bytes, to be written; `None` for memory that the CPU does not see.
     pub fn mapped_slice_mut(&mut self) -> Option<&mut [u8]> {
         let size = usize::try_from(self.size).ok()?;
         // SAFETY: as in `mapped_slice`, and the borrow is unique.
-        self.mapped.map(|mapped| unsafe { core::slice::from_raw_parts_mut(mapped.0.as_ptr().cast(), size) })
+        self.address()
+            .map(|address| unsafe { core::slice::from_raw_parts_mut(address.as_ptr().cast(), size) })
     }
 
     /// True for none.
@@ -180,7 +203,7 @@ unsafe impl presser::Slab for Allocation {
 
 impl Allocation {
     fn slab_base(&self) -> *mut u8 {
-        let Some(mapped) = self.mapped else { panic!("an allocation that is not mapped is no slab") };
-        mapped.0.as_ptr().cast()
+        let Some(address) = self.address() else { panic!("an allocation that is not mapped is no slab") };
+        address.as_ptr().cast()
     }
 }

@@ -1,6 +1,7 @@
 //! Heaps: `vkAllocateMemory` and what goes with it.
 
 use core::ptr::NonNull;
+use std::sync::Arc;
 
 use ash::vk;
 use tenure_core::device::{
@@ -14,7 +15,7 @@ use crate::engine::{MemoryFacts, Taken, properties};
 use crate::heap_only::HeapSource;
 
 /// Memory, mapped for life where the CPU sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Heap {
     address: Address,
     kind: MemoryTypeId,
@@ -22,16 +23,31 @@ pub(super) struct Heap {
 }
 
 /// Where a heap is, for the driver and for the CPU.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Address {
     pub(super) memory: vk::DeviceMemory,
-    pub(super) mapped: Option<MappedPtr>,
+    pub(super) mapped: Option<Mapping>,
+}
+
+/// Where the memory of a heap is mapped. The heap has one, and so has each allocation in it: slices of the memory
+/// borrow the allocation, not the allocator, so that memory is not freed while an allocation has one.
+#[derive(Clone, Debug)]
+pub(super) struct Mapping {
+    pub(super) base: MappedPtr,
+    users: Arc<()>,
+}
+
+impl Mapping {
+    /// Lets go; true when nobody else has one of this heap. Whatever others did with the memory has happened before then.
+    fn let_go(self) -> bool {
+        Arc::into_inner(self.users).is_some()
+    }
 }
 
 impl Heap {
     #[inline]
     pub(super) fn address(&self) -> Address {
-        self.address
+        self.address.clone()
     }
 }
 
@@ -151,8 +167,8 @@ impl Heaps {
             });
         match address {
             Ok(address) => {
-                let address = Address { memory: taken, mapped: Some(MappedPtr(address)) };
-                Ok(Heap { address, kind, size })
+                let mapping = Mapping { base: MappedPtr(address), users: Arc::default() };
+                Ok(Heap { address: Address { memory: taken, mapped: Some(mapping) }, kind, size })
             }
             Err(error) => {
                 // SAFETY: nobody has seen the memory. Freeing it unmaps it.
@@ -190,11 +206,19 @@ impl HeapSource for Heaps {
         self.allocate(desc, Dedicated::No)
     }
 
+    /// Leaves mapped memory to the driver while allocations in it are there, which the allocator's drop alone
+    /// comes upon. Nor do they free it later: the device may be destroyed by then, with all of its memory.
     fn destroy_heap(&self, heap: Heap) {
-        // SAFETY: the pools have let go of it, and whoever had ranges of it has freed them or was told by
-        // the allocator's drop. Freeing memory unmaps it.
-        unsafe { self.device.free_memory(heap.address.memory, None) };
-        self.taken.remove(&self.properties, heap.kind, heap.size);
+        let Heap { address: Address { memory, mapped }, kind, size } = heap;
+        if mapped.is_some_and(|mapping| !mapping.let_go()) {
+            log::warn!(
+                "{size} B of mapped memory stay until the device is destroyed: allocations in them outlive their allocator"
+            );
+            return;
+        }
+        // SAFETY: the pools have let go of it, and nothing that has its address is left. Freeing memory unmaps it.
+        unsafe { self.device.free_memory(memory, None) };
+        self.taken.remove(&self.properties, kind, size);
     }
 
     fn budget(&self) -> Vec<HeapBudget> {

@@ -70,7 +70,8 @@ pub struct AllocatorCreateDesc {
 
 /// Finds memory for buffers and images. See the [crate's documentation](crate).
 ///
-/// Dropping it gives all memory back, whatever still lives in it; the log says what does.
+/// Dropping it gives all memory back; the log says what still lives in it. Mapped memory in which [`Allocation`]s
+/// are there stays mapped, so that their slices stay valid, and goes when the device is destroyed.
 pub struct Allocator {
     chooser: Chooser,
     engine: Engine<Heaps>,
@@ -129,9 +130,8 @@ impl Allocator {
     ///
     /// # Errors
     /// [`AllocationError::Internal`] when it is another allocator's; nothing was changed then.
-    #[allow(clippy::needless_pass_by_value, reason = "what is freed is gone")]
     pub fn free(&mut self, allocation: Allocation) -> Result<()> {
-        self.engine.free(allocation.range())
+        self.engine.free(allocation.into_range().as_ref())
     }
 
     /// Gives an allocation another name.

@@ -5,6 +5,7 @@
 
 mod fake;
 mod faults;
+mod outlive;
 mod placing;
 mod shortage;
 mod traffic;
