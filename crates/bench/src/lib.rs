@@ -1,5 +1,6 @@
 //! Benchmarks of tenure against its peers: what is measured, and on what.
 
+pub mod copies;
 mod counting;
 pub mod create;
 pub mod frame;

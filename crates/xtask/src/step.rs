@@ -34,6 +34,11 @@ const STEPS: &[Step] = &[
     },
     Step { name: "loom", what: "every interleaving of the release queue", run: |_| verify::loom() },
     Step { name: "miri", what: "the release queue on real threads, interpreted", run: |_| verify::miri() },
+    Step {
+        name: "thread-sanitizer",
+        what: "the tests of threads, watched for data races",
+        run: |_| verify::thread_sanitizer(),
+    },
     #[cfg(not(windows))]
     Step { name: "lab", what: "the device lab is built, and runs programs", run: |_| lab::check() },
     Step { name: "vulkan", what: "the Vulkan backend", run: |settings| devices::vulkan(settings.is_native) },

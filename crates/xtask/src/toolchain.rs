@@ -88,13 +88,26 @@ impl fmt::Display for Release {
 
 /// Miri, on a nightly toolchain.
 pub(crate) fn miri() -> Outcome {
-    let is_there = || succeeds("cargo", &["+nightly", "miri", "--version"]);
-    let components = ["component", "add", "miri", "rust-src", "--toolchain", "nightly"];
+    nightly(&["miri", "rust-src"], || succeeds("cargo", &["+nightly", "miri", "--version"]))
+}
+
+/// The source of the standard library, on a nightly toolchain.
+pub(crate) fn nightly_source() -> Outcome {
+    nightly(&["rust-src"], || {
+        let library = "lib/rustlib/src/rust/library/std/Cargo.toml";
+        printed("rustc", &["+nightly", "--print", "sysroot"])
+            .is_some_and(|sysroot| Path::new(&sysroot).join(library).is_file())
+    })
+}
+
+/// Components of a nightly toolchain, installed where they are missing.
+fn nightly(components: &[&str], is_there: impl Fn() -> bool) -> Outcome {
+    let add = [&["component", "add", "--toolchain", "nightly"], components].concat();
     let installed = is_there()
-        || (succeeds("rustup", &components) && is_there())
+        || (succeeds("rustup", &add) && is_there())
         || (succeeds("rustup", &["toolchain", "install", "nightly", "--profile", "minimal"])
-            && succeeds("rustup", &components)
+            && succeeds("rustup", &add)
             && is_there());
-    let remedy = "rustup toolchain install nightly --component miri,rust-src";
-    if installed { Ok(()) } else { Err(Trouble::NoTool(remedy.to_owned())) }
+    let remedy = format!("rustup toolchain install nightly --component {}", components.join(","));
+    if installed { Ok(()) } else { Err(Trouble::NoTool(remedy)) }
 }

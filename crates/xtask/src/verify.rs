@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::command::{cargo_with, run, succeeds};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
 /// Model checking, in a target folder of its own because the flag rebuilds everything.
@@ -24,6 +24,42 @@ pub(crate) fn miri() -> Outcome {
             .args(["miri", "test", "--package", "tenure-core", "--target-dir", "target/miri"])
             .args(tests)
             .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
+        run(&mut command)?;
+    }
+    Ok(())
+}
+
+/// The tests of threads under ThreadSanitizer, which reports each data race that a run comes across.
+///
+/// The standard library is built with it, too: otherwise what it orders is not seen.
+pub(crate) fn thread_sanitizer() -> Outcome {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Err(Trouble::NoTool(format!("ThreadSanitizer runs these tests on {TARGET}")));
+    }
+    toolchain::nightly_source()?;
+    let core = ["--package", "tenure-core"];
+    // One device of each API.
+    let threads = [
+        "d3d12_tier2::eight_threads",
+        "d3d12_tier2::many_threads",
+        "vulkan_nvidia::eight_threads",
+        "vulkan_nvidia::many_threads",
+        "vulkan_nvidia::frames_of_many_threads",
+    ];
+    let runs: [(&[&str], &[&str]); 4] = [
+        (&core, &["--lib", "device::mapped"]),
+        (&core, &["--test", "lifetimes", "--test", "handles"]),
+        (&core, &["--test", "descriptors", "threads"]),
+        (&["--package", "conformance"], &[&["--tests", "--"], &threads[..]].concat()),
+    ];
+    for (package, tests) in runs {
+        let mut command = nightly();
+        command
+            .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir", "target/thread-sanitizer"])
+            .args(package)
+            .args(tests)
+            .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
         run(&mut command)?;
     }
     Ok(())

@@ -14,7 +14,7 @@ pub struct Memory(Box<[UnsafeCell<u8>]>);
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    pub(super) fn new(size: u64) -> Self {
+    pub(crate) fn new(size: u64) -> Self {
         let size = usize::try_from(size).unwrap_or(0);
         Self((0..size).map(|_| UnsafeCell::new(0)).collect())
     }
@@ -24,7 +24,7 @@ impl Memory {
 pub struct Mapping(Arc<Memory>);
 
 impl Mapping {
-    pub(super) const fn new(memory: Arc<Memory>) -> Self {
+    pub(crate) const fn new(memory: Arc<Memory>) -> Self {
         Self(memory)
     }
 

@@ -1,6 +1,7 @@
-//! For x86-64: 64 bytes at a time, and the processor's own copy for what is long.
+//! For x86-64: 64 bytes at a time, with AVX where the processor has it, and its own copy for what is long.
 
 use core::arch::asm;
+use std::arch::is_x86_feature_detected;
 
 pub(super) use copy as read;
 pub(super) use copy as write;
@@ -8,10 +9,35 @@ pub(super) use copy as write;
 /// From here on the processor's own copy is the fastest; C libraries choose it from about here, too.
 const LONG: usize = 2048;
 
+/// From here on wider registers are worth asking whether the processor has them.
+const WIDE: usize = 128;
+
 /// # Safety
 /// As [`write_bytes`](super::write_bytes) and [`read_bytes`](super::read_bytes).
 #[inline]
 pub(super) unsafe fn copy(to: *mut u8, from: *const u8, count: usize) {
+    if count >= WIDE {
+        // SAFETY: as the caller's.
+        unsafe { copy_many(to, from, count) };
+        return;
+    }
+    let blocks = count & 64;
+    if blocks > 0 {
+        // SAFETY: the caller gives so many bytes of both.
+        unsafe { copy_blocks(to, from, blocks) };
+    }
+    if count > blocks {
+        // SAFETY: less than 64 bytes are left of both.
+        unsafe { rest(to.add(blocks), from.add(blocks), count - blocks) };
+    }
+}
+
+/// Apart from [`copy`], so that this one stays small where it is inlined.
+///
+/// # Safety
+/// As [`copy`]; there are at least 64 bytes.
+#[inline(never)]
+unsafe fn copy_many(to: *mut u8, from: *const u8, count: usize) {
     if count >= LONG {
         // SAFETY: the caller gives so many bytes of both. The direction flag is clear, as the ABI has it.
         unsafe {
@@ -20,39 +46,80 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, count: usize) {
         }
         return;
     }
-    let (mut to, mut from) = (to, from);
     let blocks = count & !63;
-    if blocks > 0 {
-        // SAFETY: the loop ends at `end`, which is at most `count` bytes on. Neither pointer wraps.
-        unsafe {
-            asm!(
-                "2:",
-                "movups {a}, [{from}]",
-                "movups {b}, [{from} + 16]",
-                "movups {c}, [{from} + 32]",
-                "movups {d}, [{from} + 48]",
-                "movups [{to}], {a}",
-                "movups [{to} + 16], {b}",
-                "movups [{to} + 32], {c}",
-                "movups [{to} + 48], {d}",
-                "add {from}, 64",
-                "add {to}, 64",
-                "cmp {from}, {end}",
-                "jne 2b",
-                a = out(xmm_reg) _,
-                b = out(xmm_reg) _,
-                c = out(xmm_reg) _,
-                d = out(xmm_reg) _,
-                from = inout(reg) from,
-                to = inout(reg) to,
-                end = in(reg) from.add(blocks),
-                options(nostack),
-            );
-        }
+    if is_x86_feature_detected!("avx") {
+        // SAFETY: the processor has AVX, and the caller gives so many bytes of both.
+        unsafe { copy_blocks_wide(to, from, blocks) };
+    } else {
+        // SAFETY: as above.
+        unsafe { copy_blocks(to, from, blocks) };
     }
     if count > blocks {
         // SAFETY: less than 64 bytes are left of both.
-        unsafe { rest(to, from, count - blocks) };
+        unsafe { rest(to.add(blocks), from.add(blocks), count - blocks) };
+    }
+}
+
+/// `bytes` in blocks of 64, by registers of 16.
+///
+/// # Safety
+/// As [`copy`]; `bytes` is a multiple of 64, and not 0.
+#[inline]
+unsafe fn copy_blocks(to: *mut u8, from: *const u8, bytes: usize) {
+    // SAFETY: the loop ends at `end`, which is at most `bytes` on. Neither pointer wraps.
+    unsafe {
+        asm!(
+            "2:",
+            "movups {a}, [{from}]",
+            "movups {b}, [{from} + 16]",
+            "movups {c}, [{from} + 32]",
+            "movups {d}, [{from} + 48]",
+            "movups [{to}], {a}",
+            "movups [{to} + 16], {b}",
+            "movups [{to} + 32], {c}",
+            "movups [{to} + 48], {d}",
+            "add {from}, 64",
+            "add {to}, 64",
+            "cmp {from}, {end}",
+            "jne 2b",
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            d = out(xmm_reg) _,
+            from = inout(reg) from => _,
+            to = inout(reg) to => _,
+            end = in(reg) from.add(bytes),
+            options(nostack),
+        );
+    }
+}
+
+/// The same by registers of 32.
+///
+/// # Safety
+/// As [`copy_blocks`], on a processor with AVX.
+#[target_feature(enable = "avx")]
+unsafe fn copy_blocks_wide(to: *mut u8, from: *const u8, bytes: usize) {
+    // SAFETY: as in `copy_blocks`. The upper halves of the registers are cleared, as the ABI asks for.
+    unsafe {
+        asm!(
+            "2:",
+            "vmovups {a}, [{from}]",
+            "vmovups {b}, [{from} + 32]",
+            "vmovups [{to}], {a}",
+            "vmovups [{to} + 32], {b}",
+            "add {from}, 64",
+            "add {to}, 64",
+            "cmp {from}, {end}",
+            "jne 2b",
+            "vzeroupper",
+            a = out(ymm_reg) _,
+            b = out(ymm_reg) _,
+            from = inout(reg) from => _,
+            to = inout(reg) to => _,
+            end = in(reg) from.add(bytes),
+            options(nostack),
+        );
     }
 }
 

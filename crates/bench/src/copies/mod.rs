@@ -1,0 +1,114 @@
+//! Copies to and from mapped memory, which other threads may touch at the same time, beside `memcpy`, which
+//! allows no such thing.
+//!
+//! Each round takes the time of both, of which another one begins each time; the median of the rounds
+//! counts. Source and destination are in the processor's cache where they fit.
+
+mod report;
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::device::{DeviceError, Mapping as _};
+
+use crate::null::{Mapping, Memory};
+use crate::timing::{median_ns, time};
+use report::{Line, Report};
+
+/// What to measure.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Rounds of each measurement; the median counts.
+    #[arg(long, default_value_t = 301, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+}
+
+/// Bytes of a copy.
+const SIZES: [usize; 9] = [4, 16, 64, 100, 256, 1 << 10, 4 << 10, 64 << 10, 1 << 20];
+/// About so many bytes a round, and no more copies than this.
+const ROUND: (usize, usize) = (1 << 20, 4096);
+/// Rounds until pages are there and the processor runs at its speed.
+const WARM_UP: u32 = 10;
+
+/// Measures everything and prints it.
+///
+/// # Errors
+/// Those of a mapping: none, as the copies stay inside.
+pub fn run(args: &Args) -> Result<(), DeviceError> {
+    let lines = SIZES.iter().map(|&size| measure(size, args.rounds)).collect::<Result<_, _>>()?;
+    let report = Report(lines);
+    if args.json {
+        println!("{:#}", report.to_json());
+    } else {
+        println!("{report}");
+    }
+    Ok(())
+}
+
+/// What copies by turns.
+struct Copies {
+    mapping: Mapping,
+    plain: Vec<u8>,
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+impl Copies {
+    fn new(size: usize) -> Self {
+        let (bytes, most) = ROUND;
+        Self {
+            mapping: Mapping::new(Arc::new(Memory::new(size as u64))),
+            plain: vec![1; size],
+            bytes: vec![2; size],
+            count: (bytes / size).clamp(1, most),
+        }
+    }
+
+    fn write(&mut self) -> Result<Duration, DeviceError> {
+        let mut result = Ok(());
+        let taken = time(|| {
+            result = (0..self.count).try_for_each(|_| self.mapping.write(0, black_box(&self.bytes)));
+        });
+        result.map(|()| taken)
+    }
+
+    fn read(&mut self) -> Result<Duration, DeviceError> {
+        let mut result = Ok(());
+        let taken = time(|| {
+            result = (0..self.count).try_for_each(|_| self.mapping.read(0, black_box(&mut self.bytes)));
+        });
+        result.map(|()| taken)
+    }
+
+    fn memcpy(&mut self) -> Duration {
+        time(|| {
+            for _ in 0..self.count {
+                black_box(&mut self.plain[..]).copy_from_slice(black_box(&self.bytes));
+            }
+        })
+    }
+}
+
+fn measure(size: usize, rounds: u32) -> Result<Line, DeviceError> {
+    let mut copies = Copies::new(size);
+    let mut times: [Vec<Duration>; 3] = Default::default();
+    for round in 0..WARM_UP + rounds {
+        for turn in 0..times.len() {
+            let what = (turn + round as usize) % times.len();
+            let taken = match what {
+                0 => copies.write()?,
+                1 => copies.read()?,
+                _ => copies.memcpy(),
+            };
+            if round >= WARM_UP {
+                times[what].push(taken);
+            }
+        }
+    }
+    let [write_ns, read_ns, memcpy_ns] = times.map(|times| median_ns(times, copies.count));
+    Ok(Line { size, write_ns, read_ns, memcpy_ns })
+}
