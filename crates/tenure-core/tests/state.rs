@@ -19,5 +19,8 @@ mod program;
 mod promotion;
 #[path = "state/property.rs"]
 mod property;
+#[path = "support/random.rs"]
+mod random;
 #[path = "state/refused.rs"]
 mod refused;
+mod support;

@@ -5,7 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on may panic")]
 
 mod model;
+#[path = "../support/random.rs"]
 mod random;
+#[path = "../support/mod.rs"]
+mod support;
 
 use tenure_core::device::{Api, Device as _, Format, QueueId, State, StateModel, Subresource, Usage};
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, Queue, Recording, Texture, TextureDesc};
@@ -102,7 +105,7 @@ impl World {
                 Object::Buffer(buffer) => model.add(buffer.raw().number(), false, 1),
             }
         }
-        Self { device, objects, gpu, model, random: Random(seed), open: Vec::new() }
+        Self { device, objects, gpu, model, random: Random::new(seed), open: Vec::new() }
     }
 
     /// One command in one of the open recordings. How many resources it uses.

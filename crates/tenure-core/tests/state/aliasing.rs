@@ -7,7 +7,8 @@ use tenure_core::device::{QueueId, QueueSerial, State, StateModel, Subresource};
 use tenure_core::state::{Fixups, Recorded, StateCell, Tracker, resolve};
 
 use crate::program::{Event, Owners, Program};
-use crate::property::{Random, begin, explain, fold, judge, queues, resource, wanted};
+use crate::property::{begin, explain, fold, judge, queues, resource, wanted};
+use crate::random::Random;
 
 type Handle = Arc<StateCell>;
 
@@ -206,7 +207,7 @@ fn is_in_vain(program: &Program, skipped: usize) -> bool {
 fn run(model: StateModel, uses: usize) {
     let (mut judged, mut seen) = (0, Seen::default());
     for seed in 0.. {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut world = World::new(model, &mut random);
         for _ in 0..1 + random.below(6) {
             let queue = random.below(world.program.queues.len());

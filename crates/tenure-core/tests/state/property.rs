@@ -9,30 +9,10 @@ use tenure_core::device::{
 use tenure_core::state::{Fixups, Layout, Recorded, ResourceKind, StateCell, StateError, Tracker, resolve};
 
 use crate::program::{Batch, Event, Program, Verdict};
+use crate::random::Random;
 use crate::{explicit, promotion};
 
 type Handle = Arc<StateCell>;
-
-/// SplitMix64.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).unwrap()
-    }
-
-    pub(crate) fn percent(&mut self, chance: u64) -> bool {
-        self.next() % 100 < chance
-    }
-}
 
 /// A recording in the making, and what its commands do.
 struct Recording {
@@ -285,7 +265,7 @@ fn run(model: StateModel, uses: usize) {
     let mut trackers: Vec<Tracker<Handle>> =
         (0..12).map(|index| Tracker::new(model, kinds[index % 3])).collect();
     for seed in 0.. {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let queues = queues(model, &mut random);
         let resources: Vec<Handle> = (0..2 + random.below(3)).map(|_| resource(model, &mut random)).collect();
         let bytes = vec![0..0; resources.len()];
