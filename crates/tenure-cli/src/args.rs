@@ -111,8 +111,8 @@ pub(crate) struct DevicesArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The resources, as id,lower,upper,size and, where wanted, alignment,class,pinned,previous; -
-    /// for standard input
+    /// The resources (plain, gzip or zstd), as id,lower,upper,size and, where wanted,
+    /// alignment,class,pinned,previous; - for standard input
     pub(crate) file: PathBuf,
     /// Bytes that do [default: as few as can be]
     #[arg(long, value_name = "N")]

@@ -1,13 +1,13 @@
 //! `tenure replay`: read, replay by each strategy, report.
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
 
 use tenure::Strategy;
-use tenure_trace::{Trace, TraceError, read_all};
+use tenure_trace::Trace;
 
 use crate::args::ReplayArgs;
 use crate::error::CliError;
+use crate::input::Input;
 use crate::replay::{Job, Outcome, Settings, Target, Verdict, strategy_name};
 use crate::{choose, output, table};
 
@@ -16,7 +16,7 @@ pub(crate) const STRATEGIES: [Strategy; 3] = [Strategy::Committed, Strategy::Pla
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
     let target = choose::target(args)?;
-    let (name, trace) = read(&args.file)?;
+    let (name, trace) = Input::open(&args.file)?.trace()?;
     let one = args.strategy.map(|strategy| vec![strategy.into()]);
     let strategies = one.unwrap_or_else(|| STRATEGIES.to_vec());
     let outcomes = replay_all(&*target, (&name, &trace), &strategies, &args.settings())?;
@@ -30,18 +30,6 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
         }
         Ok(())
     })?)
-}
-
-fn read(file: &Path) -> Result<(String, Trace), CliError> {
-    if file == Path::new("-") {
-        let name = "stdin".to_owned();
-        let trace = read_all(io::stdin().lock(), &name)?;
-        return Ok((name, trace));
-    }
-    let name = file.display().to_string();
-    let open = |error| TraceError::Open { name: name.clone(), error };
-    let trace = read_all(std::fs::File::open(file).map_err(open)?, &name)?;
-    Ok((name, trace))
 }
 
 /// Replays by each strategy, with a bar, and reports what was found wrong.

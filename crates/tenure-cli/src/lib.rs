@@ -12,6 +12,7 @@ mod demo;
 mod devices;
 mod error;
 mod generate;
+mod input;
 mod output;
 mod plan;
 pub mod replay;

@@ -1,7 +1,7 @@
 //! `tenure plan`: read resources, place them, report.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -11,13 +11,14 @@ use tenure_plan::{Plan, PlanError, plan, svg};
 
 use crate::args::PlanArgs;
 use crate::error::CliError;
+use crate::input::Input;
 use crate::output;
 use crate::replay::Verdict;
 
 /// Why resources of a file cannot be planned, or the plan not be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlanFileError {
-    /// It cannot be opened or written.
+    /// The plan cannot be written.
     #[error("{}: {error}", file.display())]
     Io {
         /// The file.
@@ -71,7 +72,7 @@ struct Summary {
 }
 
 pub(crate) fn run(args: &PlanArgs) -> Result<Verdict, CliError> {
-    let (name, table) = read(&args.file)?;
+    let (name, table) = Input::open(&args.file)?.table()?;
     let begin = Instant::now();
     let plan = match plan(&table.items, &args.options()) {
         Ok(plan) => plan,
@@ -110,20 +111,6 @@ fn in_words(buffers: usize, plan: &Plan, wall_us: u64, capacity: Option<u64>) ->
         _ => String::new(),
     };
     format!("{buffers} resources in {peak} bytes, {quality}; {wall_us} µs, {nodes} placements tried.{fit}")
-}
-
-fn read(file: &Path) -> Result<(String, Table), PlanFileError> {
-    let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
-    let source: Box<dyn BufRead> = if file == Path::new("-") {
-        Box::new(io::stdin().lock())
-    } else {
-        let open = |error| PlanFileError::Io { file: file.to_path_buf(), error };
-        Box::new(BufReader::new(File::open(file).map_err(open)?))
-    };
-    match csv::read(source) {
-        Ok(table) => Ok((name, table)),
-        Err(error) => Err(PlanFileError::Line { name, error }),
-    }
 }
 
 fn write(

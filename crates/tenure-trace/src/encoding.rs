@@ -70,44 +70,93 @@ impl fmt::Display for Encoding {
 /// The bytes looked at to tell the encodings apart, and then the rest.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// The text of a source, whatever its encoding.
+/// The text of a source, whatever its encoding, which its first bytes tell.
 ///
 /// Several gzip members or zstd frames in a row are one text, as for the usual tools; anything else
-/// that follows the compressed data is an error.
-pub(crate) enum Decoder<R: Read> {
+/// that follows the compressed data is an error. [`TraceReader`](crate::TraceReader) and
+/// [`read_all`](crate::read_all) read through one; it is for other files of text that may be compressed. The
+/// source is buffered here; it need not be.
+///
+/// ```
+/// use std::io::BufRead;
+///
+/// use tenure_trace::{Decoder, Encoding};
+///
+/// let mut text = Decoder::new(&b"id,size\na,16\n"[..])?;
+/// assert_eq!(text.encoding(), Encoding::Plain);
+/// let mut line = String::new();
+/// text.read_line(&mut line)?;
+/// assert_eq!(line, "id,size\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Decoder<R: Read>(Text<R>);
+
+enum Text<R: Read> {
     Plain(BufReader<Whole<R>>),
     Gzip(Box<BufReader<MultiGzDecoder<Whole<R>>>>),
     Zstd(Box<BufReader<zstd::Decoder<'static, BufReader<Whole<R>>>>>),
 }
 
 impl<R: Read> Decoder<R> {
-    pub(crate) fn new(mut source: R) -> io::Result<Self> {
+    /// Finds out the encoding.
+    ///
+    /// # Errors
+    ///
+    /// What the source says, or that there is no memory for a zstd decoder.
+    pub fn new(mut source: R) -> io::Result<Self> {
         let mut head = Vec::new();
         source.by_ref().take(4).read_to_end(&mut head)?;
         let encoding = Encoding::of_bytes(&head);
         let whole = Cursor::new(head).chain(source);
-        Ok(match encoding {
-            Encoding::Plain => Self::Plain(BufReader::new(whole)),
-            Encoding::Gzip => Self::Gzip(Box::new(BufReader::new(MultiGzDecoder::new(whole)))),
-            Encoding::Zstd => Self::Zstd(Box::new(BufReader::new(zstd::Decoder::new(whole)?))),
-        })
+        Ok(Self(match encoding {
+            Encoding::Plain => Text::Plain(BufReader::new(whole)),
+            Encoding::Gzip => Text::Gzip(Box::new(BufReader::new(MultiGzDecoder::new(whole)))),
+            Encoding::Zstd => Text::Zstd(Box::new(BufReader::new(zstd::Decoder::new(whole)?))),
+        }))
     }
 
-    pub(crate) fn encoding(&self) -> Encoding {
-        match self {
-            Self::Plain(_) => Encoding::Plain,
-            Self::Gzip(_) => Encoding::Gzip,
-            Self::Zstd(_) => Encoding::Zstd,
+    /// How the source is encoded.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        match self.0 {
+            Text::Plain(_) => Encoding::Plain,
+            Text::Gzip(_) => Encoding::Gzip,
+            Text::Zstd(_) => Encoding::Zstd,
+        }
+    }
+}
+
+impl<R: Read> Read for Decoder<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Text::Plain(text) => text.read(bytes),
+            Text::Gzip(text) => text.read(bytes),
+            Text::Zstd(text) => text.read(bytes),
+        }
+    }
+}
+
+impl<R: Read> BufRead for Decoder<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match &mut self.0 {
+            Text::Plain(text) => text.fill_buf(),
+            Text::Gzip(text) => text.fill_buf(),
+            Text::Zstd(text) => text.fill_buf(),
         }
     }
 
-    /// Appends to `line` up to and with the next line feed, but at most `limit` bytes.
-    pub(crate) fn read_line(&mut self, line: &mut Vec<u8>, limit: u64) -> io::Result<usize> {
-        match self {
-            Self::Plain(text) => text.take(limit).read_until(b'\n', line),
-            Self::Gzip(text) => text.take(limit).read_until(b'\n', line),
-            Self::Zstd(text) => text.take(limit).read_until(b'\n', line),
+    fn consume(&mut self, count: usize) {
+        match &mut self.0 {
+            Text::Plain(text) => text.consume(count),
+            Text::Gzip(text) => text.consume(count),
+            Text::Zstd(text) => text.consume(count),
         }
+    }
+}
+
+impl<R: Read> fmt::Debug for Decoder<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder").field("encoding", &self.encoding()).finish_non_exhaustive()
     }
 }
 

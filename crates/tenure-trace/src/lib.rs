@@ -70,7 +70,7 @@ mod trace;
 mod validate;
 mod writer;
 
-pub use encoding::Encoding;
+pub use encoding::{Decoder, Encoding};
 pub use error::{Column, Reason, TraceError};
 pub use event::{Event, Kind, Layout, MemoryKind};
 pub use generate::{Generator, UnknownWorkload, Workload, generate};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::iter::FusedIterator;
 use std::path::Path;
 
@@ -155,7 +155,7 @@ impl<R: Read> TraceReader<R> {
     fn read_line(&mut self) -> Result<bool, TraceError> {
         self.bytes.clear();
         let limit = MAX_LINE_BYTES as u64 + 2;
-        let read = self.text.read_line(&mut self.bytes, limit);
+        let read = self.text.by_ref().take(limit).read_until(b'\n', &mut self.bytes);
         let read = read.map_err(|error| TraceError::Read {
             name: self.name.clone(),
             line: self.line + 1,
