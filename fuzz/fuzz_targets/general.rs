@@ -32,6 +32,7 @@ enum RawOp {
     Free { nth: u16 },
     FreeAgain { nth: u16 },
     FreeForeign,
+    Clear,
 }
 
 impl RawOp {
@@ -51,6 +52,7 @@ impl RawOp {
             Self::Free { nth } => Op::Free { nth: u32::from(nth) },
             Self::FreeAgain { nth } => Op::FreeAgain { nth: u32::from(nth) },
             Self::FreeForeign => Op::FreeForeign,
+            Self::Clear => Op::Clear,
         }
     }
 }

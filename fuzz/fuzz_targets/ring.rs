@@ -28,6 +28,7 @@ enum RawOp {
     Any { size: u64, align: u64 },
     Largest { more: i8, align_log2: u8 },
     Close,
+    Clear,
     Release { frames: u8 },
 }
 
@@ -43,6 +44,7 @@ impl RawOp {
                 Op::AllocateLargest { more, align: align(align_log2) }
             }
             Self::Close => Op::Close,
+            Self::Clear => Op::Clear,
             Self::Release { frames } => Op::Release { frames: frames % 4 },
         }
     }

@@ -1,6 +1,7 @@
 //! The contract of an allocator over many blocks.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::block_table::BlockIds;
 use crate::{AllocError, BlockError, FreeError, Handle, Inconsistency};
@@ -97,6 +98,57 @@ pub trait BlockSuballocator {
     /// # Errors
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
+
+    /// Frees all allocations. The blocks stay, and run empty now. The handles are refused from then on, as those
+    /// of what was freed before; the metadata keeps its memory. O(blocks, and pieces that there have been
+    /// at once).
+    fn clear(&mut self);
+
+    /// What a handle names, as [`allocate`](Self::allocate) returned it; `None` when it was freed, or
+    /// comes from elsewhere. O(1).
+    fn get(&self, handle: Handle) -> Option<BlockAllocation>;
+
+    /// The allocations of a block, in order of their offsets; none if there is no such block. O(1) a
+    /// piece, in use or free.
+    fn allocations_in(&self, block: BlockId) -> impl Iterator<Item = BlockAllocation>
+    where
+        Self: Sized;
+
+    /// The free ranges of a block, in order of their offsets; none if there is no such block. Together with
+    /// the allocations and their padding they make up all of the block. O(1) a piece, in use or free.
+    fn holes_in(&self, block: BlockId) -> impl Iterator<Item = Range<u64>>
+    where
+        Self: Sized;
+
+    /// The allocations of all blocks, in order of the blocks' numbers, then of their offsets.
+    ///
+    /// ```
+    /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};
+    ///
+    /// let mut pool = GeneralBlocks::new(256)?;
+    /// let heap = pool.add_block(1024)?;
+    /// let mesh = pool.allocate(512, 256)?;
+    /// assert!(pool.allocations().eq([mesh]));
+    /// assert!(pool.holes().eq([(heap, 512..1024)]));
+    /// pool.clear();
+    /// assert_eq!(pool.get(mesh.handle), None);
+    /// assert_eq!(pool.holes().next(), Some((heap, 0..1024)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn allocations(&self) -> impl Iterator<Item = BlockAllocation>
+    where
+        Self: Sized,
+    {
+        self.blocks().flat_map(|block| self.allocations_in(block))
+    }
+
+    /// The free ranges of all blocks, in order of the blocks' numbers, then of their offsets.
+    fn holes(&self) -> impl Iterator<Item = (BlockId, Range<u64>)>
+    where
+        Self: Sized,
+    {
+        self.blocks().flat_map(|block| self.holes_in(block).map(move |hole| (block, hole)))
+    }
 
     /// Bytes that are managed in a block, if it exists. O(1).
     fn block_capacity(&self, block: BlockId) -> Option<u64>;

@@ -109,6 +109,16 @@ impl BlockTable {
         is_empty
     }
 
+    /// Counts all bytes of all blocks as free.
+    pub(crate) fn clear(&mut self) {
+        for id in 0..self.blocks.len() as u32 {
+            let used = self.block_used(BlockId(id)).unwrap_or(0);
+            if used > 0 {
+                self.refund(id, used);
+            }
+        }
+    }
+
     fn enter_idle(&mut self, id: u32) {
         let place = self.idle.len() as u32;
         if let Some(block) = &mut self.blocks[id as usize] {

@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::bit_tree::BitTree;
 use crate::error::ensure;
@@ -73,6 +74,19 @@ pub struct Buddy {
     free_units: u32,
     requested_bytes: u64,
     owner: Owner,
+}
+
+/// The state of a block once it is no longer in use.
+#[inline]
+const fn freed(state: u32) -> u32 {
+    (state & !ORDER_MASK).wrapping_add(1 << ORDER_BITS)
+}
+
+/// A block in use or free, by its first unit.
+struct Block {
+    unit: u32,
+    order: u32,
+    in_use: bool,
 }
 
 impl Buddy {
@@ -222,6 +236,55 @@ impl Buddy {
         self.free[order as usize].contains(index ^ 1)
     }
 
+    /// The order of the block in use that begins at `unit`, if there is one.
+    #[inline]
+    fn order_in_use(&self, unit: u32) -> Option<u32> {
+        (self.states[unit as usize] & ORDER_MASK).checked_sub(1)
+    }
+
+    /// The order of the free block that `unit` is in, if it is in one.
+    fn order_of_hole(&self, unit: u32) -> Option<u32> {
+        let is_free = |order: &u32| {
+            // Of the units behind the last whole block of an order the set knows nothing.
+            let index = unit >> order;
+            index < self.units >> order && self.free[*order as usize].contains(index)
+        };
+        (0..=self.top_order()).find(is_free)
+    }
+
+    /// The blocks, in use or free, from the first on.
+    fn blocks(&self) -> impl Iterator<Item = Block> {
+        let mut unit = 0;
+        core::iter::from_fn(move || {
+            if unit == self.units {
+                return None;
+            }
+            let in_use = self.order_in_use(unit);
+            let block =
+                Block { unit, order: in_use.or_else(|| self.order_of_hole(unit))?, in_use: in_use.is_some() };
+            unit += 1 << block.order;
+            Some(block)
+        })
+    }
+
+    #[inline(always)]
+    fn allocation(&self, unit: u32, order: u32, tag: u32) -> Allocation {
+        Allocation {
+            offset: u64::from(unit) << self.min_log2,
+            size: self.order_bytes(order),
+            padding: 0,
+            handle: Handle::new(self.owner, 0, unit, tag),
+        }
+    }
+
+    /// Frees the block at `unit`, whose state says already that it is.
+    #[inline(always)]
+    fn release(&mut self, unit: u32, order: u32) {
+        self.requested_bytes -= self.requested[unit as usize];
+        self.free_units += 1 << order;
+        self.give(unit, order);
+    }
+
     #[cold]
     fn full(&self, size: u64, align: u64) -> AllocError {
         AllocError::Full { size, align, free_bytes: self.free_bytes(), largest_free: self.largest_free() }
@@ -250,12 +313,7 @@ impl Suballocator for Buddy {
         self.requested[unit as usize] = size;
         self.requested_bytes += size;
         self.free_units -= 1 << order;
-        Ok(Allocation {
-            offset: u64::from(unit) << self.min_log2,
-            size: self.order_bytes(order),
-            padding: 0,
-            handle: Handle::new(self.owner, 0, unit, tag),
-        })
+        Ok(self.allocation(unit, order, tag))
     }
 
     #[inline]
@@ -265,16 +323,51 @@ impl Suballocator for Buddy {
         }
         let unit = handle.slot();
         match self.states.get_mut(unit as usize) {
-            Some(state) if *state == handle.tag() => {
-                *state = (*state & !ORDER_MASK).wrapping_add(1 << ORDER_BITS);
-            }
+            Some(state) if *state == handle.tag() => *state = freed(*state),
             _ => return Err(FreeError::DoubleFree),
         }
         let order = (handle.tag() & ORDER_MASK) - 1;
-        self.requested_bytes -= self.requested[unit as usize];
-        self.free_units += 1 << order;
-        self.give(unit, order);
+        self.release(unit, order);
         Ok(Freed { offset: u64::from(unit) << self.min_log2, size: self.order_bytes(order), padding: 0 })
+    }
+
+    /// Frees one block after the other. O(blocks in use and free · orders).
+    fn clear(&mut self) {
+        let mut unit = 0;
+        while unit < self.units {
+            // A free block may have merged with what was freed before it.
+            unit = if let Some(order) = self.order_in_use(unit) {
+                let state = &mut self.states[unit as usize];
+                *state = freed(*state);
+                self.release(unit, order);
+                unit + (1 << order)
+            } else {
+                let order = self.order_of_hole(unit).unwrap_or(0);
+                ((unit >> order) + 1) << order
+            };
+        }
+    }
+
+    #[inline]
+    fn get(&self, handle: Handle) -> Option<Allocation> {
+        let (unit, tag) = (handle.slot(), handle.tag());
+        if !handle.is_of(self.owner) || self.states.get(unit as usize) != Some(&tag) {
+            return None;
+        }
+        Some(self.allocation(unit, self.order_in_use(unit)?, tag))
+    }
+
+    /// O(orders) for each free block on the way, otherwise O(1).
+    fn allocations(&self) -> impl Iterator<Item = Allocation> {
+        let in_use = self.blocks().filter(|block| block.in_use);
+        in_use.map(|Block { unit, order, .. }| self.allocation(unit, order, self.states[unit as usize]))
+    }
+
+    /// The free blocks, side by side where they are no buddies. O(orders) each.
+    fn holes(&self) -> impl Iterator<Item = Range<u64>> {
+        let bytes = |unit: u32| u64::from(unit) << self.min_log2;
+        let holes = self.blocks().filter(|block| !block.in_use);
+        holes.map(move |Block { unit, order, .. }| bytes(unit)..bytes(unit + (1 << order)))
     }
 
     fn capacity(&self) -> u64 {

@@ -3,14 +3,15 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use crate::block_table::{BlockIds, BlockTable};
 use crate::buckets::Buckets;
 use crate::error::ensure;
 use crate::suballocator::check_request;
 use crate::{
-    AllocError, BlockAllocation, BlockError, BlockFreed, BlockId, BlockSuballocator, FreeError, Handle,
-    Inconsistency, Suballocator,
+    AllocError, Allocation, BlockAllocation, BlockError, BlockFreed, BlockId, BlockSuballocator, FreeError,
+    Handle, Inconsistency, Suballocator,
 };
 
 /// Makes a [`Suballocator`] for many blocks out of one for a single block.
@@ -102,13 +103,7 @@ impl<A: Suballocator> Growing<A> {
         let allocation = allocator.allocate(size, align).ok()?;
         self.buckets.update(id, allocator.largest_free_floor());
         self.table.charge(id, allocation.size + allocation.padding);
-        Some(BlockAllocation {
-            block: BlockId(id),
-            offset: allocation.offset,
-            size: allocation.size,
-            padding: allocation.padding,
-            handle: allocation.handle.in_block(id),
-        })
+        Some(in_block(BlockId(id), allocation))
     }
 
     fn forget(&mut self, removed: &[BlockId]) {
@@ -123,6 +118,18 @@ impl<A: Suballocator> Growing<A> {
         let fullest = self.buckets.one_of_last().map(BlockId);
         let largest_free = fullest.and_then(|id| self.block(id)).map_or(0, A::largest_free_floor);
         AllocError::Full { size, align, free_bytes: self.free_bytes(), largest_free }
+    }
+}
+
+/// What a block's allocator says, as what the set says.
+#[inline(always)]
+fn in_block(block: BlockId, allocation: Allocation) -> BlockAllocation {
+    BlockAllocation {
+        block,
+        offset: allocation.offset,
+        size: allocation.size,
+        padding: allocation.padding,
+        handle: allocation.handle.in_block(block.0),
     }
 }
 
@@ -167,6 +174,31 @@ impl<A: Suballocator> BlockSuballocator for Growing<A> {
             padding: freed.padding,
             block_is_empty: self.table.refund(id, freed.size + freed.padding),
         })
+    }
+
+    fn clear(&mut self) {
+        self.table.clear();
+        for (id, allocator) in (0..).zip(&mut self.allocators) {
+            if let Some(allocator) = allocator {
+                allocator.clear();
+                self.buckets.update(id, allocator.largest_free_floor());
+            }
+        }
+    }
+
+    #[inline]
+    fn get(&self, handle: Handle) -> Option<BlockAllocation> {
+        let id = BlockId(handle.block());
+        Some(in_block(id, self.block(id)?.get(handle)?))
+    }
+
+    fn allocations_in(&self, block: BlockId) -> impl Iterator<Item = BlockAllocation> {
+        let allocations = self.block(block).into_iter().flat_map(A::allocations);
+        allocations.map(move |allocation| in_block(block, allocation))
+    }
+
+    fn holes_in(&self, block: BlockId) -> impl Iterator<Item = Range<u64>> {
+        self.block(block).into_iter().flat_map(A::holes)
     }
 
     fn block_capacity(&self, block: BlockId) -> Option<u64> {

@@ -20,6 +20,7 @@
 //! - *No input is a bug.* Sizes, alignments and capacities may be anything up to `u64::MAX`: what
 //!   cannot be served is an error that says why, and leaves the state as it was.
 //! - *A handle is checked.* Freeing twice, or in another allocator, is an error in every build.
+//! - *Nothing is hidden.* A handle can be looked up, and allocations and holes walked, at any time.
 //! - *Threads.* Nothing is shared and nothing locks; all types are [`Send`] and [`Sync`] (as far as
 //!   their parameters are), and changing them takes `&mut`.
 

@@ -1,6 +1,7 @@
 //! C2: a ring of frames.
 
 use alloc::collections::VecDeque;
+use core::ops::Range;
 
 use crate::suballocator::{align_up, check_request};
 
@@ -179,6 +180,33 @@ impl<M> Ring<M> {
         }
         let to_end = self.capacity - self.tail;
         self.tail = if bytes < to_end { self.tail + bytes } else { bytes - to_end };
+    }
+
+    /// Frees everything, the open frame too, and drops all marks. O(frames).
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        (self.head, self.tail, self.used, self.open) = (0, 0, 0, 0);
+        self.begin_range();
+    }
+
+    /// The bytes not in use: none, one or two ranges, in order of their offsets. O(1).
+    ///
+    /// ```
+    /// use tenure_suballoc::Ring;
+    ///
+    /// let mut ring = Ring::new(1000);
+    /// ring.allocate(300, 1);
+    /// ring.close("first frame");
+    /// ring.allocate(400, 1);
+    /// ring.release_while(|_| true);
+    /// assert!(ring.holes().eq([0..300, 700..1000]));
+    /// ring.clear();
+    /// assert_eq!(ring.holes().next(), Some(0..1000));
+    /// ```
+    pub fn holes(&self) -> impl Iterator<Item = Range<u64>> {
+        // Behind the end, the range goes on at the beginning.
+        let at_0 = if self.limit == self.capacity { 0..self.tail } else { 0..0 };
+        [at_0, self.head..self.limit].into_iter().filter(|hole| !hole.is_empty())
     }
 
     /// The mark of the oldest closed frame: the first to wait for when the ring is full.

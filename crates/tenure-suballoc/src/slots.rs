@@ -1,7 +1,9 @@
 //! C5: ranges of indices.
 
+use core::ops::Range;
+
 use crate::general::Fit;
-use crate::{AllocError, BlockError, FreeError, General, Handle, Inconsistency, Suballocator};
+use crate::{AllocError, Allocation, BlockError, FreeError, General, Handle, Inconsistency, Suballocator};
 
 /// Divides the indices `0..capacity` into ranges: descriptors in a heap, rows of a table.
 ///
@@ -44,6 +46,14 @@ pub struct SlotRange {
     pub handle: Handle,
 }
 
+impl From<Allocation> for SlotRange {
+    /// That of an allocator whose capacity is a number of 32 bits.
+    #[inline]
+    fn from(range: Allocation) -> Self {
+        Self { first: range.offset as u32, count: range.size as u32, handle: range.handle }
+    }
+}
+
 impl Slots {
     /// Manages the indices `0..capacity`.
     ///
@@ -59,8 +69,7 @@ impl Slots {
     /// [`AllocError`], in indices instead of bytes; the state is then unchanged.
     #[inline]
     pub fn allocate(&mut self, count: u32) -> Result<SlotRange, AllocError> {
-        let range = self.general.allocate(u64::from(count), 1)?;
-        Ok(SlotRange { first: range.offset as u32, count: range.size as u32, handle: range.handle })
+        Ok(self.general.allocate(u64::from(count), 1)?.into())
     }
 
     /// Frees a row and returns it as `(first, count)`. O(1).
@@ -71,6 +80,41 @@ impl Slots {
     pub fn free(&mut self, handle: Handle) -> Result<(u32, u32), FreeError> {
         let freed = self.general.free(handle)?;
         Ok((freed.offset as u32, freed.size as u32))
+    }
+
+    /// Frees all rows. Their handles are refused from then on; see [`Suballocator::clear`].
+    pub fn clear(&mut self) {
+        self.general.clear();
+    }
+
+    /// What a handle names; `None` when it was freed, or comes from elsewhere. O(1).
+    #[must_use]
+    #[inline]
+    pub fn get(&self, handle: Handle) -> Option<SlotRange> {
+        self.general.get(handle).map(SlotRange::from)
+    }
+
+    /// The rows that are allocated, in order of their indices. O(1) a row, allocated or free.
+    ///
+    /// ```
+    /// use tenure_suballoc::Slots;
+    ///
+    /// let mut heap = Slots::new(100)?;
+    /// let [first, second] = [3, 1].map(|count| heap.allocate(count).unwrap());
+    /// heap.free(first.handle)?;
+    /// assert!(heap.allocations().eq([second]));
+    /// assert!(heap.holes().eq([0..3, 4..100]));
+    /// heap.clear();
+    /// assert_eq!(heap.get(second.handle), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn allocations(&self) -> impl Iterator<Item = SlotRange> {
+        self.general.allocations().map(SlotRange::from)
+    }
+
+    /// The free rows, in order of their indices. O(1) a row, allocated or free.
+    pub fn holes(&self) -> impl Iterator<Item = Range<u32>> {
+        self.general.holes().map(|hole| hole.start as u32..hole.end as u32)
     }
 
     /// Makes room for the metadata of `ranges` more, so that they take no memory later.

@@ -1,5 +1,7 @@
 //! The contract of an allocator that divides one range.
 
+use core::ops::Range;
+
 use crate::{AllocError, FreeError, Handle, Inconsistency};
 
 /// A range that was allocated.
@@ -43,6 +45,49 @@ pub trait Suballocator {
     /// # Errors
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<Freed, FreeError>;
+
+    /// Frees all allocations. Their handles are refused from then on, as those of what was freed before. The
+    /// metadata keeps its memory. Costs what [`allocations`](Self::allocations) and
+    /// [`holes`](Self::holes) do, and reads all metadata there has been.
+    ///
+    /// ```
+    /// use tenure_suballoc::{FreeError, General, Suballocator};
+    ///
+    /// let mut level = General::new(1 << 20, 256)?;
+    /// let old = level.allocate(4096, 256)?.handle;
+    /// level.clear();
+    /// assert_eq!(level.free(old), Err(FreeError::DoubleFree));
+    /// assert_eq!(level.largest_free(), 1 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn clear(&mut self);
+
+    /// What a handle names, as [`allocate`](Self::allocate) returned it; `None` when it was freed, or
+    /// comes from elsewhere. O(1).
+    fn get(&self, handle: Handle) -> Option<Allocation>;
+
+    /// The allocations, in order of their offsets. O(1) a piece, in use or free.
+    ///
+    /// ```
+    /// use tenure_suballoc::{General, Suballocator};
+    ///
+    /// let mut heap = General::new(4096, 256)?;
+    /// let [first, second, third] = [256, 512, 256].map(|size| heap.allocate(size, 256).unwrap());
+    /// heap.free(second.handle)?;
+    /// assert!(heap.allocations().eq([first, third]));
+    /// assert!(heap.holes().eq([256..768, 1024..4096]));
+    /// assert_eq!((heap.get(third.handle), heap.get(second.handle)), (Some(third), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn allocations(&self) -> impl Iterator<Item = Allocation>
+    where
+        Self: Sized;
+
+    /// The free ranges, in order of their offsets. Together with the allocations and their padding they make
+    /// up all that is managed. O(1) a piece, in use or free.
+    fn holes(&self) -> impl Iterator<Item = Range<u64>>
+    where
+        Self: Sized;
 
     /// Bytes managed.
     fn capacity(&self) -> u64;

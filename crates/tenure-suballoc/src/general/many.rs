@@ -1,6 +1,7 @@
 //! The general allocator over many blocks.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::pieces::Placed;
 use super::ranges::{ABSORB, MAX_UNITS, Ranges};
@@ -151,10 +152,32 @@ impl GeneralBlocks {
             return;
         }
         self.ranges.clear(self.kept);
+        self.add_ranges();
+    }
+
+    /// Adds the ranges of all blocks, once they are forgotten.
+    fn add_ranges(&mut self) {
         for id in self.table.ids() {
             let bytes = self.table.block_capacity(id).unwrap_or(0);
             let units = (bytes / self.granule.size()) as u32;
             self.anchors[id.index()] = self.ranges.add_range(units, id.0);
+        }
+    }
+
+    /// The anchor of a block, if it exists.
+    fn anchor(&self, block: BlockId) -> Option<u32> {
+        self.table.block_capacity(block)?;
+        self.anchors.get(block.index()).copied()
+    }
+
+    #[inline(always)]
+    fn allocation(&self, Placed { slot, tag, extent }: Placed) -> BlockAllocation {
+        BlockAllocation {
+            block: BlockId(extent.block),
+            offset: self.granule.bytes_in_range(extent.offset),
+            size: self.granule.bytes_in_range(extent.size),
+            padding: self.granule.bytes_in_range(extent.padding),
+            handle: Handle::new(self.owner, extent.block, slot, tag),
         }
     }
 
@@ -196,19 +219,12 @@ impl BlockSuballocator for GeneralBlocks {
         let request = self.granule.request(size, align, self.limit)?;
         let placed = self.ranges.allocate::<true>(request.units, request.align_mask);
         let placed = placed.or_else(|| self.allocate_in_empty_block(request.units));
-        let Some(Placed { slot, tag, extent }) = placed else {
+        let Some(placed) = placed else {
             return Err(self.full(size, align));
         };
-        let size = self.granule.bytes_in_range(extent.size);
-        let padding = self.granule.bytes_in_range(extent.padding);
-        self.table.charge(extent.block, size + padding);
-        Ok(BlockAllocation {
-            block: BlockId(extent.block),
-            offset: self.granule.bytes_in_range(extent.offset),
-            size,
-            padding,
-            handle: Handle::new(self.owner, extent.block, slot, tag),
-        })
+        let allocation = self.allocation(placed);
+        self.table.charge(allocation.block.0, allocation.size + allocation.padding);
+        Ok(allocation)
     }
 
     #[inline]
@@ -226,6 +242,30 @@ impl BlockSuballocator for GeneralBlocks {
             padding,
             block_is_empty: self.table.refund(extent.block, size + padding),
         })
+    }
+
+    fn clear(&mut self) {
+        self.table.clear();
+        self.ranges.vacate();
+        self.add_ranges();
+    }
+
+    #[inline]
+    fn get(&self, handle: Handle) -> Option<BlockAllocation> {
+        if !handle.is_of(self.owner) {
+            return None;
+        }
+        Some(self.allocation(self.ranges.get(handle.slot(), handle.tag())?))
+    }
+
+    fn allocations_in(&self, block: BlockId) -> impl Iterator<Item = BlockAllocation> {
+        let anchor = self.anchor(block).into_iter();
+        anchor.flat_map(|anchor| self.ranges.allocations_of(anchor)).map(|placed| self.allocation(placed))
+    }
+
+    fn holes_in(&self, block: BlockId) -> impl Iterator<Item = Range<u64>> {
+        let anchor = self.anchor(block).into_iter();
+        anchor.flat_map(|anchor| self.ranges.holes_of(anchor)).map(|hole| self.granule.bytes_of_hole(hole))
     }
 
     fn block_capacity(&self, block: BlockId) -> Option<u64> {

@@ -1,5 +1,7 @@
 //! The general allocator over one range.
 
+use core::ops::Range;
+
 use super::pieces::Placed;
 use super::ranges::{ABSORB, EXACT, Ranges};
 use super::units::Granule;
@@ -136,7 +138,22 @@ impl General {
             self.ranges.trim(0);
         } else if self.ranges.has_grown(1, 0) {
             self.ranges.clear(0);
-            self.anchor = self.ranges.add_range((self.capacity / self.granule.size()) as u32, 0);
+            self.anchor = self.ranges.add_range(self.units(), 0);
+        }
+    }
+
+    /// Granules managed.
+    fn units(&self) -> u32 {
+        (self.capacity / self.granule.size()) as u32
+    }
+
+    #[inline(always)]
+    fn allocation(&self, Placed { slot, tag, extent }: Placed) -> Allocation {
+        Allocation {
+            offset: self.granule.bytes_in_range(extent.offset),
+            size: self.granule.bytes_in_range(extent.size),
+            padding: self.granule.bytes_in_range(extent.padding),
+            handle: Handle::new(self.owner, extent.block, slot, tag),
         }
     }
 
@@ -162,15 +179,10 @@ impl Suballocator for General {
     fn allocate(&mut self, size: u64, align: u64) -> Result<Allocation, AllocError> {
         let request = self.granule.request(size, align, self.capacity)?;
         let placed = self.ranges.allocate::<false>(request.units, request.align_mask);
-        let Some(Placed { slot, tag, extent }) = placed else {
+        let Some(placed) = placed else {
             return Err(self.full(size, align));
         };
-        Ok(Allocation {
-            offset: self.granule.bytes_in_range(extent.offset),
-            size: self.granule.bytes_in_range(extent.size),
-            padding: self.granule.bytes_in_range(extent.padding),
-            handle: Handle::new(self.owner, extent.block, slot, tag),
-        })
+        Ok(self.allocation(placed))
     }
 
     #[inline]
@@ -184,6 +196,27 @@ impl Suballocator for General {
             size: self.granule.bytes_in_range(extent.size),
             padding: self.granule.bytes_in_range(extent.padding),
         })
+    }
+
+    fn clear(&mut self) {
+        self.ranges.vacate();
+        self.anchor = self.ranges.add_range(self.units(), 0);
+    }
+
+    #[inline]
+    fn get(&self, handle: Handle) -> Option<Allocation> {
+        if !handle.is_of(self.owner) {
+            return None;
+        }
+        Some(self.allocation(self.ranges.get(handle.slot(), handle.tag())?))
+    }
+
+    fn allocations(&self) -> impl Iterator<Item = Allocation> {
+        self.ranges.allocations_of(self.anchor).map(|placed| self.allocation(placed))
+    }
+
+    fn holes(&self) -> impl Iterator<Item = Range<u64>> {
+        self.ranges.holes_of(self.anchor).map(|hole| self.granule.bytes_of_hole(hole))
     }
 
     fn capacity(&self) -> u64 {
@@ -209,8 +242,7 @@ impl Suballocator for General {
     }
 
     fn validate(&self) -> Result<(), Inconsistency> {
-        let units = (self.capacity / self.granule.size()) as u32;
-        self.ranges.validate(core::iter::once((self.anchor, 0, units)))
+        self.ranges.validate(core::iter::once((self.anchor, 0, self.units())))
     }
 }
 
@@ -219,6 +251,23 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+
+    #[test]
+    fn tags_wrap_around_when_all_is_freed_as_when_one_is() {
+        let mut heap = General::new(1 << 20, 256).unwrap();
+        let first = heap.allocate(256, 256).unwrap().handle;
+        heap.free(first).unwrap();
+        for node in heap.ranges.slab.pieces().nodes.iter_mut().filter(|node| node.is_free()) {
+            node.tag = u32::MAX - 1;
+        }
+        let old: Vec<_> = (0..3).map(|_| heap.allocate(256, 256).unwrap().handle).collect();
+        assert!(old.iter().any(|handle| handle.tag() == u32::MAX));
+        heap.clear();
+        heap.validate().unwrap();
+        let new: Vec<_> = (0..100).map(|_| heap.allocate(256, 256).unwrap()).collect();
+        old.iter().for_each(|&handle| assert_eq!(heap.free(handle), Err(FreeError::DoubleFree)));
+        assert!(heap.allocations().eq(new));
+    }
 
     #[test]
     fn trimming_gives_back_what_lies_behind_the_last_piece() {

@@ -19,6 +19,7 @@ pub(super) struct Pieces<'a> {
 }
 
 /// What an allocation takes.
+#[derive(Clone, Copy)]
 pub(super) struct Extent {
     pub(super) offset: u32,
     pub(super) size: u32,
@@ -27,7 +28,16 @@ pub(super) struct Extent {
     pub(super) block: u32,
 }
 
-/// A piece that is in use from now on.
+impl Extent {
+    /// That of a piece in use.
+    #[inline(always)]
+    pub(super) const fn of(node: &Node) -> Self {
+        let padding = node.padding();
+        Self { offset: node.offset + padding, size: node.size - padding, padding, block: node.block }
+    }
+}
+
+/// A piece that is in use.
 pub(super) struct Placed {
     pub(super) slot: u32,
     pub(super) tag: u32,

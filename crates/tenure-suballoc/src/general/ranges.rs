@@ -52,6 +52,12 @@ impl Ranges {
         self.free_units = 0;
     }
 
+    /// Forgets all ranges, and frees what is allocated in them. The metadata keeps its memory.
+    pub(super) fn vacate(&mut self) {
+        self.slab.vacate();
+        self.free_units = 0;
+    }
+
     /// Gives back the metadata behind the last piece, but for that of `kept` nodes.
     pub(super) fn trim(&mut self, kept: usize) {
         self.slab.trim(kept);
@@ -167,8 +173,31 @@ impl Ranges {
         } else {
             pieces.link(slot, node.size);
         }
-        let padding = node.padding();
-        Some(Extent { offset: node.offset + padding, size: node.size - padding, padding, block: node.block })
+        Some(Extent::of(&node))
+    }
+
+    /// The piece that `slot` and `tag` name; `None` if they name none.
+    #[inline]
+    pub(super) fn get(&self, slot: u32, tag: u32) -> Option<Placed> {
+        let node = self.slab.nodes().get(slot as usize)?;
+        (node.tag == tag).then(|| Placed { slot, tag, extent: Extent::of(node) })
+    }
+
+    /// The pieces of an anchor's range, with their slots, in order of their offsets.
+    pub(super) fn pieces_of(&self, anchor: u32) -> impl Iterator<Item = (u32, &Node)> {
+        let piece = |slot: u32| (slot != NIL).then(|| (slot, self.slab.at(slot)));
+        core::iter::successors(piece(self.slab.at(anchor).next), move |(_, node)| piece(node.next))
+    }
+
+    /// Those of them that are in use.
+    pub(super) fn allocations_of(&self, anchor: u32) -> impl Iterator<Item = Placed> {
+        let in_use = self.pieces_of(anchor).filter(|(_, node)| !node.is_free());
+        in_use.map(|(slot, node)| Placed { slot, tag: node.tag, extent: Extent::of(node) })
+    }
+
+    /// Those of them that are free: offsets and sizes.
+    pub(super) fn holes_of(&self, anchor: u32) -> impl Iterator<Item = (u32, u32)> {
+        self.pieces_of(anchor).filter(|(_, node)| node.is_free()).map(|(_, node)| (node.offset, node.size))
     }
 
     /// Units of the first hole in the last class: the largest, but for the width of the class.

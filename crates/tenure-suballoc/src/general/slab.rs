@@ -57,6 +57,20 @@ impl Slab {
         self.vacant = NIL;
     }
 
+    /// Makes all slots vacant. The tags of pieces in use go up, as when they are freed.
+    pub(super) fn vacate(&mut self) {
+        self.firsts.fill(NIL);
+        self.used = ClassBits::new();
+        self.vacant = NIL;
+        for (slot, node) in self.nodes.iter_mut().enumerate().skip(SPECIAL as usize).rev() {
+            if !node.is_free() {
+                node.tag = node.tag.wrapping_add(1);
+            }
+            node.list_next = self.vacant;
+            self.vacant = slot as u32;
+        }
+    }
+
     /// Gives back the memory of vacant slots behind the last piece, but for that of `kept` nodes. Those before
     /// it are taken from the lowest on from now on, so that the next time there is more behind.
     ///

@@ -1,5 +1,7 @@
 //! From bytes to granules and back.
 
+use core::ops::Range;
+
 use super::class::{class_above, least};
 use super::ranges::MAX_UNITS;
 use crate::suballocator::check_request;
@@ -45,6 +47,12 @@ impl Granule {
     #[inline]
     pub(super) const fn bytes_in_range(self, units: u32) -> u64 {
         (units as u64) << self.log2
+    }
+
+    /// The bytes of a hole: from where to where.
+    pub(super) fn bytes_of_hole(self, (offset, size): (u32, u32)) -> Range<u64> {
+        let start = self.bytes_in_range(offset);
+        start..start + self.bytes_in_range(size)
     }
 
     /// Whole granules in a range of `capacity` bytes.

@@ -84,16 +84,7 @@ impl Ranges {
 
     /// Units that are free in the range of an anchor.
     pub(super) fn free_units_from(&self, anchor: u32) -> u64 {
-        let mut slot = self.slab.at(anchor).next;
-        let mut free = 0;
-        while slot != NIL {
-            let node = self.slab.at(slot);
-            if node.is_free() {
-                free += u64::from(node.size);
-            }
-            slot = node.next;
-        }
-        free
+        self.holes_of(anchor).map(|(_, size)| u64::from(size)).sum()
     }
 }
 

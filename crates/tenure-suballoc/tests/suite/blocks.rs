@@ -88,16 +88,17 @@ fn op() -> impl Strategy<Value = Op> {
         1 => prop_oneof![Just(0), Just(u64::MAX)],
     ];
     prop_oneof![
-        8 => capacity.prop_map(|capacity| Op::AddBlock { capacity }),
-        4 => any::<u8>().prop_map(|id| Op::RemoveBlock { id: id % 50 }),
-        100 => (size(), align()).prop_map(|(size, align)| Op::Allocate { size, align }),
-        2 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateLargest { more, align }),
-        75 => any::<u32>().prop_map(|nth| Op::Free { nth }),
-        4 => any::<u32>().prop_map(|nth| Op::FreeBlock { nth }),
-        3 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
-        1 => Just(Op::FreeForeign),
-        4 => (0..20u8).prop_map(|idle_frames| Op::EndFrame { idle_frames }),
-        1 => Just(Op::Trim),
+        40 => capacity.prop_map(|capacity| Op::AddBlock { capacity }),
+        20 => any::<u8>().prop_map(|id| Op::RemoveBlock { id: id % 50 }),
+        500 => (size(), align()).prop_map(|(size, align)| Op::Allocate { size, align }),
+        10 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateLargest { more, align }),
+        375 => any::<u32>().prop_map(|nth| Op::Free { nth }),
+        20 => any::<u32>().prop_map(|nth| Op::FreeBlock { nth }),
+        15 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
+        5 => Just(Op::FreeForeign),
+        20 => (0..20u8).prop_map(|idle_frames| Op::EndFrame { idle_frames }),
+        5 => Just(Op::Trim),
+        1 => Just(Op::Clear),
     ]
 }
 

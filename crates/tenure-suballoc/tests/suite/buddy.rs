@@ -62,6 +62,10 @@ impl Rules for BuddyRules {
         live.holes().map(|hole| self.largest_block(hole)).max().unwrap_or(0)
     }
 
+    fn merges(&self) -> bool {
+        false
+    }
+
     fn floor_slack(&self, _largest_free: u64) -> u64 {
         0
     }

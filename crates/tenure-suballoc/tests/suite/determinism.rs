@@ -26,4 +26,14 @@ proptest! {
         let first: Vec<_> = first.into_iter().filter(Option::is_some).collect();
         prop_assert_eq!(play(&rules, &served), first);
     }
+
+    #[test]
+    fn a_cleared_range_is_like_a_new_one(rules in rules(), before in many(op()), after in many(op())) {
+        let is_old = |op: &&Op| !matches!(op, Op::FreeAgain { .. });
+        let after: Vec<Op> = after.iter().filter(is_old).copied().collect();
+        let both = [&before[..], &[Op::Clear], &after].concat();
+        let results = play(&rules, &both);
+        let fresh = play(&rules, &after);
+        prop_assert_eq!(&results[results.len() - fresh.len()..], &fresh);
+    }
 }

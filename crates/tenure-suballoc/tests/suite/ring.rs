@@ -8,10 +8,11 @@ use crate::strategy::{align, config, many, size};
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        60 => (size(), align()).prop_map(|(size, align)| Op::Allocate { size, align }),
-        5 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateLargest { more, align }),
-        15 => Just(Op::Close),
-        12 => (0..4u8).prop_map(|frames| Op::Release { frames }),
+        300 => (size(), align()).prop_map(|(size, align)| Op::Allocate { size, align }),
+        25 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateLargest { more, align }),
+        75 => Just(Op::Close),
+        60 => (0..4u8).prop_map(|frames| Op::Release { frames }),
+        1 => Just(Op::Clear),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! C5.
 
 use proptest::prelude::*;
-use tenure_suballoc::{AllocError, FreeError, Handle, Slots};
+use tenure_suballoc::{AllocError, FreeError, Handle, SlotRange, Slots};
 
 use crate::model::ranges::{Live, Ranges};
 use crate::strategy::{config, many};
@@ -12,6 +12,7 @@ enum Op {
     AllocateLargest { more: i8 },
     Free { nth: u32 },
     FreeAgain { nth: u32 },
+    Clear,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -22,11 +23,16 @@ fn op() -> impl Strategy<Value = Op> {
         1 => prop_oneof![Just(0), Just(u32::MAX)],
     ];
     prop_oneof![
-        100 => count.prop_map(|count| Op::Allocate { count }),
-        2 => any::<i8>().prop_map(|more| Op::AllocateLargest { more }),
-        85 => any::<u32>().prop_map(|nth| Op::Free { nth }),
-        4 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
+        1000 => count.prop_map(|count| Op::Allocate { count }),
+        20 => any::<i8>().prop_map(|more| Op::AllocateLargest { more }),
+        850 => any::<u32>().prop_map(|nth| Op::Free { nth }),
+        40 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
+        1 => Just(Op::Clear),
     ]
+}
+
+fn live(range: SlotRange) -> Live {
+    Live { offset: u64::from(range.first), size: u64::from(range.count), handle: range.handle }
 }
 
 struct Player {
@@ -47,6 +53,14 @@ impl Player {
             Op::FreeAgain { nth } if !self.freed.is_empty() => {
                 let handle = self.freed[nth as usize % self.freed.len()];
                 assert_eq!(self.slots.free(handle), Err(FreeError::DoubleFree));
+                assert_eq!(self.slots.get(handle), None);
+            }
+            Op::Clear => {
+                self.slots.clear();
+                self.freed.extend(self.live.clear().map(|live| live.handle));
+                for &handle in &self.freed {
+                    assert_eq!(self.slots.free(handle), Err(FreeError::DoubleFree));
+                }
             }
             Op::Free { .. } | Op::FreeAgain { .. } => {}
         }
@@ -56,11 +70,8 @@ impl Player {
         match self.slots.allocate(count) {
             Ok(range) => {
                 assert_eq!(range.count, count);
-                self.live.insert(Live {
-                    offset: u64::from(range.first),
-                    size: u64::from(count),
-                    handle: range.handle,
-                });
+                assert_eq!(self.slots.get(range.handle), Some(range));
+                self.live.insert(live(range));
             }
             Err(AllocError::ZeroSize) => assert_eq!(count, 0),
             Err(AllocError::TooLarge { .. }) => assert!(count > self.slots.capacity()),
@@ -84,6 +95,8 @@ impl Player {
         assert_eq!(u64::from(self.slots.free_count()), free);
         assert_eq!(u64::from(self.slots.largest_free()), self.live.largest_hole());
         assert_eq!(self.slots.is_empty(), self.live.len() == 0);
+        let holes = self.slots.holes().map(|hole| u64::from(hole.start)..u64::from(hole.end));
+        self.live.check_walks(self.slots.allocations().map(live), holes, true);
     }
 }
 

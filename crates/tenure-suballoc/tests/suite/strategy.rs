@@ -41,10 +41,11 @@ pub(crate) fn align() -> impl Strategy<Value = u64> {
 
 pub(crate) fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        100 => (size(), align()).prop_map(|(size, align)| Op::Allocate { size, align }),
-        2 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateLargest { more, align }),
-        85 => any::<u32>().prop_map(|nth| Op::Free { nth }),
-        4 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
-        1 => Just(Op::FreeForeign),
+        1000 => (size(), align()).prop_map(|(size, align)| Op::Allocate { size, align }),
+        20 => (any::<i8>(), align()).prop_map(|(more, align)| Op::AllocateLargest { more, align }),
+        850 => any::<u32>().prop_map(|nth| Op::Free { nth }),
+        40 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
+        10 => Just(Op::FreeForeign),
+        1 => Just(Op::Clear),
     ]
 }

@@ -1,7 +1,8 @@
 //! What is asked of a `BlockSuballocator`, and the check that it does what it promises.
 
 use tenure_suballoc::{
-    AllocError, BlockError, BlockId, BlockSuballocator, DEFAULT_IDLE_FRAMES, FreeError, Handle,
+    AllocError, BlockAllocation, BlockError, BlockId, BlockSuballocator, DEFAULT_IDLE_FRAMES, FreeError,
+    Handle,
 };
 
 use super::one_range::Rules;
@@ -35,6 +36,7 @@ pub(crate) enum Op {
         nth: u32,
     },
     FreeForeign,
+    Clear,
     EndFrame {
         idle_frames: u8,
     },
@@ -90,6 +92,12 @@ pub(crate) fn play<R: BlockRules>(rules: &R, ops: &[Op]) -> Vec<Option<(usize, u
     player.results
 }
 
+/// All that an allocation takes.
+fn live(allocation: BlockAllocation) -> Live {
+    let BlockAllocation { offset, size, padding, handle, .. } = allocation;
+    Live { offset: offset - padding, size: size + padding, handle }
+}
+
 struct Player<'a, R: BlockRules> {
     rules: &'a R,
     allocator: R::Allocator,
@@ -121,8 +129,10 @@ impl<R: BlockRules> Player<'_, R> {
             Op::FreeForeign => {
                 if let Some(handle) = self.foreign {
                     assert_eq!(self.allocator.free(handle), Err(FreeError::Foreign));
+                    assert_eq!(self.allocator.get(handle), None);
                 }
             }
+            Op::Clear => self.clear(),
             Op::EndFrame { idle_frames } => self.end_frame(u32::from(idle_frames)),
             Op::Trim => self.trim(),
         }
@@ -182,11 +192,8 @@ impl<R: BlockRules> Player<'_, R> {
                 let (least, most) = block.rules.reserved(size, align);
                 let taken = allocation.size + allocation.padding;
                 assert!(allocation.size >= least && taken <= most, "{allocation:?} for {size}");
-                block.live.insert(Live {
-                    offset: allocation.offset - allocation.padding,
-                    size: taken,
-                    handle: allocation.handle,
-                });
+                block.live.insert(live(allocation));
+                assert_eq!(self.allocator.get(allocation.handle), Some(allocation));
                 let block = allocation.block.index();
                 self.results.push(Some((block, allocation.offset, allocation.size)));
             }
@@ -253,6 +260,7 @@ impl<R: BlockRules> Player<'_, R> {
         let start = freed.offset - freed.padding;
         assert_eq!((start, freed.size + freed.padding), (gone.offset, gone.size));
         assert_eq!((freed.block.index(), freed.block_is_empty), (id, is_empty));
+        assert_eq!(self.allocator.get(gone.handle), None);
         self.freed.push(gone.handle);
     }
 
@@ -267,6 +275,20 @@ impl<R: BlockRules> Player<'_, R> {
             let handle = self.freed[nth % self.freed.len()];
             // Once its block is gone, nobody knows any more whose the handle was.
             assert!(self.allocator.free(handle).is_err());
+            assert_eq!(self.allocator.get(handle), None);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.allocator.clear();
+        for block in self.blocks.iter_mut().flatten().filter(|block| block.live.len() > 0) {
+            block.idle = 0;
+            block.fresh = true;
+            self.freed.extend(block.live.clear().map(|live| live.handle));
+        }
+        for &handle in &self.freed {
+            assert!(self.allocator.free(handle).is_err());
+            assert_eq!(self.allocator.get(handle), None);
         }
     }
 
@@ -338,6 +360,20 @@ impl<R: BlockRules> Player<'_, R> {
         if walk {
             self.allocator.validate().unwrap();
         }
+        self.check_walks();
+    }
+
+    fn check_walks(&self) {
+        for (id, block) in self.allocator.blocks().zip(self.present()) {
+            let allocations = self.allocator.allocations_in(id).map(live);
+            block.live.check_walks(allocations, self.allocator.holes_in(id), block.rules.merges());
+        }
+        let all = self.present().flat_map(|block| block.live.iter());
+        assert!(self.allocator.allocations().map(live).eq(all));
+        let free: u64 = self.allocator.holes().map(|(_, hole)| hole.end - hole.start).sum();
+        assert_eq!(free, self.allocator.free_bytes());
+        let exists = |id: BlockId| self.allocator.block_capacity(id).is_some();
+        assert!(self.allocator.holes().all(|(id, _)| exists(id)));
     }
 
     fn free_all(&mut self) {

@@ -1,6 +1,6 @@
 //! What is asked of a `Suballocator`, and the check that it does what it promises.
 
-use tenure_suballoc::{AllocError, FreeError, Handle, Suballocator};
+use tenure_suballoc::{AllocError, Allocation, FreeError, Handle, Suballocator};
 
 use super::ranges::{Live, Ranges};
 
@@ -25,6 +25,7 @@ pub(crate) enum Op {
     },
     /// Frees a handle of another allocator of the same kind.
     FreeForeign,
+    Clear,
 }
 
 /// What one algorithm promises beyond what all do.
@@ -50,6 +51,11 @@ pub(crate) trait Rules {
         live.largest_hole()
     }
 
+    /// Whether free ranges side by side are one.
+    fn merges(&self) -> bool {
+        true
+    }
+
     /// How much less than `largest_free` its floor may be.
     fn floor_slack(&self, largest_free: u64) -> u64;
 
@@ -69,6 +75,12 @@ pub(crate) fn play<R: Rules>(rules: &R, ops: &[Op]) -> Vec<Option<(u64, u64)>> {
     }
     player.free_all();
     player.results
+}
+
+/// All that an allocation takes.
+fn live(allocation: Allocation) -> Live {
+    let Allocation { offset, size, padding, handle } = allocation;
+    Live { offset: offset - padding, size: size + padding, handle }
 }
 
 struct Player<'a, R: Rules> {
@@ -111,13 +123,28 @@ impl<'a, R: Rules> Player<'a, R> {
                 if !self.freed.is_empty() {
                     let handle = self.freed[nth as usize % self.freed.len()];
                     assert_eq!(self.allocator.free(handle), Err(FreeError::DoubleFree));
+                    assert_eq!(self.allocator.get(handle), None);
                 }
             }
             Op::FreeForeign => {
                 if let Some(handle) = self.foreign {
                     assert_eq!(self.allocator.free(handle), Err(FreeError::Foreign));
+                    assert_eq!(self.allocator.get(handle), None);
                 }
             }
+            Op::Clear => {
+                self.allocator.clear();
+                self.freed.extend(self.live.clear().map(|live| live.handle));
+                self.check_old_handles();
+            }
+        }
+    }
+
+    /// Checks that nothing can be done with handles that were freed.
+    fn check_old_handles(&mut self) {
+        for &handle in &self.freed {
+            assert_eq!(self.allocator.get(handle), None);
+            assert_eq!(self.allocator.free(handle), Err(FreeError::DoubleFree));
         }
     }
 
@@ -130,11 +157,8 @@ impl<'a, R: Rules> Player<'a, R> {
                 let (least, most) = self.rules.reserved(size, align);
                 let taken = allocation.size + allocation.padding;
                 assert!(allocation.size >= least && taken <= most, "{allocation:?} for {size}");
-                self.live.insert(Live {
-                    offset: allocation.offset - allocation.padding,
-                    size: taken,
-                    handle: allocation.handle,
-                });
+                self.live.insert(live(allocation));
+                assert_eq!(self.allocator.get(allocation.handle), Some(allocation));
                 self.results.push(Some((allocation.offset, allocation.size)));
             }
             Err(error) => {
@@ -167,6 +191,7 @@ impl<'a, R: Rules> Player<'a, R> {
         let freed = self.allocator.free(gone.handle).unwrap();
         let start = freed.offset - freed.padding;
         assert_eq!((start, freed.size + freed.padding), (gone.offset, gone.size));
+        assert_eq!(self.allocator.get(gone.handle), None);
         self.freed.push(gone.handle);
     }
 
@@ -182,7 +207,16 @@ impl<'a, R: Rules> Player<'a, R> {
         let expected = if free == 0 { 0.0 } else { 1.0 - largest as f64 / free as f64 };
         assert!((f64::from(fragmentation) - expected).abs() < 1e-6);
         self.rules.check(&self.allocator, &self.live);
+        self.live.check_walks(
+            self.allocator.allocations().map(live),
+            self.allocator.holes(),
+            self.rules.merges(),
+        );
+        let sizes = self.allocator.holes().map(|hole| hole.end - hole.start);
+        assert_eq!(sizes.max().unwrap_or(0), largest);
         if walk {
+            let get = |one: Live| self.allocator.get(one.handle).map(live);
+            assert!(self.live.iter().all(|one| get(one) == Some(one)));
             self.allocator.validate().unwrap();
         }
     }

@@ -1,8 +1,10 @@
 //! A plain list of live ranges, in order of their offsets.
 
+use std::ops::Range;
+
 use tenure_suballoc::Handle;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Live {
     pub(crate) offset: u64,
     pub(crate) size: u64,
@@ -45,6 +47,38 @@ impl Ranges {
             "{new:?} does not lie in {floor}..{ceiling}"
         );
         self.live.insert(place, new);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Live> + '_ {
+        self.live.iter().copied()
+    }
+
+    /// Removes all ranges, and returns them.
+    pub(crate) fn clear(&mut self) -> impl Iterator<Item = Live> + '_ {
+        self.live.drain(..)
+    }
+
+    /// Checks that an allocator names exactly these ranges, and that what it names between them is all the
+    /// rest: all of what lies between two of them as one range if it says that it merges what is free.
+    pub(crate) fn check_walks(
+        &self,
+        allocations: impl Iterator<Item = Live>,
+        holes: impl Iterator<Item = Range<u64>>,
+        merges: bool,
+    ) {
+        assert!(allocations.eq(self.iter()), "not the ranges that are live");
+        let mut holes = holes.peekable();
+        for (start, size) in self.holes() {
+            let (mut end, mut count) = (start, 0);
+            while end < start + size {
+                let hole = holes.next_if(|hole| hole.start == end && hole.end > end);
+                end = hole.map_or_else(|| panic!("no hole at {end}"), |hole| hole.end);
+                count += 1;
+            }
+            assert!(end == start + size, "a hole that ends at {end} is not free");
+            assert!(count <= 1 || !merges, "{count} holes in a row at {start}");
+        }
+        assert_eq!(holes.next(), None, "a hole in what is allocated");
     }
 
     pub(crate) fn remove(&mut self, index: usize) -> Live {

@@ -1,6 +1,7 @@
 //! What is asked of a `Ring`, and the check that it does what it promises.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use tenure_suballoc::Ring;
 
@@ -16,6 +17,7 @@ pub(crate) enum Op {
         align: u64,
     },
     Close,
+    Clear,
     /// Releases up to so many frames.
     Release {
         frames: u8,
@@ -95,6 +97,25 @@ impl Model {
         if wraps { at_head.max(after(0)) } else { at_head }
     }
 
+    fn clear(&mut self) {
+        self.segments.clear();
+        self.frames.clear();
+    }
+
+    /// What no range in use covers, in order.
+    fn holes(&self) -> Vec<Range<u64>> {
+        let mut used: Vec<_> = self.segments.iter().map(|used| used.start..used.end).collect();
+        used.push(self.capacity..self.capacity);
+        used.sort_unstable_by_key(|used| used.start);
+        let mut end = 0;
+        let before = used.into_iter().map(|used| {
+            let hole = end..used.start;
+            end = used.end;
+            hole
+        });
+        before.filter(|hole| !hole.is_empty()).collect()
+    }
+
     fn close(&mut self) -> u64 {
         let mark = self.closed;
         let mut bytes = 0;
@@ -131,6 +152,10 @@ pub(crate) fn play(capacity: u64, ops: &[Op]) {
                 let size = ring.largest_free().saturating_add_signed(i64::from(more));
                 allocate(&mut ring, &mut model, size, align);
             }
+            Op::Clear => {
+                ring.clear();
+                model.clear();
+            }
             Op::Close => assert_eq!(ring.close(model.closed), model.close()),
             Op::Release { frames } => {
                 let mut asked = 0;
@@ -158,6 +183,7 @@ fn check(ring: &Ring<u64>, model: &Model) {
     assert_eq!(ring.used(), model.used());
     assert_eq!(ring.free_bytes(), model.capacity - model.used());
     assert_eq!(ring.largest_free(), model.largest_free());
+    assert!(ring.holes().eq(model.holes()), "{:?}", model.holes());
     assert_eq!(ring.oldest(), model.frames.front());
     assert_eq!(ring.frames(), model.frames.len());
     assert_eq!(ring.is_empty(), model.segments.is_empty());
