@@ -1,6 +1,6 @@
 //! What is not placed yet, as sets of bits: for some hundred items.
 
-use super::{Left, Look, Place};
+use super::{Left, Place};
 use crate::problem::Problem;
 
 /// Bits by rank: the first bit of a set is its best item.
@@ -97,18 +97,20 @@ impl Left for Bits<'_> {
         Some(self.order[word * 64 + bit as usize])
     }
 
-    fn look(&self, place: Place) -> Look {
-        let first = self.find(place);
-        let suited = place.levels.checked_sub(1).and_then(|level| {
-            let within =
-                self.within(place).zip(self.aligned(level)).map(|(within, aligned)| within & aligned);
-            let (word, bits) = within.enumerate().find(|(_, bits)| *bits != 0)?;
-            Some((word, bits.trailing_zeros()))
-        });
-        let next_level = if suited.is_none() { self.next_level(place) } else { None };
-        let rank = |(word, bit): (usize, u32)| word as u32 * 64 + bit;
-        let first = first.map(|found| self.order[rank(found) as usize]);
-        Look { first, suited: suited.map(rank), next_level }
+    fn first(&self, place: Place) -> Option<u32> {
+        let (word, bit) = self.find(place)?;
+        Some(word as u32 * 64 + bit)
+    }
+
+    fn suited(&self, place: Place) -> Option<u32> {
+        let level = place.levels.checked_sub(1)?;
+        let within = self.within(place).zip(self.aligned(level)).map(|(within, aligned)| within & aligned);
+        let (word, bits) = within.enumerate().find(|(_, bits)| *bits != 0)?;
+        Some(word as u32 * 64 + bits.trailing_zeros())
+    }
+
+    fn item(&self, rank: u32) -> u32 {
+        self.order[rank as usize]
     }
 
     fn remove(&mut self, rank: u32) -> u32 {
@@ -116,7 +118,7 @@ impl Left for Bits<'_> {
         self.order[rank as usize]
     }
 
-    fn next_level(&self, place: Place) -> Option<usize> {
+    fn next_level(&self, place: Place, _within: u32) -> Option<usize> {
         let levels = self.aligned.len() / self.words.max(1);
         (place.levels..levels).find(|&level| {
             let mut within = self.within(place).zip(self.aligned(level));

@@ -37,25 +37,21 @@ trait Left {
     /// `fits`.
     fn take(&mut self, place: Place, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32>;
 
-    /// What lies within a place where some alignments do not suit the height.
-    fn look(&self, place: Place) -> Look;
+    /// The rank of the first item in order that lies within a place, whatever its alignment.
+    fn first(&self, place: Place) -> Option<u32>;
 
-    /// The first of the further levels at which an item lies within a place.
-    fn next_level(&self, place: Place) -> Option<usize>;
+    /// The same of those whose alignment suits the place.
+    fn suited(&self, place: Place) -> Option<u32>;
+
+    /// The first of the further levels at which an item lies within a place, where the item of the rank
+    /// `within` does.
+    fn next_level(&self, place: Place, within: u32) -> Option<usize>;
+
+    /// The item of a rank.
+    fn item(&self, rank: u32) -> u32;
 
     /// Takes the item of a rank in the order, which is still there.
     fn remove(&mut self, rank: u32) -> u32;
-}
-
-/// What lies within a place.
-#[derive(Clone, Copy, Default)]
-struct Look {
-    /// The first item in order, at whatever height it can be.
-    first: Option<u32>,
-    /// The rank of the first one whose alignment suits the height.
-    suited: Option<u32>,
-    /// Where none does: the first of the further levels at which there is one.
-    next_level: Option<usize>,
 }
 
 /// What becomes of a place.
@@ -202,18 +198,18 @@ impl<'a> Skyline<'a> {
             };
             return item.map_or(Next::Rise(None), Next::Item);
         }
-        let look = left.look(place);
-        if self.waits(look, height) {
-            let level = if look.suited.is_some() { left.next_level(place) } else { look.next_level };
-            return Next::Rise(level);
+        let Some(first) = left.first(place) else { return Next::Rise(None) };
+        let gap = self.gap(left.item(first), height);
+        if 0 < gap && gap <= self.waste {
+            // It can be there as soon as the place has risen a little.
+            return Next::Rise(left.next_level(place, first));
         }
-        let Some(bottom) = bottom else {
-            return look.suited.map_or(Next::Rise(look.next_level), |rank| Next::Item(left.remove(rank)));
+        let suited = match bottom {
+            None if gap == 0 => Some(left.remove(first)),
+            None => left.suited(place).map(|rank| left.remove(rank)),
+            Some(bottom) => self.take_below_pins(left, place, height, bottom),
         };
-        match self.take_below_pins(left, place, height, bottom) {
-            Some(item) => Next::Item(item),
-            None => Next::Rise(left.next_level(place)),
-        }
+        suited.map_or_else(|| Next::Rise(left.next_level(place, first)), Next::Item)
     }
 
     /// Takes the first item that ends below what is pinned above it, of which the lowest begins at
@@ -228,12 +224,9 @@ impl<'a> Skyline<'a> {
         left.take(place, Some(&fits))
     }
 
-    /// Whether what comes first in a place can be there as soon as the place has risen a little.
-    fn waits(&self, look: Look, height: u64) -> bool {
-        look.first.is_some_and(|item| {
-            let gap = height.next_multiple_of(self.problem.align(item as usize)) - height;
-            0 < gap && gap <= self.waste
-        })
+    /// How far an item's alignment is above a height.
+    fn gap(&self, item: u32, height: u64) -> u64 {
+        height.next_multiple_of(self.problem.align(item as usize)) - height
     }
 
     /// How high a place rises in which nothing fits: to its lower neighbour, to what is pinned above
