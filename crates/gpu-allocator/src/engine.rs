@@ -70,10 +70,6 @@ impl<S: HeapSource> Engine<S> {
     }
 
     /// Memory for this request alone, made in a particular way.
-    #[cfg_attr(
-        not(feature = "vulkan"),
-        expect(dead_code, reason = "Direct3D 12 asks for the resource itself")
-    )]
     pub(crate) fn allocate_dedicated<R>(
         &mut self,
         request: MemoryRequest<'_>,

@@ -25,6 +25,17 @@
 //!   frees the memory then. Here mapped memory stays until the device is destroyed if allocations in it are still there
 //!   when the allocator is dropped; a warning in the log says so, beside the report of leaks.
 //!
+//! * **Known faults of Direct3D 12 drivers are avoided**, by the table of `tenure_d3d12::drivers`, as far as this crate
+//!   creates what they concern:
+//!
+//!   | the table says | `create_resource` | `allocate`, for resources that the program places |
+//!   | --- | --- | --- |
+//!   | must not be placed (Intel Iris Xe; Gen 9.5 and 11; old Intel drivers on Windows 11; AMD before 32.0.13031.8021; depth on Intel Gen 9 and 12) | it is committed, also when a placed one was asked for | a new heap for each allocation of such a category. That is clean memory, but the resource is placed all the same, which is not enough on Iris Xe and with old Intel drivers: there a program should create committed resources |
+//!   | too little memory for arrays (Intel Gen 12 before 30.0.101.1692) | more layers, which nothing should use | as much memory, where `AllocationCreateDesc::from_d3d12_resource_desc` says the size |
+//!   | memory of its own must be zeroed (Intel Gen 9 and 11) | `CREATE_NOT_ZEROED` is left out | new heaps are zeroed |
+//!   | no clear value for depth (Intel Gen 12) | none is given | up to the program |
+//!   | reads need the state of a copy's source, views show stencil everywhere (NVIDIA) | up to the program | up to the program |
+//!
 //! # What is not
 //! * The surface: `cargo xtask test drop-in` compares it with the original's, item by item, as rustdoc lists
 //!   them. In `surface/` are the original's list and the few exceptions.

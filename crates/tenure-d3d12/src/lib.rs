@@ -86,80 +86,80 @@
 //! [`Unsupported`]: tenure_core::device::DeviceError::Unsupported
 //! [`Lost`]: tenure_core::device::DeviceError::Lost
 
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod adapter;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod barriers;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod budget;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod buffer_views;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod caps;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod content;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod copies;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod create;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod desc;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod descriptor_heap;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod descriptors;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod device;
 pub mod drivers;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod error;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod events;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod feature_level;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod format_support;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod formats;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod heap;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod inner;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod list;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod mapping;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod messages;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod names;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod options;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod properties;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod queue;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod requirements;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod resource;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod samplers;
-#[cfg(any(windows, test))]
+#[cfg(any(all(windows, feature = "device"), test))]
 mod small;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod states;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod texture_descs;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod texture_views;
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 mod tiles;
 
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 pub use windows;
 
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 pub use self::{
     adapter::{Adapter, AdapterInfo, adapters},
     barriers::to_barrier_layout,

@@ -31,7 +31,7 @@ fn tile_blocks(dimension: Dimension, block_bytes: u64, bytes: u64) -> [u64; 3] {
 }
 
 /// Width and height in texels of a tile of a 2D texture of one sample.
-#[cfg(windows)]
+#[cfg(all(windows, feature = "device"))]
 pub(crate) fn tile_texels(info: &TextureInfo, tile: u64) -> [u64; 2] {
     let block = info.format.block();
     let [across, down, _] = tile_blocks(Dimension::D2, u64::from(block.bytes), tile);

@@ -8,6 +8,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 
 use super::ID3D12DeviceVersion;
+use super::faults::with_spare_layers;
 use crate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
 /// What must not share a heap on devices of heap tier 1; nothing is kept apart on tier 2.
@@ -78,15 +79,16 @@ pub struct AllocationCreateDesc<'a> {
 }
 
 impl<'a> AllocationCreateDesc<'a> {
-    /// What a resource needs, by the device's word.
+    /// What a resource needs, by the device's word; more for arrays on drivers that reserve too little for them.
     pub fn from_d3d12_resource_desc(
         device: &ID3D12Device,
         desc: &D3D12_RESOURCE_DESC,
         name: &'a str,
         location: MemoryLocation,
     ) -> Self {
+        let asked = with_spare_layers(device, desc);
         // SAFETY: a plain question about a description that outlives the call.
-        let info = unsafe { device.GetResourceAllocationInfo(0, core::slice::from_ref(desc)) };
+        let info = unsafe { device.GetResourceAllocationInfo(0, core::slice::from_ref(&asked)) };
         let (size, alignment) = (info.SizeInBytes, info.Alignment);
         Self { name, location, size, alignment, resource_category: desc.into() }
     }

@@ -21,6 +21,7 @@ use windows::core::Error;
 
 use super::ResourceCategory;
 use super::budget::Budget;
+use super::faults::Faults;
 use crate::engine::{MemoryFacts, Taken, properties};
 use crate::heap_only::HeapSource;
 use crate::{AllocationError, MemoryLocation, Result};
@@ -50,6 +51,7 @@ pub(super) struct Heaps {
     properties: Properties,
     is_tier_1: bool,
     taken: Taken,
+    faults: Faults,
     /// `None` where Windows does not say; what was taken is all that is known then.
     budget: Option<Budget>,
     device: ID3D12Device,
@@ -83,7 +85,7 @@ fn query<T: Default>(device: &ID3D12Device, feature: D3D12_FEATURE) -> Result<T>
 }
 
 /// The heap type of a memory type. Custom heaps leave resources the choice of their state.
-fn heap_properties(memory: MemoryTypeId) -> D3D12_HEAP_PROPERTIES {
+pub(super) fn heap_properties(memory: MemoryTypeId) -> D3D12_HEAP_PROPERTIES {
     let custom = |page| D3D12_HEAP_PROPERTIES {
         Type: D3D12_HEAP_TYPE_CUSTOM,
         CPUPageProperty: page,
@@ -98,7 +100,7 @@ fn heap_properties(memory: MemoryTypeId) -> D3D12_HEAP_PROPERTIES {
 }
 
 impl Heaps {
-    pub(super) fn new(device: ID3D12Device) -> Result<Self> {
+    pub(super) fn new(device: ID3D12Device, faults: Faults) -> Result<Self> {
         let options: D3D12_FEATURE_DATA_D3D12_OPTIONS = query(&device, D3D12_FEATURE_D3D12_OPTIONS)?;
         let architecture: D3D12_FEATURE_DATA_ARCHITECTURE = query(&device, D3D12_FEATURE_ARCHITECTURE)?;
         // Where the CPU and the GPU share their memory, Windows counts all of it as the GPU's own.
@@ -122,9 +124,15 @@ impl Heaps {
             taken: Taken::new(facts.heaps.len()),
             properties: properties(facts),
             is_tier_1: options.ResourceHeapTier == D3D12_RESOURCE_HEAP_TIER_1,
+            faults,
             budget: Budget::of(&device),
             device,
         })
+    }
+
+    /// The driver's known faults.
+    pub(super) const fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// What a heap must be able to hold.

@@ -4,6 +4,10 @@ mod allocation;
 mod budget;
 mod desc;
 mod device;
+mod faults;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod faulty;
 mod heaps;
 mod resource;
 
@@ -25,8 +29,10 @@ pub use self::resource::{CommittedAllocationStatistics, Resource};
 #[allow(deprecated, reason = "it is there to say why it is not")]
 pub use crate::visualizer::AllocatorVisualizer;
 
+use self::faults::Faults;
 use self::heaps::Heaps;
 use crate::engine::Engine;
+use crate::heap_only::HeapSource as _;
 use crate::recording::Told;
 use crate::{AllocationError, AllocatorReport, Result};
 
@@ -35,7 +41,8 @@ const GRANULE: u64 = 256;
 
 /// Finds memory for placed resources. See the [crate's documentation](crate).
 ///
-/// Dropping it gives all heaps back, whatever still lives in them; the log says what does.
+/// Dropping it gives all heaps back; the log says what still lives in them. Heaps are counted by references: one goes
+/// with the last [`Allocation`] in it and the last resource that is placed in it.
 pub struct Allocator {
     engine: Engine<Heaps>,
     committed: CommittedAllocationStatistics,
@@ -60,9 +67,14 @@ impl Allocator {
     /// # Errors
     /// [`AllocationError::Internal`] when the device does not answer.
     pub fn new(desc: &AllocatorCreateDesc) -> Result<Self> {
+        Self::with_faults(desc, Faults::of(&desc.device))
+    }
+
+    /// With known faults of the driver.
+    fn with_faults(desc: &AllocatorCreateDesc, faults: Faults) -> Result<Self> {
         let device = desc.device.clone();
         let base: &ID3D12Device = &device;
-        let heaps = Heaps::new(base.clone())?;
+        let heaps = Heaps::new(base.clone(), faults)?;
         let engine = Engine::new(heaps, &desc.allocation_sizes, GRANULE, desc.debug_settings)?;
         Ok(Self {
             engine,
@@ -87,7 +99,12 @@ impl Allocator {
         let request = MemoryRequest { name, size, alignment, memory: heaps::order(location), category };
         let is_linear = resource_category == ResourceCategory::Buffer;
         let told = Told { size, alignment, location, is_linear };
-        let (range, heap) = self.engine.allocate(request, told, |heap| heap.raw.clone())?;
+        let inspect = |heap: &heaps::Heap| heap.raw.clone();
+        let (range, heap) = if self.engine.source().faults().wants_alone(resource_category) {
+            self.engine.allocate_dedicated(request, told, Heaps::create_heap, inspect)?
+        } else {
+            self.engine.allocate(request, told, inspect)?
+        };
         Ok(Allocation::new(range, heap))
     }
 

@@ -1,14 +1,14 @@
 //! Resources, made together with their memory.
 
 use windows::Win32::Graphics::Direct3D12::{
-    D3D12_BARRIER_LAYOUT, D3D12_CLEAR_VALUE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_MIP_REGION,
-    D3D12_RESOURCE_ALLOCATION_INFO, D3D12_RESOURCE_DESC, D3D12_RESOURCE_DESC1, D3D12_RESOURCE_STATES,
-    ID3D12Device, ID3D12Device10, ID3D12Resource,
+    D3D12_BARRIER_LAYOUT, D3D12_CLEAR_VALUE, D3D12_HEAP_FLAG_NONE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES,
+    D3D12_MIP_REGION, D3D12_RESOURCE_ALLOCATION_INFO, D3D12_RESOURCE_DESC, D3D12_RESOURCE_DESC1,
+    D3D12_RESOURCE_STATES, ID3D12Device, ID3D12Device10, ID3D12Resource,
 };
 use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 use windows::core::Error;
 
-use super::heaps::GPU_ONLY;
+use super::heaps::{GPU_ONLY, heap_properties, order};
 use super::{
     Allocation, AllocationCreateDesc, Allocator, ID3D12DeviceVersion, ResourceCreateDesc,
     ResourceStateOrBarrierLayout, ResourceType,
@@ -136,19 +136,46 @@ fn pointer(clear: Option<&D3D12_CLEAR_VALUE>) -> Option<*const D3D12_CLEAR_VALUE
 impl Allocator {
     /// Creates a resource, to be given back by [`free_resource`](Self::free_resource).
     ///
+    /// Known faults of drivers are avoided: see the [crate's documentation](crate). So a placed resource may be
+    /// committed after all ([`Resource::allocation`] is `None` then), and an array may have more layers than it was to
+    /// have, which nothing should use.
+    ///
     /// # Errors
     /// As [`allocate`](Self::allocate), and for an initial layout or castable formats that the device does
     /// not take. Nothing is left then.
     pub fn create_resource(&mut self, desc: &ResourceCreateDesc<'_>) -> Result<Resource> {
         // Asked first, so that nothing has to be undone.
         way(&self.device, desc)?;
+        let treated = self.engine.source().faults().treat(desc.resource_desc);
+        let clear_value = desc.clear_value.filter(|_| treated.takes_clear_value());
+        let desc = &ResourceCreateDesc { resource_desc: &treated.desc, clear_value, ..*desc };
         let info = needs(&self.device, desc);
         match *desc.resource_type {
             ResourceType::Committed { heap_properties, heap_flags } => {
-                self.create_committed(desc, &info, heap_properties, heap_flags)
+                self.create_committed(desc, &info, heap_properties, treated.heap_flags(heap_flags))
             }
+            ResourceType::Placed if treated.is_committed() => self.create_alone(desc, &info),
             ResourceType::Placed => self.create_placed(desc, &info),
         }
+    }
+
+    /// Commits what the driver must not place, in the first memory that has room.
+    fn create_alone(
+        &mut self,
+        desc: &ResourceCreateDesc<'_>,
+        info: &D3D12_RESOURCE_ALLOCATION_INFO,
+    ) -> Result<Resource> {
+        // The runtime's words for a description that it does not accept: Windows' and Wine's.
+        if matches!(info.SizeInBytes, 0 | u64::MAX) {
+            return Err(AllocationError::InvalidAllocationCreateDesc);
+        }
+        for memory in order(desc.memory_location) {
+            match self.create_committed(desc, info, &heap_properties(*memory), D3D12_HEAP_FLAG_NONE) {
+                Err(AllocationError::OutOfMemory) => {}
+                answer => return answer,
+            }
+        }
+        Err(AllocationError::OutOfMemory)
     }
 
     fn create_committed(

@@ -5,8 +5,6 @@
 //! 64 KiB (Intel's manual of Tiger Lake, volume 5, "Surface Memory Organizations"). Where that makes
 //! a difference, the array gets so many layers more that the driver believes in what it takes.
 
-#![cfg(any(windows, test))]
-
 use tenure_core::device::TextureInfo;
 
 const PAGE: u64 = 4 << 10;

@@ -18,10 +18,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use bitflags::bitflags;
-use tenure_core::device::{Dimension, Format, ResourceDesc, Usage};
+use tenure_core::device::{Dimension, Format, ResourceDesc, TextureInfo, Usage};
 
-#[cfg(any(windows, test))]
-pub(crate) use layers::with_spare_layers;
+use layers::with_spare_layers;
 pub use table::TABLE;
 
 /// A display driver's version as Windows numbers it: `31.0.101.4577`.
@@ -219,9 +218,9 @@ impl Workarounds {
     }
 }
 
-/// Layers to create a texture with.
-#[cfg(any(windows, test))]
-pub(crate) fn created_layers(actions: Actions, info: &tenure_core::device::TextureInfo) -> u64 {
+/// Layers to create a texture with, where these actions are taken; its depth, for a volume. Saturates.
+#[must_use]
+pub fn created_layers(actions: Actions, info: &TextureInfo) -> u64 {
     if actions.contains(Actions::SPARE_LAYERS) {
         with_spare_layers(info)
     } else {
