@@ -481,3 +481,35 @@ fn everything_is_committed(options: Options) {
     assert!(gpu.shutdown().is_clean());
     device.check_clean().unwrap();
 }
+
+/// What a program asks for is honoured where a buffer has an API resource of its own, too, up to the alignment
+/// of heaps.
+#[test]
+fn own_resources_lie_where_the_program_asks() {
+    for profile in Profile::ALL {
+        let gpu = default_gpu(*profile);
+        let limit = gpu.device().properties().heap_alignment;
+        let mut placed = 0;
+        let pages = gpu.create_pages("pages", MIB);
+        let kept: Vec<_> = [256, 4 * KIB, 512, 64 * KIB, 8 * KIB, 2 * MIB, 64 * KIB]
+            .into_iter()
+            .map(|alignment| {
+                let desc = BufferDesc::new(300, Usage::UNORDERED_ACCESS).alignment(alignment);
+                let desc = desc.own_resource().name("aligned");
+                let buffer = gpu.create_buffer(&desc).unwrap();
+                let paged = pages.create_buffer(&desc).unwrap();
+                let in_heaps = [LocationKind::Placed, LocationKind::Page];
+                for buffer in [&buffer, &paged].into_iter().filter(|it| in_heaps.contains(&it.location())) {
+                    placed += 1;
+                    let address = buffer.gpu_address().unwrap_or(0);
+                    assert!(address.is_multiple_of(alignment.min(limit)), "{profile:?}: {address:#x}");
+                }
+                [buffer, paged]
+            })
+            .collect();
+        assert!(placed > kept.len(), "{profile:?}: {placed} of {}", kept.len());
+        assert!(pages.create_buffer(&BufferDesc::new(300, Usage::VERTEX).alignment(48)).is_err());
+        drop((kept, pages));
+        assert!(gpu.shutdown().is_clean());
+    }
+}

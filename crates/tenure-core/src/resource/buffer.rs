@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::Held;
 use super::native::Native;
-use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
+use crate::device::{
+    Allowed, Api, BufferInfo, Device, DeviceError, Mapping, Requirements, ResourceDesc, Usage,
+};
 use crate::gpu::Shared;
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
 use crate::memory::{Home, LocationKind, MemoryOwner, MemoryUse, Place, RangeRequest, ResourceRequest};
@@ -32,7 +34,11 @@ pub struct BufferDesc {
     /// Bytes of one element; its offset in the API buffer becomes a multiple of this, any number.
     /// 0 or 1: no matter.
     pub stride: u32,
-    /// Bytes; a power of two. The larger of this and what the usage needs is honoured.
+    /// Bytes; a power of two. The larger of this and what the usage needs is honoured: the offset in the API
+    /// buffer is a multiple of it. Where the buffer has an API resource of its own in a heap, the offset in the
+    /// heap and the GPU address are, up to the alignment of heaps
+    /// ([`Properties::heap_alignment`](crate::device::Properties::heap_alignment), 64 KiB on Direct3D 12);
+    /// memory that a buffer has to itself begins where the driver puts it.
     ///
     /// A mapped buffer of 4 KiB or more that copies read, or that is for reading back, begins where
     /// copies between buffers and textures may begin; a smaller one only if it asks for that here
@@ -274,7 +280,7 @@ const COPIED_FROM: u64 = 4 << 10;
 
 impl<D: Device> Shared<D> {
     /// The alignment a buffer needs inside a larger one.
-    fn buffer_alignment(&self, desc: &BufferDesc) -> Result<u64, Error> {
+    pub(super) fn buffer_alignment(&self, desc: &BufferDesc) -> Result<u64, Error> {
         let refuse = |field, value: u64, allowed| {
             Err(Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed)))
         };
@@ -348,6 +354,19 @@ impl<D: Device> Shared<D> {
         }
     }
 
+    /// What a buffer with an API resource of its own needs of a heap: what the driver says, and what the
+    /// program asks for, up to the alignment of the heap itself.
+    pub(super) fn placed_needs(
+        &self,
+        desc: &BufferDesc,
+        resource: &ResourceDesc,
+    ) -> Result<Requirements, Error> {
+        let mut needs = self.requirements(&desc.name, resource)?;
+        let asked = desc.alignment.min(self.device().properties().heap_alignment);
+        needs.alignment = needs.alignment.max(asked);
+        Ok(needs)
+    }
+
     fn place_buffer_resource(
         &self,
         desc: &BufferDesc,
@@ -355,7 +374,7 @@ impl<D: Device> Shared<D> {
         placement: Placement,
     ) -> Result<Home<D>, Error> {
         let resource = ResourceDesc::Buffer(info);
-        let needs = self.requirements(&desc.name, &resource)?;
+        let needs = self.placed_needs(desc, &resource)?;
         let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
         let request = ResourceRequest {
             desc: &resource,

@@ -65,7 +65,8 @@ impl<D: Device> PageAllocator<D> {
     /// As [`Gpu::create_buffer`](crate::Gpu::create_buffer).
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
-        let needs = self.shared.requirements(&desc.name, &resource)?;
+        self.shared.buffer_alignment(desc)?;
+        let needs = self.shared.placed_needs(desc, &resource)?;
         let home = self.create(&resource, &needs, desc.memory, &desc.name)?;
         let trace = self.shared.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
         let held = Held::new(&self.shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
