@@ -93,6 +93,10 @@ impl<S: HeapSource> CommandList<HeapOnly<S>> for Never {
         match *self {}
     }
 
+    fn make_visible_to_cpu(&mut self, _: tenure_core::device::State) {
+        match *self {}
+    }
+
     fn set_descriptor_heaps(&mut self, _: Option<&Never>, _: Option<&Never>) {
         match *self {}
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DescriptorKind, DeviceError, QueueId, QueueKind, Subresource,
+    Barrier, BufferLayout, CommandList, DescriptorKind, DeviceError, QueueId, QueueKind, State, Subresource,
     TextureRegion,
 };
 use windows::Win32::Graphics::Direct3D12::{
@@ -241,6 +241,9 @@ impl CommandList<Device> for List {
     fn discard(&mut self, resource: &Resource, subresource: Subresource) {
         self.record(|list| list.record_discard(resource, subresource));
     }
+
+    /// The end of a submission makes everything visible.
+    fn make_visible_to_cpu(&mut self, _: State) {}
 
     fn set_descriptor_heaps(
         &mut self,

@@ -61,6 +61,10 @@ pub(crate) enum Command {
         span: Span,
         state: State,
     },
+    /// The CPU sees what was written in these states.
+    MakeVisible {
+        written: State,
+    },
     /// Resources and samplers.
     SetDescriptorHeaps([Option<Arc<DescriptorHeapState>>; 2]),
     UseDescriptor {
@@ -107,6 +111,7 @@ impl Command {
             Self::FillBuffer { .. } => "fill_buffer",
             Self::Use { resource, .. } if resource.is_buffer() => "use_buffer",
             Self::Use { .. } => "use_texture",
+            Self::MakeVisible { .. } => "make_visible_to_cpu",
             Self::SetDescriptorHeaps(_) => "set_descriptor_heaps",
             Self::UseDescriptor { .. } => "use_descriptor",
             Self::ReadDescriptor { .. } => "read_descriptor",
@@ -136,7 +141,7 @@ impl Command {
                 visit(texture);
             }
             Self::ReadDescriptor { out, .. } | Self::SampleDescriptor { out, .. } => visit(out),
-            Self::SetDescriptorHeaps(_) | Self::UseDescriptor { .. } => {}
+            Self::MakeVisible { .. } | Self::SetDescriptorHeaps(_) | Self::UseDescriptor { .. } => {}
         }
         self.descriptors(|at| {
             if let Some(resource) = at.what().as_ref().and_then(What::resource) {
@@ -225,6 +230,7 @@ impl Command {
             Self::Transition { .. }
             | Self::Unordered { .. }
             | Self::Aliasing { .. }
+            | Self::MakeVisible { .. }
             | Self::SetDescriptorHeaps(_) => {}
         }
     }

@@ -276,6 +276,7 @@ impl Shared {
                 states,
                 unordered: Mutex::default(),
                 owners: Owners::default(),
+                hidden: Mutex::default(),
             }),
         }
     }

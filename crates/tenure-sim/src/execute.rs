@@ -214,6 +214,10 @@ impl<'a> Execution<'a> {
             Command::Use { resource, span, state } => {
                 self.uses_one(resource, *span, *state);
             }
+            Command::MakeVisible { written } => {
+                self.note(|| Step::MakeVisible { written: *written });
+                self.shared.host_barriers.note(self.queue, *written);
+            }
             Command::SetDescriptorHeaps(heaps) => self.set_heaps(heaps.each_ref().map(Option::as_ref)),
             Command::UseDescriptor { at, state } => self.use_descriptor(at, *state),
             Command::ReadDescriptor { at, state, out, offset, size } => {

@@ -20,7 +20,7 @@ bitflags! {
         const ALIASING = 1 << 2;
         /// States, promotion and decay, ownership by queue families, unordered-access barriers.
         const STATES = 1 << 3;
-        /// CPU accesses to bytes that the GPU may be using.
+        /// CPU accesses to bytes that the GPU may be using, or has written without making them visible.
         const MAPPING = 1 << 4;
         /// Unordered accesses from several queues.
         const RACES = 1 << 5;
@@ -63,6 +63,10 @@ pub enum HazardKind {
     /// The CPU touches bytes that a submission, not seen complete, writes, or writes bytes that
     /// it reads.
     MappingHazard,
+    /// The CPU reads bytes that the GPU wrote and that no
+    /// [`make_visible_to_cpu`](tenure_core::device::CommandList::make_visible_to_cpu) has made visible to it
+    /// (Vulkan).
+    NotVisibleToCpu,
     /// Two queues touch the same bytes, one writes, and nothing orders them.
     QueueRace,
     /// A descriptor is used that was never written, or was freed, or whose resource is destroyed.
@@ -95,6 +99,7 @@ impl fmt::Display for HazardKind {
             Self::WrongState => "wrong state",
             Self::MissingBarrier => "missing barrier",
             Self::MappingHazard => "CPU access races the GPU",
+            Self::NotVisibleToCpu => "not visible to the CPU",
             Self::QueueRace => "queues race",
             Self::DeadDescriptor => "dead descriptor",
             Self::WrongDescriptor => "wrong descriptor",

@@ -49,6 +49,11 @@ pub enum Step {
         /// How the resource is used next.
         to: State,
     },
+    /// What was written in these states becomes visible to the CPU.
+    MakeVisible {
+        /// The states.
+        written: State,
+    },
     /// A command uses subresources in a state.
     Use {
         /// The resource.

@@ -359,6 +359,14 @@ impl CommandList<Device> for List {
         self.record(command);
     }
 
+    fn make_visible_to_cpu(&mut self, written: State) {
+        let states = written.iter().try_for_each(|state| record::state_on(self.kind, state));
+        // On Direct3D 12 there is nothing to record.
+        if states.is_err() || self.shared.properties.has_host_barriers() {
+            self.record(states.map(|()| Command::MakeVisible { written }));
+        }
+    }
+
     fn set_descriptor_heaps(
         &mut self,
         resources: Option<&DescriptorHeap>,

@@ -9,6 +9,7 @@ use tenure_core::device::{MemoryFlags, MemoryTypeId, ResourceDesc};
 
 use crate::checks::state::States;
 use crate::checks::unordered::Unordered;
+use crate::checks::visible::Hidden;
 use crate::clock::SharedClock;
 use crate::heap::{HeapState, Store, Tenant};
 use crate::interval::IntervalSet;
@@ -152,6 +153,8 @@ pub(crate) struct ResourceState {
     pub(crate) states: Arc<Mutex<States>>,
     pub(crate) unordered: Mutex<Unordered>,
     pub(crate) owners: Owners,
+    /// What the GPU wrote to bytes that the CPU can map, and no barrier has made visible to it.
+    pub(crate) hidden: Mutex<Hidden>,
 }
 
 impl ResourceState {

@@ -11,6 +11,7 @@ use tenure_core::device::{
 use crate::budget::DriverMemory;
 use crate::bytes::MAX_BYTES;
 use crate::calls::{CallKind, Counters};
+use crate::checks::visible::HostBarriers;
 use crate::clock::SharedClock;
 use crate::costs::{Costs, Work};
 use crate::faults::FaultState;
@@ -52,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) faults: FaultState,
     /// What the CPU has seen complete, by polling or waiting.
     pub(crate) observed: SharedClock,
+    /// What the queues have made visible to the CPU.
+    pub(crate) host_barriers: HostBarriers,
     pub(crate) timeline: Mutex<Timeline>,
     /// Signalled when something was submitted or completed by hand, or the device is lost: all
     /// that a wait cannot bring about by letting time pass.
@@ -106,6 +109,7 @@ impl Shared {
             counters: Counters::new(options.record_calls),
             faults: FaultState::default(),
             observed: SharedClock::default(),
+            host_barriers: HostBarriers::default(),
             timeline: Mutex::new(timeline),
             changed: Condvar::new(),
             lost: OnceLock::new(),

@@ -29,7 +29,7 @@ impl Shared {
                 }
             }
             ObjectRef::List(list) => {
-                self.name(list.buffer(), &name);
+                self.name(list.command_buffer(), &name);
                 self.name(list.command_pool(), &name);
             }
             ObjectRef::DescriptorHeap(heap) => {

@@ -1,6 +1,8 @@
 //! Recording, of nothing.
 
-use tenure_core::device::{Barrier, BufferLayout, CommandList, DeviceError, Subresource, TextureRegion};
+use tenure_core::device::{
+    Barrier, BufferLayout, CommandList, DeviceError, State, Subresource, TextureRegion,
+};
 
 use super::{Device, Resource};
 
@@ -27,6 +29,8 @@ impl CommandList<Device> for List {
     fn copy_texture_to_buffer(&mut self, _: &Resource, _: TextureRegion, _: &Resource, _: BufferLayout) {}
 
     fn discard(&mut self, _: &Resource, _: Subresource) {}
+
+    fn make_visible_to_cpu(&mut self, _: State) {}
 
     fn set_descriptor_heaps(&mut self, _: Option<&()>, _: Option<&()>) {}
 }

@@ -79,6 +79,9 @@ impl<'r, D: Device> Commands<'r, D> {
     /// but who keeps a handle from the list asks for barriers before each command. A range of a buffer
     /// shares the state of the whole buffer.
     ///
+    /// What commands write to a mapped buffer in a state noted so is visible to the CPU when the submission
+    /// is complete.
+    ///
     /// # Errors
     /// [`Error::State`] when the resource, or this queue, does not allow the state,
     /// [`Error::FixedState`] when its memory does not, [`Error::Foreign`] for a resource of another

@@ -14,6 +14,9 @@ use crate::time::SyncPoint;
 use crate::upload::{Progress, Ticket};
 use crate::{Error, Name};
 
+/// The states in which commands may write.
+const MAY_WRITE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
+
 /// An open list and the states of what it uses.
 pub(crate) struct Open<D: Device> {
     pub(crate) list: D::List,
@@ -24,6 +27,8 @@ pub(crate) struct Open<D: Device> {
     pub(super) seats: Vec<Arc<Seat<D>>>,
     /// Submissions that had the memory of those.
     pub(super) waits: SyncPoint,
+    /// How memory is written that the CPU maps.
+    written: State,
     /// Uses were noted, and the barriers that they need not recorded yet.
     is_due: bool,
     /// The list was closed, and can be submitted or begun again.
@@ -38,6 +43,7 @@ impl<D: Device> Open<D> {
             tickets: Vec::new(),
             seats: Vec::new(),
             waits: SyncPoint::NONE,
+            written: State::COMMON,
             is_due: false,
             is_closed: false,
         }
@@ -68,6 +74,9 @@ impl<D: Device> Open<D> {
     ) -> Result<(), StateError> {
         self.tracker.require(resource, subresource, state)?;
         self.is_due = true;
+        if resource.0.mapping.is_some() {
+            self.written |= state & MAY_WRITE;
+        }
         Ok(())
     }
 
@@ -86,9 +95,12 @@ impl<D: Device> Open<D> {
         record::<D, _>(&mut self.list, &barriers);
     }
 
-    /// Records what is pending and closes both.
+    /// Records what is pending and closes both. Of all lists of its submission this is the last one.
     pub(super) fn close(&mut self) -> Result<Recorded<Tracked<D>>, Error> {
         self.record_pending();
+        if !self.written.is_empty() {
+            self.list.make_visible_to_cpu(self.written);
+        }
         let closed = self.list.close();
         self.is_closed = closed.is_ok();
         let recorded =

@@ -209,6 +209,14 @@ pub trait CommandList<D: Device>: Send {
     /// nothing is recorded.
     fn discard(&mut self, resource: &D::Resource, subresource: Subresource);
 
+    /// What the commands before it wrote in the states `written` (any union, also of several that write)
+    /// to memory that the CPU maps is visible to the CPU once the submission is complete.
+    ///
+    /// Recorded last, and only into lists that write such memory: where
+    /// [`Properties::has_host_barriers`](super::Properties::has_host_barriers), some GPUs flush their caches
+    /// for it. Elsewhere nothing is recorded.
+    fn make_visible_to_cpu(&mut self, written: State);
+
     /// The heaps in which the shaders of the commands that follow find their descriptors; D3D12 knows
     /// one of each kind at a time. Where a program binds them itself (Vulkan), nothing is recorded.
     fn set_descriptor_heaps(

@@ -245,6 +245,14 @@ impl Properties {
         heap.max(needs.alignment)
     }
 
+    /// True where the CPU sees what the GPU wrote only after a barrier for it,
+    /// [`CommandList::make_visible_to_cpu`](super::CommandList::make_visible_to_cpu): Vulkan. On Direct3D 12
+    /// the end of a submission is enough.
+    #[must_use]
+    pub const fn has_host_barriers(&self) -> bool {
+        matches!(self.api, Api::Vulkan)
+    }
+
     /// The queue to use for work of `kind`: the first of that kind, else the first that can do
     /// it, which the first queue always can.
     #[must_use]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tenure_core::device::{
     self, Barrier, BufferLayout, CommandList, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
     DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId,
-    QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, Subresource, TextureRegion, TileLayout,
-    TileSource, TileUpdate,
+    QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, State, Subresource, TextureRegion,
+    TileLayout, TileSource, TileUpdate,
 };
 use tenure_sim as sim;
 
@@ -85,6 +85,10 @@ impl CommandList<Watched> for List {
 
     fn discard(&mut self, resource: &sim::Resource, subresource: Subresource) {
         self.0.discard(resource, subresource);
+    }
+
+    fn make_visible_to_cpu(&mut self, written: State) {
+        self.0.make_visible_to_cpu(written);
     }
 
     fn set_descriptor_heaps(

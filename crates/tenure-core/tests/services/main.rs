@@ -19,6 +19,7 @@ mod ring;
 mod support;
 mod texels;
 mod uploads;
+mod visible;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -149,7 +149,7 @@ impl Model {
             | Step::Unordered { resource }
             | Step::Aliasing { resource, .. }
             | Step::Use { resource, .. } => resource,
-            Step::Submission { .. } => return Ok(()),
+            Step::Submission { .. } | Step::MakeVisible { .. } => return Ok(()),
         };
         let Some(resource) = resources.get_mut(number) else { return Ok(()) };
         let rules = Rules { now, d3d12, is_texture: resource.is_texture };
@@ -187,7 +187,7 @@ impl Model {
                 resource.parts.iter_mut().for_each(|part| part.events.push(barrier.clone()));
                 Ok(())
             }
-            Step::Aliasing { .. } | Step::Submission { .. } => Ok(()),
+            Step::Aliasing { .. } | Step::Submission { .. } | Step::MakeVisible { .. } => Ok(()),
         }
     }
 

@@ -34,7 +34,8 @@ impl Shared {
             });
         }
         if self.checks.contains(Checks::MAPPING) {
-            self.check_mapping(resource, range.clone(), write, call);
+            let races = self.check_mapping(resource, range.clone(), write, call);
+            self.check_visible(resource, range.clone(), write || races, call);
         }
         if self.checks.contains(Checks::INITIALIZED) {
             self.check_cpu_contents(resource, range, write, call);
@@ -42,22 +43,32 @@ impl Shared {
         Ok(())
     }
 
-    fn check_mapping(&self, resource: &ResourceState, range: Range<u64>, write: bool, call: &'static str) {
+    /// True when the GPU may be touching the same bytes, which is reported.
+    fn check_mapping(
+        &self,
+        resource: &ResourceState,
+        range: Range<u64>,
+        write: bool,
+        call: &'static str,
+    ) -> bool {
         // A flush takes the bytes of neighbours along.
         let atom = if write && resource.needs_flushes() { self.properties.non_coherent_atom } else { 1 };
         let last_use = resource.heap().filter(|_| atom > 1).map_or(&resource.last_use, |heap| &heap.last_use);
         // Most writes go to memory that nothing in flight uses: a few loads tell.
         if last_use.first_after(&self.observed).is_none() {
-            return;
+            return false;
         }
+        let mut races = false;
         // What can be mapped has no tiles, and so is in one piece.
         resource.memory.pieces(range.clone(), |store, piece| {
             let Some(store) = store else { return };
             if let Some(detail) = self.cpu_conflict(store, piece, &range, write, atom) {
                 let objects = vec![Part { resource, range: range.clone() }.to_string()];
                 self.report(Checks::MAPPING, HazardKind::MappingHazard, objects, || detail, call);
+                races = true;
             }
         });
+        races
     }
 
     /// What is wrong with an access by the CPU to `piece` of a memory, the bytes `range` of its resource,

@@ -11,6 +11,7 @@ mod lifetime;
 mod race;
 pub(crate) mod state;
 pub(crate) mod unordered;
+pub(crate) mod visible;
 mod written;
 
 pub(crate) use descriptor::MOST_READ;
@@ -43,6 +44,7 @@ impl Execution<'_> {
         self.check_unordered(used, &ranges);
         self.check_race(used.resource, &ranges, used.writes());
         self.check_written(used, &ranges);
+        self.note_hidden(used, &ranges);
         true
     }
 

@@ -28,6 +28,7 @@ fn bytes_go_up_across_and_back_on_every_profile_and_lag() {
                     transfer: None,
                 }]);
                 list.copy_buffer(&middle, 0, &dst, 0, 1000);
+                list.make_visible_to_cpu(State::COPY_DST);
             });
             device.submit(Permit::checked(), QueueId(0), &[&list], &[], 1).unwrap();
             finish(&device, QueueId(0), 1);

@@ -22,4 +22,5 @@ mod states;
 mod threads;
 mod tiles;
 mod views;
+mod visible;
 mod wild;

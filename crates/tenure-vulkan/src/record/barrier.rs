@@ -110,10 +110,12 @@ impl Batch {
         });
     }
 
-    /// What the given stages wrote is there for the CPU, once the submission is complete.
-    pub(crate) fn push_host_reads(&mut self, stages: Stages) {
-        let from = Half { stages, access: Access::MEMORY_WRITE };
-        self.push_memory(from, Half { stages: Stages::HOST, access: Access::HOST_READ });
+    /// What was written so is there for the CPU, once the submission is complete.
+    pub(crate) fn push_host_reads(&mut self, written: StateUse) {
+        let from = Half::of(written).writes();
+        if !from.stages.is_empty() {
+            self.push_memory(from, Half { stages: Stages::HOST, access: Access::HOST_READ });
+        }
     }
 
     /// Unordered accesses before are done before those after.

@@ -1,12 +1,12 @@
 //! Recording.
 
 use core::fmt;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use ash::vk;
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, Subresource, TextureRegion,
+    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, State, Subresource, TextureRegion,
 };
 
 use super::barrier::Batch;
@@ -43,10 +43,6 @@ pub struct List {
     pub(super) buffer: vk::CommandBuffer,
     phase: Phase,
     error: Option<DeviceError>,
-    /// A command wrote to memory that the CPU can read.
-    pub(super) writes_for_host: bool,
-    /// Somebody else has recorded, nobody knows what.
-    pub(super) is_lent: AtomicBool,
     /// Its newest submission; 0: none.
     submitted: AtomicU64,
 }
@@ -82,22 +78,16 @@ impl List {
             buffer,
             phase: Phase::New,
             error: None,
-            writes_for_host: false,
-            is_lent: AtomicBool::new(false),
             submitted: AtomicU64::new(0),
         })
     }
 
-    /// The command buffer, to record into while the list is open. What was recorded so is taken to
-    /// write anything: the CPU will see it.
+    /// The command buffer, to record into while the list is open. What that writes to memory that the CPU
+    /// reads is visible to it when the recording knows of the use
+    /// ([`use_resource`](tenure_core::Commands::use_resource)); to what the recording does not know, a
+    /// buffer that the program mapped itself, the program records a barrier to the host of its own.
     #[must_use]
-    pub fn command_buffer(&self) -> vk::CommandBuffer {
-        self.is_lent.store(true, Ordering::Relaxed);
-        self.buffer
-    }
-
-    /// The command buffer, not to record into.
-    pub(crate) const fn buffer(&self) -> vk::CommandBuffer {
+    pub const fn command_buffer(&self) -> vk::CommandBuffer {
         self.buffer
     }
 
@@ -191,8 +181,6 @@ impl CommandList<Device> for List {
         let begun = unsafe { device.begin_command_buffer(self.buffer, &info) };
         begun.map_err(|result| self.shared.error("vkBeginCommandBuffer", result))?;
         self.error = None;
-        self.writes_for_host = false;
-        *self.is_lent.get_mut() = false;
         self.submitted.store(0, Ordering::Relaxed);
         self.phase = Phase::Open;
         Ok(())
@@ -202,7 +190,6 @@ impl CommandList<Device> for List {
         if self.phase != Phase::Open {
             return Err(invalid("a list is begun before it is closed", 0, 1));
         }
-        self.record_host_barrier();
         self.phase = Phase::Broken;
         // SAFETY: the buffer is open.
         let ended = unsafe { self.shared.api.device.end_command_buffer(self.buffer) };
@@ -236,13 +223,17 @@ impl CommandList<Device> for List {
         self.record(checked, |_, ()| ());
     }
 
+    fn make_visible_to_cpu(&mut self, written: State) {
+        let batch = self.check_written(written).map(|()| self.host_barrier(written));
+        self.record(batch, |list, batch| list.record_batch(&batch));
+    }
+
     fn set_descriptor_heaps(&mut self, _: Option<&DescriptorHeap>, _: Option<&DescriptorHeap>) {}
 
     fn copy_buffer(&mut self, src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64) {
         let checked = buffer_copy(&self.shared, (src, src_offset), (dst, dst_offset), size);
         self.record(checked, |list, copy| {
             let Some((from, to, region)) = copy else { return };
-            list.writes_for_host |= dst.is_host_visible();
             // SAFETY: the command buffer is open, and the ranges are inside the buffers.
             unsafe { list.shared.api.device.cmd_copy_buffer(list.buffer, from, to, &[region]) };
         });
@@ -281,7 +272,6 @@ impl CommandList<Device> for List {
             .queue(self.queue)
             .and_then(|queue| texel_copy((&self.shared, &queue.family), (dst, layout), (src, region), false));
         self.record(checked, |list, copy| {
-            list.writes_for_host |= dst.is_host_visible();
             let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
             let device = &list.shared.api.device;
             // SAFETY: the command buffer is open, and the region is inside both.

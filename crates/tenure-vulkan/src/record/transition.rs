@@ -45,7 +45,6 @@ impl List {
         for resource in before.into_iter().chain([after]) {
             resource.check_device(&self.shared)?;
         }
-        self.writes_for_host |= (to.is_empty() || to.is_write()) && after.is_host_visible();
         // Nobody knows what all of the former owners could be used for.
         let usage = before.map_or(Usage::UNORDERED_ACCESS, |before| before.desc.usage());
         let from = match from == State::all() {
@@ -83,7 +82,6 @@ impl List {
         };
         let [before, after] = states.map(|state| self.stages.of(state, resource.desc.usage()));
         let dependency = dependency(before, after, side);
-        self.writes_for_host |= states[1].is_write() && resource.is_host_visible();
         match resource.object {
             Object::Buffer(buffer) => batch.push_buffer(buffer, dependency),
             Object::Image(image) => {
@@ -163,15 +161,16 @@ impl List {
         }
     }
 
-    /// Lets the CPU see what was written where it can read.
-    pub(super) fn record_host_barrier(&mut self) {
-        let is_lent = *self.is_lent.get_mut();
-        if !is_lent && !self.writes_for_host {
-            return;
-        }
+    /// The queue knows every state in which the CPU is told that something was written.
+    pub(super) fn check_written(&self, written: State) -> Result<(), DeviceError> {
+        written.iter().try_for_each(|state| check_state(self.kind, state))
+    }
+
+    /// Lets the CPU see what was written in these states, by anything that was created for them.
+    pub(super) fn host_barrier(&self, written: State) -> Batch {
         let mut batch = Batch::default();
-        batch.push_host_reads(vk::PipelineStageFlags2::ALL_COMMANDS);
-        self.record_batch(&batch);
+        batch.push_host_reads(self.stages.of(written, Usage::all()));
+        batch
     }
 }
 

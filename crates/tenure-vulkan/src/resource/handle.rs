@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{BufferInfo, DeviceError, MemoryFlags, ResourceDesc, State, TextureInfo};
+use tenure_core::device::{BufferInfo, DeviceError, ResourceDesc, State, TextureInfo};
 
 use super::object::{Object, Plan};
 use crate::error::invalid;
@@ -161,12 +161,6 @@ impl Resource {
             (Object::Image(image), ResourceDesc::Texture(info)) => Ok((image, info)),
             _ => Err(invalid("the resource is a texture", 0, 1)),
         }
-    }
-
-    /// True when the CPU may read what the GPU writes to it.
-    pub(crate) fn is_host_visible(&self) -> bool {
-        let flags = |memory: &Memory| self.shared.memory_flags(memory.kind).unwrap_or_default();
-        self.place().is_some_and(|(memory, _)| flags(memory).contains(MemoryFlags::HOST_VISIBLE))
     }
 
     pub(crate) fn map(&self) -> Result<Mapping, DeviceError> {

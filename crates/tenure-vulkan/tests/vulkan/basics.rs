@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure_core::device::{
     BufferInfo, CommandList as _, Device as _, DeviceError, Dimension, Format, HeapCategory, HeapDesc,
-    Mapping as _, MemoryFlags, MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, TextureInfo,
-    Usage,
+    Mapping as _, MemoryFlags, MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, State,
+    TextureInfo, Usage,
 };
 use tenure_vulkan::{Device, Heap, List, Resource};
 
@@ -79,11 +79,12 @@ pub(crate) fn read(device: &Device, resource: &Resource, size: usize) -> Vec<u8>
     bytes
 }
 
-/// Records, submits as `serial` and waits.
+/// Records, submits as `serial` and waits; the CPU sees what was copied.
 pub(crate) fn run(device: &Device, serial: u64, record: impl FnOnce(&mut List)) {
     let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();
     record(&mut list);
+    list.make_visible_to_cpu(State::COPY_DST);
     list.close().unwrap();
     device.submit(PERMIT, GRAPHICS, &[&list], &[], serial).unwrap();
     assert!(device.wait(at(serial), LONG).unwrap());

@@ -4,7 +4,7 @@ use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
     CommandList as _, Device as _, DeviceError, Format, Mapping as _, MemoryTypeId, QueueId, QueueSerial,
-    ResourceDesc, TileRegion, TileSource, TileUpdate, Usage,
+    ResourceDesc, State, TileRegion, TileSource, TileUpdate, Usage,
 };
 use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, TextureDesc};
 use tenure_vulkan::ash::vk;
@@ -160,6 +160,7 @@ fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
             list.begin().unwrap();
             if index == 0 {
                 list.copy_buffer(&one, 0, &two, 0, 4096);
+                list.make_visible_to_cpu(State::COPY_DST);
             }
             list.close().unwrap();
         }

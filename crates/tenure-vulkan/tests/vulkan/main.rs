@@ -19,6 +19,7 @@ mod probe;
 mod sparse;
 mod sparse_textures;
 mod suite;
+mod visible;
 mod waiting;
 mod watched;
 mod wrapped;

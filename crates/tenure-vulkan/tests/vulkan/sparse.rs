@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use conformance::Harness as _;
 use tenure_core::device::{
-    CommandList as _, Device as _, DeviceError, Features, HeapCategory, QueueId, QueueSerial, TileRegion,
-    TileSource, TileUpdate, Usage,
+    CommandList as _, Device as _, DeviceError, Features, HeapCategory, QueueId, QueueSerial, State,
+    TileRegion, TileSource, TileUpdate, Usage,
 };
 use tenure_vulkan::{Device, Heap, OptionalFeatures, Options, Resource};
 
@@ -206,6 +206,7 @@ fn changes_are_ordered_with_submissions() {
             let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
             list.begin().unwrap();
             list.copy_buffer(one, 0, out, 0, *tile);
+            list.make_visible_to_cpu(State::COPY_DST);
             list.close().unwrap();
             bench.update(&[bench.to_heap(one, (0, 1), index % 2)]);
             device.submit(PERMIT, GRAPHICS, &[&list], &[], bench.serial()).unwrap();

@@ -1,7 +1,9 @@
 //! Command lists, with resources and barriers translated.
 
 use smallvec::SmallVec;
-use tenure::device::{Barrier, BufferLayout, CommandList, Device, DeviceError, Subresource, TextureRegion};
+use tenure::device::{
+    Barrier, BufferLayout, CommandList, Device, DeviceError, State, Subresource, TextureRegion,
+};
 
 use super::{Counted, Resource};
 
@@ -39,6 +41,10 @@ impl<D: Device> CommandList<Counted<D>> for List<D> {
 
     fn discard(&mut self, resource: &Resource<D>, subresource: Subresource) {
         self.0.discard(&resource.inner, subresource);
+    }
+
+    fn make_visible_to_cpu(&mut self, written: State) {
+        self.0.make_visible_to_cpu(written);
     }
 
     fn set_descriptor_heaps(

@@ -1,4 +1,4 @@
-//! Copies to where the CPU reads: a barrier has to show them to it.
+//! Copies to where the CPU reads: before they are submitted a barrier has to show them to it.
 
 use core::ffi::c_void;
 
@@ -10,7 +10,7 @@ pub(super) fn hooks() -> Vec<Hook> {
     vec![
         (c"vkCmdCopyBuffer", copy_buffer as *const c_void),
         (c"vkCmdCopyImageToBuffer", copy_image as *const c_void),
-        (c"vkEndCommandBuffer", end as *const c_void),
+        (c"vkBeginCommandBuffer", begin as *const c_void),
     ]
 }
 
@@ -55,13 +55,14 @@ unsafe extern "system" fn copy_image(
     unsafe { (stage.device.fp_v1_0().cmd_copy_image_to_buffer)(list, from, layout, to, count, regions) };
 }
 
-unsafe extern "system" fn end(list: vk::CommandBuffer) -> vk::Result {
+unsafe extern "system" fn begin(
+    list: vk::CommandBuffer,
+    info: *const vk::CommandBufferBeginInfo<'static>,
+) -> vk::Result {
     let stage = stage();
-    if let Some(recorded) = stage.lists.lock().get_mut(&list)
-        && std::mem::take(&mut recorded.is_unseen)
-    {
-        stage.problem("what was copied to mapped memory is not shown to the CPU".to_owned());
+    if let Some(recorded) = stage.lists.lock().get_mut(&list) {
+        recorded.is_unseen = false;
     }
     // SAFETY: as the API has it.
-    unsafe { (stage.device.fp_v1_0().end_command_buffer)(list) }
+    unsafe { (stage.device.fp_v1_0().begin_command_buffer)(list, info) }
 }

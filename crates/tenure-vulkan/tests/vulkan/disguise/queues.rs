@@ -101,6 +101,9 @@ fn check_lists(stage: &Stage, queue: vk::Queue, lists: impl Iterator<Item = vk::
         if found != Some(family) {
             stage.problem(format!("a list of family {found:?} on a queue of {family}"));
         }
+        if recorded.get(&list).is_some_and(|list| list.is_unseen) {
+            stage.problem("what was copied to mapped memory is not shown to the CPU".to_owned());
+        }
     }
 }
 

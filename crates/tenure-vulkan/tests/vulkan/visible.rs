@@ -1,0 +1,70 @@
+//! Barriers to the host: once a submission, and only where mapped memory was written.
+
+use conformance::Harness as _;
+use tenure_core::device::{Format, State, Subresource, Usage};
+use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue, TexelData, TextureDesc};
+use tenure_vulkan::ash::vk;
+use tenure_vulkan::{Device, Options};
+
+use crate::basics::{COPIES, LONG};
+use crate::disguise::Costume;
+use crate::disguise::barriers::Scopes;
+use crate::harness::Vulkan;
+
+/// The barriers to the host since the last call.
+fn to_host(vulkan: &Vulkan) -> Vec<Scopes> {
+    let calls = vulkan.disguise().take_barriers();
+    let memory = calls.into_iter().flat_map(|call| call.memory);
+    memory.filter(|[_, (stages, _)]| stages.contains(vk::PipelineStageFlags2::HOST)).collect()
+}
+
+/// What copies wrote, for the host.
+fn copied() -> Scopes {
+    let from = (vk::PipelineStageFlags2::TRANSFER, vk::AccessFlags2::TRANSFER_WRITE);
+    [from, (vk::PipelineStageFlags2::HOST, vk::AccessFlags2::HOST_READ)]
+}
+
+#[test]
+fn the_host_is_told_of_what_it_reads_alone() {
+    for costume in [Costume::plain(), Costume::discrete()] {
+        let vulkan = Vulkan::disguised(costume, &Options::default());
+        let gpu: Gpu<Device> = Gpu::new(vulkan.device(), Config::default()).unwrap();
+        let mesh = |_| {
+            gpu.create_buffer_with(&BufferDesc::new(4096, Usage::VERTEX | COPIES).own_resource(), &[5; 4096])
+                .unwrap()
+        };
+        let (meshes, texture) = ([0, 1].map(mesh), TextureDesc::d2(16, 16, Format::Rgba8Unorm, COPIES));
+        let texture = gpu.create_texture_with(&texture, &[TexelData::new(&[9; 1024])]).unwrap();
+        let results = BufferDesc::new(4096, Usage::COPY_SRC).memory(MemoryUse::Readback);
+        let results = gpu.create_buffer(&results).unwrap();
+        gpu.flush_uploads().unwrap();
+        assert_eq!(to_host(&vulkan), Vec::<Scopes>::new(), "uploads to memory that nobody maps");
+
+        // A list that was lent, with barriers in front of it, for a texture that a copy queue had.
+        let mut recording = gpu.record(Queue::Graphics, "draws").unwrap();
+        recording.use_resource(&texture, Subresource::All, State::COPY_SRC).unwrap();
+        recording.use_resource(&meshes[0], Subresource::All, State::VERTEX_OR_CONSTANT).unwrap();
+        assert_ne!(recording.raw().command_buffer(), vk::CommandBuffer::null());
+        recording.copy_buffer(&meshes[1], 0, &meshes[0], 0, 4096).unwrap();
+        recording.submit().unwrap();
+        assert_eq!(to_host(&vulkan), Vec::<Scopes>::new(), "nothing that the CPU reads");
+
+        let mut recording = gpu.record(Queue::Graphics, "results").unwrap();
+        recording.copy_buffer(&meshes[0], 0, &results, 0, 2048).unwrap();
+        let texels = recording.read_back(&meshes[1], 0, 64).unwrap();
+        recording.copy_buffer(&meshes[0], 2048, &results, 2048, 2048).unwrap();
+        recording.submit().unwrap();
+        assert_eq!(to_host(&vulkan), [copied()], "once for all");
+        assert_eq!(texels.wait(LONG).unwrap(), [5; 64]);
+
+        // What was noted as written is made visible, whoever records it.
+        let mut recording = gpu.record(Queue::Graphics, "lent").unwrap();
+        recording.use_resource(&results, Subresource::All, State::COPY_DST).unwrap();
+        assert_ne!(recording.raw().command_buffer(), vk::CommandBuffer::null());
+        recording.submit().unwrap();
+        assert_eq!(to_host(&vulkan), [copied()]);
+        drop((meshes, texture, results, texels));
+        assert!(gpu.shutdown().is_clean());
+        vulkan.end();
+    }
+}
