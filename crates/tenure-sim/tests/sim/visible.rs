@@ -16,8 +16,11 @@ fn pair(device: &Device) -> (Resource, Resource) {
     (from, back)
 }
 
+/// Commands with a buffer to copy from and one that the CPU reads.
+type Recorder<'a> = &'a dyn Fn(&mut List, &Resource, &Resource);
+
 /// The hazards of a read of the first 32 bytes after each of these submissions.
-fn found(profile: Profile, submissions: &[&dyn Fn(&mut List, &Resource, &Resource)]) -> Vec<usize> {
+fn found(profile: Profile, submissions: &[Recorder<'_>]) -> Vec<usize> {
     let device = Device::with_options(Options::new(profile).lag(Lag::None));
     let (from, back) = pair(&device);
     let mut counts = Vec::new();
@@ -81,7 +84,7 @@ fn barriers_before_the_write_or_for_other_states_do_not_count() {
             transition(list, back, State::COPY_DST, State::UNORDERED_ACCESS);
             list.use_buffer(back, 8, 8, State::UNORDERED_ACCESS);
         };
-        for wrong in [&before as &dyn Fn(&mut List, &Resource, &Resource), &other, &again] {
+        for wrong in [&before as Recorder<'_>, &other, &again] {
             assert_eq!(found(profile, &[wrong]), [1], "{}", profile.name());
         }
         let elsewhere = |list: &mut List, _: &Resource, back: &Resource| {
