@@ -12,7 +12,7 @@ use tenure_core::memory::{MemoryUse, PoolKind, type_order};
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Gpu, LocationKind, Queue, Strategy, TextureDesc, UploadSuballocator,
 };
-use tenure_sim::{Device, Profile};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
 mod support;
 use support::Rng;
@@ -463,4 +463,31 @@ fn acceleration_structures_are_used_in_their_state() {
             assert_eq!(hazards.iter().find(is_wrong_state), None, "{profile:?}");
         }
     }
+}
+
+/// What is a target and nothing else may never leave the chip: it gets memory that is allocated lazily, where
+/// there is any, and other memory where that is refused.
+#[test]
+fn targets_live_in_lazily_allocated_memory() {
+    let in_lazy_memory = |profile, info: Usage, is_refused: bool| {
+        let device = Device::with_options(Options::new(profile).record_calls());
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        if is_refused {
+            device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted));
+        }
+        let format = if info.contains(Usage::DEPTH_STENCIL) { Format::D32Float } else { Format::Rgba8Unorm };
+        let texture = gpu.create_texture(&TextureDesc::d2(640, 480, format, info)).unwrap();
+        let calls = device.call_log();
+        drop(texture);
+        assert!(gpu.shutdown().is_clean());
+        device.check_clean().unwrap();
+        calls.iter().any(|call| call.starts_with("create_committed") && call.ends_with(", 2): ok"))
+    };
+    let (color, depth) = (Usage::RENDER_TARGET, Usage::DEPTH_STENCIL);
+    let phone = Profile::VULKAN_MOBILE;
+    assert!(in_lazy_memory(phone, depth, false) && in_lazy_memory(phone, color, false));
+    assert!(!in_lazy_memory(phone, depth | Usage::SHADER_READ, false), "read later on");
+    assert!(!in_lazy_memory(phone, color | Usage::COPY_SRC, false), "read later on");
+    assert!(!in_lazy_memory(phone, depth, true), "refused");
+    assert!(!in_lazy_memory(Profile::VULKAN_LAVAPIPE, depth, false), "there is none");
 }

@@ -170,8 +170,8 @@ fn vulkan_texture(properties: &Properties, rules: Rules, info: &TextureInfo) -> 
     let alignment = if packed > PAGE { large_image_alignment } else { image_alignment };
     let size = packed.checked_next_multiple_of(alignment)?;
     // Only a target that is nothing else can stay on the tile and so live in lazy memory.
-    let lazy_too = info.usage.difference(Usage::TEXTURE_ONLY).is_empty() && target;
-    let types = if lazy_too { image_types } else { image_types & general_types(properties) };
+    let types =
+        if info.usage.is_target_only() { image_types } else { image_types & general_types(properties) };
     Some(Requirements {
         size,
         alignment,

@@ -28,7 +28,9 @@ bitflags! {
         const COPY_SRC = 1 << 7;
         /// Destination of copies.
         const COPY_DST = 1 << 8;
-        /// Colour render target. Textures only.
+        /// Colour render target. Textures only. A texture that is this or the next and nothing else lives in
+        /// lazily allocated memory, where there is any (tile-based GPUs): the driver allocates it once
+        /// something is stored there, though [`Stats::reserved`](crate::Stats::reserved) counts all of it.
         const RENDER_TARGET = 1 << 9;
         /// Depth-stencil target. Textures only.
         const DEPTH_STENCIL = 1 << 10;
@@ -54,6 +56,13 @@ impl Usage {
         .union(Self::CONSTANT)
         .union(Self::INDIRECT)
         .union(Self::ACCELERATION_STRUCTURE);
+
+    /// True for a render target or depth-stencil target that has no other use: it is never read but by the
+    /// render passes that write it.
+    #[must_use]
+    pub const fn is_target_only(self) -> bool {
+        !self.is_empty() && Self::TEXTURE_ONLY.contains(self)
+    }
 
     /// True when, apart from being filled by copies, the GPU only reads.
     #[must_use]

@@ -12,7 +12,9 @@ use super::pool::{HeapBlock, Pool, Store, Unfit};
 use super::pools::{Pools, allows};
 use super::shards::{PIECE_ALIGNMENT, Shards};
 use super::{Class, MemoryUse, PoolKind, Spot};
-use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Requirements, ResourceDesc};
+use crate::device::{
+    BufferInfo, Device, DeviceError, HeapDesc, MemoryFlags, MemoryTypeId, Requirements, ResourceDesc,
+};
 use crate::resource::native::Native;
 use crate::{Config, Name};
 
@@ -135,12 +137,18 @@ impl<D: Device> Pools<D> {
         };
         let class =
             |memory| Class { memory, category: needs.category, kind: kind.unwrap_or(PoolKind::Committed) };
-        let order = self.order(request.memory_use);
+        let order = self.order_for(request.memory_use, request.desc);
         let ground = Ground { pools: self, device, config };
+        let flags = |memory: MemoryTypeId| {
+            let memory_type = device.properties().memory_types.get(usize::from(memory.0));
+            memory_type.map_or(MemoryFlags::empty(), |memory_type| memory_type.flags)
+        };
         climb(&self.notices, order, needs.memory_types, class, make_room, |memory| {
+            // What is allocated lazily costs nothing as long as it is not used; a block would be.
+            let is_lazy = flags(memory).contains(MemoryFlags::LAZILY_ALLOCATED);
             let pool = match kind {
-                Some(_) => ground.pool(class(memory))?,
-                None => return ground.committed(request, memory),
+                Some(_) if !is_lazy => ground.pool(class(memory))?,
+                _ => return ground.committed(request, memory),
             };
             match ground.placed(pool, request) {
                 Ok((native, spot)) => Ok(Home { native, place: Place::Placed(spot) }),

@@ -50,4 +50,4 @@ pub(crate) use types::flush_atom;
 
 pub use class::{Class, PoolKind};
 pub use place::LocationKind;
-pub use types::{MemoryUse, TypeOrder, type_order};
+pub use types::{MemoryUse, TypeOrder, target_type_order, type_order};

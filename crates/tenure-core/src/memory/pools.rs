@@ -12,7 +12,7 @@ use super::place::{Home, Place};
 use super::pool::{Block, HeapBlock, Pool, PoolId, Receipt, Spot, Store};
 use super::seat::SharedHeap;
 use super::shards::{MAX_SHARDS, Shards};
-use super::{Class, MemoryUse, PoolKind, TypeOrder, type_order};
+use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};
 use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, ResourceDesc};
 use crate::resource::native::Native;
 use crate::{Config, Error};
@@ -55,6 +55,7 @@ pub(crate) struct Pools<D: Device> {
     /// For each use and kind of range pool the one that is asked first.
     usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len()],
     orders: [TypeOrder; MemoryUse::ALL.len()],
+    target_order: TypeOrder,
     range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
     /// Blocks that left their pool while another thread was just letting go of them.
     leaving: Mutex<Vec<Store<D>>>,
@@ -73,6 +74,7 @@ impl<D: Device> Pools<D> {
             made: Mutex::new(Vec::new()),
             usual: std::array::from_fn(|_| std::array::from_fn(|_| OnceLock::new())),
             orders: MemoryUse::ALL.map(|memory_use| type_order(properties, memory_use)),
+            target_order: target_type_order(properties),
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
             objects: Objects::default(),
@@ -84,6 +86,11 @@ impl<D: Device> Pools<D> {
     #[inline]
     pub(crate) fn order(&self, memory_use: MemoryUse) -> &TypeOrder {
         &self.orders[memory_use as usize]
+    }
+
+    /// The memory types to try for an API resource of its own.
+    pub(crate) fn order_for(&self, memory_use: MemoryUse, desc: &ResourceDesc) -> &TypeOrder {
+        if desc.usage().is_target_only() { &self.target_order } else { self.order(memory_use) }
     }
 
     /// The shards of a class, by its index.

@@ -77,7 +77,7 @@ pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
 
 /// The memory types to try for a use: those with the required flags, most preferred flags first,
 /// then coherent before others where the CPU accesses them, then fewest avoided ones, then in the device's own order, by which drivers rank them too.
-/// Memory for special purposes is never tried, nor, on D3D12, heaps in which resources have a
+/// Memory for special purposes is never tried, nor lazily allocated memory ([`target_type_order`]), nor, on D3D12, heaps in which resources have a
 /// fixed state that rules the use out.
 ///
 /// ```
@@ -116,6 +116,29 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
         .collect();
     order.sort_unstable();
     order.into_iter().map(|(.., index)| MemoryTypeId(index)).collect()
+}
+
+/// The memory types to try for a texture that is a render target or a depth-stencil target and nothing else:
+/// lazily allocated ones first, in the device's own order, then those for the GPU alone.
+///
+/// What such a texture holds between the beginning and the end of a render pass may never leave the chip; then
+/// a driver of a tile-based GPU allocates nothing for it. Which of them suit, the requirements say.
+///
+/// ```
+/// use tenure::device::Device;
+/// use tenure::memory::target_type_order;
+/// use tenure::sim;
+/// let device = sim::Device::new(sim::Profile::VULKAN_MOBILE);
+/// assert_eq!(target_type_order(device.properties())[0].0, 2, "lazily allocated");
+/// ```
+#[must_use]
+pub fn target_type_order(properties: &Properties) -> TypeOrder {
+    let lazy = (0_u8..).zip(&properties.memory_types).filter(|(_, memory_type)| {
+        let flags = memory_type.flags;
+        flags.contains(MemoryFlags::LAZILY_ALLOCATED) && !flags.contains(MemoryFlags::SPECIAL)
+    });
+    let lazy = lazy.map(|(index, _)| MemoryTypeId(index));
+    lazy.chain(type_order(properties, MemoryUse::GpuOnly)).collect()
 }
 
 /// Bytes that ranges of a memory type must not share, a power of two: a flush or an invalidation
