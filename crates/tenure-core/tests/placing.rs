@@ -345,8 +345,7 @@ fn readback_textures_beyond_the_limits_are_refused_at_once() {
         |width, height| TextureDesc::d2(width, height, Format::Rgba8Unorm, Usage::COPY_SRC).name("big");
     let deep = |side, depth| TextureDesc::d3(side, side, depth, Format::R8Unorm, Usage::COPY_SRC).name("big");
     let (side, depth, layers) = (properties.max_texture_2d, properties.max_texture_3d, properties.max_layers);
-    let start = Instant::now();
-    for (desc, field, value) in [
+    let refused = [
         (flat(1, 1).layers(1 << 26), "depth_or_layers", 1 << 26),
         (flat(1, 1).layers(layers + 1), "depth_or_layers", layers + 1),
         (flat(side + 1, 1), "width", side + 1),
@@ -354,11 +353,18 @@ fn readback_textures_beyond_the_limits_are_refused_at_once() {
         (deep(depth + 1, 1), "width", depth + 1),
         (deep(1, depth + 1), "depth_or_layers", depth + 1),
         (flat(64, 64).samples(8), "samples", 8),
-    ] {
-        let refused = invalid(gpu.create_readback_texture(&desc));
-        assert_eq!(refused, (Name::from("big"), field, u64::from(value)));
-    }
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    ];
+    // The machine may have other work now, but not each time.
+    let quickest = (0..5).map(|_| {
+        let start = Instant::now();
+        for (desc, field, value) in &refused {
+            let refused = invalid(gpu.create_readback_texture(desc));
+            assert_eq!(refused, (Name::from("big"), *field, u64::from(*value)));
+        }
+        start.elapsed()
+    });
+    let quickest = quickest.min().unwrap();
+    assert!(quickest < Duration::from_secs(1), "{quickest:?}");
     let most = gpu.create_readback_texture(&flat(1, 1).layers(layers)).unwrap();
     assert!(most.layout(layers - 1).is_some());
     assert!(gpu.create_readback_texture(&deep(4, 64)).is_ok());

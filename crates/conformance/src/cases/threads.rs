@@ -11,13 +11,12 @@ use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use crate::rng::Rng;
 
-/// One thread's life: creates, writes, checks and drops until told to stop; the handles it held.
-fn work<H: Harness>(bench: &Bench<'_, H>, seed: u64, stop: &AtomicBool) -> Result<u64, Error> {
+/// One thread's life: creates, writes, checks and drops until told to stop, and once at least, however late
+/// it begins.
+fn work<H: Harness>(bench: &Bench<'_, H>, seed: u64, stop: &AtomicBool) -> Result<(), Error> {
     let mut rng = Rng::new(seed);
     let (mut meshes, mut written) = (Vec::new(), Vec::new());
-    let mut operations = 0;
-    while !stop.load(Ordering::Relaxed) {
-        operations += 1;
+    loop {
         match rng.below(8) {
             0..3 => {
                 let usage = [Usage::VERTEX, Usage::CONSTANT, Usage::UNORDERED_ACCESS];
@@ -45,8 +44,10 @@ fn work<H: Harness>(bench: &Bench<'_, H>, seed: u64, stop: &AtomicBool) -> Resul
             let (buffer, bytes) = written.swap_remove(usize::try_from(rng.below(20)).unwrap());
             assert_bytes(&contents(&buffer), &bytes, "a thread's own bytes");
         }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
     }
-    Ok(operations)
 }
 
 /// Ends the threads, also when the submitter fails.
@@ -81,7 +82,7 @@ pub fn eight_threads_and_a_submitter<H: Harness>(harness: &H) {
         }
         drop(guard);
         for thread in threads {
-            assert!(thread.join().unwrap().unwrap() > 0, "every thread got something done");
+            thread.join().unwrap().unwrap();
         }
     });
     bench.end();

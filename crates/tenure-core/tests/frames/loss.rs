@@ -8,6 +8,8 @@ use tenure_core::{
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
+use super::{frame, waits};
+
 const REASON: &str = "DXGI_ERROR_DEVICE_HUNG";
 
 /// A bit of everything; ends at the first error.
@@ -172,10 +174,11 @@ fn what_is_open_at_the_removal_drains() {
 fn waits_end_with_the_device() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
     let gpu = Gpu::new(device.clone(), Config { frames_in_flight: 1, ..Config::default() }).unwrap();
-    super::frame(&gpu).unwrap();
+    frame(&gpu).unwrap();
+    let waits_before = waits::begun(&device);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(20));
+            waits::until_one_more(&device, waits_before);
             device.faults().remove(REASON);
         });
         let begun = Instant::now();

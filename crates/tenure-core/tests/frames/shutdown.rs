@@ -8,7 +8,7 @@ use tenure_core::device::{Format, Usage};
 use tenure_core::{BufferDesc, Config, Gpu, ObjectKind, Queue, ReservedDesc, TextureDesc};
 use tenure_sim::{Device, Profile};
 
-use super::{frame, manual, mesh, read, submit};
+use super::{frame, manual, mesh, read, submit, waits};
 
 #[test]
 fn leaks_are_reported_by_name_kind_size_and_frame() {
@@ -98,9 +98,10 @@ fn dropping_the_manager_waits_for_the_gpu() {
     upload.write(0, &[1; 64]).unwrap();
     drop(read(&gpu, &upload).unwrap());
     drop(upload);
+    let waits_before = waits::begun(&device);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(20));
+            waits::until_one_more(&device, waits_before);
             assert!(device.run_until_idle());
         });
         drop(gpu);

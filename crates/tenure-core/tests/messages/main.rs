@@ -1,5 +1,4 @@
-//! The exact texts that a program's author reads: errors, hazards and the log.
+//! The exact texts that a program's author reads: errors and hazards.
 
 mod errors;
 mod hazards;
-mod log;

@@ -20,6 +20,8 @@ mod support;
 mod texels;
 mod uploads;
 mod visible;
+#[path = "../support/waits.rs"]
+mod waits;
 
 const SECOND: Duration = Duration::from_secs(1);
 

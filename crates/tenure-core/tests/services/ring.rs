@@ -17,7 +17,7 @@ use tenure_core::{
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::support::Rng;
-use super::{device, end, finish, gpu, live};
+use super::{device, end, finish, gpu, live, waits};
 
 const GRAPHICS: QueueId = QueueId(0);
 const KIB: u64 = 1 << 10;
@@ -85,22 +85,21 @@ fn the_classic_story() {
     let mut recording = sixth.record(Queue::Graphics, "sixth").unwrap();
     assert!(device.complete(GRAPHICS, 3), "and nobody knows yet");
     assert_eq!(ring.stats().used, held);
+    let waits_before = waits::begun(&device);
     thread::scope(|scope| {
         let gpu_at_work = scope.spawn(|| {
-            thread::sleep(Duration::from_millis(30));
+            waits::until_one_more(&device, waits_before);
             let seen = ring.stats();
             assert!(device.complete(GRAPHICS, 4));
             seen
         });
-        let begun = Instant::now();
         assert_eq!(fill(&ring, &mut recording, 40_000, 256, 6), Ok(10_240), "behind frame 5");
-        assert!(begun.elapsed() >= Duration::from_millis(20), "it waited for frame 4");
         let meanwhile = gpu_at_work.join().unwrap();
         assert_eq!((meanwhile.used, meanwhile.frames), (held - 20_480, 2), "polling freed frame 3");
     });
     let stats = ring.stats();
-    assert_eq!((stats.waits, stats.frames), (1, 1), "frame 5 is still there");
-    assert!(stats.waited_ns >= 20_000_000);
+    assert_eq!((stats.waits, stats.frames), (1, 1), "it waited for frame 4, and frame 5 is still there");
+    assert!(u128::from(stats.waited_ns) >= waits::LEAST.as_nanos());
     assert_eq!(stats.used, (4096 + 10_000) + (240 + 40_000));
     assert_eq!((stats.allocations, stats.bytes, stats.dedicated), (6, 111_440, 0));
     assert!(device.run_until_idle(), "frame 5, while the sixth is recorded");
@@ -316,9 +315,10 @@ fn a_wait_ends_with_the_device() {
     let (device, gpu) = manual(relaxed());
     let ring = ring(&gpu, 64 * KIB);
     frame(&gpu, &ring, 40_000, 1).unwrap();
+    let waits_before = waits::begun(&device);
     thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(Duration::from_millis(20));
+            waits::until_one_more(&device, waits_before);
             device.faults().remove("hung");
         });
         let refused = frame(&gpu, &ring, 40_000, 2).unwrap_err();

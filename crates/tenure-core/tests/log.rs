@@ -1,21 +1,25 @@
-//! What is logged, and how often.
+//! What is logged, and how often: a program of its own, because `tracing` has one log for each program.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
+use std::cell::RefCell;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::Once;
 
-use parking_lot::Mutex;
 use tenure_core::device::Usage;
 use tenure_core::{BufferDesc, Config, Gpu, Queue};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
-use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines of a log.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// What this thread has logged.
+    static LINES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Adds to the lines of the thread that logs.
+struct Lines;
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
+        LINES.with_borrow_mut(|lines| lines.extend_from_slice(bytes));
         Ok(bytes.len())
     }
 
@@ -24,26 +28,26 @@ impl Write for Lines {
     }
 }
 
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-/// The lines that a program logs at debug level and above.
+/// The lines that a program logs on this thread, at debug level and above.
+///
+/// All tests have one subscriber, set before anything is logged: `tracing` asks once for each place that
+/// logs whether anybody listens, on the thread that comes there first, and keeps the answer. While one
+/// thread alone has a subscriber of its own (`with_default`), a thread without any answers for both that
+/// nobody does.
 fn logged(program: impl FnOnce()) -> Vec<String> {
-    let lines = Lines::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG)
-        .with_ansi(false)
-        .without_time()
-        .with_writer(lines.clone())
-        .finish();
-    tracing::subscriber::with_default(subscriber, program);
-    let bytes = lines.0.lock();
-    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+    static LISTEN: Once = Once::new();
+    LISTEN.call_once(|| {
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG)
+            .with_ansi(false)
+            .without_time()
+            .with_writer(|| Lines)
+            .finish();
+        tracing::subscriber::set_global_default(subscriber).unwrap();
+    });
+    LINES.take();
+    program();
+    String::from_utf8(LINES.take()).unwrap().lines().map(str::to_owned).collect()
 }
 
 fn count(lines: &[String], text: &str) -> usize {

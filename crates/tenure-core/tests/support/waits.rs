@@ -1,0 +1,28 @@
+//! What a simulated GPU does while a thread of the CPU waits for it.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tenure_sim::{CallKind, Device};
+
+/// The least time that a wait takes that [`until_one_more`] has seen.
+pub(crate) const LEAST: Duration = Duration::from_millis(20);
+
+/// Waits for the GPU that were begun so far.
+pub(crate) fn begun(device: &Device) -> u64 {
+    device.calls().made(CallKind::Wait)
+}
+
+/// Returns when another thread has begun one more wait than `before`, at least [`LEAST`] ago. However late
+/// the threads run, what follows happens during that wait.
+///
+/// # Panics
+/// When no thread waits for half a minute.
+pub(crate) fn until_one_more(device: &Device, before: u64) {
+    let start = Instant::now();
+    while begun(device) <= before {
+        assert!(start.elapsed() < Duration::from_secs(30), "nobody waits for the GPU");
+        thread::yield_now();
+    }
+    thread::sleep(LEAST);
+}
