@@ -76,9 +76,9 @@ call_kinds! {
     /// `Device::clear_set`
     ClearSet, "clear_set", false;
     /// `CommandList::begin`
-    BeginList, "begin", false;
+    BeginList, "begin", true;
     /// `CommandList::close`
-    CloseList, "close", false;
+    CloseList, "close", true;
     /// `Device::requirements`
     Requirements, "requirements", false;
     /// `Device::completed`

@@ -64,13 +64,14 @@ fn a_close_that_the_driver_refuses_harms_only_its_own_recording() {
                 Ok(())
             };
             let refused = work().is_err();
-            let has_struck = device.calls().made(CallKind::CloseList) >= nth;
+            let has_struck = device.calls().failed(CallKind::CloseList) > 0;
             device.faults().clear();
             work().unwrap_or_else(|error| panic!("{}, close {nth}: {error}", profile.name()));
             assert!(gpu.shutdown().is_clean());
             device.check_clean().unwrap();
             assert!(!refused || has_struck);
             if !has_struck {
+                assert!(nth > 3, "an upload, a recording and one that is discarded are closed");
                 break;
             }
         }

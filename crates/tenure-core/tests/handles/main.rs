@@ -15,6 +15,7 @@ mod boxes;
 mod broken_lists;
 mod destructors;
 mod devices;
+mod every_call;
 mod flushes;
 mod foreign;
 mod hung;
