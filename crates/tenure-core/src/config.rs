@@ -120,7 +120,9 @@ pub struct Config {
     pub descriptor_block: u32,
     /// Descriptors of views, in the heap that shaders see, for [tables](crate::DescriptorTable).
     /// Default: 65,536, or what the device has room for beside the dynamic ones; 1 to 1,000,000
-    /// together with those.
+    /// together with those. The heap is made for the first of its descriptors, tables' or recordings', and
+    /// then takes the memory of all (on Vulkan of six descriptors for each, one of every type); on
+    /// Direct3D 12 also when a list is [told of it](crate::Commands::set_descriptor_heaps).
     pub static_resource_descriptors: Option<u32>,
     /// Descriptors of views, in the heap that shaders see, for [recordings](crate::Scratch::descriptors).
     /// Default and limits as those of `static_resource_descriptors`.

@@ -137,8 +137,8 @@ impl<'r, D: Device> Commands<'r, D> {
     /// The commands that follow find descriptors in the manager's heaps: those of
     /// [tables](crate::DescriptorTable) and of [`Scratch::descriptors`](crate::Scratch::descriptors).
     /// Once for each list that uses such, before it does; again after the program has set heaps of its
-    /// own. Records nothing where there are no such heaps, and where a program binds them itself
-    /// (Vulkan).
+    /// own. On Direct3D 12 a heap of each kind is set, and made now where nothing has needed it so far. Does
+    /// nothing where there are no such heaps, and where a program binds them itself (Vulkan).
     ///
     /// # Errors
     /// [`Error::Device`] on a queue for copies alone, which runs no shaders; for a shortage, when the
@@ -148,6 +148,9 @@ impl<'r, D: Device> Commands<'r, D> {
             let rule = "queues for copies alone run no shaders (queue)";
             let source = DeviceError::InvalidCall { rule, value: u64::from(self.queue.0), limit: 0 };
             return Err(Error::device(&self.name.into(), source));
+        }
+        if !self.shared.device().properties().sets_descriptor_heaps() {
+            return Ok(());
         }
         let [resources, samplers] = self.shared.visible_heaps(self.name)?;
         if resources.is_some() || samplers.is_some() {

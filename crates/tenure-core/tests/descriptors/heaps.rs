@@ -1,10 +1,12 @@
 //! Heaps: how large they are, when they are made, when they grow and go (spec D1, D2).
 
+use std::sync::Barrier;
+
 use tenure_core::device::{DescriptorKind, DescriptorLimits, Device as _, Format, Usage};
 use tenure_core::{
     Config, ConfigError, DescriptorPart, Error, Gpu, Queue, TextureDesc, TextureViewDesc, View,
 };
-use tenure_sim::{CallKind, Device, Lag, Options};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options};
 
 use crate::{BOTH, HEAPS, SETS, bytes, device, end, finish, gpu, heap, small, view};
 
@@ -30,6 +32,84 @@ fn nothing_is_made_before_it_is_needed() {
     assert_eq!(gpu.stats().descriptors.objects_created, 3);
     drop((view, table));
     end(gpu, &device);
+}
+
+/// On Vulkan, lists are not told of heaps: what nothing is put into is not made for them.
+#[test]
+fn a_program_that_binds_heaps_itself_has_those_that_it_uses() {
+    for profile in [BOTH, SETS] {
+        let device = device(profile, Lag::None);
+        let gpu = gpu(&device, Config::default());
+        let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+        recording.set_descriptor_heaps().unwrap();
+        assert_eq!(heaps_made(&device), 0);
+        let view = view(&gpu, "view", 1);
+        assert_eq!(heaps_made(&device), 1, "that of views");
+        let row = recording.split().1.descriptors(&[(&view).into()]);
+        assert_eq!(row.is_ok(), profile == BOTH);
+        recording.set_descriptor_heaps().unwrap();
+        recording.submit().unwrap();
+        assert_eq!(heaps_made(&device), if profile == BOTH { 2 } else { 1 }, "none for samplers");
+        let stats = gpu.stats().descriptors.heaps;
+        assert!(stats.iter().all(|heap| heap.kind == DescriptorKind::Resource), "{stats:?}");
+        drop(view);
+        end(gpu, &device);
+    }
+}
+
+/// Of threads that need a heap at once one makes it, and all use it.
+#[test]
+fn threads_that_come_first_make_one_heap() {
+    const THREADS: usize = 8;
+    for profile in [HEAPS, BOTH] {
+        let device = device(profile, Lag::None);
+        let gpu = gpu(&device, Config::default());
+        let view = view(&gpu, "view", 1);
+        let before = heaps_made(&device);
+        let together = Barrier::new(THREADS);
+        let tables: Vec<_> = std::thread::scope(|scope| {
+            let thread = || {
+                together.wait();
+                gpu.create_descriptor_table(&[(&view).into()], "table").unwrap()
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(thread)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(heaps_made(&device), before + 1);
+        assert!(tables.iter().all(|table| std::ptr::eq(table.heap(), tables[0].heap())));
+        let mut places: Vec<_> = tables.iter().map(tenure_core::DescriptorTable::first).collect();
+        places.sort_unstable();
+        assert_eq!(places, [0, 1, 2, 3, 4, 5, 6, 7]);
+        drop((tables, view));
+        end(gpu, &device);
+    }
+}
+
+/// Whoever needs a heap that is refused is told so, by name, and the next one makes it.
+#[test]
+fn a_heap_that_was_refused_is_made_later() {
+    for (profile, refusals) in [(HEAPS, 1), (HEAPS, 4), (BOTH, 1), (BOTH, 4)] {
+        let device = device(profile, Lag::None);
+        let gpu = gpu(&device, Config::default());
+        let view = view(&gpu, "view", 1);
+        let heaps = |gpu: &Gpu<Device>| gpu.stats().descriptors.heaps.len();
+        let before = (heaps_made(&device), heaps(&gpu));
+        let fault = || Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::CreateDescriptorHeap);
+        for _ in 0..refusals {
+            device.faults().inject(fault().onwards());
+            let refused = gpu.create_descriptor_table(&[(&view).into()], "grass").err();
+            let Some(Error::Device { name, source }) = refused else { panic!("{refused:?}") };
+            assert!(name.as_str() == "grass" && source.is_shortage(), "{name}: {source}");
+            device.faults().clear();
+        }
+        let failed = device.calls().failed(CallKind::CreateDescriptorHeap);
+        assert_eq!((failed, heaps(&gpu)), (2 * refusals, before.1), "each asks twice, and nothing is there");
+        drop(gpu.create_descriptor_table(&[(&view).into()], "grass").unwrap());
+        assert_eq!(heaps_made(&device) - before.0, failed + 1);
+        assert_eq!(heaps(&gpu), before.1 + 2, "both parts of one heap");
+        drop(view);
+        end(gpu, &device);
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! A driver that refuses.
 
 use crate::harness::PERMIT;
+use conformance::Harness as _;
 use tenure_core::device::{
     BindingKind, BufferAccess, Descriptor, DescriptorKind, Device as _, DeviceError, Format, SetBinding,
-    TextureAccess,
+    TextureAccess, Usage,
 };
+use tenure_core::{BufferDesc, BufferViewDesc, Config, Error, Gpu, Queue};
 use tenure_vulkan::Options;
 use tenure_vulkan::ash::vk;
 
@@ -43,6 +45,38 @@ fn a_failed_creation_leaves_nothing() {
         room.write(index, &descriptor).unwrap();
     }
     room.end();
+}
+
+/// A manager has no pool for a heap that shaders see before something is put into one of that kind. A
+/// refusal says for what it was, and the next table makes it.
+#[test]
+fn a_pool_comes_with_the_first_table() {
+    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let pools = || vulkan.disguise().calls("vkCreateDescriptorPool");
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let buffer = gpu.create_buffer(&BufferDesc::new(256, Usage::SHADER_READ).name("buffer")).unwrap();
+    let view = gpu.create_buffer_view(&buffer, &BufferViewDesc::raw()).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    recording.set_descriptor_heaps().unwrap();
+    assert_eq!(pools(), 0);
+    if vulkan.device().properties().descriptors.visible_resources > 0 {
+        // A shortage is tried once more.
+        for _ in 0..2 {
+            vulkan.disguise().fail("vkCreateDescriptorPool", vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        }
+        let refused = gpu.create_descriptor_table(&[(&view).into()], "grass").err();
+        let is_named = matches!(&refused, Some(Error::Device { name, .. }) if name.as_str() == "grass");
+        assert!(is_named, "{refused:?}");
+        let asked = pools();
+        let tables = [(); 2].map(|()| gpu.create_descriptor_table(&[(&view).into()], "grass").unwrap());
+        recording.split().1.descriptors(&[(&view).into()]).unwrap();
+        assert_eq!(pools(), asked + 1, "of views, and none of samplers");
+        drop(tables);
+    }
+    recording.submit().unwrap();
+    drop((view, buffer));
+    assert!(gpu.shutdown().is_clean());
+    vulkan.end();
 }
 
 /// Once the device is lost each call says so.
