@@ -74,10 +74,12 @@ impl Part {
     /// so far go. Without a queue: how any of them has.
     pub(super) fn open_on(&self, queue: Option<QueueId>) -> State {
         let owner = self.at.map(|at| at.queue);
+        // A barrier made for another queue leads to the state, and nothing of the owner's came after it.
+        let owned = if self.open.is_empty() { self.state } else { self.open };
         match queue {
-            Some(_) if queue == owner => self.open,
+            Some(_) if queue == owner => owned,
             Some(queue) => self.reads.get(queue.index()).copied().unwrap_or_default(),
-            None => self.reads.iter().fold(self.open, |all, reads| all | *reads),
+            None => self.reads.iter().fold(owned, |all, reads| all | *reads),
         }
     }
 }
