@@ -63,9 +63,9 @@
 //!
 //! # Barriers
 //!
-//! With resource states the device reports `StateModel::Promotion` and one family of queues; with
-//! enhanced barriers `StateModel::Explicit` and a family for each queue. Textures that shaders read
-//! and copies use then stay in the layout `COMMON`, which is also what a swap chain presents:
+//! With resource states the device reports `StateModel::Promotion`, with enhanced barriers
+//! `StateModel::Explicit`; all queues are of one family. Textures that shaders read and copies use then
+//! stay in the layout `COMMON`, in which every queue uses them, and which is also what a swap chain presents:
 //! `to_barrier_layout` says which layout a state means. Before its first use on a queue that is no
 //! copy queue, a texture is discarded, which sets up its compression.
 //!

@@ -83,15 +83,9 @@ fn features(facts: &Facts<'_>) -> Features {
     features
 }
 
-/// With legacy barriers all queues are of one family. Enhanced barriers give each queue its own:
-/// what one queue did to a layout another has to be told, by a transfer.
+/// All queues are of one family: Direct3D 12 knows no ownership.
 fn queues(facts: &Facts<'_>) -> Vec<QueueProperties> {
-    let is_apart = facts.caps.enhanced_barriers;
-    let family = |index: u32| if is_apart { index } else { 0 };
-    (0..)
-        .zip(facts.queues)
-        .map(|(index, kind)| QueueProperties { kind: *kind, family: family(index) })
-        .collect()
+    facts.queues.iter().map(|kind| QueueProperties { kind: *kind, family: 0 }).collect()
 }
 
 pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
@@ -221,12 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn enhanced_barriers_give_each_queue_a_family() {
-        let families =
-            |caps: &Caps| made(caps, &adapter()).queues.iter().map(|queue| queue.family).collect::<Vec<_>>();
-        assert_eq!(families(&NOTHING), [0, 0, 0]);
+    fn queues_are_of_one_family_whatever_the_barriers() {
         let enhanced = Caps { enhanced_barriers: true, ..NOTHING };
-        assert_eq!(families(&enhanced), [0, 1, 2]);
-        assert_eq!(made(&enhanced, &adapter()).state_model, StateModel::Explicit);
+        for (caps, model) in [(&NOTHING, StateModel::Promotion), (&enhanced, StateModel::Explicit)] {
+            let properties = made(caps, &adapter());
+            assert_eq!(properties.queues.iter().map(|queue| queue.family).collect::<Vec<_>>(), [0, 0, 0]);
+            assert_eq!(properties.state_model, model);
+        }
     }
 }

@@ -128,8 +128,11 @@
 //! its `before`, and after those from which earlier barriers lead there; a write, and a change of layout,
 //! comes after all uses of its queue, and a use after a write needs a barrier that names it, except on
 //! another queue, which has waited. On Direct3D 12 the end of a submission orders all that, and within one
-//! each barrier names all that the one before it led to. An image belongs to the queue family that uses it
-//! first until both halves of a transfer are recorded; buffers belong to all families. After creation or
+//! each barrier names all that the one before it led to. On Vulkan an image belongs to the queue family that
+//! uses it first until both halves of a transfer are recorded; buffers belong to all families. On
+//! Direct3D 12 all queues are of one family, a use may find any layout that serves it
+//! (`D3D12_BARRIER_LAYOUT`, by the specification's tables), and a layout of graphics queues is for no
+//! others. After creation or
 //! an aliasing barrier the first transition may come from `COMMON`; none goes there.
 //!
 //! **Aliasing barriers** give bytes to a resource. On Vulkan their `from` covers what the last users

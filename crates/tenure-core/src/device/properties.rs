@@ -141,8 +141,8 @@ impl MemoryType {
 pub struct QueueProperties {
     /// What it can do.
     pub kind: QueueKind,
-    /// Queues of equal family share textures without an ownership transfer (Vulkan). On D3D12 with
-    /// legacy barriers all queues have the same family. Buffers are shared by all families: the
+    /// Queues of equal family share textures without an ownership transfer (Vulkan). On D3D12 all
+    /// queues have the same family. Buffers are shared by all families: the
     /// device creates them so (Vulkan's concurrent sharing, which costs buffers nothing).
     pub family: u32,
 }
@@ -166,7 +166,8 @@ pub enum StateModel {
     /// buffer, decays to `COMMON` when the submission completes.
     Promotion,
     /// Vulkan: nothing is implied, images have layouts, each write needs a barrier before the
-    /// next use, and another queue family needs a transfer. D3D12's enhanced barriers, too.
+    /// next use, and another queue family needs a transfer. D3D12's enhanced barriers, too, with
+    /// layouts of their own and one family.
     Explicit,
 }
 

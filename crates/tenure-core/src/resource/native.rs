@@ -31,7 +31,8 @@ impl<D: Device> Native<D> {
             ResourceDesc::Buffer(_) => device.gpu_address(&object),
             ResourceDesc::Texture(_) => None,
         };
-        let states = StateCell::for_resource(desc, state.unwrap_or_else(|| initial_state(device, desc)));
+        let states = StateCell::for_resource(desc, state.unwrap_or_else(|| initial_state(device, desc)))
+            .with_layouts_of(device.properties().api);
         let is_copied = device.properties().features.contains(Features::COPY_SRC_WITH_READS);
         let states = if is_copied { states.with_copied_reads() } else { states };
         Self { object, states, mapping, address, possible: possible_states(device, desc) }

@@ -9,8 +9,8 @@ use super::parts::Parts;
 use super::rules::{Rules, is_valid};
 use super::{ResourceKind, StateError};
 use crate::device::{
-    MAX_QUEUES, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc, State, StateModel, Subresource,
-    Usage,
+    Api, MAX_QUEUES, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc, State, StateModel,
+    Subresource, Usage,
 };
 use crate::time::SyncPoint;
 
@@ -125,6 +125,7 @@ pub struct StateCell {
     subresources: u32,
     allowed: State,
     initial: State,
+    layouts: Api,
     reads_are_copied: bool,
     hints: Hints,
     submitted: Mutex<Submitted>,
@@ -162,6 +163,7 @@ impl StateCell {
             subresources: subresources.clamp(1, MAX_SUBRESOURCES),
             allowed: State::allowed_for(usage),
             initial,
+            layouts: Api::Vulkan,
             reads_are_copied: false,
             hints: Hints::default(),
             submitted: Mutex::new(Submitted {
@@ -198,6 +200,20 @@ impl StateCell {
     /// True for one made [`with_copied_reads`](Self::with_copied_reads).
     pub(super) const fn reads_are_copied(&self) -> bool {
         self.reads_are_copied
+    }
+
+    /// The cell of a resource on a device of that API, whose layouts its texture is in on
+    /// [`StateModel::Explicit`]: Vulkan's [`Layout`](super::Layout)s, as without this, or Direct3D 12's
+    /// [`D3d12Layout`](super::D3d12Layout)s.
+    #[must_use]
+    pub const fn with_layouts_of(mut self, api: Api) -> Self {
+        self.layouts = api;
+        self
+    }
+
+    /// Whose layouts it is in.
+    pub(super) const fn layouts(&self) -> Api {
+        self.layouts
     }
 
     /// A number that no other cell of this process has.

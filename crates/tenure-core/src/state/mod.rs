@@ -41,6 +41,10 @@
 //!   them over with a release and an acquire. Buffers have no layout to hand over, and devices
 //!   create them for all families at once: one buffer is often shared by many ranges. Hazards within a queue are closed by barriers on that queue,
 //!   even where a detour over another queue would order them.
+//! * **D3D12 with enhanced barriers.** As Vulkan, with [its own layouts](D3d12Layout) and one family for
+//!   all queues: what shaders read and copies use is in one layout that all queues share, so reads by
+//!   turns need nothing. A queue that does not know the state has another one change the layout. Reads
+//!   asked for by one command are taken together whatever their layouts, for one serves all reads.
 //! * **Both.** A recording that leaves the state it begins with finds exactly that state; one that
 //!   only reads is content with more. `COMMON` on Vulkan is only ever the state of what was never
 //!   used: as `before` it means `UNDEFINED`, and asking for it is an error.
@@ -113,6 +117,7 @@ mod cell;
 mod error;
 mod fixups;
 mod hint;
+mod layout;
 mod part_use;
 mod parts;
 mod plan;
@@ -127,8 +132,9 @@ pub use batch::Flush;
 pub use cell::{MAX_SUBRESOURCES, StateCell};
 pub use error::StateError;
 pub use fixups::{Elsewhere, Fixups, Waits};
+pub use layout::{D3d12Layout, Layout};
 pub use recorded::{Recorded, RecordedUse};
 pub use resolve::resolve;
-pub use rules::{Layout, ResourceKind};
+pub use rules::ResourceKind;
 pub use tracker::Tracker;
 pub use unfinished::unfinished;

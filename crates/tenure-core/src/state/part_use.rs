@@ -202,7 +202,7 @@ impl PartUse {
         if self.batch != clock.batch {
             *self = Self { base: self.now, batch: clock.batch, ..Self::UNUSED };
         }
-        self.asked = if rules.merges(self.asked, wanted) { self.asked | wanted } else { wanted };
+        self.asked = if rules.combines(self.asked, wanted) { self.asked | wanted } else { wanted };
         self.ordered |= ordered;
         (self.now, self.pending) = self.base.then(rules, self.asked, self.ordered, clock);
     }

@@ -1,75 +1,16 @@
 //! The rules of the two kinds of API, as one function from "is" and "wanted" to "do".
 //! The table is in the documentation of [`state`](super).
 
-use super::StateCell;
-use crate::device::{State, StateModel};
+use super::{D3d12Layout, Layout, StateCell};
+use crate::device::{Api, State, StateModel};
 
 /// Which rules a resource follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceKind {
     /// No layout; decays to `COMMON` after each submission on D3D12.
     Buffer,
-    /// Has a layout per subresource on Vulkan.
+    /// Has a layout per subresource on `Explicit`.
     Texture,
-}
-
-/// The image layout that a state means on Vulkan.
-///
-/// A use finds its texture in exactly the layout of the state it asked for, so that descriptors
-/// can be written before anything is recorded. Read states of different layouts are therefore
-/// never merged, but a caller may ask for their combination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Layout {
-    /// `UNDEFINED`: never used.
-    Undefined,
-    /// `GENERAL`: unordered access, and combinations that no other layout serves.
-    General,
-    /// `SHADER_READ_ONLY_OPTIMAL`.
-    ShaderRead,
-    /// `TRANSFER_SRC_OPTIMAL`.
-    CopySrc,
-    /// `TRANSFER_DST_OPTIMAL`.
-    CopyDst,
-    /// `COLOR_ATTACHMENT_OPTIMAL`.
-    RenderTarget,
-    /// `DEPTH_STENCIL_ATTACHMENT_OPTIMAL`.
-    DepthWrite,
-    /// `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, which shaders may sample as well.
-    DepthRead,
-}
-
-impl Layout {
-    /// The layout of a texture in `state`.
-    ///
-    /// ```
-    /// # use tenure::{device::State, state::Layout};
-    /// assert_eq!(Layout::of(State::PIXEL_SHADER), Layout::of(State::NON_PIXEL_SHADER));
-    /// assert_eq!(Layout::of(State::DEPTH_READ | State::PIXEL_SHADER), Layout::DepthRead);
-    /// assert_eq!(Layout::of(State::COPY_SRC | State::PIXEL_SHADER), Layout::General);
-    /// ```
-    #[must_use]
-    pub const fn of(state: State) -> Self {
-        const COPY_SRC: State = State::COPY_SRC.union(State::RESOLVE_SRC);
-        const COPY_DST: State = State::COPY_DST.union(State::RESOLVE_DST);
-        const DEPTH: State = State::DEPTH_READ.union(State::SHADER_READ);
-        if state.is_empty() {
-            Self::Undefined
-        } else if State::SHADER_READ.contains(state) {
-            Self::ShaderRead
-        } else if COPY_SRC.contains(state) {
-            Self::CopySrc
-        } else if COPY_DST.contains(state) {
-            Self::CopyDst
-        } else if State::RENDER_TARGET.contains(state) {
-            Self::RenderTarget
-        } else if State::DEPTH_WRITE.contains(state) {
-            Self::DepthWrite
-        } else if DEPTH.contains(state) {
-            Self::DepthRead
-        } else {
-            Self::General
-        }
-    }
 }
 
 /// The textures' states that D3D12 reaches from `COMMON` without a barrier.
@@ -117,6 +58,8 @@ pub(super) enum Step {
 pub(super) struct Rules {
     pub(super) model: StateModel,
     pub(super) kind: ResourceKind,
+    /// Whose layouts textures are in, on `Explicit`.
+    layouts: Api,
     /// Reads by shaders take a barrier that names the source of copies, too.
     pub(super) reads_are_copied: bool,
 }
@@ -125,7 +68,7 @@ impl Rules {
     /// The rules for the resource of a cell.
     pub(super) const fn of(model: StateModel, cell: &StateCell) -> Self {
         let reads_are_copied = cell.reads_are_copied() && matches!(model, StateModel::Promotion);
-        Self { model, kind: cell.kind(), reads_are_copied }
+        Self { model, kind: cell.kind(), layouts: cell.layouts(), reads_are_copied }
     }
 
     /// The state that is asked for where a use wants `state`.
@@ -189,15 +132,26 @@ impl Rules {
         matches!(self.model, StateModel::Explicit) || self.promotes(union)
     }
 
-    /// True when two uses are reads that one state serves.
+    /// True when two uses, one after the other, are reads that one state serves.
     pub(super) fn merges(self, one: State, other: State) -> bool {
         is_read(one)
             && is_read(other)
             && (self.model == StateModel::Promotion || self.same_layout(one, other))
     }
 
+    /// True when two uses by one command are reads that one state serves. No descriptor of Direct3D 12
+    /// names a layout, so there that is true of all reads.
+    pub(super) fn combines(self, one: State, other: State) -> bool {
+        let any_layout = self.layouts == Api::Direct3D12 && is_read(one) && is_read(other);
+        any_layout || self.merges(one, other)
+    }
+
     /// True when going from one state to the other leaves the layout as it is.
     pub(super) fn same_layout(self, one: State, other: State) -> bool {
-        self.kind == ResourceKind::Buffer || Layout::of(one) == Layout::of(other)
+        match (self.kind, self.layouts) {
+            (ResourceKind::Buffer, _) => true,
+            (ResourceKind::Texture, Api::Vulkan) => Layout::of(one) == Layout::of(other),
+            (ResourceKind::Texture, Api::Direct3D12) => D3d12Layout::of(one) == D3d12Layout::of(other),
+        }
     }
 }

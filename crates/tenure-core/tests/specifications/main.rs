@@ -9,6 +9,7 @@ mod model;
 mod random;
 #[path = "../support/mod.rs"]
 mod support;
+mod turns;
 
 use tenure_core::device::{Api, Device as _, Format, QueueId, State, StateModel, Subresource, Usage};
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, Queue, Recording, Texture, TextureDesc};

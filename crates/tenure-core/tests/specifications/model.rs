@@ -85,7 +85,7 @@ pub(crate) struct Model {
     now: Option<Now>,
 }
 
-/// The layout of the specifications' tables that goes with a state.
+/// The layouts of the specifications' tables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
     Undefined,
@@ -96,20 +96,64 @@ enum Layout {
     DepthWrite,
     DepthRead,
     General,
+    // Direct3D 12 alone.
+    Common,
+    UnorderedAccess,
+    ResolveSource,
+    ResolveDest,
+    DirectQueueGenericRead,
 }
 
-fn layout(state: State) -> Layout {
-    let within = |states: State| !state.is_empty() && states.contains(state);
+const SHADERS: State = State::PIXEL_SHADER.union(State::NON_PIXEL_SHADER);
+
+/// The layout of an image on Vulkan.
+fn vulkan_layout(state: State) -> Layout {
+    let within = |states: State| states.contains(state);
     match () {
         () if state.is_empty() => Layout::Undefined,
-        () if within(State::PIXEL_SHADER | State::NON_PIXEL_SHADER) => Layout::ShaderRead,
+        () if within(SHADERS) => Layout::ShaderRead,
         () if within(State::COPY_SRC | State::RESOLVE_SRC) => Layout::CopySource,
         () if within(State::COPY_DST | State::RESOLVE_DST) => Layout::CopyDest,
         () if within(State::RENDER_TARGET) => Layout::Target,
         () if within(State::DEPTH_WRITE) => Layout::DepthWrite,
-        () if within(State::DEPTH_READ | State::PIXEL_SHADER | State::NON_PIXEL_SHADER) => Layout::DepthRead,
+        () if within(State::DEPTH_READ | SHADERS) => Layout::DepthRead,
         () => Layout::General,
     }
+}
+
+/// The layout of a texture with enhanced barriers: for what every queue can do, the one that every queue
+/// can use.
+fn d3d12_layout(state: State) -> Layout {
+    let reads = state.iter().filter(|bit| !writes(*bit)).count();
+    match () {
+        () if state.is_empty() => Layout::Undefined,
+        () if state == State::COPY_DST || (SHADERS | State::COPY_SRC).contains(state) => Layout::Common,
+        () if reads > 1 => Layout::DirectQueueGenericRead,
+        () if state == State::RENDER_TARGET => Layout::Target,
+        () if state == State::UNORDERED_ACCESS => Layout::UnorderedAccess,
+        () if state == State::DEPTH_WRITE => Layout::DepthWrite,
+        () if state == State::DEPTH_READ => Layout::DepthRead,
+        () if state == State::RESOLVE_SRC => Layout::ResolveSource,
+        () if state == State::RESOLVE_DST => Layout::ResolveDest,
+        () => Layout::DirectQueueGenericRead,
+    }
+}
+
+/// "Layout Access Compatibility" and "Command Queue Layout Compatibility" of the specification of enhanced
+/// barriers.
+fn d3d12_allows(layout: Layout, kind: QueueKind, wanted: State) -> bool {
+    let (accesses, is_everywhere) = match layout {
+        Layout::Common => (SHADERS | State::COPY_SRC | State::COPY_DST, true),
+        Layout::UnorderedAccess => (State::UNORDERED_ACCESS, kind != QueueKind::Copy),
+        Layout::DirectQueueGenericRead => (!WRITES, false),
+        Layout::DepthWrite => (State::DEPTH_WRITE | State::DEPTH_READ, false),
+        Layout::Target => (State::RENDER_TARGET, false),
+        Layout::DepthRead => (State::DEPTH_READ, false),
+        Layout::ResolveSource => (State::RESOLVE_SRC, false),
+        Layout::ResolveDest => (State::RESOLVE_DST, false),
+        _ => (State::COMMON, false),
+    };
+    accesses.contains(wanted) && (is_everywhere || kind == QueueKind::Graphics)
 }
 
 impl Model {
@@ -382,12 +426,23 @@ impl Rules<'_> {
         Ok(())
     }
 
+    fn layout(&self, state: State) -> Layout {
+        if self.d3d12 { d3d12_layout(state) } else { vulkan_layout(state) }
+    }
+
+    /// Whether what is in the layout of one state can be used in another.
+    fn allows(&self, state: State, wanted: State) -> bool {
+        if self.d3d12 {
+            return d3d12_allows(d3d12_layout(state), self.now.kind, wanted);
+        }
+        // Depth that tests and shaders read at once is in a layout for both, and its descriptors name that.
+        let is_read_depth = SHADERS.contains(wanted) && state.contains(State::DEPTH_READ | wanted);
+        vulkan_layout(state) == vulkan_layout(wanted) || is_read_depth
+    }
+
     fn explicit_use(&self, part: &mut Part, wanted: State) -> Verdict {
         self.own(part)?;
-        // Depth that tests and shaders read at once is in a layout for both, and its descriptors name that.
-        let both = State::DEPTH_READ | wanted;
-        let is_read_depth = State::SHADER_READ.contains(wanted) && part.state.contains(both);
-        if self.is_texture && layout(part.state) != layout(wanted) && !is_read_depth {
+        if self.is_texture && !self.allows(part.state, wanted) {
             return Err(format!("is in the layout of {:?}", part.state));
         }
         self.race(part, writes(wanted))?;
@@ -429,8 +484,9 @@ impl Rules<'_> {
         self.own(part)?;
         self.sequence(part, before)?;
         let from = if before.is_empty() { after } else { before };
-        let is_right = layout(part.state) == layout(before) || (part.is_undefined && before.is_empty());
-        let wrote = self.is_texture && (before.is_empty() || layout(part.state) != layout(after));
+        let is_right =
+            self.layout(part.state) == self.layout(before) || (part.is_undefined && before.is_empty());
+        let wrote = self.is_texture && (before.is_empty() || self.layout(part.state) != self.layout(after));
         if self.is_texture && !is_right {
             return Err(format!("is in the layout of {:?}", part.state));
         }
@@ -460,7 +516,7 @@ impl Rules<'_> {
 
     fn release(&self, part: &mut Part, transfer: QueueTransfer, before: State, after: State) -> Verdict {
         self.own(part)?;
-        if layout(part.state) != layout(before) {
+        if self.layout(part.state) != self.layout(before) {
             return Err(format!("is in the layout of {:?}", part.state));
         }
         self.follows(part, before)?;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{QueueId, QueueSerial, State, StateModel, Subresource};
+use tenure_core::device::{QueueId, QueueSerial, State, Subresource};
 use tenure_core::state::{Fixups, Recorded, StateCell, Tracker, resolve};
 
 use crate::program::{Event, Owners, Program};
-use crate::property::{begin, explain, fold, judge, queues, resource, wanted};
+use crate::property::{Rules, begin, explain, fold, judge, queues, resource, wanted};
 use crate::random::Random;
 
 type Handle = Arc<StateCell>;
@@ -25,7 +25,7 @@ struct Seen {
 }
 
 struct World {
-    model: StateModel,
+    rules: Rules,
     /// Trackers know their queue and all former users, and what is activated is used: no barrier is
     /// wider than need be.
     is_exact: bool,
@@ -42,9 +42,9 @@ struct World {
 type Uses = Vec<(usize, u32, State, bool)>;
 
 impl World {
-    fn new(model: StateModel, random: &mut Random) -> Self {
-        let queues = queues(model, random);
-        let resources: Vec<Handle> = (0..3 + random.below(4)).map(|_| resource(model, random)).collect();
+    fn new(rules: Rules, random: &mut Random) -> Self {
+        let queues = queues(rules, random);
+        let resources: Vec<Handle> = (0..3 + random.below(4)).map(|_| resource(rules, random)).collect();
         let mut bytes: Vec<_> = std::iter::once(0..0).collect();
         for _ in 1..resources.len() {
             let start = random.below(BYTES);
@@ -52,14 +52,14 @@ impl World {
         }
         let is_exact = random.percent(80);
         let trackers = queues.iter().zip(0..).map(|(queue, id)| {
-            let tracker = Tracker::new(model, queue.kind);
+            let tracker = Tracker::new(rules.model(), queue.kind);
             if is_exact { tracker.on(QueueId(id)) } else { tracker }
         });
         let trackers = trackers.collect();
         let home = vec![None; resources.len()];
         let program = Program { queues, resources, bytes, batches: Vec::new() };
         let (owners, serials, seen) = (Owners::new(), [0; 8], Seen::default());
-        Self { model, is_exact, program, owners, trackers, serials, home, seen }
+        Self { rules, is_exact, program, owners, trackers, serials, home, seen }
     }
 
     /// Makes sure that a resource has its bytes; false when the queue cannot give it any.
@@ -72,7 +72,7 @@ impl World {
     ) -> bool {
         let (bytes, cell) = (self.program.bytes[index].clone(), self.program.resources[index].clone());
         let kind = self.program.queues[queue].kind;
-        let may = cell.may_activate_on(kind, self.model) || activated.contains(&index);
+        let may = cell.may_activate_on(kind, self.rules.model()) || activated.contains(&index);
         let mut trial = self.owners.clone();
         let losers = trial.take(index, bytes);
         if losers.is_empty() {
@@ -97,7 +97,7 @@ impl World {
         let (kind, cell) = (self.program.queues[queue].kind, self.program.resources[index].clone());
         let count = cell.subresources();
         for _ in 0..1 + random.below(2) {
-            let Some(state) = wanted(&cell, self.model, kind, random) else { return };
+            let Some(state) = wanted(&cell, self.rules, kind, random) else { return };
             let part = u32::try_from(random.below(count as usize)).unwrap();
             let subresource = if random.percent(60) { Subresource::All } else { Subresource::One(part) };
             let ordered = !random.percent(20);
@@ -109,7 +109,7 @@ impl World {
                 let part = u32::try_from(part).unwrap();
                 match uses.iter_mut().find(|(r, i, ..)| (*r, *i) == (index, part)) {
                     Some(last) => {
-                        last.2 = fold(self.model, cell.kind(), last.2, state);
+                        last.2 = fold(self.rules, cell.kind(), last.2, state);
                         last.3 |= ordered;
                     }
                     None => uses.push((index, part, state, ordered)),
@@ -204,11 +204,11 @@ fn is_in_vain(program: &Program, skipped: usize) -> bool {
 }
 
 /// Runs worlds until that many uses were judged.
-fn run(model: StateModel, uses: usize) {
+fn run(rules: Rules, uses: usize) {
     let (mut judged, mut seen) = (0, Seen::default());
     for seed in 0.. {
         let mut random = Random::new(seed);
-        let mut world = World::new(model, &mut random);
+        let mut world = World::new(rules, &mut random);
         for _ in 0..1 + random.below(6) {
             let queue = random.below(world.program.queues.len());
             let (recorded, events) = world.record(queue, &mut random);
@@ -216,13 +216,13 @@ fn run(model: StateModel, uses: usize) {
             world.trackers[queue].recycle(recorded);
         }
         let program = &world.program;
-        if let Err(error) = judge(model, program, None) {
-            panic!("{model:?} seed {seed}: {error}\n{}", explain(program));
+        if let Err(error) = judge(rules, program, None) {
+            panic!("{rules:?} seed {seed}: {error}\n{}", explain(program));
         }
         for skipped in 0..program.barriers() {
-            if world.is_exact && judge(model, program, Some(skipped)).is_ok() && !is_in_vain(program, skipped)
+            if world.is_exact && judge(rules, program, Some(skipped)).is_ok() && !is_in_vain(program, skipped)
             {
-                panic!("{model:?} seed {seed}: barrier {skipped} is not needed\n{}", explain(program));
+                panic!("{rules:?} seed {seed}: barrier {skipped} is not needed\n{}", explain(program));
             }
         }
         let events = program.batches.iter().map(|batch| batch.events.len()).sum::<usize>();
@@ -242,10 +242,15 @@ fn run(model: StateModel, uses: usize) {
 
 #[test]
 fn promotion_is_right_and_minimal() {
-    run(StateModel::Promotion, 100_000);
+    run(Rules::Legacy, 100_000);
+}
+
+#[test]
+fn enhanced_is_right_and_minimal() {
+    run(Rules::Enhanced, 100_000);
 }
 
 #[test]
 fn explicit_is_right_and_minimal() {
-    run(StateModel::Explicit, 100_000);
+    run(Rules::Vulkan, 100_000);
 }

@@ -1,10 +1,40 @@
 //! A naive simulation of Vulkan's rules: every access is kept, with what has been made visible
-//! where, until a later write is ordered after it.
+//! where, until a later write is ordered after it. Direct3D 12's enhanced barriers are judged by the same
+//! rules, with layouts of their own.
 
 use tenure_core::device::{QueueTransfer, State};
-use tenure_core::state::{Layout, ResourceKind};
+use tenure_core::state::ResourceKind;
 
 use crate::program::{Clocks, Event, Owners, Program, Verdict, writes};
+use crate::property::Rules;
+
+/// The layout of a texture in a state, by the name that the specification gives it.
+pub(crate) fn layout(rules: Rules, state: State) -> &'static str {
+    const SHADERS: State = State::PIXEL_SHADER.union(State::NON_PIXEL_SHADER);
+    let vulkan = [
+        (SHADERS, "SHADER_READ_ONLY"),
+        (State::COPY_SRC | State::RESOLVE_SRC, "TRANSFER_SRC"),
+        (State::COPY_DST | State::RESOLVE_DST, "TRANSFER_DST"),
+        (State::RENDER_TARGET, "COLOR_ATTACHMENT"),
+        (State::DEPTH_WRITE, "DEPTH_STENCIL_ATTACHMENT"),
+        (State::DEPTH_READ | SHADERS, "DEPTH_STENCIL_READ_ONLY"),
+        (State::all(), "GENERAL"),
+    ];
+    let d3d12 = [
+        (SHADERS | State::COPY_SRC, "COMMON"),
+        (State::COPY_DST, "COMMON"),
+        (State::RENDER_TARGET, "RENDER_TARGET"),
+        (State::UNORDERED_ACCESS, "UNORDERED_ACCESS"),
+        (State::DEPTH_WRITE, "DEPTH_STENCIL_WRITE"),
+        (State::DEPTH_READ, "DEPTH_STENCIL_READ"),
+        (State::RESOLVE_SRC, "RESOLVE_SOURCE"),
+        (State::RESOLVE_DST, "RESOLVE_DEST"),
+        (State::all(), "DIRECT_QUEUE_GENERIC_READ"),
+    ];
+    let table: &[_] = if rules == Rules::Vulkan { &vulkan } else { &d3d12 };
+    let found = table.iter().find(|(states, _)| !state.is_empty() && states.contains(state));
+    found.map_or("UNDEFINED", |(_, layout)| layout)
+}
 
 /// One access in one state, or a barrier that wrote (a layout change, an acquire).
 #[derive(Clone)]
@@ -22,8 +52,9 @@ struct Access {
 
 #[derive(Clone)]
 struct Sub {
+    rules: Rules,
     texture: bool,
-    layout: Layout,
+    layout: &'static str,
     owner: Option<u32>,
     in_flight: Option<(QueueTransfer, State, State, u64)>,
     accesses: Vec<Access>,
@@ -39,15 +70,16 @@ struct Place<'a> {
 }
 
 /// Runs a program without one of its barriers.
-pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
+pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> Verdict {
     let mut clocks = Clocks::default();
     let mut subs: Vec<Vec<Sub>> = program
         .resources
         .iter()
         .map(|cell| {
             let sub = Sub {
+                rules,
                 texture: cell.kind() == ResourceKind::Texture,
-                layout: Layout::of(cell.initial()),
+                layout: layout(rules, cell.initial()),
                 owner: None,
                 in_flight: None,
                 accesses: Vec::new(),
@@ -105,8 +137,8 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                     for sub in &mut subs[resource] {
                         // What it did itself before is among what those did who had the bytes since.
                         let accesses = inherited.clone();
-                        let (layout, owner, in_flight) = (Layout::Undefined, None, None);
-                        *sub = Sub { texture: sub.texture, layout, owner, in_flight, accesses };
+                        let (layout, owner, in_flight) = ("UNDEFINED", None, None);
+                        *sub = Sub { rules, texture: sub.texture, layout, owner, in_flight, accesses };
                     }
                 }
                 Event::Use { resource, subresource, state, ordered } => {
@@ -164,13 +196,13 @@ impl Sub {
         if !place.allowed.contains(before | after) {
             return Err("illegal".into());
         }
-        if self.texture && Layout::of(before) != self.layout {
-            return Err(format!("the layout is {:?}", self.layout));
+        if self.texture && layout(self.rules, before) != self.layout {
+            return Err(format!("the layout is {}", self.layout));
         }
         // What comes from nothing waits for its own stages.
         let before = if before.is_empty() { after } else { before };
         self.pick_up(place, before, after);
-        if self.texture && Layout::of(after) != self.layout {
+        if self.texture && layout(self.rules, after) != self.layout {
             self.all_precede(place, before)?;
             self.rewrite(place, after);
         }
@@ -190,7 +222,7 @@ impl Sub {
         if transfer.from.index() == place.queue {
             self.own(place)?;
             self.all_precede(place, before)?;
-            if !place.allowed.contains(before) || Layout::of(before) != self.layout {
+            if !place.allowed.contains(before) || layout(self.rules, before) != self.layout {
                 return Err("illegal release".into());
             }
             self.in_flight = Some((transfer, before, after, place.serial));
@@ -221,7 +253,7 @@ impl Sub {
 
     /// The barrier itself is a write, after all there was.
     fn rewrite(&mut self, place: &Place<'_>, after: State) {
-        self.layout = Layout::of(after);
+        self.layout = layout(self.rules, after);
         let (queue, serial) = (place.queue, place.serial);
         self.accesses =
             vec![Access { queue, serial, state: State::COMMON, write: true, reach: after, foreign: false }];
@@ -229,8 +261,8 @@ impl Sub {
 
     fn access(&mut self, place: &Place<'_>, state: State, ordered: bool) -> Verdict {
         self.own(place)?;
-        if self.texture && Layout::of(state) != self.layout {
-            return Err(format!("the layout is {:?}", self.layout));
+        if self.texture && layout(self.rules, state) != self.layout {
+            return Err(format!("the layout is {}", self.layout));
         }
         let write = writes(state);
         let exempt = |access: &Access| {

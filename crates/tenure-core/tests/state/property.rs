@@ -4,15 +4,35 @@
 use std::sync::Arc;
 
 use tenure_core::device::{
-    QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
+    Api, QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
 };
-use tenure_core::state::{Fixups, Layout, Recorded, ResourceKind, StateCell, StateError, Tracker, resolve};
+use tenure_core::state::{Fixups, Recorded, ResourceKind, StateCell, StateError, Tracker, resolve};
 
 use crate::program::{Batch, Event, Program, Verdict};
 use crate::random::Random;
 use crate::{explicit, promotion};
 
 type Handle = Arc<StateCell>;
+
+/// The three sets of rules that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// Direct3D 12's resource states.
+    Legacy,
+    /// Direct3D 12's enhanced barriers.
+    Enhanced,
+    Vulkan,
+}
+
+impl Rules {
+    pub(crate) fn model(self) -> StateModel {
+        if self == Self::Legacy { StateModel::Promotion } else { StateModel::Explicit }
+    }
+
+    fn api(self) -> Api {
+        if self == Self::Vulkan { Api::Vulkan } else { Api::Direct3D12 }
+    }
+}
 
 /// A recording in the making, and what its commands do.
 struct Recording {
@@ -21,13 +41,20 @@ struct Recording {
     closed: Option<Recorded<Handle>>,
 }
 
-pub(crate) fn queues(model: StateModel, random: &mut Random) -> Vec<QueueProperties> {
+pub(crate) fn queues(rules: Rules, random: &mut Random) -> Vec<QueueProperties> {
     use QueueKind::{Compute, Copy, Graphics};
-    let shapes: &[&[(QueueKind, u32)]] = match model {
-        StateModel::Promotion => {
+    let shapes: &[&[(QueueKind, u32)]] = match rules {
+        Rules::Legacy => {
             &[&[(Graphics, 0), (Compute, 0), (Copy, 0)], &[(Graphics, 0)], &[(Graphics, 0), (Copy, 0)]]
         }
-        StateModel::Explicit => &[
+        Rules::Enhanced => &[
+            &[(Graphics, 0), (Compute, 0), (Copy, 0)],
+            &[(Graphics, 0), (Graphics, 0), (Compute, 0)],
+            &[(Graphics, 0), (Compute, 0), (Compute, 0), (Copy, 0)],
+            &[(Graphics, 0), (Copy, 0)],
+            &[(Graphics, 0)],
+        ],
+        Rules::Vulkan => &[
             &[(Graphics, 0), (Compute, 1), (Copy, 2)],
             &[(Graphics, 0), (Graphics, 0), (Graphics, 0)],
             &[(Graphics, 0), (Graphics, 0), (Copy, 1)],
@@ -39,7 +66,7 @@ pub(crate) fn queues(model: StateModel, random: &mut Random) -> Vec<QueuePropert
     shape.iter().map(|&(kind, family)| QueueProperties { kind, family }).collect()
 }
 
-pub(crate) fn resource(model: StateModel, random: &mut Random) -> Handle {
+pub(crate) fn resource(rules: Rules, random: &mut Random) -> Handle {
     let copies = Usage::COPY_SRC | Usage::COPY_DST;
     let count = u32::try_from(1 + random.below(4)).unwrap();
     let (kind, count, usage, initial) = match random.below(6) {
@@ -63,24 +90,19 @@ pub(crate) fn resource(model: StateModel, random: &mut Random) -> Handle {
             (ResourceKind::Texture, count, usage, initial)
         }
     };
-    let unused = model == StateModel::Explicit && kind == ResourceKind::Buffer;
+    let unused = rules != Rules::Legacy && kind == ResourceKind::Buffer;
     let initial = if unused { State::COMMON } else { initial };
-    Arc::new(StateCell::new(kind, count, usage, initial))
+    Arc::new(StateCell::new(kind, count, usage, initial).with_layouts_of(rules.api()))
 }
 
 /// A state that the resource may be used in on such a queue, if there is one.
-pub(crate) fn wanted(
-    cell: &StateCell,
-    model: StateModel,
-    kind: QueueKind,
-    random: &mut Random,
-) -> Option<State> {
+pub(crate) fn wanted(cell: &StateCell, rules: Rules, kind: QueueKind, random: &mut Random) -> Option<State> {
     let allowed = cell.allowed() & State::allowed_on(kind);
     let fixed = State::ACCELERATION_STRUCTURE;
-    if model == StateModel::Promotion && cell.initial() == fixed {
+    if rules == Rules::Legacy && cell.initial() == fixed {
         return allowed.contains(fixed).then_some(fixed);
     }
-    if model == StateModel::Promotion && random.percent(3) {
+    if rules == Rules::Legacy && random.percent(3) {
         return Some(State::COMMON);
     }
     let alone = (State::WRITES | fixed) & allowed;
@@ -99,18 +121,18 @@ pub(crate) fn wanted(
 
 /// What several requests for one command come to: reads that one state serves are taken
 /// together, else the last request counts.
-pub(crate) fn fold(model: StateModel, kind: ResourceKind, one: State, other: State) -> State {
+pub(crate) fn fold(rules: Rules, kind: ResourceKind, one: State, other: State) -> State {
     let read = |state: State| !state.is_empty() && !crate::program::writes(state);
-    let together = model == StateModel::Promotion
+    let together = rules != Rules::Vulkan
         || kind == ResourceKind::Buffer
-        || Layout::of(one) == Layout::of(other);
+        || explicit::layout(rules, one) == explicit::layout(rules, other);
     if read(one) && read(other) && together { one | other } else { other }
 }
 
 /// The requests for one command, then its barriers, then the command.
 fn step(
     program: &Program,
-    model: StateModel,
+    rules: Rules,
     recording: &mut Recording,
     tracker: &mut Tracker<Handle>,
     random: &mut Random,
@@ -119,7 +141,7 @@ fn step(
     for _ in 0..1 + random.below(3) {
         let resource = random.below(program.resources.len());
         let cell = &program.resources[resource];
-        let Some(state) = wanted(cell, model, recording.kind, random) else { continue };
+        let Some(state) = wanted(cell, rules, recording.kind, random) else { continue };
         let count = cell.subresources();
         let part = u32::try_from(random.below(count as usize)).unwrap();
         let subresource = if random.percent(40) { Subresource::All } else { Subresource::One(part) };
@@ -132,7 +154,7 @@ fn step(
             let index = u32::try_from(index).unwrap();
             match uses.iter_mut().find(|(r, i, ..)| (*r, *i) == (resource, index)) {
                 Some(last) => {
-                    last.2 = fold(model, cell.kind(), last.2, state);
+                    last.2 = fold(rules, cell.kind(), last.2, state);
                     last.3 |= ordered;
                 }
                 None => uses.push((resource, index, state, ordered)),
@@ -151,7 +173,7 @@ fn step(
 /// Makes recordings at the same time, with trackers that are used again and again.
 fn record(
     program: &Program,
-    model: StateModel,
+    rules: Rules,
     trackers: &mut [Tracker<Handle>],
     random: &mut Random,
 ) -> Vec<Recording> {
@@ -161,14 +183,14 @@ fn record(
         .map(|tracker| {
             let kind = kinds[random.below(kinds.len())];
             if random.percent(10) {
-                *tracker = Tracker::new(model, kind);
+                *tracker = Tracker::new(rules.model(), kind);
             }
             Recording { kind: tracker.queue_kind(), events: Vec::new(), closed: None }
         })
         .collect();
     for _ in 0..recordings.len() * 5 {
         let index = random.below(recordings.len());
-        step(program, model, &mut recordings[index], &mut trackers[index], random);
+        step(program, rules, &mut recordings[index], &mut trackers[index], random);
     }
     for (recording, tracker) in recordings.iter_mut().zip(trackers) {
         recording.closed = Some(tracker.close().unwrap());
@@ -233,10 +255,10 @@ pub(crate) fn begin(queue: usize, serials: &mut [u64; 8]) -> Batch {
     Batch { queue, serial: serials[queue], waits: Vec::new(), events: Vec::new() }
 }
 
-pub(crate) fn judge(model: StateModel, program: &Program, skipped: Option<usize>) -> Verdict {
-    match model {
-        StateModel::Promotion => promotion::judge(program, skipped),
-        StateModel::Explicit => explicit::judge(program, skipped),
+pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> Verdict {
+    match rules {
+        Rules::Legacy => promotion::judge(program, skipped),
+        Rules::Enhanced | Rules::Vulkan => explicit::judge(rules, program, skipped),
     }
 }
 
@@ -256,31 +278,31 @@ pub(crate) fn explain(program: &Program) -> String {
 }
 
 /// Runs worlds until that many uses were judged.
-fn run(model: StateModel, uses: usize) {
+fn run(rules: Rules, uses: usize) {
     let mut judged = 0;
     let mut barriers = 0;
     let mut seen = Seen::default();
     let kinds = [QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy];
     // More trackers than there are slots for hints.
     let mut trackers: Vec<Tracker<Handle>> =
-        (0..12).map(|index| Tracker::new(model, kinds[index % 3])).collect();
+        (0..12).map(|index| Tracker::new(rules.model(), kinds[index % 3])).collect();
     for seed in 0.. {
         let mut random = Random::new(seed);
-        let queues = queues(model, &mut random);
-        let resources: Vec<Handle> = (0..2 + random.below(3)).map(|_| resource(model, &mut random)).collect();
+        let queues = queues(rules, &mut random);
+        let resources: Vec<Handle> = (0..2 + random.below(3)).map(|_| resource(rules, &mut random)).collect();
         let bytes = vec![0..0; resources.len()];
         let mut program = Program { queues, resources, bytes, batches: Vec::new() };
-        let recordings = record(&program, model, &mut trackers, &mut random);
+        let recordings = record(&program, rules, &mut trackers, &mut random);
         if recordings.is_empty() {
             continue;
         }
         submit(&mut program, &recordings, &mut random, &mut seen);
-        if let Err(error) = judge(model, &program, None) {
-            panic!("{model:?} seed {seed}: {error}\n{}", explain(&program));
+        if let Err(error) = judge(rules, &program, None) {
+            panic!("{rules:?} seed {seed}: {error}\n{}", explain(&program));
         }
         for skipped in 0..program.barriers() {
-            if judge(model, &program, Some(skipped)).is_ok() {
-                panic!("{model:?} seed {seed}: barrier {skipped} is not needed\n{}", explain(&program));
+            if judge(rules, &program, Some(skipped)).is_ok() {
+                panic!("{rules:?} seed {seed}: barrier {skipped} is not needed\n{}", explain(&program));
             }
         }
         let events = program.batches.iter().map(|batch| batch.events.len()).sum::<usize>();
@@ -296,10 +318,15 @@ fn run(model: StateModel, uses: usize) {
 
 #[test]
 fn promotion_is_right_and_minimal() {
-    run(StateModel::Promotion, 150_000);
+    run(Rules::Legacy, 150_000);
+}
+
+#[test]
+fn enhanced_is_right_and_minimal() {
+    run(Rules::Enhanced, 150_000);
 }
 
 #[test]
 fn explicit_is_right_and_minimal() {
-    run(StateModel::Explicit, 150_000);
+    run(Rules::Vulkan, 150_000);
 }

@@ -9,9 +9,7 @@ pub(crate) use enhanced::{Seen, Takeovers};
 
 use std::sync::Arc;
 
-use tenure_core::device::{
-    Barrier, DeviceError, QueueKind, QueueTransfer, ResourceDesc, State, Subresource, Usage,
-};
+use tenure_core::device::{Barrier, DeviceError, QueueKind, State, Subresource, Usage};
 
 use crate::Device;
 use crate::error::invalid;
@@ -113,13 +111,15 @@ impl List {
                     check_usage(resource, state)?;
                     check_heap(resource, state)?;
                 }
-                match transfer {
-                    None => {
-                        check_state(self.kind, before)?;
-                        check_state(self.kind, after)?;
-                    }
-                    Some(transfer) => self.check_transfer(resource, transfer, before, after)?,
+                if transfer.is_some() {
+                    return Err(invalid(
+                        "Direct3D 12 knows no transfers: all queues are of one family",
+                        1,
+                        0,
+                    ));
                 }
+                check_state(self.kind, before)?;
+                check_state(self.kind, after)?;
                 if self.device.caps.enhanced_barriers {
                     let rule = "nothing is moved to COMMON (undefined contents)";
                     return if after.is_empty() { Err(invalid(rule, 0, 1)) } else { Ok(()) };
@@ -145,29 +145,6 @@ impl List {
                 Ok(())
             }
         }
-    }
-
-    fn check_transfer(
-        &self,
-        resource: &Resource,
-        transfer: QueueTransfer,
-        before: State,
-        after: State,
-    ) -> Result<(), DeviceError> {
-        if !self.device.caps.enhanced_barriers {
-            return Err(invalid("legacy barriers know no transfers: all queues have one family", 1, 0));
-        }
-        if matches!(resource.desc, ResourceDesc::Buffer(_)) {
-            return Err(invalid("buffers are never handed over", 1, 0));
-        }
-        for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
-            check_state(self.device.queue(queue)?.kind, state)?;
-        }
-        if self.queue != transfer.from && self.queue != transfer.to {
-            let rule = "a transfer is recorded on one of its two queues";
-            return Err(invalid(rule, u64::from(self.queue.0), u64::from(transfer.to.0)));
-        }
-        Ok(())
     }
 
     pub(crate) fn check_owner(&self, resource: &Resource) -> Result<(), DeviceError> {

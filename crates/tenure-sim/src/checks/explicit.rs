@@ -1,13 +1,13 @@
 //! Explicit barriers: Vulkan's, and Direct3D 12's enhanced ones.
 //!
-//! A texture is in a layout, and belongs to the queue family that used it first, until a transfer; a
-//! buffer has neither. Both have their [`Accesses`] put in order by barriers. States with one layout
+//! A texture is in a layout, and belongs to the queue family that used it first, until a transfer, which
+//! there is on Vulkan alone; a buffer has neither. Both have their [`Accesses`] put in order by barriers. States with one layout
 //! differ by nothing but what a barrier from or to them comes after and makes visible.
 
 use tenure_core::device::{QueueSerial, State};
-use tenure_core::state::Layout;
 
 use super::accesses::Accesses;
+use super::layouts::Layout;
 use super::state::{Place, Wrong};
 
 /// The part of a transfer that is done: released, not yet acquired.
@@ -37,9 +37,9 @@ pub(crate) struct Explicit {
 }
 
 impl Explicit {
-    pub(crate) fn new(buffer: bool) -> Self {
+    pub(crate) fn new(buffer: bool, d3d12: bool) -> Self {
         Self {
-            layout: (!buffer).then_some(Layout::Undefined),
+            layout: (!buffer).then_some(Layout::undefined(d3d12)),
             state: State::COMMON,
             fresh: true,
             activated: false,
@@ -65,22 +65,19 @@ impl Explicit {
 
     fn check_layout(&mut self, place: Place, wanted: State) -> Result<(), Wrong> {
         let is = self.state;
-        // On Vulkan, descriptors and copies name the layout of their own state; those of depth are made
-        // for the one that serves tests and shaders.
-        let both_read_depth =
-            self.layout == Some(Layout::DepthRead) && Layout::of(wanted) == Layout::ShaderRead;
-        let is_part = !wanted.is_empty() && is.contains(wanted) && (place.d3d12 || both_read_depth);
-        if self.layout.is_none_or(|layout| layout == Layout::of(wanted)) || is_part {
+        let Some(layout) = self.layout else { return Ok(()) };
+        let is_known = layout.is_known_to(place.kind);
+        if is_known && layout.serves(is, wanted) {
             return Ok(());
         }
         // A mistake is reported once; from here on it is taken as put right.
         self.move_to(wanted);
         self.accesses = Accesses::default();
-        Err(Wrong::Use { is, wanted })
+        Err(if is_known { Wrong::Use { is, wanted } } else { Wrong::Unknown { is, kind: place.kind } })
     }
 
     fn move_to(&mut self, state: State) {
-        self.layout = self.layout.map(|_| Layout::of(state));
+        self.layout = self.layout.map(|layout| layout.of(state));
         self.state = state;
         self.fresh = false;
     }
@@ -105,7 +102,7 @@ impl Explicit {
 
     /// True when a barrier changes the layout, which is a write.
     pub(crate) fn rewrites(&self, before: State, after: State) -> bool {
-        self.layout.is_some_and(|layout| before.is_empty() || layout != Layout::of(after))
+        self.layout.is_some_and(|layout| before.is_empty() || layout != layout.of(after))
     }
 
     /// The first half of a transfer.
@@ -176,7 +173,7 @@ impl Explicit {
 
     fn check_before(&self, before: State) -> Result<(), Wrong> {
         let from_nothing = self.fresh && before.is_empty();
-        if from_nothing || self.layout.is_none_or(|layout| layout == Layout::of(before)) {
+        if from_nothing || self.layout.is_none_or(|layout| layout == layout.of(before)) {
             return Ok(());
         }
         Err(Wrong::Transition { is: self.state, before })

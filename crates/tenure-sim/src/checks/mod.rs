@@ -6,6 +6,7 @@ mod barrier;
 pub(crate) mod cpu;
 mod descriptor;
 mod explicit;
+mod layouts;
 mod legacy;
 mod lifetime;
 mod race;

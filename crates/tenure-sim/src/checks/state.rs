@@ -205,9 +205,10 @@ impl States {
         let model = match (fixed(properties, desc, flags), properties.state_model) {
             (Some(state), _) => Model::Fixed(state),
             (None, StateModel::Promotion) => Model::Legacy(Each { count, entries: vec![Legacy::default()] }),
-            (None, StateModel::Explicit) => {
-                Model::Explicit(Each { count, entries: vec![Explicit::new(buffer)] })
-            }
+            (None, StateModel::Explicit) => Model::Explicit(Each {
+                count,
+                entries: vec![Explicit::new(buffer, properties.api == Api::Direct3D12)],
+            }),
         };
         let copied_reads = !buffer && properties.features.contains(Features::COPY_SRC_WITH_READS);
         Self { buffer, model, copied_reads }

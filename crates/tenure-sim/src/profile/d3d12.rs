@@ -101,7 +101,5 @@ pub(super) const ENHANCED: Table = Table {
     name: "d3d12-enhanced",
     adapter: "Simulated Direct3D 12 discrete GPU with enhanced barriers",
     rules: Rules::D3d12 { tier1: false, enhanced: true },
-    // Not every queue knows every layout: what belongs to one is handed over.
-    queues: &[(QueueKind::Graphics, 0), (QueueKind::Compute, 1), (QueueKind::Copy, 2)],
     ..REBAR
 };

@@ -215,3 +215,105 @@ fn a_use_finds_the_layout_of_its_own_state() {
         if legal { assert_clean(&found) } else { assert_one(&found, HazardKind::WrongState, &["target"]) }
     }
 }
+
+fn depth(device: &Device) -> Resource {
+    let info = TextureInfo { format: Format::D32Float, ..texture_info(16, 16, READ | Usage::DEPTH_STENCIL) };
+    committed(device, "depth", &ResourceDesc::Texture(info))
+}
+
+/// Direct3D 12 knows no ownership: queues share what is in a layout that all of them can use.
+#[test]
+fn queues_share_textures_with_enhanced_barriers() {
+    for is_waited_for in [true, false] {
+        let device = manual(Profile::D3D12_ENHANCED);
+        let target = target(&device);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &target, State::COMMON, State::COPY_DST);
+            list.use_texture(&target, Subresource::All, State::COPY_DST);
+        });
+        let first = [after(GRAPHICS, 1)];
+        let waits = if is_waited_for { &first[..] } else { &[] };
+        submit(&device, COMPUTE, 1, &first, |list| {
+            list.use_texture(&target, Subresource::All, State::NON_PIXEL_SHADER);
+        });
+        submit(&device, COPY, 1, waits, |list| {
+            list.use_texture(&target, Subresource::All, State::COPY_SRC);
+        });
+        submit(&device, GRAPHICS, 2, &[], |list| {
+            list.use_texture(&target, Subresource::All, State::PIXEL_SHADER);
+        });
+        let found = hazards(&device);
+        if is_waited_for {
+            assert_clean(&found);
+        } else {
+            assert_one(&found, HazardKind::QueueRace, &["target"]);
+        }
+    }
+}
+
+/// A change of layout is a write to the queues that read.
+#[test]
+fn a_change_of_layout_waits_for_the_readers_of_other_queues() {
+    for is_waited_for in [true, false] {
+        let device = manual(Profile::D3D12_ENHANCED);
+        let image = committed(&device, "image", &texture(16, 16, READ | Usage::UNORDERED_ACCESS));
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &image, State::COMMON, State::UNORDERED_ACCESS);
+            list.use_texture(&image, Subresource::All, State::UNORDERED_ACCESS);
+            transition(list, &image, State::UNORDERED_ACCESS, State::NON_PIXEL_SHADER);
+        });
+        submit(&device, COMPUTE, 1, &[after(GRAPHICS, 1)], |list| {
+            list.use_texture(&image, Subresource::All, State::NON_PIXEL_SHADER);
+        });
+        submit(&device, GRAPHICS, 2, &[], |list| {
+            list.use_texture(&image, Subresource::All, State::NON_PIXEL_SHADER);
+        });
+        let waits: &[_] = if is_waited_for { &[after(GRAPHICS, 2)] } else { &[] };
+        submit(&device, COMPUTE, 2, waits, |list| {
+            transition(list, &image, State::NON_PIXEL_SHADER, State::UNORDERED_ACCESS);
+        });
+        let found = hazards(&device);
+        if is_waited_for {
+            assert_clean(&found);
+        } else {
+            assert_one(&found, HazardKind::QueueRace, &["image"]);
+        }
+    }
+}
+
+/// States that Vulkan keeps in one layout, and Direct3D 12 does not; and a layout of graphics queues alone.
+#[test]
+fn enhanced_layouts_serve_what_the_specification_says() {
+    let sampled = State::DEPTH_READ | State::SHADER_READ;
+    for (led, queue, wanted, is_served) in [
+        (State::COPY_SRC, GRAPHICS, State::RESOLVE_SRC, false),
+        (State::COPY_SRC, COPY, State::COPY_SRC, true),
+        (State::DEPTH_READ, GRAPHICS, State::PIXEL_SHADER, false),
+        (sampled, GRAPHICS, State::PIXEL_SHADER, true),
+        (sampled, GRAPHICS, State::DEPTH_READ, true),
+        (sampled, COMPUTE, State::NON_PIXEL_SHADER, false),
+        (State::DEPTH_WRITE, GRAPHICS, State::DEPTH_READ, true),
+        (State::DEPTH_WRITE, COMPUTE, State::NON_PIXEL_SHADER, false),
+        (State::SHADER_READ, COMPUTE, State::NON_PIXEL_SHADER, true),
+        (State::SHADER_READ, COPY, State::COPY_SRC, true),
+    ] {
+        let device = manual(Profile::D3D12_ENHANCED);
+        let depth = depth(&device);
+        submit(&device, GRAPHICS, 1, &[], |list| {
+            transition(list, &depth, State::COMMON, State::DEPTH_WRITE);
+            list.use_texture(&depth, Subresource::All, State::DEPTH_WRITE);
+            transition(list, &depth, State::DEPTH_WRITE, led);
+        });
+        let (serial, waits): (_, &[_]) =
+            if queue == GRAPHICS { (2, &[]) } else { (1, &[after(GRAPHICS, 1)]) };
+        submit(&device, queue, serial, waits, |list| {
+            list.use_texture(&depth, Subresource::All, wanted);
+        });
+        let found = hazards(&device);
+        if is_served {
+            assert_clean(&found);
+        } else {
+            assert_one(&found, HazardKind::WrongState, &["depth"]);
+        }
+    }
+}

@@ -12,9 +12,9 @@
 //! next would need a barrier on the graphics queue first, in a list of its own, between two fences.
 //! Only states that no other queue has, such as depth that is read and sampled, use one.
 //!
-//! Between queues the fences make memory visible; what is left of a transfer is a change of
-//! layout, which one of the two queues makes: the graphics queue, which knows all layouts, else the
-//! compute queue. The tests hold the translation to the tables of Microsoft's specification.
+//! All queues are of one family: between them the fences make memory visible, and a texture is handed
+//! over by nothing else. A change of layout is an ordinary transition, on a queue that knows both layouts.
+//! The tests hold the translation to the tables of Microsoft's specification.
 
 mod aliasing;
 mod moves;
@@ -26,9 +26,7 @@ mod seen;
 pub use moves::to_barrier_layout;
 
 use smallvec::SmallVec;
-use tenure_core::device::{
-    Barrier, DeviceError, QueueTransfer, ResourceDesc, State, Subresource, TextureInfo, Usage,
-};
+use tenure_core::device::{Barrier, DeviceError, ResourceDesc, State, Subresource, TextureInfo, Usage};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_GROUP, D3D12_BARRIER_GROUP_0, D3D12_BARRIER_SUBRESOURCE_RANGE, D3D12_BARRIER_TYPE_BUFFER,
     D3D12_BARRIER_TYPE_GLOBAL, D3D12_BARRIER_TYPE_TEXTURE, D3D12_BUFFER_BARRIER, D3D12_GLOBAL_BARRIER,
@@ -38,7 +36,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use windows::core::Interface;
 
 pub(crate) use self::aliasing::Takeovers;
-use self::moves::{Move, Part, part_of, renewal, texture_move};
+use self::moves::{Move, renewal, texture_move};
 use self::scope::{Scope, Stage};
 pub(crate) use self::seen::Seen;
 use crate::Device;
@@ -171,7 +169,7 @@ impl List {
             }
         }
         for barrier in barriers {
-            self.translate(barrier, &mut translated)?;
+            self.translate(barrier, &mut translated);
         }
         translated.before.globals.extend(self.takeovers.globals());
         self.takeovers.end_call();
@@ -193,28 +191,21 @@ impl List {
         Ok(())
     }
 
-    fn translate<'a>(
-        &mut self,
-        barrier: &Barrier<'a, Device>,
-        translated: &mut Translated<'a>,
-    ) -> Result<(), DeviceError> {
+    fn translate<'a>(&mut self, barrier: &Barrier<'a, Device>, translated: &mut Translated<'a>) {
         let stage = self.stage();
         match *barrier {
-            Barrier::Transition { resource, subresource, before, after, transfer } => match &resource.desc {
+            Barrier::Transition { resource, subresource, before, after, .. } => match &resource.desc {
                 ResourceDesc::Buffer(_) if before.is_empty() => {}
                 ResourceDesc::Buffer(_) => {
                     let barrier = buffer_barrier(resource, stage.of(before), stage.of(after));
                     translated.barriers.buffers.push(barrier);
                 }
                 ResourceDesc::Texture(info) if before.is_empty() => {
-                    if let Some(part) = self.part(transfer, before, after)? {
-                        self.first_use((resource, info), subresource, (after, part), translated);
-                    }
+                    self.first_use((resource, info), subresource, after, translated);
                 }
                 ResourceDesc::Texture(info) => {
                     self.seen.insert(identity(resource));
-                    let part = self.part(transfer, before, after)?;
-                    if let Some(step) = part.and_then(|part| texture_move(stage, before, after, part)) {
+                    if let Some(step) = texture_move(stage, before, after) {
                         translated.barriers.textures.push(texture_barrier(resource, info, subresource, step));
                     }
                 }
@@ -235,18 +226,6 @@ impl List {
             },
             Barrier::Aliasing { .. } => {}
         }
-        Ok(())
-    }
-
-    fn part(
-        &self,
-        transfer: Option<QueueTransfer>,
-        before: State,
-        after: State,
-    ) -> Result<Option<Part>, DeviceError> {
-        let Some(transfer) = transfer else { return Ok(Some(Part::Whole)) };
-        let kinds = (self.device.queue(transfer.from)?.kind, self.device.queue(transfer.to)?.kind);
-        Ok(part_of(self.queue, transfer, kinds, (before, after)))
     }
 
     /// The first transition of a texture without contents. It waits for those who had the memory, if
@@ -256,11 +235,11 @@ impl List {
         &mut self,
         (resource, info): (&'a Resource, &'a TextureInfo),
         subresource: Subresource,
-        (after, part): (State, Part),
+        after: State,
         translated: &mut Translated<'a>,
     ) {
         let stage = self.stage();
-        let Some(mut step) = texture_move(stage, State::COMMON, after, part) else { return };
+        let Some(mut step) = texture_move(stage, State::COMMON, after) else { return };
         let count = if subresource == Subresource::All { info.subresources() } else { 1 };
         self.seen.insert(identity(resource));
         let follows = self.takeovers.transition(&identity(resource), count);
@@ -278,7 +257,7 @@ impl List {
             translated.discards.push((resource, subresource));
         }
         if state != after
-            && let Some(onwards) = texture_move(stage, state, after, Part::Whole)
+            && let Some(onwards) = texture_move(stage, state, after)
         {
             translated.after.textures.push(barrier(onwards));
         }

@@ -1,6 +1,7 @@
-//! Transitions of textures: layouts, who changes them, and what becomes of contents.
+//! Transitions of textures: layouts, and what becomes of contents.
 
-use tenure_core::device::{QueueId, QueueKind, QueueTransfer, State, Usage};
+use tenure_core::device::{QueueKind, State, Usage};
+use tenure_core::state::D3d12Layout;
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_BARRIER_LAYOUT_COMMON, D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_READ,
     D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_WRITE, D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_GENERIC_READ,
@@ -10,7 +11,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 
 use super::super::discard::is_recorded;
-use super::scope::{NO_USE, Scope, Stage};
+use super::scope::{Scope, Stage};
 
 /// The layout of a texture in a state. Empty: `UNDEFINED`, for what has no contents.
 ///
@@ -23,37 +24,17 @@ use super::scope::{NO_USE, Scope, Stage};
 /// ```
 #[must_use]
 pub const fn to_barrier_layout(state: State) -> D3D12_BARRIER_LAYOUT {
-    const IN_COMMON: State = State::SHADER_READ.union(State::COPY_SRC);
-    if state.is_empty() {
-        D3D12_BARRIER_LAYOUT_UNDEFINED
-    } else if IN_COMMON.contains(state) || State::COPY_DST.contains(state) {
-        D3D12_BARRIER_LAYOUT_COMMON
-    } else if State::RENDER_TARGET.contains(state) {
-        D3D12_BARRIER_LAYOUT_RENDER_TARGET
-    } else if State::UNORDERED_ACCESS.contains(state) {
-        D3D12_BARRIER_LAYOUT_UNORDERED_ACCESS
-    } else if State::DEPTH_WRITE.contains(state) {
-        D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_WRITE
-    } else if State::DEPTH_READ.contains(state) {
-        D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_READ
-    } else if State::RESOLVE_SRC.contains(state) {
-        D3D12_BARRIER_LAYOUT_RESOLVE_SOURCE
-    } else if State::RESOLVE_DST.contains(state) {
-        D3D12_BARRIER_LAYOUT_RESOLVE_DEST
-    } else {
-        D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_GENERIC_READ
+    match D3d12Layout::of(state) {
+        D3d12Layout::Undefined => D3D12_BARRIER_LAYOUT_UNDEFINED,
+        D3d12Layout::Common => D3D12_BARRIER_LAYOUT_COMMON,
+        D3d12Layout::RenderTarget => D3D12_BARRIER_LAYOUT_RENDER_TARGET,
+        D3d12Layout::UnorderedAccess => D3D12_BARRIER_LAYOUT_UNORDERED_ACCESS,
+        D3d12Layout::DepthWrite => D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_WRITE,
+        D3d12Layout::DepthRead => D3D12_BARRIER_LAYOUT_DEPTH_STENCIL_READ,
+        D3d12Layout::ResolveSrc => D3D12_BARRIER_LAYOUT_RESOLVE_SOURCE,
+        D3d12Layout::ResolveDst => D3D12_BARRIER_LAYOUT_RESOLVE_DEST,
+        D3d12Layout::GenericRead => D3D12_BARRIER_LAYOUT_DIRECT_QUEUE_GENERIC_READ,
     }
-}
-
-/// Which part of a transition a queue executes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// All of it: both uses are on this queue.
-    Whole,
-    /// The change of layout after the last use, before another queue's first.
-    Release,
-    /// The change of layout before the first use, after another queue's last.
-    Acquire,
 }
 
 /// A transition of a texture.
@@ -67,19 +48,13 @@ pub(super) struct Move {
 }
 
 /// What a queue executes of a transition; `None`: nothing is to be done.
-pub(super) fn texture_move(stage: Stage, before: State, after: State, part: Part) -> Option<Move> {
-    let layouts = (to_barrier_layout(before), to_barrier_layout(after));
+pub(super) fn texture_move(stage: Stage, before: State, after: State) -> Option<Move> {
     // Textures are created in `COMMON`, and a copy queue can neither leave it nor needs to.
-    if stage.kind == QueueKind::Copy && (before.is_empty() || part != Part::Whole) {
+    if stage.kind == QueueKind::Copy && before.is_empty() {
         return None;
     }
-    let (from, to) = (stage.of(before), stage.of(after));
-    let (from, to) = match part {
-        Part::Whole => (from, to),
-        Part::Release => (from, NO_USE),
-        Part::Acquire => (NO_USE, to),
-    };
-    Some(Move { before: from, after: to, layouts, discard: before.is_empty() })
+    let layouts = (to_barrier_layout(before), to_barrier_layout(after));
+    Some(Move { before: stage.of(before), after: stage.of(after), layouts, discard: before.is_empty() })
 }
 
 /// The state through which a texture goes when it takes over memory that other resources have
@@ -94,35 +69,5 @@ pub(super) fn renewal(kind: QueueKind, usage: Usage, after: State) -> (State, bo
     match discarded {
         Some(state) if !FILLED.contains(after) => (state, true),
         _ => (after, false),
-    }
-}
-
-/// The part of a transfer that falls to the queue `mine`: one of the two changes the layout, if it
-/// changes at all.
-pub(super) fn part_of(
-    mine: QueueId,
-    transfer: QueueTransfer,
-    kinds: (QueueKind, QueueKind),
-    (before, after): (State, State),
-) -> Option<Part> {
-    let (mut from, to) = (to_barrier_layout(before), to_barrier_layout(after));
-    if before.is_empty() {
-        // Never used: it still is as it was created.
-        from = D3D12_BARRIER_LAYOUT_COMMON;
-    }
-    if from == to {
-        return None;
-    }
-    // Copy queues change no layouts; what they leave and find is `COMMON`, which all others know.
-    let executor = match kinds {
-        (QueueKind::Graphics, _) => transfer.from,
-        (_, QueueKind::Graphics) => transfer.to,
-        (QueueKind::Compute, _) => transfer.from,
-        _ => transfer.to,
-    };
-    match mine {
-        mine if mine != executor => None,
-        mine if mine == transfer.from => Some(Part::Release),
-        _ => Some(Part::Acquire),
     }
 }
