@@ -79,6 +79,10 @@ impl<'r, D: Device> Commands<'r, D> {
     /// but who keeps a handle from the list asks for barriers before each command. A range of a buffer
     /// shares the state of the whole buffer.
     ///
+    /// It is a promise that the next command makes that use: do not name one that is skipped. On Direct3D 12
+    /// with resource states the first use in a submission is what brings a resource into its state, so that
+    /// barriers after a use that was named and not made begin from a state that it is not in.
+    ///
     /// What commands write to a mapped buffer in a state noted so is visible to the CPU when the submission
     /// is complete.
     ///
@@ -93,12 +97,17 @@ impl<'r, D: Device> Commands<'r, D> {
         state: State,
     ) -> Result<(), Error> {
         let used = resource.into();
-        let tracked = self.enter(&used, state)?;
+        if used.seat().is_none() {
+            let tracked = used.check(self.shared, state)?;
+            return self.require(used.name(), &tracked, subresource, state);
+        }
+        let tracked = self.check(&used, subresource, state)?;
+        self.enter(&used, &tracked);
         self.require(used.name(), &tracked, subresource, state)
     }
 
-    /// The API object of a resource that may be used in `state` here and now.
-    fn enter(&mut self, used: &Used<'_, D>, state: State) -> Result<Tracked<D>, Error> {
+    /// The API object of a resource that may be used in `state` here and now. Nothing is noted.
+    fn check(&self, used: &Used<'_, D>, subresource: Subresource, state: State) -> Result<Tracked<D>, Error> {
         let tracked = used.check(self.shared, state)?;
         if let Some(seat) = used.seat() {
             let acquired_by = seat.acquired_by();
@@ -106,9 +115,27 @@ impl<'r, D: Device> Commands<'r, D> {
                 let (name, recording, id) = (used.name().clone(), self.name, self.id);
                 return Err(Error::NotAcquired { name, acquired_by, recording, id });
             }
-            self.open.begin_turn(&tracked, seat);
         }
+        let checked = self.check_layout(&tracked, state);
+        let checked = checked.and_then(|()| self.open.tracker.check(&tracked, subresource, state));
+        checked.map_err(|source| Error::State { name: used.name().clone(), source })?;
         Ok(tracked)
+    }
+
+    /// A transient resource has its bytes from here on. What is [checked](Self::check) is used after this.
+    fn enter(&mut self, used: &Used<'_, D>, tracked: &Tracked<D>) {
+        if let Some(seat) = used.seat() {
+            self.open.begin_turn(tracked, seat);
+        }
+    }
+
+    fn check_layout(&self, tracked: &Tracked<D>, state: State) -> Result<(), StateError> {
+        let is_vulkan = self.shared.device().properties().api == Api::Vulkan;
+        let is_texture = tracked.as_ref().kind() == ResourceKind::Texture;
+        match is_vulkan && is_texture && state.is_valid() && has_no_layout(state) {
+            true => Err(StateError::NoCommonLayout { state }),
+            false => Ok(()),
+        }
     }
 
     fn require(
@@ -118,12 +145,8 @@ impl<'r, D: Device> Commands<'r, D> {
         subresource: Subresource,
         state: State,
     ) -> Result<(), Error> {
-        let is_vulkan = self.shared.device().properties().api == Api::Vulkan;
-        let is_texture = tracked.as_ref().kind() == ResourceKind::Texture;
-        let required = match is_vulkan && is_texture && state.is_valid() && has_no_layout(state) {
-            true => Err(StateError::NoCommonLayout { state }),
-            false => self.open.require(tracked, subresource, state),
-        };
+        let required = self.check_layout(tracked, state);
+        let required = required.and_then(|()| self.open.require(tracked, subresource, state));
         required.map_err(|source| Error::State { name: name.clone(), source })
     }
 
@@ -279,7 +302,7 @@ impl<'r, D: Device> Commands<'r, D> {
         dst_offset: u64,
         size: u64,
     ) -> Result<(), Error> {
-        src.check_of(self.shared)?;
+        src.check_copied(self.shared)?;
         src.check(src_offset, size)?;
         check_range(dst, dst_offset, size)?;
         self.barriers();
@@ -302,7 +325,7 @@ impl<'r, D: Device> Commands<'r, D> {
         dst: &Texture<D>,
         region: TextureRegion,
     ) -> Result<(), Error> {
-        src.check_of(self.shared)?;
+        src.check_copied(self.shared)?;
         let bytes = self.check_texels((src.name(), src.offset()), layout, dst, region)?;
         src.check(layout.offset, bytes)?;
         self.barriers();
@@ -347,10 +370,12 @@ impl<'r, D: Device> Commands<'r, D> {
             let source = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
             return Err(Error::device(buffer.name(), source));
         }
-        let source = self.enter(&Used::from(buffer), State::COPY_SRC)?;
+        let used = Used::from(buffer);
+        let source = self.check(&used, Subresource::All, State::COPY_SRC)?;
         let rows = Rows::Bytes(size);
         let readback = Readback::reserve(self.shared, self.name, buffer.name(), rows, ALIGNMENT)?;
         let page = readback.page();
+        self.enter(&used, &source);
         self.require(buffer.name(), &source, Subresource::All, State::COPY_SRC)?;
         self.require(buffer.name(), &page.tracked(), Subresource::All, State::COPY_DST)?;
         self.barriers();
@@ -375,7 +400,8 @@ impl<'r, D: Device> Commands<'r, D> {
         let refuse = |source| Error::device(name, source);
         check_region(info, region, self.open.tracker.queue_kind()).map_err(refuse)?;
         self.barriers();
-        let source = self.enter(&Used::from(texture), State::COPY_SRC)?;
+        let used = Used::from(texture);
+        let source = self.check(&used, subresource(texture, region), State::COPY_SRC)?;
         let block = u64::from(info.format.block().bytes);
         let alignments = &self.shared.alignments;
         let rows = Footprint::new(info.format, region.extent, alignments.copy_pitch.max(block));
@@ -383,6 +409,7 @@ impl<'r, D: Device> Commands<'r, D> {
         let align = alignments.copy_offset.max(block);
         let readback = Readback::reserve(self.shared, self.name, name, Rows::Texels(rows), align)?;
         let page = readback.page();
+        self.enter(&used, &source);
         self.require(name, &source, subresource(texture, region), State::COPY_SRC)?;
         self.require(name, &page.tracked(), Subresource::All, State::COPY_DST)?;
         self.barriers();
@@ -402,8 +429,10 @@ impl<'r, D: Device> Commands<'r, D> {
     ) -> Result<(), Error> {
         self.barriers();
         let (src, dst) = (src.into(), dst.into());
-        let source = self.enter(&src, State::COPY_SRC)?;
-        let target = self.enter(&dst, State::COPY_DST)?;
+        let source = self.check(&src, src_part, State::COPY_SRC)?;
+        let target = self.check(&dst, dst_part, State::COPY_DST)?;
+        self.enter(&src, &source);
+        self.enter(&dst, &target);
         self.require(src.name(), &source, src_part, State::COPY_SRC)?;
         self.require(dst.name(), &target, dst_part, State::COPY_DST)?;
         self.barriers();

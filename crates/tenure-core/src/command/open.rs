@@ -53,6 +53,10 @@ impl<D: Device> Open<D> {
     pub(super) fn begin_turn(&mut self, resource: &Tracked<D>, seat: &Arc<Seat<D>>) {
         if let Some(turn) = seat.begin() {
             let losers: SmallVec<[_; 4]> = turn.losers.into_iter().map(Tracked).collect();
+            // What was asked for while they had the bytes is recorded before these are another's.
+            if self.is_due && losers.iter().any(|loser| self.tracker.is_pending(loser)) {
+                self.record_barriers();
+            }
             self.tracker.activate(resource, &losers, turn.others);
             self.is_due = true;
             self.waits.merge(&turn.waits);

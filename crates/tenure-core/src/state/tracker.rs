@@ -199,6 +199,20 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         Ok(())
     }
 
+    /// What [`require`](Self::require) would refuse. Nothing is noted. O(1).
+    ///
+    /// # Errors
+    /// As [`require`](Self::require).
+    pub fn check(&self, resource: &H, subresource: Subresource, state: State) -> Result<(), StateError> {
+        resource.as_ref().check(subresource, state, self.model, self.kind)
+    }
+
+    /// Whether uses of this resource were asked for whose barriers are still to be recorded. O(1).
+    pub fn is_pending(&self, resource: &H) -> bool {
+        let entry = self.find(resource.as_ref()).and_then(|index| self.entries.get(index));
+        entry.is_some_and(|entry| entry.pending > 0)
+    }
+
     /// Where the resource's entry is, if it has one.
     pub(super) fn find(&self, cell: &StateCell) -> Option<usize> {
         let found = match &self.slot {

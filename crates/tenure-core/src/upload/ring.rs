@@ -245,7 +245,8 @@ impl<D: Device> UploadRing<D> {
         let offset = self.buffer.offset() + offset;
         let address = native.address.map(|base| base + offset);
         let (shared, name) = (&**self.shared(), self.name());
-        Ok(RingSlice { shared, name, resource: &native.object, mapping, offset, size, address })
+        let usage = self.buffer.usage();
+        Ok(RingSlice { shared, name, usage, resource: &native.object, mapping, offset, size, address })
     }
 
     /// What does not fit at once.
@@ -347,7 +348,7 @@ impl<D: Device> UploadRing<D> {
         frames.stats.dedicated += 1;
         drop(frames);
         let (resource, offset, address) = (page.resource(), page.base(), page.address());
-        Ok(RingSlice { shared: self.shared(), name, resource, mapping, offset, size, address })
+        Ok(RingSlice { shared: self.shared(), name, usage, resource, mapping, offset, size, address })
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::ptr::NonNull;
 
-use crate::device::{Device, DeviceError, Mapping};
+use crate::device::{Device, DeviceError, Mapping, State, Usage};
 use crate::gpu::Shared;
+use crate::state::StateError;
 use crate::{Error, Name};
 
 /// Mapped bytes for one submission: from [`UploadRing::allocate`](super::UploadRing::allocate).
@@ -13,6 +14,7 @@ use crate::{Error, Name};
 pub struct RingSlice<'r, D: Device> {
     pub(super) shared: &'r Shared<D>,
     pub(super) name: &'r Name,
+    pub(super) usage: Usage,
     pub(super) resource: &'r D::Resource,
     pub(super) mapping: &'r D::Mapping,
     pub(super) offset: u64,
@@ -77,12 +79,13 @@ impl<'r, D: Device> RingSlice<'r, D> {
     }
 
     /// Refuses what another manager records.
-    pub(crate) fn check_of(&self, shared: &Shared<D>) -> Result<(), Error> {
-        if std::ptr::eq(self.shared, shared) {
-            Ok(())
-        } else {
-            Err(Error::Foreign { name: self.name.clone() })
+    pub(crate) fn check_copied(&self, shared: &Shared<D>) -> Result<(), Error> {
+        if !std::ptr::eq(self.shared, shared) {
+            return Err(Error::Foreign { name: self.name.clone() });
         }
+        let (state, allowed) = (State::COPY_SRC, State::allowed_for(self.usage));
+        let source = StateError::NotAllowedForUsage { state, allowed };
+        if allowed.contains(state) { Ok(()) } else { Err(Error::State { name: self.name.clone(), source }) }
     }
 
     /// Refuses what is outside of it.

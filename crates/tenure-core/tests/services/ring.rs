@@ -112,6 +112,29 @@ fn the_classic_story() {
     end(gpu, &device);
 }
 
+/// Commands copy from a ring only if that is among its uses.
+#[test]
+fn a_ring_is_used_as_it_was_made_for() {
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::None);
+        let gpu = gpu(&device, Config::default());
+        let desc = UploadRingDesc { usage: Usage::VERTEX, ..UploadRingDesc::new(1 << 16).name("vertices") };
+        let ring = gpu.create_upload_ring(&desc).unwrap();
+        let mesh = gpu.create_buffer(&BufferDesc::new(1024, Usage::VERTEX).name("mesh")).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "copies").unwrap();
+        let (mut commands, scratch) = recording.split();
+        let slice = ring.allocate(scratch, 1024, 16).unwrap();
+        let refused = commands.copy_slice(&slice, 0, &mesh, 0, 1024);
+        assert!(
+            matches!(&refused, Err(Error::State { name, .. }) if name.as_str() == "vertices"),
+            "{refused:?}"
+        );
+        recording.submit().unwrap();
+        drop((ring, mesh));
+        end(gpu, &device);
+    }
+}
+
 /// Nothing waits for a recording that only its own thread can end: it is an error that names it.
 #[test]
 fn a_recording_in_the_way_is_named() {

@@ -11,6 +11,7 @@ mod culled;
 mod frameless;
 mod graphs;
 mod online;
+mod pending;
 mod refusals;
 mod shortage;
 #[path = "../support/mod.rs"]
