@@ -104,7 +104,7 @@ fn frame(gpu: &Gpu<Device>, scene: &Scene, graph: &Graph, number: u64) -> Result
     frame.submit(recording)?;
     frame.execute(graph, |_, _, _| Ok::<_, Error>(()))?;
     frame.end()?;
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         ticket.wait(SECOND)?;
     }
     gpu.trim();
