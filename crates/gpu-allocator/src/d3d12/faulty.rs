@@ -1,7 +1,9 @@
-//! Allocators on a device whose driver is taken to have known faults. They need a device, so that they run when they
-//! are asked for: `cargo xtask test d3d12`.
+//! Allocators on a device whose driver is taken to have known faults. The tests need a device, and fail without one:
+//! `cargo xtask test d3d12` runs them in the device lab.
 
-use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, LazyLock};
+use std::thread;
 
 use tenure_d3d12::drivers::{AdapterId, DriverVersion, INTEL, Workarounds};
 use windows::Win32::Graphics::Direct3D::D3D_FEATURE_LEVEL_11_0;
@@ -17,17 +19,33 @@ use windows::Win32::Graphics::Dxgi::Common::{
 use super::*;
 use crate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
+/// Calls something on a thread that never ends: Wine's window driver connects each thread that asks DXGI for
+/// anything to the display, and threads that end afterwards may take the process with them.
+fn call<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
+    type Job = Box<dyn FnOnce() + Send>;
+    static CALLER: LazyLock<Sender<Job>> = LazyLock::new(|| {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        thread::spawn(move || queue.into_iter().for_each(|job| job()));
+        jobs
+    });
+    let (answer, made) = mpsc::channel();
+    CALLER.send(Box::new(move || drop(answer.send(what())))).unwrap();
+    made.recv().expect("made without a panic")
+}
+
 fn device() -> ID3D12Device {
-    let mut made: Option<ID3D12Device> = None;
-    // SAFETY: the pointer is to a local that outlives the call.
-    unsafe { D3D12CreateDevice(None, D3D_FEATURE_LEVEL_11_0, &raw mut made) }.unwrap();
-    made.unwrap()
+    call(|| {
+        let mut made: Option<ID3D12Device> = None;
+        // SAFETY: the pointer is to a local that outlives the call.
+        unsafe { D3D12CreateDevice(None, D3D_FEATURE_LEVEL_11_0, &raw mut made) }.expect("a device");
+        made.unwrap()
+    })
 }
 
 #[test]
-#[ignore = "needs a device"]
 fn adapters_are_known_by_number() {
-    let found = faults::adapter(&device()).unwrap();
+    let device = device();
+    let found = call(move || faults::adapter(&device)).unwrap();
     assert!(found.vendor != 0 && found.device != 0 && found.windows_build.is_some(), "{found:?}");
 }
 
@@ -39,7 +57,7 @@ fn allocator(device_number: u32, driver: [u16; 4]) -> Allocator {
     };
     let driver = Some(DriverVersion(driver));
     let id = AdapterId { vendor: INTEL, device: device_number, driver, windows_build: Some(26_100) };
-    Allocator::with_faults(&desc, Faults::new(Arc::new(Workarounds::of(&id)))).unwrap()
+    call(move || Allocator::with_faults(&desc, Faults::new(Arc::new(Workarounds::of(&id))))).unwrap()
 }
 
 const NEWEST: [u16; 4] = [u16::MAX; 4];
@@ -85,7 +103,6 @@ fn placed<'a>(resource_desc: &'a D3D12_RESOURCE_DESC, location: MemoryLocation) 
 
 /// Iris Xe: what was to be placed is committed, and allocations share no heap.
 #[test]
-#[ignore = "needs a device"]
 fn what_must_not_be_placed_is_committed() {
     let mut allocator = allocator(0x46a6, NEWEST);
     let (buffer, texture) = (buffer(), texture(64, 64, 1));
@@ -120,7 +137,6 @@ fn what_must_not_be_placed_is_committed() {
 
 /// Gen 12 before the driver was repaired: there is memory for as many layers as the driver should have counted.
 #[test]
-#[ignore = "needs a device"]
 fn arrays_have_spare_layers() {
     let narrow = texture(1, 1024, 64);
     let layers = |driver| {
