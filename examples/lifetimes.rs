@@ -7,9 +7,10 @@
 use std::error::Error;
 use std::thread;
 
-use tenure::device::{Format, QueueId, State, Subresource, Usage};
 use tenure::sim::{Device, Lag, Options, Profile};
-use tenure::{BufferDesc, Config, Gpu, MemoryUse, Queue, TextureDesc};
+use tenure::{
+    BufferDesc, Config, Format, Gpu, MemoryUse, Queue, QueueId, State, Subresource, TextureDesc, Usage,
+};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -35,12 +36,12 @@ fn draw(recording: &mut tenure::Recording<Device>, texture: &tenure::Texture<Dev
 }
 
 fn fill(gpu: &Gpu<Device>, texture: &tenure::Texture<Device>) -> Result<()> {
-    let staging = BufferDesc::new(64 * 1024, Usage::COPY_SRC).memory(MemoryUse::Dynamic).alignment(512);
+    let staging = BufferDesc::new(64 * 1024, Usage::COPY_SRC).memory(MemoryUse::Upload).alignment(512);
     let staging = gpu.create_buffer(&staging.name("staging"))?;
     staging.write(0, &[7; 64 * 1024])?;
     let mut upload = gpu.record(Queue::Graphics, "upload")?;
-    let layout = tenure::device::BufferLayout { offset: 0, row_pitch: 512, rows: 128 };
-    let region = tenure::device::TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [128, 128, 1] };
+    let layout = tenure::BufferLayout { offset: 0, row_pitch: 512, rows: 128 };
+    let region = tenure::TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [128, 128, 1] };
     upload.copy_buffer_to_texture(&staging, layout, texture, region)?;
     upload.submit()?;
     Ok(())

@@ -8,9 +8,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use tenure::device::Usage;
 use tenure::sim::{Device, Lag, Options, Profile};
-use tenure::{Buffer, BufferDesc, Config, Gpu, Queue, Strategy};
+use tenure::{Buffer, BufferDesc, Config, Gpu, PoolConfig, Queue, Strategy, Usage};
 
 const CHUNKS: usize = 20_000;
 const REMESHES: usize = 100_000;
@@ -54,7 +53,7 @@ struct Outcome {
 fn run(strategy: Strategy) -> Result<Outcome, Box<dyn Error>> {
     let device =
         Device::with_options(Options { lag: Lag::Submissions(2), ..Options::new(Profile::DISCRETE) });
-    let gpu = Gpu::new(device.clone(), Config { strategy, ..Config::default() })?;
+    let gpu = Gpu::new(device.clone(), Config::from(PoolConfig { strategy, ..PoolConfig::default() }))?;
     let mut meshes = Meshes(7);
     let start = Instant::now();
     let mesh = |size| gpu.create_buffer(&BufferDesc::new(size, Usage::VERTEX).stride(VERTEX).name("chunk"));
@@ -104,7 +103,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let outcomes = [
         ("committed", run(Strategy::Committed)?),
         ("placed", run(Strategy::Placed)?),
-        ("tenure", run(Strategy::Tenure)?),
+        ("tenure", run(Strategy::Pooled)?),
     ];
     println!(
         "\n          | live MiB | reserved MiB | overhead | driver calls | driver time (model) | wall time"

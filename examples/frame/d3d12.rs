@@ -4,8 +4,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use tenure::d3d12::{Device, List, Options as DeviceOptions, Severity};
-use tenure::device::Format;
-use tenure::{Bind, BufferViewDesc, Commands, Deferred, Error, Gpu, Scratch, View};
+use tenure::{Bind, BufferViewDesc, Commands, Deferred, Error, Format, Gpu, Scratch, View};
 use voxel_world::{Messages, Result};
 use windows::Win32::Graphics::Direct3D12::{
     D3D_ROOT_SIGNATURE_VERSION_1_0, D3D12_COMPUTE_PIPELINE_STATE_DESC, D3D12_DESCRIPTOR_RANGE,
@@ -96,7 +95,7 @@ impl Painter for Direct3dPainter {
     fn begin(
         &self,
         scene: &Scene<Device>,
-        commands: &mut Commands<'_, Device>,
+        commands: &mut Commands<Device>,
     ) -> std::result::Result<(), Error> {
         commands.set_descriptor_heaps()?;
         let list = commands.raw().raw();

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tenure::device::{Device, State, Subresource};
-use tenure::{Error, Gpu, Queue, Readback, Recording};
+use tenure::device::Device;
+use tenure::{Error, Gpu, Queue, Readback, Recording, State, Subresource};
 use voxel_world::Result;
 
 use crate::meter::{Meter, Spent, timed};
@@ -177,7 +177,7 @@ fn record<P: Painter>(
         }
     }
     let mut recording = timed(&mut spent.recording, || scene.gpu.record(Queue::Graphics, "draws"))?;
-    let (mut commands, scratch) = recording.split();
+    let (commands, scratch) = recording.split();
     timed(&mut spent.recording, || {
         commands.use_resource(&scene.output, Subresource::All, State::UNORDERED_ACCESS)?;
         let mut meshes = scene.meshes.iter();
@@ -185,7 +185,7 @@ fn record<P: Painter>(
         commands.barriers();
         Ok::<_, Error>(())
     })?;
-    painter.begin(scene, &mut commands)?;
+    painter.begin(scene, commands)?;
     let share = TABLES / THREADS;
     for table in index * share..(index + 1) * share {
         let constants: [Constants; DRAWS_A_TABLE] = std::array::from_fn(|draw| {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::Config;
+use tenure::{Config, FrameConfig};
 
 /// The device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -34,13 +34,7 @@ impl Options {
     /// frames do not need, because the GPU falls behind by three frames at one time and by none at
     /// another.
     pub(crate) fn config() -> Config {
-        let patience = Duration::from_secs(120);
-        Config {
-            frames_in_flight: 3,
-            idle_frames: 100_000,
-            frame_timeout: patience,
-            shutdown_timeout: patience,
-            ..Config::default()
-        }
+        let timeout = Duration::from_secs(120);
+        Config::from(FrameConfig { in_flight: 3, idle: 100_000, timeout, shutdown_timeout: timeout })
     }
 }

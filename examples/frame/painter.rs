@@ -61,7 +61,7 @@ pub(crate) trait Painter: Sync + Sized {
     fn begin(
         &self,
         scene: &Scene<Self::Device>,
-        commands: &mut Commands<'_, Self::Device>,
+        commands: &mut Commands<Self::Device>,
     ) -> std::result::Result<(), Error>;
 
     /// A dynamic table of four buffers, and the constants of the draws that share it.

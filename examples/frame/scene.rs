@@ -1,7 +1,7 @@
 //! What lasts: twenty buffers that change every frame, and one that the draws write.
 
-use tenure::device::{Device, Usage};
-use tenure::{Buffer, BufferDesc, BufferViewDesc, Gpu, View};
+use tenure::device::Device;
+use tenure::{Buffer, BufferDesc, BufferViewDesc, Gpu, Usage, View};
 use voxel_world::Result;
 
 /// Threads that record.

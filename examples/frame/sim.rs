@@ -1,8 +1,7 @@
 //! The simulated device's part of a frame: reads through descriptors, with every check.
 
-use tenure::device::State;
 use tenure::sim::{DescriptorAt, Device, List, Profile};
-use tenure::{Bind, BufferViewDesc, Commands, Error, Gpu, Scratch, View};
+use tenure::{Bind, BufferViewDesc, Commands, Error, Gpu, Scratch, State, View};
 use voxel_world::Result;
 
 use crate::load;
@@ -25,11 +24,7 @@ impl Painter for SimPainter {
         Ok(Self)
     }
 
-    fn begin(
-        &self,
-        _: &Scene<Device>,
-        commands: &mut Commands<'_, Device>,
-    ) -> std::result::Result<(), Error> {
+    fn begin(&self, _: &Scene<Device>, commands: &mut Commands<Device>) -> std::result::Result<(), Error> {
         commands.set_descriptor_heaps()
     }
 

@@ -2,11 +2,11 @@
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use tenure::device::{BindingKind, SetBinding};
 use tenure::vulkan::ash::{self, vk};
 use tenure::vulkan::{CreateError, Device, List, Options as DeviceOptions, Severity, Validation};
 use tenure::{
-    Bind, BufferViewDesc, Commands, Deferred, DescriptorSet, Error, Gpu, Scratch, Set, SetLayout, View,
+    Bind, BindingKind, BufferViewDesc, Commands, Deferred, DescriptorSet, DescriptorSetDesc, Error, Gpu,
+    Scratch, Set, SetBinding, SetLayout, SetLayoutDesc, View,
 };
 use voxel_world::{Messages, Result};
 
@@ -93,21 +93,25 @@ impl Painter for VulkanPainter {
     fn new(scene: &Scene<Device>) -> Result<Self> {
         let gpu = &scene.gpu;
         let binding = |binding, kind| SetBinding { binding, kind, count: 1 };
-        let constants = gpu.create_set_layout(&[binding(0, BindingKind::DynamicConstants)], "constants")?;
+        let constants = gpu.create_set_layout(
+            &SetLayoutDesc::new(&[binding(0, BindingKind::DynamicConstants)]).name("constants"),
+        )?;
         let buffers = [0, 1, 2, 3].map(|number| binding(number, BindingKind::Buffer));
-        let meshes = gpu.create_set_layout(&buffers, "meshes")?;
-        let output = gpu.create_set_layout(&[binding(0, BindingKind::Buffer)], "output")?;
+        let meshes = gpu.create_set_layout(&SetLayoutDesc::new(&buffers).name("meshes"))?;
+        let output =
+            gpu.create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer)]).name("output"))?;
         let objects = pipeline(gpu.device(), [&constants, &meshes, &output])?;
         let objects = gpu.defer("pipeline", objects);
-        let output =
-            gpu.create_descriptor_set(&output, &[(0, 0, Bind::from(&scene.output_view))], "output")?;
+        let output = gpu.create_descriptor_set(
+            &DescriptorSetDesc::new(&output, &[(0, 0, Bind::from(&scene.output_view))]).name("output"),
+        )?;
         Ok(Self { objects, constants, meshes, output })
     }
 
     fn begin(
         &self,
         scene: &Scene<Device>,
-        commands: &mut Commands<'_, Device>,
+        commands: &mut Commands<Device>,
     ) -> std::result::Result<(), Error> {
         let device = scene.gpu.device();
         let list = commands.raw();

@@ -71,11 +71,11 @@ struct Measured {
 fn measure<D: Device>(options: &Options, gpu: &Gpu<D>, size: [u32; 2], sharing: Sharing) -> Result<Measured> {
     let mut renderer = Renderer::new(gpu, size, sharing)?;
     renderer.render()?;
-    (1..WARM_UP).try_for_each(|_| renderer.render_blindly())?;
+    (1..WARM_UP).try_for_each(|_| renderer.render_unchecked())?;
     let warm = gpu.stats().objects_created();
     let mut times = Vec::new();
     for _ in 0..options.frames {
-        renderer.render_blindly()?;
+        renderer.render_unchecked()?;
         times.push(renderer.times().overhead());
     }
     renderer.render()?;

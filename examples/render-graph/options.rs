@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure::Config;
+use tenure::{Config, FrameConfig};
 
 /// The device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -58,7 +58,7 @@ impl Options {
 
     /// The manager's configuration: the defaults, but patient with devices in software.
     pub(crate) fn config() -> Config {
-        let patience = Duration::from_secs(120);
-        Config { frame_timeout: patience, shutdown_timeout: patience, ..Config::default() }
+        let timeout = Duration::from_secs(120);
+        Config::from(FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() })
     }
 }

@@ -5,8 +5,8 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use deferred_frame::DeferredFrame;
+use tenure::plan::{Item, svg};
 use tenure::transient::graph::Compiled;
-use tenure_plan::{Item, svg};
 use voxel_world::Result;
 
 use crate::pool::lives;

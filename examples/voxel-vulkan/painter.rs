@@ -28,7 +28,7 @@ impl VulkanPainter {
     pub(crate) fn new(show: &Show<Device>) -> Result<Self> {
         let (device, size) = (show.gpu.device(), show.targets.size);
         let target = Target::new(device, &show.targets)?;
-        let bindings = Bindings::new(device, &show.tiles, show.gpu.config().frames_in_flight)?;
+        let bindings = Bindings::new(device, &show.tiles, show.gpu.config().frames.in_flight)?;
         let pipeline = Pipeline::new(device, bindings.layout.get(), target.render_pass.get(), size)?;
         let objects = show.gpu.defer("pipeline and views", Objects { target, bindings, pipeline });
         Ok(Self { objects, device: device.clone(), size })

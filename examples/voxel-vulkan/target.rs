@@ -1,9 +1,8 @@
 //! What is drawn to: a render pass and its framebuffer over tenure's textures.
 
-use tenure::Texture;
-use tenure::device::State;
 use tenure::vulkan::ash::{self, vk};
 use tenure::vulkan::{Device, to_vk_format, vk_stage_access_layout};
+use tenure::{State, Texture};
 use voxel_world::{Result, SAMPLES, Targets};
 
 use crate::owned::Owned;

@@ -1,4 +1,4 @@
-//! The general allocator (C4) against a list of what is live.
+//! The general allocator against a list of what is live.
 
 #![no_main]
 

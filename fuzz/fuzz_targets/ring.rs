@@ -1,4 +1,4 @@
-//! The ring (C2) against a list of what is in use.
+//! The ring against a list of what is in use.
 
 #![no_main]
 

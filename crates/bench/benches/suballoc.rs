@@ -6,14 +6,14 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use tenure_suballoc::{
     BlockSuballocator, Buddy, General, GeneralBlocks, Growing, Linear, Ring, Slots, Suballocator,
 };
+use test_random::Rng;
 
 const CAPACITY: u64 = 64 << 20;
 const LIVE: usize = 1_000;
 
-/// Sizes that repeat only after a while, from 256 to 32 Ki.
-fn size(step: &mut u64) -> u64 {
-    *step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-    256 + (*step >> 33) % (32 << 10)
+/// A random size from 256 bytes to 33,023.
+fn size(rng: &mut Rng) -> u64 {
+    256 + rng.below(32 << 10)
 }
 
 /// Frees the oldest of a thousand and allocates another, with an allocator that is a closure pair.
@@ -24,14 +24,14 @@ fn replace_oldest<A, H: Copy>(
     allocate: impl Fn(&mut A, u64) -> Option<H>,
     free: impl Fn(&mut A, H),
 ) {
-    let mut step = 1;
-    let live = (0..LIVE).filter_map(|_| allocate(&mut allocator, size(&mut step)));
+    let mut rng = Rng::new(1);
+    let live = (0..LIVE).filter_map(|_| allocate(&mut allocator, size(&mut rng)));
     let mut live: Vec<H> = live.collect();
     let mut oldest = 0;
     criterion.bench_function(name, |bencher| {
         bencher.iter(|| {
             free(&mut allocator, live[oldest]);
-            if let Some(new) = allocate(&mut allocator, black_box(size(&mut step))) {
+            if let Some(new) = allocate(&mut allocator, black_box(size(&mut rng))) {
                 live[oldest] = new;
             }
             oldest = (oldest + 1) % live.len();
@@ -81,9 +81,9 @@ fn by_frame(criterion: &mut Criterion) {
     criterion.bench_function("Linear: 1000 allocations, reset", |bencher| {
         let mut linear = Linear::new(CAPACITY);
         bencher.iter(|| {
-            let mut step = 1;
+            let mut rng = Rng::new(1);
             for _ in 0..LIVE {
-                black_box(linear.allocate(size(&mut step), 256));
+                black_box(linear.allocate(size(&mut rng), 256));
             }
             linear.reset();
         });
@@ -91,9 +91,9 @@ fn by_frame(criterion: &mut Criterion) {
     criterion.bench_function("Ring: 1000 allocations, close, release", |bencher| {
         let mut ring = Ring::new(CAPACITY);
         bencher.iter(|| {
-            let mut step = 1;
+            let mut rng = Rng::new(1);
             for _ in 0..LIVE {
-                black_box(ring.allocate(size(&mut step), 256));
+                black_box(ring.allocate(size(&mut rng), 256));
             }
             ring.close(());
             ring.release_while(|()| true);

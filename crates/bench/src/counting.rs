@@ -1,14 +1,14 @@
-//! How many bytes the program has allocated, counted while it is told to.
+//! Counting the bytes that the program allocates.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
-/// The system's allocator, which counts while it is told to.
+/// The system allocator, with a counter that can be switched on.
 struct Counting;
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
-/// All that is allocated otherwise costs this one look.
+/// Whether counting is on; otherwise an allocation only reads this flag.
 static IS_COUNTING: AtomicBool = AtomicBool::new(false);
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
@@ -23,7 +23,7 @@ fn note(new: usize, old: usize) {
 }
 
 // SAFETY: every call goes on to the system's allocator as it is, which keeps the contract; counting
-// neither allocates nor touches the memory.
+// neither allocates nor accesses the memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size(), 0);

@@ -1,4 +1,4 @@
-//! Benchmarks of tenure against its peers: what is measured, and on what.
+//! Benchmarks of tenure and comparable allocators.
 
 pub mod copies;
 mod counting;

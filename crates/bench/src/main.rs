@@ -1,4 +1,4 @@
-//! Measures tenure and its peers, and prints what came out.
+//! Measures tenure and its peers, and prints the results.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What every case works with: a manager on a fresh device, and bytes going there and back.
+//! The environment of a case: a manager on a new device, and functions that write and read bytes.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, Queue, Recording};
 
 use crate::Harness;
 
-/// Longer than any device takes; a case that waits for it has failed.
+/// A timeout that no working device reaches.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
 /// A manager, and the harness of its device.
@@ -27,7 +27,7 @@ impl<'h, H: Harness> Bench<'h, H> {
         Self { harness, gpu: Gpu::new(harness.device(), config).unwrap() }
     }
 
-    /// A manager whose configuration follows from what the device is.
+    /// A manager whose configuration is derived from the device.
     pub(crate) fn of_device(harness: &'h H, config: impl FnOnce(&Properties) -> Config) -> Self {
         use tenure_core::device::Device as _;
         let device = harness.device();
@@ -42,7 +42,7 @@ impl<'h, H: Harness> Bench<'h, H> {
 
     /// A mapped buffer that holds `bytes`, to be copied from.
     pub(crate) fn staging(&self, bytes: &[u8]) -> Buffer<H::Device> {
-        let desc = BufferDesc::new(bytes.len() as u64, Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+        let desc = BufferDesc::new(bytes.len() as u64, Usage::COPY_SRC).memory(MemoryUse::Upload);
         let buffer = self.gpu.create_buffer(&desc.alignment(512).name("staging")).unwrap();
         buffer.write(0, bytes).unwrap();
         buffer
@@ -61,7 +61,7 @@ impl<'h, H: Harness> Bench<'h, H> {
         recording.submit().unwrap()
     }
 
-    /// Waits for everything and gives back what was dropped.
+    /// Waits for all submissions and frees dropped resources.
     pub(crate) fn finish(&self) {
         self.harness.settle();
         assert!(self.gpu.wait(&self.gpu.submitted(), LONG).unwrap(), "the device finishes its work");
@@ -97,7 +97,7 @@ impl<'h, H: Harness> Bench<'h, H> {
         pools.iter().filter(|pool| pool.kind == kind).map(|pool| pool.allocations).sum()
     }
 
-    /// Everything was dropped: shuts down and looks for anything that went wrong.
+    /// Shuts down after all handles were dropped, and checks that no problems were reported.
     pub(crate) fn end(self) {
         let Self { harness, gpu } = self;
         harness.settle();

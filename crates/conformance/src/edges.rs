@@ -1,4 +1,4 @@
-//! A resource of any kind, by its first and its last bytes.
+//! The first and the last bytes of a resource of any kind.
 
 use tenure_core::device::{
     BufferLayout, CommandList as _, Device, State, Subresource, TextureInfo, TextureRegion, TileRegion,
@@ -17,10 +17,10 @@ pub(crate) enum Thing<D: Device> {
     SparseTexture(Reserved<D>, TextureInfo),
 }
 
-/// What a resource is, for messages and counts.
+/// The kind of a resource, for messages and counts.
 pub(crate) type Kind = (LocationKind, &'static str);
 
-/// Which of its bytes are looked at.
+/// The bytes that are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
     First,
@@ -29,7 +29,7 @@ pub(crate) enum Edge {
 
 pub(crate) const EDGES: [Edge; 2] = [Edge::First, Edge::Last];
 
-/// Where the bytes of an edge are.
+/// The location of the bytes of an edge.
 #[derive(Clone, Copy)]
 enum Span {
     Bytes { offset: u64, size: u64 },
@@ -121,7 +121,13 @@ impl<D: Device> Thing<D> {
     }
 
     /// Copies an edge to the beginning of a buffer.
-    pub(crate) fn look(&self, recording: &mut Recording<D>, readback: &Buffer<D>, edge: Edge, pitch: u64) {
+    pub(crate) fn copy_out(
+        &self,
+        recording: &mut Recording<D>,
+        readback: &Buffer<D>,
+        edge: Edge,
+        pitch: u64,
+    ) {
         match (self, self.span(edge, pitch)) {
             (Self::Buffer(buffer), Span::Bytes { offset, size }) => {
                 recording.copy_buffer(buffer, offset, readback, 0, size).unwrap();

@@ -1,7 +1,7 @@
 //! One suite of tests that every tenure device must pass, unchanged.
 //!
 //! A backend implements [`Harness`] in a test of its own and expands [`suite!`] there, which makes
-//! one `#[test]` a case:
+//! one `#[test]` for each case:
 //!
 //! ```
 //! use conformance::{Harness, Probe};
@@ -17,7 +17,7 @@
 //!     }
 //!
 //!     fn probe(&self, list: &List, probe: &Probe<'_, Device>) {
-//!         // A dispatch of a shader that looks where `probe` says.
+//!         // A dispatch of a shader that reads the descriptor of `probe`.
 //! #       let _ = (list, probe);
 //!     }
 //!
@@ -38,86 +38,20 @@
 mod bench;
 pub mod cases;
 mod edges;
-mod exhibit;
-mod looking;
+mod harness;
 mod probe;
-mod rng;
+mod shader_input;
+mod shader_reads;
 mod texels;
 
+pub use harness::{Effort, Harness};
 pub use probe::{Look, Probe, Through};
 
-use std::time::Duration;
-
-use tenure_core::device::{Device, Permit};
-
-/// For commands that the recording does not have itself.
-pub(crate) const fn permit<D: Device>() -> Permit<D> {
-    // SAFETY: what the cases record is alive, in range, and in the state that they asked for; they submit and
-    // destroy by the manager alone.
-    unsafe { Permit::new() }
-}
-
-/// How much work the cases make of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Random operations against a model.
-    pub operations: usize,
-    /// How long many threads are let loose.
-    pub threads: Duration,
-    /// Frames in which nothing may be created any more.
-    pub frames: u64,
-    /// Frames of a deferred renderer, with thousands of copies each.
-    pub rendered: u64,
-    /// Their sizes.
-    pub sizes: &'static [[u32; 2]],
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        let (threads, sizes) = (Duration::from_millis(200), &[[320, 180]]);
-        Self { operations: 3000, threads, frames: 1000, rendered: 12, sizes }
-    }
-}
-
-/// What a case needs to know of a device beyond the contract. Made anew for each case.
-pub trait Harness: Sync {
-    /// The device under test.
-    type Device: Device;
-
-    /// The device. A case calls it once; nothing has happened to it yet.
-    fn device(&self) -> Self::Device;
-
-    /// Keeps everything submitted from now on from completing, until [`settle`](Self::settle).
-    /// `false` when the device cannot be held: it then completes work whenever it likes.
-    fn hold(&self) -> bool {
-        false
-    }
-
-    /// Lets a device that was held go on, up to its last submission.
-    fn settle(&self) {}
-
-    /// Records a dispatch into an open list of a queue with shaders. Descriptor heaps that it looks
-    /// through have been set; it binds everything else itself.
-    fn probe(&self, list: &<Self::Device as Device>::List, probe: &Probe<'_, Self::Device>);
-
-    /// Objects that the driver was asked to create so far, of every kind; `None` where nobody counts.
-    fn driver_objects(&self) -> Option<u64> {
-        None
-    }
-
-    /// Everything that went wrong without an error: validation messages, hazards, leaks. Asked at
-    /// the end of a case, when the manager is gone.
-    fn problems(&self) -> Vec<String>;
-
-    /// How much work to make of it.
-    fn effort(&self) -> Effort {
-        Effort::default()
-    }
-}
+pub(crate) use harness::permit;
 
 macro_rules! suite_of {
     (($dollar:tt) $($module:ident: $($case:ident)*;)*) => {
-        /// Runs every case, one after the other; for programs that are not tests.
+        /// Runs all cases one after the other, for programs that are not tests.
         ///
         /// # Panics
         /// When a case fails.
@@ -125,7 +59,7 @@ macro_rules! suite_of {
             $($(cases::$module::$case(&harness());)*)*
         }
 
-        /// Expands to one `#[test]` a case. The argument is an expression that makes a fresh
+        /// Expands to one `#[test]` for each case. The argument is an expression that makes a fresh
         /// [`Harness`]($crate::Harness); each test evaluates it.
         #[macro_export]
         macro_rules! suite {

@@ -1,8 +1,8 @@
-//! Looking at the GPU's side of a descriptor.
+//! Reading a descriptor in a shader.
 
 use tenure_core::device::Device;
 
-/// Where a shader finds a descriptor.
+/// The location of a descriptor.
 pub enum Through<'a, D: Device> {
     /// At an index of a shader-visible heap.
     Heap {
@@ -15,13 +15,13 @@ pub enum Through<'a, D: Device> {
     Set {
         /// The set's layout.
         layout: &'a D::SetLayout,
-        /// The block that it is in.
+        /// The block with the set.
         block: &'a D::SetBlock,
-        /// Its number there.
+        /// The number of the set in the block.
         set: u32,
         /// The binding's number.
         binding: u32,
-        /// Which descriptor of the binding.
+        /// The element of the binding.
         element: u32,
     },
 }
@@ -34,13 +34,13 @@ impl<D: Device> Clone for Through<'_, D> {
 
 impl<D: Device> Copy for Through<'_, D> {}
 
-/// What a shader reads, as four words of 32 bits.
+/// The data that a shader reads, as four words of 32 bits.
 pub enum Look<'a, D: Device> {
     /// The first four words of constants.
     Constants,
     /// The same, in a set's binding of `DynamicConstants`, which is bound with this offset.
     DynamicConstants {
-        /// Bytes from where the view begins.
+        /// The offset from the begin of the view, in bytes.
         offset: u32,
     },
     /// The first four words of a raw buffer that is read.
@@ -63,14 +63,14 @@ pub enum Look<'a, D: Device> {
     },
 }
 
-/// A dispatch that looks through a descriptor and writes down what it sees.
+/// A dispatch that reads through a descriptor and writes the result to a buffer.
 pub struct Probe<'a, D: Device> {
-    /// Where the descriptor is.
+    /// The location of the descriptor.
     pub through: Through<'a, D>,
-    /// What it is of.
+    /// The kind of the descriptor.
     pub look: Look<'a, D>,
     /// A buffer in the state `UNORDERED_ACCESS`.
     pub out: &'a D::Resource,
-    /// Byte of `out` where the four words go; a multiple of 256.
+    /// The offset in `out` of the four words; a multiple of 256.
     pub offset: u64,
 }

@@ -5,7 +5,7 @@ use tenure_core::{Buffer, Queue, ReadbackTexture, Texture, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};
-use crate::rng::Rng;
+use test_random::Rng;
 
 /// The tightly packed texels of each subresource.
 pub(crate) type Texels = Vec<Vec<u8>>;

@@ -1,12 +1,12 @@
-//! What goes wrong in a frame.
+//! The errors of a frame.
 
 use tenure_core::Error;
 
-/// Why a frame failed.
+/// The reason why a frame failed.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FrameError {
-    /// tenure, or the device, refused.
+    /// tenure or the device returned an error.
     #[error(transparent)]
     Refused(#[from] Error),
     /// The GPU did not finish a frame.
@@ -17,7 +17,7 @@ pub enum FrameError {
         /// Milliseconds.
         waited_ms: u64,
     },
-    /// A pass read something else than was written last.
+    /// A pass read other bytes than were written last.
     #[error(
         "frame {frame}, pass {pass}: part {part} of {resource}, written by {writer}, is {found:02x?} instead of \
          {expected:02x?}"
@@ -29,13 +29,13 @@ pub enum FrameError {
         pass: &'static str,
         /// The resource.
         resource: String,
-        /// Which of its parts.
+        /// The number of the part.
         part: usize,
-        /// The pass that wrote last.
+        /// The pass that wrote last; `no pass` if none did.
         writer: &'static str,
-        /// What was there.
+        /// The bytes read.
         found: Vec<u8>,
-        /// What was written.
+        /// The bytes written.
         expected: Vec<u8>,
     },
 }

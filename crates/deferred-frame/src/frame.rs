@@ -1,8 +1,7 @@
-//! The tables as a graph, for a size.
+//! The render graph of the frame, for a size.
 
-use tenure_core::device::{State, TextureInfo, Usage};
-use tenure_core::transient::graph::{Graph, PassId, ResourceId, TransientDesc};
-use tenure_core::{BufferDesc, Queue, TextureDesc};
+use tenure_core::transient::graph::{PassId, ResourceId};
+use tenure_core::{BufferDesc, Graph, Queue, State, TextureDesc, TextureInfo, TransientDesc, Usage};
 
 use crate::passes::PASSES;
 use crate::resources::{Extent, RESOURCES, Row, Shape};

@@ -2,14 +2,14 @@
 //! G-buffer, clustered lights, ambient occlusion and indirect light, fog and clouds, reflections,
 //! transparency, and the whole of post-processing.
 //!
-//! It is a [`DeferredFrame`]: a [`Graph`](tenure_core::transient::graph::Graph) of 85 passes on three
-//! queues and 85 resources, as formats, sizes and dependencies of real frames have them: 395 MiB of
-//! texels and bytes at 1080p and 1.5 GiB at 4K, if nothing shares memory.
+//! A [`DeferredFrame`] is a [`Graph`](tenure_core::transient::graph::Graph) of 85 passes on three
+//! queues and 85 resources, with the formats, sizes and dependencies of real frames: 395 MiB of texels
+//! and bytes at 1080p and 1.5 GiB at 4K without shared memory.
 //!
-//! A [`Renderer`] runs it on any [`Device`](tenure_core::device::Device). Copies stand for shaders:
-//! what a pass writes depends on the frame, the pass and the resource, and what it reads comes back to
-//! the CPU and is compared with what was written last. A byte that somebody else overwrote, or that a
-//! missing barrier let through, is found and named.
+//! A [`Renderer`] runs it on any [`Device`](tenure_core::device::Device). Copies replace
+//! shaders: the bytes that a pass writes depend on the frame, the pass and the resource; the bytes that it
+//! reads are read back and compared with the bytes written last. Bytes that are wrong because another
+//! resource shares the memory or a barrier is missing are reported with the pass and the resource.
 //!
 //! ```
 //! use deferred_frame::{Renderer, Sharing};

@@ -1,10 +1,10 @@
-//! Where the frame's resources live.
+//! The memory of the frame's resources.
 
-use tenure_core::device::{Device, State};
-use tenure_core::time::SyncPoint;
-use tenure_core::transient::graph::TransientDesc;
-use tenure_core::transient::{Resources, TransientBuffer, TransientTexture};
-use tenure_core::{Buffer, Error, Frame, Gpu, Queue, Recording, Texture};
+use tenure_core::device::Device;
+use tenure_core::{
+    Buffer, Error, Frame, Gpu, Queue, Recording, Resources, State, SyncPoint, Texture, TransientBuffer,
+    TransientDesc, TransientRule, TransientTexture,
+};
 
 use crate::DeferredFrame;
 use crate::perform::{Thing, use_all};
@@ -27,7 +27,7 @@ pub(crate) enum Memory<D: Device> {
     Graph,
     /// Where passes acquire them.
     Online(Vec<Option<Lease<D>>>),
-    /// In memory of their own.
+    /// Without sharing: each resource has its own memory.
     Apart(Vec<Lasting<D>>),
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Lease<D: Device> {
     Buffer(TransientBuffer<D>),
 }
 
-/// A resource that lives longer than a frame.
+/// A resource that exists for longer than a frame.
 pub(crate) enum Lasting<D: Device> {
     Texture(Texture<D>),
     Buffer(Buffer<D>),
@@ -86,9 +86,9 @@ impl<D: Device> Memory<D> {
 
     /// Brings what a pass uses into the states that it declared.
     fn enter(&self, step: &Step, recording: &mut Recording<D>) -> Result<(), Error> {
-        let (mut commands, _) = recording.split();
+        let (commands, _) = recording.split();
         for (resource, state) in &step.states {
-            use_all(&mut commands, self.find(*resource)?, *state)?;
+            use_all(commands, self.find(*resource)?, *state)?;
         }
         commands.barriers();
         Ok(())
@@ -98,9 +98,9 @@ impl<D: Device> Memory<D> {
     /// of Direct3D 12 the next frame cannot take it from another one, and would have to make it anew.
     fn leave(&self, step: &Step, recording: &mut Recording<D>) -> Result<(), Error> {
         if matches!(self, Self::Online(_)) {
-            let (mut commands, _) = recording.split();
+            let (commands, _) = recording.split();
             for resource in &step.left {
-                use_all(&mut commands, self.find(*resource)?, State::COMMON)?;
+                use_all(commands, self.find(*resource)?, State::COMMON)?;
             }
             commands.barriers();
         }
@@ -150,7 +150,7 @@ impl<D: Device> Memory<D> {
                 Lasting::Buffer(buffer) => Thing::Buffer(buffer),
             }),
         };
-        let rule = "a pass uses only what is alive";
+        let rule = TransientRule::NotDeclared;
         found.ok_or(Error::Transient { name: "resource of the frame".into(), rule })
     }
 }
@@ -162,7 +162,7 @@ impl DeferredFrame {
         resource: usize,
         resources: &'t Resources<'_, D>,
     ) -> Result<Thing<'t, D>, Error> {
-        let rule = "a frame has only the resources that it declares";
+        let rule = TransientRule::NotDeclared;
         let missing = || Error::Transient { name: "resource of the frame".into(), rule };
         let (id, desc) = self.resources().get(resource).ok_or_else(missing)?;
         match desc {

@@ -1,8 +1,6 @@
-//! Which parts of a resource are written and looked at.
+//! The parts of a resource that are written and read.
 
-use tenure_core::device::TextureInfo;
-use tenure_core::device::TextureRegion;
-use tenure_core::transient::graph::TransientDesc;
+use tenure_core::{TextureInfo, TextureRegion, TransientDesc};
 
 use crate::frame::middle;
 
@@ -89,8 +87,7 @@ fn overlap(one: &Part, other: &Part) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::device::{Format, Usage};
-    use tenure_core::{BufferDesc, TextureDesc};
+    use tenure_core::{BufferDesc, Format, TextureDesc, Usage};
 
     use super::*;
 

@@ -1,7 +1,6 @@
 //! The frame's passes.
 
-use tenure_core::Queue;
-use tenure_core::device::State;
+use tenure_core::{Queue, State};
 
 use crate::resources::Id;
 

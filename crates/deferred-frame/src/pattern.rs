@@ -1,9 +1,8 @@
-//! What is written: bytes that tell which frame and which pass wrote them, and where.
+//! The written bytes, which identify the frame, the pass, the resource and the part.
 
-use tenure_core::device::Format;
-use tenure_core::transient::graph::TransientDesc;
+use tenure_core::{Format, TransientDesc};
 
-/// Who wrote what.
+/// The origin of written bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// The frame.
@@ -12,7 +11,7 @@ pub(crate) struct Mark {
     pub(crate) pass: usize,
     /// The resource, by its index.
     pub(crate) resource: usize,
-    /// Which of its parts.
+    /// The number of the part.
     pub(crate) part: usize,
 }
 
@@ -44,15 +43,15 @@ const fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// Bytes that were seen, as one number.
+/// A digest of bytes that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest(u64);
 
 impl Digest {
-    /// Of nothing.
+    /// The digest of no bytes.
     pub(crate) const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
 
-    /// With more bytes, by FNV-1a.
+    /// Adds bytes, by FNV-1a.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

@@ -1,20 +1,21 @@
-//! Recording a pass: copies in place of shaders.
+//! Recording a pass: copies replace shaders.
 //!
-//! What a pass reads is copied to memory that the CPU looks at when the frame is complete; what it
-//! writes comes from an upload ring. Both are a few parts of each resource, but for depth, which APIs
-//! copy a whole mip at a time: that goes by way of a buffer, of which a few parts change.
+//! The parts that a pass reads are copied to readback memory and checked when the frame is complete; the
+//! parts that it writes are copied from an upload ring. A pass copies a few parts of each resource. APIs
+//! copy depth only as whole mips: these are copied through a buffer, in which a few parts change.
 
-use tenure_core::device::{
-    BufferLayout, CommandList as _, Device, Permit, QueueKind, State, Subresource, TextureInfo, TextureRegion,
+use tenure_core::device::{CommandList as _, Device, Permit};
+use tenure_core::{
+    Buffer, BufferLayout, Commands, Error, QueueKind, Recording, RingSlice, State, Subresource, Texture,
+    TextureInfo, TextureRegion, UploadRing,
 };
-use tenure_core::{Buffer, Commands, Error, Recording, RingSlice, Texture, UploadRing};
 
 use crate::DeferredFrame;
 use crate::parts::Part;
 use crate::pattern::Mark;
 use crate::script::{Piece, Step, row_pitch};
 
-/// A resource of the frame, wherever it lives.
+/// A resource of the frame, in any kind of memory.
 pub(crate) enum Thing<'t, D: Device> {
     Texture(&'t Texture<D>),
     Buffer(&'t Buffer<D>),
@@ -37,12 +38,12 @@ pub(crate) struct Stage<'a, D: Device> {
     pub(crate) ring: &'a UploadRing<D>,
     /// Rows of a depth texture on their way.
     pub(crate) depth: &'a Buffer<D>,
-    /// What comes back from each queue.
+    /// The readback buffer of each queue.
     pub(crate) lanes: &'a [Option<Buffer<D>>],
 }
 
 impl<D: Device> Stage<'_, D> {
-    /// Records what a pass does. The resources are in the step's states, before and after.
+    /// Records the commands of a pass. The resources are in the states of the step, before and after.
     pub(crate) fn perform<'t>(
         &self,
         step: &Step,
@@ -53,7 +54,7 @@ impl<D: Device> Stage<'_, D> {
     where
         D: 't,
     {
-        let (mut commands, scratch) = recording.split();
+        let (commands, scratch) = recording.split();
         for resource in &step.first {
             if let Thing::Texture(texture) = find(*resource)?
                 && State::to_discard(texture.info().usage, kind).is_some()
@@ -64,15 +65,15 @@ impl<D: Device> Stage<'_, D> {
         if let Some(Some(lane)) = self.lanes.get(step.queue.index())
             && !step.loads.is_empty()
         {
-            self.load(&step.loads, &mut commands, lane, &find)?;
+            self.load(&step.loads, commands, lane, &find)?;
         }
         if !step.stores.is_empty() {
             let slice = self.ring.allocate(scratch, step.staged, self.grain)?;
             slice.write(0, &self.patterns(step))?;
-            self.store(&step.stores, &mut commands, &slice, &find)?;
+            self.store(&step.stores, commands, &slice, &find)?;
         }
         for (resource, state) in &step.states {
-            use_all(&mut commands, find(*resource)?, *state)?;
+            use_all(commands, find(*resource)?, *state)?;
         }
         commands.barriers();
         Ok(())
@@ -93,7 +94,7 @@ impl<D: Device> Stage<'_, D> {
     fn load<'t>(
         &self,
         loads: &[Piece],
-        commands: &mut Commands<'_, D>,
+        commands: &mut Commands<D>,
         lane: &Buffer<D>,
         find: &impl Fn(usize) -> Result<Thing<'t, D>, Error>,
     ) -> Result<(), Error>
@@ -144,7 +145,7 @@ impl<D: Device> Stage<'_, D> {
     fn load_depth(
         &self,
         pieces: &[Piece],
-        commands: &mut Commands<'_, D>,
+        commands: &mut Commands<D>,
         texture: &Texture<D>,
         lane: &Buffer<D>,
     ) -> Result<(), Error> {
@@ -165,7 +166,7 @@ impl<D: Device> Stage<'_, D> {
     fn store<'t>(
         &self,
         stores: &[Piece],
-        commands: &mut Commands<'_, D>,
+        commands: &mut Commands<D>,
         slice: &RingSlice<'_, D>,
         find: &impl Fn(usize) -> Result<Thing<'t, D>, Error>,
     ) -> Result<(), Error>
@@ -214,7 +215,7 @@ impl<D: Device> Stage<'_, D> {
     fn store_depth(
         &self,
         pieces: &[Piece],
-        commands: &mut Commands<'_, D>,
+        commands: &mut Commands<D>,
         slice: &RingSlice<'_, D>,
         texture: &Texture<D>,
     ) -> Result<(), Error> {
@@ -260,7 +261,7 @@ pub(crate) fn fill(frame: &DeferredFrame, number: u64, piece: &Piece, out: &mut 
 
 /// The next commands use all of a resource in that state.
 pub(crate) fn use_all<D: Device>(
-    commands: &mut Commands<'_, D>,
+    commands: &mut Commands<D>,
     thing: Thing<'_, D>,
     state: State,
 ) -> Result<(), Error> {
@@ -284,8 +285,8 @@ fn bytes(pieces: &[Piece]) -> impl Iterator<Item = (&Piece, u64)> {
     })
 }
 
-/// For commands that the recording does not have itself.
+/// The permit for commands that the recording does not have.
 const fn permit<D: Device>() -> Permit<D> {
-    // SAFETY: what is copied was put into the right state right before, and lives in the renderer.
+    // SAFETY: the copied resources are in the right state, and the renderer keeps them alive.
     unsafe { Permit::new() }
 }

@@ -1,10 +1,11 @@
-//! Frames, one after the other.
+//! Rendering frames one after the other.
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{Device, QueueId, QueueKind, Usage};
-use tenure_core::time::SyncPoint;
-use tenure_core::{Buffer, BufferDesc, Error, Frame, Gpu, UploadRing, UploadRingDesc};
+use tenure_core::device::Device;
+use tenure_core::{
+    Buffer, BufferDesc, Error, Frame, Gpu, QueueId, QueueKind, SyncPoint, UploadRing, UploadRingDesc, Usage,
+};
 
 use crate::memory::{Memory, Sharing};
 use crate::perform::Stage;
@@ -13,20 +14,20 @@ use crate::slot::Slot;
 use crate::{DeferredFrame, FrameError};
 
 /// Runs the frame of a deferred renderer again and again. Each pass writes to every resource that it
-/// declares to write bytes that tell the frame and the pass, and looks at every resource that it
+/// declares to write bytes that tell the frame and the pass, and reads every resource that it
 /// declares to read, or to write once more.
 pub struct Renderer<'g, D: Device> {
     gpu: &'g Gpu<D>,
     frame: DeferredFrame,
     script: Script,
-    /// The steps of blind frames.
-    blind: Vec<Step>,
+    /// The steps of unchecked frames.
+    unchecked: Vec<Step>,
     kinds: Vec<QueueKind>,
     sharing: Sharing,
     memory: Memory<D>,
     ring: UploadRing<D>,
     depth: Buffer<D>,
-    /// As many as there may be frames in flight.
+    /// A slot for each frame in flight.
     slots: Vec<Slot<D>>,
     /// Frames begun.
     number: u64,
@@ -34,17 +35,17 @@ pub struct Renderer<'g, D: Device> {
     times: Times,
 }
 
-/// Where the time of the last frame went.
+/// The times of the last frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Executing all passes, from the first to the last submission.
     pub executing: Duration,
-    /// Of that, what the passes themselves took: the copies that stand for shaders.
+    /// The part of it that the passes took: the copies that replace shaders.
     pub passes: Duration,
 }
 
 impl Times {
-    /// What was not the passes' own.
+    /// The time that was not spent in the passes.
     #[must_use]
     pub fn overhead(&self) -> Duration {
         self.executing.saturating_sub(self.passes)
@@ -55,7 +56,7 @@ impl Times {
 const RING_STEP: u64 = 64 << 10;
 
 impl<'g, D: Device> Renderer<'g, D> {
-    /// A renderer for frames of a size, whose resources live as `sharing` says.
+    /// A renderer for frames of a size, whose resources share memory as `sharing` says.
     ///
     /// # Errors
     /// Those of what it creates.
@@ -63,10 +64,10 @@ impl<'g, D: Device> Renderer<'g, D> {
         let properties = gpu.device().properties();
         let frame = DeferredFrame::new(width, height);
         let script = Script::new(&frame, properties);
-        let blind = script.blind();
+        let unchecked = script.unchecked();
         let kinds = properties.queues.iter().map(|queue| queue.kind).collect();
         let memory = Memory::new(gpu, &frame, sharing)?;
-        let count = gpu.config().frames_in_flight;
+        let count = gpu.config().frames.in_flight;
         let ring = create_ring(gpu, &script)?;
         let depth = create_depth(gpu, &script)?;
         let mut slots: Vec<Slot<D>> = (0..count.max(1)).map(|_| Slot::new()).collect();
@@ -76,7 +77,7 @@ impl<'g, D: Device> Renderer<'g, D> {
             gpu,
             frame,
             script,
-            blind,
+            unchecked,
             kinds,
             sharing,
             memory,
@@ -95,13 +96,13 @@ impl<'g, D: Device> Renderer<'g, D> {
         &self.frame
     }
 
-    /// Where the time of the last frame went.
+    /// The times of the last frame.
     #[must_use]
     pub const fn times(&self) -> Times {
         self.times
     }
 
-    /// From the next frame on, frames have that size. Waits for those in flight.
+    /// Sets the size of the next frames. Waits for the frames in flight.
     ///
     /// # Errors
     /// As [`render`](Self::render).
@@ -110,7 +111,7 @@ impl<'g, D: Device> Renderer<'g, D> {
         let (old, properties) = (self.script.clone(), self.gpu.device().properties());
         self.frame = DeferredFrame::new(width, height);
         self.script = Script::new(&self.frame, properties);
-        self.blind = self.script.blind();
+        self.unchecked = self.script.unchecked();
         self.memory = Memory::new(self.gpu, &self.frame, self.sharing)?;
         if ring_size(self.gpu, &old) < ring_size(self.gpu, &self.script) {
             self.ring = create_ring(self.gpu, &self.script)?;
@@ -122,32 +123,32 @@ impl<'g, D: Device> Renderer<'g, D> {
         Ok(slots.iter_mut().try_for_each(|slot| slot.make_room(gpu, script))?)
     }
 
-    /// Renders the next frame, and checks one that is complete.
+    /// Renders the next frame, and checks an earlier one that is complete.
     ///
     /// # Errors
-    /// [`FrameError::Wrong`] when a pass of an earlier frame read something else than was written;
-    /// [`FrameError::Late`]; whatever tenure refuses.
+    /// [`FrameError::Wrong`] when a pass of an earlier frame read other bytes than were written;
+    /// [`FrameError::Late`]; the errors of tenure.
     pub fn render(&mut self) -> Result<(), FrameError> {
         self.next(true)
     }
 
-    /// Renders the next frame, in which passes do nothing but what they are declared to copy, so that
-    /// nearly all of the time is tenure's; and checks one that is complete.
+    /// Renders the next frame without checks: passes record only the copies that they are declared to make,
+    /// so that nearly all of the time is spent in tenure. Checks an earlier frame that is complete.
     ///
     /// # Errors
     /// As [`render`](Self::render).
-    pub fn render_blindly(&mut self) -> Result<(), FrameError> {
+    pub fn render_unchecked(&mut self) -> Result<(), FrameError> {
         self.next(false)
     }
 
-    fn next(&mut self, looks: bool) -> Result<(), FrameError> {
+    fn next(&mut self, is_checked: bool) -> Result<(), FrameError> {
         let count = self.slots.len() as u64;
         let index = usize::try_from(self.number % count.max(1)).unwrap_or(0);
         self.check(index)?;
         let frame = self.gpu.begin_frame()?;
-        let done = self.record(&frame, index, looks)?;
+        let done = self.record(&frame, index, is_checked)?;
         if let Some(slot) = self.slots.get_mut(index)
-            && looks
+            && is_checked
         {
             slot.awaited = Some((self.number, done));
         }
@@ -155,7 +156,12 @@ impl<'g, D: Device> Renderer<'g, D> {
         Ok(frame.end()?)
     }
 
-    fn record(&mut self, frame: &Frame<'_, D>, index: usize, looks: bool) -> Result<SyncPoint, FrameError> {
+    fn record(
+        &mut self,
+        frame: &Frame<'_, D>,
+        index: usize,
+        is_checked: bool,
+    ) -> Result<SyncPoint, FrameError> {
         let stage = Stage {
             frame: &self.frame,
             number: self.number,
@@ -164,7 +170,7 @@ impl<'g, D: Device> Renderer<'g, D> {
             depth: &self.depth,
             lanes: self.slots.get(index).map(|slot| &*slot.lanes).unwrap_or_default(),
         };
-        let (steps, kinds) = (if looks { &self.script.steps } else { &self.blind }, &self.kinds);
+        let (steps, kinds) = (if is_checked { &self.script.steps } else { &self.unchecked }, &self.kinds);
         let start = Instant::now();
         let mut passes = Duration::ZERO;
         let kind = |queue: QueueId| kinds.get(queue.index()).copied().unwrap_or(QueueKind::Graphics);
@@ -211,8 +217,8 @@ impl<'g, D: Device> Renderer<'g, D> {
         Ok(())
     }
 
-    /// For each frame that was not blind and was checked, all that its passes read, as one number: the same for the same
-    /// frames of the same size, wherever their resources live.
+    /// A digest of the bytes that the passes read, for each checked frame. Equal frames of the same size have
+    /// equal digests, independent of the memory of their resources.
     #[must_use]
     pub fn digests(&self) -> &[u64] {
         &self.digests
@@ -220,9 +226,9 @@ impl<'g, D: Device> Renderer<'g, D> {
 }
 
 fn ring_size<D: Device>(gpu: &Gpu<D>, script: &Script) -> u64 {
-    // One frame more than are in flight, for what is skipped at the end of the ring.
-    let frames = u64::from(gpu.config().frames_in_flight) + 2;
-    // Each pass begins at a whole part.
+    // One more than the frames in flight, for the bytes skipped at the end of the ring.
+    let frames = u64::from(gpu.config().frames.in_flight) + 2;
+    // The bytes of each pass begin at a multiple of the grain.
     let frame = script.staged + script.steps.len() as u64 * script.grain;
     (frame * frames).next_multiple_of(RING_STEP)
 }
@@ -231,7 +237,7 @@ fn create_ring<D: Device>(gpu: &Gpu<D>, script: &Script) -> Result<UploadRing<D>
     gpu.create_upload_ring(&UploadRingDesc::new(ring_size(gpu, script)).name("what passes write"))
 }
 
-/// The buffer for depth, full of zeros: what is copied must have been written.
+/// The buffer for depth, filled with zeros: copies must read initialised memory.
 fn create_depth<D: Device>(gpu: &Gpu<D>, script: &Script) -> Result<Buffer<D>, Error> {
     let size = script.depth.max(4);
     let desc = BufferDesc::new(size, Usage::COPY_SRC).alignment(script.grain).own_resource();

@@ -1,6 +1,6 @@
 //! The frame's resources.
 
-use tenure_core::device::Format;
+use tenure_core::Format;
 
 /// The size of a texture, in texels of mip 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ resources! {
     DrawArguments           "draw arguments":              Buffer(64 << 10);
     LateInstances           "late instances":              Buffer(512 << 10);
     LateArguments           "late arguments":              Buffer(64 << 10);
-    // Depth, and what everybody derives from it.
+    // Depth, and the textures derived from it.
     SceneDepth              "scene depth":                 Texture(D32Float, Part(1));
     HiZ                     "hi-z":                        Mipped(R32Float, Part(2));
     HalfDepth               "half-resolution depth":       Texture(R32Float, Part(2));

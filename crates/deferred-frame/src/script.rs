@@ -1,7 +1,7 @@
-//! What the passes do in place of shaders, worked out once for a frame's size and a device.
+//! The copies that replace the shaders of the passes, computed once for a frame size and a device.
 
-use tenure_core::device::{Properties, QueueId, State, StateModel, TextureInfo};
-use tenure_core::transient::graph::TransientDesc;
+use tenure_core::device::{Properties, StateModel};
+use tenure_core::{QueueId, State, TextureInfo, TransientDesc};
 
 use crate::DeferredFrame;
 use crate::frame::is_asked_for;
@@ -15,22 +15,22 @@ const GRAIN: u64 = 64;
 pub(crate) struct Piece {
     pub(crate) resource: usize,
     pub(crate) part: Part,
-    /// Which of the resource's parts it is.
+    /// The number of the part of the resource.
     pub(crate) number: usize,
     pub(crate) bytes: u64,
-    /// Where it is in the staging memory: of the pass for what is written, of the frame and the queue
-    /// for what is read.
+    /// The offset in the staging memory: that of the pass for written parts, that of the frame and the
+    /// queue for parts that are read.
     pub(crate) at: u64,
     /// The pass that wrote it.
     pub(crate) writer: usize,
 }
 
-/// What a pass does.
+/// The commands of a pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) queue: QueueId,
     pub(crate) name: &'static str,
-    /// What it uses.
+    /// The resources that it uses.
     pub(crate) uses: Vec<usize>,
     /// The states that resources are in before and after it.
     pub(crate) states: Vec<(usize, State)>,
@@ -40,22 +40,22 @@ pub(crate) struct Step {
     pub(crate) last: Vec<usize>,
     /// Of those, textures that another queue was the first to use.
     pub(crate) left: Vec<usize>,
-    /// What it looks at, before it writes.
+    /// The parts that it reads, before it writes.
     pub(crate) loads: Vec<Piece>,
     pub(crate) stores: Vec<Piece>,
     /// Bytes of staging memory for what it writes.
     pub(crate) staged: u64,
 }
 
-/// What all passes do.
+/// The commands of all passes.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) steps: Vec<Step>,
-    /// Bytes that come back from each queue.
+    /// Bytes that are read back from each queue.
     pub(crate) lanes: Vec<u64>,
     /// Bytes of staging memory of a frame.
     pub(crate) staged: u64,
-    /// Bytes of the largest depth texture, in rows as copies want them.
+    /// Bytes of the largest depth texture, with the row pitch of copies.
     pub(crate) depth: u64,
     /// Bytes to which parts are aligned, and rows of depth padded.
     pub(crate) grain: u64,
@@ -112,8 +112,8 @@ impl Script {
         script
     }
 
-    /// The steps of frames in which nobody looks: only what passes are declared to copy is copied.
-    pub(crate) fn blind(&self) -> Vec<Step> {
+    /// The steps of unchecked frames: passes record only the copies that they are declared to make.
+    pub(crate) fn unchecked(&self) -> Vec<Step> {
         let mut steps = self.steps.clone();
         for step in &mut steps {
             step.loads.clear();

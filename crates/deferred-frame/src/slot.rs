@@ -1,24 +1,23 @@
-//! A frame in flight, and what comes back from it.
+//! A frame in flight, and the bytes that its passes read.
 
 use std::time::Duration;
 
-use tenure_core::device::{Device, Usage};
-use tenure_core::time::SyncPoint;
-use tenure_core::{Buffer, BufferDesc, Error, Gpu, MemoryUse};
+use tenure_core::device::Device;
+use tenure_core::{Buffer, BufferDesc, Error, Gpu, MemoryUse, SyncPoint, Usage};
 
 use crate::pattern::Digest;
 use crate::perform::fill;
 use crate::script::{Script, Step};
 use crate::{DeferredFrame, FrameError};
 
-/// How long a frame may take before that is an error.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest time that a frame may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Memory for what comes back from one frame.
+/// Readback memory for one frame.
 pub(crate) struct Slot<D: Device> {
-    /// For each queue; queues write at the same time.
+    /// A buffer for each queue, because queues write at the same time.
     pub(crate) lanes: Vec<Option<Buffer<D>>>,
-    /// The frame that is on its way, and when it is complete.
+    /// The number of the frame in flight, and the sync point of its completion.
     pub(crate) awaited: Option<(u64, SyncPoint)>,
 }
 
@@ -27,7 +26,7 @@ impl<D: Device> Slot<D> {
         Self { lanes: Vec::new(), awaited: None }
     }
 
-    /// Makes what is too small anew.
+    /// Replaces the buffers that are too small.
     pub(crate) fn make_room(&mut self, gpu: &Gpu<D>, script: &Script) -> Result<(), Error> {
         self.lanes.resize_with(script.lanes.len(), || None);
         for (lane, size) in self.lanes.iter_mut().zip(&script.lanes) {
@@ -40,8 +39,8 @@ impl<D: Device> Slot<D> {
         Ok(())
     }
 
-    /// Waits for the frame that is on its way and compares all that its passes read with what was
-    /// written. The digest of it; `None` where there is no such frame.
+    /// Waits for the frame in flight and compares the bytes that its passes read with the bytes written
+    /// last. Returns a digest of them; `None` if no frame is in flight.
     pub(crate) fn check(
         &mut self,
         gpu: &Gpu<D>,
@@ -49,8 +48,8 @@ impl<D: Device> Slot<D> {
         script: &Script,
     ) -> Result<Option<u64>, FrameError> {
         let Some((number, point)) = self.awaited.take() else { return Ok(None) };
-        if !gpu.wait(&point, PATIENCE)? {
-            let waited_ms = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
+        if !gpu.wait(&point, TIMEOUT)? {
+            let waited_ms = u64::try_from(TIMEOUT.as_millis()).unwrap_or(u64::MAX);
             return Err(FrameError::Late { frame: number, waited_ms });
         }
         let mut digest = Digest::EMPTY;
@@ -83,7 +82,7 @@ fn compare<D: Device>(
                 pass: step.name,
                 resource: resource.map(|(_, desc)| desc.name().to_string()).unwrap_or_default(),
                 part: piece.number,
-                writer: script.steps.get(piece.writer).map_or("nobody", |writer| writer.name),
+                writer: script.steps.get(piece.writer).map_or("no pass", |writer| writer.name),
                 found,
                 expected,
             });

@@ -6,14 +6,11 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_core::Name;
-use tenure_core::device::{
-    Api, DescriptorLimits, DeviceError, Features, HeapBudget, HeapDesc, MemoryHeap, MemoryType, MemoryTypeId,
-    Properties, StateModel,
+use tenure_heap::{
+    HeapBudget, HeapDesc, HeapDevice, HeapError, HeapPools, HeapProperties, LiveMemory, MemoryError,
+    MemoryHeap, MemoryRange, MemoryRequest, MemoryTypeId, Name,
 };
-use tenure_core::memory::bare::{LiveMemory, MemoryError, MemoryPools, MemoryRange, MemoryRequest};
 
-use crate::heap_only::{HeapOnly, HeapSource};
 use crate::recording::{Recording, Told};
 use crate::{
     AllocationError, AllocationReport, AllocationSizes, AllocatorDebugSettings, AllocatorReport,
@@ -21,31 +18,31 @@ use crate::{
 };
 
 /// Pools, with what is to be said about them.
-pub(crate) struct Engine<S: HeapSource> {
-    pools: MemoryPools<HeapOnly<S>>,
+pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
+    pools: HeapPools<D>,
     debug: AllocatorDebugSettings,
     /// By serial; empty unless asked for.
     traces: BTreeMap<NonZeroU64, Backtrace>,
     recording: Option<Recording>,
 }
 
-impl<S: HeapSource> Engine<S> {
+impl<D: HeapDevice<Error = HeapError>> Engine<D> {
     pub(crate) fn new(
-        source: S,
+        device: D,
         sizes: &AllocationSizes,
         granule: u64,
         debug: AllocatorDebugSettings,
     ) -> Result<Self> {
         if debug.log_memory_information {
-            log_memory(source.properties(), &source.budget());
+            log_memory(&device.properties(), &device.budget());
         }
-        let pools = MemoryPools::new(HeapOnly::new(source), sizes.config(granule))
+        let pools = HeapPools::new(device, sizes.config(granule))
             .map_err(|error| AllocationError::InvalidAllocatorCreateDesc(error.to_string()))?;
         Ok(Self { pools, debug, traces: BTreeMap::new(), recording: Recording::begin() })
     }
 
-    pub(crate) fn source(&self) -> &S {
-        &self.pools.device().0
+    pub(crate) fn device(&self) -> &D {
+        self.pools.device()
     }
 
     /// A range wherever there is one.
@@ -57,7 +54,7 @@ impl<S: HeapSource> Engine<S> {
         &mut self,
         request: MemoryRequest<'_>,
         told: Told,
-        inspect: impl FnOnce(&S::Heap) -> R,
+        inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R)> {
         self.log_allocation(&request);
         match self.pools.allocate(request, inspect) {
@@ -74,11 +71,10 @@ impl<S: HeapSource> Engine<S> {
         &mut self,
         request: MemoryRequest<'_>,
         told: Told,
-        make: impl Fn(&S, &HeapDesc) -> Result<S::Heap, DeviceError>,
-        inspect: impl FnOnce(&S::Heap) -> R,
+        make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, HeapError>,
+        inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R)> {
         self.log_allocation(&request);
-        let make = |device: &HeapOnly<S>, desc: &HeapDesc| make(&device.0, desc);
         let found = self.pools.allocate_dedicated(request, make, inspect).map_err(|error| refused(&error))?;
         self.note(found.0.serial(), told);
         Ok(found)
@@ -184,7 +180,7 @@ impl<S: HeapSource> Engine<S> {
     }
 }
 
-impl<S: HeapSource> Drop for Engine<S> {
+impl<D: HeapDevice<Error = HeapError>> Drop for Engine<D> {
     fn drop(&mut self) {
         if self.debug.log_leaks_on_shutdown {
             self.report_leaks(log::Level::Warn);
@@ -192,7 +188,7 @@ impl<S: HeapSource> Drop for Engine<S> {
     }
 }
 
-impl<S: HeapSource> fmt::Debug for Engine<S> {
+impl<D: HeapDevice<Error = HeapError>> fmt::Debug for Engine<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.report().fmt(f)
     }
@@ -200,7 +196,7 @@ impl<S: HeapSource> fmt::Debug for Engine<S> {
 
 /// What the pools' error is in this crate's words; the numbers go to the log.
 #[cold]
-fn refused(error: &MemoryError) -> AllocationError {
+fn refused(error: &MemoryError<HeapError>) -> AllocationError {
     match error {
         MemoryError::InvalidRequest { .. } => AllocationError::InvalidAllocationCreateDesc,
         MemoryError::NoMemoryType => AllocationError::NoCompatibleMemoryTypeFound,
@@ -212,7 +208,7 @@ fn refused(error: &MemoryError) -> AllocationError {
     }
 }
 
-fn log_memory(properties: &Properties, budget: &[HeapBudget]) {
+fn log_memory(properties: &HeapProperties, budget: &[HeapBudget]) {
     for (index, found) in properties.memory_types.iter().enumerate() {
         log::debug!("memory type {index}: {:?}, heap {}", found.flags, found.heap);
     }
@@ -220,64 +216,6 @@ fn log_memory(properties: &Properties, budget: &[HeapBudget]) {
         let local = if heap.device_local { ", device-local" } else { "" };
         let [size, budget, usage] = [heap.size, granted.budget, granted.usage].map(|bytes| bytes >> 20);
         log::debug!("memory heap {index}: {size} MiB{local}; {budget} MiB granted, {usage} MiB taken");
-    }
-}
-
-/// What a device's memory is like.
-pub(crate) struct MemoryFacts {
-    pub(crate) api: Api,
-    pub(crate) types: Vec<MemoryType>,
-    pub(crate) heaps: Vec<MemoryHeap>,
-    /// Bytes; see [`Properties`].
-    pub(crate) heap_alignment: u64,
-    /// Bytes; see [`Properties`].
-    pub(crate) msaa_heap_alignment: u64,
-    /// Bytes; see [`Properties`].
-    pub(crate) non_coherent_atom: u64,
-    /// Bytes of the largest block.
-    pub(crate) max_heap_size: u64,
-    pub(crate) max_allocations: u64,
-}
-
-/// The contract's properties; what is not about memory says that there is nothing.
-pub(crate) fn properties(facts: MemoryFacts) -> Properties {
-    Properties {
-        name: String::new(),
-        backend: "gpu-allocator",
-        memory_types: facts.types,
-        memory_heaps: facts.heaps,
-        queues: Vec::new(),
-        features: Features::empty(),
-        api: facts.api,
-        state_model: StateModel::Explicit,
-        uma: false,
-        constant_alignment: 256,
-        storage_alignment: 256,
-        acceleration_structure_alignment: 256,
-        heap_alignment: facts.heap_alignment,
-        msaa_heap_alignment: facts.msaa_heap_alignment,
-        copy_pitch_alignment: 1,
-        copy_offset_alignment: 1,
-        non_coherent_atom: facts.non_coherent_atom,
-        tile_size: 64 << 10,
-        max_allocations: facts.max_allocations,
-        max_heap_size: facts.max_heap_size,
-        max_buffer_size: facts.max_heap_size,
-        max_texture_2d: 0,
-        max_texture_3d: 0,
-        max_layers: 0,
-        descriptors: DescriptorLimits {
-            visible_resources: 0,
-            visible_samplers: 0,
-            samplers: 0,
-            sets: false,
-            null: false,
-            anisotropy: 1,
-            constant_size: 0,
-            storage_size: 0,
-            typed_elements: 0,
-            typed_alignment: 1,
-        },
     }
 }
 
@@ -293,17 +231,17 @@ impl Taken {
     }
 
     /// # Errors
-    /// [`DeviceError::TooManyAllocations`] at the device's limit; nothing was counted then.
+    /// [`HeapError::TooManyAllocations`] at the device's limit; nothing was counted then.
     pub(crate) fn add(
         &self,
-        properties: &Properties,
+        properties: &HeapProperties,
         memory: MemoryTypeId,
         size: u64,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<(), HeapError> {
         let limit = properties.max_allocations;
         if self.count.fetch_add(1, Ordering::Relaxed) >= limit {
             self.count.fetch_sub(1, Ordering::Relaxed);
-            return Err(DeviceError::TooManyAllocations { limit });
+            return Err(HeapError::TooManyAllocations { limit });
         }
         if let Some(bytes) = self.of(properties, memory) {
             bytes.fetch_add(size, Ordering::Relaxed);
@@ -311,7 +249,7 @@ impl Taken {
         Ok(())
     }
 
-    pub(crate) fn remove(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
+    pub(crate) fn remove(&self, properties: &HeapProperties, memory: MemoryTypeId, size: u64) {
         self.count.fetch_sub(1, Ordering::Relaxed);
         if let Some(bytes) = self.of(properties, memory) {
             bytes.fetch_sub(size, Ordering::Relaxed);
@@ -319,7 +257,7 @@ impl Taken {
     }
 
     /// All of each memory heap, and what was taken of it: for devices that do not say what is granted.
-    pub(crate) fn budget(&self, properties: &Properties) -> Vec<HeapBudget> {
+    pub(crate) fn budget(&self, properties: &HeapProperties) -> Vec<HeapBudget> {
         let of = |(heap, bytes): (&MemoryHeap, &AtomicU64)| HeapBudget {
             budget: heap.size,
             usage: bytes.load(Ordering::Relaxed),
@@ -327,7 +265,7 @@ impl Taken {
         properties.memory_heaps.iter().zip(&self.bytes).map(of).collect()
     }
 
-    fn of(&self, properties: &Properties, memory: MemoryTypeId) -> Option<&AtomicU64> {
+    fn of(&self, properties: &HeapProperties, memory: MemoryTypeId) -> Option<&AtomicU64> {
         let memory_type = properties.memory_types.get(usize::from(memory.0))?;
         self.bytes.get(usize::from(memory_type.heap))
     }

@@ -1,4 +1,4 @@
-//! A drop-in for the crate `gpu-allocator` 0.28, on tenure's pools and ladder.
+//! A drop-in for the crate `gpu-allocator` 0.28, on tenure's pools.
 //!
 //! Same name, same public surface: a program that allocates through the original, as everything on wgpu
 //! does, gets this one by a line in its `Cargo.toml` and no other change:
@@ -68,8 +68,6 @@ compile_error!(
 
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 mod engine;
-#[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
-mod heap_only;
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 mod recording;
 mod report;

@@ -66,14 +66,14 @@ fn adjust(size: u64, kind: &str) -> u64 {
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 impl AllocationSizes {
     /// In tenure's words.
-    pub(crate) fn config(&self, granule: u64) -> tenure_core::memory::bare::MemoryPoolsConfig {
-        use tenure_core::memory::bare::{BlockSizes, MemoryPoolsConfig};
+    pub(crate) fn config(&self, granule: u64) -> tenure_heap::HeapPoolsConfig {
+        use tenure_heap::{BlockSizes, HeapPoolsConfig};
         let young = |min: u64, max| BlockSizes { min: min / 16, max };
-        MemoryPoolsConfig {
+        HeapPoolsConfig {
             device_blocks: young(self.min_device, self.max_device),
             host_blocks: young(self.min_host, self.max_host),
             granule,
-            ..MemoryPoolsConfig::default()
+            ..HeapPoolsConfig::default()
         }
     }
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tenure::{Config, Strategy, UploadSuballocator, sim};
+use tenure::{Config, FrameConfig, Strategy, UploadConfig, UploadSuballocator, sim};
 use tenure_plan::Options;
 use tenure_trace::Workload;
 
-use crate::api::Pick;
+use crate::pick::Pick;
 use crate::replay::Settings;
 
 /// GPU memory and lifetime manager: replay recordings of real programs, with or without a GPU, and
@@ -79,7 +79,11 @@ pub(crate) struct ReplayArgs {
 impl ReplayArgs {
     pub(crate) fn settings(&self) -> Settings {
         let Self { frames_in_flight, seed, uploads, .. } = *self;
-        let config = Config { frames_in_flight, upload_suballocator: uploads.into(), ..Config::default() };
+        let config = Config {
+            frames: FrameConfig { in_flight: frames_in_flight, ..FrameConfig::default() },
+            uploads: UploadConfig { suballocator: uploads.into(), ..UploadConfig::default() },
+            ..Config::default()
+        };
         Settings { config, seed }
     }
 }
@@ -178,7 +182,7 @@ pub(crate) enum StrategyName {
     /// A placed resource each, in pooled heaps
     Placed,
     /// tenure's placement policy
-    Tenure,
+    Pooled,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -203,7 +207,7 @@ impl From<StrategyName> for Strategy {
         match name {
             StrategyName::Committed => Self::Committed,
             StrategyName::Placed => Self::Placed,
-            StrategyName::Tenure => Self::Tenure,
+            StrategyName::Pooled => Self::Pooled,
         }
     }
 }

@@ -1,21 +1,23 @@
-//! `tenure replay`: read, replay by each strategy, report.
+//! `tenure replay`: reads a recording, replays it with each strategy, and reports the outcomes.
 
 use std::io::Write;
 
 use tenure::Strategy;
 use tenure_trace::Trace;
 
-use crate::args::ReplayArgs;
+use crate::api::vulkan::Vulkan;
+use crate::api::{Chosen, d3d12};
+use crate::args::{DeviceKind, ReplayArgs};
 use crate::error::CliError;
 use crate::input::Input;
-use crate::replay::{Job, Outcome, Settings, Target, Verdict, strategy_name};
-use crate::{choose, output, table};
+use crate::replay::{Job, Outcome, Real, Settings, Simulated, Target, Verdict};
+use crate::{output, table};
 
-/// In the order of comparison.
-pub(crate) const STRATEGIES: [Strategy; 3] = [Strategy::Committed, Strategy::Placed, Strategy::Tenure];
+/// All strategies, in the order of the table.
+pub(crate) const STRATEGIES: [Strategy; 3] = [Strategy::Committed, Strategy::Placed, Strategy::Pooled];
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
-    let target = choose::target(args)?;
+    let target = target(args)?;
     let (name, trace) = Input::open(&args.file)?.trace()?;
     let one = args.strategy.map(|strategy| vec![strategy.into()]);
     let strategies = one.unwrap_or_else(|| STRATEGIES.to_vec());
@@ -32,7 +34,30 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// Replays by each strategy, with a bar, and reports what was found wrong.
+/// The device kind that the arguments select. Arguments for another kind of device are an error.
+fn target(args: &ReplayArgs) -> Result<Box<dyn Target>, CliError> {
+    let refuse = |is_given: bool, argument: &str, rule: &str| {
+        if is_given { Err(CliError::Usage(format!("{argument} {rule}"))) } else { Ok(()) }
+    };
+    let (pick, validation) = (args.adapter.clone(), args.validation.unwrap_or_default());
+    if args.device == DeviceKind::Sim {
+        let rule = "is for real devices: it needs --device vulkan or --device d3d12";
+        refuse(pick.is_some(), "--adapter", rule)?;
+        refuse(args.validation.is_some(), "--validation", rule)?;
+    } else {
+        refuse(args.profile.is_some(), "--profile", "is for the simulated device: it needs --device sim")?;
+    }
+    match args.device {
+        DeviceKind::Sim => Ok(Box::new(Simulated { profile: args.profile.unwrap_or_default() })),
+        DeviceKind::Vulkan => Ok(Box::new(Real(Chosen::<Vulkan>::new(pick, validation)))),
+        #[cfg(windows)]
+        DeviceKind::D3d12 => Ok(Box::new(Real(Chosen::<d3d12::D3d12>::new(pick, validation)))),
+        #[cfg(not(windows))]
+        DeviceKind::D3d12 => Err(d3d12::missing().into()),
+    }
+}
+
+/// Replays with each strategy, shows a progress bar, and reports the findings.
 pub(crate) fn replay_all(
     target: &dyn Target,
     (name, trace): (&str, &Trace),
@@ -44,7 +69,7 @@ pub(crate) fn replay_all(
     let mut outcomes = Vec::new();
     for (done, &strategy) in strategies.iter().enumerate() {
         let before = (done * program.steps.len()) as u64;
-        let strategy_name = strategy_name(strategy);
+        let strategy_name = strategy.name();
         bar.set_message(strategy_name);
         let progress = |steps: u64| bar.set_position(before + steps);
         let (summary, program) = (&trace.summary, &program);

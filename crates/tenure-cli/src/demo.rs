@@ -9,7 +9,7 @@ use crate::replay::{Settings, Simulated, Verdict};
 use crate::{compare, output, table};
 
 const NAME: &str = "bevy-3d_scene";
-const RECORDING: &[u8] = include_bytes!("../../../traces/bevy-3d_scene.csv.gz");
+const RECORDING: &[u8] = include_bytes!("../demo/bevy-3d_scene.csv.gz");
 
 pub(crate) fn run() -> Result<Verdict, CliError> {
     let trace = read_all(RECORDING, NAME)?;

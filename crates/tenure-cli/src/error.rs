@@ -1,20 +1,26 @@
-//! Why the program stops.
+//! The errors of the program.
 
 use std::io;
+use std::path::PathBuf;
 
+use tenure_plan::PlanError;
+use tenure_plan::csv::{CsvError, Table};
 use tenure_trace::TraceError;
 
-use crate::plan::PlanFileError;
 use crate::replay::{NoDevice, ReplayError};
-use crate::{BAD_INPUT, FAULTY};
 
-/// Why the program stops. The text begins with `FILE:LINE:` where there is such.
+/// The exit status when something failed, leaked or was hazardous.
+pub(crate) const FAULTY: u8 = 1;
+/// The exit status for bad usage or input, or for a missing device.
+const BAD_INPUT: u8 = 2;
+
+/// An error that ends the program. The text begins with `FILE:LINE:` where the error concerns a line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     /// A recording cannot be read or written.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A list of resources cannot be planned, or its plan not be written.
+    /// A list of resources cannot be planned, or the plan cannot be written.
     #[error(transparent)]
     Plan(#[from] PlanFileError),
     /// Standard output cannot be written.
@@ -26,16 +32,16 @@ pub(crate) enum CliError {
     /// There is no such device.
     #[error(transparent)]
     NoDevice(#[from] NoDevice),
-    /// A replay broke down.
+    /// A replay was aborted.
     #[error("replay of {trace} ({strategy}): {source}{}", in_lines(hazards))]
     Broken {
         /// The recording's name.
         trace: String,
-        /// Where resources went.
+        /// The placement strategy.
         strategy: &'static str,
-        /// What the manager said.
+        /// The manager's error.
         source: Box<tenure::Error>,
-        /// What had been found wrong until then.
+        /// The hazards found until then.
         hazards: Vec<String>,
     },
 }
@@ -73,5 +79,50 @@ impl CliError {
                 false
             }
         }
+    }
+}
+
+/// The resources of a file cannot be planned, or the plan cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlanFileError {
+    /// The plan cannot be written.
+    #[error("{}: {error}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
+    /// A line of the file is wrong.
+    #[error("{name}:{}: {}", error.line, error.reason)]
+    Line {
+        /// The file.
+        name: String,
+        /// The line number and the error in it.
+        error: CsvError,
+    },
+    /// The resources cannot be planned.
+    #[error("{name}: {error}{}", ids(error, table))]
+    Items {
+        /// The file.
+        name: String,
+        /// The cause.
+        error: PlanError,
+        /// The resources.
+        table: Box<Table>,
+    },
+}
+
+/// The ids of the resources that an error concerns.
+fn ids(error: &PlanError, table: &Table) -> String {
+    let (item, other) = match *error {
+        PlanError::PinnedConflict { item, other } => (item, Some(other)),
+        PlanError::PinnedUnaligned { item, .. } | PlanError::TooLarge { item } => (item, None),
+        _ => return String::new(),
+    };
+    let id = |at: usize| table.ids.get(at).map_or("", String::as_str);
+    match other {
+        Some(other) => format!(" (ids {:?} and {:?})", id(item), id(other)),
+        None => format!(" (id {:?})", id(item)),
     }
 }

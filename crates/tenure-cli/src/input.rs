@@ -7,10 +7,9 @@ use std::path::Path;
 use tenure_plan::csv::{self, CsvError, CsvReason, Table};
 use tenure_trace::{Decoder, Encoding, Trace, TraceError, read_all};
 
-use crate::error::CliError;
-use crate::plan::PlanFileError;
+use crate::error::{CliError, PlanFileError};
 
-/// What is read, and what errors call it.
+/// An input, and its name in errors.
 pub(crate) struct Input {
     pub(crate) name: String,
     source: Box<dyn Read>,

@@ -1,12 +1,11 @@
-//! The program `tenure`: replay recordings of what programs allocate, on simulated and real devices,
-//! generate such, list the devices that there are, and plan the memory of frames.
+//! The program `tenure`: replays recordings of allocations on simulated and real devices, generates
+//! recordings, lists the available devices, and plans the memory of frames.
 //!
 //! Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
-//! usage or input, or when there is no such device.
+//! usage or input, or when a device is missing.
 
 mod api;
 mod args;
-mod choose;
 mod compare;
 mod demo;
 mod devices;
@@ -14,22 +13,20 @@ mod error;
 mod generate;
 mod input;
 mod output;
+mod pick;
 mod plan;
 pub mod replay;
-
 mod table;
 
 use std::process::ExitCode;
 
 pub use args::Args;
 use args::Command;
+use error::FAULTY;
 use replay::Verdict;
 
-const FAULTY: u8 = 1;
-const BAD_INPUT: u8 = 2;
-
-/// Does what the arguments ask for, on the process's own streams. Never panics on what they, a
-/// file or a closed pipe hold.
+/// Executes the command in the arguments, with the standard streams of the process. Never panics,
+/// whatever the arguments and the files contain, and also if a pipe is closed.
 #[must_use]
 pub fn run(args: &Args) -> ExitCode {
     let done = match &args.command {
@@ -42,7 +39,7 @@ pub fn run(args: &Args) -> ExitCode {
     match done {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
         Ok(Verdict::Faulty) => ExitCode::from(FAULTY),
-        // Whoever reads the recording that is generated has seen enough.
+        // The process that reads the generated recording closed the pipe.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&error);

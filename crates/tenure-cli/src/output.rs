@@ -7,20 +7,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::replay::Verdict;
 
-/// A line on standard error. Where nobody can be told, nobody is.
+/// Writes a line to standard error. A failure to write it is ignored.
 pub(crate) fn complain(line: impl Display) {
-    let _nobody_listens = writeln!(io::stderr(), "{line}");
+    let _ignored = writeln!(io::stderr(), "{line}");
 }
 
-/// A bar on standard error; nothing where that is no terminal.
+/// A progress bar on standard error; invisible if standard error is not a terminal.
 pub(crate) fn progress(steps: usize) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
     let style = ProgressStyle::with_template("{msg:>9} {bar:40} {percent:>3} %");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// Writes to standard output, and returns the verdict. Where whoever reads it has seen enough and closed
-/// it, that changes nothing.
+/// Writes to standard output, and returns the verdict. A broken pipe, which means that the reading
+/// process closed it, is not an error.
 pub(crate) fn tell(
     verdict: Verdict,
     write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> io::Result<()>,

@@ -1,66 +1,21 @@
-//! `tenure plan`: read resources, place them, report.
+//! `tenure plan`: reads a list of resources, places them, and reports the plan.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
-use tenure_plan::csv::{self, CsvError, Table};
-use tenure_plan::{Plan, PlanError, plan, svg};
+use tenure_plan::csv;
+use tenure_plan::{Plan, plan, svg};
 
 use crate::args::PlanArgs;
-use crate::error::CliError;
+use crate::error::{CliError, PlanFileError};
 use crate::input::Input;
 use crate::output;
 use crate::replay::Verdict;
 
-/// Why resources of a file cannot be planned, or the plan not be written.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PlanFileError {
-    /// The plan cannot be written.
-    #[error("{}: {error}", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
-    /// A line of it is wrong.
-    #[error("{name}:{}: {}", error.line, error.reason)]
-    Line {
-        /// The file.
-        name: String,
-        /// The line, and what is wrong with it.
-        error: CsvError,
-    },
-    /// The resources cannot be planned.
-    #[error("{name}: {error}{}", ids(error, table))]
-    Items {
-        /// The file.
-        name: String,
-        /// Why not.
-        error: PlanError,
-        /// The resources.
-        table: Box<Table>,
-    },
-}
-
-/// Who the items of an error are.
-fn ids(error: &PlanError, table: &Table) -> String {
-    let (item, other) = match *error {
-        PlanError::PinnedConflict { item, other } => (item, Some(other)),
-        PlanError::PinnedUnaligned { item, .. } | PlanError::TooLarge { item } => (item, None),
-        _ => return String::new(),
-    };
-    let id = |at: usize| table.ids.get(at).map_or("", String::as_str);
-    match other {
-        Some(other) => format!(" (ids {:?} and {:?})", id(item), id(other)),
-        None => format!(" (id {:?})", id(item)),
-    }
-}
-
-/// What is printed as JSON.
+/// The JSON output.
 #[derive(Serialize)]
 struct Summary {
     buffers: usize,

@@ -1,18 +1,19 @@
-//! Outcomes side by side, for people.
+//! The table that compares outcomes.
 
 use comfy_table::{CellAlignment, Table, presets};
 use tenure::Strategy;
 
-use crate::replay::{DriverTime, Outcome, Verdict, Watch, strategy_name};
+use crate::replay::{DriverTime, Outcome, Verdict, Watch};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-const CLEAN: &str = "Whatever was dropped lived until the GPU was done with it, and nothing leaked.";
+const CLEAN: &str =
+    "Every dropped resource was kept until the GPU had finished using it, and nothing leaked.";
 const FAULTY: &str = "Something failed, leaked or was misused: see the last three rows.";
 
 type Row = (&'static str, fn(&Outcome) -> String);
 
-/// The rows of a table; `time` says where the driver's comes from.
+/// The rows of a table; `time` is the source of the driver time.
 fn rows(time: DriverTime) -> Vec<Row> {
     let driver_time = match time {
         DriverTime::Modelled => "driver time, modelled (ms)",
@@ -39,8 +40,8 @@ fn rows(time: DriverTime) -> Vec<Row> {
     ]
 }
 
-/// A table with a column for each outcome and, where several strategies are compared, what it
-/// shows in words.
+/// A table with a column for each outcome and, if several strategies are compared, a summary in
+/// words.
 pub(crate) fn comparison(outcomes: &[Outcome]) -> String {
     let Some(first) = outcomes.first() else { return String::new() };
     let mut table = Table::new();
@@ -56,7 +57,7 @@ pub(crate) fn comparison(outcomes: &[Outcome]) -> String {
     format!("{table}\n{}{}", watched(first), in_words(outcomes))
 }
 
-/// On which real device it was, and who looked for hazards.
+/// The name of the real device, and the source of its hazard reports.
 fn watched(outcome: &Outcome) -> String {
     let name = &outcome.profile;
     match outcome.watch {
@@ -67,8 +68,8 @@ fn watched(outcome: &Outcome) -> String {
 }
 
 fn in_words(outcomes: &[Outcome]) -> String {
-    let of = |name| outcomes.iter().find(|outcome| outcome.strategy == strategy_name(name));
-    let (Some(committed), Some(tenure)) = (of(Strategy::Committed), of(Strategy::Tenure)) else {
+    let of = |name: Strategy| outcomes.iter().find(|outcome| outcome.strategy == name.name());
+    let (Some(committed), Some(pooled)) = (of(Strategy::Committed), of(Strategy::Pooled)) else {
         return String::new();
     };
     let taken = |outcome: &Outcome| {
@@ -82,9 +83,9 @@ fn in_words(outcomes: &[Outcome]) -> String {
     let is_clean = outcomes.iter().all(|outcome| outcome.verdict() == Verdict::Clean);
     format!(
         "At its peak the program held {} MiB. A committed resource each took {}; tenure took {}.\n{}\n",
-        mib(tenure.peak_live_bytes),
+        mib(pooled.peak_live_bytes),
         taken(committed),
-        taken(tenure),
+        taken(pooled),
         if is_clean { CLEAN } else { FAULTY },
     )
 }
@@ -97,7 +98,7 @@ fn milliseconds(nanoseconds: u64) -> String {
     format!("{:.1}", nanoseconds as f64 / 1e6)
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

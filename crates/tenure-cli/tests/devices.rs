@@ -11,7 +11,7 @@ use serde_json::Value;
 use tenure_trace::Workload;
 
 const DEVICE: &str = if cfg!(windows) { "d3d12" } else { "vulkan" };
-const STRATEGIES: [&str; 3] = ["committed", "placed", "tenure"];
+const STRATEGIES: [&str; 3] = ["committed", "placed", "pooled"];
 
 fn run_with(args: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
@@ -185,7 +185,7 @@ fn an_adapter_is_chosen_by_number_or_name() {
     let listed = listed.iter().find(|object| object["device"] == DEVICE).unwrap();
     let name = listed["name"].as_str().unwrap();
     for pick in ["0", name] {
-        let objects = replay(&file, &["--device", DEVICE, "--adapter", pick, "--strategy", "tenure"]);
+        let objects = replay(&file, &["--device", DEVICE, "--adapter", pick, "--strategy", "pooled"]);
         assert_eq!((objects.len(), &objects[0]["profile"]), (1, &listed["name"]));
     }
     for pick in ["99", "no such name"] {
@@ -228,7 +228,7 @@ mod layer {
     fn where_it_is_not_installed_it_is_not_needed_unless_asked_for() {
         let nowhere = [("VK_LAYER_PATH", "/no such folder")];
         let file = recording(FILE);
-        let args = ["replay", &file, "--json", "--device", DEVICE, "--strategy", "tenure"];
+        let args = ["replay", &file, "--json", "--device", DEVICE, "--strategy", "pooled"];
         let output = run_with(&args, &nowhere, b"");
         assert_eq!(status(&output), 0, "{}", stderr(&output));
         assert_eq!(objects(&output)[0]["watch"], "replay");

@@ -5,54 +5,84 @@
 
 #![deny(unsafe_code)]
 
+mod api_resource;
 mod command;
 mod config;
+mod context;
 mod descriptor;
 pub mod device;
 mod error;
 mod gpu;
 pub mod memory;
-mod name;
+pub mod prelude;
 mod queue;
 mod record;
 mod registry;
 mod resource;
+mod slot_blocks;
+mod staging;
 pub mod state;
 mod stats;
 mod sync;
 mod thread_slot;
 pub mod time;
-mod transfer;
 pub mod transient;
 mod upload;
 
 /// For [`Scratch::constants`], whose values are plain bytes: derive `bytemuck::NoUninit`, or `Pod`.
 pub use bytemuck;
 pub use command::{Commands, Recording};
-pub use config::{Config, ConfigError, Strategy, UploadSuballocator};
-pub use descriptor::{
-    Bind, BufferViewDesc, DescriptorHeapStats, DescriptorOwner, DescriptorPart, DescriptorSet,
-    DescriptorStats, DescriptorTable, DescriptorUser, Descriptors, NoDescriptors, Sampler, Set, SetLayout,
-    TextureViewDesc, View,
+pub use config::{
+    Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig, PoolConfig, StagingConfig,
+    Strategy, TransientConfig, UploadConfig, UploadSuballocator,
 };
-pub use error::{Error, OutOfMemory};
-pub use gpu::{Frame, Gpu, Leak, ShutdownReport};
+pub use descriptor::{
+    Bind, BufferViewDesc, DescriptorHeapStats, DescriptorOwner, DescriptorSet, DescriptorSetDesc,
+    DescriptorStats, DescriptorTable, DescriptorTableDesc, Descriptors, Sampler, SamplerDesc, Set, SetLayout,
+    SetLayoutDesc, TextureViewDesc, View,
+};
+#[doc(inline)]
+pub use device::{
+    AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo, BufferLayout, ClearValue,
+    Compare, DescriptorKind, DeviceError, Dimension, Elements, Filter, Format, Plane, QueueId, QueueKind,
+    SamplerInfo, SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureRegion, TileRegion,
+    Usage, ViewShape,
+};
+pub use error::{
+    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, TileRule,
+    TransientRule,
+};
+pub use gpu::{Frame, Gpu, ShutdownReport};
+#[doc(inline)]
 pub use memory::{LocationKind, MemoryUse};
-pub use name::Name;
 pub use queue::Queue;
 pub use record::{RecordedAllocation, Recorder};
-pub use registry::ObjectKind;
+pub use registry::{Leak, ObjectKind};
 pub use resource::{
-    Buffer, BufferDesc, Deferred, PageAllocator, PageStats, ReadbackTexture, Rejected, Reserved,
-    ReservedDesc, SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
+    Buffer, BufferDesc, BufferSlice, Constant, Deferred, PageAllocator, PageAllocatorDesc, PageStats,
+    ReadbackTexture, Rejected, Reserved, ReservedDesc, SubresourceLayout, Texture, TextureDesc, TileQueue,
+    Used,
+};
+pub use staging::{
+    Readback, RingSlice, RingStats, Scratch, TexelData, UntypedConstant, UploadRing, UploadRingDesc,
+    WhenTooLarge,
 };
 pub use stats::{
     BlockReport, FrameStats, LiveObject, MemoryParts, OpenRecordingReport, PoolReport, PoolStats, Report,
     Stats,
 };
-pub use transfer::{Upload, UploadStats};
-pub use transient::{Resources, Transient, TransientBuffer, TransientStats, TransientTexture};
-pub use upload::{
-    Constant, Readback, RingSlice, RingStats, Scratch, TexelData, UntypedConstant, UploadRing,
-    UploadRingDesc, WhenTooLarge,
-};
+pub use tenure_heap::Name;
+#[doc(inline)]
+pub use time::{RecordingId, SyncPoint};
+#[doc(no_inline)]
+pub use transient::TransientStats;
+#[doc(inline)]
+pub use transient::graph::{Graph, GraphError, TransientDesc};
+#[doc(inline)]
+pub use transient::{Resources, Transient, TransientBuffer, TransientTexture};
+pub use upload::{Upload, UploadStats};
+
+/// The example of the package's front page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! The hook by which everything a program allocates can be recorded (spec O3).
+//! The hook by which everything a program allocates can be recorded.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

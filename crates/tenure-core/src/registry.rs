@@ -1,4 +1,4 @@
-//! Which objects live, by name: for leak reports and dumps.
+//! The living objects, by name: for leak reports and dumps.
 
 use std::backtrace::Backtrace;
 
@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 
 use crate::Name;
-use crate::memory::Mailbox;
+use crate::memory::RemoteFreeList;
 
 /// What kind of object a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +30,7 @@ pub enum ObjectKind {
     Sampler,
     /// Descriptors in a row.
     DescriptorTable,
-    /// The form of descriptor sets.
+    /// The layout of descriptor sets.
     SetLayout,
     /// A descriptor set.
     DescriptorSet,
@@ -38,7 +38,7 @@ pub enum ObjectKind {
     User,
 }
 
-/// An object that lives.
+/// The record of a living object.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) name: Name,
@@ -48,37 +48,66 @@ pub(crate) struct Record {
     pub(crate) backtrace: Option<Box<Backtrace>>,
 }
 
-/// Where an object's record is.
+/// An object that outlived its manager.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Leak {
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// The frame in which it was created.
+    pub frame: u64,
+    /// Where it was created, when [`Config::leak_backtraces`](crate::Config::leak_backtraces) is on.
+    pub backtrace: Option<String>,
+}
+
+impl Leak {
+    pub(crate) fn of(record: &Record) -> Self {
+        Self {
+            name: record.name.clone(),
+            kind: record.kind,
+            bytes: record.bytes,
+            frame: record.frame,
+            backtrace: record.backtrace.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+/// The shard and the index of an object's record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordKey {
     shard: u16,
-    turn: u16,
+    generation: u16,
     index: u32,
 }
 
 impl RecordKey {
-    /// Rises by one with every so many objects that the thread has created.
+    /// Rises by one with every [`GENERATION`] objects that the thread creates.
     #[inline]
-    pub(crate) fn turn(self) -> usize {
-        usize::from(self.turn)
+    pub(crate) fn generation(self) -> usize {
+        usize::from(self.generation)
     }
 }
 
-/// Objects of a turn. Neither this nor all that the turns of a thread's links come to is a power of two: where
-/// such a number of objects lives at a time, whoever drops the oldest would have the turn of the thread that
-/// creates the next, all the time.
-const TURN: u32 = 448;
+/// Objects of one generation. A program that keeps a fixed number of objects drops the oldest for each one that
+/// it creates. If that number were a multiple of this one, or of this one times the
+/// number of reference-count shards of a thread, both objects would always have the same shard. Such numbers
+/// are often powers of two, so this one is none.
+const GENERATION: u32 = 448;
 
-/// Enough that two of the usual handful of threads rarely meet.
+/// So many that the threads of a usual program rarely contend for one.
 const SHARDS: usize = 16;
 
 #[derive(Debug, Default)]
 struct Table {
     records: Slab<Record>,
-    /// Records ever inserted, modulo the number's end.
+    /// Records ever inserted, modulo 2³².
     inserted: u32,
-    /// Letters being read; empty between calls.
-    letters: Vec<u32>,
+    /// Remote removals that are being carried out; empty between calls, and kept for its capacity.
+    removals: Vec<u32>,
 }
 
 impl Table {
@@ -87,75 +116,78 @@ impl Table {
     }
 }
 
-/// A table, and the indices of records that others want removed from it.
+/// The table of one thread, and the records that other threads want removed from it.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shard {
-    mail: Mailbox<u32>,
+    remote_removals: RemoteFreeList<u32>,
     table: Mutex<Table>,
 }
 
-/// Letters that an insertion reads: few, so that no one call has to do away with all that others dropped.
-const LETTERS: usize = 64;
+/// Remote removals that one insertion carries out at most, so that no single call has to remove all records
+/// whose objects other threads have dropped.
+const REMOVALS_PER_INSERTION: usize = 64;
 
-/// Where more lie, their thread does not read them: whoever leaves one does.
-const NEGLECTED: usize = 4096;
+/// If more remote removals are queued, the table's own thread inserts too seldom: the thread that queued the
+/// last ones carries all of them out.
+const MAX_QUEUED_REMOVALS: usize = 4096;
 
 impl Shard {
     fn new() -> Self {
-        Self { mail: Mailbox::new(), table: Mutex::default() }
+        Self { remote_removals: RemoteFreeList::new(), table: Mutex::default() }
     }
 
-    /// The record's index, and the turn it was inserted in.
+    /// Inserts a record. Returns its index and its generation.
     fn insert(&self, record: Record) -> (usize, u32) {
         let mut table = self.table.lock();
-        if self.mail.has_mail() {
-            self.read_mail(&mut table, LETTERS);
+        if self.remote_removals.has_some() {
+            self.carry_out_removals(&mut table, REMOVALS_PER_INSERTION);
         }
         table.inserted = table.inserted.wrapping_add(1);
-        let turn = table.inserted / TURN;
-        (table.records.insert(record), turn)
+        let generation = table.inserted / GENERATION;
+        (table.records.insert(record), generation)
     }
 
     #[cold]
-    fn read_mail(&self, table: &mut Table, most: usize) {
-        let mut letters = std::mem::take(&mut table.letters);
-        self.mail.take(most, &mut letters);
-        letters.drain(..).for_each(|index| table.remove(index));
-        table.letters = letters;
+    fn carry_out_removals(&self, table: &mut Table, most: usize) {
+        let mut removals = std::mem::take(&mut table.removals);
+        self.remote_removals.take(most, &mut removals);
+        removals.drain(..).for_each(|index| table.remove(index));
+        table.removals = removals;
     }
 
-    /// Leaves letters.
-    fn post(&self, keys: &[RecordKey]) {
-        let mut mail = self.mail.open();
-        keys.iter().for_each(|key| mail.post(key.index));
-        let is_neglected = mail.len() > NEGLECTED;
-        drop(mail);
-        if is_neglected {
-            self.read_mail(&mut self.table.lock(), usize::MAX);
+    /// Queues the removal of records, from another thread than the table's own.
+    fn queue_removals(&self, keys: &[RecordKey]) {
+        let mut queue = self.remote_removals.open();
+        keys.iter().for_each(|key| queue.post(key.index));
+        let is_too_long = queue.len() > MAX_QUEUED_REMOVALS;
+        drop(queue);
+        if is_too_long {
+            self.carry_out_removals(&mut self.table.lock(), usize::MAX);
         }
     }
 
-    /// The table as it is with all letters read.
+    /// The table, after all remote removals.
     fn lock(&self) -> MutexGuard<'_, Table> {
         let mut table = self.table.lock();
-        self.read_mail(&mut table, usize::MAX);
+        self.carry_out_removals(&mut table, usize::MAX);
         table
     }
 }
 
-/// Records in other threads' tables that a thread has no more use for, until they are worth the way.
+/// Records that one thread wants removed from other threads' tables, collected until there are [`BULK`].
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Outbox(Mutex<Vec<RecordKey>>);
 
-/// So many are.
+/// Removals that are queued with the other tables together.
 const BULK: usize = 64;
 
 /// All living objects, in several tables that threads fill side by side.
 ///
-/// Each thread has a table, a mailbox and an outbox. Were it to work in other tables for each thing that it
-/// drops but has not created, it would meet those who create, again and again.
+/// Each thread has a table, a list of removals that other threads want of it, and an outbox of removals that
+/// it wants of other tables. If a thread locked the table of each object that it drops and another thread has
+/// created, it would contend with that thread again and again.
 #[derive(Debug)]
 pub(crate) struct Registry {
     shards: [Shard; SHARDS],
@@ -174,10 +206,10 @@ impl Default for Registry {
 impl Registry {
     pub(crate) fn insert(&self, record: Record) -> RecordKey {
         let shard = crate::thread_slot::current() % SHARDS;
-        let (index, turn) = self.shards[shard].insert(record);
+        let (index, generation) = self.shards[shard].insert(record);
         // Four billion live objects do not fit into memory.
         let index = u32::try_from(index).unwrap_or(u32::MAX);
-        RecordKey { shard: shard as u16, turn: turn as u16, index }
+        RecordKey { shard: shard as u16, generation: generation as u16, index }
     }
 
     #[inline]
@@ -194,22 +226,22 @@ impl Registry {
         }
     }
 
-    /// Sends what is in an outbox to whose it is.
+    /// Queues the removals of an outbox with the tables that have the records.
     fn send(&self, outbox: &mut Vec<RecordKey>) {
         for same in outbox.chunk_by(|one, next| one.shard == next.shard) {
             if let Some(first) = same.first() {
-                self.shards[usize::from(first.shard)].post(same);
+                self.shards[usize::from(first.shard)].queue_removals(same);
             }
         }
         outbox.clear();
     }
 
-    /// Sends what is still in outboxes.
+    /// Queues the removals of all outboxes.
     fn send_all(&self) {
         self.outboxes.iter().for_each(|outbox| self.send(&mut outbox.0.lock()));
     }
 
-    /// Calls `visit` for each record. Cost: all that lives.
+    /// Calls `visit` for each record. Cost: proportional to the living objects.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&Record)) {
         self.send_all();
         for shard in &self.shards {
@@ -228,7 +260,7 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    use super::{NEGLECTED, ObjectKind, Record, Registry};
+    use super::{MAX_QUEUED_REMOVALS, ObjectKind, Record, Registry};
     use crate::Name;
 
     fn record(bytes: u64) -> Record {
@@ -243,11 +275,11 @@ mod tests {
         bytes
     }
 
-    /// What one thread inserts and another removes is gone at once for whoever asks, however much that is,
-    /// and though the first thread never comes back.
+    /// A record that one thread inserts and another removes is gone at once for each caller, however many
+    /// records that are, and even if the first thread has ended.
     #[test]
     fn others_remove_records_too() {
-        for count in [1, 63, 64, 65, 1000, 2 * NEGLECTED as u64 + 7] {
+        for count in [1, 63, 64, 65, 1000, 2 * MAX_QUEUED_REMOVALS as u64 + 7] {
             let registry = Registry::default();
             let keys = thread::scope(|scope| {
                 let insert = || (0..count).map(|bytes| registry.insert(record(bytes))).collect::<Vec<_>>();

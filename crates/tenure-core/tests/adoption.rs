@@ -33,7 +33,7 @@ fn adopted_buffers_live_like_others() {
         assert_eq!((adopted.location(), adopted.offset(), adopted.size()), (LocationKind::Adopted, 0, SIZE));
         assert_eq!(gpu.stats().reserved, 0, "the memory is the program's");
 
-        let staging = BufferDesc::new(SIZE, Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+        let staging = BufferDesc::new(SIZE, Usage::COPY_SRC).memory(MemoryUse::Upload);
         let staging = gpu.create_buffer(&staging).unwrap();
         let bytes: Vec<u8> = (0..SIZE).map(|index| u8::try_from(index % 251).unwrap()).collect();
         staging.write(0, &bytes).unwrap();
@@ -61,7 +61,7 @@ fn adopted_buffers_are_mapped_or_handed_back() {
     let device = device(Profile::D3D12_TIER2);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let usage = Usage::COPY_SRC;
-    let desc = BufferDesc { usage, ..BufferDesc::new(SIZE, usage) }.memory(MemoryUse::Dynamic);
+    let desc = BufferDesc { usage, ..BufferDesc::new(SIZE, usage) }.memory(MemoryUse::Upload);
     let mapped = gpu.adopt_buffer(made(&device, usage, 1), &desc, State::COMMON).unwrap();
     mapped.write(SIZE - 1, &[7]).unwrap();
 

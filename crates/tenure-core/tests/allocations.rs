@@ -8,8 +8,8 @@ use std::cell::{Cell, RefCell};
 
 use tenure_core::device::{BindingKind, QueueId, SetBinding, Usage};
 use tenure_core::{
-    Bind, Buffer, BufferDesc, BufferViewDesc, Config, Gpu, MemoryUse, Queue, Sampler, SetLayout,
-    UploadRingDesc, View,
+    Bind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, Gpu, MemoryUse, Queue, Sampler,
+    SamplerDesc, SetLayout, SetLayoutDesc, UploadRingDesc, View,
 };
 use tenure_sim::{Checks, Device, Lag, Options, Profile};
 
@@ -68,8 +68,8 @@ fn descs() -> [BufferDesc; 5] {
         BufferDesc::new(2500, Usage::VERTEX).stride(20).name("mesh"),
         BufferDesc::new(900, Usage::INDEX).stride(2).name("indices"),
         BufferDesc::new(100_000, Usage::VERTEX | Usage::SHADER_READ).name("read-only"),
-        BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Dynamic).name("constants"),
-        BufferDesc::new(70_000, Usage::CONSTANT).memory(MemoryUse::Dynamic).name("large upload"),
+        BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload).name("constants"),
+        BufferDesc::new(70_000, Usage::CONSTANT).memory(MemoryUse::Upload).name("large upload"),
     ]
 }
 
@@ -137,7 +137,7 @@ fn creating_and_dropping_ranges_allocates_nothing() {
 fn pushing_constants_allocates_nothing() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device, Config::default()).unwrap();
-    let a_page = gpu.config().constant_page / 256;
+    let a_page = gpu.config().staging.constant_page / 256;
     let frame = |pages: u64| {
         let frame = gpu.begin_frame().unwrap();
         let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
@@ -207,8 +207,8 @@ impl Shown {
         ];
         Self {
             views: views.collect(),
-            sampler: gpu.create_sampler(&Default::default(), "smooth").unwrap(),
-            layout: gpu.create_set_layout(&bindings, "draw").unwrap(),
+            sampler: gpu.create_sampler(&SamplerDesc::default().name("smooth")).unwrap(),
+            layout: gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("draw")).unwrap(),
         }
     }
 }
@@ -219,8 +219,12 @@ impl Shown {
 fn descriptors_of_a_recording_allocate_nothing() {
     for behind in [0, 2] {
         let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
-        let config =
-            Config { descriptor_chunk: 64, set_block: 16, poison_descriptors: false, ..Config::default() };
+        let config = Config::from(DescriptorConfig {
+            chunk: 64,
+            set_block: 16,
+            poison: false,
+            ..DescriptorConfig::default()
+        });
         let gpu = Gpu::new(device, config).unwrap();
         let shown = Shown::new(&gpu);
         let table: Vec<Bind<'_, Device>> = shown.views.iter().map(Bind::from).collect();

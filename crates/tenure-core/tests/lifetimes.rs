@@ -89,8 +89,9 @@ impl Oracle {
             });
         }
         let is_ready = |object: &Dropped| object.point.is_some_and(|point| point.is_covered_by(&completed));
-        let ready = self.dropped.extract_if(.., |_, object| is_ready(object));
-        ready.map(|(id, _)| id).collect()
+        let ready = self.dropped.iter().filter(|(_, object)| is_ready(object)).map(|(id, _)| *id).collect();
+        self.dropped.retain(|_, object| !is_ready(object));
+        ready
     }
 }
 
@@ -165,7 +166,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// A purge hands out exactly what the rule of T2 and T3 says, no more and no less, in any
+    /// A purge hands out exactly what the rule of deferred release says, no more and no less, in any
     /// order of completion across queues.
     #[test]
     fn a_purge_releases_exactly_what_is_complete(

@@ -9,8 +9,8 @@ use tenure_core::device::{
 };
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Name, OutOfMemory, PageAllocator, Queue,
-    TextureDesc, UploadRingDesc, UploadSuballocator,
+    Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Name, OutOfMemory, PageAllocator,
+    PageAllocatorDesc, PoolConfig, Queue, TextureDesc, UploadConfig, UploadRingDesc, UploadSuballocator,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
@@ -167,7 +167,7 @@ proptest! {
 fn blocks_are_no_larger_than_the_device_allows() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
         let options = Options::new(profile).heap_sizes([100 * MIB, 100 * MIB, 100 * MIB]);
-        let gpu = gpu(options, Config { min_block: 256 * MIB, ..Config::default() });
+        let gpu = gpu(options, Config::from(PoolConfig { min_block: 256 * MIB, ..PoolConfig::default() }));
         let written = BufferDesc::new(1000, Usage::UNORDERED_ACCESS);
         let buffer = gpu.create_buffer(&written).unwrap();
         assert_eq!(buffer.location(), LocationKind::Placed, "{profile:?}");
@@ -182,10 +182,13 @@ fn blocks_are_no_larger_than_the_device_allows() {
 #[test]
 fn shared_buffers_are_no_larger_than_a_buffer_may_be() {
     let config = Config {
-        growth_divisor: 1,
-        max_buffer_block: 4 * GIB,
-        max_pooled_buffer: 4 * GIB,
-        max_pooled_upload: 4 * GIB,
+        pools: PoolConfig {
+            growth_divisor: 1,
+            max_buffer_block: 4 * GIB,
+            max_pooled_buffer: 4 * GIB,
+            ..PoolConfig::default()
+        },
+        uploads: UploadConfig { max_pooled: 4 * GIB, ..UploadConfig::default() },
         ..Config::default()
     };
     let gpu = gpu(Options::new(Profile::VULKAN_MOBILE), config);
@@ -198,9 +201,9 @@ fn shared_buffers_are_no_larger_than_a_buffer_may_be() {
 
 #[test]
 fn what_no_heap_can_hold_is_out_of_memory_with_the_numbers() {
-    for strategy in [tenure_core::Strategy::Tenure, tenure_core::Strategy::Committed] {
+    for strategy in [tenure_core::Strategy::Pooled, tenure_core::Strategy::Committed] {
         let options = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([8 * MIB, 8 * MIB, 8 * MIB]);
-        let gpu = gpu(options, Config { strategy, ..Config::default() });
+        let gpu = gpu(options, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
         for size in [9 * MIB, 15 * MIB, 60 * MIB] {
             for usage in [Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {
                 let error = out_of_memory(gpu.create_buffer(&BufferDesc::new(size, usage).name("big")));
@@ -218,7 +221,7 @@ fn what_no_heap_can_hold_is_out_of_memory_with_the_numbers() {
 fn pages_are_no_larger_than_a_heap() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([100 * MIB, 100 * MIB]);
     let gpu = gpu(options, Config::default());
-    let pages = gpu.create_pages("big", 64 * GIB);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(64 * GIB).name("big"));
     let buffer = pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap();
     assert_eq!(buffer.location(), LocationKind::Page);
     assert_eq!(pages.stats().reserved, 100 * MIB);
@@ -227,16 +230,16 @@ fn pages_are_no_larger_than_a_heap() {
 #[test]
 fn buddies_divide_blocks_that_hold_the_request() {
     for max_small_upload in [512 * KIB, 3 * MIB] {
-        let config = Config {
-            upload_suballocator: UploadSuballocator::Buddy,
-            max_small_upload,
-            max_upload_block: 3 * MIB,
-            ..Config::default()
-        };
+        let config = Config::from(UploadConfig {
+            suballocator: UploadSuballocator::Buddy,
+            max_small: max_small_upload,
+            max_block: 3 * MIB,
+            ..UploadConfig::default()
+        });
         let gpu = gpu(Options::new(Profile::DISCRETE), config);
         let sizes =
             [300 * KIB, 300 * KIB, 511 * KIB, 64 * KIB + 1, 1, max_small_upload - 1, max_small_upload];
-        let desc = |size| BufferDesc::new(size, Usage::CONSTANT).memory(MemoryUse::Dynamic);
+        let desc = |size| BufferDesc::new(size, Usage::CONSTANT).memory(MemoryUse::Upload);
         let buffers: Vec<_> = sizes.iter().map(|size| gpu.create_buffer(&desc(*size)).unwrap()).collect();
         assert!(buffers.iter().all(|buffer| buffer.location() == LocationKind::Range));
         let report = gpu.report();
@@ -249,9 +252,10 @@ fn buddies_divide_blocks_that_hold_the_request() {
 /// A buddy aligns by rounding up, so that no block suits an alignment that is out of this world.
 #[test]
 fn buddies_leave_no_block_for_what_they_cannot_serve() {
-    let config = Config { upload_suballocator: UploadSuballocator::Buddy, ..Config::default() };
+    let config =
+        Config::from(UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() });
     let gpu = gpu(Options::new(Profile::DISCRETE), config);
-    let desc = BufferDesc::new(1000, Usage::CONSTANT).memory(MemoryUse::Dynamic).alignment(1 << 40);
+    let desc = BufferDesc::new(1000, Usage::CONSTANT).memory(MemoryUse::Upload).alignment(1 << 40);
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     assert!(buffers.iter().all(|buffer| buffer.location() == LocationKind::Committed));
     assert_eq!(gpu.stats().reserved, 3 * 64 * KIB);
@@ -264,7 +268,7 @@ fn plain(pages: &PageAllocator<Device>) -> Result<tenure_core::Texture<Device>, 
 #[test]
 fn pages_hold_multisampled_textures_next_to_plain_ones() {
     let gpu = default_gpu(Profile::DISCRETE);
-    let pages = gpu.create_pages("level", 32 * MIB);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(32 * MIB).name("level"));
     let plain = plain(&pages).unwrap();
     let desc = TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
     let multisampled = pages.create_texture(&desc).unwrap();
@@ -274,7 +278,7 @@ fn pages_hold_multisampled_textures_next_to_plain_ones() {
 #[test]
 fn a_failed_creation_leaves_no_page() {
     let gpu = default_gpu(Profile::DISCRETE);
-    let pages = gpu.create_pages("level", 8 * MIB);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(8 * MIB).name("level"));
     let host = FaultKind::OutOfHostMemory;
     gpu.device().faults().inject(Fault::nth(1, host.clone()).of(CallKind::CreatePlaced));
     gpu.device().faults().inject(Fault::nth(1, host).of(CallKind::CreateCommitted).onwards());
@@ -310,7 +314,7 @@ fn acceleration_structures_with_other_uses_stand_alone() {
 
 #[test]
 fn every_upload_buffer_can_be_copied_to_a_texture() {
-    for memory in [MemoryUse::Dynamic, MemoryUse::GpuUpload] {
+    for memory in [MemoryUse::Upload, MemoryUse::GpuUpload] {
         for profile in [Profile::DISCRETE, Profile::D3D12_REBAR, Profile::VULKAN_INTEL] {
             let gpu = default_gpu(profile);
             let texture = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
@@ -332,7 +336,7 @@ fn every_upload_buffer_can_be_copied_to_a_texture() {
 #[test]
 fn small_uploads_lie_close() {
     let gpu = default_gpu(Profile::DISCRETE);
-    let desc = BufferDesc::new(100, Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+    let desc = BufferDesc::new(100, Usage::COPY_SRC).memory(MemoryUse::Upload);
     let uploads: Vec<_> = (0..8).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     assert!(uploads.iter().map(Buffer::offset).max().unwrap() < KIB);
 }
@@ -400,7 +404,8 @@ fn a_granted_block_takes_the_place_of_empty_ones() {
 #[test]
 fn mapped_ranges_share_no_atom() {
     for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
-        let config = Config { upload_suballocator, ..Config::default() };
+        let config =
+            Config::from(UploadConfig { suballocator: upload_suballocator, ..UploadConfig::default() });
         let gpu = gpu(Options::new(Profile::VULKAN_MOBILE), config);
         let atom = gpu.device().properties().non_coherent_atom;
         // Cached memory comes first for reading back, and is all that has no coherence.
@@ -447,7 +452,7 @@ fn nothing_is_placed_where_the_driver_requires_it_so() {
         everything_is_committed(Options::new(*profile).requires_dedicated());
         for strategy in [tenure_core::Strategy::Placed, tenure_core::Strategy::Committed] {
             let options = Options::new(*profile).requires_dedicated().lag(Lag::None);
-            let gpu = gpu(options, Config { strategy, ..Config::default() });
+            let gpu = gpu(options, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
             let buffer = gpu.create_buffer(&BufferDesc::new(3000, Usage::VERTEX)).unwrap();
             assert_eq!(buffer.location(), LocationKind::Committed, "{profile:?}, {strategy:?}");
         }
@@ -458,7 +463,7 @@ fn everything_is_committed(options: Options) {
     let profile = options.profile;
     let device = Device::with_options(options);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
-    let pages = gpu.create_pages("level", 1 << 20);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
     let (mut buffers, mut textures) = (Vec::new(), Vec::new());
     for usage in [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {
         let desc = BufferDesc::new(3000, usage | Usage::COPY_SRC | Usage::COPY_DST);
@@ -496,7 +501,7 @@ fn own_resources_lie_where_the_program_asks() {
         let gpu = default_gpu(*profile);
         let limit = gpu.device().properties().heap_alignment;
         let mut placed = 0;
-        let pages = gpu.create_pages("pages", MIB);
+        let pages = gpu.create_pages(&PageAllocatorDesc::new(MIB).name("pages"));
         let kept: Vec<_> = [256, 4 * KIB, 512, 64 * KIB, 8 * KIB, 2 * MIB, 64 * KIB]
             .into_iter()
             .map(|alignment| {

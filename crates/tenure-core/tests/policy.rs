@@ -10,12 +10,13 @@ use tenure_core::device::{
 use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
 use tenure_core::memory::{MemoryUse, PoolKind, type_order};
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Gpu, LocationKind, Queue, Strategy, TextureDesc, UploadSuballocator,
+    Buffer, BufferDesc, Config, ConfigRule, DescriptorConfig, Error, FrameConfig, Gpu, LocationKind,
+    PoolConfig, Queue, StagingConfig, Strategy, TextureDesc, TransientConfig, UploadConfig,
+    UploadSuballocator,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
-mod support;
-use support::Rng;
+use test_random::Rng;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -23,7 +24,7 @@ const GIB: u64 = 1 << 30;
 
 /// The subject, its limits in order and where what is at or below each goes.
 const TABLE: [(Subject, &[(u64, Placement)]); 7] = [
-    (Subject::Dynamic, &[(64 * MIB, Placement::Range(PoolKind::Uploads))]),
+    (Subject::Upload, &[(64 * MIB, Placement::Range(PoolKind::Uploads))]),
     (Subject::Readback, &[(16 * MIB, Placement::Range(PoolKind::Readbacks))]),
     (
         Subject::Mesh,
@@ -57,7 +58,8 @@ fn each_row_of_the_table_ends_at_its_limit() {
 
 #[test]
 fn buddies_take_small_uploads() {
-    let config = Config { upload_suballocator: UploadSuballocator::Buddy, ..Config::default() };
+    let config =
+        Config::from(UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() });
     for (size, placement) in [
         (1, Placement::Range(PoolKind::SmallUploads)),
         (64 * KIB, Placement::Range(PoolKind::SmallUploads)),
@@ -65,18 +67,20 @@ fn buddies_take_small_uploads() {
         (64 * MIB, Placement::Range(PoolKind::Uploads)),
         (64 * MIB + 1, Placement::Committed),
     ] {
-        assert_eq!(place_buffer(Subject::Dynamic, size, &config), placement, "{size} B");
+        assert_eq!(place_buffer(Subject::Upload, size, &config), placement, "{size} B");
     }
 }
 
 #[test]
 fn limits_follow_the_configuration() {
     let config = Config {
-        upload_suballocator: UploadSuballocator::Buddy,
-        small_buffer_slot: MIB,
-        max_pooled_buffer: 2 * MIB,
-        max_small_upload: 512,
-        max_pooled_upload: 4 * KIB,
+        uploads: UploadConfig {
+            suballocator: UploadSuballocator::Buddy,
+            max_small: 512,
+            max_pooled: 4 * KIB,
+            ..UploadConfig::default()
+        },
+        pools: PoolConfig { small_buffer_slot: MIB, max_pooled_buffer: 2 * MIB, ..PoolConfig::default() },
         ..Config::default()
     };
     for (subject, limit) in [
@@ -84,8 +88,8 @@ fn limits_follow_the_configuration() {
         (Subject::Mesh, 2 * MIB),
         (Subject::ReadOnly, 2 * MIB),
         (Subject::Unordered, 2 * MIB),
-        (Subject::Dynamic, 512),
-        (Subject::Dynamic, 4 * KIB),
+        (Subject::Upload, 512),
+        (Subject::Upload, 4 * KIB),
     ] {
         let (at, above) = (place_buffer(subject, limit, &config), place_buffer(subject, limit + 1, &config));
         assert_ne!(at, above, "{subject:?} changes above {limit} B");
@@ -96,13 +100,14 @@ fn limits_follow_the_configuration() {
 fn strategies_override_the_table() {
     for (subject, rows) in TABLE {
         for (limit, placement) in rows {
-            let placed = Config { strategy: Strategy::Placed, ..Config::default() };
+            let placed = Config::from(PoolConfig { strategy: Strategy::Placed, ..PoolConfig::default() });
             let expected = match placement {
                 Placement::Range(_) => Placement::Placed(PoolKind::PlacedBuffers),
                 other => *other,
             };
             assert_eq!(place_buffer(subject, *limit, &placed), expected);
-            let committed = Config { strategy: Strategy::Committed, ..Config::default() };
+            let committed =
+                Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() });
             assert_eq!(place_buffer(subject, *limit, &committed), Placement::Committed);
         }
     }
@@ -110,7 +115,7 @@ fn strategies_override_the_table() {
 
 #[test]
 fn usage_and_memory_decide_the_subject() {
-    use MemoryUse::{Dynamic, GpuOnly, GpuUpload, Readback};
+    use MemoryUse::{GpuOnly, GpuUpload, Readback, Upload};
     let copies = Usage::COPY_SRC | Usage::COPY_DST;
     for (usage, memory, subject) in [
         (Usage::VERTEX | copies, GpuOnly, Subject::Mesh),
@@ -123,9 +128,9 @@ fn usage_and_memory_decide_the_subject() {
         (Usage::INDIRECT | Usage::UNORDERED_ACCESS, GpuOnly, Subject::Unordered),
         (Usage::ACCELERATION_STRUCTURE, GpuOnly, Subject::AccelerationStructure),
         (Usage::UNORDERED_ACCESS | Usage::VERTEX, GpuOnly, Subject::Unordered),
-        (Usage::CONSTANT, Dynamic, Subject::Dynamic),
-        (Usage::VERTEX | copies, GpuUpload, Subject::Dynamic),
-        (Usage::UNORDERED_ACCESS, Dynamic, Subject::Unordered),
+        (Usage::CONSTANT, Upload, Subject::Upload),
+        (Usage::VERTEX | copies, GpuUpload, Subject::Upload),
+        (Usage::UNORDERED_ACCESS, Upload, Subject::Unordered),
         (Usage::COPY_DST, Readback, Subject::Readback),
         (Usage::UNORDERED_ACCESS, Readback, Subject::Unordered),
         (Usage::VERTEX, Readback, Subject::Unordered),
@@ -174,7 +179,7 @@ fn textures_go_to_the_pool_of_their_kind() {
         ] {
             assert_eq!(place_texture(&info, &dedicated, &config), Placement::Committed);
         }
-        let committed = Config { strategy: Strategy::Committed, ..Config::default() };
+        let committed = Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() });
         assert_eq!(place_texture(&info, &needs(1, alignment), &committed), Placement::Committed);
     }
 }
@@ -190,8 +195,8 @@ fn resources_follow_the_table() {
         (MemoryUse::GpuOnly, Usage::VERTEX, 16 * MIB + 1, LocationKind::Committed),
         (MemoryUse::GpuOnly, Usage::UNORDERED_ACCESS, 16 * MIB, LocationKind::Placed),
         (MemoryUse::GpuOnly, Usage::UNORDERED_ACCESS, 16 * MIB + 1, LocationKind::Committed),
-        (MemoryUse::Dynamic, Usage::CONSTANT, 64 * MIB, LocationKind::Range),
-        (MemoryUse::Dynamic, Usage::CONSTANT, 64 * MIB + 1, LocationKind::Committed),
+        (MemoryUse::Upload, Usage::CONSTANT, 64 * MIB, LocationKind::Range),
+        (MemoryUse::Upload, Usage::CONSTANT, 64 * MIB + 1, LocationKind::Committed),
         (MemoryUse::Readback, Usage::COPY_DST, 16 * MIB, LocationKind::Range),
         (MemoryUse::Readback, Usage::COPY_DST, 16 * MIB + 1, LocationKind::Committed),
     ] {
@@ -252,7 +257,7 @@ fn uploads_in_device_memory_are_not_offered_for_a_window() {
         let order = type_order(properties, MemoryUse::GpuUpload);
         assert_eq!(upload(&order[0]), offered, "{profile:?}");
         if !offered {
-            assert_eq!(order, type_order(properties, MemoryUse::Dynamic), "{profile:?}");
+            assert_eq!(order, type_order(properties, MemoryUse::Upload), "{profile:?}");
         }
     }
     let has = |profile| Device::new(profile).properties().features.contains(Features::GPU_UPLOAD);
@@ -261,75 +266,58 @@ fn uploads_in_device_memory_are_not_offered_for_a_window() {
 }
 
 /// A field, its two ends, and how to set it with the others made to fit.
-type Field = (&'static str, u64, u64, fn(u64) -> Config);
+type Field = (&'static str, u64, u64, fn(&mut Config, u64));
 
 const FIELDS: [Field; 25] = [
-    ("frames_in_flight", 1, 16, |value| Config { frames_in_flight: value as u32, ..Config::default() }),
-    ("pool_shards", 1, 16, |value| Config { pool_shards: value as u32, ..Config::default() }),
-    ("idle_frames", 0, 1_000_000, |value| Config { idle_frames: value as u32, ..Config::default() }),
-    ("small_buffer_slot", 64 * KIB, 16 * MIB, |value| Config {
-        small_buffer_slot: value,
-        ..Config::default()
+    ("frames.in_flight", 1, 16, |config, value| config.frames.in_flight = value as u32),
+    ("frames.idle", 0, 1_000_000, |config, value| config.frames.idle = value as u32),
+    ("frames.timeout", 0, 3_600_000, |config, value| config.frames.timeout = Duration::from_millis(value)),
+    ("frames.shutdown_timeout", 0, 3_600_000, |config, value| {
+        config.frames.shutdown_timeout = Duration::from_millis(value);
     }),
-    ("min_block", 64 * KIB, 256 * MIB, |value| Config { min_block: value, ..Config::default() }),
-    ("max_buffer_block", 64 * KIB, 4 * GIB, |value| Config {
-        max_buffer_block: value,
-        max_pooled_buffer: 0,
-        ..Config::default()
+    ("pools.small_buffer_slot", 64 * KIB, 16 * MIB, |config, value| config.pools.small_buffer_slot = value),
+    ("pools.min_block", 64 * KIB, 256 * MIB, |config, value| config.pools.min_block = value),
+    ("pools.max_buffer_block", 64 * KIB, 4 * GIB, |config, value| {
+        config.pools.max_buffer_block = value;
+        config.pools.max_pooled_buffer = 0;
     }),
-    ("max_texture_block", 64 * KIB, 4 * GIB, |value| Config {
-        max_texture_block: value,
-        ..Config::default()
+    ("pools.max_texture_block", 64 * KIB, 4 * GIB, |config, value| config.pools.max_texture_block = value),
+    ("pools.max_pooled_buffer", 0, 32 * MIB, |config, value| config.pools.max_pooled_buffer = value),
+    ("pools.growth_divisor", 1, 64, |config, value| config.pools.growth_divisor = value),
+    ("pools.shards", 1, 16, |config, value| config.pools.shards = value as u32),
+    ("uploads.max_block", 64 * KIB, 256 * MIB, |config, value| {
+        config.uploads.max_block = value;
+        config.uploads.max_small = 256;
     }),
-    ("max_pooled_buffer", 0, 32 * MIB, |value| Config { max_pooled_buffer: value, ..Config::default() }),
-    ("growth_divisor", 1, 64, |value| Config { growth_divisor: value, ..Config::default() }),
-    ("max_upload_block", 64 * KIB, 256 * MIB, |value| Config {
-        max_upload_block: value,
-        max_small_upload: 256,
-        ..Config::default()
-    }),
-    ("max_small_upload", 256, 4 * MIB, |value| Config { max_small_upload: value, ..Config::default() }),
-    ("max_pooled_upload", 64 * KIB, 4 * GIB, |value| Config {
-        max_pooled_upload: value,
-        ..Config::default()
-    }),
-    ("constant_page", 4 * KIB, 4 * MIB, |value| Config { constant_page: value, ..Config::default() }),
-    ("upload_page", 64 * KIB, 64 * MIB, |value| Config { upload_page: value, ..Config::default() }),
-    ("max_pending_upload", 64 * KIB, 4 * GIB, |value| Config {
-        max_pending_upload: value,
-        ..Config::default()
-    }),
-    ("readback_page", 64 * KIB, 64 * MIB, |value| Config { readback_page: value, ..Config::default() }),
-    ("descriptor_block", 16, 65_536, |value| Config { descriptor_block: value as u32, ..Config::default() }),
-    ("descriptor_chunk", 16, 65_536, |value| Config { descriptor_chunk: value as u32, ..Config::default() }),
-    ("set_block", 1, 4096, |value| Config { set_block: value as u32, ..Config::default() }),
-    ("transient_heap", 0, 4 * GIB, |value| Config { transient_heap: value, ..Config::default() }),
-    ("transient_cache", 0, 1_000_000, |value| Config { transient_cache: value as u32, ..Config::default() }),
-    ("transient_latency", 0, 1_000_000, |value| Config {
-        transient_latency: value as u32,
-        ..Config::default()
-    }),
-    ("transient_improvement", 0, 1_000_000_000, |value| Config {
-        transient_improvement: value,
-        ..Config::default()
-    }),
-    ("shutdown_timeout (ms)", 0, 3_600_000, |value| Config {
-        shutdown_timeout: Duration::from_millis(value),
-        ..Config::default()
-    }),
-    ("frame_timeout (ms)", 0, 3_600_000, |value| Config {
-        frame_timeout: Duration::from_millis(value),
-        ..Config::default()
-    }),
+    ("uploads.max_small", 256, 4 * MIB, |config, value| config.uploads.max_small = value),
+    ("uploads.max_pooled", 64 * KIB, 4 * GIB, |config, value| config.uploads.max_pooled = value),
+    ("staging.constant_page", 4 * KIB, 4 * MIB, |config, value| config.staging.constant_page = value),
+    ("staging.upload_page", 64 * KIB, 64 * MIB, |config, value| config.staging.upload_page = value),
+    ("staging.readback_page", 64 * KIB, 64 * MIB, |config, value| config.staging.readback_page = value),
+    ("staging.max_pending", 64 * KIB, 4 * GIB, |config, value| config.staging.max_pending = value),
+    ("descriptors.block", 16, 65_536, |config, value| config.descriptors.block = value as u32),
+    ("descriptors.chunk", 16, 65_536, |config, value| config.descriptors.chunk = value as u32),
+    ("descriptors.set_block", 1, 4096, |config, value| config.descriptors.set_block = value as u32),
+    ("transient.heap", 0, 4 * GIB, |config, value| config.transient.heap = value),
+    ("transient.cache", 0, 1_000_000, |config, value| config.transient.cache = value as u32),
+    ("transient.latency", 0, 1_000_000, |config, value| config.transient.latency = value as u32),
+    ("transient.improvement", 0, 1_000_000_000, |config, value| config.transient.improvement = value),
 ];
+
+/// The defaults, but for this.
+fn with(set: fn(&mut Config, u64), value: u64) -> Config {
+    let mut config = Config::default();
+    set(&mut config, value);
+    config
+}
 
 #[test]
 fn every_field_of_the_configuration_has_two_ends() {
     // A new field does not compile here: it needs a line above, unless it has no range.
-    let Config {
-        frames_in_flight: _,
-        idle_frames: _,
-        pool_shards: _,
+    let Config { frames, pools, uploads, staging, descriptors, transient, leak_backtraces: _ } =
+        Config::default();
+    let FrameConfig { in_flight: _, idle: _, timeout: _, shutdown_timeout: _ } = frames;
+    let PoolConfig {
         strategy: _,
         small_buffer_slot: _,
         min_block: _,
@@ -337,43 +325,35 @@ fn every_field_of_the_configuration_has_two_ends() {
         max_texture_block: _,
         max_pooled_buffer: _,
         growth_divisor: _,
-        max_small_upload: _,
-        max_pooled_upload: _,
-        max_upload_block: _,
-        upload_suballocator: _,
-        constant_page: _,
-        upload_page: _,
-        max_pending_upload: _,
-        readback_page: _,
-        descriptor_block: _,
+        shards: _,
+    } = pools;
+    let UploadConfig { suballocator: _, max_small: _, max_pooled: _, max_block: _ } = uploads;
+    let StagingConfig { constant_page: _, upload_page: _, readback_page: _, max_pending: _ } = staging;
+    let DescriptorConfig {
+        block: _,
         // These depend on the device: see the tests of descriptors.
-        static_resource_descriptors: _,
-        dynamic_resource_descriptors: _,
-        static_sampler_descriptors: _,
-        dynamic_sampler_descriptors: _,
-        descriptor_chunk: _,
+        static_resources: _,
+        dynamic_resources: _,
+        static_samplers: _,
+        dynamic_samplers: _,
+        chunk: _,
         set_block: _,
-        poison_descriptors: _,
-        transient_heap: _,
-        transient_cache: _,
-        transient_latency: _,
-        transient_improvement: _,
-        shutdown_timeout: _,
-        frame_timeout: _,
-        leak_backtraces: _,
-    } = Config::default();
-    for (field, min, max, with) in FIELDS {
+        poison: _,
+    } = descriptors;
+    let TransientConfig { heap: _, cache: _, latency: _, improvement: _ } = transient;
+    for (field, min, max, set) in FIELDS {
         for value in [min, max] {
-            assert_eq!(with(value).validate(), Ok(()), "{field} = {value}");
-            let gpu = Gpu::new(Device::new(Profile::DISCRETE), with(value)).unwrap();
+            assert_eq!(with(set, value).validate(), Ok(()), "{field} = {value}");
+            let gpu = Gpu::new(Device::new(Profile::DISCRETE), with(set, value)).unwrap();
             assert!(gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).is_ok(), "{field} = {value}");
         }
         for value in [min.checked_sub(1), Some(max + 1)].into_iter().flatten() {
-            let error = with(value).validate().expect_err(field);
-            assert_eq!((error.field, error.value, error.min, error.max), (field, value, min, max));
+            let error = with(set, value).validate().expect_err(field);
+            assert_eq!((error.field, error.value), (field, value));
+            assert_eq!(error.rule, ConfigRule::Range { min, max });
             let text = error.to_string();
             assert!(text.contains(field) && text.contains(&value.to_string()), "{text}");
-            let refused = Gpu::new(Device::new(Profile::DISCRETE), with(value)).err();
+            let refused = Gpu::new(Device::new(Profile::DISCRETE), with(set, value)).err();
             assert_eq!(refused, Some(Error::Config(error)));
         }
     }
@@ -381,24 +361,20 @@ fn every_field_of_the_configuration_has_two_ends() {
 
 #[test]
 fn slots_and_pages_are_powers_of_two() {
-    let with = |field, value| match field {
-        "small_buffer_slot" => Config { small_buffer_slot: value, ..Config::default() },
-        "upload_page" => Config { upload_page: value, ..Config::default() },
-        "readback_page" => Config { readback_page: value, ..Config::default() },
-        _ => Config { constant_page: value, ..Config::default() },
-    };
     for (field, value) in [
-        ("small_buffer_slot", 64 * KIB + 1),
-        ("small_buffer_slot", 96 * KIB),
-        ("small_buffer_slot", 3 * MIB),
-        ("upload_page", 96 * KIB),
-        ("readback_page", 96 * KIB),
-        ("constant_page", 5 * KIB),
-        ("constant_page", 64 * KIB + 1),
+        ("pools.small_buffer_slot", 64 * KIB + 1),
+        ("pools.small_buffer_slot", 96 * KIB),
+        ("pools.small_buffer_slot", 3 * MIB),
+        ("staging.upload_page", 96 * KIB),
+        ("staging.readback_page", 96 * KIB),
+        ("staging.constant_page", 5 * KIB),
+        ("staging.constant_page", 64 * KIB + 1),
     ] {
-        let error = with(field, value).validate().unwrap_err();
-        assert_eq!(error.field, field);
-        assert!(error.to_string().contains("a power of two"), "{error}");
+        let (_, _, _, set) = FIELDS.into_iter().find(|(name, ..)| *name == field).unwrap();
+        let error = with(set, value).validate().unwrap_err();
+        assert_eq!((error.field, error.rule), (field, ConfigRule::PowerOfTwo));
+        let text = format!("configuration: {field} = {value} B: must be a power of two");
+        assert_eq!(error.to_string(), text);
     }
 }
 
@@ -413,7 +389,7 @@ fn places(config: Config, profile: Profile, seed: u64) -> Vec<(LocationKind, u64
         for _ in 0..20 {
             let usages = [Usage::VERTEX, Usage::CONSTANT, Usage::UNORDERED_ACCESS, Usage::INDIRECT];
             let usage = usages[rng.below(4) as usize];
-            let memory = [MemoryUse::GpuOnly, MemoryUse::Dynamic][rng.below(2) as usize];
+            let memory = [MemoryUse::GpuOnly, MemoryUse::Upload][rng.below(2) as usize];
             let desc = BufferDesc::new(1 + rng.below(100_000), usage).memory(memory);
             let buffer = gpu.create_buffer(&desc.stride(rng.below(64) as u32)).unwrap();
             places.push((buffer.location(), buffer.offset()));
@@ -432,7 +408,8 @@ fn places(config: Config, profile: Profile, seed: u64) -> Vec<(LocationKind, u64
 fn the_same_calls_find_the_same_places() {
     for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
         for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-            let config = Config { upload_suballocator, ..Config::default() };
+            let config =
+                Config::from(UploadConfig { suballocator: upload_suballocator, ..UploadConfig::default() });
             let first = places(config.clone(), profile, 5);
             assert_eq!(first, places(config, profile, 5));
             assert!(first.iter().any(|(location, offset)| *location == LocationKind::Range && *offset > 0));

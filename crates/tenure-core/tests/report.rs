@@ -1,4 +1,4 @@
-//! The report as JSON, and its published schema (spec O2).
+//! The report as JSON, and its published schema.
 //!
 //! `TENURE_BLESS=1` writes the schema anew after a change of the format.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
@@ -7,7 +7,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue, Report, TextureDesc, TextureViewDesc};
+use tenure_core::{
+    BufferDesc, Config, DescriptorTableDesc, Gpu, MemoryUse, PageAllocatorDesc, Queue, Report, TextureDesc,
+    TextureViewDesc,
+};
 use tenure_sim::{Device, Profile};
 
 fn schema() -> Value {
@@ -19,14 +22,16 @@ fn report() -> Report {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config { leak_backtraces: true, ..Config::default() })
         .unwrap();
     let rock = gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("rock")).unwrap();
-    let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Dynamic).name("camera");
+    let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload).name("camera");
     let camera = gpu.create_buffer(&camera).unwrap();
     let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
     let grass = gpu.create_texture(&grass).unwrap();
     let grass_view = gpu.create_texture_view(&grass, &TextureViewDesc::sampled().name("grass view")).unwrap();
-    let table = gpu.create_descriptor_table(&[(&grass_view).into()], "meadow").unwrap();
+    let table = gpu
+        .create_descriptor_table(&DescriptorTableDesc::new(&[(&grass_view).into()]).name("meadow"))
+        .unwrap();
     let pipeline = gpu.defer("pipeline", 7);
-    let pages = gpu.create_pages("level", 1 << 20);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
     let frame = gpu.begin_frame().unwrap();
     let open = frame.record(Queue::Graphics, "forgotten").unwrap();
     // Commands may name it from then on.

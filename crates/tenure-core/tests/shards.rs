@@ -2,17 +2,15 @@
 //! one thread, or one shard, nothing is divided.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::Rng;
 use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, PoolStats, Queue};
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, PoolConfig, PoolStats, Queue};
 use tenure_sim::{Device, Lag, Options, Profile};
+use test_random::Rng;
 
 fn gpu(config: Config) -> Gpu<Device> {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
@@ -29,7 +27,7 @@ fn desc(rng: &mut Rng) -> BufferDesc {
     match rng.below(3) {
         0 => BufferDesc::new(size, Usage::VERTEX).stride(12),
         1 => BufferDesc::new(size, Usage::SHADER_READ | Usage::VERTEX),
-        _ => BufferDesc::new(size, Usage::CONSTANT).memory(MemoryUse::Dynamic),
+        _ => BufferDesc::new(size, Usage::CONSTANT).memory(MemoryUse::Upload),
     }
 }
 
@@ -142,15 +140,15 @@ fn check_empty(gpu: &Gpu<Device>) {
     assert_eq!((stats.live_objects, stats.pending_releases, stats.pending_bytes), (0, 0, 0));
     for pool in &stats.pools {
         let PoolStats { kind, used, requested, alignment_waste, allocations, .. } = *pool;
-        // The slots' own pool holds them for as long as they wait for their grace to end.
+        // The slots' own pool keeps empty ones for the configured frames.
         let is_slots = kind == tenure_core::memory::PoolKind::SmallBufferSlots;
         assert!(is_slots || (used, requested, alignment_waste, allocations) == (0, 0, 0, 0), "{pool:?}");
         assert_eq!(pool.capacity, pool.reserved + pool.borrowed, "{pool:?}");
         assert!(pool.peak_reserved >= pool.reserved && pool.peak_used >= used, "{pool:?}");
     }
     assert_eq!(stats.reserved, stats.pools.iter().map(|pool| pool.reserved).sum::<u64>());
-    // What is empty goes: pieces to whom they are of, slots to their heaps, heaps and buffers to the driver,
-    // where the last one of a pool has some frames of grace.
+    // What is empty is given back: pieces to the shard that lent them, slots to their heaps, heaps and buffers
+    // to the driver; the last one of a pool is kept for some frames.
     for _ in 0..3 {
         gpu.trim();
         for _ in 0..20 {
@@ -223,7 +221,7 @@ fn threads_that_divide_a_pool_keep_its_promises() {
 
 #[test]
 fn one_shard_is_shared_by_all() {
-    let gpu = gpu(Config { pool_shards: 1, ..Config::default() });
+    let gpu = gpu(Config::from(PoolConfig { shards: 1, ..PoolConfig::default() }));
     for seed in 1..4 {
         round(&gpu, seed);
         check_empty(&gpu);
@@ -236,7 +234,7 @@ fn one_shard_is_shared_by_all() {
 #[test]
 fn one_thread_divides_nothing() {
     let run = |pool_shards| {
-        let gpu = gpu(Config { pool_shards, ..Config::default() });
+        let gpu = gpu(Config::from(PoolConfig { shards: pool_shards, ..PoolConfig::default() }));
         let (mut rng, mut alive, mut places) = (Rng::new(7), Vec::new(), Vec::new());
         for _ in 0..50 {
             let frame = gpu.begin_frame().unwrap();

@@ -1,14 +1,13 @@
-//! Small vertex and index buffers by address heap (spec M6): what they cost in memory and calls.
+//! Small vertex and index buffers by address heap: what they cost in memory and calls.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;
 
 use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, LocationKind, Queue, Strategy};
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, LocationKind, PoolConfig, Queue, Strategy};
 use tenure_sim::{Checks, Device, Lag, Options, Profile};
 
-mod support;
-use support::Rng;
+use test_random::Rng;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -89,7 +88,8 @@ impl World {
 fn they_stay_within_1_15_times_their_live_bytes() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         for small_buffer_slot in [64 * KIB, 256 * KIB, MIB] {
-            let mut world = World::new(profile, Config { small_buffer_slot, ..Config::default() });
+            let mut world =
+                World::new(profile, Config::from(PoolConfig { small_buffer_slot, ..PoolConfig::default() }));
             world.fill();
             let mut worst = (world.overhead(), world.waste());
             for _ in 0..REMESHES / REMESHES_A_FRAME {
@@ -119,9 +119,11 @@ fn creating_them_is_ten_times_cheaper_than_committed() {
         let after = world.gpu.device().calls();
         (after.total() - before.total(), after.cost_ns - before.cost_ns, world.overhead())
     };
-    let (calls, cost, overhead) = fill(Config { strategy: Strategy::Committed, ..Config::default() });
+    let (calls, cost, overhead) =
+        fill(Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() }));
     for small_buffer_slot in [64 * KIB, MIB] {
-        let (our_calls, our_cost, ours) = fill(Config { small_buffer_slot, ..Config::default() });
+        let (our_calls, our_cost, ours) =
+            fill(Config::from(PoolConfig { small_buffer_slot, ..PoolConfig::default() }));
         println!(
             "slots of {small_buffer_slot} B: {our_calls} calls, {our_cost} ns, {ours:.3} x live; \
              committed: {calls} calls, {cost} ns, {overhead:.3} x live"
@@ -135,7 +137,7 @@ fn creating_them_is_ten_times_cheaper_than_committed() {
 #[test]
 fn slots_come_and_go_with_their_content() {
     for small_buffer_slot in [64 * KIB, MIB] {
-        let config = Config { small_buffer_slot, ..Config::default() };
+        let config = Config::from(PoolConfig { small_buffer_slot, ..PoolConfig::default() });
         let mut world = World::new(Profile::DISCRETE, config);
         world.fill();
         for _ in 0..50 {
@@ -143,8 +145,8 @@ fn slots_come_and_go_with_their_content() {
         }
         let full = world.gpu.device().calls();
         world.meshes.clear();
-        let idle = world.gpu.config().idle_frames as usize;
-        // A slot goes after its grace, the heap it was placed in after another.
+        let idle = world.gpu.config().frames.idle as usize;
+        // A slot is kept for the configured frames, then the heap that it was placed in for as many.
         for _ in 0..2 * idle + 8 {
             let frame = world.gpu.begin_frame().unwrap();
             let recording = frame.record(Queue::Graphics, "frame").unwrap();
@@ -163,7 +165,10 @@ fn slots_come_and_go_with_their_content() {
 #[test]
 fn ranges_never_overlap_nor_straddle_a_slot() {
     for small_buffer_slot in [64 * KIB, MIB] {
-        let mut world = World::new(Profile::DISCRETE, Config { small_buffer_slot, ..Config::default() });
+        let mut world = World::new(
+            Profile::DISCRETE,
+            Config::from(PoolConfig { small_buffer_slot, ..PoolConfig::default() }),
+        );
         world.fill();
         (0..100).for_each(|_| world.frame());
         let mut slots: BTreeMap<*const _, Vec<(u64, u64)>> = BTreeMap::new();

@@ -23,4 +23,3 @@ mod property;
 mod random;
 #[path = "state/refused.rs"]
 mod refused;
-mod support;

@@ -2,16 +2,15 @@
 //! given, what the program holds, what it has dropped.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
-mod support;
-
-use support::Rng;
 use tenure_core::device::{Device as _, Features, Format, State, Subresource, TileRegion, Usage};
 use tenure_core::memory::{LocationKind, PoolKind};
 use tenure_core::{
-    Buffer, BufferDesc, Config, Deferred, Error, FrameStats, Gpu, MemoryParts, MemoryUse, PageAllocator,
-    PoolStats, Queue, Reserved, ReservedDesc, Stats, Strategy, Texture, TextureDesc,
+    Buffer, BufferDesc, Config, Deferred, Error, FrameConfig, FrameStats, Gpu, MemoryParts, MemoryUse,
+    PageAllocator, PageAllocatorDesc, PoolConfig, PoolStats, Queue, Reserved, ReservedDesc, Stats, Strategy,
+    Texture, TextureDesc, TransientConfig, UploadConfig,
 };
 use tenure_sim::{CallKind, Device, Lag, Options, Profile};
+use test_random::Rng;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -84,15 +83,17 @@ struct Program {
 /// Limits low enough for small resources to get to every kind of memory.
 fn config(strategy: Strategy) -> Config {
     Config {
-        strategy,
-        min_block: 128 * KIB,
-        small_buffer_slot: 64 * KIB,
-        max_pooled_buffer: 160 * KIB,
-        max_pooled_upload: 160 * KIB,
-        max_texture_block: 512 * KIB,
-        transient_heap: 256 * KIB,
-        transient_latency: 3,
-        idle_frames: 2,
+        pools: PoolConfig {
+            strategy,
+            min_block: 128 * KIB,
+            small_buffer_slot: 64 * KIB,
+            max_pooled_buffer: 160 * KIB,
+            max_texture_block: 512 * KIB,
+            ..PoolConfig::default()
+        },
+        uploads: UploadConfig { max_pooled: 160 * KIB, ..UploadConfig::default() },
+        transient: TransientConfig { heap: 256 * KIB, latency: 3, ..TransientConfig::default() },
+        frames: FrameConfig { idle: 2, ..FrameConfig::default() },
         ..Config::default()
     }
 }
@@ -141,7 +142,7 @@ impl Program {
             1 => (Usage::SHADER_READ, MemoryUse::GpuOnly),
             2 => (Usage::UNORDERED_ACCESS, MemoryUse::GpuOnly),
             3 => (Usage::INDIRECT, MemoryUse::GpuOnly),
-            4 => (Usage::CONSTANT, MemoryUse::Dynamic),
+            4 => (Usage::CONSTANT, MemoryUse::Upload),
             _ => (Usage::COPY_DST, MemoryUse::Readback),
         };
         BufferDesc::new(size, usage).memory(memory)
@@ -179,7 +180,8 @@ impl Program {
         let (buffer, texture) = (self.buffer_desc(), self.texture_desc());
         let living = self.things.iter().position(|thing| matches!(thing, Thing::Pages(_)));
         let at = living.unwrap_or_else(|| {
-            self.things.push(Thing::Pages(self.gpu.create_pages("pages", 256 * KIB)));
+            self.things
+                .push(Thing::Pages(self.gpu.create_pages(&PageAllocatorDesc::new(256 * KIB).name("pages"))));
             self.things.len() - 1
         });
         let Thing::Pages(pages) = &self.things[at] else { return };
@@ -339,7 +341,7 @@ fn run(options: &Options, strategy: Strategy, seed: u64) -> Met {
 #[test]
 fn parts_add_up_to_what_the_device_has_given() {
     for &profile in Profile::ALL {
-        let Met { parts, borrowed, .. } = run(&Options::new(profile), Strategy::Tenure, 1);
+        let Met { parts, borrowed, .. } = run(&Options::new(profile), Strategy::Pooled, 1);
         let MemoryParts { pools, committed, pages, transient } = parts;
         let all_met = [pools, committed, pages, transient, borrowed].iter().all(|bytes| *bytes > 0);
         assert!(all_met, "{}: {parts:?}, {borrowed} B borrowed", profile.name());
@@ -353,9 +355,9 @@ fn parts_add_up_to_what_the_device_has_given() {
 fn parts_add_up_where_the_driver_insists_on_memory_for_each() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         let Met { parts, borrowed, .. } =
-            run(&Options::new(profile).requires_dedicated(), Strategy::Tenure, 11);
+            run(&Options::new(profile).requires_dedicated(), Strategy::Pooled, 11);
         assert!(parts.transient > 0 && parts.pools > 0 && (borrowed, parts.pages) == (0, 0), "{parts:?}");
-        run(&Options::new(profile).prefers_dedicated(), Strategy::Tenure, 12);
+        run(&Options::new(profile).prefers_dedicated(), Strategy::Pooled, 12);
     }
 }
 
@@ -363,7 +365,7 @@ fn parts_add_up_where_the_driver_insists_on_memory_for_each() {
 fn parts_add_up_when_memory_is_short() {
     for &profile in Profile::ALL {
         let options = Options::new(profile).heap_sizes([3 * MIB / 2; 3]);
-        let refusals: u64 = (20..23).map(|seed| run(&options, Strategy::Tenure, seed).refusals).sum();
+        let refusals: u64 = (20..23).map(|seed| run(&options, Strategy::Pooled, seed).refusals).sum();
         assert!(refusals > 0, "{}: memory was never short", profile.name());
     }
 }
@@ -372,7 +374,7 @@ fn parts_add_up_when_memory_is_short() {
 #[test]
 fn parts_add_up_while_other_threads_create_and_drop() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
-    let gpu = Gpu::new(device, config(Strategy::Tenure)).unwrap();
+    let gpu = Gpu::new(device, config(Strategy::Pooled)).unwrap();
     let work = |seed: u64| {
         let (mut rng, mut kept) = (Rng::new(seed), Vec::new());
         for _ in 0..2000 {

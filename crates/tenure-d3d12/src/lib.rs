@@ -87,92 +87,21 @@
 //! [`Lost`]: tenure_core::device::DeviceError::Lost
 
 #[cfg(all(windows, feature = "device"))]
-mod adapter;
-#[cfg(all(windows, feature = "device"))]
-mod barriers;
-#[cfg(all(windows, feature = "device"))]
-mod budget;
-#[cfg(all(windows, feature = "device"))]
-mod buffer_views;
-#[cfg(all(windows, feature = "device"))]
-mod caps;
-#[cfg(all(windows, feature = "device"))]
-mod content;
-#[cfg(all(windows, feature = "device"))]
-mod copies;
-#[cfg(all(windows, feature = "device"))]
-mod create;
-#[cfg(all(windows, feature = "device"))]
-mod desc;
-#[cfg(all(windows, feature = "device"))]
-mod descriptor_heap;
-#[cfg(all(windows, feature = "device"))]
-mod descriptors;
-#[cfg(all(windows, feature = "device"))]
 mod device;
 pub mod drivers;
-#[cfg(all(windows, feature = "device"))]
-mod error;
-#[cfg(all(windows, feature = "device"))]
-mod events;
-#[cfg(all(windows, feature = "device"))]
-mod feature_level;
-#[cfg(all(windows, feature = "device"))]
-mod format_support;
-#[cfg(all(windows, feature = "device"))]
-mod formats;
-#[cfg(all(windows, feature = "device"))]
-mod heap;
-#[cfg(all(windows, feature = "device"))]
-mod inner;
-#[cfg(all(windows, feature = "device"))]
-mod list;
-#[cfg(all(windows, feature = "device"))]
-mod mapping;
-#[cfg(all(windows, feature = "device"))]
-mod messages;
-#[cfg(all(windows, feature = "device"))]
-mod names;
-#[cfg(all(windows, feature = "device"))]
-mod options;
-#[cfg(all(windows, feature = "device"))]
-mod properties;
-#[cfg(all(windows, feature = "device"))]
-mod queue;
-#[cfg(all(windows, feature = "device"))]
-mod requirements;
-#[cfg(all(windows, feature = "device"))]
-mod resource;
-#[cfg(all(windows, feature = "device"))]
-mod samplers;
 #[cfg(any(all(windows, feature = "device"), test))]
-mod small;
-#[cfg(all(windows, feature = "device"))]
-mod states;
-#[cfg(all(windows, feature = "device"))]
-mod texture_descs;
-#[cfg(all(windows, feature = "device"))]
-mod texture_views;
-#[cfg(all(windows, feature = "device"))]
-mod tiles;
+mod small_alignment;
 
+#[cfg(all(windows, feature = "device"))]
+pub use device::{
+    Adapter, AdapterInfo, DescriptorHeap, Device, DriverFaults, FeatureLevel, Heap, List, LiveObjects,
+    Mapping, Message, MessageSink, Options, Resource, Severity, adapters, to_barrier_layout, to_dxgi_format,
+    to_resource_states,
+};
 #[cfg(all(windows, feature = "device"))]
 pub use windows;
 
-#[cfg(all(windows, feature = "device"))]
-pub use self::{
-    adapter::{Adapter, AdapterInfo, adapters},
-    barriers::to_barrier_layout,
-    descriptor_heap::DescriptorHeap,
-    device::Device,
-    feature_level::FeatureLevel,
-    formats::to_dxgi_format,
-    heap::Heap,
-    inner::LiveObjects,
-    list::List,
-    mapping::Mapping,
-    messages::{Message, MessageSink, Severity},
-    options::{DriverFaults, Options},
-    resource::Resource,
-    states::to_resource_states,
-};
+/// The example of the package's front page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

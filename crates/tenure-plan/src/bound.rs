@@ -1,11 +1,11 @@
-//! Below which no plan can be.
+//! Lower bounds of the peak.
 //!
-//! What is alive together lies side by side, so the greatest load is a bound. Of items that all lie
-//! at multiples of an alignment, each takes whole multiples of it, except for the topmost one, whose
-//! padding nobody needs: that is a bound for each alignment. And what is pinned is where it is.
+//! Items that are alive together do not overlap, so the greatest load is a bound. Items at multiples of an
+//! alignment take whole multiples of it, except for the topmost one, which needs no padding: that is a bound for
+//! each alignment. The end of each pinned item is a bound, too.
 
 use crate::Item;
-use crate::problem::{Scale, Sections};
+use crate::sections::{Scale, Sections};
 
 /// The greatest of the bounds, in bytes.
 pub(crate) fn of(
@@ -54,7 +54,7 @@ fn of_level(all: &[&Item], alignment: u64, sections: &Sections, scale: &Scale) -
     best
 }
 
-/// The first section from `at` on that is not painted yet; halves the way on each visit.
+/// The first section from `at` on that is not painted yet: union-find with path halving.
 fn unpainted(next: &mut [u32], mut at: u32) -> u32 {
     while next[at as usize] != at {
         let skip = next[next[at as usize] as usize];

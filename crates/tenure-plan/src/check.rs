@@ -1,4 +1,4 @@
-//! Whether offsets are a plan: a check that shares no code with what makes plans.
+//! The validity check of plans, which shares no code with the planner.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use crate::{Fault, Item};
 
 /// Whether the offsets are a valid plan of the items, and its peak in bytes.
 ///
-/// Valid means: an offset for each item, aligned, where it is pinned if it is, and no two items of
-/// one class share bytes while both live. The peak is the highest end of an item, of each class,
-/// added up. Sweeps over time in O(n log n).
+/// A valid plan has an aligned offset for each item, the fixed offset for pinned items, and no two items of
+/// one class share bytes while both live. The peak is the sum over all classes of the highest end of an item.
+/// Sweeps over time in O(n log n).
 ///
 /// # Errors
 /// The first [`Fault`] found.
@@ -46,7 +46,7 @@ fn check_one(item: usize, it: &Item, offset: u64) -> Result<u64, Fault> {
     offset.checked_add(it.size).ok_or(Fault::Overflow { item, offset, size: it.size })
 }
 
-/// Of the items alive at a time, ordered by offset, only neighbours can be the first to collide.
+/// Among the items alive at a time, ordered by offset, the first overlap is one of neighbours.
 fn check_pairs(items: &[Item], offsets: &[u64]) -> Result<(), Fault> {
     let mut events = Vec::with_capacity(2 * items.len());
     for (item, it) in items.iter().enumerate() {
@@ -55,7 +55,7 @@ fn check_pairs(items: &[Item], offsets: &[u64]) -> Result<(), Fault> {
             events.push((it.last, false, item));
         }
     }
-    // At one time, what ends ends before what begins begins.
+    // At the same time, ends come before beginnings.
     events.sort_unstable();
     let mut alive: BTreeMap<(u32, u64), (u64, usize)> = BTreeMap::new();
     for (_, begins, item) in events {

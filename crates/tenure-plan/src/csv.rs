@@ -29,7 +29,7 @@ pub const MAX_LINE_BYTES: usize = 1 << 16;
 /// The most items that are read: 2^24, about 4 GB with short ids.
 pub const MAX_READ: usize = 1 << 24;
 
-/// Items and what they are called.
+/// Items and their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// The items.
@@ -38,17 +38,17 @@ pub struct Table {
     pub ids: Vec<String>,
 }
 
-/// A list of items cannot be read, and where.
+/// An error in a list of items, with its line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CsvError {
     /// The line; the header is line 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// The error.
     pub reason: CsvReason,
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CsvReason {
@@ -58,7 +58,7 @@ pub enum CsvReason {
     LineTooLong,
     /// It is not text.
     InvalidUtf8 {
-        /// How many bytes of the line are sound.
+        /// How many bytes of the line are valid UTF-8.
         valid_bytes: usize,
     },
     /// There are more than [`MAX_READ`] items before it, or more than fit into memory.
@@ -93,7 +93,7 @@ pub enum CsvReason {
         /// What it holds.
         field: String,
     },
-    /// The item is not used before it is no longer used.
+    /// The lifetime of the item is empty.
     EmptyLifetime {
         /// Its first use.
         lower: u64,

@@ -1,12 +1,12 @@
-//! What can be wrong with items, and with a plan.
+//! Errors in items, and in a plan.
 
 use core::fmt;
 
-/// Why items cannot be planned. Items are named by their index.
+/// An error in the items to plan. Items are named by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The item is not used before it is no longer used.
+    /// The lifetime of the item is empty.
     EmptyLifetime {
         /// The item.
         item: usize,
@@ -22,7 +22,7 @@ pub enum PlanError {
         /// Its alignment, in bytes.
         alignment: u64,
     },
-    /// The item is fixed where its alignment does not allow it.
+    /// The fixed offset of the item is not aligned.
     PinnedUnaligned {
         /// The item.
         item: usize,
@@ -31,16 +31,16 @@ pub enum PlanError {
         /// Its alignment, in bytes.
         alignment: u64,
     },
-    /// Two items are fixed to the same bytes at the same time.
+    /// The fixed offsets of two items overlap while both live.
     PinnedConflict {
         /// One of the items.
         item: usize,
         /// The other one.
         other: usize,
     },
-    /// The items, one above the other and aligned, would pass [`MAX_BYTES`].
+    /// The items, stacked and aligned, would take more than [`MAX_BYTES`].
     TooLarge {
-        /// The item with which they pass it.
+        /// The item with which they do.
         item: usize,
     },
     /// There are more than [`MAX_ITEMS`].
@@ -53,7 +53,7 @@ pub enum PlanError {
 /// The most items that one plan takes.
 pub const MAX_ITEMS: usize = 1 << 30;
 
-/// The most bytes that the items of a plan may take one above the other: 2^60.
+/// The most bytes that the items of a plan may take if they are stacked: 2^60.
 pub const MAX_BYTES: u64 = 1 << 60;
 
 impl fmt::Display for PlanError {
@@ -84,11 +84,11 @@ impl fmt::Display for PlanError {
 
 impl core::error::Error for PlanError {}
 
-/// What [`check`](crate::check) found wrong with offsets. Items are named by their index.
+/// An error in offsets that [`check`](crate::check) found. Items are named by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// There is not one offset for each item.
+    /// The number of offsets is not that of the items.
     Count {
         /// How many items there are.
         items: usize,
@@ -104,7 +104,7 @@ pub enum Fault {
         /// Its alignment, in bytes.
         alignment: u64,
     },
-    /// The item is fixed elsewhere.
+    /// The offset is not the fixed one of the item.
     NotWherePinned {
         /// The item.
         item: usize,

@@ -1,8 +1,8 @@
-//! What is to be placed.
+//! The items to place.
 
 use core::ops::Range;
 
-/// Something that needs memory for a while: a size, and the time from its first use to its last.
+/// An item to place: a size, and the time from its first use to its last.
 ///
 /// Time is any count that orders uses, usually the number of a pass. Two items may share bytes if
 /// their lifetimes do not overlap, or if their classes differ (then they do not share an address
@@ -20,21 +20,21 @@ pub struct Item {
     pub first: u64,
     /// The first time at which it is no longer used; later than `first`.
     pub last: u64,
-    /// Bytes. An item of none conflicts with nothing.
+    /// Size in bytes. An item of 0 bytes conflicts with no other.
     pub size: u64,
-    /// Bytes that its offset must be a multiple of; a power of two.
+    /// Alignment of its offset in bytes; a power of two.
     pub alignment: u64,
-    /// The kind of memory it needs. Each class is an address space of its own that begins at 0.
+    /// The memory class it needs. Each class is an address space of its own that begins at 0.
     pub class: u32,
-    /// Where it was in the plan before. A wish, heard as far as
+    /// Its offset in the previous plan. It is preferred as far as
     /// [`Options::stability`](crate::Options::stability) says.
     pub previous: Option<u64>,
-    /// Where it must be. A condition: a plan that cannot meet it is refused.
+    /// The offset that it must have. Items that cannot be planned with it are an error.
     pub pinned: Option<u64>,
 }
 
 impl Item {
-    /// An item of class 0 that may lie anywhere.
+    /// An item of class 0 that may have any offset.
     #[must_use]
     pub const fn new(lifetime: Range<u64>, size: u64) -> Self {
         Self {
@@ -48,35 +48,35 @@ impl Item {
         }
     }
 
-    /// The same item at multiples of `alignment` bytes only.
+    /// The same item with an alignment in bytes.
     #[must_use]
     pub const fn aligned(mut self, alignment: u64) -> Self {
         self.alignment = alignment;
         self
     }
 
-    /// The same item in another kind of memory.
+    /// The same item in another memory class.
     #[must_use]
     pub const fn in_class(mut self, class: u32) -> Self {
         self.class = class;
         self
     }
 
-    /// The same item, which would rather lie where it was.
+    /// The same item with a previous offset, which is preferred.
     #[must_use]
     pub const fn previously_at(mut self, offset: u64) -> Self {
         self.previous = Some(offset);
         self
     }
 
-    /// The same item, fixed in its place.
+    /// The same item with a fixed offset.
     #[must_use]
     pub const fn pinned_at(mut self, offset: u64) -> Self {
         self.pinned = Some(offset);
         self
     }
 
-    /// Whether both live at some time.
+    /// Whether the lifetimes of both overlap.
     #[must_use]
     pub const fn overlaps_in_time(&self, other: &Self) -> bool {
         self.first < other.last && other.first < self.last

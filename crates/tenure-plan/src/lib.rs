@@ -1,10 +1,10 @@
 //! Places resources with known lifetimes in as little memory as possible.
 //!
 //! Resources of a frame live from one pass to another; those that do not live at the same time may
-//! share bytes. Where everything goes such that the peak is lowest is offline dynamic storage
-//! allocation: rectangles that are fixed in time and slide in address. It is NP-hard. This crate knows
-//! nothing of graphics: it has [`Item`]s with a lifetime, a size and an alignment, and where wanted a
-//! class, a fixed place, or a place in the plan before.
+//! share bytes. Finding offsets with the lowest peak is offline dynamic storage allocation: placing
+//! rectangles that are fixed in time and movable in address. It is NP-hard. This crate does not depend on
+//! graphics: it places [`Item`]s with a lifetime, a size and an alignment, and optionally a class, a fixed
+//! offset, or an offset in the previous plan.
 //!
 //! ```
 //! use tenure_plan::{Item, Options, check, plan};
@@ -23,71 +23,67 @@
 //! # Ok::<(), tenure_plan::PlanError>(())
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! A plan is valid, whatever the effort: [`check`] shares no code with what makes plans. It comes with
-//! a lower bound that no plan can pass; where the peak is the bound, `proven` is true, and it is the
-//! best plan there is. Without a limit of time a plan depends on the items and the [`Options`] alone,
-//! with any number of threads.
+//! Every plan is valid, whatever the options: [`check`] shares no code with the planner. A plan comes with
+//! a lower bound of the peak; if the peak equals the bound, `proven` is true, and the plan is optimal. Without
+//! a time limit a plan depends only on the items and the [`Options`], also with several threads.
 //!
-//! # How
+//! # Algorithm
 //!
-//! *Time* is cut into sections, the maximal sets of items that are alive together; *sizes* are counted
+//! *Time* is divided into sections, the maximal sets of items that are alive together; *sizes* are counted
 //! in the largest unit that divides them all. Then:
 //!
-//! 1. *One pass.* What has been placed has an upper edge, a row of plateaus. One that is lower than
-//!    its neighbours takes the first item in an order that lies within it, or rises to its lower
-//!    neighbour if there is none (the skyline heuristic of strip packing: Burke, Kendall and Whitwell,
-//!    2004). Two such plateaus never compete for an item, so no queue is needed. A few hundred items
-//!    are kept as sets of bits, more as points (start, end) in a k-d tree, where the items within a
-//!    plateau are a quadrant. O(n log n) in practice, with memory linear in n. Of items of about the
-//!    same urgency, those with the coarsest alignment come first, as heights that suit them are rare.
-//! 2. *Some passes more*: the first item that ended too high comes first the next time (squeaky wheel
-//!    optimisation: Joslin and Clements, 1999). Where up to 1,024 items differ in alignment, six of
-//!    them belong to the first plan.
-//! 3. *A search* of up to 2,048 items for a plan within the lower bound or the capacity, in the
-//!    canonical order of offsets (as in MiniMalloc: Moffitt, 2023). An item that is put off must come
-//!    to lie on another one, which bounds it from below, as does whatever is forced to come first. What
-//!    a dead end depends on is traced back through those bounds: the search returns to where it
-//!    matters (conflict-directed backjumping: Prosser, 1993), and keeps the reason for later. Many
-//!    orders take turns, each for a while, some of them weighted by where earlier ones failed. If the
-//!    search exhausts a capacity, the bound rises.
-//! 4. *Repairs*: what ends too high is taken out with what lies around it, and placed anew by the
-//!    search or another order (large neighbourhood search: Shaw, 1998). They take turns with the
-//!    search, or with other orders for more items than that.
+//! 1. *One pass* of the skyline heuristic for strip packing (Burke, Kendall and Whitwell, 2004). The upper
+//!    edge of the items placed so far is a row of plateaus. A plateau that is lower than its neighbours takes
+//!    the first item, in some order, that fits into it; if there is none, it rises to its lower neighbour. Two
+//!    such plateaus never compete for an item, so no queue is needed. A few hundred items are kept as bit sets,
+//!    more as points (start, end) in a k-d tree, in which the items within a plateau are a quadrant. O(n log n)
+//!    in practice, with memory linear in n. Of items with about the same priority, those with the coarsest
+//!    alignment come first, as heights that suit them are rare.
+//! 2. *More passes*: the first item that ended too high comes first in the next pass (squeaky wheel
+//!    optimisation: Joslin and Clements, 1999). Where up to 1,024 items differ in alignment, six of these
+//!    passes belong to the first plan.
+//! 3. *A backtracking search* of up to 2,048 items for a plan within the lower bound or the capacity, placing
+//!    items in order of offset (as in MiniMalloc: Moffitt, 2023). It branches by placing an item at its lowest
+//!    offset or postponing it; a postponed item must later rest on another one, which bounds its offset from
+//!    below, as does an item that is forced to be the lowest of a section. The causes of a failure are found
+//!    through those bounds: the search jumps back to a placement that matters (conflict-directed backjumping:
+//!    Prosser, 1993), and records the conflict as a nogood. A portfolio of branching orders is tried with
+//!    restarts, some of them weighted by earlier failures. If the search exhausts a capacity, the bound rises.
+//! 4. *Large neighbourhood search* (Shaw, 1998): an item that ends too high is removed together with items near
+//!    it, and all are placed again by the search or in another order. This alternates with the search or, for
+//!    more than 2,048 items, with random orders.
 //!
-//! Parts that do not touch in time, and classes, are planned apart.
+//! Items in disjoint time ranges, and classes, are planned independently.
 //!
 //! # Limits
 //!
-//! [`MAX_ITEMS`] items, [`MAX_BYTES`] bytes and 64 threads. A limit of time ends everything but the first
-//! pass, which is the least that a plan takes. Frames of a renderer (100 items) take about 10 µs, the
-//! hardest instances published (150 to 450 items that fill their capacity) some milliseconds, a
-//! million random items some seconds. The search's memory grows with the square of its items, to about
-//! 80 MiB for 2,048; all else takes some hundred bytes an item. `cargo run --release -p bench -- plan`
-//! measures all this.
+//! [`MAX_ITEMS`] items, [`MAX_BYTES`] bytes and 64 threads. A time limit ends everything but the first
+//! pass, which every plan takes. Frames of a renderer (100 items) take about 10 µs, the hardest published
+//! instances (150 to 450 items that fill their capacity) some milliseconds, a million random items some
+//! seconds. The memory of the search grows with the square of its items, to about 80 MiB for 2,048; the rest
+//! takes some hundred bytes an item. `cargo run --release -p bench -- plan` measures all this.
 #![forbid(unsafe_code)]
 
 mod bound;
-mod budget;
 mod check;
 pub mod csv;
 mod error;
 mod item;
-mod mix;
+mod numbers;
 mod options;
 mod order;
 mod part;
 mod plan;
 mod planner;
 mod problem;
-mod range_max;
 mod search;
+mod sections;
 mod skyline;
 mod solve;
 mod stability;
 pub mod svg;
-mod validate;
 
 pub use check::check;
 pub use error::{Fault, MAX_BYTES, MAX_ITEMS, PlanError};
@@ -95,3 +91,8 @@ pub use item::Item;
 pub use options::{Options, Stability};
 pub use plan::{ClassPlan, Plan};
 pub use planner::plan;
+
+/// The example of the package's front page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

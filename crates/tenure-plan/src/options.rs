@@ -1,13 +1,13 @@
-//! How hard to try, and for what.
+//! Options of a plan, and the budget that they give to its steps.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// The most threads that a plan uses, whatever is asked for.
+/// The most threads that a plan uses, whatever the options say.
 pub(crate) const MAX_THREADS: usize = 64;
 
-/// How hard to try, and for what. Everything not set is as in [`Options::default`].
+/// The goal and the budget of a plan. Options that are not set are as in [`Options::default`].
 ///
-/// Without a time budget the plan depends on the items and the options alone, on every machine.
+/// Without a time limit the plan depends only on the items and the options, on every machine.
 ///
 /// ```
 /// use tenure_plan::Options;
@@ -19,37 +19,36 @@ pub(crate) const MAX_THREADS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Bytes that the plan should not pass, of all classes together. The first plan that fits is
-    /// returned, the best one found if none does. Without it the peak is made as small as can be.
+    /// The peak, in bytes over all classes, that is low enough. The first plan within it is returned, or the best
+    /// one found if there is none. Without a capacity the peak is minimised.
     pub capacity: Option<u64>,
-    /// How many placements to try at most; the first pass, which makes a valid plan, is free. (Where
-    /// items should [stay where they were](Self::stability), so is one more, and all passes of up to
-    /// 1,024 items.)
+    /// How many placements to try at most. The first pass, which makes a valid plan, does not count; where items
+    /// should [keep their offsets](Self::stability), neither does one more pass, nor do any of the passes over up
+    /// to 1,024 items.
     pub nodes: u64,
-    /// How long the whole call should take at most. The first pass is made however long it takes; with
-    /// `n` items that is O(n log n), and all that a call takes under a limit of 0.
+    /// How long the whole call should take at most. The first pass is always made; with `n` items it takes
+    /// O(n log n), and is all that a call takes with a limit of 0.
     pub time: Option<Duration>,
-    /// How many threads to use: 64 at most, and under a limit of time no more than there are
-    /// processors. Which plan is found depends on it.
+    /// How many threads to use: 64 at most, and with a time limit no more than there are processors. The plan
+    /// depends on it.
     pub threads: usize,
-    /// Whether items rather stay where they were.
+    /// Whether items should keep their previous offsets.
     pub stability: Stability,
-    /// Where all chance comes from: another seed searches elsewhere.
+    /// The seed of all random choices: another seed may find another plan.
     pub seed: u64,
 }
 
-/// Whether items rather stay at their [`previous`](crate::Item::previous) offsets, so that what was
-/// made there need not be made again.
+/// Whether items should keep their [`previous`](crate::Item::previous) offsets, so that resources created there
+/// can be used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stability {
-    /// Previous offsets count for nothing.
+    /// Previous offsets are ignored.
     #[default]
     Ignored,
-    /// As many items stay as can be while the peak is at most this many thousandths above the best
-    /// peak found (or within the capacity, where there is one). This takes up to 12 passes, as many
-    /// as the budget allows; a plan is as if previous offsets counted for nothing where none succeeds
-    /// in time.
+    /// As many items as possible keep their offset while the peak is at most this many thousandths above the best
+    /// peak found (or within the capacity, if there is one). This takes up to 12 passes, as far as the budget
+    /// allows; if none succeeds in time, previous offsets are ignored.
     Within(u32),
 }
 
@@ -81,7 +80,7 @@ impl Options {
         self
     }
 
-    /// These options with a limit of [`time`](Self::time), and none of nodes.
+    /// These options with a [`time`](Self::time) limit, and no limit of nodes.
     #[must_use]
     pub const fn time(mut self, time: Duration) -> Self {
         self.time = Some(time);
@@ -115,4 +114,55 @@ impl Default for Options {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// The placements and the time that are left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    nodes: u64,
+    spent: u64,
+    deadline: Option<Instant>,
+}
+
+impl Budget {
+    /// The budget of these options, from now on.
+    pub(crate) fn of(options: &Options) -> Self {
+        // A deadline that cannot be represented is none.
+        let deadline = options.time.and_then(|time| Instant::now().checked_add(time));
+        Self { nodes: options.nodes, spent: 0, deadline }
+    }
+
+    pub(crate) const fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    pub(crate) const fn left(&self) -> u64 {
+        self.nodes
+    }
+
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(crate) const fn spend(&mut self, nodes: u64) {
+        self.nodes = self.nodes.saturating_sub(nodes);
+        self.spent = self.spent.saturating_add(nodes);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.nodes == 0 || is_past(self.deadline)
+    }
+
+    /// One of `shares` equal shares of the rest.
+    pub(crate) fn share(&self, shares: u32) -> Self {
+        let deadline = self.deadline.map(|deadline| {
+            let now = Instant::now();
+            now + deadline.saturating_duration_since(now) / shares.max(1)
+        });
+        Self { nodes: self.nodes.div_ceil(u64::from(shares.max(1))), spent: 0, deadline }
+    }
+}
+
+pub(crate) fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }

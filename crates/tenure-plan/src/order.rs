@@ -1,25 +1,25 @@
-//! In which order items are tried when a plan is made in one pass.
+//! The orders in which one pass of the skyline heuristic tries items.
 
-use crate::mix::{log2, mix};
+use crate::numbers::RangeMax;
+use crate::numbers::{log2, mix};
 use crate::problem::Problem;
-use crate::range_max::RangeMax;
 
-/// What an order looks at.
+/// A key that an order sorts by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// The greatest load during the item's life.
+    /// The greatest load during the item's lifetime.
     Load,
-    /// How long it lives.
+    /// The length of its lifetime.
     Width,
     /// How many sections it covers.
     Sections,
     /// Width times size.
     Area,
-    /// Its alignment: heights that suit it are rare.
+    /// Its alignment: heights that suit a coarse one are rare.
     Align,
 }
 
-/// The orders that do well most often with items like these, best first.
+/// The orders that are best most often for items like these, best first.
 pub(crate) fn orders(problem: &Problem) -> [[Key; 3]; 3] {
     use Key::{Align, Area, Load, Sections, Width};
     if !problem.align.is_empty() {
@@ -33,16 +33,16 @@ pub(crate) fn orders(problem: &Problem) -> [[Key; 3]; 3] {
     }
 }
 
-/// Of more items than these, it is known on average how they live.
+/// Only with more items than this are average lifetimes taken into account.
 const FEW: usize = 1024;
 
-/// Whether items live for an eighth of all time or more, on average.
+/// Whether the average lifetime is an eighth of all time or more.
 fn is_long_lived(problem: &Problem) -> bool {
     let lives = problem.start.iter().zip(&problem.end).map(|(start, end)| u64::from(end - start));
     lives.sum::<u64>() / problem.len().max(1) as u64 >= problem.sections() as u64 / 8
 }
 
-/// The items, greatest keys first; of equals the earliest.
+/// The items, greatest keys first; of equal ones the earliest.
 pub(crate) fn order(problem: &Problem, keys: [Key; 3]) -> Vec<u32> {
     let loads = RangeMax::new(&problem.load);
     let value = |item: usize, key| match key {
@@ -52,7 +52,7 @@ pub(crate) fn order(problem: &Problem, keys: [Key; 3]) -> Vec<u32> {
         Key::Area => problem.width[item].saturating_mul(problem.size[item]),
         Key::Align => problem.align(item),
     };
-    // Keys of 32 bits each are told apart well enough, and sort as one number.
+    // 32 bits of each key are precise enough, and sort as one number.
     let shifts = keys.map(|key| {
         let most = match key {
             Key::Load => problem.load.iter().copied().max(),
@@ -76,43 +76,43 @@ pub(crate) fn order(problem: &Problem, keys: [Key; 3]) -> Vec<u32> {
     ranked.into_iter().map(|packed| packed as u32).collect()
 }
 
-/// How much each property counts, in 1/1024: an order is a point among many.
+/// The weight of each property in a weighted order, in 1/1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Weights {
-    /// Of log2 of the size, of log2 of the width, of the greatest load (as a share of the greatest of
-    /// all, in 1/1024), and of chance.
+    /// The weights of log2 of the size, of log2 of the width, of the greatest load (as a share of the greatest of
+    /// all, in 1/1024), and of random noise.
     pub(crate) size: i64,
     pub(crate) width: i64,
     pub(crate) load: i64,
-    pub(crate) chance: i64,
+    pub(crate) noise: i64,
 }
 
 impl Weights {
-    /// In most of them the load decides before all else.
-    pub(crate) fn anywhere(chance: u64) -> Self {
-        let random = |which, below| between(chance, which, below);
+    /// Random weights. In most of them the load outweighs all else.
+    pub(crate) fn anywhere(random_bits: u64) -> Self {
+        let random = |which, below| between(random_bits, which, below);
         Self {
             size: random(1, 1025),
             width: random(2, 1025),
             load: if random(5, 4) > 0 { 100_000 } else { random(3, 4096) },
-            chance: random(4, 257),
+            noise: random(4, 257),
         }
     }
 
-    pub(crate) fn near(&self, chance: u64) -> Self {
-        let random = |which, below| between(chance, which, below);
+    pub(crate) fn near(&self, random_bits: u64) -> Self {
+        let random = |which, below| between(random_bits, which, below);
         Self {
             size: self.size + random(1, 257) - 128,
             width: self.width + random(2, 257) - 128,
             load: (self.load + random(3, 257) - 128).max(0),
-            chance: (self.chance + random(4, 129) - 64).max(0),
+            noise: (self.noise + random(4, 129) - 64).max(0),
         }
     }
 }
 
-/// At random, less than `below`.
-fn between(chance: u64, which: u64, below: i64) -> i64 {
-    ((i128::from(mix(chance ^ which)) * i128::from(below)) >> 64) as i64
+/// A random number less than `below`.
+fn between(random_bits: u64, which: u64, below: i64) -> i64 {
+    ((i128::from(mix(random_bits ^ which)) * i128::from(below)) >> 64) as i64
 }
 
 /// The items by the sum of their weighted properties, greatest first.
@@ -122,11 +122,11 @@ pub(crate) fn weighted(problem: &Problem, weights: &Weights, seed: u64) -> Vec<u
     let mut ranked: Vec<(i64, u32)> = (0..problem.len())
         .map(|item| {
             let load = u128::from(loads.of(problem.start[item], problem.end[item])) * 8192 / most;
-            let chance = mix(seed ^ (item as u64).rotate_right(16)) >> 50;
+            let random_bits = mix(seed ^ (item as u64).rotate_right(16)) >> 50;
             let score = weights.size * log2(problem.size[item]) as i64
                 + weights.width * log2(problem.width[item]) as i64
                 + weights.load * load as i64
-                + weights.chance * chance as i64;
+                + weights.noise * random_bits as i64;
             (-score, item as u32)
         })
         .collect();

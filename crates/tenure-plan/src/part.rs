@@ -1,10 +1,10 @@
-//! A problem falls apart where nothing lives on from one section into the next.
+//! Dividing a problem into parts, where no item lives on from one section into the next.
 
 use core::ops::Range;
 
 use crate::problem::{Pin, Problem};
 
-/// A part of a problem: a problem of its own, and which items of the whole it has.
+/// A part of a problem: a problem of its own, and the indices of its items in the whole.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) problem: Problem,
@@ -14,7 +14,7 @@ pub(crate) struct Part {
 impl Problem {
     /// The sections of each part.
     pub(crate) fn part_ranges(&self) -> Vec<Range<u32>> {
-        // How far what has started reaches.
+        // The latest end of the items that start in each section.
         let mut reach = vec![0; self.sections()];
         let items = self.start.iter().copied().zip(self.end.iter().copied());
         let pins = self.pins.iter().map(|pin| (pin.start, pin.end));
@@ -34,7 +34,7 @@ impl Problem {
         ranges
     }
 
-    /// What lives in each of the ranges, which are in order and hold every item.
+    /// The parts in these ranges, which are in order and contain every item.
     pub(crate) fn parts(&self, ranges: &[Range<u32>]) -> Vec<Part> {
         let paddings = self.padding.iter().copied().chain(self.pins.iter().map(|pin| pin.padding));
         let padding = paddings.max().unwrap_or(0);

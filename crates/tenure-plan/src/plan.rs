@@ -1,26 +1,28 @@
-//! What planning comes to.
+//! A plan: the offsets of all items, and what they come to.
 
-/// Where everything goes.
+use crate::Item;
+
+/// The offsets of all items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
     /// An offset for each item, in bytes, in the order of the items.
     pub offsets: Vec<u64>,
-    /// The highest end of an item, of each class, added up, in bytes.
+    /// The sum over all classes of the highest end of an item, in bytes.
     pub peak: u64,
-    /// No plan has a lower peak than this, in bytes.
+    /// A lower bound of the peak of any plan, in bytes.
     pub lower_bound: u64,
-    /// Whether no plan has a lower peak than this one: then `peak` is `lower_bound`.
+    /// Whether the plan is proven optimal: `peak` equals `lower_bound`.
     pub proven: bool,
-    /// How many items are not at their previous offset, of those that had one.
+    /// How many items with a previous offset have another one now.
     pub moved: usize,
     /// How many placements were tried beyond the first pass.
     pub nodes: u64,
-    /// The same for each class that has items, by number of class.
+    /// Peaks and bounds of the classes that have items, by number of class.
     pub classes: Vec<ClassPlan>,
 }
 
-/// What planning came to in one class.
+/// The peak and the lower bound of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClassPlan {
@@ -28,6 +30,39 @@ pub struct ClassPlan {
     pub class: u32,
     /// The highest end of an item, in bytes.
     pub peak: u64,
-    /// No plan of the class has a lower peak, in bytes.
+    /// A lower bound of the peak of any plan of the class, in bytes.
     pub lower_bound: u64,
+}
+
+/// The indices of the items with a size above 0, by class.
+pub(crate) fn by_class(items: &[Item]) -> Vec<u32> {
+    let mut origin: Vec<u32> = (0..items.len() as u32).filter(|&at| items[at as usize].size > 0).collect();
+    let class = |at: &u32| items[*at as usize].class;
+    if origin.iter().any(|at| class(at) != class(&origin[0])) {
+        origin.sort_by_key(class);
+    }
+    origin
+}
+
+/// Puts other offsets into a plan.
+pub(crate) fn adopt(items: &[Item], plan: &mut Plan, offsets: Vec<u64>) {
+    let classes = &mut plan.classes;
+    for class in classes.iter_mut() {
+        class.peak = 0;
+    }
+    for (item, offset) in items.iter().zip(&offsets).filter(|(item, _)| item.size > 0) {
+        if let Ok(at) = classes.binary_search_by_key(&item.class, |class| class.class) {
+            classes[at].peak = classes[at].peak.max(offset + item.size);
+        }
+    }
+    plan.peak = plan.classes.iter().map(|class| class.peak).sum();
+    plan.proven = plan.peak == plan.lower_bound;
+    plan.moved = moved(items, &offsets);
+    plan.offsets = offsets;
+}
+
+/// How many items are not at their previous offset.
+pub(crate) fn moved(items: &[Item], offsets: &[u64]) -> usize {
+    let pairs = items.iter().zip(offsets);
+    pairs.filter(|(item, offset)| item.previous.is_some_and(|previous| previous != **offset)).count()
 }

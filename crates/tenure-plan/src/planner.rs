@@ -1,47 +1,46 @@
-//! The front door: classes, capacity and stability around what plans one class.
+//! The entry point: classes and capacity around the planner of one class, and the check of the items.
 
 use std::num::NonZero;
 
-use crate::budget::Budget;
-use crate::options::MAX_THREADS;
-use crate::solve::{Effort, Space};
-use crate::stability;
-use crate::validate::validate;
-use crate::{ClassPlan, Item, Options, Plan, PlanError, Stability};
+use crate::options::{Budget, MAX_THREADS};
+use crate::plan::{adopt, by_class, moved};
+use crate::solve::{ClassPlanner, Effort};
+use crate::{
+    ClassPlan, Fault, Item, MAX_BYTES, MAX_ITEMS, Options, Plan, PlanError, Stability, check, stability,
+};
 
-/// Places the items in as little memory as the options leave room to find.
+/// Places the items with the lowest peak that can be found within the budget of the options.
 ///
 /// The plan is valid whatever the options are: [`check`](crate::check) accepts it. With the same
-/// items and options, and no limit of time, it is the same on every machine.
+/// items and options, and no time limit, it is the same on every machine.
 ///
 /// The first plan takes O(n log n) on the inputs that were measured, whatever the number of classes,
-/// and memory linear in n: this is the least that a call takes. All else is within the budget. With a
-/// limit of [`time`](Options::time) nothing begins once it is over, and what has begun ends soon:
-/// nothing takes longer at once than the first plan did.
+/// and memory linear in n: every call takes this. All else is within the budget. After a
+/// [`time`](Options::time) limit no further step begins, and a step that has begun ends soon: none takes longer
+/// than the first plan did.
 ///
 /// # Errors
-/// What is wrong with the items, see [`PlanError`].
+/// [`PlanError`] for items that cannot be planned.
 pub fn plan(items: &[Item], options: &Options) -> Result<Plan, PlanError> {
     validate(items)?;
     let mut budget = Budget::of(options);
     let effort = Effort { threads: threads(options), seed: options.seed };
     let mut classes = classes(items);
-    // Some is left for bringing items back to where they were.
+    // A share is reserved for returning items to their previous offsets.
     let is_stable =
         options.stability != Stability::Ignored && items.iter().any(|item| item.previous.is_some());
     let mut share = budget.share(if is_stable { 2 } else { 1 });
     improve(&mut classes, options.capacity, &mut share, effort);
     budget.spend(share.spent());
     let mut plan = finish(items, &classes, budget.spent());
-    if let Some(offsets) = stability::settle(items, &plan, options, &mut budget, effort) {
+    if let Some(offsets) = stability::keep_previous(items, &plan, options, &mut budget, effort) {
         adopt(items, &mut plan, offsets);
     }
     plan.nodes = budget.spent();
     Ok(plan)
 }
 
-/// How many threads are used. Under a limit of time, more than there are processors would only wait
-/// for each other beyond it.
+/// How many threads are used. With a time limit, more threads than processors would delay each other beyond it.
 fn threads(options: &Options) -> usize {
     let threads = options.threads.clamp(1, MAX_THREADS);
     match options.time {
@@ -53,29 +52,21 @@ fn threads(options: &Options) -> usize {
 /// A class with its first plan.
 struct Class {
     number: u32,
-    space: Space,
+    space: ClassPlanner,
 }
 
-/// The items that take any bytes, by class. (What takes none can be anywhere.)
-pub(crate) fn by_class(items: &[Item]) -> Vec<u32> {
-    let mut origin: Vec<u32> = (0..items.len() as u32).filter(|&at| items[at as usize].size > 0).collect();
-    let class = |at: &u32| items[*at as usize].class;
-    if origin.iter().any(|at| class(at) != class(&origin[0])) {
-        origin.sort_by_key(class);
-    }
-    origin
-}
-
-/// Plans each class for the first time.
+/// Makes the first plan of each class.
 fn classes(items: &[Item]) -> Vec<Class> {
     let origin = by_class(items);
     let class = |at: &u32| items[*at as usize].class;
     let groups = origin.chunk_by(|a, b| class(a) == class(b));
     let pinned = |at: u32| items[at as usize].pinned;
-    groups.map(|group| Class { number: class(&group[0]), space: Space::new(items, group, pinned) }).collect()
+    groups
+        .map(|group| Class { number: class(&group[0]), space: ClassPlanner::new(items, group, pinned) })
+        .collect()
 }
 
-/// Spends the budget on classes that are not as low as they can or need be.
+/// Spends the budget on classes whose peak is above their lower bound and needs to be lower.
 fn improve(classes: &mut [Class], capacity: Option<u64>, budget: &mut Budget, effort: Effort) {
     let is_waiting = |class: &Class| class.space.peak() > class.space.lower_bound;
     let mut waiting = classes.iter().filter(|class| is_waiting(class)).count();
@@ -88,7 +79,7 @@ fn improve(classes: &mut [Class], capacity: Option<u64>, budget: &mut Budget, ef
             continue;
         }
         let space = &mut class.space;
-        // Room for this class where the others stay what they are.
+        // The bytes left for this class if the peaks of the others stay.
         let others = total - space.peak();
         let room = capacity.map_or(0, |capacity| capacity.saturating_sub(others));
         if space.peak() > room {
@@ -120,25 +111,43 @@ fn finish(items: &[Item], classes: &[Class], nodes: u64) -> Plan {
     Plan { offsets, peak, lower_bound, proven: peak == lower_bound, moved, nodes, classes }
 }
 
-/// Puts other offsets into a plan.
-fn adopt(items: &[Item], plan: &mut Plan, offsets: Vec<u64>) {
-    let classes = &mut plan.classes;
-    for class in classes.iter_mut() {
-        class.peak = 0;
+/// Finds the first error in the items.
+pub(crate) fn validate(items: &[Item]) -> Result<(), PlanError> {
+    if items.len() > MAX_ITEMS {
+        return Err(PlanError::TooMany { items: items.len() });
     }
-    for (item, offset) in items.iter().zip(&offsets).filter(|(item, _)| item.size > 0) {
-        if let Ok(at) = classes.binary_search_by_key(&item.class, |class| class.class) {
-            classes[at].peak = classes[at].peak.max(offset + item.size);
+    // The end of all items, stacked one on top of the other.
+    let (mut top, mut pinned, mut pins) = (0u64, 0u64, 0usize);
+    for (item, it) in items.iter().enumerate() {
+        if it.first >= it.last {
+            return Err(PlanError::EmptyLifetime { item, first: it.first, last: it.last });
+        }
+        if !it.alignment.is_power_of_two() {
+            return Err(PlanError::BadAlignment { item, alignment: it.alignment });
+        }
+        if let Some(offset) = it.pinned {
+            if !offset.is_multiple_of(it.alignment) {
+                return Err(PlanError::PinnedUnaligned { item, offset, alignment: it.alignment });
+            }
+            pinned = offset.saturating_add(it.size).max(pinned);
+            pins += 1;
+        }
+        top = top.saturating_add(it.size).saturating_add(it.alignment - 1);
+        if top.saturating_add(pinned) > MAX_BYTES {
+            return Err(PlanError::TooLarge { item });
         }
     }
-    plan.peak = plan.classes.iter().map(|class| class.peak).sum();
-    plan.proven = plan.peak == plan.lower_bound;
-    plan.moved = moved(items, &offsets);
-    plan.offsets = offsets;
+    if pins < 2 { Ok(()) } else { validate_pins(items) }
 }
 
-/// How many items are not where they were.
-pub(crate) fn moved(items: &[Item], offsets: &[u64]) -> usize {
-    let pairs = items.iter().zip(offsets);
-    pairs.filter(|(item, offset)| item.previous.is_some_and(|previous| previous != **offset)).count()
+fn validate_pins(items: &[Item]) -> Result<(), PlanError> {
+    let at: Vec<usize> = (0..items.len()).filter(|&item| items[item].pinned.is_some()).collect();
+    let pinned: Vec<Item> = at.iter().map(|&item| items[item]).collect();
+    let offsets: Vec<u64> = pinned.iter().filter_map(|item| item.pinned).collect();
+    match check(&pinned, &offsets) {
+        Err(Fault::Overlap { item, other }) => {
+            Err(PlanError::PinnedConflict { item: at[item], other: at[other] })
+        }
+        _ => Ok(()),
+    }
 }

@@ -1,21 +1,21 @@
-//! Items stay where they were, as far as the peak allows.
+//! Keeping items at their previous offsets, as far as the peak allows.
 //!
-//! What keeps its place is pinned there while the rest is planned. Where the rest then ends too high,
-//! whatever lived at that time is let go, and the rest is planned again.
+//! Items that keep their previous offset are pinned there while the others are planned. Where one of the others
+//! then ends too high, the items that live at that time are unpinned, and the plan is made again.
 
 use std::collections::BTreeMap;
 
-use crate::budget::{Budget, is_past};
-use crate::planner::{by_class, moved};
+use crate::options::{Budget, is_past};
+use crate::plan::{by_class, moved};
 use crate::skyline::FEW;
-use crate::solve::{Effort, Space};
+use crate::solve::{ClassPlanner, Effort};
 use crate::{Item, Options, Plan, Stability};
 
-/// How often items are let go before all of them are.
+/// After so many rounds of unpinning all items are unpinned.
 const ROUNDS: usize = 12;
 
 /// Offsets that move fewer items than those of the plan, and are low enough.
-pub(crate) fn settle(
+pub(crate) fn keep_previous(
     items: &[Item],
     plan: &Plan,
     options: &Options,
@@ -66,7 +66,7 @@ struct Settled<'a> {
     origin: &'a [u32],
     /// Where each item of `origin` is kept.
     kept: Vec<Option<u64>>,
-    space: Space,
+    space: ClassPlanner,
 }
 
 impl Settled<'_> {
@@ -102,7 +102,7 @@ fn settle_class<'a>(
             return None;
         }
         let fixed = |k: usize| items[origin[k] as usize].pinned.or(kept[k]);
-        let mut space = Space::within(items, origin, fixed, || is_past(deadline))?;
+        let mut space = ClassPlanner::within(items, origin, fixed, || is_past(deadline))?;
         // In a frame a pass takes some microseconds.
         if round > 0 && origin.len() > FEW {
             budget.spend(origin.len() as u64);
@@ -127,7 +127,7 @@ fn settle_class<'a>(
     None
 }
 
-/// Those of the previous places that can all be taken together, and lie low enough.
+/// The previous offsets that do not conflict with each other, and are low enough.
 fn keepable(items: &[Item], origin: &[u32], most: u64) -> Vec<Option<u64>> {
     let mut kept = vec![None; origin.len()];
     let mut events = Vec::new();
@@ -144,7 +144,7 @@ fn keepable(items: &[Item], origin: &[u32], most: u64) -> Vec<Option<u64>> {
             events.push((item.last, false, k));
         }
     }
-    // At one time, what ends ends before what begins begins.
+    // At the same time, ends come before beginnings.
     events.sort_unstable();
     let mut alive: BTreeMap<u64, u32> = BTreeMap::new();
     for (_, begins, k) in events {

@@ -1,4 +1,4 @@
-//! A plan as a picture: time goes across, addresses go up, each item is a rectangle.
+//! A plan as a picture: time from left to right, addresses from bottom to top, a rectangle for each item.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,12 +10,11 @@ const HEIGHT: f64 = 800.0;
 const MARGIN: f64 = 24.0;
 /// The gap between the address spaces of two classes.
 const GAP: f64 = 12.0;
-/// About how wide a letter is.
+/// The approximate width of a letter.
 const LETTER: f64 = 6.0;
 
-/// Writes a picture of the items at their offsets, as SVG. Every rectangle tells its item's name,
-/// size and place when pointed at, and carries the name where it has room. Classes lie one above
-/// the other.
+/// Writes a picture of the items at their offsets, as SVG. Every rectangle has a tooltip with its item's name,
+/// size, offset and lifetime, and shows the name if it is large enough. Classes are drawn one above the other.
 ///
 /// # Errors
 /// Those of the sink.
@@ -85,7 +84,7 @@ pub fn write(
     writeln!(sink, "</svg>")
 }
 
-/// How time and addresses become places in the picture.
+/// The mapping from time and addresses to coordinates.
 struct Frame {
     earliest: u64,
     /// Per unit of time.

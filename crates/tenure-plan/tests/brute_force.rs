@@ -21,7 +21,7 @@ struct Tally {
 
 /// Plans `cases` lists of items, by several efforts.
 fn compare(seed: u64, cases: u32, draw: impl Fn(&mut Rng) -> Vec<Item>) -> Tally {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mut tally = Tally::default();
     while tally.cases < cases {
         let items = draw(&mut rng);
@@ -44,20 +44,20 @@ fn compare(seed: u64, cases: u32, draw: impl Fn(&mut Rng) -> Vec<Item>) -> Tally
 }
 
 fn lifetime(rng: &mut Rng, times: u64) -> std::ops::Range<u64> {
-    let first = rng.below(times);
-    first..first + 1 + rng.below(times - first)
+    let first = rng.scaled(times);
+    first..first + 1 + rng.scaled(times - first)
 }
 
 fn plain(rng: &mut Rng) -> Vec<Item> {
-    let (count, most, times) = (7 + rng.below(5), 1 + rng.below(4), 2 + rng.below(8));
-    (0..count).map(|_| Item::new(lifetime(rng, times), 1 + rng.below(most))).collect()
+    let (count, most, times) = (7 + rng.scaled(5), 1 + rng.scaled(4), 2 + rng.scaled(8));
+    (0..count).map(|_| Item::new(lifetime(rng, times), 1 + rng.scaled(most))).collect()
 }
 
 fn aligned(rng: &mut Rng) -> Vec<Item> {
-    let (count, most, times) = (3 + rng.below(7), 1 + rng.below(7), 2 + rng.below(8));
+    let (count, most, times) = (3 + rng.scaled(7), 1 + rng.scaled(7), 2 + rng.scaled(8));
     let item = |_| {
-        let item = Item::new(lifetime(rng, times), 1 + rng.below(most)).aligned(1 << rng.below(3));
-        let is_padded = rng.below(2) == 0;
+        let item = Item::new(lifetime(rng, times), 1 + rng.scaled(most)).aligned(1 << rng.scaled(3));
+        let is_padded = rng.scaled(2) == 0;
         Item { size: if is_padded { item.size.next_multiple_of(item.alignment) } else { item.size }, ..item }
     };
     (0..count).map(item).collect()
@@ -66,13 +66,13 @@ fn aligned(rng: &mut Rng) -> Vec<Item> {
 fn pinned(rng: &mut Rng) -> Vec<Item> {
     let mut items = aligned(rng);
     for at in 0..items.len() {
-        let offset = rng.below(6) * items[at].alignment;
+        let offset = rng.scaled(6) * items[at].alignment;
         let (item, top) = (items[at], offset + items[at].size);
         let collides = |other: &Item| {
             other.overlaps_in_time(&item)
                 && other.pinned.is_some_and(|at| at < top && offset < at + other.size)
         };
-        if rng.below(4) == 0 && !items.iter().any(collides) {
+        if rng.scaled(4) == 0 && !items.iter().any(collides) {
             items[at].pinned = Some(offset);
         }
     }
@@ -81,20 +81,20 @@ fn pinned(rng: &mut Rng) -> Vec<Item> {
 
 /// Items that fill a rectangle, or nearly: few plans are as low as the load.
 fn stacked(rng: &mut Rng) -> Vec<Item> {
-    let (capacity, steps) = (4 + rng.below(6), 3 + rng.below(6));
+    let (capacity, steps) = (4 + rng.scaled(6), 3 + rng.scaled(6));
     let (mut items, mut alive): (Vec<Item>, Vec<(u64, u64)>) = (Vec::new(), Vec::new());
     for time in 0..steps {
         alive.retain(|&(first, size)| {
-            let goes = rng.below(2) == 0 && first < time;
+            let goes = rng.scaled(2) == 0 && first < time;
             if goes {
                 items.push(Item::new(first..time, size));
             }
             !goes
         });
         let mut free = capacity - alive.iter().map(|alive| alive.1).sum::<u64>();
-        free -= u64::from(rng.below(4) == 0 && free > 0);
+        free -= u64::from(rng.scaled(4) == 0 && free > 0);
         while free > 0 {
-            let size = 1 + rng.below(free.min(4));
+            let size = 1 + rng.scaled(free.min(4));
             alive.push((time, size));
             free -= size;
         }

@@ -4,22 +4,22 @@
 
 mod common;
 
-use common::{Rng, planned};
+use common::{Rng, log_uniform, planned};
 use tenure_plan::{Item, Options};
 
 /// Sizes are log-uniform; of lifetimes, `uniform` in 10 go from anywhere to anywhere, the others are
 /// short.
 fn draw(count: u64, uniform: u64, seed: u64) -> Vec<Item> {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let item = |_| {
-        let lifetime = if rng.below(10) < uniform {
-            let (a, b) = (rng.below(count), rng.below(count));
+        let lifetime = if rng.scaled(10) < uniform {
+            let (a, b) = (rng.scaled(count), rng.scaled(count));
             a.min(b)..a.max(b) + 1
         } else {
-            let first = rng.below(count);
-            first..first + 1 + rng.below(50)
+            let first = rng.scaled(count);
+            first..first + 1 + rng.scaled(50)
         };
-        Item::new(lifetime, rng.log_uniform(1e6))
+        Item::new(lifetime, log_uniform(&mut rng, 1e6))
     };
     (0..count).map(item).collect()
 }
@@ -56,14 +56,14 @@ fn a_million() {
 
 #[test]
 fn alignments_and_pins_among_many() {
-    let mut rng = Rng(5);
+    let mut rng = Rng::new(5);
     let mut items = draw(20_000, 1, 9);
     for item in &mut items {
-        item.alignment = [1, 256, 65_536][rng.below(3) as usize];
-        item.class = u32::from(rng.below(4) == 0);
+        item.alignment = [1, 256, 65_536][rng.scaled(3) as usize];
+        item.class = u32::from(rng.scaled(4) == 0);
     }
     let free = planned(&items, &Options::new().nodes(0));
-    for (item, offset) in items.iter_mut().zip(&free.offsets).filter(|_| rng.below(50) == 0) {
+    for (item, offset) in items.iter_mut().zip(&free.offsets).filter(|_| rng.scaled(50) == 0) {
         item.pinned = Some(*offset);
     }
     let pinned = planned(&items, &Options::new().nodes(0));

@@ -76,10 +76,10 @@ fn a_capacity_ends_the_search_where_a_plan_fits() {
 #[test]
 fn time_is_kept() {
     // Stacked at random, which is hard.
-    let mut rng = Rng(1);
+    let mut rng = Rng::new(1);
     let item = |_| {
-        let first = rng.below(400);
-        Item::new(first..first + 1 + rng.below(100), 1 + rng.below(1000))
+        let first = rng.scaled(400);
+        Item::new(first..first + 1 + rng.scaled(100), 1 + rng.scaled(1000))
     };
     let items: Vec<Item> = (0..1500).map(item).collect();
     for threads in [1, 2] {
@@ -123,10 +123,10 @@ fn few_items_move_when_one_grows() {
 
 /// Items at random, of which one in fifty has grown since they were placed.
 fn grown(count: u64) -> Vec<Item> {
-    let mut rng = Rng(7);
+    let mut rng = Rng::new(7);
     let item = |_| {
-        let first = rng.below(count);
-        Item::new(first..first + 1 + rng.below(50), 1 + rng.below(5000))
+        let first = rng.scaled(count);
+        Item::new(first..first + 1 + rng.scaled(50), 1 + rng.scaled(5000))
     };
     let items: Vec<Item> = (0..count).map(item).collect();
     let placed = planned(&items, &Options::new().nodes(0));

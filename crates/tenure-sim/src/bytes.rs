@@ -124,7 +124,7 @@ fn write_words(page: &[AtomicU64], start: usize, bytes: &[u8]) {
     }
 }
 
-/// Writes fewer than eight bytes and leaves the rest of the word to whoever writes it meanwhile.
+/// Writes fewer than eight bytes and leaves the rest of the word to concurrent writes.
 fn write_part(slot: &AtomicU64, at: usize, bytes: &[u8]) {
     let mut value = [0; 8];
     let mut mask = [0; 8];

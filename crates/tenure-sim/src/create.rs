@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 use tenure_core::device::{
-    Allowed, DeviceError, Features, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, Requirements,
-    ResourceDesc, Usage,
+    Allowed, CallRule, DeviceError, Features, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId,
+    Requirements, ResourceDesc, Usage, check,
 };
 
 use crate::calls::CallKind;
@@ -51,30 +51,20 @@ impl Shared {
     fn memory_flags(&self, memory: MemoryTypeId) -> Result<MemoryFlags, DeviceError> {
         let types = &self.properties.memory_types;
         let found = types.get(usize::from(memory.0)).map(|memory| memory.flags);
-        found.ok_or_else(|| invalid("the memory type exists", u64::from(memory.0), types.len() as u64))
+        found.ok_or_else(|| invalid(CallRule::MemoryTypeExists, u64::from(memory.0), types.len() as u64))
     }
 
     fn check_heap(&self, desc: &HeapDesc) -> Result<(), DeviceError> {
         self.memory_flags(desc.memory)?;
         let smallest = self.properties.heap_alignment;
         if !desc.alignment.is_power_of_two() || desc.alignment < smallest {
-            return Err(invalid(
-                "the heap's alignment is a power of two and not too small",
-                desc.alignment,
-                smallest,
-            ));
+            return Err(invalid(CallRule::HeapAlignment, desc.alignment, smallest));
         }
         let largest = self.properties.msaa_heap_alignment.max(smallest);
         if self.is_d3d12() && desc.alignment != smallest && desc.alignment != largest {
-            return Err(invalid("the heap's alignment is one of the two allowed", desc.alignment, largest));
+            return Err(invalid(CallRule::HeapAlignment, desc.alignment, largest));
         }
-        if desc.size == 0 || !desc.size.is_multiple_of(desc.alignment) {
-            return Err(invalid("the heap's size is a multiple of its alignment", desc.size, desc.alignment));
-        }
-        if desc.size > self.properties.max_heap_size {
-            return Err(invalid("the heap is not too large", desc.size, self.properties.max_heap_size));
-        }
-        Ok(())
+        check::heap_size(desc, self.properties.max_heap_size)
     }
 
     pub(crate) fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
@@ -116,11 +106,7 @@ impl Shared {
         memory: MemoryTypeId,
     ) -> Result<MemoryFlags, DeviceError> {
         let flags = self.memory_flags(memory)?;
-        let bit = 1_u32.checked_shl(u32::from(memory.0)).unwrap_or(0);
-        if needs.memory_types & bit == 0 {
-            let rule = "the resource can live in this memory type";
-            return Err(invalid(rule, u64::from(memory.0), u64::from(needs.memory_types)));
-        }
+        check::memory_type(needs.memory_types, memory)?;
         Ok(flags)
     }
 
@@ -139,11 +125,7 @@ impl Shared {
             let needs = self.requirements_of(desc)?;
             let flags = self.check_memory_type(&needs, memory)?;
             if needs.size > self.properties.max_heap_size {
-                return Err(invalid(
-                    "the resource is not too large",
-                    needs.size,
-                    self.properties.max_heap_size,
-                ));
+                return Err(invalid(CallRule::ResourceTooLarge, needs.size, self.properties.max_heap_size));
             }
             let layout = Self::layout(desc)?;
             self.memory.take(&self.properties, memory, needs.size)?;
@@ -163,16 +145,9 @@ impl Shared {
 
     /// A heap takes its own category, or everything where the device knows such heaps.
     pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: &HeapState) -> Result<(), DeviceError> {
-        let (is, own) = (heap.desc.category, own_category(self.rules, desc));
         let apart =
             matches!(self.rules, Rules::D3d12 { tier1: true, .. } | Rules::Vulkan { split: true, .. });
-        let rule = match is {
-            HeapCategory::Any if apart => "the device allows heaps for everything",
-            HeapCategory::Any => return Ok(()),
-            is if is == own => return Ok(()),
-            _ => "the heap is of the resource's category",
-        };
-        Err(invalid(rule, is as u64, own as u64))
+        check::category(own_category(self.rules, desc), heap.desc.category, !apart)
     }
 
     fn check_placement(
@@ -182,22 +157,13 @@ impl Shared {
         heap: &HeapState,
         offset: u64,
     ) -> Result<(), DeviceError> {
-        if needs.requires_dedicated {
-            return Err(invalid("a resource that requires dedicated memory is committed", offset, 0));
-        }
         self.check_category(desc, heap)?;
-        if !offset.is_multiple_of(needs.alignment) {
-            return Err(invalid("the offset is aligned", offset, needs.alignment));
-        }
+        check::placement(needs, (heap.memory(), heap.desc.size), offset)?;
         let heap_alignment = self.properties.heap_alignment_for(desc, needs);
-        if self.is_d3d12() && heap_alignment > heap.desc.alignment {
-            let rule = "the heap is aligned as the resource needs it: to 4 MiB for multisampled textures";
-            return Err(invalid(rule, heap.desc.alignment, heap_alignment));
+        if self.is_d3d12() {
+            check::at_most(CallRule::HeapAlignedAsResource, heap_alignment, heap.desc.alignment)?;
         }
-        match offset.checked_add(needs.size) {
-            Some(end) if end <= heap.desc.size => Ok(()),
-            end => Err(invalid("the resource is inside the heap", end.unwrap_or(u64::MAX), heap.desc.size)),
-        }
+        Ok(())
     }
 
     pub(crate) fn create_placed(

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_core::device::{
-    Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
+    CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
     ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
     ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
 };
@@ -24,7 +24,7 @@ use crate::mapping::Mapping;
 use crate::object::{LiveObject, ObjectKind};
 use crate::options::Options;
 use crate::profile::Profile;
-use crate::record::invalid;
+use crate::record::{broken, broken_by, invalid};
 use crate::report::Findings;
 use crate::resource::{Memory, Resource};
 use crate::shared::{Request, Shared};
@@ -36,6 +36,8 @@ use crate::tiles::buffer_tiles;
 #[derive(Clone)]
 pub struct Device {
     shared: Arc<Shared>,
+    /// Shared by the clones, and by nothing else.
+    handles: Arc<()>,
 }
 
 impl Device {
@@ -48,7 +50,7 @@ impl Device {
     /// A device with these options.
     #[must_use]
     pub fn with_options(options: Options) -> Self {
-        Self { shared: Arc::new(Shared::new(options)) }
+        Self { shared: Arc::new(Shared::new(options)), handles: Arc::new(()) }
     }
 
     /// What went wrong so far, oldest first; at most
@@ -102,6 +104,13 @@ impl Device {
     #[must_use]
     pub fn leaks(&self) -> Vec<LiveObject> {
         self.shared.register.live()
+    }
+
+    /// This handle and its clones that live: 1 once all others are dropped, so that a test sees when the
+    /// program lets go of its device.
+    #[must_use]
+    pub fn handles(&self) -> usize {
+        Arc::strong_count(&self.handles)
     }
 
     /// For the end of a test: `Ok` when there was no hazard and everything is destroyed.
@@ -255,10 +264,10 @@ impl tenure_core::device::Device for Device {
         self.shared.call(CallKind::Map, Request::default(), || {
             let state = &resource.state;
             if !state.is_host_visible() {
-                return Err(invalid("mapped memory is host-visible", u64::from(state.flags.bits()), 0));
+                return Err(broken_by(CallRule::HostVisible, u64::from(state.flags.bits())));
             }
             if !state.is_buffer() {
-                return Err(invalid("only buffers are mapped", state.label.id, 0));
+                return Err(broken_by("only buffers are mapped", state.label.id));
             }
             state.mapped.store(true, Ordering::Relaxed);
             Ok(Mapping::new(Arc::clone(&self.shared), Arc::clone(state)))
@@ -275,7 +284,7 @@ impl tenure_core::device::Device for Device {
         match (&state.memory, &state.desc, &state.layout) {
             (Memory::Reserved(_), ResourceDesc::Buffer(info), _) => Ok(buffer_tiles(info)),
             (Memory::Reserved(_), _, Layout::Tiled { tiles, .. }) => Ok(tiles.clone()),
-            _ => Err(invalid("the resource is reserved", 0, 1)),
+            _ => Err(broken(CallRule::IsReserved)),
         }
     }
 
@@ -299,7 +308,7 @@ impl tenure_core::device::Device for Device {
         self.shared.call(CallKind::CreateList, Request::default(), || {
             let queues = &self.shared.properties.queues;
             let Some(properties) = queues.get(queue.index()) else {
-                return Err(invalid("the queue exists", u64::from(queue.0), queues.len() as u64));
+                return Err(invalid(CallRule::QueueExists, u64::from(queue.0), queues.len() as u64));
             };
             let label = self.shared.register.create(ObjectKind::List);
             Ok(List::new(&self.shared, label, queue, properties.kind))

@@ -9,7 +9,7 @@ use tenure_core::device::{
     TextureRegion,
 };
 
-use crate::checks::state::{Place, Role};
+use crate::checks::state::{ExecutionPoint, Role};
 use crate::clock::Clock;
 use crate::command::{Command, clear_state, copied_rows};
 use crate::faults::BarrierChange;
@@ -54,7 +54,7 @@ impl Use<'_> {
     }
 
     /// Unordered accesses may read or write, and so may those to acceleration structures; they
-    /// are taken to write, so that they never complain about what nobody wrote.
+    /// are taken to write, so that unwritten bytes are no hazard to them.
     pub(crate) fn fills(&self) -> bool {
         self.writes() || self.state == Some(State::ACCELERATION_STRUCTURE)
     }
@@ -129,7 +129,7 @@ impl<'a> Execution<'a> {
     /// The submission is done: Direct3D 12's states decay.
     pub(crate) fn finish(self) {
         for resource in &self.touched {
-            resource.states.lock().decay(self.place());
+            resource.states.lock().decay(self.execution_point());
         }
     }
 
@@ -149,8 +149,8 @@ impl<'a> Execution<'a> {
         self.shared.hazards.push(Hazard { kind, objects, detail, origin });
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place {
+    pub(crate) fn execution_point(&self) -> ExecutionPoint {
+        ExecutionPoint {
             d3d12: self.shared.is_d3d12(),
             at: QueueSerial { queue: self.queue, serial: self.serial },
             kind: self.kind,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tenure_core::device::{DeviceError, MemoryTypeId, State};
@@ -90,6 +91,9 @@ pub(crate) struct FaultState {
     armed: AtomicBool,
     faults: Mutex<Vec<Fault>>,
     fence_delay: AtomicU64,
+    /// Kept apart so that calls without a delay take no lock.
+    is_late: AtomicBool,
+    late: Mutex<Option<(CallKind, Duration)>>,
     /// Aliasing barriers executed, and which of them, from 1, is lost; 0: none.
     aliasing: AtomicU64,
     lost_aliasing: AtomicU64,
@@ -124,6 +128,18 @@ impl FaultState {
         if is_changed { *self.change.lock() } else { None }
     }
 
+    /// Waits, after a call that has taken effect, for as long as it is to be late.
+    pub(crate) fn delay_return(&self, call: CallKind) {
+        if !self.is_late.load(Ordering::Relaxed) {
+            return;
+        }
+        let late = self.late.lock().take_if(|(wanted, _)| *wanted == call);
+        if let Some((_, time)) = late {
+            self.is_late.store(false, Ordering::Relaxed);
+            std::thread::sleep(time);
+        }
+    }
+
     pub(crate) fn fence_delay(&self) -> u64 {
         self.fence_delay.load(Ordering::Relaxed)
     }
@@ -148,8 +164,9 @@ impl FaultState {
 /// Injects failures into a device: [`Device::faults`](crate::Device::faults).
 ///
 /// ```
-/// use tenure::device::{Device as _, Permit, QueueId};
+/// use tenure::device::{Device as _, Permit};
 /// use tenure::sim::{Device, Fault, FaultKind, Profile};
+/// use tenure::QueueId;
 ///
 /// let device = Device::new(Profile::DISCRETE);
 /// device.faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory));
@@ -158,7 +175,7 @@ impl FaultState {
 /// assert!(device.create_list(permit, QueueId(0)).is_err());
 /// assert!(device.create_list(permit, QueueId(0)).is_ok());
 /// # device.destroy_list(permit, first);
-/// # Ok::<(), tenure::device::DeviceError>(())
+/// # Ok::<(), tenure::DeviceError>(())
 /// ```
 #[derive(Clone)]
 pub struct Faults {
@@ -220,7 +237,7 @@ impl Faults {
         state.changed_barrier.store(number, Ordering::Relaxed);
     }
 
-    /// Forgets all pending failures, the barriers to lose or change and the delay of fences. A removed device
+    /// Forgets all pending failures, the barriers to lose or change, and the delays of fences and calls. A removed device
     /// stays removed.
     pub fn clear(&self) {
         let state = &self.shared.faults;
@@ -230,6 +247,15 @@ impl Faults {
         state.fence_delay.store(0, Ordering::Relaxed);
         state.lost_aliasing.store(0, Ordering::Relaxed);
         state.changed_barrier.store(0, Ordering::Relaxed);
+        state.is_late.store(false, Ordering::Relaxed);
+    }
+
+    /// Makes the next call of this kind return so much later, on the real clock, than it takes effect: a
+    /// window in which other threads make calls. In place of the delay ordered before.
+    pub fn delay_return(&self, call: CallKind, time: Duration) {
+        let state = &self.shared.faults;
+        *state.late.lock() = Some((call, time));
+        state.is_late.store(true, Ordering::Relaxed);
     }
 
     /// Makes every submission from now on complete `ticks` later than its lag says.

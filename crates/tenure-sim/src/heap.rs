@@ -1,4 +1,4 @@
-//! Heaps: memory, who is placed in it, and who used which bytes last.
+//! Heaps: memory, the resources placed in it, and which of them used each byte last.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::history::History;
 use crate::interval::IntervalSet;
 use crate::object::Label;
 
-/// Memory with the history of who touched it: that of a heap or of one committed resource.
+/// Memory with the history of its accesses: that of a heap or of one committed resource.
 pub(crate) struct Store {
     pub(crate) bytes: Bytes,
     pub(crate) history: Mutex<History>,
@@ -25,11 +25,11 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// What memory reads as that nobody zeroed.
-    const GARBAGE: u8 = 0xCD;
+    /// The bytes of memory that was not zeroed.
+    const UNDEFINED: u8 = 0xCD;
 
     pub(crate) fn new(size: u64, zeroed: bool) -> Self {
-        let fill = if zeroed { 0 } else { Self::GARBAGE };
+        let fill = if zeroed { 0 } else { Self::UNDEFINED };
         Self { bytes: Bytes::new(size, fill), history: Mutex::default(), submitted: Mutex::default() }
     }
 }
@@ -48,7 +48,7 @@ impl Tenant {
     }
 }
 
-/// Who used which bytes last.
+/// Which resource used each range of bytes last.
 #[derive(Default)]
 struct Owners(BTreeMap<u64, (u64, Arc<Tenant>)>);
 
@@ -63,9 +63,9 @@ impl Owners {
             .collect()
     }
 
-    /// Gives the bytes to `tenant` and returns the live others that lost some.
+    /// Gives the bytes to `tenant` and returns the live resources that had some before.
     fn claim(&mut self, range: Range<u64>, tenant: &Arc<Tenant>) -> SmallVec<[Arc<Tenant>; 1]> {
-        let mut losers = SmallVec::new();
+        let mut previous_owners = SmallVec::new();
         for (start, end, owner) in self.overlapping(&range) {
             self.0.remove(&start);
             if start < range.start {
@@ -77,13 +77,13 @@ impl Owners {
             if owner.label.id != tenant.label.id {
                 owner.owns_all.store(false, Ordering::Relaxed);
                 if !owner.label.is_destroyed() {
-                    losers.push(owner);
+                    previous_owners.push(owner);
                 }
             }
         }
         self.0.insert(range.start, (range.end, Arc::clone(tenant)));
         tenant.owns_all.store(true, Ordering::Relaxed);
-        losers
+        previous_owners
     }
 
     fn forget(&mut self, range: Range<u64>, tenant: &Tenant) {
@@ -127,7 +127,7 @@ impl HeapState {
         self.desc.memory
     }
 
-    /// Takes a new resource in; returns the parts of `range` that nobody had before.
+    /// Takes a new resource in; returns the parts of `range` that no resource had before.
     pub(crate) fn place(&self, label: &Arc<Label>, range: Range<u64>) -> Vec<Range<u64>> {
         self.placed.lock().insert(label.id, Arc::clone(label));
         let mut touched = self.touched.lock();

@@ -1,4 +1,4 @@
-//! Who touched which bytes last: the memory of the race and mapping checks.
+//! The last accesses of each range of bytes: the memory of the race and mapping checks.
 //!
 //! As in FastTrack (Flanagan and Freund, 2009): for each byte the last write and, for each queue,
 //! the last read since. Bytes of equal history are one segment.

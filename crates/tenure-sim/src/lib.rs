@@ -7,7 +7,7 @@
 //!
 //! # Use it in your engine's CI
 //!
-//! Memory code fails on the one card, under the one load, where nobody is looking: a buffer freed
+//! Mistakes with memory show on few cards and under few loads, seldom on a developer's: a buffer freed
 //! a frame too early, a barrier that only matters when two passes swap, an upload page reused
 //! while the copy from it is still in flight. Run the same code against this device in an ordinary
 //! test and each of these is one line with the names of the objects and the call:
@@ -15,10 +15,11 @@
 //! ```
 //! use std::time::Duration;
 //! use tenure::device::{
-//!     BufferInfo, CommandList as _, Device as _, DeviceError, Mapping as _, MemoryTypeId, ObjectRef, Permit,
-//!     QueueId, QueueSerial, ResourceDesc, Usage,
+//!     CommandList as _, Device as _, Mapping as _, MemoryTypeId, ObjectRef, Permit, QueueSerial,
+//!     ResourceDesc,
 //! };
 //! use tenure::sim::{Device, HazardKind, Options, Profile};
+//! use tenure::{BufferInfo, DeviceError, QueueId, Usage};
 //!
 //! # fn main() -> Result<(), DeviceError> {
 //! let device = Device::with_options(Options::new(Profile::DISCRETE).seed(1));
@@ -73,7 +74,7 @@
 //! [`Lag`], after the one before it on its queue and after all it waits for; then all of it is
 //! executed and complete at once. A program that only polls therefore never hangs. A `wait` with
 //! time to wait lets ticks pass until its serial is complete; when that takes a submission that
-//! nobody has made yet, or a word from [`Lag::Manual`]'s test, it blocks on the real clock up to
+//! was not made yet, or a word from [`Lag::Manual`]'s test, it blocks on the real clock up to
 //! its timeout. Waiting before the signal is allowed; a deadlock answers `false` when the time is
 //! over. `Duration::MAX` has no end.
 //!
@@ -90,7 +91,7 @@
 //! | `DestroyedInUse` | destroyed while the CPU had not seen a submission complete that uses it |
 //! | `HeapDestroyedFirst` | a heap destroyed with resources in it |
 //! | `ListInUse` | a list begun anew while in flight |
-//! | `UninitializedRead` | bytes read that nobody wrote, to the byte, by the GPU or the CPU |
+//! | `UninitializedRead` | bytes read that were never written, to the byte, by the GPU or the CPU |
 //! | `MissingAliasingBarrier` | a resource used, or a texture moved, whose bytes another live one used last; on Vulkan an aliasing barrier that does not come after how they were used, or does not lead to how they are used next |
 //! | `WrongState` | a use in a state, or a barrier from a state, that the subresource is not in, or that does not come after what was done before; a queue family uses what another owns; a queue uses what is in a state that it does not know |
 //! | `MissingBarrier` | unordered accesses, or on Vulkan copies, to the same bytes with no barrier between |
@@ -215,3 +216,8 @@ pub use options::{Lag, Options};
 pub use profile::Profile;
 pub use report::Findings;
 pub use resource::Resource;
+
+/// The example of the package's front page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, QueueTransfer, State, Subresource,
-    TextureRegion,
+    Barrier, BufferLayout, CallRule, CommandList, DeviceError, QueueId, QueueKind, QueueTransfer, State,
+    Subresource, TextureRegion, check,
 };
 
 use crate::calls::CallKind;
@@ -40,7 +40,7 @@ enum Phase {
 }
 
 /// Direct3D 12 refuses to reset a list whose `Close` failed.
-const BROKEN: &str = "a list that could not be closed or begun is not begun again";
+const BROKEN: CallRule = CallRule::BegunSound;
 
 /// A command allocator with its list.
 ///
@@ -56,7 +56,7 @@ pub struct List {
     phase: Phase,
     /// It was submitted since it was begun.
     is_submitted: AtomicBool,
-    /// Behind a shared reference, as a driver's lists are: who may record must not get to swap two lists.
+    /// Behind a shared reference, as a driver's lists are: code that records must not be able to swap two lists.
     recorded: RefCell<Recorded>,
 }
 
@@ -101,8 +101,8 @@ impl List {
     fn record(&self, command: Result<Command, DeviceError>) {
         let mut recorded = self.recorded.borrow_mut();
         if self.phase != Phase::Open {
-            let rule = "commands are recorded between begin and close";
-            recorded.error.get_or_insert(record::invalid(rule, 0, 1));
+            let rule = CallRule::RecordedOpen;
+            recorded.error.get_or_insert(record::broken(rule));
             return;
         }
         match command {
@@ -123,7 +123,7 @@ impl List {
     /// the eyes of the barrier and race checks and initialises what it touches. No byte changes.
     pub fn use_buffer(&self, resource: &Resource, offset: u64, size: u64, state: State) {
         let command = record::buffer_span(resource, offset, size)
-            .and_then(|span| record::state_on(self.kind, state).map(|()| span))
+            .and_then(|span| check::state(self.kind, state).map(|()| span))
             .map(|span| Command::Use { resource: Arc::clone(&resource.state), span, state });
         self.record(command);
     }
@@ -132,7 +132,7 @@ impl List {
     /// [`use_buffer`](Self::use_buffer).
     pub fn use_texture(&self, resource: &Resource, subresource: Subresource, state: State) {
         let command = record::texture_subresource(resource, subresource)
-            .and_then(|()| record::state_on(self.kind, state))
+            .and_then(|()| check::state(self.kind, state))
             .map(|()| Command::Use {
                 resource: Arc::clone(&resource.state),
                 span: Span::Subresource(subresource),
@@ -201,7 +201,7 @@ impl List {
     /// Descriptors are for queues that have shaders.
     fn shader_state(&self, state: State) -> Result<(), DeviceError> {
         record::has_shaders(self.kind)?;
-        record::state_on(self.kind, state)
+        check::state(self.kind, state)
     }
 
     /// Clears subresources of a texture to a repeated `texel`: one byte, or as many as a block of
@@ -254,11 +254,7 @@ impl List {
             }
             Barrier::Aliasing { before, after, from, to } => {
                 if matches!(after.state.memory, Memory::Committed { .. }) {
-                    return Err(record::invalid(
-                        "aliasing barriers are for placed and reserved resources",
-                        0,
-                        1,
-                    ));
+                    return Err(record::broken(CallRule::AliasingPlaced));
                 }
                 Ok(Command::Aliasing {
                     before: before.map(|before| Arc::clone(&before.state)),
@@ -280,21 +276,21 @@ impl List {
     ) -> Result<(), DeviceError> {
         record::subresource(resource, subresource)?;
         if after.is_empty() && !self.shared.promotes() {
-            return Err(record::invalid("nothing is moved to COMMON (UNDEFINED) on Vulkan", 0, 1));
+            return Err(record::broken(CallRule::NeverToCommon));
         }
         let Some(transfer) = transfer else {
-            record::state_on(self.kind, before)?;
-            return record::state_on(self.kind, after);
+            check::state(self.kind, before)?;
+            return check::state(self.kind, after);
         };
         let queues = &self.shared.properties.queues;
         for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
             let Some(properties) = queues.get(queue.index()) else {
-                return Err(record::invalid("the queue exists", u64::from(queue.0), queues.len() as u64));
+                return Err(record::invalid(CallRule::QueueExists, u64::from(queue.0), queues.len() as u64));
             };
-            record::state_on(properties.kind, state)?;
+            check::state(properties.kind, state)?;
         }
         if self.queue != transfer.from && self.queue != transfer.to {
-            let rule = "a transfer is recorded on one of its two queues";
+            let rule = CallRule::TransferQueue;
             return Err(record::invalid(rule, u64::from(self.queue.0), u64::from(transfer.to.0)));
         }
         Ok(())
@@ -310,9 +306,9 @@ impl CommandList<Device> for List {
         shared.call(CallKind::BeginList, Request::default(), || {
             match before {
                 Phase::Open => {
-                    return Err(record::invalid("a list is closed before it is begun again", 0, 1));
+                    return Err(record::broken(CallRule::BegunClosed));
                 }
-                Phase::Broken => return Err(record::invalid(BROKEN, 0, 1)),
+                Phase::Broken => return Err(record::broken(BROKEN)),
                 Phase::New | Phase::Closed => {}
             }
             self.shared.check_unused(&self.state.label, &self.state.last_use, HazardKind::ListInUse, "begin");
@@ -335,7 +331,7 @@ impl CommandList<Device> for List {
         }
         shared.call(CallKind::CloseList, Request::default(), || {
             if !is_open {
-                return Err(record::invalid("a list is begun before it is closed", 0, 1));
+                return Err(record::broken(CallRule::ClosedOpen));
             }
             self.recorded.get_mut().error.take().map_or(Ok(()), Err)?;
             self.phase = Phase::Closed;
@@ -360,7 +356,7 @@ impl CommandList<Device> for List {
     }
 
     fn make_visible_to_cpu(&mut self, written: State) {
-        let states = written.iter().try_for_each(|state| record::state_on(self.kind, state));
+        let states = written.iter().try_for_each(|state| check::state(self.kind, state));
         // On Direct3D 12 there is nothing to record.
         if states.is_err() || self.shared.properties.has_host_barriers() {
             self.record(states.map(|()| Command::MakeVisible { written }));

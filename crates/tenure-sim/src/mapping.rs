@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use tenure_core::device::DeviceError;
+use tenure_core::device::{CallRule, DeviceError};
 
 use crate::resource::ResourceState;
 use crate::shared::Shared;
@@ -27,11 +27,7 @@ impl Mapping {
         let limit = self.resource.layout.bytes();
         match offset.checked_add(size as u64) {
             Some(end) if end <= limit => Ok(offset..end),
-            end => Err(DeviceError::InvalidCall {
-                rule: "the range is inside the mapping",
-                value: end.unwrap_or(u64::MAX),
-                limit,
-            }),
+            end => Err(DeviceError::invalid_call(CallRule::InsideMapping, end.unwrap_or(u64::MAX), limit)),
         }
     }
 }

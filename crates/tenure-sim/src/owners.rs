@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::resource::ResourceState;
 
 /// The names that were given to ranges of a buffer. A name stays after its object is gone, until another
-/// object gets bytes of the range: what is found wrong with freed bytes names who had them last.
+/// object gets bytes of the range: what is found wrong with freed bytes names the object that had them last.
 #[derive(Default)]
 pub(crate) struct Owners {
     /// By first byte: the end, and the name.

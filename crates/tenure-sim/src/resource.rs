@@ -88,7 +88,7 @@ impl Memory {
     }
 }
 
-/// Which bytes hold something that somebody wrote.
+/// Which bytes were written.
 pub(crate) struct Written {
     /// Set once all are: most resources are written whole once and then used for long.
     all: AtomicBool,

@@ -160,6 +160,7 @@ impl Shared {
         if result.is_err() {
             self.counters.failed(call);
         }
+        self.faults.delay_return(call);
         self.counters.log(|| {
             let outcome = result.as_ref().map_or_else(ToString::to_string, |_| "ok".to_owned());
             format!("{}({}, {}): {outcome}", call.name(), request.bytes, request.memory)

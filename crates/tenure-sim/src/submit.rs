@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{
-    BufferInfo, DeviceError, QueueId, QueueSerial, ResourceDesc, TileSource, TileUpdate,
+    BufferInfo, CallRule, DeviceError, QueueId, QueueSerial, ResourceDesc, TileSource, TileUpdate, check,
 };
 
 use crate::calls::CallKind;
@@ -15,7 +15,7 @@ use crate::hazard::{Checks, HazardKind};
 use crate::heap::HeapState;
 use crate::history::Access;
 use crate::list::List;
-use crate::record::invalid;
+use crate::record::{broken, invalid};
 use crate::resource::{Memory, ResourceState};
 use crate::shared::{Request, Shared};
 use crate::tiles::{TILE, region_tiles};
@@ -31,7 +31,7 @@ impl Shared {
     ) -> Result<(), DeviceError> {
         self.call(CallKind::Submit, Request::default(), || {
             if lists.iter().any(|list| !list.is_from(self)) {
-                return Err(invalid("a list is submitted to the device that made it", 0, 1));
+                return Err(broken(CallRule::SameDevice));
             }
             let recorded = lists.iter().map(|list| recorded(queue, list)).collect::<Result<_, _>>()?;
             check_once(lists)?;
@@ -49,7 +49,7 @@ impl Shared {
         })
     }
 
-    /// Notes on each object that a submission uses it, for whoever destroys or maps it.
+    /// Notes on each object that a submission uses it, for the checks when it is destroyed or mapped.
     fn note_uses(&self, queue: QueueId, serial: u64, list: &List) {
         if !self.checks.intersects(Checks::LIFETIME | Checks::MAPPING | Checks::DESCRIPTORS) {
             return;
@@ -119,7 +119,7 @@ impl Shared {
                 let source = reserved(&resource.state)?;
                 let from = region_tiles(&source.layout, region)?;
                 if from.len() != tiles.len() {
-                    let rule = "mappings are copied between regions of one size";
+                    let rule = CallRule::TileRegionsOfOneSize;
                     return Err(invalid(rule, from.len() as u64, tiles.len() as u64));
                 }
                 TileOrigin::CopyOf { resource: Arc::clone(source), tiles: from }
@@ -137,19 +137,8 @@ impl Shared {
     ) -> Result<(), DeviceError> {
         self.check_category(&resource.desc, heap)?;
         let needs = self.requirements_of(&least(&resource.desc))?.memory_types;
-        let bit = 1_u32.checked_shl(u32::from(heap.memory().0)).unwrap_or(0);
-        if needs & bit == 0 {
-            let rule = "the resource can live in this memory type";
-            return Err(invalid(rule, u64::from(heap.memory().0), u64::from(needs)));
-        }
-        if !offset.is_multiple_of(TILE) {
-            return Err(invalid("the heap offset of a tile is aligned", offset, TILE));
-        }
-        let end = tiles.checked_mul(TILE).and_then(|bytes| bytes.checked_add(offset));
-        match end {
-            Some(end) if end <= heap.desc.size => Ok(()),
-            _ => Err(invalid("the tiles are inside the heap", end.unwrap_or(u64::MAX), heap.desc.size)),
-        }
+        check::memory_type(needs, heap.memory())?;
+        check::tiles_in_heap(tiles, TILE, offset, heap.desc.size)
     }
 
     pub(crate) fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
@@ -160,7 +149,7 @@ impl Shared {
     }
 
     fn no_queue(&self, queue: QueueId) -> DeviceError {
-        invalid("the queue exists", u64::from(queue.0), self.properties.queues.len() as u64)
+        invalid(CallRule::QueueExists, u64::from(queue.0), self.properties.queues.len() as u64)
     }
 
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
@@ -220,24 +209,21 @@ fn check_once(lists: &[&List]) -> Result<(), DeviceError> {
         list.is_submitted() || lists[..index].iter().any(|other| core::ptr::eq(*other, *list))
     };
     if lists.iter().enumerate().any(is_again) {
-        return Err(invalid("a list is begun anew before it is submitted again", 1, 0));
+        return Err(broken(CallRule::SubmittedOnce));
     }
     Ok(())
 }
 
 fn recorded(queue: QueueId, list: &List) -> Result<Recorded, DeviceError> {
-    if list.queue != queue {
-        let rule = "a list is submitted to the queue it was made for";
-        return Err(invalid(rule, u64::from(queue.0), u64::from(list.queue.0)));
-    }
-    let commands = list.closed().ok_or_else(|| invalid("a submitted list is closed", 0, 1))?;
+    check::list_queue(queue, list.queue)?;
+    let commands = list.closed().ok_or_else(|| broken(CallRule::SubmittedClosed))?;
     Ok(Recorded { label: Arc::clone(&list.state.label), commands })
 }
 
 fn reserved(state: &Arc<ResourceState>) -> Result<&Arc<ResourceState>, DeviceError> {
     match &state.memory {
         Memory::Reserved(_) => Ok(state),
-        _ => Err(invalid("the resource is reserved", 0, 1)),
+        _ => Err(broken(CallRule::IsReserved)),
     }
 }
 

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tenure_core::device::{
-    Allowed, BufferInfo, DeviceError, Dimension, Features, Properties, ResourceDesc, TextureInfo, TileLayout,
-    TileRegion, Usage,
+    Allowed, BufferInfo, CallRule, DeviceError, Dimension, Features, Properties, ResourceDesc, TextureInfo,
+    TileLayout, TileRegion, Usage,
 };
 
 use crate::heap::HeapState;
 use crate::layout::Layout;
 use crate::object::Label;
+use crate::record::{broken, invalid};
 use crate::requirements::{check_limits, tile_extent};
 
 /// Bytes of a tile.
@@ -139,17 +140,13 @@ fn texture_layout(info: &TextureInfo) -> Result<Layout, DeviceError> {
     Ok(Layout::Tiled { info: info.clone(), tiles, bases, total })
 }
 
-fn invalid(rule: &'static str, value: u64, limit: u64) -> DeviceError {
-    DeviceError::InvalidCall { rule, value, limit }
-}
-
 /// The indices of a region's tiles, in the order x, y, z.
 pub(crate) fn region_tiles(layout: &Layout, region: &TileRegion) -> Result<Vec<u64>, DeviceError> {
     let (base, size) = match layout {
         Layout::Buffer { size } => {
             let tiles = u32::try_from(size.div_ceil(TILE)).unwrap_or(u32::MAX);
             if region.subresource != 0 {
-                return Err(invalid("the subresource exists", u64::from(region.subresource), 1));
+                return Err(invalid(CallRule::SubresourceExists, u64::from(region.subresource), 1_u64));
             }
             (0, [tiles, 1, 1])
         }
@@ -157,7 +154,7 @@ pub(crate) fn region_tiles(layout: &Layout, region: &TileRegion) -> Result<Vec<u
             let index = region.subresource as usize;
             let Some(base) = bases.get(index) else {
                 return Err(invalid(
-                    "the subresource exists",
+                    CallRule::SubresourceExists,
                     u64::from(region.subresource),
                     bases.len() as u64,
                 ));
@@ -169,12 +166,12 @@ pub(crate) fn region_tiles(layout: &Layout, region: &TileRegion) -> Result<Vec<u
                 (*base, tiles.subresources[index])
             }
         }
-        Layout::Texture { .. } => return Err(invalid("the resource is reserved", 0, 1)),
+        Layout::Texture { .. } => return Err(broken(CallRule::IsReserved)),
     };
     for ((origin, extent), limit) in region.origin.iter().zip(region.extent).zip(size) {
         let end = u64::from(*origin) + u64::from(extent);
         if extent == 0 || end > u64::from(limit) {
-            return Err(invalid("the tile region is inside the resource", end, u64::from(limit)));
+            return Err(invalid(CallRule::TileRegionInside, end, u64::from(limit)));
         }
     }
     let axis = |axis: usize| {

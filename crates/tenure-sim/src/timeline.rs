@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tenure_core::device::{DeviceError, Properties, QueueId, QueueKind, QueueSerial};
+use tenure_core::device::{CallRule, DeviceError, Properties, QueueId, QueueKind, QueueSerial, check};
 
 use crate::clock::Clock;
 use crate::command::Command;
@@ -12,6 +12,7 @@ use crate::execute::{Execution, TileChange};
 use crate::journal::Step;
 use crate::object::Label;
 use crate::options::Lag;
+use crate::record::invalid;
 use crate::rng::Rng;
 use crate::shared::Shared;
 
@@ -43,7 +44,7 @@ struct Queue {
     submitted: u64,
     completed: u64,
     /// What is ordered before the end of the newest completed submission, and of those before it
-    /// that somebody may still ask about.
+    /// that may still be asked about.
     clock: Clock,
     clocks: VecDeque<(u64, Clock)>,
     /// The newest of its own submissions that the queues knew for which it has waited: what those did
@@ -56,10 +57,6 @@ pub(crate) struct Timeline {
     now: u64,
     rng: Rng,
     queues: Vec<Queue>,
-}
-
-fn invalid(rule: &'static str, value: u64, limit: u64) -> DeviceError {
-    DeviceError::InvalidCall { rule, value, limit }
 }
 
 impl Timeline {
@@ -98,17 +95,15 @@ impl Timeline {
     ) -> Result<(), DeviceError> {
         let count = self.queues.len() as u64;
         let Some(state) = self.queues.get(queue.index()) else {
-            return Err(invalid("the queue exists", u64::from(queue.0), count));
+            return Err(invalid(CallRule::QueueExists, u64::from(queue.0), count));
         };
-        if signal != state.submitted + 1 {
-            return Err(invalid("serials rise by one per submission", signal, state.submitted + 1));
-        }
+        check::serial(signal, state.submitted)?;
         for wait in waits {
             if wait.queue.index() >= self.queues.len() {
-                return Err(invalid("the queue waited for exists", u64::from(wait.queue.0), count));
+                return Err(invalid(CallRule::QueueExists, u64::from(wait.queue.0), count));
             }
             if wait.queue == queue && wait.serial >= signal {
-                return Err(invalid("a submission does not wait for itself", wait.serial, signal));
+                return Err(invalid(CallRule::WaitsForItself, wait.serial, signal));
             }
         }
         Ok(())
@@ -277,7 +272,7 @@ impl Timeline {
     }
 
     /// Forgets the clocks of serials that the CPU has seen and that no submission waits for:
-    /// whoever waits for them later knows at least as much through the CPU.
+    /// a queue that waits for them later knows at least as much through the CPU.
     fn forget_clocks(&mut self, shared: &Shared, queue: QueueId) {
         const KEPT: usize = 64;
         let Some(state) = self.queues.get(queue.index()) else { return };

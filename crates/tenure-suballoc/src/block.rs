@@ -4,30 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::block_table::BlockIds;
-use crate::{AllocError, BlockError, FreeError, Handle, Inconsistency};
-
-/// How many frames a block stays empty before it is given back, by default.
-pub const DEFAULT_IDLE_FRAMES: u32 = 16;
-
-/// Names a block. The numbers are small and dense, and are used again after a block is removed: the
-/// lowest first. They suit as an index into the caller's own list of blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BlockId(pub(crate) u32);
-
-impl BlockId {
-    /// The number as an index.
-    #[must_use]
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl From<BlockId> for u32 {
-    fn from(id: BlockId) -> Self {
-        id.0
-    }
-}
+use crate::{AllocError, BlockError, BlockId, FreeError, Handle, Inconsistency};
 
 /// A range that was allocated in one of the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,12 +151,12 @@ pub trait BlockSuballocator {
     }
 
     /// Ends a frame: removes the blocks that have been empty for `idle_frames` whole frames (such
-    /// as [`DEFAULT_IDLE_FRAMES`]) and appends them to `retired`. The frame in which a block ran
+    /// as [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES)) and appends them to `retired`. The frame in which a block ran
     /// empty, or was added, does not count. O(empty blocks).
     fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>);
 
     /// Removes all empty blocks now and appends them to `retired`. If that would leave none at all,
-    /// the one that ran empty last stays, until it has been empty for [`DEFAULT_IDLE_FRAMES`] whole
+    /// the one that ran empty last stays, until it has been empty for [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES) whole
     /// frames. O(empty blocks).
     fn trim(&mut self, retired: &mut Vec<BlockId>);
 

@@ -5,7 +5,10 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use crate::error::ensure;
-use crate::{BlockError, BlockId, DEFAULT_IDLE_FRAMES, Inconsistency};
+use crate::{BlockError, BlockId, Inconsistency};
+
+/// How many frames a block stays empty before it is given back, by default.
+pub const DEFAULT_IDLE_FRAMES: u32 = 16;
 
 /// Not in the list of empty blocks.
 const BUSY: u32 = u32::MAX;
@@ -153,13 +156,13 @@ impl BlockTable {
         self.frame += 1;
     }
 
-    /// Removes all empty blocks but, if there were no other left, the last within its grace.
+    /// Removes all empty blocks but, if there were no other left, the youngest within the idle frames.
     pub(crate) fn trim(&mut self, retired: &mut Vec<BlockId>) {
-        let keep = self.last_within_grace();
+        let keep = self.last_within_idle_frames();
         self.retire(retired, |id, _| Some(id) != keep);
     }
 
-    fn last_within_grace(&self) -> Option<BlockId> {
+    fn last_within_idle_frames(&self) -> Option<BlockId> {
         if self.used > 0 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! C3: blocks of powers of two.
+//! The buddy suballocator: ranges of powers of two.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,8 +10,7 @@ use crate::handle::Owner;
 use crate::suballocator::check_request;
 use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Inconsistency, Suballocator};
 
-/// Smallest blocks in a range, at most. Their number must fit a handle, and metadata is made for
-/// each of them.
+/// The most smallest blocks in a range. Their numbers must fit a handle, and each has metadata.
 const MAX_UNITS: u64 = 1 << 26;
 
 /// Bits of a state that hold the order of a block in use, plus one; the others count its uses.
@@ -30,16 +29,16 @@ const ORDER_MASK: u32 = (1 << ORDER_BITS) - 1;
 /// and each but the largest has a buddy, with which it makes a block of the next order. An
 /// allocation takes the lowest free block of the least order that has one and is large enough, and
 /// halves it until it fits. A freed block merges with its buddy for as long as that is free too.
-/// The free blocks of an order are a set of bits with summaries, not a list: taking the lowest keeps
-/// the high addresses free, and a buddy is asked for by one bit.
+/// The free blocks of an order are a tree of bitmaps, not a list: taking the lowest keeps the high
+/// addresses free, and one bit says whether a buddy is free.
 ///
-/// A capacity that is no power of two is a row of blocks of falling sizes (its binary digits), from
-/// the largest at 0; what is less than a smallest block is not managed. The largest block that can
-/// ever be allocated is the first.
+/// A capacity that is no power of two is a row of blocks of decreasing sizes (its binary digits), the
+/// largest at 0; a remainder of less than a smallest block is not managed. The first block is the
+/// largest that can ever be allocated.
 ///
 /// # Efficiency
-/// Allocating and freeing are O(orders between), each step touching one to four words (log₆₄ of the
-/// blocks). `largest_free` is O(1). 12 bytes for each smallest block, zeroed and untouched until
+/// Allocating and freeing are O(orders that are split or merged), each step touching one to four words (log₆₄
+/// of the blocks). `largest_free` is O(1). 12 bytes for each smallest block, zeroed and untouched until
 /// used, and a few bits.
 ///
 /// # Origin
@@ -62,14 +61,14 @@ pub struct Buddy {
     min_log2: u32,
     /// Smallest blocks in the range.
     units: u32,
-    /// The free blocks of each order, by their number within the order.
+    /// The free blocks of each order, by their index within the order.
     free: Vec<BitTree>,
     /// Which orders have a free block.
     free_orders: u32,
     /// For the first smallest block of each block in use: how often it was used, and the order plus
     /// one. The order bits are 0 everywhere else.
     states: Vec<u32>,
-    /// For the same: the bytes that were asked for.
+    /// For the first smallest block of each block in use: the bytes that were requested.
     requested: Vec<u64>,
     free_units: u32,
     requested_bytes: u64,
@@ -90,7 +89,7 @@ struct Block {
 }
 
 impl Buddy {
-    /// The smallest block, unless another is asked for, in bytes.
+    /// The default size of the smallest block, in bytes.
     pub const DEFAULT_MIN_BLOCK: u64 = 256;
 
     /// Manages `0..capacity`, rounded down to the smallest block,
@@ -155,13 +154,13 @@ impl Buddy {
         self.order_bytes(self.top_order())
     }
 
-    /// Bytes asked for by all that is allocated, before rounding. O(1).
+    /// Requested bytes of all allocations, before rounding. O(1).
     #[must_use]
     pub fn requested_bytes(&self) -> u64 {
         self.requested_bytes
     }
 
-    /// Bytes allocated beyond those asked for, because sizes are rounded up. O(1).
+    /// Bytes allocated beyond those requested, because sizes are rounded up. O(1).
     #[must_use]
     pub fn internal_waste(&self) -> u64 {
         self.capacity() - self.free_bytes() - self.requested_bytes
@@ -229,8 +228,8 @@ impl Buddy {
         self.insert_free(order, index);
     }
 
-    /// The last block of an order may have no buddy, or one that is cut off by the end; the number
-    /// of that is never in the set, though the set has a bit for it.
+    /// Whether the buddy of a block is free. The last block of an order may have no whole buddy before the
+    /// end of the range; then the bit of the buddy's index exists, but is never set.
     #[inline]
     fn buddy_is_free(&self, order: u32, index: u32) -> bool {
         self.free[order as usize].contains(index ^ 1)
@@ -245,7 +244,7 @@ impl Buddy {
     /// The order of the free block that `unit` is in, if it is in one.
     fn order_of_hole(&self, unit: u32) -> Option<u32> {
         let is_free = |order: &u32| {
-            // Of the units behind the last whole block of an order the set knows nothing.
+            // The set does not cover the units behind the last whole block of an order.
             let index = unit >> order;
             index < self.units >> order && self.free[*order as usize].contains(index)
         };
@@ -277,7 +276,7 @@ impl Buddy {
         }
     }
 
-    /// Frees the block at `unit`, whose state says already that it is.
+    /// Frees the block at `unit`, whose state is already that of a freed block.
     #[inline(always)]
     fn release(&mut self, unit: u32, order: u32) {
         self.requested_bytes -= self.requested[unit as usize];
@@ -335,7 +334,7 @@ impl Suballocator for Buddy {
     fn clear(&mut self) {
         let mut unit = 0;
         while unit < self.units {
-            // A free block may have merged with what was freed before it.
+            // The block freed last may have merged with a free block that begins here.
             unit = if let Some(order) = self.order_in_use(unit) {
                 let state = &mut self.states[unit as usize];
                 *state = freed(*state);
@@ -363,7 +362,7 @@ impl Suballocator for Buddy {
         in_use.map(|Block { unit, order, .. }| self.allocation(unit, order, self.states[unit as usize]))
     }
 
-    /// The free blocks, side by side where they are no buddies. O(orders) each.
+    /// The free blocks; adjacent ones that are no buddies are listed separately. O(orders) each.
     fn holes(&self) -> impl Iterator<Item = Range<u64>> {
         let bytes = |unit: u32| u64::from(unit) << self.min_log2;
         let holes = self.blocks().filter(|block| !block.in_use);
@@ -395,18 +394,18 @@ impl Suballocator for Buddy {
     }
 
     fn validate(&self) -> Result<(), Inconsistency> {
-        let mut owners = vec![0u8; self.units as usize];
+        let mut covered = vec![0u8; self.units as usize];
         let mut claim = |unit: u32, order: u32| {
             let range = unit as usize..(unit as usize + (1 << order));
-            let Some(range) = owners.get_mut(range) else {
+            let Some(range) = covered.get_mut(range) else {
                 return false;
             };
-            range.iter_mut().all(|owner| core::mem::replace(owner, 1) == 0)
+            range.iter_mut().all(|unit| core::mem::replace(unit, 1) == 0)
         };
         let mut free = 0;
         for (order, set) in (0..).zip(&self.free) {
             let marked = self.free_orders >> order & 1 != 0;
-            ensure!(marked != set.is_empty(), "order {order}: wrongly marked");
+            ensure!(marked != set.is_empty(), "order {order}: the mark and the set differ");
             for index in set.iter() {
                 ensure!(claim(index << order, order), "order {order}: {index} overlaps");
                 ensure!(!self.buddy_is_free(order, index), "order {order}: {index} unmerged");
@@ -422,8 +421,12 @@ impl Suballocator for Buddy {
                 requested += self.requested[unit as usize];
             }
         }
-        ensure!(owners.iter().all(|&owner| owner == 1), "some units are lost");
-        ensure!(requested == self.requested_bytes, "{requested} bytes were asked for");
+        ensure!(covered.iter().all(|&unit| unit == 1), "some units are neither in use nor free");
+        ensure!(
+            requested == self.requested_bytes,
+            "{requested} bytes were requested, not {}",
+            self.requested_bytes
+        );
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! C6: any suballocator over many blocks.
+//! A growing set of blocks, each with a suballocator.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,20 +16,19 @@ use crate::{
 
 /// Makes a [`Suballocator`] for many blocks out of one for a single block.
 ///
-/// Good for an algorithm that only knows one range, such as [`Buddy`](crate::Buddy): block by block
-/// it does what it would do alone. Its downside is what that costs: an update per call of where the
-/// block is filed. For the general algorithm, [`GeneralBlocks`](crate::GeneralBlocks) does without.
+/// Good for an algorithm that only manages one range, such as [`Buddy`](crate::Buddy): each block has an
+/// instance of its own. Its downside is an update of the block's bucket in each call. For the general
+/// algorithm, [`GeneralBlocks`](crate::GeneralBlocks) does without.
 ///
 /// # Algorithm
-/// Each block is filed in a bucket by its largest free range, four buckets to the power of two. A
-/// request goes to the lowest block of the first bucket that has what it needs, so to the block
-/// whose largest range is the smallest that fits, which is usually the fullest; the emptier ones
-/// run empty. Should that fail, the first bucket that surely fits is next, and then a block that
-/// is empty.
+/// Each block is in a bucket by its largest free range, four buckets to the power of two. A request goes
+/// to the lowest block of the first bucket that may fit: its largest range is about the smallest that
+/// fits, so it is usually the fullest block, and emptier ones run empty. If that fails, the first bucket
+/// that surely fits is tried, and then a block that is empty.
 ///
 /// # Efficiency
-/// At most four blocks are asked, however many there are, and finding each is O(log₆₄ blocks); to
-/// this comes the block's own cost.
+/// At most four blocks are tried, however many there are, and finding each is O(log₆₄ blocks), in addition
+/// to the block's own cost.
 ///
 /// # What is guaranteed
 /// A request fails only when no block's largest free range reaches what its allocator needs to be
@@ -37,7 +36,7 @@ use crate::{
 /// at all), and when the block that ran empty last cannot serve it either.
 ///
 /// # Origin
-/// Superblocks filed by fullness: Berger, McKinley, Blumofe, Wilson, *Hoard*, 2000.
+/// Superblocks in bins by fullness: Berger, McKinley, Blumofe, Wilson, *Hoard*, 2000.
 ///
 /// ```
 /// use tenure_suballoc::{BlockSuballocator, Buddy, Growing};
@@ -61,8 +60,8 @@ type Make<A> = dyn Fn(u64) -> Result<A, BlockError> + Send + Sync;
 impl<A: Suballocator> Growing<A> {
     /// A set without blocks; `make` makes the allocator of a block of the given capacity in bytes.
     ///
-    /// The allocators should differ in their capacities only: what one of them needs for a request
-    /// is taken to hold for all.
+    /// The allocators should differ in their capacities only: the range that one of them needs for a request
+    /// ([`Suballocator::sure_fit`]) is assumed for all.
     pub fn new(make: impl Fn(u64) -> Result<A, BlockError> + Send + Sync + 'static) -> Self {
         Self {
             make: Box::new(make),
@@ -78,7 +77,7 @@ impl<A: Suballocator> Growing<A> {
         self.allocators.get(block.index())?.as_ref()
     }
 
-    /// Tries the blocks that suit best, in turn.
+    /// Tries the best fitting blocks in turn.
     fn allocate_somewhere(&mut self, size: u64, align: u64) -> Option<BlockAllocation> {
         let likely = self.buckets.may_fit(size)?;
         let need = self.block(BlockId(likely))?.sure_fit(size, align);
@@ -121,7 +120,7 @@ impl<A: Suballocator> Growing<A> {
     }
 }
 
-/// What a block's allocator says, as what the set says.
+/// A block's allocation as an allocation of the set.
 #[inline(always)]
 fn in_block(block: BlockId, allocation: Allocation) -> BlockAllocation {
     BlockAllocation {

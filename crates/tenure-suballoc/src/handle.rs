@@ -1,10 +1,30 @@
-//! Names of allocations.
+//! Names of allocations and blocks.
 
 use core::fmt;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 const UPPER_HALF: u64 = u64::MAX << 32;
+
+/// Names a block. The numbers are small and dense, and are used again after a block is removed: the
+/// lowest first. They suit as an index into the caller's own list of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub(crate) u32);
+
+impl BlockId {
+    /// The number as an index.
+    #[must_use]
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<BlockId> for u32 {
+    fn from(id: BlockId) -> Self {
+        id.0
+    }
+}
 
 /// Names one allocation of one allocator; give it back to that allocator to free.
 ///

@@ -44,14 +44,19 @@ mod ring;
 mod slots;
 mod suballocator;
 
-pub use block::{BlockAllocation, BlockFreed, BlockId, BlockSuballocator, DEFAULT_IDLE_FRAMES};
-pub use block_table::BlockIds;
+pub use block::{BlockAllocation, BlockFreed, BlockSuballocator};
+pub use block_table::{BlockIds, DEFAULT_IDLE_FRAMES};
 pub use buddy::Buddy;
 pub use error::{AllocError, BlockError, FreeError, Inconsistency};
 pub use general::{General, GeneralBlocks};
 pub use growing::Growing;
-pub use handle::Handle;
+pub use handle::{BlockId, Handle};
 pub use linear::Linear;
 pub use ring::Ring;
 pub use slots::{SlotRange, Slots};
 pub use suballocator::{Allocation, Freed, Suballocator};
+
+/// The example of the package's front page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

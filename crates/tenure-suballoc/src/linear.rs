@@ -1,4 +1,4 @@
-//! C1: a counter that only goes up.
+//! The linear suballocator: a counter that only goes up.
 
 use crate::suballocator::{align_up, check_request};
 

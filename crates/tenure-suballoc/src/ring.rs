@@ -1,4 +1,4 @@
-//! C2: a ring of frames.
+//! The ring suballocator: ranges of frames that are freed in order.
 
 use alloc::collections::VecDeque;
 use core::ops::Range;
@@ -64,8 +64,8 @@ struct Frame<M> {
     bytes: u64,
 }
 
-/// Where an allocation would go.
-struct Place {
+/// Where an allocation would be placed.
+struct Candidate {
     offset: u64,
     /// Bytes that it takes: padding or the skipped end, and the size.
     taken: u64,
@@ -101,12 +101,12 @@ impl<M> Ring<M> {
     fn allocate_behind(&mut self, size: u64, align: u64) -> Option<u64> {
         check_request(size, align).ok()?;
         self.settle();
-        let place = self.place(size, align)?;
-        self.head = place.offset + size;
-        self.used += place.taken;
-        self.open += place.taken;
+        let candidate = self.find(size, align)?;
+        self.head = candidate.offset + size;
+        self.used += candidate.taken;
+        self.open += candidate.taken;
         self.begin_range();
-        Some(place.offset)
+        Some(candidate.offset)
     }
 
     /// Takes into account what has been allocated since the last time.
@@ -131,18 +131,19 @@ impl<M> Ring<M> {
         };
     }
 
-    /// At the head, or else at the beginning, when all is settled.
-    fn place(&self, size: u64, align: u64) -> Option<Place> {
+    /// The position for an allocation: at the head, or else at the beginning of the range. The counts must be
+    /// settled.
+    fn find(&self, size: u64, align: u64) -> Option<Candidate> {
         if let Some(offset) = align_up(self.head, align)
             && offset <= self.limit
             && size <= self.limit - offset
         {
             let taken = offset - self.head + size;
-            return Some(Place { offset, taken });
+            return Some(Candidate { offset, taken });
         }
         let goes_on_at_0 = self.limit == self.capacity;
         let skipped = self.capacity - self.head;
-        (goes_on_at_0 && size <= self.tail).then(|| Place { offset: 0, taken: skipped + size })
+        (goes_on_at_0 && size <= self.tail).then(|| Candidate { offset: 0, taken: skipped + size })
     }
 
     /// Closes the open frame: all that was allocated since the last call is freed together, once
@@ -163,7 +164,9 @@ impl<M> Ring<M> {
     pub fn release_while(&mut self, mut done: impl FnMut(&M) -> bool) -> u64 {
         self.settle();
         let mut freed = 0;
-        while let Some(frame) = self.frames.pop_front_if(|frame| done(&frame.mark)) {
+        while self.frames.front().is_some_and(|frame| done(&frame.mark))
+            && let Some(frame) = self.frames.pop_front()
+        {
             freed += frame.bytes;
         }
         self.advance_tail(freed);
@@ -204,7 +207,7 @@ impl<M> Ring<M> {
     /// assert_eq!(ring.holes().next(), Some(0..1000));
     /// ```
     pub fn holes(&self) -> impl Iterator<Item = Range<u64>> {
-        // Behind the end, the range goes on at the beginning.
+        // The range wraps around at its end.
         let at_0 = if self.limit == self.capacity { 0..self.tail } else { 0..0 };
         [at_0, self.head..self.limit].into_iter().filter(|hole| !hole.is_empty())
     }
@@ -227,7 +230,7 @@ impl<M> Ring<M> {
         self.capacity
     }
 
-    /// Bytes in use, with padding and with what was skipped at the end.
+    /// Bytes in use, including padding and bytes skipped at the end.
     #[must_use]
     pub const fn used(&self) -> u64 {
         self.used + (self.head - self.settled)
@@ -249,7 +252,7 @@ impl<M> Ring<M> {
     #[must_use]
     pub fn largest_free(&self) -> u64 {
         let at_head = self.limit - self.head;
-        // Behind the end, the range goes on at the beginning.
+        // The range wraps around at its end.
         if self.limit == self.capacity { at_head.max(self.tail) } else { at_head }
     }
 

@@ -1,4 +1,4 @@
-//! C5: ranges of indices.
+//! Indexed slots: ranges of indices, with a bit for each.
 
 use core::ops::Range;
 

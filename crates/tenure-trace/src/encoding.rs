@@ -1,4 +1,4 @@
-//! Plain text, gzip or zstd: around any source and any sink.
+//! Reading and writing plain text, gzip and zstd.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Write};
@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// As it is.
+    /// Uncompressed.
     #[default]
     Plain,
     /// gzip (RFC 1952): 5 to 15 % of the text.
@@ -26,9 +26,9 @@ impl Encoding {
     /// Every encoding.
     pub const ALL: [Self; 3] = [Self::Plain, Self::Gzip, Self::Zstd];
 
-    /// The encoding that a file's name promises: `.gz`, `.zst`, anything else is plain.
+    /// The encoding for the extension of a file name: `.gz`, `.zst`, anything else is plain.
     ///
-    /// It is for choosing what to *write*; a reader looks at the bytes.
+    /// Use it to choose the encoding of a new file; a reader detects the encoding from the bytes.
     ///
     /// ```
     /// use tenure_trace::Encoding;
@@ -50,7 +50,7 @@ impl Encoding {
         match head {
             [0x1f, 0x8b, ..] => Self::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd] => Self::Zstd,
-            // A frame to be skipped, which some tools put before the data.
+            // A skippable frame, which some tools write before the data.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Self::Zstd,
             _ => Self::Plain,
         }
@@ -67,10 +67,10 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// The bytes looked at to tell the encodings apart, and then the rest.
+/// The source, with the first bytes, which were read to detect the encoding, put back.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// The text of a source, whatever its encoding, which its first bytes tell.
+/// Decodes the text of a source. The encoding is detected from the first bytes.
 ///
 /// Several gzip members or zstd frames in a row are one text, as for the usual tools; anything else
 /// that follows the compressed data is an error. [`TraceReader`](crate::TraceReader) and
@@ -98,11 +98,11 @@ enum Text<R: Read> {
 }
 
 impl<R: Read> Decoder<R> {
-    /// Finds out the encoding.
+    /// Detects the encoding.
     ///
     /// # Errors
     ///
-    /// What the source says, or that there is no memory for a zstd decoder.
+    /// The errors of the source, and a failed allocation of the zstd decoder.
     pub fn new(mut source: R) -> io::Result<Self> {
         let mut head = Vec::new();
         source.by_ref().take(4).read_to_end(&mut head)?;
@@ -115,7 +115,7 @@ impl<R: Read> Decoder<R> {
         }))
     }
 
-    /// How the source is encoded.
+    /// The encoding of the source.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         match self.0 {
@@ -160,7 +160,7 @@ impl<R: Read> fmt::Debug for Decoder<R> {
     }
 }
 
-/// A sink for text, whatever its encoding.
+/// Encodes text for a sink.
 pub(crate) enum Encoder<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),
@@ -180,7 +180,7 @@ impl<W: Write> Encoder<W> {
         })
     }
 
-    /// Ends the compressed data, flushes, and gives the sink back.
+    /// Ends the compressed data, flushes the sink and returns it.
     pub(crate) fn finish(self) -> io::Result<W> {
         let mut sink = match self {
             Self::Plain(sink) => sink,

@@ -1,4 +1,4 @@
-//! What can be wrong with a recording, and where.
+//! The errors of recordings.
 
 use std::fmt;
 use std::io;
@@ -9,8 +9,8 @@ use crate::{Encoding, Kind, MAX_ALIGN, MAX_LINE_BYTES, MAX_SIZE};
 
 /// A recording could not be read or written.
 ///
-/// What concerns a line is shown the way compilers do, so that editors and terminals can jump to
-/// it: `FILE:LINE: reason`.
+/// An error that concerns a line is formatted like those of compilers, so that editors and terminals can
+/// jump to it: `FILE:LINE: reason`.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -19,11 +19,11 @@ pub enum TraceError {
     Open {
         /// The file's name.
         name: String,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         error: io::Error,
     },
-    /// The source failed, or what it gave is not sound gzip or zstd.
+    /// The source failed, or its data is not valid gzip or zstd.
     ///
     /// Compressed data that ends too early has the kind [`io::ErrorKind::UnexpectedEof`].
     #[error("{name}:{line}: cannot read ({encoding}): {error}")]
@@ -32,9 +32,9 @@ pub enum TraceError {
         name: String,
         /// The line that was about to be read; the header is line 1.
         line: u64,
-        /// How the source is encoded.
+        /// The encoding of the source.
         encoding: Encoding,
-        /// What the source or the decoder said.
+        /// The error of the source or the decoder.
         #[source]
         error: io::Error,
     },
@@ -48,10 +48,10 @@ pub enum TraceError {
         /// What is wrong with it.
         reason: Reason,
     },
-    /// An event handed in does not fit those before it, so it was not taken.
+    /// An event is inconsistent with the events before it, and was not written.
     #[error("the event for line {line} is refused: {reason}")]
     Refused {
-        /// The line that the event would have become; the header is line 1.
+        /// The line that the event would have been written to; the header is line 1.
         line: u64,
         /// What is wrong with the event.
         reason: Reason,
@@ -59,7 +59,7 @@ pub enum TraceError {
     /// The sink failed.
     #[error("cannot write the recording: {error}")]
     Write {
-        /// What the sink or the encoder said.
+        /// The error of the sink or the encoder.
         #[source]
         error: io::Error,
     },
@@ -113,10 +113,10 @@ pub enum Reason {
     /// The line is not text.
     #[error("invalid UTF-8 after {valid_bytes} bytes")]
     InvalidUtf8 {
-        /// How many bytes of the line are sound.
+        /// The number of valid bytes at the begin of the line.
         valid_bytes: usize,
     },
-    /// The line has not six columns.
+    /// The line does not have six columns.
     #[error("{found} columns where 6 are expected")]
     WrongColumns {
         /// The number of columns.
@@ -133,15 +133,15 @@ pub enum Reason {
     BadNumber {
         /// The column.
         column: Column,
-        /// What it holds.
+        /// The text of the column.
         found: String,
     },
-    /// A column that this operation leaves empty is not.
+    /// A column that must be empty for this operation is not.
     #[error("{column} must be empty here, not {found:?}")]
     NotEmpty {
         /// The column.
         column: Column,
-        /// What it holds.
+        /// The text of the column.
         found: String,
     },
     /// The kind is none of the six.
@@ -150,13 +150,13 @@ pub enum Reason {
         /// The text of the column.
         found: String,
     },
-    /// The size is 0 or more than any device has.
+    /// The size is 0 or larger than the memory of any device.
     #[error("size {size} is not between 1 and {MAX_SIZE} bytes")]
     BadSize {
         /// The size, bytes.
         size: u64,
     },
-    /// The alignment is 0, not a power of two, or larger than any device asks for.
+    /// The alignment is 0, not a power of two, or larger than any device requires.
     #[error("align {align} is not a power of two between 1 and {MAX_ALIGN} bytes")]
     BadAlign {
         /// The alignment, bytes.
@@ -180,7 +180,7 @@ pub enum Reason {
         /// The id.
         id: u64,
     },
-    /// A free names another size than the allocation.
+    /// A free has another size than the allocation.
     #[error("free of id {id} with size {freed}, but it was allocated with size {allocated}")]
     SizeMismatch {
         /// The id.
@@ -190,7 +190,7 @@ pub enum Reason {
         /// The size in the allocation, bytes.
         allocated: u64,
     },
-    /// A free names another alignment than the allocation.
+    /// A free has another alignment than the allocation.
     #[error("free of id {id} with align {freed}, but it was allocated with align {allocated}")]
     AlignMismatch {
         /// The id.
@@ -200,7 +200,7 @@ pub enum Reason {
         /// The alignment in the allocation, bytes.
         allocated: u64,
     },
-    /// A free names another kind than the allocation.
+    /// A free has another kind than the allocation.
     #[error("free of id {id} with kind {freed}, but it was allocated with kind {allocated}")]
     KindMismatch {
         /// The id.
@@ -224,19 +224,19 @@ pub enum Reason {
         /// The frame.
         number: u64,
     },
-    /// There are more events before this one than are kept in memory: [`MAX_EVENTS`](crate::MAX_EVENTS), or fewer where
+    /// There are too many events for a recording in memory: [`MAX_EVENTS`](crate::MAX_EVENTS), or fewer where
     /// memory is short. [`TraceReader`](crate::TraceReader) reads any number.
     #[error("more than {kept} events, which is as many as are kept in memory")]
     TooManyEvents {
-        /// How many events come before.
+        /// The number of events before.
         kept: usize,
     },
-    /// What is live at once adds up to 2^64 bytes or more.
+    /// The live allocations add up to 2^64 bytes or more.
     #[error("{live_bytes} live bytes and {size} more are not below 2^64")]
     TooMuchLive {
-        /// What was live before, bytes.
+        /// The live bytes before.
         live_bytes: u64,
-        /// The allocation that is too much, bytes.
+        /// The size of the new allocation, bytes.
         size: u64,
     },
 }

@@ -1,15 +1,32 @@
-//! What a recording consists of: allocations, frees and frame marks.
+//! The events of a recording (allocations, frees and frame marks), and the limits of their values.
 
 use std::fmt;
-use std::str::FromStr;
 
-use crate::Reason;
+/// The first line of every recording.
+pub const HEADER: &str = "op,id,size,align,kind,frame";
+
+/// The longest line that a reader accepts, in bytes without the line end.
+///
+/// The longest valid line has 107. The bound limits the memory that a file without line
+/// ends takes.
+pub const MAX_LINE_BYTES: usize = 256;
+
+/// The largest size of an allocation in a recording: 2^44 bytes (16 TiB), beyond any device.
+pub const MAX_SIZE: u64 = 1 << 44;
+
+/// The largest alignment in a recording: 2^30 bytes (1 GiB).
+///
+/// The largest alignment that today's APIs require is 4 MiB (multisampled textures on Direct3D 12).
+pub const MAX_ALIGN: u64 = 1 << 30;
+
+/// The most events of a recording that is kept in memory as a whole: 2^24, which take 640 MiB.
+pub const MAX_EVENTS: usize = 1 << 24;
 
 /// One line of a recording.
 ///
-/// An event is a plain value of 40 bytes. It says what the recording says and no more: whether it
-/// fits the events before it (the id is new, the size is possible …) is the
-/// [`Validator`](crate::Validator)'s question.
+/// An event is a plain value of 40 bytes. It holds the fields of the line: whether they are
+/// consistent with the events before it (the id is new, the size is possible …) is checked by the
+/// [`Validator`](crate::Validator).
 ///
 /// ```
 /// use tenure_trace::{Event, Kind, Layout, MemoryKind};
@@ -25,20 +42,20 @@ use crate::Reason;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// Memory was taken.
+    /// An allocation was created.
     Alloc {
-        /// The allocation's name, unique within the recording and never used again.
+        /// The allocation's number, unique within the recording.
         id: u64,
         /// Bytes, from 1 to [`MAX_SIZE`](crate::MAX_SIZE).
         size: u64,
         /// Bytes, a power of two up to [`MAX_ALIGN`](crate::MAX_ALIGN).
         align: u64,
-        /// Which memory, and what lies in it.
+        /// The kind of memory and the layout of the resource.
         kind: Kind,
         /// The number of the last frame marked before the event; 0 if none was.
         frame: u64,
     },
-    /// Memory was given back.
+    /// An allocation was freed.
     Free {
         /// The id of a live allocation.
         id: u64,
@@ -65,10 +82,10 @@ impl Event {
     }
 }
 
-/// Who reads and writes the memory.
+/// Which processor writes and which one reads the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MemoryKind {
-    /// Only the GPU touches it: `gpu_only`.
+    /// Only the GPU reads and writes it: `gpu_only`.
     GpuOnly,
     /// The CPU writes and the GPU reads (upload): `cpu_to_gpu`.
     CpuToGpu,
@@ -80,7 +97,7 @@ impl MemoryKind {
     /// Every memory kind.
     pub const ALL: [Self; 3] = [Self::GpuOnly, Self::CpuToGpu, Self::GpuToCpu];
 
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::GpuOnly => "gpu_only",
             Self::CpuToGpu => "cpu_to_gpu",
@@ -89,9 +106,10 @@ impl MemoryKind {
     }
 }
 
-/// What lies in the memory.
+/// The layout of the resource in the memory.
 ///
-/// Vulkan keeps the two a `bufferImageGranularity` apart; Direct3D 12 heaps of tier 1 hold one only.
+/// Vulkan requires a `bufferImageGranularity` between linear and optimal resources; a Direct3D 12
+/// heap of tier 1 holds only one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layout {
     /// A buffer (or a linear image): `linear`.
@@ -104,7 +122,7 @@ impl Layout {
     /// Every layout.
     pub const ALL: [Self; 2] = [Self::Linear, Self::Optimal];
 
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
             Self::Optimal => "optimal",
@@ -124,14 +142,14 @@ impl Layout {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kind {
-    /// Who reads and writes the memory.
+    /// The processor that writes and the one that reads the memory.
     pub memory: MemoryKind,
-    /// What lies in the memory.
+    /// The layout of the resource in the memory.
     pub layout: Layout,
 }
 
 impl Kind {
-    /// Puts a memory kind and a layout together.
+    /// A kind of the given memory kind and layout.
     #[must_use]
     pub const fn new(memory: MemoryKind, layout: Layout) -> Self {
         Self { memory, layout }
@@ -141,23 +159,5 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{}", self.memory.name(), self.layout.name())
-    }
-}
-
-impl FromStr for Kind {
-    type Err = Reason;
-
-    /// # Errors
-    ///
-    /// [`Reason::UnknownKind`] for anything but one of the six kinds, exactly as written.
-    fn from_str(text: &str) -> Result<Self, Reason> {
-        let unknown = || Reason::UnknownKind { found: text.into() };
-        let (memory, layout) = text.split_once('+').ok_or_else(unknown)?;
-        let memory = MemoryKind::ALL.into_iter().find(|m| m.name() == memory);
-        let layout = Layout::ALL.into_iter().find(|l| l.name() == layout);
-        match (memory, layout) {
-            (Some(memory), Some(layout)) => Ok(Self { memory, layout }),
-            _ => Err(unknown()),
-        }
     }
 }

@@ -1,15 +1,16 @@
-//! Recordings of what a program allocates: read them, write them, generate them.
+//! Recordings of the allocations of a program: reading, writing and generating them.
 //!
 //! A recording is the list of a program's allocations and frees of GPU memory, as they arrived at
-//! its allocator, with a mark for each frame. Replayed against any allocator in any configuration
-//! it tells how fast and how tight that allocator would have been for the program, without the
-//! program and without a GPU.
+//! its allocator, with a mark for each frame. A replay of the recording through an allocator
+//! measures the speed and the memory use of that allocator for the program, without the program and
+//! without a GPU.
 //!
-//! - [`TraceReader`] streams and checks; [`read_all`] loads a whole recording, and only a sound
-//!   one; [`check`] only checks.
-//! - [`TraceRecorder`] writes what a [`Gpu`](tenure_core::Gpu) does, [`TraceWriter`] any events.
+//! - [`TraceReader`] reads and checks one event after the other; [`read_all`] loads a whole recording
+//!   and rejects an invalid one; [`check`] only checks.
+//! - [`TraceRecorder`] records the allocations of a [`Gpu`](tenure_core::Gpu), [`TraceWriter`] writes any
+//!   events.
 //! - [`generate`] makes synthetic recordings of four [`Workload`]s from a seed.
-//! - [`Validator`] holds the rules that all of them keep.
+//! - [`Validator`] checks the rules that every recording keeps.
 //!
 //! ```
 //! use tenure_trace::{Encoding, TraceWriter, Workload, generate, read_all};
@@ -51,8 +52,8 @@
 //! | `frame` | the last frame marked before, 0 at first | the same | the frame's own number |
 //!
 //! Numbers are decimal digits below 2^64. Ids are never used again. The `frame` column never
-//! decreases from line to line, and no frame is marked twice. What is live at once is less than
-//! 2^64 bytes. A file may end with allocations live (the [`Summary`] lists them).
+//! decreases from line to line, and no frame is marked twice. The live allocations add up to less
+//! than 2^64 bytes. A file may end with allocations live (the [`Summary`] lists them).
 //!
 //! A line that breaks any of these rules is an error with the source's name, the line and the
 //! [`Reason`], for example `game.csv.gz:512: double free of id 17`. So is compressed data that is
@@ -72,11 +73,15 @@ mod writer;
 
 pub use encoding::{Decoder, Encoding};
 pub use error::{Column, Reason, TraceError};
-pub use event::{Event, Kind, Layout, MemoryKind};
+pub use event::{Event, HEADER, Kind, Layout, MAX_ALIGN, MAX_EVENTS, MAX_LINE_BYTES, MAX_SIZE, MemoryKind};
 pub use generate::{Generator, UnknownWorkload, Workload, generate};
-pub use line::{HEADER, MAX_LINE_BYTES};
 pub use reader::TraceReader;
 pub use recorder::TraceRecorder;
-pub use trace::{LiveAllocation, MAX_EVENTS, Summary, Trace, check, read_all};
-pub use validate::{MAX_ALIGN, MAX_SIZE, Validator};
+pub use trace::{Trace, check, read_all};
+pub use validate::{LiveAllocation, Summary, Validator};
 pub use writer::TraceWriter;
+
+/// Compiles and runs the example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,27 +1,19 @@
-//! One line of text and the event it stands for. Nothing here knows the lines before.
+//! Parsing and formatting a single line, independent of the lines before it.
 
 use std::io::{self, Write};
+use std::str::FromStr;
 
-use crate::{Column, Event, Kind, Reason};
+use crate::{Column, Event, Kind, Layout, MemoryKind, Reason};
 
-/// The first line of every recording.
-pub const HEADER: &str = "op,id,size,align,kind,frame";
-
-/// The longest line that a reader accepts, in bytes without the line end.
-///
-/// The longest line with a meaning has 107. The bound keeps a file without line ends from filling
-/// the memory.
-pub const MAX_LINE_BYTES: usize = 256;
-
-/// What a line says.
+/// The content of a line.
 pub(crate) struct Line {
     pub(crate) event: Event,
     pub(crate) repeated: Repeated,
 }
 
-/// What a free repeats of its allocation beyond the size.
+/// The properties of the allocation that a free repeats, except the size.
 ///
-/// It is there to be compared, so the event does not carry it.
+/// They are only compared with those of the allocation, so the event does not hold them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Repeated {
     pub(crate) align: Option<u64>,
@@ -104,4 +96,22 @@ fn unless_empty<T>(text: &str, parse: impl FnOnce(&str) -> Result<T, Reason>) ->
 
 fn empty(column: Column, text: &str) -> Result<(), Reason> {
     if text.is_empty() { Ok(()) } else { Err(Reason::NotEmpty { column, found: text.into() }) }
+}
+
+impl FromStr for Kind {
+    type Err = Reason;
+
+    /// # Errors
+    ///
+    /// [`Reason::UnknownKind`] for anything but one of the six kinds, exactly as written.
+    fn from_str(text: &str) -> Result<Self, Reason> {
+        let unknown = || Reason::UnknownKind { found: text.into() };
+        let (memory, layout) = text.split_once('+').ok_or_else(unknown)?;
+        let memory = MemoryKind::ALL.into_iter().find(|m| m.name() == memory);
+        let layout = Layout::ALL.into_iter().find(|l| l.name() == layout);
+        match (memory, layout) {
+            (Some(memory), Some(layout)) => Ok(Self { memory, layout }),
+            _ => Err(unknown()),
+        }
+    }
 }

@@ -15,12 +15,12 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a recording from any source, checks every line and yields its events.
 ///
-/// Plain text, gzip and zstd are told apart by their first bytes. After the first error the
-/// iterator is at its end. What is still live at the end of the file is not an error; see
+/// The encoding (plain text, gzip or zstd) is detected from the first bytes. After the first error the
+/// iterator ends. Allocations that are live at the end of the file are not an error; see
 /// [`summary`](Self::summary).
 ///
-/// Events come as they are read, before the rest of the file is known to be sound. To know that
-/// first, use [`read_all`](crate::read_all) or, in two passes, [`check`](crate::check).
+/// Events are yielded before the rest of the file was checked. To check all of it first, use
+/// [`read_all`](crate::read_all) or, in two passes, [`check`](crate::check).
 ///
 /// Memory: some buffers of fixed size and the [`Validator`]. The source is buffered here; it need
 /// not be.
@@ -66,7 +66,7 @@ impl TraceReader<File> {
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Finds out the encoding and reads the header. `name` is what errors call the source.
+    /// Detects the encoding and reads the header. `name` is the name of the source in errors.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl<R: Read> TraceReader<R> {
         Ok(reader)
     }
 
-    /// How the source is encoded.
+    /// The encoding of the source.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.text.encoding()
@@ -104,7 +104,7 @@ impl<R: Read> TraceReader<R> {
         self.line
     }
 
-    /// What was read so far adds up to this; `live_at_end` is what is live now.
+    /// The summary of the events read so far; `live_at_end` are the allocations that are live now.
     ///
     /// O(n log n) in the number of live allocations.
     #[must_use]
@@ -112,11 +112,11 @@ impl<R: Read> TraceReader<R> {
         self.validator.summary()
     }
 
-    /// Reads and checks the rest and returns what the whole recording adds up to.
+    /// Reads and checks the rest, and returns the summary of the whole recording.
     ///
     /// # Errors
     ///
-    /// The first thing wrong with the rest. (An error that the iterator has already yielded is not
+    /// The first error in the rest. (An error that the iterator has already yielded is not
     /// repeated.)
     pub fn finish(mut self) -> Result<Summary, TraceError> {
         for event in self.by_ref() {

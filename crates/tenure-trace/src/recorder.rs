@@ -1,4 +1,4 @@
-//! Recording what a manager does, as it happens.
+//! Recording the allocations of a manager while the program runs.
 
 use std::fmt;
 use std::fs::File;
@@ -11,22 +11,22 @@ use tenure_core::{MemoryUse, RecordedAllocation, Recorder};
 
 use crate::{Encoding, Event, Kind, Layout, MemoryKind, TraceError, TraceWriter};
 
-/// Frames between two flushes: what a crash may cost of the recording.
+/// Frames between two flushes: the most frames that a crash removes from the recording.
 const FRAMES_A_FLUSH: u32 = 32;
 
-/// Records to any sink what a [`Gpu`](tenure_core::Gpu) creates and drops, and its frames.
+/// Writes the allocations, frees and frames of a [`Gpu`](tenure_core::Gpu) to any sink.
 ///
-/// Give the manager the [`hook`](Self::hook), before anything is created, and call
-/// [`finish`](Self::finish) when the program is done: what happens after that is not recorded.
-/// Each recorder is for one manager, whose numbers become the ids.
+/// Pass the [`hook`](Self::hook) to the manager before any resource is created, and call
+/// [`finish`](Self::finish) at the end of the program: later events are not recorded. A recorder
+/// serves one manager; the ids in the recording are the numbers that this manager assigns.
 ///
 /// Buffers are recorded as `linear`, textures as `optimal`;
-/// [`MemoryUse::GpuOnly`] as `gpu_only`, [`Dynamic`](MemoryUse::Dynamic) and
+/// [`MemoryUse::GpuOnly`] as `gpu_only`, [`Upload`](MemoryUse::Upload) and
 /// [`GpuUpload`](MemoryUse::GpuUpload) as `cpu_to_gpu`, [`Readback`](MemoryUse::Readback) as
 /// `gpu_to_cpu`. The sink is flushed every 32 frames.
 ///
-/// Hooks are called from any thread; they take turns, and that is the order of the recording. An
-/// event costs some hundred nanoseconds, and now and then a write to the sink.
+/// Hooks may be called from any thread; a mutex orders the events. An event costs some hundred
+/// nanoseconds, and occasionally a write to the sink.
 ///
 /// ```
 /// use tenure_core::device::Usage;
@@ -66,13 +66,13 @@ impl TraceRecorder<File> {
 }
 
 impl<W: Write> TraceRecorder<W> {
-    /// Records through a writer, to which nothing was written yet.
+    /// Records through a writer to which no event was written yet.
     pub fn new(writer: TraceWriter<W>) -> Self {
         let state = State { writer: Some(writer), frame: 0, unflushed: 0, error: None };
         Self { shared: Arc::new(Mutex::new(state)) }
     }
 
-    /// What [`Gpu::set_recorder`](tenure_core::Gpu::set_recorder) takes.
+    /// The hook to pass to [`Gpu::set_recorder`](tenure_core::Gpu::set_recorder).
     #[must_use]
     pub fn hook(&self) -> Box<dyn Recorder>
     where
@@ -81,23 +81,23 @@ impl<W: Write> TraceRecorder<W> {
         Box::new(Hook { shared: Arc::clone(&self.shared) })
     }
 
-    /// Ends the recording, completes and flushes it, and gives the sink back. Hooks that are
-    /// called later do nothing.
+    /// Completes and flushes the recording, and returns the sink. Later calls of hooks have no
+    /// effect.
     ///
     /// # Errors
     ///
     /// The first error since the beginning, because hooks cannot report any.
-    /// [`TraceError::Refused`] says that an event was left out, as those of a second manager are;
-    /// the sink then holds a complete recording of the others. After [`TraceError::Write`] it
-    /// does not.
+    /// [`TraceError::Refused`] says that an event was left out, for example one of a second manager;
+    /// the sink then holds a valid recording of the other events. After [`TraceError::Write`] the
+    /// recording in the sink is incomplete.
     ///
     /// # Panics
     ///
-    /// Never: nobody else takes the writer.
+    /// Never: the writer is taken only here, and this method consumes the recorder.
     pub fn finish(self) -> Result<W, TraceError> {
         let mut state = self.shared.lock();
         let (writer, error) = (state.writer.take(), state.error.take());
-        // The program's hooks need not wait for the sink.
+        // Other threads' hooks need not wait for the sink.
         drop(state);
         let Some(writer) = writer else { unreachable!("finishing consumes the recorder") };
         let finished = writer.finish();
@@ -122,7 +122,7 @@ struct State<W: Write> {
     frame: u64,
     /// Frames marked since the last flush.
     unflushed: u32,
-    /// What went wrong first.
+    /// The first error.
     error: Option<TraceError>,
 }
 
@@ -178,11 +178,11 @@ impl<W: Write + Send> Recorder for Hook<W> {
     }
 }
 
-/// The memory kind that says the most about `memory_use`; uses that are yet to come are taken for
-/// the GPU's own.
+/// The memory kind that `memory_use` is recorded as; memory uses added in future count as memory
+/// that only the GPU accesses.
 const fn memory_kind(memory_use: MemoryUse) -> MemoryKind {
     match memory_use {
-        MemoryUse::Dynamic | MemoryUse::GpuUpload => MemoryKind::CpuToGpu,
+        MemoryUse::Upload | MemoryUse::GpuUpload => MemoryKind::CpuToGpu,
         MemoryUse::Readback => MemoryKind::GpuToCpu,
         _ => MemoryKind::GpuOnly,
     }

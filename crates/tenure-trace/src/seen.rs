@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 /// A set of numbers as a map of runs: first number to last number.
 ///
-/// Recorders number their allocations upwards, so millions of ids are one run, or a few while
-/// threads overtake each other. The memory grows with the number of *gaps* between ids, never with
+/// Recorders number their allocations upwards, so millions of ids are one run, or a few runs
+/// if several threads allocate. The memory grows with the number of *gaps* between ids, never with
 /// the largest id; in the worst case, ids without order, it is one entry of 16 bytes for each.
 /// Every operation takes O(log runs).
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,8 @@
-//! A whole recording in memory, and what it adds up to.
+//! A whole recording in memory, with its summary.
 
 use std::io::Read;
 
-use crate::{Event, Kind, Reason, TraceError, TraceReader, Validator};
-
-/// The most events of a recording that is kept in memory as a whole: 2^24, in 640 MiB.
-pub const MAX_EVENTS: usize = 1 << 24;
+use crate::{Event, MAX_EVENTS, Reason, Summary, TraceError, TraceReader, Validator};
 
 /// A whole, checked recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,44 +10,12 @@ pub const MAX_EVENTS: usize = 1 << 24;
 pub struct Trace {
     /// Every event, in the order of the file (40 bytes each).
     pub events: Vec<Event>,
-    /// What the events add up to.
+    /// The summary of the events.
     pub summary: Summary,
 }
 
-/// What a recording adds up to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Number of allocations.
-    pub allocs: u64,
-    /// Number of frees.
-    pub frees: u64,
-    /// Number of frame marks.
-    pub frames: u64,
-    /// The most bytes that were live at once.
-    pub peak_live_bytes: u64,
-    /// The most allocations that were live at once.
-    pub peak_live_allocations: u64,
-    /// What is not freed, in the order of the ids: leaks, or a recording that was cut short.
-    pub live_at_end: Vec<LiveAllocation>,
-}
-
-/// An allocation that is not freed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LiveAllocation {
-    /// Its id.
-    pub id: u64,
-    /// Its size, bytes.
-    pub size: u64,
-    /// Its alignment, bytes.
-    pub align: u64,
-    /// Which memory, and what lies in it.
-    pub kind: Kind,
-}
-
 impl Trace {
-    /// Checks events that come from elsewhere, [`generate`](crate::generate) say, and collects them.
+    /// Checks and collects events, for example those of [`generate`](crate::generate).
     ///
     /// ```
     /// use tenure_trace::{Trace, Workload, generate};
@@ -62,8 +27,8 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// [`TraceError::Refused`] with the first event that does not fit those before it, or that is one
-    /// more than [`MAX_EVENTS`].
+    /// [`TraceError::Refused`] for the first event that is inconsistent with those before it, or that exceeds
+    /// [`MAX_EVENTS`].
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, TraceError> {
         let mut validator = Validator::new();
         let mut checked = Vec::new();
@@ -76,10 +41,10 @@ impl Trace {
     }
 }
 
-/// Reads a whole recording and returns it only if every line of it is sound.
+/// Reads a whole recording, and returns it only if all lines are valid.
 ///
-/// `name` is what errors call the source, usually the file's name. Plain text, gzip and zstd are
-/// told apart by their first bytes.
+/// `name` is the name of the source in errors, usually the file name. The encoding (plain text, gzip or
+/// zstd) is detected from the first bytes.
 ///
 /// ```
 /// let csv = "op,id,size,align,kind,frame\n\
@@ -98,7 +63,7 @@ impl Trace {
 ///
 /// # Errors
 ///
-/// The first thing wrong with the source, see [`TraceError`]; [`Reason::TooManyEvents`] for the first
+/// The first error in the source, see [`TraceError`]; [`Reason::TooManyEvents`] for the first
 /// line beyond [`MAX_EVENTS`].
 pub fn read_all<R: Read>(source: R, name: impl Into<String>) -> Result<Trace, TraceError> {
     let mut reader = TraceReader::new(source, name)?;
@@ -126,7 +91,7 @@ fn keep(events: &mut Vec<Event>, event: Event, most: usize) -> Result<(), Reason
 ///
 /// # Errors
 ///
-/// The first thing wrong with the source, see [`TraceError`].
+/// The first error in the source, see [`TraceError`].
 pub fn check<R: Read>(source: R, name: impl Into<String>) -> Result<Summary, TraceError> {
     TraceReader::new(source, name)?.finish()
 }

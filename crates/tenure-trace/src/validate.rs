@@ -1,23 +1,48 @@
-//! Does an event fit those before it?
+//! Checking that events are consistent with the events before them.
 
 use std::collections::HashMap;
 
 use crate::line::Repeated;
 use crate::seen::SeenIds;
-use crate::{Event, Kind, LiveAllocation, Reason, Summary};
+use crate::{Event, Kind, MAX_ALIGN, MAX_SIZE, Reason};
 
-/// The largest size of an allocation in a recording: 2^44 bytes (16 TiB), beyond any device.
-pub const MAX_SIZE: u64 = 1 << 44;
+/// The summary of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Number of allocations.
+    pub allocs: u64,
+    /// Number of frees.
+    pub frees: u64,
+    /// Number of frame marks.
+    pub frames: u64,
+    /// The most bytes that were live at once.
+    pub peak_live_bytes: u64,
+    /// The most allocations that were live at once.
+    pub peak_live_allocations: u64,
+    /// The allocations that were not freed, in the order of the ids: leaks, or the end of an incomplete
+    /// recording.
+    pub live_at_end: Vec<LiveAllocation>,
+}
 
-/// The largest alignment in a recording: 2^30 bytes (1 GiB).
-///
-/// The largest that today's APIs ask for is 4 MiB (multisampled textures on Direct3D 12).
-pub const MAX_ALIGN: u64 = 1 << 30;
+/// An allocation that is not freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveAllocation {
+    /// Its id.
+    pub id: u64,
+    /// Its size, bytes.
+    pub size: u64,
+    /// Its alignment, bytes.
+    pub align: u64,
+    /// The kind of memory and the layout of the resource.
+    pub kind: Kind,
+}
 
 /// Checks a sequence of events, one at a time, and keeps count.
 ///
 /// [`TraceReader`](crate::TraceReader) and [`TraceWriter`](crate::TraceWriter) check with it, so
-/// that neither yields nor writes a sequence that the other would refuse.
+/// that both accept the same sequences.
 ///
 /// Memory: the live allocations, and the gaps between the ids that were ever used (one entry of 16
 /// bytes for each run of consecutive ids; never anything proportional to the largest id).
@@ -37,7 +62,7 @@ pub const MAX_ALIGN: u64 = 1 << 30;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Validator {
-    live: HashMap<u64, Held>,
+    live: HashMap<u64, LiveEntry>,
     seen: SeenIds,
     counts: Counts,
     /// The largest frame column so far.
@@ -45,9 +70,9 @@ pub struct Validator {
     last_mark: Option<u64>,
 }
 
-/// What a live allocation must be freed as.
+/// The properties that the free of a live allocation must repeat.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct LiveEntry {
     size: u64,
     align: u64,
     kind: Kind,
@@ -64,18 +89,17 @@ struct Counts {
 }
 
 impl Validator {
-    /// A validator that has seen nothing.
+    /// A validator at the beginning of a recording.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next event.
+    /// Checks the next event.
     ///
     /// # Errors
     ///
-    /// The [`Reason`] why the event cannot come next. The validator is then unchanged, as if the
-    /// event had not been offered.
+    /// The [`Reason`] why the event is invalid here. The validator is then unchanged.
     pub fn check(&mut self, event: &Event) -> Result<(), Reason> {
         self.check_line(event, Repeated::default())
     }
@@ -111,7 +135,7 @@ impl Validator {
         match *event {
             Event::Alloc { id, size, align, kind, .. } => {
                 self.check_frame(event.frame())?;
-                self.alloc(id, Held { size, align, kind })?;
+                self.alloc(id, LiveEntry { size, align, kind })?;
             }
             Event::Free { id, size, .. } => {
                 self.check_frame(event.frame())?;
@@ -123,8 +147,8 @@ impl Validator {
         Ok(())
     }
 
-    fn alloc(&mut self, id: u64, held: Held) -> Result<(), Reason> {
-        let Held { size, align, .. } = held;
+    fn alloc(&mut self, id: u64, held: LiveEntry) -> Result<(), Reason> {
+        let LiveEntry { size, align, .. } = held;
         if !(1..=MAX_SIZE).contains(&size) {
             return Err(Reason::BadSize { size });
         }
@@ -178,7 +202,7 @@ impl Validator {
     }
 }
 
-impl Held {
+impl LiveEntry {
     fn check_free(&self, id: u64, size: u64, repeated: Repeated) -> Result<(), Reason> {
         if size != self.size {
             return Err(Reason::SizeMismatch { id, freed: size, allocated: self.size });

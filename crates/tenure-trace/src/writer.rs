@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::encoding::Encoder;
-use crate::line::{self, HEADER};
+use crate::event::HEADER;
+use crate::line;
 use crate::{Encoding, Event, Summary, TraceError, Validator};
 
 /// Lines are handed to the encoder in chunks of at least this many bytes.
@@ -14,9 +15,9 @@ const CHUNK: usize = 32 * 1024;
 
 /// Writes a recording to any sink.
 ///
-/// Each event is checked before it is written, so that what comes out can always be read back.
+/// Each event is checked before it is written, so that the recording can always be read back.
 /// The lines are buffered here; the sink need not be. The file is complete only after
-/// [`finish`](Self::finish): a writer that is dropped instead loses what is buffered.
+/// [`finish`](Self::finish): a writer that is dropped instead loses the buffered lines.
 ///
 /// The writer is `Send` if its sink is. It takes `&mut self`: recorders that are called from many
 /// threads put it behind a lock, which also fixes the order of the events.
@@ -45,7 +46,7 @@ pub struct TraceWriter<W: Write> {
     validator: Validator,
     /// Lines written; the header is the first.
     lines: u64,
-    /// What the sink said when it failed.
+    /// The error of the sink, if it failed.
     failed: Option<io::ErrorKind>,
 }
 
@@ -65,7 +66,7 @@ impl TraceWriter<File> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a recording. Nothing reaches the sink yet.
+    /// Begins a recording. No bytes are written to the sink yet.
     ///
     /// # Errors
     ///
@@ -82,9 +83,9 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`TraceError::Refused`] if the event does not fit those before it: it is then left out and
-    /// the recording can go on. [`TraceError::Write`] if the sink fails: the recording is then
-    /// broken, and every later call fails as well.
+    /// [`TraceError::Refused`] if the event is inconsistent with those before it: it is then left out, and
+    /// more events can be written. [`TraceError::Write`] if the sink fails: the recording is then
+    /// incomplete, and every later call fails as well.
     pub fn event(&mut self, event: &Event) -> Result<(), TraceError> {
         self.check_sound()?;
         let kind = match *event {
@@ -102,10 +103,9 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Hands everything written so far to the sink and flushes it.
+    /// Writes all buffered lines to the sink and flushes it.
     ///
-    /// For a recorder that wants its file to survive a crash of the program: call it every few
-    /// frames. It costs some of the compression.
+    /// Call it every few frames if the file must survive a crash of the program. It reduces the compression.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl<W: Write> TraceWriter<W> {
         self.note(flushed)
     }
 
-    /// Completes the recording, flushes the sink and gives it back.
+    /// Completes the recording, flushes the sink and returns it.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl<W: Write> TraceWriter<W> {
         self.sink.finish().map_err(|error| TraceError::Write { error })
     }
 
-    /// What was written so far adds up to this.
+    /// The summary of the events written so far.
     ///
     /// O(n log n) in the number of live allocations.
     #[must_use]

@@ -7,13 +7,13 @@ use std::time::Duration;
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, ManagerSlot,
-    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, State, TileLayout, TileUpdate, Usage,
+    CallRule, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
+    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
+    ResourceDesc, SetBinding, SetWrite, State, TileLayout, TileUpdate, Usage,
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
-use crate::error::{CreateError, invalid};
+use crate::error::{CreateError, broken};
 use crate::memory::{Heap, Mapping};
 use crate::queue::Work;
 use crate::record::{List, QueueStages, StateUse};
@@ -54,9 +54,9 @@ impl Device {
         Ok(Self { shared: Arc::new(setup::create(adapter, options)?) })
     }
 
-    /// Wraps a device that somebody else made, and destroys nothing of theirs.
+    /// Wraps a device that the program made, and destroys nothing of the program's.
     ///
-    /// Its queues become tenure's to submit to: whoever else submits to one does so inside
+    /// Its queues become tenure's to submit to: the program submits to them only inside
     /// [`with_queue`](Self::with_queue).
     ///
     /// # Errors
@@ -66,8 +66,8 @@ impl Device {
     /// # Safety
     /// What `raw` says is true: the objects belong together, and versions, features and extensions
     /// are those they were created with. They live until this device, its clones and all that was
-    /// made with it are gone. Meanwhile nobody uses the queues outside
-    /// [`with_queue`](Self::with_queue), `vkDeviceWaitIdle` included.
+    /// made with it are gone. Meanwhile the program uses the queues only inside
+    /// [`with_queue`](Self::with_queue), also for `vkDeviceWaitIdle`.
     pub unsafe fn from_raw(raw: Raw, options: &Options) -> Result<Self, CreateError> {
         // SAFETY: the caller promises just this.
         let shared = unsafe { setup::wrap(raw, options) }?;
@@ -323,7 +323,7 @@ impl tenure_core::device::Device for Device {
         let buffers = lists.iter().map(|list| list.closed(&self.shared, queue));
         let buffers = buffers.collect::<Result<SmallVec<[_; 4]>, _>>()?;
         if (1..buffers.len()).any(|index| buffers[..index].contains(&buffers[index])) {
-            return Err(invalid("a list is begun anew before it is submitted again", 1, 0));
+            return Err(broken(CallRule::SubmittedOnce));
         }
         self.shared.execute(queue, Work::Lists(&buffers), waits, signal)?;
         lists.iter().for_each(|list| list.note_submitted(signal));

@@ -1,7 +1,7 @@
 //! Why no device could be made, and what the driver's results mean to tenure.
 
 use ash::vk;
-use tenure_core::device::{Allowed, DeviceError, FieldValue, MemoryTypeId};
+use tenure_core::device::{Allowed, ApiCode, CallRule, DeviceError, FieldValue, MemoryTypeId};
 
 /// Why no instance or device could be made or wrapped.
 #[non_exhaustive]
@@ -68,9 +68,23 @@ impl CreateError {
     }
 }
 
-/// A rule of the API that a call breaks.
-pub(crate) const fn invalid(rule: &'static str, value: u64, limit: u64) -> DeviceError {
-    DeviceError::InvalidCall { rule, value, limit }
+/// A rule that a call breaks, with what breaks it and what that is measured against.
+pub(crate) fn invalid(
+    rule: impl Into<CallRule>,
+    value: impl Into<FieldValue>,
+    limit: impl Into<FieldValue>,
+) -> DeviceError {
+    DeviceError::invalid_call(rule, value, limit)
+}
+
+/// A rule that a call breaks, with what breaks it.
+pub(crate) fn broken_by(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> DeviceError {
+    DeviceError::invalid_value(rule, value)
+}
+
+/// A rule that a call breaks, and that says it all.
+pub(crate) fn broken(rule: impl Into<CallRule>) -> DeviceError {
+    DeviceError::broken_rule(rule)
 }
 
 /// A description that the device does not accept.
@@ -115,10 +129,7 @@ pub(crate) fn meaning(
             | vk::Result::ERROR_FORMAT_NOT_SUPPORTED,
             _,
         ) => DeviceError::Unsupported { feature: call },
-        (other, _) => {
-            let code = u64::from(other.as_raw().unsigned_abs());
-            DeviceError::InvalidCall { rule: call, value: code, limit: 0 }
-        }
+        (other, _) => DeviceError::ApiFailed { call, code: ApiCode::VkResult(other.as_raw()) },
     })
 }
 

@@ -40,7 +40,7 @@
 //! # Queues
 //!
 //! The first queue can do everything; one that only computes and one that only copies are used where
-//! there are families for them. Each is a `VkQueue` under a lock of its own: whoever else submits to
+//! there are families for them. Each is a `VkQueue` under a lock of its own: a program that submits to
 //! one does so inside [`Device::with_queue`]. A submission signals the queue's timeline semaphore with
 //! its serial. Without timeline semaphores, the submission waited for is followed by an empty batch
 //! that signals a binary semaphore; only what was submitted can be waited for then, and work of an
@@ -179,3 +179,8 @@ pub use setup::{
     Adapter, AdapterKind, ApiVersion, Message, MessageKind, MessageSink, OptionalFeatures, Options, Raw,
     RawQueue, Severity, Validation, adapters,
 };
+
+/// The example of the package's front page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

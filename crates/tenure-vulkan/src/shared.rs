@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, ManagerSlot, MemoryTypeId, QueueId, QueueSerial, TextureCache};
+use tenure_core::device::{
+    CallRule, DeviceError, ManagerSlot, MemoryTypeId, QueueId, QueueSerial, TextureCache,
+};
 
 use crate::api::Api;
 use crate::descriptor::SamplerCount;
@@ -21,11 +23,11 @@ use crate::tables::Tables;
 /// How long the end of a device waits for the GPU. What is not done then is left to the process.
 const LAST_WAIT: Duration = Duration::from_secs(10);
 
-/// Who destroys the device.
+/// The owner of the device, which destroys it.
 pub(crate) enum Owner {
     /// tenure: it made it, on an instance of its own.
     Tenure(Arc<Instance>),
-    /// Whoever made it.
+    /// The program that made it.
     Caller,
 }
 
@@ -120,7 +122,7 @@ impl Shared {
     /// The queue of that number.
     pub(crate) fn queue(&self, queue: QueueId) -> Result<&Queue, DeviceError> {
         let count = self.queues.len() as u64;
-        self.queues.get(queue.index()).ok_or(invalid("the queue exists", u64::from(queue.0), count))
+        self.queues.get(queue.index()).ok_or(invalid(CallRule::QueueExists, u64::from(queue.0), count))
     }
 
     /// Waits for all that was submitted, on a device of tenure's own also by others
@@ -129,12 +131,13 @@ impl Shared {
         self.wait_for_serials() && self.wait_for_others()
     }
 
-    /// What others submitted has no serial. On their own device they wait for it themselves.
+    /// Waits for what the program submitted itself, which has no serial. On a device of its own the program
+    /// waits for that.
     fn wait_for_others(&self) -> bool {
         if matches!(self.owner, Owner::Caller) || self.lost.get().is_some() {
             return true;
         }
-        // SAFETY: nobody else uses the queues: whoever does holds the device.
+        // SAFETY: no other code uses the queues: what uses them holds the device.
         let waited = unsafe { self.api.device.device_wait_idle() };
         matches!(waited, Ok(()) | Err(vk::Result::ERROR_DEVICE_LOST))
     }

@@ -6,9 +6,12 @@
 //! Start with [`Gpu`]. The devices are modules, behind features of their names: `vulkan`, `d3d12`
 //! (on Windows), and, by default, [`sim`], a GPU in software that finds the hazards no driver
 //! reports. Each floor can be used alone, too: [`time`] for deferred release,
-//! [`suballoc`] for offsets.
+//! [`suballoc`] for offsets, and, by the feature `plan` (a default), [`plan`] for arranging lifetimes in
+//! memory. [`prelude`] imports what a program that draws needs; [`device`] is for authors of backends.
 
 pub use tenure_core::*;
+#[cfg(feature = "plan")]
+pub use tenure_plan as plan;
 pub use tenure_suballoc as suballoc;
 
 #[cfg(all(feature = "d3d12", windows))]
@@ -18,7 +21,7 @@ pub use tenure_sim as sim;
 #[cfg(feature = "vulkan")]
 pub use tenure_vulkan as vulkan;
 
-/// The examples of the README, compiled and run.
+/// The example of the package's front page.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,8 +1,8 @@
 //! A program that depends on the crate `tenure` alone, with its default features and `serde`.
 
 use tenure::bytemuck::{Pod, Zeroable};
-use tenure::device::Usage;
-use tenure::{BufferDesc, Config, Gpu, Queue, sim};
+use tenure::prelude::*;
+use tenure::sim;
 
 /// What a draw call needs, as a program writes it: the derive macros of the re-exported crate work, too,
 /// with `#[bytemuck(crate = "tenure::bytemuck")]`.
@@ -25,6 +25,14 @@ fn constants_need_no_other_crate() {
     let camera = scratch.constants(&Camera { view: [1.0; 16] }).unwrap();
     assert!(camera.gpu_address().is_some());
     recording.submit().unwrap();
+}
+
+#[cfg(feature = "plan")]
+#[test]
+fn the_planner_needs_no_other_crate() {
+    use tenure::plan::{Item, Options, plan};
+    let items = [Item::new(0..4, 256), Item::new(4..8, 256)];
+    assert_eq!(plan(&items, &Options::new()).unwrap().peak, 256);
 }
 
 #[cfg(feature = "serde")]

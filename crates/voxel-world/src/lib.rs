@@ -5,6 +5,7 @@
 //! [`Show`] keeps the world in tenure's memory and runs its frames, and only what records the draw
 //! calls is an API's own: its [`Painter`].
 
+mod block;
 mod camera;
 mod grid;
 mod mesh;
@@ -20,8 +21,9 @@ mod tiles;
 use std::error::Error;
 use std::process::ExitCode;
 
+pub use block::Block;
 pub use camera::Camera;
-pub use mesh::{Block, ChunkMesh, VERTEX_STRIDE, Vertex};
+pub use mesh::{ChunkMesh, VERTEX_STRIDE, Vertex};
 pub use messages::Messages;
 pub use options::Options;
 pub use picture::{Picture, PictureError};
@@ -31,7 +33,7 @@ pub use table::memory_table;
 pub use terrain::{CHUNKS_X, CHUNKS_Z, Terrain};
 pub use tiles::{LOD_BIAS, Tiles};
 
-/// What goes wrong in an example ends it.
+/// The error that ends an example.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// What an example's `main` returns: a failure is printed, in words.

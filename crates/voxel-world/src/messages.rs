@@ -1,4 +1,4 @@
-//! What validation layers say.
+//! The messages of validation layers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

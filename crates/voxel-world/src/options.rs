@@ -1,10 +1,10 @@
-//! What the examples can be asked for.
+//! The command line of the examples.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use tenure_core::Config;
+use tenure_core::{Config, FrameConfig};
 
 /// Renders the voxel world off-screen and prints what its memory takes.
 #[derive(Clone, Debug, Parser)]
@@ -20,21 +20,21 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the command line. Ends the program where that is wrong, or asks for help.
+    /// Reads the command line. Ends the program if it is invalid or requests help.
     #[must_use]
     pub fn from_command_line() -> Self {
         Self::parse()
     }
 
-    /// The manager's configuration: the defaults, but patient, because a device in software takes
+    /// The manager's configuration: the defaults with longer timeouts, because a software device takes
     /// seconds for a frame.
     #[must_use]
     pub fn config(&self) -> Config {
-        let patience = Duration::from_secs(120);
-        Config { frame_timeout: patience, shutdown_timeout: patience, ..Config::default() }
+        let timeout = Duration::from_secs(120);
+        Config::from(FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() })
     }
 
-    /// Where the picture of the example `name` goes.
+    /// The path of the picture of the example `name`.
     #[must_use]
     pub fn picture_of(&self, name: &str) -> PathBuf {
         self.picture.clone().unwrap_or_else(|| PathBuf::from(format!("target/{name}.png")))

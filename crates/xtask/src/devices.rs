@@ -9,21 +9,25 @@ use crate::lab::{Lab, System};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
-const TEST_VULKAN: [&str; 4] = ["test", "--package", "tenure-vulkan", "--all-features"];
+/// Tests of the workspace, but for the backend whose tests are those of devices. What needs a device is said in
+/// addition: the same crates with the same features are built once.
+pub(crate) const TEST_ALL: [&str; 5] = ["test", "--workspace", "--all-features", "--exclude", "tenure-d3d12"];
+const VULKAN: [&str; 2] = ["--test", "vulkan"];
+const DROP_IN_VULKAN: [&str; 2] = ["--test", "vulkan_device"];
+const PROGRAM: [&str; 2] = ["--test", "devices"];
+
 pub(crate) const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "--all-features"];
 
 /// The drop-in for the crate `gpu-allocator`. The original is there too, for comparison: the version
 /// tells them apart.
 pub(crate) const DROP_IN: &str = "gpu-allocator@0.28.100";
-const DROP_IN_VULKAN: [&str; 5] = ["test", "--package", DROP_IN, "--test", "vulkan_device"];
 const DROP_IN_D3D12: [&str; 8] =
     ["test", "--package", DROP_IN, "--lib", "--test", "d3d12_device", "--test", "surface"];
 
 /// The Vulkan backend: in the lab, or on this machine's own driver.
 pub(crate) fn vulkan(is_native: bool) -> Outcome {
     if is_native || cfg!(windows) {
-        cargo(&TEST_VULKAN)?;
-        return cargo(&DROP_IN_VULKAN);
+        return cargo(&[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN].concat());
     }
     let lab = Lab::ready().map_err(|trouble| match trouble {
         Trouble::NoDevice(remedy) => Trouble::NoDevice(format!(
@@ -31,8 +35,7 @@ pub(crate) fn vulkan(is_native: bool) -> Outcome {
         )),
         other => other,
     })?;
-    lab.cargo(System::Linux, &TEST_VULKAN)?;
-    lab.cargo(System::Linux, &DROP_IN_VULKAN)
+    lab.cargo(System::Linux, &[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN].concat())
 }
 
 /// The Vulkan backend on the software device that this machine's own Debian has, with the features of its day.
@@ -43,7 +46,10 @@ pub(crate) fn vulkan_of_host() -> Outcome {
     };
     let driver = driver.to_string_lossy();
     // The second name is for loaders from before 2022.
-    cargo_with(&TEST_VULKAN, &[("VK_DRIVER_FILES", &driver), ("VK_ICD_FILENAMES", &driver)])
+    cargo_with(
+        &[&TEST_ALL[..], &VULKAN].concat(),
+        &[("VK_DRIVER_FILES", &driver), ("VK_ICD_FILENAMES", &driver)],
+    )
 }
 
 /// The manifest of lavapipe; its name has the architecture in it on some releases.
@@ -94,23 +100,19 @@ pub(crate) fn windows_in_lab() -> Result<Lab, Trouble> {
 /// The program `tenure` on the devices that it finds: what they are, and recordings replayed on them.
 pub(crate) fn program(is_native: bool) -> Outcome {
     let show = ["run", "--release", "--quiet", "--package", "tenure-cli", "--", "devices"];
-    let test = ["test", "--package", "tenure-cli", "--test", "devices"];
-    let lint = |target: &[&str]| {
-        let clippy = ["clippy", "--quiet", "--package", "tenure-cli", "--all-targets", "--test", "devices"];
-        cargo(&[&clippy[..], target, &["--", "-D", "warnings"]].concat())
-    };
-    lint(&[])?;
+    let test = [&TEST_ALL[..], &PROGRAM].concat();
     if is_native || cfg!(windows) {
         cargo(&show)?;
         return cargo(&test);
     }
     let lab = windows_in_lab()?;
-    lint(&["--target", System::Windows.triple()])?;
-    for system in [System::Linux, System::Windows] {
-        lab.cargo(system, &show)?;
-        lab.cargo(system, &test)?;
-    }
-    Ok(())
+    let on_windows = ["--package", "tenure-cli", "--test", "devices"];
+    let lint = ["clippy", "--quiet", "--all-targets", "--target", System::Windows.triple()];
+    cargo(&[&lint[..], &on_windows, &["--", "-D", "warnings"]].concat())?;
+    lab.cargo(System::Linux, &show)?;
+    lab.cargo(System::Linux, &test)?;
+    lab.cargo(System::Windows, &show)?;
+    lab.cargo(System::Windows, &[&["test"][..], &on_windows].concat())
 }
 
 const fn example(name: &str) -> [&str; 7] {

@@ -25,7 +25,7 @@ impl System {
 }
 
 /// Seconds that a program of the tests may take: whole suites on devices in software, on a busy machine.
-const PATIENCE: &str = "2400";
+const TIMEOUT: &str = "2400";
 
 /// A program of Windows by its path in the lab.
 const WINDOWS_SHELL: &str = "/.wineprefix/drive_c/windows/system32/cmd.exe";
@@ -65,7 +65,7 @@ impl Lab {
             all.extend(["--config", &target]);
         }
         all.extend(arguments);
-        cargo_with(&all, &[&[("TENURE_LAB_TIMEOUT", PATIENCE)], environment].concat())
+        cargo_with(&all, &[&[("TENURE_LAB_TIMEOUT", TIMEOUT)], environment].concat())
     }
 
     /// A program in the lab, that may take these seconds.

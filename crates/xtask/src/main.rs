@@ -1,16 +1,19 @@
 //! The project's own commands: `cargo xtask --help`.
 
+mod architecture;
 mod command;
 mod debian;
 mod devices;
 mod lab;
 mod outcome;
+mod package;
 mod runtime;
 mod step;
 mod surface;
 mod toolchain;
 mod verify;
 mod wgpu;
+mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, cargo_with};
 use crate::outcome::{Outcome, Trouble};
-use crate::{devices, lab, runtime, surface, toolchain, verify, wgpu};
+use crate::{architecture, devices, lab, package, runtime, surface, toolchain, verify, wgpu, words};
 
 /// How to run the steps.
 #[derive(Clone, Copy)]
@@ -25,12 +25,23 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { name: "format", what: "rustfmt changes nothing", run: |_| format() },
     Step { name: "lint", what: "clippy has nothing to say", run: |_| lint() },
+    Step {
+        name: "architecture",
+        what: "no crate or module uses one above it, and ARCHITECTURE.md says the same",
+        run: |_| architecture::check(),
+    },
+    Step { name: "words", what: "retired words are in no file", run: |_| words::check() },
     Step { name: "docs", what: "the documentation builds without warnings", run: |_| docs() },
     Step { name: "test", what: "all tests and doctests that need no device", run: |_| tests() },
     Step {
         name: "drop-in",
         what: "the drop-in has the public surface of what it stands for",
         run: |_| surface::check(),
+    },
+    Step {
+        name: "package",
+        what: "every published crate builds from its package alone",
+        run: |_| package::check(),
     },
     Step { name: "loom", what: "every interleaving of the release queue", run: |_| verify::loom() },
     Step { name: "miri", what: "the release queue on real threads, interpreted", run: |_| verify::miri() },
@@ -99,7 +110,10 @@ fn format() -> Outcome {
 fn lint() -> Outcome {
     toolchain::component("clippy")?;
     toolchain::cpp()?;
-    cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"])
+    let all = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet"];
+    // These count among all targets only when they are named.
+    let with = ["--test", "vulkan", "--test", "vulkan_device", "--test", "d3d12_device", "--test", "devices"];
+    cargo(&[&all[..], &with, &["--", "-D", "warnings"]].concat())
 }
 
 fn docs() -> Outcome {
@@ -110,10 +124,7 @@ fn docs() -> Outcome {
 
 fn tests() -> Outcome {
     toolchain::cpp()?;
-    let all = ["test", "--workspace", "--all-features"];
-    // Theirs need devices: `vulkan` and `d3d12`.
-    let without = ["--exclude", "tenure-vulkan", "--exclude", "tenure-d3d12"];
-    cargo(&[&all[..], &without].concat())
+    cargo(&devices::TEST_ALL)
 }
 
 fn examples() -> Outcome {
@@ -148,7 +159,7 @@ pub(crate) fn run(names: &[String], settings: Settings) -> Result<(), String> {
     if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", results.len())) }
 }
 
-/// The named steps in their usual order; all if none is named.
+/// The named steps in their usual order; all of them if none is named.
 fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
     if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|step| step.name != *name)) {
         return Err(format!("no step is called {unknown}; see `cargo xtask test --list`"));

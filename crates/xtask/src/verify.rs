@@ -8,7 +8,7 @@ use crate::toolchain;
 
 /// Model checking, in a target folder of its own because the flag rebuilds everything.
 pub(crate) fn loom() -> Outcome {
-    for tests in [&["--test", "loom"][..], &["--lib", "mailbox"]] {
+    for tests in [&["--test", "loom"][..], &["--lib", "remote_frees"]] {
         let test = ["test", "--package", "tenure-core", "--release", "--target-dir", "target/loom"];
         cargo_with(&[&test, tests].concat(), &[("RUSTFLAGS", "--cfg loom")])?;
     }

@@ -19,7 +19,7 @@ const SIDE: u32 = 14;
 /// Things that get a new mesh and a new texture in a frame.
 const RENEWED: u32 = 3;
 /// Frames that the picture may take to arrive.
-const PATIENCE: u32 = 60;
+const MORE_FRAMES: u32 = 60;
 
 fn main() -> ExitCode {
     picture::main(draw)
@@ -38,7 +38,7 @@ fn draw(arguments: &Arguments) -> Result<Picture> {
     app.add_systems(Startup, set_up).add_systems(Update, (advance, turn, renew, shoot).chain());
     app.finish();
     app.cleanup();
-    for _ in 0..arguments.frames.saturating_add(PATIENCE) {
+    for _ in 0..arguments.frames.saturating_add(MORE_FRAMES) {
         app.update();
         if let Some(bytes) = app.world_mut().resource_mut::<Progress>().picture.take() {
             return Ok(Picture { width: WIDTH, bytes });

@@ -1,8 +1,8 @@
-//! Copies to and from mapped memory, which other threads may touch at the same time, beside `memcpy`, which
-//! allows no such thing.
+//! Copies to and from mapped memory, which other threads may access at the same time, compared with
+//! `memcpy`, which allows no concurrent access.
 //!
-//! Each round takes the time of both, of which another one begins each time; the median of the rounds
-//! counts. Source and destination are in the processor's cache where they fit.
+//! Each round measures both, in alternating order; the result is the median of the rounds. Source and
+//! destination are in the processor's cache if they fit.
 
 mod report;
 
@@ -22,7 +22,7 @@ pub struct Args {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Rounds of each measurement; the median counts.
+    /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 301, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
 }
@@ -34,10 +34,10 @@ const ROUND: (usize, usize) = (1 << 20, 4096);
 /// Rounds until pages are there and the processor runs at its speed.
 const WARM_UP: u32 = 10;
 
-/// Measures everything and prints it.
+/// Runs the measurements and prints them.
 ///
 /// # Errors
-/// Those of a mapping: none, as the copies stay inside.
+/// The errors of a mapping; none occur, because the copies are in range.
 pub fn run(args: &Args) -> Result<(), DeviceError> {
     let lines = SIZES.iter().map(|&size| measure(size, args.rounds)).collect::<Result<_, _>>()?;
     let report = Report(lines);

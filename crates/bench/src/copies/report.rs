@@ -1,4 +1,4 @@
-//! What was measured, as a table or JSON.
+//! The measurements, as a table or JSON.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The device's own calls, with nobody to manage them.
+//! Creating resources with the device's calls, without a manager.
 
 use tenure_core::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
@@ -6,26 +6,26 @@ use tenure_core::memory::{MemoryUse, type_order};
 use super::{Round, Subject, Way, fill};
 use crate::timing::time;
 
-/// Where the resources are.
+/// The memory of the resources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// Side by side in one heap.
+    /// One heap for all resources.
     Shared,
-    /// Each in memory of its own.
+    /// A memory allocation for each resource.
     Own,
 }
 
-/// One API resource for each, at places known in advance: the least that whoever wants one resource each
-/// can do.
+/// Creates an API resource for each request, at offsets known in advance: the lower bound for any manager
+/// that creates one API resource per request.
 pub(super) struct Bare<'a, D: Device> {
     device: &'a D,
     desc: ResourceDesc,
     memory: MemoryTypeId,
-    /// Bytes from one to the next.
+    /// Bytes from one resource to the next.
     stride: u64,
-    /// `None` where each has memory of its own.
+    /// `None` if each resource has its own memory allocation.
     heap: Option<D::Heap>,
-    /// Empty between rounds: its memory is not measured.
+    /// Empty between rounds; the vector is kept so that its allocation is not measured.
     made: Vec<D::Resource>,
 }
 
@@ -82,8 +82,8 @@ impl<D: Device> Drop for Bare<'_, D> {
     }
 }
 
-/// For the device's own calls.
+/// The permit for the calls of the device.
 const fn permit<D: Device>() -> Permit<D> {
-    // SAFETY: nothing here is ever used by the GPU; resources go before the heap that they are in.
+    // SAFETY: no resource here is used by the GPU; resources are destroyed before their heap.
     unsafe { Permit::new() }
 }

@@ -1,4 +1,4 @@
-//! tenure's way.
+//! Creating resources with tenure.
 
 use std::hint::black_box;
 
@@ -8,14 +8,14 @@ use tenure_core::{Error, Gpu, Queue};
 use super::{Round, Way, fill};
 use crate::timing::time;
 
-/// Handles of a manager, dropped after a submission that may use them; the end of the frame gives them
-/// back.
+/// Creates handles and drops them after a submission that may use them; the end of the frame frees their
+/// memory.
 pub(super) struct Managed<D: Device, T, F> {
     gpu: Gpu<D>,
     create: F,
-    /// Keeps the pools' blocks from coming and going.
+    /// Keeps the blocks of the pools alive during the measurement.
     kept: Vec<T>,
-    /// Empty between rounds: its memory is not measured.
+    /// Empty between rounds; the vector is kept so that its allocation is not measured.
     made: Vec<T>,
 }
 

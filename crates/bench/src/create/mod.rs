@@ -1,9 +1,9 @@
-//! What it takes to create, drop and give back a buffer or a texture, end to end.
+//! The time to create, drop and free a buffer or a texture.
 //!
-//! Each way is measured on each device that can be opened: tenure as it is, tenure with every resource
-//! placed or committed, the device's own calls with one heap or one allocation each, and on Vulkan the
-//! crates `gpu-allocator` and `vk-mem`. The [device whose calls do next to nothing](crate::null) shows what is
-//! tenure's own.
+//! Each way is measured on each device that can be opened: tenure with its defaults, tenure with every
+//! resource placed or committed, the calls of the device with one heap or one allocation each, and on
+//! Vulkan the crates `gpu-allocator` and `vk-mem`. The [null device](crate::null) shows what is
+//! the time of tenure alone.
 
 mod bare;
 mod devices;
@@ -45,7 +45,7 @@ pub struct Args {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Rounds of each measurement; the median counts.
+    /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Resources created in a round.
@@ -70,7 +70,7 @@ impl Args {
     }
 }
 
-/// Measures everything and prints it.
+/// Runs the measurements and prints them.
 ///
 /// # Errors
 /// What a device that was asked for by name reports, in words.
@@ -138,7 +138,7 @@ const SUBJECTS: [Subject; 3] = [Subject::Buffer(4 << 10), Subject::Buffer(64 << 
 
 /// tenure's ways.
 const WAYS: [(&str, Strategy); 3] = [
-    ("tenure", Strategy::Tenure),
+    ("tenure", Strategy::Pooled),
     ("tenure, all placed", Strategy::Placed),
     ("tenure, all committed", Strategy::Committed),
 ];
@@ -251,6 +251,7 @@ fn measure_way(
 
 /// The manager, told how to place.
 fn manager<D: Device>(device: D, strategy: Strategy) -> Result<Gpu<D>, String> {
-    let config = tenure_core::Config { strategy, ..tenure_core::Config::default() };
+    let config =
+        tenure_core::Config::from(tenure_core::PoolConfig { strategy, ..tenure_core::PoolConfig::default() });
     Gpu::new(device, config).map_err(|error| error.to_string())
 }

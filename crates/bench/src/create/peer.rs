@@ -1,4 +1,4 @@
-//! The crate `gpu-allocator`, as its manual says to use it: an API resource each, placed by it.
+//! The crate `gpu-allocator`, used as its manual says: an API resource each, placed by it.
 
 use ash::vk;
 use original::MemoryLocation;
@@ -13,9 +13,9 @@ pub(super) struct Peer<'a> {
     allocator: Option<Allocator>,
     device: &'a ash::Device,
     subject: Subject,
-    /// Keeps the allocator's blocks from coming and going.
+    /// Keeps the blocks of the allocator alive during the measurement.
     kept: Vec<(Handle, Allocation)>,
-    /// Empty between rounds: its memory is not measured.
+    /// Empty between rounds; the vector is kept so that its allocation is not measured.
     made: Vec<(Handle, Allocation)>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Peer<'a> {
     fn handle(&self) -> Result<(Handle, vk::MemoryRequirements), vk::Result> {
         match self.subject {
             Subject::Buffer(size) => {
-                // SAFETY: the device lives, and the description is whole.
+                // SAFETY: the device is alive, and the description is valid.
                 unsafe {
                     let buffer = self.device.create_buffer(&buffer_info(size), None)?;
                     Ok((Handle::Buffer(buffer), self.device.get_buffer_memory_requirements(buffer)))

@@ -1,4 +1,4 @@
-//! What is created, in Vulkan's words, for those who call it themselves.
+//! The Vulkan descriptions of the created resources, for peers that call Vulkan directly.
 
 use ash::vk;
 

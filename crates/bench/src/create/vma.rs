@@ -1,4 +1,4 @@
-//! The crate `vk-mem`, as its manual says to use it: it creates the resource, finds memory and binds it.
+//! The crate `vk-mem`, used as its manual says: it creates the resource, finds memory and binds it.
 
 use ash::vk;
 use vk_mem::{Alloc as _, Allocation, AllocationCreateInfo, Allocator, AllocatorCreateInfo, MemoryUsage};
@@ -10,9 +10,9 @@ use crate::timing::time;
 pub(super) struct Vma {
     allocator: Allocator,
     subject: Subject,
-    /// Keeps the allocator's blocks from coming and going.
+    /// Keeps the blocks of the allocator alive during the measurement.
     kept: Vec<(Handle, Allocation)>,
-    /// Empty between rounds: its memory is not measured.
+    /// Empty between rounds; the vector is kept so that its allocation is not measured.
     made: Vec<(Handle, Allocation)>,
 }
 
@@ -27,7 +27,7 @@ impl Vma {
 
     fn create(&self) -> Result<(Handle, Allocation), vk::Result> {
         let info = AllocationCreateInfo { usage: MemoryUsage::Auto, ..AllocationCreateInfo::default() };
-        // SAFETY: the device lives, and the descriptions are whole.
+        // SAFETY: the device is alive, and the descriptions are valid.
         unsafe {
             match self.subject {
                 Subject::Buffer(size) => {

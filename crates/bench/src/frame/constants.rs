@@ -1,4 +1,4 @@
-//! Constants of 64 bytes (spec U2).
+//! Constants of 64 bytes.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use super::{Line, gpu, line, time};
 
 const PUSHES: usize = 10_000;
 
-/// A push, beside the bare copy of the same bytes to places as far apart.
+/// A push of constants; the lower bound is a plain copy of the same bytes to addresses with the same stride.
 pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     let gpu = gpu(Profile::D3D12_TIER2)?;
     let apart = usize::try_from(gpu.device().properties().constant_alignment).unwrap_or(256);

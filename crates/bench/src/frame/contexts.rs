@@ -1,4 +1,4 @@
-//! A recording from its opening to its submission (spec T5).
+//! A recording from its opening to its submission.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use super::{Line, gpu, line, time};
 
 const CYCLES: u64 = 1000;
 
-/// A context cycle: take, record nothing, submit; and one that is dropped unsubmitted. Beside them
+/// A recording that is opened and submitted, and one that is dropped without a submission. The lower bound is
 /// the same calls on the device, with one list.
 pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     let gpu = gpu(Profile::D3D12_TIER2)?;

@@ -1,4 +1,4 @@
-//! A render graph of a deferred renderer, executed again and again (spec X1, X2).
+//! A render graph of a deferred renderer, executed again and again.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use tenure_sim::Profile;
 use super::{Line, gpu, line, time};
 use crate::null;
 
-/// Frames until nothing is made any more.
+/// Frames before the measurement, until no resources are created.
 const WARM_UP: u32 = 40;
 
-/// A frame whose passes record nothing of their own: what remains is finding the plan, acquiring,
-/// barriers, recordings and submissions. Beside it the same recordings, states and submissions for
-/// resources that last.
+/// A frame whose passes record no commands: finding the plan, acquiring, barriers, recordings and
+/// submissions remain. The lower bound is the same recordings, states and submissions with persistent
+/// resources.
 pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     let gpu = gpu(Profile::D3D12_TIER2)?;
     let deferred = DeferredFrame::new(1920, 1080);
@@ -48,7 +48,7 @@ enum Resource {
     Buffer(Buffer<null::Device>),
 }
 
-/// The resources of a graph, each with memory of its own.
+/// The resources of a graph, each with its own memory.
 struct Lasting(BTreeMap<ResourceId, Resource>);
 
 impl Lasting {

@@ -1,7 +1,7 @@
-//! What a frame costs: constants, descriptor tables, recording contexts, releases.
+//! The time of the operations of a frame: constants, descriptor tables, recording contexts, releases.
 //!
-//! Measured on a [device whose calls do next to nothing](crate::null), each beside the least that
-//! anybody could do, in turns.
+//! Measured on a [null device](crate::null), alternating with a lower bound: the least work that
+//! any implementation must do.
 
 mod constants;
 mod contexts;
@@ -26,15 +26,15 @@ pub struct Args {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Rounds of each measurement; the median counts.
+    /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
 }
 
-/// Measures everything and prints it.
+/// Runs the measurements and prints them.
 ///
 /// # Errors
-/// As the manager reports.
+/// The errors of the manager.
 pub fn run(args: &Args) -> Result<(), Error> {
     let mut lines = Vec::new();
     for measure in [
@@ -60,8 +60,8 @@ fn gpu(profile: Profile) -> Result<Gpu<null::Device>, Error> {
     Gpu::new(null::Device::new(profile), Config::default())
 }
 
-/// A line of two measurements of `count` things each, a pair a round.
-fn line(what: &'static str, floor: &'static str, count: usize, times: Vec<(Duration, Duration)>) -> Line {
+/// A line of two measurements of `count` operations each, from one pair of times per round.
+fn line(what: &'static str, bound: &'static str, count: usize, times: Vec<(Duration, Duration)>) -> Line {
     let (ours, least): (Vec<_>, Vec<_>) = times.into_iter().unzip();
-    Line { what, ns: median_ns(ours, count), floor, floor_ns: median_ns(least, count) }
+    Line { what, ns: median_ns(ours, count), bound, bound_ns: median_ns(least, count) }
 }

@@ -1,4 +1,4 @@
-//! A frame end with 10,000 releases (spec T2, T6).
+//! A frame end with 10,000 releases.
 
 use std::hint::black_box;
 
@@ -12,15 +12,15 @@ use super::{Line, gpu, line, time};
 const RELEASES: usize = 10_000;
 const SIZE: u64 = 4096;
 
-/// Drops of handles and the frame end that gives their ranges back, beside freeing as many ranges of
-/// a bare suballocator at once.
+/// Drops of handles and the end of the frame that frees their ranges. The lower bound is freeing as many
+/// ranges of a suballocator.
 pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     let gpu = gpu(Profile::D3D12_TIER2)?;
     let desc = BufferDesc::new(SIZE, Usage::VERTEX | Usage::INDEX);
     let mut bare = General::new(SIZE * 2 * RELEASES as u64, 16)
-        .map_err(|_| Error::Contract { rule: "a range of so many bytes", value: SIZE })?;
+        .map_err(|_| Error::Internal { what: "no suballocator of so many bytes" })?;
     let (mut drops, mut ends) = (Vec::new(), Vec::new());
-    // Keeps the pools' blocks from coming and going.
+    // Keeps the blocks of the pools alive during the measurement.
     let kept = (0..RELEASES).map(|_| gpu.create_buffer(&desc)).collect::<Result<Vec<_>, _>>()?;
     for _ in 0..rounds {
         let frame = gpu.begin_frame()?;

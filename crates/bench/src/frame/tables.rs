@@ -1,10 +1,10 @@
-//! Dynamic tables and sets of four descriptors (spec D3).
+//! Dynamic tables and sets of four descriptors.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use tenure_core::device::{BindingKind, DescriptorSource, Device as _, Permit, SetBinding, SetWrite, Usage};
-use tenure_core::{Bind, BufferDesc, BufferViewDesc, Error, Gpu, Queue, Scratch, View};
+use tenure_core::{Bind, BufferDesc, BufferViewDesc, Error, Gpu, Queue, Scratch, SetLayoutDesc, View};
 use tenure_sim::Profile;
 
 use super::{Line, gpu, line, time};
@@ -12,7 +12,7 @@ use crate::null::Device;
 
 const TABLES: u32 = 2000;
 
-/// A table and a set of four views, beside the device's own call to write four descriptors.
+/// A table and a set of four views. The lower bound is the device call that writes four descriptors.
 pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     Ok(vec![
         line("table of 4 descriptors", "the device's call", TABLES as usize, tables(rounds)?),
@@ -70,8 +70,9 @@ fn tables(rounds: u32) -> Result<Vec<(Duration, Duration)>, Error> {
 fn sets(rounds: u32) -> Result<Vec<(Duration, Duration)>, Error> {
     let gpu = gpu(Profile::VULKAN_NVIDIA)?;
     let views = views(&gpu)?;
-    let layout =
-        gpu.create_set_layout(&[SetBinding { binding: 0, kind: BindingKind::Buffer, count: 4 }], "draw")?;
+    let layout = gpu.create_set_layout(
+        &SetLayoutDesc::new(&[SetBinding { binding: 0, kind: BindingKind::Buffer, count: 4 }]).name("draw"),
+    )?;
     let set = |scratch: Scratch<'_, Device>| {
         let binds = [0, 1, 2, 3].map(|index| (0, index as u32, Bind::from(&views[index])));
         black_box(scratch.set(&layout, black_box(&binds))?.index());

@@ -1,4 +1,4 @@
-//! A transient resource, acquired and dropped (spec X3, X4).
+//! A transient resource, acquired and dropped.
 
 use std::hint::black_box;
 
@@ -10,8 +10,8 @@ use super::{Line, gpu, line, time};
 
 const TEXTURES: usize = 200;
 
-/// Textures of which eight at a time live, as between the passes of a frame. Beside them the same ones
-/// created and dropped.
+/// Transient textures, eight of them live at a time, as between the passes of a frame. The comparison is
+/// the creation and the drop of the same textures.
 pub(super) fn measure(rounds: u32) -> Result<Vec<Line>, Error> {
     let gpu = gpu(Profile::D3D12_TIER2)?;
     let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;

@@ -1,4 +1,4 @@
-//! Recording, of nothing.
+//! Command lists of the null device.
 
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList, DeviceError, State, Subresource, TextureRegion,
@@ -6,7 +6,7 @@ use tenure_core::device::{
 
 use super::{Device, Resource};
 
-/// A command list that forgets at once.
+/// A command list that ignores all commands.
 pub struct List;
 
 impl CommandList<Device> for List {

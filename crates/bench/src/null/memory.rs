@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use tenure_core::device::{self, DeviceError, mapped};
 
-/// Bytes that anybody may write.
+/// Mapped bytes that several threads may write.
 pub struct Memory(Box<[UnsafeCell<u8>]>);
 
-// SAFETY: the bytes are only reached through raw pointers, by copies that may meet;
-// nobody holds a reference to them.
+// SAFETY: the bytes are only reached through raw pointers, by copies that may overlap in time;
+// there are no references to them.
 unsafe impl Sync for Memory {}
 
 impl Memory {
@@ -20,7 +20,7 @@ impl Memory {
     }
 }
 
-/// The CPU's window into [`Memory`].
+/// The mapping of [`Memory`].
 pub struct Mapping(Arc<Memory>);
 
 impl Mapping {
@@ -28,7 +28,7 @@ impl Mapping {
         Self(memory)
     }
 
-    /// Where a range is.
+    /// The address of a range.
     #[inline]
     fn at(&self, offset: u64, size: usize) -> Result<NonNull<u8>, DeviceError> {
         let limit = self.0.0.len() as u64;
@@ -40,7 +40,7 @@ impl Mapping {
             }),
             None => {
                 let rule = "the range is inside the mapping";
-                Err(DeviceError::InvalidCall { rule, value: end.unwrap_or(u64::MAX), limit })
+                Err(DeviceError::invalid_call(rule, end.unwrap_or(u64::MAX), limit))
             }
         }
     }

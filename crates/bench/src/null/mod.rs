@@ -1,4 +1,4 @@
-//! A device whose calls do next to nothing, so that what is measured is tenure.
+//! The null device, whose calls do almost nothing, so that the measured time is that of tenure.
 
 mod list;
 mod memory;
@@ -17,18 +17,18 @@ use tenure_sim as sim;
 pub use list::List;
 pub use memory::{Mapping, Memory};
 
-/// A device with the tables of a simulated one, whose work is complete as soon as it is submitted.
+/// A device with the properties of a simulated one; submissions are complete at once.
 ///
-/// Mapped memory is real; nothing else is.
+/// It provides mapped memory, and no other functions.
 pub struct Device {
-    /// Says what resources require, and what the device has.
+    /// Provides the properties of the device and the requirements of resources.
     tables: sim::Device,
     completed: [AtomicU64; MAX_QUEUES],
     heaps_made: AtomicU64,
 }
 
 impl Device {
-    /// With the tables of a profile.
+    /// A null device with the properties of a profile.
     #[must_use]
     pub fn new(profile: sim::Profile) -> Self {
         Self {
@@ -63,14 +63,14 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// A number that no other heap of its device has.
+    /// The number of the heap, unique on its device.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 }
 
-/// A resource, with memory where it is mapped.
+/// A resource, with memory if it is mapped.
 pub struct Resource(Arc<Memory>);
 
 use device::Device as _;

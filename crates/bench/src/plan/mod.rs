@@ -19,7 +19,7 @@ pub struct Args {
     /// challenging ones published with MiniMalloc [default: ../shared/plan/minimalloc, if it exists]
     #[arg(long, value_name = "DIR")]
     pub instances: Option<PathBuf>,
-    /// Rounds of timing; the median counts.
+    /// Rounds of timing; the result is their median.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Leave out a million items.
@@ -27,7 +27,7 @@ pub struct Args {
     pub skip_million: bool,
 }
 
-/// Measures everything and prints it.
+/// Runs the measurements and prints them.
 ///
 /// # Errors
 /// A folder of instances that was named cannot be read.

@@ -5,7 +5,7 @@ use tenure_trace::MemoryKind;
 
 use super::play::Player;
 use super::script::Request;
-use crate::suballoc::peers::general_blocks::{allocate_growing, free_shrinking};
+use crate::suballoc::peers::general::{allocate_growing, free_shrinking};
 
 /// What ranges are counted in, in bytes.
 const GRANULE: u64 = 16;

@@ -1,16 +1,16 @@
-//! Whether what an allocator returns can be used at all.
+//! Checks that allocations do not overlap and are aligned.
 
 use super::play::{Player, handles};
 use super::script::{Call, Script};
 use crate::suballoc::check::Live;
 
-/// What was looked at.
+/// The result of a check.
 pub(super) struct Checked {
     /// Allocations, none of which overlapped with another or was not aligned.
     pub(super) allocations: usize,
 }
 
-/// Plays a script to a new allocator, and looks at every allocation.
+/// Replays a script with a new allocator, and checks every allocation.
 pub(super) fn check<P: Player>(script: &Script) -> Result<Checked, String> {
     let mut player = P::new()?;
     let mut handles = handles::<P>(script);

@@ -47,7 +47,7 @@ pub(super) fn install() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
     (instance, device, vk::PhysicalDevice::from_raw(3))
 }
 
-/// The most bytes that were taken since [`install`].
+/// The peak of allocated bytes since [`install`].
 pub(super) fn peak() -> u64 {
     COUNT.get().peak
 }
@@ -128,7 +128,7 @@ unsafe extern "system" fn map(
     _: vk::MemoryMapFlags,
     out: *mut *mut c_void,
 ) -> vk::Result {
-    // SAFETY: the caller passes a place for the answer. Nobody reads or writes there.
+    // SAFETY: the caller passes a place for the answer. The memory behind it is never read or written.
     unsafe { *out = std::ptr::dangling_mut::<u128>().cast() };
     vk::Result::SUCCESS
 }

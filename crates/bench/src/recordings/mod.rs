@@ -40,7 +40,7 @@ pub struct Args {
     /// Only peers whose names contain this; may be given more than once.
     #[arg(long, value_name = "PEER")]
     pub only: Vec<String>,
-    /// Measure nothing: look whether live allocations overlap, or are not aligned.
+    /// Measure nothing: check that live allocations do not overlap and are aligned.
     #[arg(long, conflicts_with = "json")]
     pub check: bool,
 }
@@ -60,7 +60,7 @@ impl Contender {
 
 const CONTENDERS: &[Contender] = &[
     Contender::new::<blocks::Blocks>("GeneralBlocks"),
-    Contender::new::<pools::Pools>("MemoryPools"),
+    Contender::new::<pools::Pools>("HeapPools"),
     Contender::new::<wgpu::gpu_allocator::DropIn>("drop-in"),
     Contender::new::<wgpu::original::Original>("gpu-allocator 0.28"),
     #[cfg(not(windows))]
@@ -124,7 +124,7 @@ fn measure(peers: &[&Contender], scripts: &[Script], rounds: u32) -> Result<Repo
     Ok(report)
 }
 
-/// Looks at every allocation of every peer.
+/// Checks every allocation of every peer.
 fn check_all(peers: &[&Contender], scripts: &[Script]) -> Result<(), String> {
     for peer in peers {
         for script in scripts {

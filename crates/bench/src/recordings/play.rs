@@ -1,4 +1,4 @@
-//! Playing a script to an allocator, call by call.
+//! Replaying a script with an allocator, call by call.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -7,12 +7,12 @@ use super::figures::Times;
 use super::script::{Call, Request, Script};
 use crate::suballoc::singles::nanoseconds;
 
-/// An allocator that can play a script.
+/// An allocator that can replay a script.
 pub(super) trait Player: Sized {
-    /// What it takes to free an allocation.
+    /// The data needed to free an allocation.
     type Handle;
 
-    /// As its manual says to make it.
+    /// An allocator, configured as its manual says.
     fn new() -> Result<Self, String>;
 
     /// Allocates.
@@ -21,10 +21,10 @@ pub(super) trait Player: Sized {
     /// Frees.
     fn free(&mut self, handle: Self::Handle) -> Result<(), String>;
 
-    /// Which block an allocation is in, and its first byte there.
+    /// The block of an allocation, and its offset there.
     fn place(&self, handle: &Self::Handle) -> (u64, u64);
 
-    /// The most bytes of blocks that it ever had.
+    /// The peak of the bytes of all blocks.
     fn peak_reserved(&self) -> u64;
 }
 
@@ -36,7 +36,7 @@ pub(super) fn handles<P: Player>(script: &Script) -> Handles<P> {
     (0..script.slots).map(|_| None).collect()
 }
 
-/// Plays a script to a new allocator once and takes the time of each call, less what the clock takes.
+/// Replays a script once with a new allocator and measures each call, less the time of reading the clock.
 pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) -> Result<(), String> {
     let mut player = P::new()?;
     let mut handles = handles::<P>(script);
@@ -60,6 +60,6 @@ pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) ->
         }
     }
     times.add(allocations, frees, player.peak_reserved());
-    // Some want to be empty in the end.
+    // Some allocators require to be empty when dropped.
     handles.into_iter().flatten().try_for_each(|handle| player.free(handle))
 }

@@ -1,7 +1,7 @@
 //! tenure's memory without resources: its pools, their growth, and a record of what lives.
 
-use tenure_core::device::{Device as _, HeapCategory};
-use tenure_core::memory::bare::{MemoryPools, MemoryPoolsConfig, MemoryRange, MemoryRequest};
+use tenure_core::device::{Device as _, DeviceHeaps, HeapCategory, Permit};
+use tenure_core::memory::heap_pools::{HeapPools, HeapPoolsConfig, MemoryRange, MemoryRequest};
 use tenure_core::memory::{MemoryUse, TypeOrder, type_order};
 use tenure_trace::MemoryKind;
 
@@ -11,7 +11,7 @@ use crate::null;
 
 /// Pools of a device whose heaps cost nothing, as they are by default.
 pub(super) struct Pools {
-    pools: MemoryPools<null::Device>,
+    pools: HeapPools<DeviceHeaps<Box<null::Device>>>,
     orders: [TypeOrder; MemoryKind::ALL.len()],
 }
 
@@ -24,12 +24,13 @@ impl Player for Pools {
         let orders = MemoryKind::ALL.map(|kind| {
             let memory_use = match kind {
                 MemoryKind::GpuOnly => MemoryUse::GpuOnly,
-                MemoryKind::CpuToGpu => MemoryUse::Dynamic,
+                MemoryKind::CpuToGpu => MemoryUse::Upload,
                 MemoryKind::GpuToCpu => MemoryUse::Readback,
             };
             type_order(device.properties(), memory_use)
         });
-        let pools = MemoryPools::new(device, MemoryPoolsConfig::default());
+        let heaps = DeviceHeaps::new(Box::new(device), Permit::checked());
+        let pools = HeapPools::new(heaps, HeapPoolsConfig::default());
         Ok(Self { pools: pools.map_err(|error| error.to_string())?, orders })
     }
 

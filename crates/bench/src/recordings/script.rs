@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tenure_trace::{Event, Kind, TraceReader};
 
-/// What a program asked for.
+/// A request of a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     /// Bytes.
@@ -15,7 +15,7 @@ pub(super) struct Request {
     pub(super) kind: Kind,
 }
 
-/// One call. Slots name what lives, and are used again.
+/// One call. A slot identifies a live allocation; slots are reused.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
     Allocate { slot: usize, request: Request },
@@ -31,10 +31,10 @@ pub(super) struct Script {
     pub(super) peak_bytes: u64,
 }
 
-/// Reads a recording. What lives in the end is not freed.
+/// Reads a recording. Allocations that are live at the end are not freed.
 ///
 /// # Errors
-/// The file cannot be read, is no sound recording, or has no allocation.
+/// The file cannot be read, is not a valid recording, or has no allocation.
 pub(super) fn read(path: &Path) -> Result<Script, String> {
     let mut reader = TraceReader::open(path).map_err(|error| error.to_string())?;
     let (mut calls, mut taken, mut vacant) = (Vec::new(), HashMap::new(), Vec::new());

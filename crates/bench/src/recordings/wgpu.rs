@@ -1,4 +1,4 @@
-//! What wgpu allocates by: the crate `gpu-allocator`, the original and tenure's drop-in for it.
+//! The allocators that wgpu can use: the crate `gpu-allocator`, the original and tenure's drop-in for it.
 
 use tenure_trace::{Layout, MemoryKind};
 
@@ -7,7 +7,7 @@ use super::script::Request;
 
 const MIB: u64 = 1 << 20;
 
-/// The same on both: their surfaces are one.
+/// The implementation for both: their APIs are identical.
 macro_rules! player {
     ($(#[$doc:meta])* $name:ident, $krate:ident) => {
         pub(super) mod $krate {
@@ -63,7 +63,7 @@ macro_rules! player {
                 }
 
                 fn place(&self, allocation: &Allocation) -> (u64, u64) {
-                    // SAFETY: the handle is only looked at.
+                    // SAFETY: the handle is only read.
                     (unsafe { allocation.memory() }.as_raw(), allocation.offset())
                 }
 

@@ -1,13 +1,13 @@
-//! What the end of a frame and an allocation cost, by how much lives and in how many blocks, on a
-//! [device whose calls do next to nothing](crate::null).
+//! The time of an allocation and of the end of a frame, by the number of live resources and blocks, on a
+//! [null device](crate::null).
 //!
-//! All scenes exist at once, and take turns: what else the machine does, and what a manager's age does,
-//! meets all of them.
+//! All scenes exist at the same time and alternate, so that other load on the machine and the age of the
+//! managers affect all of them alike.
 
 mod report;
 mod scene;
 
-use tenure_core::{Config, Error};
+use tenure_core::{Config, Error, PoolConfig};
 
 use report::Report;
 use scene::Scene;
@@ -18,7 +18,7 @@ pub struct Args {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Rounds of each measurement; the median counts.
+    /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 301, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Only so much alive, and no scenes of many blocks; may be given more than once.
@@ -37,10 +37,10 @@ const LARGE: u64 = 12 << 20;
 /// Rounds until pools and vectors have their size, and holes are where they stay.
 const WARM_UP: u32 = 30;
 
-/// Measures everything and prints it.
+/// Runs the measurements and prints them.
 ///
 /// # Errors
-/// As the manager reports.
+/// The errors of the manager.
 pub fn run(args: &Args) -> Result<(), Error> {
     let mut scenes = scenes(args)?;
     let count = scenes.len();
@@ -68,7 +68,8 @@ fn scenes(args: &Args) -> Result<Vec<Scene>, Error> {
     if !args.live.is_empty() {
         return args.live.iter().map(alive).collect();
     }
-    let config = Config { min_block: BLOCK, max_buffer_block: BLOCK, ..Config::default() };
+    let config =
+        Config::from(PoolConfig { min_block: BLOCK, max_buffer_block: BLOCK, ..PoolConfig::default() });
     let in_blocks = |blocks: &usize| Scene::new(&config, 1024, LIVE[0], (LARGE, *blocks));
     LIVE.iter().map(alive).chain(BLOCKS.iter().map(in_blocks)).collect()
 }

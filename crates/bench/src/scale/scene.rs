@@ -59,7 +59,8 @@ impl World {
         Ok(())
     }
 
-    /// Submits something that may use all that was dropped, and ends the frame: how long its end took.
+    /// Submits a recording that may use the dropped resources, and ends the frame. Returns the time of the
+    /// end.
     fn end(frame: Frame<'_, Device>) -> Result<Duration, Error> {
         frame.submit(frame.record(Queue::Graphics, "uses them")?)?;
         let mut ended = Ok(());

@@ -1,4 +1,4 @@
-//! Whether what an allocator returns can be used at all.
+//! Checks that allocations do not overlap and are aligned.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::peers::{Peer, Placed};
 use super::replay::{begin, end};
 use super::trace::{Kind, Trace};
 
-/// What was looked at.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
     /// Allocations, none of which overlapped with another or was not aligned.
@@ -39,7 +39,7 @@ impl Live {
     }
 }
 
-/// Replays a trace in a new peer, and looks at every allocation.
+/// Replays a trace in a new peer, and checks every allocation.
 pub(super) fn check<P: Peer>(trace: &Trace, capacity: u64) -> Result<Checked, String> {
     let (mut peer, mut handles) = begin::<P>(trace, capacity);
     let result = replay(&mut peer, trace, &mut handles);

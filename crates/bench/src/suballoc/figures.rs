@@ -1,4 +1,4 @@
-//! All that is measured of one peer on one trace.
+//! The figures of one peer on one trace.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::trace::Trace;
 const SLOW_PART: usize = 25;
 const SLOW_CALLS: usize = 10_000;
 
-/// What was measured; `None` where it makes no sense or could not be.
+/// The measured values; `None` where a value is not applicable or could not be measured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     /// Nanoseconds.
@@ -43,7 +43,7 @@ pub(super) fn length_for<'a>(peer: &Contender, trace: &'a Trace) -> Cow<'a, Trac
     if peer.is_slow && calls < trace.calls { Cow::Owned(trace.cut(calls)) } else { Cow::Borrowed(trace) }
 }
 
-/// The figures of each peer, which take turns so that whatever else the machine does hits all of them.
+/// The figures of each peer. Peers alternate, so that other load on the machine affects all of them alike.
 pub(super) fn measure(peers: &[Contender], trace: &Trace, rounds: u32) -> Vec<Figures> {
     let mut figures = times(peers, trace, rounds);
     for (peer, figures) in peers.iter().zip(&mut figures) {

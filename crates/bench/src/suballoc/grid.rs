@@ -12,7 +12,7 @@ pub(super) struct Grid {
     pub(super) rows: Vec<Row>,
 }
 
-/// What one peer did on each workload.
+/// The figures of one peer, one for each workload.
 pub(super) struct Row {
     pub(super) peer: &'static str,
     pub(super) cells: Vec<Option<f64>>,
@@ -26,7 +26,7 @@ impl Row {
     }
 }
 
-/// The geometric mean of those that are there, if any is.
+/// The geometric mean of the values that exist; `None` without any.
 pub(super) fn geometric_mean(ratios: &[Option<f64>]) -> Option<f64> {
     let logs: Vec<f64> = ratios.iter().flatten().map(|ratio| ratio.ln()).collect();
     let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
@@ -44,7 +44,7 @@ impl Grid {
         geometric_mean(&row.over(self.row(self.reference?)?))
     }
 
-    /// Whether there is anything in it.
+    /// Whether it has any figures.
     pub(super) fn has_cells(&self) -> bool {
         self.rows.iter().any(|row| row.cells.iter().any(Option::is_some))
     }

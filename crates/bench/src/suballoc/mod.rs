@@ -1,6 +1,7 @@
 //! Suballocators: time, packing and metadata of ours and of others.
 
 pub(crate) mod check;
+pub(crate) mod counted;
 mod figures;
 mod grid;
 mod metadata;
@@ -58,7 +59,7 @@ pub struct Args {
     /// Traces of a fifth of the length.
     #[arg(long)]
     pub short: bool,
-    /// Measure nothing: look whether live allocations overlap, or are not aligned.
+    /// Measure nothing: check that live allocations do not overlap and are aligned.
     #[arg(long, conflicts_with_all = ["json", "plot"])]
     pub check: bool,
     /// Write a picture of speed against packing, as SVG.
@@ -72,7 +73,7 @@ impl Args {
     }
 }
 
-/// Measures everything and prints it.
+/// Runs the measurements and prints them.
 ///
 /// # Errors
 /// A peer or workload is unknown, a recording cannot be read, the picture cannot be written, or an
@@ -141,7 +142,7 @@ fn chosen_traces(args: &Args) -> Result<Vec<Vec<Trace>>, String> {
     Ok(seeds)
 }
 
-/// Looks at every allocation of every peer.
+/// Checks every allocation of every peer.
 fn check_all(peers: &[Contender], traces: &[Trace]) -> Result<(), String> {
     for peer in peers.iter().filter(|peer| peer.space != peers::Space::None) {
         for trace in traces.iter().filter(|trace| (peer.can_replay)(trace)) {

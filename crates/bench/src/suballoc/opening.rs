@@ -1,4 +1,4 @@
-//! What another block costs.
+//! The cost of adding a block.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -18,20 +18,20 @@ use crate::counting::Count;
 const BLOCK: u64 = 64 << 20;
 const GRANULE: u64 = 256;
 
-/// What opening a block costs.
+/// The cost of adding a block.
 pub(super) struct Opening {
     name: &'static str,
     nanoseconds: f64,
-    /// Of the allocator's own memory, where that is counted.
+    /// Bytes of metadata, where they are counted.
     bytes: Option<usize>,
 }
 
-/// Opens blocks with each of those that have some.
+/// Measures every allocator that divides blocks.
 pub(super) fn measure(rounds: u32) -> Vec<Opening> {
     let mut openings = vec![
         opening("GeneralBlocks", rounds, 256, general),
         opening("Growing<Buddy>", rounds, 64, buddy),
-        // Its memory is C++'s.
+        // Its metadata is allocated by C++ and not counted.
         #[cfg(not(windows))]
         Opening { bytes: None, ..opening("vk-mem, TLSF", rounds, 64, virtual_block) },
         opening("offset-allocator", rounds, 4, offset_allocator),

@@ -10,7 +10,7 @@ use super::trace::{Recorder, Trace};
 /// Reads a recording. All its memory kinds go to one allocator.
 ///
 /// # Errors
-/// The file cannot be read, is no sound recording, has an allocation of 4 GiB or more, or has none.
+/// The file cannot be read, is not a valid recording, has an allocation of 4 GiB or more, or has none.
 pub(super) fn read(path: &Path) -> Result<Trace, String> {
     let reader = TraceReader::open(path).map_err(|error| error.to_string())?;
     let mut recorder = Recorder::default();

@@ -15,14 +15,14 @@ pub(crate) fn begin<P: Peer>(trace: &Trace, capacity: u64) -> (P, Handles<P>) {
     (P::new(trace, capacity), handles)
 }
 
-/// Frees what a trace has left live: some peers want to be empty in the end.
+/// Frees the allocations that a trace leaves live: some peers require to be empty when dropped.
 pub(crate) fn end<P: Peer>(peer: &mut P, handles: &mut Handles<P>) {
     for handle in handles.iter_mut().filter_map(Option::take) {
         peer.free(handle);
     }
 }
 
-/// Does what an operation says; false when it is an allocation that failed.
+/// Executes an operation; returns false if it is an allocation that failed.
 #[inline]
 pub(crate) fn perform<P: Peer>(peer: &mut P, op: &Op, handles: &mut Handles<P>) -> bool {
     match op.kind {
@@ -30,7 +30,7 @@ pub(crate) fn perform<P: Peer>(peer: &mut P, op: &Op, handles: &mut Handles<P>) 
             let Some(Placed { handle, offset, .. }) = peer.allocate(u64::from(op.size), op.align()) else {
                 return false;
             };
-            // Somebody needs it: without this, it might not even be computed.
+            // Keeps the compiler from removing the computation of the offset.
             black_box(offset);
             handles[op.slot as usize] = Some(handle);
         }
@@ -44,20 +44,20 @@ pub(crate) fn perform<P: Peer>(peer: &mut P, op: &Op, handles: &mut Handles<P>) 
     true
 }
 
-/// What a replay took.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug)]
 pub struct Timed {
-    /// From the first operation to the last.
+    /// The time from the first operation to the last.
     pub time: Duration,
     /// Allocations that failed.
     pub failures: usize,
-    /// Whether it came to the end before it was given up.
+    /// Whether it reached the end before the time limit.
     pub is_done: bool,
 }
 
-/// A replay that takes longer is given up.
-const PATIENCE: Duration = Duration::from_secs(4);
-/// Operations between two looks at the clock.
+/// The time limit of a replay.
+const TIMEOUT: Duration = Duration::from_secs(4);
+/// Operations between two checks of the time limit.
 const STRETCH: usize = 4096;
 
 /// Replays a trace in a new peer; making the peer does not count.
@@ -70,7 +70,7 @@ pub(super) fn time<P: Peer>(trace: &Trace, capacity: u64) -> Timed {
         for op in ops {
             failures += usize::from(!perform(&mut peer, op, &mut handles));
         }
-        is_done = start.elapsed() < PATIENCE;
+        is_done = start.elapsed() < TIMEOUT;
         if !is_done {
             break;
         }

@@ -1,4 +1,4 @@
-//! What was measured, as tables or JSON.
+//! The measurements, as tables or JSON.
 
 use std::fmt;
 

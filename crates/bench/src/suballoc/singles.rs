@@ -72,8 +72,8 @@ pub(crate) fn clock() -> u32 {
     times[times.len() / 2]
 }
 
-/// Every round does exactly the same, so that each call has a median of its own: what is left of the
-/// slow ones is the allocator's doing, not that of whatever interrupted one of the rounds.
+/// Every round makes the same calls, so each call has a median over the rounds: a slow median is caused by
+/// the allocator, not by an interruption of one round.
 pub(crate) fn medians(rounds: &[Vec<u32>]) -> Vec<u32> {
     let median = |call: usize| {
         let mut times: Vec<u32> = rounds.iter().map(|round| round[call]).collect();

@@ -3,11 +3,11 @@
 /// What one operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Allocates for a slot that holds nothing.
+    /// Allocates for an empty slot.
     Allocate,
-    /// Frees what a slot holds.
+    /// Frees the allocation of a slot.
     Free,
-    /// Ends a frame: whatever was freed in this frame, those that free by frame may free now.
+    /// Ends a frame: allocators that free by frame may now reuse the memory freed in it.
     EndFrame,
 }
 
@@ -18,7 +18,7 @@ pub struct Op {
     pub kind: Kind,
     /// log₂ of the alignment in bytes.
     pub align_log2: u8,
-    /// Which of the live allocations is meant; numbers are used again.
+    /// The slot of the live allocation; slots are reused.
     pub slot: u32,
     /// Bytes.
     pub size: u32,
@@ -38,9 +38,9 @@ impl Op {
 pub struct Trace {
     /// Its short name, such as `W1`.
     pub name: String,
-    /// What it stands for.
+    /// A description of the workload.
     pub about: String,
-    /// The operations. All that is allocated is freed in the end, or not: peers must not care.
+    /// The operations. Allocations may be left live at the end.
     pub ops: Vec<Op>,
     /// Slots that the operations name.
     pub slots: usize,
@@ -54,7 +54,7 @@ pub struct Trace {
     pub is_ring: bool,
     /// The least alignment, in bytes.
     pub granule: u64,
-    /// Bytes of a range in which every peer that is measured serves the trace with ease.
+    /// Bytes of a range that is ample for every measured peer.
     pub ample_bytes: u64,
     /// Bytes of a block where blocks are added as needed.
     pub block_bytes: u64,

@@ -1,28 +1,28 @@
-//! What several threads do beside one, on a [device whose calls do next to nothing](crate::null).
+//! The throughput of several threads compared with one, on a [null device](crate::null).
 //!
-//! The same workers run each kind of work alone, then two of them at once, and so on, in turns, so that
-//! what else the machine does meets all of them. The throughput of a round is what all did over the time
-//! from the first to begin to the last to end. Beside it what the machine allows: the same with a manager for
-//! each thread, so that they have nothing in common.
-//! Then what the threads' shards of a pool cost in memory.
+//! Each round runs each kind of work with one thread, then with two at once, and so on, so that other
+//! load on the machine affects all measurements alike. The throughput of a round is the number of
+//! operations of all threads divided by the time from the first begin to the last end. For comparison, the
+//! same work is measured with a separate manager for each thread: this is the throughput that the machine
+//! allows. The memory cost of dividing pools into shards is measured, too.
 
-mod crew;
 mod packing;
 mod report;
 mod work;
+mod workers;
 
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::{Config, Error, Gpu};
+use tenure_core::{Config, Error, Gpu, PoolConfig};
 use tenure_sim::Profile;
 
 use crate::null;
 use crate::timing::{median_ns, time};
-use crew::Crew;
 use report::{Line, Report};
 use work::{EACH, KINDS, Kind, Site};
+use workers::Workers;
 
 /// What to measure.
 #[derive(clap::Args, Debug)]
@@ -30,7 +30,7 @@ pub struct Args {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Rounds of each measurement; the median counts.
+    /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// The most threads at once; the processor's cores when not given.
@@ -39,15 +39,15 @@ pub struct Args {
     /// Only work whose name has this in it; with "", all.
     #[arg(long, default_value = "")]
     pub only: String,
-    /// `Config::pool_shards`.
-    #[arg(long, default_value_t = Config::default().pool_shards)]
+    /// `PoolConfig::shards`.
+    #[arg(long, default_value_t = Config::default().pools.shards)]
     pub shards: u32,
 }
 
-/// Measures everything and prints it.
+/// Runs the measurements and prints them.
 ///
 /// # Errors
-/// As the manager reports.
+/// The errors of the manager.
 pub fn run(args: &Args) -> Result<(), Error> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let most = args.threads.map_or(cores, usize::from);
@@ -72,22 +72,22 @@ pub fn run(args: &Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs one kind of work with each number of threads in turn, which share so many managers; the times of
-/// the rounds, for each number.
+/// Runs one kind of work with each number of threads, which share `managers` managers. Returns the times of
+/// the rounds for each number of threads.
 fn measure(kind: Kind, counts: &[usize], args: &Args, managers: usize) -> Result<Vec<Vec<Duration>>, Error> {
-    /// Rounds until pools and vectors have their size, and threads their places.
+    /// Rounds before the measurement, in which pools and vectors grow to their final size.
     const WARM_UP: u32 = 10;
-    let config = Config { pool_shards: args.shards, ..Config::default() };
+    let config = Config::from(PoolConfig { shards: args.shards, ..PoolConfig::default() });
     let manager = |_| Gpu::new(null::Device::new(Profile::D3D12_TIER2), config.clone());
     let gpus = (0..managers).map(manager).collect::<Result<Vec<_>, _>>()?;
     let most = counts.iter().copied().max().unwrap_or(1);
     let sites = gpus.iter().map(|gpu| Site::new(gpu, most)).collect::<Result<Vec<_>, _>>()?;
-    let crew = Crew::new(most);
+    let workers = Workers::new(most);
     let times = Mutex::new(vec![Vec::new(); counts.len()]);
     let failed = Mutex::new(Ok(()));
     thread::scope(|scope| {
         for worker in 0..most {
-            let (sites, crew, times, failed) = (&sites, &crew, &times, &failed);
+            let (sites, workers, times, failed) = (&sites, &workers, &times, &failed);
             let site = &sites[worker % managers];
             scope.spawn(move || {
                 for round in 0..WARM_UP + args.rounds {
@@ -97,15 +97,15 @@ fn measure(kind: Kind, counts: &[usize], args: &Args, managers: usize) -> Result
                                 *failed = Err(error);
                             }
                         };
-                        crew.alone(worker, || note(sites.iter().try_for_each(Site::begin)));
-                        crew.together(worker, threads, || note(site.prepare(kind, worker)));
-                        crew.alone(worker, || {
+                        workers.alone(worker, || note(sites.iter().try_for_each(Site::begin)));
+                        workers.together(worker, threads, || note(site.prepare(kind, worker)));
+                        workers.alone(worker, || {
                             if managers == 1 {
                                 site.exchange(kind, threads);
                             }
                         });
-                        let together = crew.together(worker, threads, || note(site.run(kind, worker)));
-                        crew.alone(worker, || {
+                        let together = workers.together(worker, threads, || note(site.run(kind, worker)));
+                        workers.alone(worker, || {
                             let ending = time(|| note(sites.iter().try_for_each(Site::end)));
                             let whole = if kind.counts_the_end() { together + ending } else { together };
                             if let (true, Ok(mut times)) = (round >= WARM_UP, times.lock()) {

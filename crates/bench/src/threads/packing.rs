@@ -4,7 +4,7 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 
 use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, PoolConfig, Queue};
 use tenure_sim::Profile;
 
 use super::report::Packing;
@@ -26,7 +26,7 @@ pub(super) fn measure(threads: usize) -> Result<Vec<Packing>, Error> {
         let traces: Vec<Trace> = by_thread.iter_mut().filter_map(Iterator::next).collect();
         let Some(first) = traces.first() else { return Ok(lines) };
         let sharded = replay(&traces, Config::default())?;
-        let whole = replay(&traces, Config { pool_shards: 1, ..Config::default() })?;
+        let whole = replay(&traces, Config::from(PoolConfig { shards: 1, ..PoolConfig::default() }))?;
         lines.push(Packing {
             what: first.name.clone(),
             threads,

@@ -1,4 +1,4 @@
-//! What the workers do.
+//! The kinds of work that the threads do.
 
 use std::hint::black_box;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,25 +8,25 @@ use tenure_core::{Buffer, BufferDesc, Error, Frame, Gpu, Queue};
 
 use crate::null::Device;
 
-/// Things that each worker does in a round.
+/// The number of operations of each worker in a round.
 pub(super) const EACH: usize = 4096;
-/// Handles that live at once where they are dropped as they come.
+/// The number of live handles in work that creates and drops.
 const AT_ONCE: usize = 64;
 
 /// A kind of work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Buffers are created and dropped, 64 at a time; what was dropped waits for the frame's end.
+    /// Buffers are created and dropped, 64 at a time; the memory is freed at the end of the frame.
     CreateDrop,
-    /// As before, and the end of the frame, which one thread does, is counted.
+    /// As `CreateDrop`, and the end of the frame, on one thread, is counted.
     Frames,
-    /// As `CreateDrop`, and after each 64 the worker gives back what anybody has dropped.
+    /// As `CreateDrop`, and after each 64 the worker calls `purge`.
     Purge,
-    /// Buffers are dropped by those who created them.
+    /// Each worker drops the buffers that it created.
     Release,
-    /// Buffers are dropped by others than those who created them.
+    /// Each worker drops buffers that another worker created.
     ReleaseOthers,
-    /// Others' buffers are dropped, and as many created in their place.
+    /// Each worker drops buffers that another worker created, and creates as many.
     Trade,
     /// Constants of 64 bytes are pushed.
     Constants,
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// Whether the frame's end belongs to the time.
+    /// Whether the end of the frame is part of the measured time.
     pub(super) const fn counts_the_end(self) -> bool {
         matches!(self, Self::Frames)
     }
@@ -67,23 +67,23 @@ impl Kind {
 
 type Buffers = Vec<Buffer<Device>>;
 
-/// What a worker has in hand; alone on its cache lines, so that workers meet in the manager alone.
+/// The buffers of a worker, on separate cache lines, so that workers share only the manager.
 #[repr(align(128))]
-struct Hand(Mutex<Buffers>);
+struct WorkerBuffers(Mutex<Buffers>);
 
-impl Hand {
+impl WorkerBuffers {
     fn lock(&self) -> MutexGuard<'_, Buffers> {
         lock(&self.0)
     }
 }
 
-/// The manager, and what each worker has in hand.
+/// The manager, and the buffers of each worker.
 pub(super) struct Site<'a> {
     gpu: &'a Gpu<Device>,
     desc: BufferDesc,
     frame: Mutex<Option<Frame<'a, Device>>>,
-    hands: Vec<Hand>,
-    /// Keeps the pools' blocks from coming and going.
+    held: Vec<WorkerBuffers>,
+    /// Keeps the blocks of the pools alive during the measurement.
     _kept: Buffers,
 }
 
@@ -95,8 +95,8 @@ impl<'a> Site<'a> {
     pub(super) fn new(gpu: &'a Gpu<Device>, workers: usize) -> Result<Self, Error> {
         let desc = BufferDesc::new(4096, Usage::VERTEX | Usage::INDEX);
         let kept = (0..2 * EACH * workers).map(|_| gpu.create_buffer(&desc)).collect::<Result<_, _>>()?;
-        let hands = (0..workers).map(|_| Hand(Mutex::new(Vec::with_capacity(EACH)))).collect();
-        Ok(Self { gpu, desc, frame: Mutex::new(None), hands, _kept: kept })
+        let held = (0..workers).map(|_| WorkerBuffers(Mutex::new(Vec::with_capacity(EACH)))).collect();
+        Ok(Self { gpu, desc, frame: Mutex::new(None), held, _kept: kept })
     }
 
     /// Begins a frame.
@@ -105,42 +105,42 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
-    /// Submits something that may use all that was dropped, and ends the frame.
+    /// Submits a recording that may use the dropped buffers, and ends the frame.
     pub(super) fn end(&self) -> Result<(), Error> {
         let Some(frame) = lock(&self.frame).take() else { return Ok(()) };
         frame.submit(frame.record(Queue::Graphics, "uses them")?)?;
         frame.end()
     }
 
-    /// What a worker has to have in hand.
+    /// Creates the buffers that a kind of work needs.
     pub(super) fn prepare(&self, kind: Kind, worker: usize) -> Result<(), Error> {
         if !kind.is_prepared() {
             return Ok(());
         }
-        self.fill(&mut self.hands[worker].lock(), EACH)
+        self.fill(&mut self.held[worker].lock(), EACH)
     }
 
-    /// Gives each worker's hand to the next.
+    /// Passes the buffers of each worker to the next.
     pub(super) fn exchange(&self, kind: Kind, threads: usize) {
         if kind == Kind::Release {
             return;
         }
         for worker in 1..threads {
-            std::mem::swap(&mut *self.hands[0].lock(), &mut *self.hands[worker].lock());
+            std::mem::swap(&mut *self.held[0].lock(), &mut *self.held[worker].lock());
         }
     }
 
-    /// The work itself.
+    /// Does the work.
     pub(super) fn run(&self, kind: Kind, worker: usize) -> Result<(), Error> {
-        let mut hand = self.hands[worker].lock();
+        let mut buffers = self.held[worker].lock();
         match kind {
-            Kind::CreateDrop | Kind::Frames => self.create_and_drop(&mut hand, || Ok(())),
-            Kind::Purge => self.create_and_drop(&mut hand, || self.gpu.purge()),
+            Kind::CreateDrop | Kind::Frames => self.create_and_drop(&mut buffers, || Ok(())),
+            Kind::Purge => self.create_and_drop(&mut buffers, || self.gpu.purge()),
             Kind::Release | Kind::ReleaseOthers => {
-                hand.clear();
+                buffers.clear();
                 Ok(())
             }
-            Kind::Trade => hand.iter_mut().try_for_each(|buffer| {
+            Kind::Trade => buffers.iter_mut().try_for_each(|buffer| {
                 *buffer = self.gpu.create_buffer(&self.desc)?;
                 Ok(())
             }),
@@ -148,21 +148,21 @@ impl<'a> Site<'a> {
         }
     }
 
-    fn fill(&self, hand: &mut Buffers, count: usize) -> Result<(), Error> {
-        while hand.len() < count {
-            hand.push(self.gpu.create_buffer(&self.desc)?);
+    fn fill(&self, buffers: &mut Buffers, count: usize) -> Result<(), Error> {
+        while buffers.len() < count {
+            buffers.push(self.gpu.create_buffer(&self.desc)?);
         }
         Ok(())
     }
 
     fn create_and_drop(
         &self,
-        hand: &mut Buffers,
+        buffers: &mut Buffers,
         mut after: impl FnMut() -> Result<(), Error>,
     ) -> Result<(), Error> {
         for _ in 0..EACH / AT_ONCE {
-            self.fill(hand, AT_ONCE)?;
-            black_box(&mut *hand).clear();
+            self.fill(buffers, AT_ONCE)?;
+            black_box(&mut *buffers).clear();
             after()?;
         }
         Ok(())

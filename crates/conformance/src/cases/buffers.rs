@@ -1,15 +1,15 @@
 //! Buffers of every location: bytes in, bytes out.
 
 use tenure_core::device::{DeviceError, Features, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, Error, LocationKind, Strategy};
+use tenure_core::{Buffer, BufferDesc, Config, Error, LocationKind, PageAllocatorDesc, PoolConfig, Strategy};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};
-use crate::rng::Rng;
+use test_random::Rng;
 
 /// Small enough for committed buffers not to be megabytes.
 fn config(strategy: Strategy) -> Config {
-    Config { strategy, max_pooled_buffer: 128 << 10, ..Config::default() }
+    Config::from(PoolConfig { strategy, max_pooled_buffer: 128 << 10, ..PoolConfig::default() })
 }
 
 const SPECIMENS: [(u64, Usage, LocationKind); 9] = [
@@ -47,7 +47,7 @@ fn check<H: Harness>(bench: &Bench<'_, H>, buffer: &Buffer<H::Device>, rng: &mut
 
 /// Ranges, placed, committed and paged buffers hold exactly what was copied to them.
 pub fn every_location_keeps_its_bytes<H: Harness>(harness: &H) {
-    let bench = Bench::with(harness, config(Strategy::Tenure));
+    let bench = Bench::with(harness, config(Strategy::Pooled));
     let mut rng = Rng::new(1);
     let mut alive = Vec::new();
     for (size, usage, location) in SPECIMENS {
@@ -57,7 +57,7 @@ pub fn every_location_keeps_its_bytes<H: Harness>(harness: &H) {
         check(&bench, &buffer, &mut rng);
         alive.push(buffer);
     }
-    let pages = bench.gpu.create_pages("pages", 1 << 20);
+    let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("pages"));
     let paged = pages.create_buffer(&desc(9000, Usage::VERTEX)).unwrap();
     assert_eq!(paged.location(), LocationKind::Page);
     check(&bench, &paged, &mut rng);
@@ -77,12 +77,12 @@ fn every_buffer_is<H: Harness>(harness: &H, strategy: Strategy, instead: Locatio
     bench.end();
 }
 
-/// An API resource each, in shared heaps, is no less right.
+/// The same with an API resource for each buffer, in shared heaps.
 pub fn placed_buffers_keep_their_bytes<H: Harness>(harness: &H) {
     every_buffer_is(harness, Strategy::Placed, LocationKind::Placed);
 }
 
-/// Nor is memory of its own for each.
+/// The same with a memory allocation for each buffer.
 pub fn committed_buffers_keep_their_bytes<H: Harness>(harness: &H) {
     every_buffer_is(harness, Strategy::Committed, LocationKind::Committed);
 }

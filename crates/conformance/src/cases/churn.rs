@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use tenure_core::device::Usage;
 use tenure_core::time::SyncPoint;
-use tenure_core::{Buffer, BufferDesc, Config, Queue, Recording, UploadSuballocator};
+use tenure_core::{
+    Buffer, BufferDesc, Config, FrameConfig, PoolConfig, Queue, Recording, UploadConfig, UploadSuballocator,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
-use crate::rng::Rng;
+use test_random::Rng;
 
 const OPERATIONS_A_FRAME: usize = 24;
 
@@ -168,11 +170,9 @@ pub fn contents_survive_their_neighbours<H: Harness>(harness: &H) {
 /// Neither do they with other blocks and suballocators.
 pub fn contents_survive_with_large_slots_and_buddies<H: Harness>(harness: &H) {
     let config = Config {
-        small_buffer_slot: 1 << 20,
-        upload_suballocator: UploadSuballocator::Buddy,
-        min_block: 64 << 10,
-        idle_frames: 1,
-        frames_in_flight: 2,
+        pools: PoolConfig { small_buffer_slot: 1 << 20, min_block: 64 << 10, ..PoolConfig::default() },
+        uploads: UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() },
+        frames: FrameConfig { idle: 1, in_flight: 2, ..FrameConfig::default() },
         ..Config::default()
     };
     churn(harness, config, 12);

@@ -1,12 +1,12 @@
-//! Constants (spec U2).
+//! Constants.
 
 use tenure_core::device::{CommandList as _, Features, State, Subresource, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, MemoryUse, Queue, Recording};
+use tenure_core::{Buffer, BufferDesc, Config, MemoryUse, Queue, Recording, StagingConfig};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use crate::permit;
-use crate::rng::Rng;
+use test_random::Rng;
 
 /// Pushes constants and has the GPU copy each of them to where `at` says in `readback`.
 fn push<H: Harness>(
@@ -17,7 +17,7 @@ fn push<H: Harness>(
 ) {
     let align = bench.properties().constant_alignment;
     let has_addresses = bench.properties().features.contains(Features::DEVICE_ADDRESS);
-    let (mut commands, scratch) = recording.split();
+    let (commands, scratch) = recording.split();
     commands.use_resource(readback, Subresource::All, State::COPY_DST).unwrap();
     commands.barriers();
     for (at, bytes) in constants {
@@ -43,18 +43,21 @@ fn random(rng: &mut Rng, count: usize) -> (Vec<(u64, Vec<u8>)>, u64) {
 
 /// What is pushed is what the GPU finds, over many pages and recordings in flight.
 pub fn constants_reach_the_gpu<H: Harness>(harness: &H) {
-    let bench = Bench::with(harness, Config { constant_page: 8 << 10, ..Config::default() });
+    let bench = Bench::with(
+        harness,
+        Config::from(StagingConfig { constant_page: 8 << 10, ..StagingConfig::default() }),
+    );
     let mut rng = Rng::new(110);
     let mut submitted = Vec::new();
     harness.hold();
     for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
         for _ in 0..4 {
             let (constants, size) = random(&mut rng, 40);
-            // A resource of its own: queues that are held must not wait for each other.
+            // A separate resource: queues that are held must not wait for each other.
             let desc = BufferDesc::new(size, Usage::COPY_DST).memory(MemoryUse::Readback);
             let readback = bench.gpu.create_buffer(&desc.own_resource().name("readback")).unwrap();
             bench.submit(queue, |recording| push(&bench, recording, &constants, &readback));
-            // One that comes to nothing, and whose pages the next may get.
+            // A recording that is discarded; the next one may reuse its pages.
             let mut discarded = bench.gpu.record(queue, "discarded").unwrap();
             push(&bench, &mut discarded, &constants, &readback);
             submitted.push((readback, constants));

@@ -1,13 +1,13 @@
-//! Views, tables and sets: what shaders see by them (spec D1 to D3, D5).
+//! Views, tables and sets: the results that shaders read through them.
 
-use tenure_core::device::{BindingKind, DeviceError, Filter, SamplerDesc, SetBinding};
-use tenure_core::{Bind, Error, Queue};
+use tenure_core::device::{BindingKind, DeviceError, Filter, SamplerInfo, SetBinding};
+use tenure_core::{Bind, DescriptorSetDesc, DescriptorTableDesc, Error, Queue, SamplerDesc, SetLayoutDesc};
 
 use crate::bench::Bench;
-use crate::exhibit::{Exhibit, Kind};
-use crate::looking::{bindings, dynamic, dynamic_places, in_set, lasting, set_binds, views};
-use crate::rng::Rng;
+use crate::shader_input::{Kind, ShaderInput};
+use crate::shader_reads::{bindings, dynamic, dynamic_bindings, in_set, lasting, set_binds, views};
 use crate::{Harness, Look, Through};
+use test_random::Rng;
 
 /// The device does not have it, and says what it lacks.
 #[track_caller]
@@ -24,51 +24,55 @@ fn assert_unsupported<T>(result: Result<T, Error>, lacking: &str) {
 const NO_HEAPS: &str = "descriptor indexing";
 const NO_SETS: &str = "descriptor sets";
 
-/// Looks at exhibits through tables that last, tables of a recording, sets that last and sets of a
-/// recording, as far as the device has them.
-fn look_in_every_way<H: Harness>(bench: &Bench<'_, H>, exhibits: &[Exhibit<H::Device>], queue: Queue) {
+/// Reads inputs through persistent tables, tables of a recording, persistent sets and sets of a recording,
+/// as far as the device has them.
+fn read_in_every_way<H: Harness>(bench: &Bench<'_, H>, inputs: &[ShaderInput<H::Device>], queue: Queue) {
     if bench.has_heaps() {
-        let (first, second) = (bench.sight(exhibits.len()), bench.sight(exhibits.len()));
-        let tables = bench.tables(exhibits, "exhibits");
+        let (first, second) = (bench.output(inputs.len()), bench.output(inputs.len()));
+        let tables = bench.tables(inputs, "inputs");
         bench.submit(queue, |recording| {
-            let (mut commands, scratch) = recording.split();
-            bench.look(&mut commands, exhibits, &tables.places(exhibits), &first);
-            bench.look(&mut commands, exhibits, &dynamic_places(&scratch, exhibits), &second);
+            let (commands, scratch) = recording.split();
+            bench.record_reads(commands, inputs, &tables.view_bindings(inputs), &first);
+            bench.record_reads(commands, inputs, &dynamic_bindings(&scratch, inputs), &second);
         });
-        bench.check_seen(exhibits, &first, "through a table");
-        bench.check_seen(exhibits, &second, "through a table of the recording");
+        bench.check_results(inputs, &first, "through a table");
+        bench.check_results(inputs, &second, "through a table of the recording");
     }
     if bench.has_sets() {
-        let (first, second) = (bench.sight(exhibits.len()), bench.sight(exhibits.len()));
-        let layout = bench.gpu.create_set_layout(&bindings(exhibits), "exhibits").unwrap();
-        let set = bench.gpu.create_descriptor_set(&layout, &set_binds(exhibits), "exhibits").unwrap();
+        let (first, second) = (bench.output(inputs.len()), bench.output(inputs.len()));
+        let layout =
+            bench.gpu.create_set_layout(&SetLayoutDesc::new(&bindings(inputs)).name("inputs")).unwrap();
+        let set = bench
+            .gpu
+            .create_descriptor_set(&DescriptorSetDesc::new(&layout, &set_binds(inputs)).name("inputs"))
+            .unwrap();
         bench.submit(queue, |recording| {
-            let (mut commands, scratch) = recording.split();
-            bench.look(&mut commands, exhibits, &in_set(exhibits, &layout, lasting(&set)), &first);
-            let set = scratch.set(&layout, &set_binds(exhibits)).unwrap();
-            bench.look(&mut commands, exhibits, &in_set(exhibits, &layout, dynamic(&set)), &second);
+            let (commands, scratch) = recording.split();
+            bench.record_reads(commands, inputs, &in_set(inputs, &layout, lasting(&set)), &first);
+            let set = scratch.set(&layout, &set_binds(inputs)).unwrap();
+            bench.record_reads(commands, inputs, &in_set(inputs, &layout, dynamic(&set)), &second);
         });
-        bench.check_seen(exhibits, &first, "through a set");
-        bench.check_seen(exhibits, &second, "through a set of the recording");
+        bench.check_results(inputs, &first, "through a set");
+        bench.check_results(inputs, &second, "through a set of the recording");
     }
 }
 
-/// Every kind of view, and samplers, through all that shaders find descriptors in.
+/// Every kind of view, and samplers, through tables and sets.
 pub fn every_kind_of_view_is_seen<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     assert!(bench.has_heaps() || bench.has_sets(), "shaders find descriptors somewhere");
-    let exhibits = bench.exhibits(&mut Rng::new(120));
-    look_in_every_way(&bench, &exhibits, Queue::Graphics);
-    drop(exhibits);
+    let inputs = bench.inputs(&mut Rng::new(120));
+    read_in_every_way(&bench, &inputs, Queue::Graphics);
+    drop(inputs);
     bench.end();
 }
 
-/// Views show the bytes, mips and layers that they are of, and no others.
+/// Shaders read exactly the bytes, mips and layers of a view.
 pub fn views_show_their_part<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(121);
     for kind in Kind::ALL {
-        let exhibits = match kind {
+        let inputs = match kind {
             Kind::Smooth | Kind::Sharp => continue,
             Kind::Texture | Kind::StorageTexture => bench.texture_parts(kind, (3, 2), &mut rng),
             // The second is behind the first, in one API buffer if they share one.
@@ -78,22 +82,21 @@ pub fn views_show_their_part<H: Harness>(harness: &H) {
                 parts
             }
         };
-        look_in_every_way(&bench, &exhibits, Queue::Graphics);
+        read_in_every_way(&bench, &inputs, Queue::Graphics);
     }
     bench.end();
 }
 
-/// Queues of all kinds that have shaders see the same.
+/// Shaders on all kinds of queues read the same.
 pub fn views_are_seen_on_every_queue<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     // Nothing in a layout that only one kind of queue knows: buffers belong to all.
     let mut rng = Rng::new(122);
     for queue in [Queue::Graphics, Queue::Compute] {
-        let exhibits: Vec<_> = [Kind::Constants, Kind::Buffer, Kind::TypedBuffer]
-            .map(|kind| bench.exhibit(kind, &mut rng))
-            .into();
+        let inputs: Vec<_> =
+            [Kind::Constants, Kind::Buffer, Kind::TypedBuffer].map(|kind| bench.input(kind, &mut rng)).into();
         bench.finish();
-        look_in_every_way(&bench, &exhibits, queue);
+        read_in_every_way(&bench, &inputs, queue);
     }
     bench.end();
 }
@@ -105,36 +108,38 @@ pub fn constants_are_bound_directly<H: Harness>(harness: &H) {
     let mut rng = Rng::new(123);
     let words: Vec<[u32; 4]> =
         (0..COUNT).map(|_| std::array::from_fn(|_| rng.below(1 << 32) as u32)).collect();
-    let (in_heaps, in_sets, moved) = (bench.sight(COUNT), bench.sight(COUNT), bench.sight(COUNT));
+    let (in_heaps, in_sets, moved) = (bench.output(COUNT), bench.output(COUNT), bench.output(COUNT));
     let binding = |binding, kind| SetBinding { binding, kind, count: 1 };
     let forms = [binding(2, BindingKind::Constants), binding(5, BindingKind::DynamicConstants)];
-    let layout = bench.has_sets().then(|| bench.gpu.create_set_layout(&forms, "constants").unwrap());
+    let layout = bench
+        .has_sets()
+        .then(|| bench.gpu.create_set_layout(&SetLayoutDesc::new(&forms).name("constants")).unwrap());
     bench.submit(Queue::Graphics, |recording| {
-        let (mut commands, scratch) = recording.split();
+        let (commands, scratch) = recording.split();
         for out in [&in_heaps, &in_sets, &moved] {
-            bench.open(&mut commands, out);
+            bench.open(commands, out);
         }
         for (words, index) in words.iter().zip(0..) {
             let constant = scratch.constants(words).unwrap();
             if bench.has_heaps() {
                 let table = scratch.descriptors(&[constant.into()]).unwrap();
                 let through = Through::Heap { heap: table.heap(), index: table.first() };
-                bench.probe(&mut commands, through, Look::Constants, (&in_heaps, index));
+                bench.probe(commands, through, Look::Constants, (&in_heaps, index));
             }
             let Some(layout) = &layout else { continue };
             let set = scratch.set(layout, &[(2, 0, constant.into()), (5, 0, constant.into())]).unwrap();
             let (layout, (block, set)) = (layout.raw(), dynamic(&set));
             let through = |binding| Through::Set { layout, block, set, binding, element: 0 };
-            bench.probe(&mut commands, through(2), Look::Constants, (&in_sets, index));
+            bench.probe(commands, through(2), Look::Constants, (&in_sets, index));
             let look = Look::DynamicConstants { offset: u32::try_from(constant.offset()).unwrap() };
-            bench.probe(&mut commands, through(5), look, (&moved, index));
+            bench.probe(commands, through(5), look, (&moved, index));
         }
     });
     for (is_there, out) in
         [(bench.has_heaps(), &in_heaps), (bench.has_sets(), &in_sets), (bench.has_sets(), &moved)]
     {
         if is_there {
-            assert_eq!(bench.seen(out), words);
+            assert_eq!(bench.results(out), words);
         }
     }
     drop((in_heaps, in_sets, moved, layout));
@@ -144,15 +149,16 @@ pub fn constants_are_bound_directly<H: Harness>(harness: &H) {
 /// Equal samplers are one descriptor, and give it back once.
 pub fn equal_samplers_are_one<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    let create = |desc: &SamplerDesc| bench.gpu.create_sampler(desc, "sampler").unwrap();
-    let plain = SamplerDesc::default();
+    let create =
+        |info: &SamplerInfo| bench.gpu.create_sampler(&SamplerDesc::new(*info).name("sampler")).unwrap();
+    let plain = SamplerInfo::default();
     let one = create(&plain);
-    let same = [create(&plain), create(&SamplerDesc { mip_bias: -0.0, ..plain }), one.clone()];
+    let same = [create(&plain), create(&SamplerInfo { mip_bias: -0.0, ..plain }), one.clone()];
     assert!(same.iter().all(|sampler| sampler.index() == one.index()));
     let others = [
-        SamplerDesc { mag: Filter::Nearest, ..plain },
-        SamplerDesc { mip_bias: 0.5, ..plain },
-        SamplerDesc { max_lod: 1.0, ..plain },
+        SamplerInfo { mag: Filter::Nearest, ..plain },
+        SamplerInfo { mip_bias: 0.5, ..plain },
+        SamplerInfo { max_lod: 1.0, ..plain },
     ];
     let others: Vec<_> = others.iter().map(create).collect();
     let mut indices: Vec<_> = others.iter().chain([&one]).map(|sampler| sampler.index()).collect();
@@ -170,21 +176,21 @@ pub fn equal_samplers_are_one<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// What a device does not have is refused by name, and nothing else suffers.
+/// A missing feature of a device is refused by name, and other objects stay usable.
 pub fn descriptors_that_are_not_there_are_refused<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    let exhibit = bench.exhibit(Kind::Texture, &mut Rng::new(124));
-    let exhibits = [exhibit];
-    let layout = bench.gpu.create_set_layout(&bindings(&exhibits), "set");
+    let input = bench.input(Kind::Texture, &mut Rng::new(124));
+    let inputs = [input];
+    let layout = bench.gpu.create_set_layout(&SetLayoutDesc::new(&bindings(&inputs)).name("set"));
     if bench.has_sets() {
         drop(layout.unwrap());
     } else {
         assert_unsupported(layout, NO_SETS);
     }
-    let binds: Vec<Bind<'_, _>> = views(&exhibits);
-    let table = bench.gpu.create_descriptor_table(&binds, "table");
+    let binds: Vec<Bind<'_, _>> = views(&inputs);
+    let table = bench.gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("table"));
     let mut recording = bench.gpu.record(Queue::Graphics, "table").unwrap();
-    let (mut commands, scratch) = recording.split();
+    let (commands, scratch) = recording.split();
     let descriptors = scratch.descriptors(&binds);
     commands.set_descriptor_heaps().unwrap();
     if bench.has_heaps() {
@@ -196,7 +202,7 @@ pub fn descriptors_that_are_not_there_are_refused<H: Harness>(harness: &H) {
         assert_unsupported(descriptors, NO_HEAPS);
     }
     recording.submit().unwrap();
-    look_in_every_way(&bench, &exhibits, Queue::Graphics);
-    drop(exhibits);
+    read_in_every_way(&bench, &inputs, Queue::Graphics);
+    drop(inputs);
     bench.end();
 }

@@ -1,9 +1,9 @@
-//! Frames: how far the CPU may be ahead, and what their end gives back (spec T6).
+//! Frames: the number in flight, and the memory that their end frees.
 
 use std::time::Duration;
 
 use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, Config, Error, MemoryUse, Queue, TextureDesc};
+use tenure_core::{BufferDesc, Config, Error, FrameConfig, MemoryUse, Queue, TextureDesc};
 
 use crate::Harness;
 use crate::bench::Bench;
@@ -16,12 +16,19 @@ fn frame<H: Harness>(bench: &Bench<'_, H>) -> Result<u64, Error> {
     Ok(number)
 }
 
-/// At most the configured number of frames are in flight; then beginning one waits, in vain as
-/// long as the GPU stands still.
+/// At most the configured number of frames are in flight; then the begin of a frame waits, until
+/// the timeout if the GPU makes no progress.
 pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
     let frames_in_flight = 3;
     let frame_timeout = Duration::from_millis(30);
-    let bench = Bench::with(harness, Config { frames_in_flight, frame_timeout, ..Config::default() });
+    let bench = Bench::with(
+        harness,
+        Config::from(FrameConfig {
+            in_flight: frames_in_flight,
+            timeout: frame_timeout,
+            ..FrameConfig::default()
+        }),
+    );
     if harness.hold() {
         for number in 1..=u64::from(frames_in_flight) {
             assert_eq!(frame(&bench), Ok(number));
@@ -41,9 +48,9 @@ pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
 
 /// Memory that nothing has used for the configured frames goes back to the driver.
 pub fn idle_memory_is_returned<H: Harness>(harness: &H) {
-    let bench = Bench::with(harness, Config { idle_frames: 2, ..Config::default() });
+    let bench = Bench::with(harness, Config::from(FrameConfig { idle: 2, ..FrameConfig::default() }));
     let mut buffers = Vec::new();
-    for memory in [MemoryUse::GpuOnly, MemoryUse::Dynamic, MemoryUse::Readback] {
+    for memory in [MemoryUse::GpuOnly, MemoryUse::Upload, MemoryUse::Readback] {
         for size in [100, 5000, 100_000, 1 << 20] {
             let usage = if memory == MemoryUse::Readback { Usage::COPY_DST } else { Usage::VERTEX };
             let desc = BufferDesc::new(size, usage).memory(memory);
@@ -54,7 +61,7 @@ pub fn idle_memory_is_returned<H: Harness>(harness: &H) {
     let texture = bench.gpu.create_texture(&desc).unwrap();
     assert!(bench.gpu.stats().reserved > 3 << 20, "what was asked for");
     drop((buffers, texture));
-    // Slots leave after their grace, the heaps that held them after another.
+    // Slots are removed after the idle frames, the heaps that held them after as many again.
     for _ in 0..12 {
         frame(&bench).unwrap();
         bench.finish();

@@ -1,4 +1,4 @@
-//! Dropped things live exactly as long as the GPU needs them (spec T2 to T4).
+//! Dropped resources are kept exactly until the GPU has finished using them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use tenure_core::{Buffer, BufferDesc, Queue};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
-use crate::rng::Rng;
+use test_random::Rng;
 
 const SIZE: u64 = 3000;
 
@@ -26,7 +26,7 @@ fn filled<H: Harness>(bench: &Bench<'_, H>, seed: u64) -> (Buffer<H::Device>, Ve
     (mesh, bytes)
 }
 
-/// Others that would take the bytes of what was freed too early.
+/// New buffers, which would reuse memory that was freed too early.
 fn trample<H: Harness>(bench: &Bench<'_, H>) {
     for seed in 0..20 {
         let other = mesh(bench);
@@ -86,7 +86,7 @@ pub fn what_is_submitted_outlives_its_handle<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// A recording that is discarded, or fails, lets go of what it used.
+/// A recording that is discarded, or fails, releases the resources that it used.
 pub fn a_discarded_recording_holds_nothing_back<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let (mesh, _) = filled(&bench, 43);
@@ -112,7 +112,7 @@ impl Drop for Counted {
     }
 }
 
-/// A pipeline of the program's own lives as long as a buffer would.
+/// A deferred pipeline object of the program is kept as long as a buffer.
 pub fn objects_of_the_program_are_deferred<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let dropped = Arc::new(AtomicUsize::new(0));

@@ -1,5 +1,5 @@
 //! Every kind of location, the first and the last byte of each resource, while neighbours come and
-//! go (spec M2 to M9).
+//! go.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,13 +7,14 @@ use tenure_core::device::{BufferInfo, Device, Features, Format, ResourceDesc, St
 use tenure_core::memory::{MemoryUse, type_order};
 use tenure_core::time::SyncPoint;
 use tenure_core::{
-    Buffer, BufferDesc, Config, LocationKind, PageAllocator, Queue, Recording, ReservedDesc, TextureDesc,
+    Buffer, BufferDesc, Config, FrameConfig, LocationKind, PageAllocator, PageAllocatorDesc, PoolConfig,
+    Queue, Recording, ReservedDesc, TextureDesc,
 };
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};
 use crate::edges::{EDGES, Edge, Kind, Thing, map_all};
-use crate::rng::Rng;
+use test_random::Rng;
 
 const OPERATIONS_A_FRAME: usize = 16;
 const MOST_ALIVE: usize = 160;
@@ -101,7 +102,7 @@ impl<H: Harness> Program<'_, '_, H> {
         }
     }
 
-    /// What a program made without tenure and hands over.
+    /// A resource that the program created without tenure and passes to it.
     fn make_adopted(&mut self) -> Thing<H::Device> {
         let gpu = &self.bench.gpu;
         let commit = |resource: &ResourceDesc| {
@@ -177,7 +178,7 @@ impl<H: Harness> Program<'_, '_, H> {
         let (thing, kind) = (&self.kept[index].thing, self.kept[index].kind);
         let expected = self.kept[index].edges[edge as usize].clone();
         let readback = self.bench.readback(expected.len() as u64);
-        thing.look(recording, &readback, edge, self.pitch());
+        thing.copy_out(recording, &readback, edge, self.pitch());
         *self.checks.entry(kind).or_default() += 1;
         let what = format!("the {edge:?} bytes of a {:?} {}", kind.0, kind.1);
         self.checked.push(Checked { readback, expected, what });
@@ -193,7 +194,7 @@ impl<H: Harness> Program<'_, '_, H> {
         match self.rng.below(10) {
             0..4 if alive < MOST_ALIVE => self.create(recording),
             0..5 => {
-                // Whoever goes has kept its bytes to the last.
+                // A resource keeps its bytes until it is dropped.
                 EDGES.into_iter().for_each(|edge| self.check(recording, index, edge));
                 self.kept.swap_remove(index);
             }
@@ -265,13 +266,16 @@ fn expected(features: Features) -> Vec<Kind> {
 /// location: each keeps its first and its last byte as long as it lives.
 pub fn edges_survive_in_every_location<H: Harness>(harness: &H) {
     let config = Config {
-        max_pooled_buffer: 128 << 10,
-        max_texture_block: 1 << 20,
-        idle_frames: 2,
+        pools: PoolConfig {
+            max_pooled_buffer: 128 << 10,
+            max_texture_block: 1 << 20,
+            ..PoolConfig::default()
+        },
+        frames: FrameConfig { idle: 2, ..FrameConfig::default() },
         ..Config::default()
     };
     let bench = Bench::with(harness, config);
-    let pages = bench.gpu.create_pages("pages", 1 << 20);
+    let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("pages"));
     let program = Program {
         bench: &bench,
         rng: Rng::new(13),

@@ -1,11 +1,11 @@
 //! Buffers that the CPU reaches.
 
 use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Config, Error, MemoryUse, Queue};
+use tenure_core::{BufferDesc, Config, Error, MemoryUse, PoolConfig, Queue, UploadConfig};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
-use crate::rng::Rng;
+use test_random::Rng;
 
 fn holds_what_is_written<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
     let mut rng = Rng::new(21);
@@ -33,9 +33,9 @@ fn holds_what_is_written<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
 
 /// What the CPU writes, the CPU and the GPU read; small, large and committed.
 pub fn dynamic_buffers_hold_what_is_written<H: Harness>(harness: &H) {
-    let config = Config { max_pooled_upload: 128 << 10, ..Config::default() };
+    let config = Config::from(UploadConfig { max_pooled: 128 << 10, ..UploadConfig::default() });
     let bench = Bench::with(harness, config);
-    holds_what_is_written(&bench, MemoryUse::Dynamic);
+    holds_what_is_written(&bench, MemoryUse::Upload);
     bench.end();
 }
 
@@ -48,7 +48,7 @@ pub fn upload_memory_on_the_gpu_is_found_or_replaced<H: Harness>(harness: &H) {
 
 /// What the GPU copies to a readback buffer, the CPU reads: pooled and committed.
 pub fn readback_buffers_show_what_was_copied<H: Harness>(harness: &H) {
-    let config = Config { max_pooled_buffer: 64 << 10, ..Config::default() };
+    let config = Config::from(PoolConfig { max_pooled_buffer: 64 << 10, ..PoolConfig::default() });
     let bench = Bench::with(harness, config);
     let mut rng = Rng::new(22);
     let source = rng.bytes(100_000);

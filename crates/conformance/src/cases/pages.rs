@@ -1,19 +1,19 @@
-//! Page allocators: batches that come and go together (spec M8).
+//! Page allocators: batches that come and go together.
 
 use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, LocationKind, TextureDesc};
+use tenure_core::{BufferDesc, LocationKind, PageAllocatorDesc, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};
-use crate::rng::Rng;
 use crate::texels::{assert_texels, random};
+use test_random::Rng;
 
 const USAGE: Usage = Usage::VERTEX.union(Usage::COPY_SRC);
 
 /// A page begins anew when the last resource in it is gone, and not before.
 pub fn pages_are_reset_as_a_whole<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    let pages = bench.gpu.create_pages("level", 1 << 20);
+    let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
     assert_eq!(pages.stats().pages, 0, "no memory before the first resource");
     let desc = BufferDesc::new(100_000, USAGE);
     let mut level: Vec<_> = (0..6).map(|_| pages.create_buffer(&desc).unwrap()).collect();
@@ -45,7 +45,7 @@ pub fn pages_are_reset_as_a_whole<H: Harness>(harness: &H) {
 /// Buffers and textures in pages hold their bytes, page after page.
 pub fn pages_keep_their_bytes<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    let pages = bench.gpu.create_pages("level", 512 << 10);
+    let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(512 << 10).name("level"));
     let mut rng = Rng::new(81);
     for _ in 0..2 {
         let (mut buffers, mut textures) = (Vec::new(), Vec::new());

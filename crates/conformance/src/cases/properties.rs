@@ -109,7 +109,10 @@ pub fn requirements_keep_the_contract<H: Harness>(harness: &H) {
         assert_ne!(needs.memory_types, 0, "{desc:?} can live somewhere");
         let existing = u32::MAX >> (32 - types);
         assert_eq!(needs.memory_types & !existing, 0, "{desc:?}: only memory types that exist");
-        assert!(needs.prefers_dedicated || !needs.requires_dedicated, "{desc:?}: who requires prefers");
+        assert!(
+            needs.prefers_dedicated || !needs.requires_dedicated,
+            "{desc:?}: a dedicated allocation is required but not preferred"
+        );
         assert_eq!(device.requirements(&desc), Ok(needs));
     }
     drop(device);

@@ -1,4 +1,4 @@
-//! Work on several queues (spec T7). Where a device has one queue, all of it goes there.
+//! Work on several queues. Where a device has one queue, all of it goes there.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -9,8 +9,8 @@ use tenure_core::{Buffer, BufferDesc, Error, Queue, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
-use crate::rng::Rng;
 use crate::texels::{assert_texels, random, whole};
+use test_random::Rng;
 
 const SIZE: u64 = 20_000;
 
@@ -142,7 +142,7 @@ pub fn unknown_queues_are_refused<H: Harness>(harness: &H) {
         let Some(Error::Device { source: DeviceError::InvalidCall { value, .. }, .. }) = refused else {
             panic!("queue {id}: {refused:?}");
         };
-        assert_eq!(value, u64::from(id));
+        assert_eq!(value, Some(u64::from(id).into()));
     }
     assert_eq!(bench.gpu.stats().open_recordings, 0);
     bench.submit(Queue::Id(QueueId(queues - 1)), |_| ());

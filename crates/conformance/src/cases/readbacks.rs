@@ -1,20 +1,23 @@
-//! Readbacks (spec U5).
+//! Readbacks.
 
 use std::time::Duration;
 
 use tenure_core::device::{Format, TextureRegion, Usage};
-use tenure_core::{BufferDesc, Config, Error, Queue, TexelData, TextureDesc};
+use tenure_core::{BufferDesc, Config, Error, Queue, StagingConfig, TexelData, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, LONG, assert_bytes};
-use crate::rng::Rng;
 use crate::texels::{random, whole};
+use test_random::Rng;
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 
 /// Parts of buffers come back, with what produced them or by themselves.
 pub fn readbacks_bring_bytes<H: Harness>(harness: &H) {
-    let bench = Bench::with(harness, Config { readback_page: 64 << 10, ..Config::default() });
+    let bench = Bench::with(
+        harness,
+        Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }),
+    );
     let mut rng = Rng::new(140);
     for (size, usage) in [(1000, Usage::VERTEX), (100_001, Usage::UNORDERED_ACCESS), (3, Usage::INDEX)] {
         let model = rng.bytes(size);

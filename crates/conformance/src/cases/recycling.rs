@@ -1,29 +1,31 @@
-//! Descriptors that come and go while the GPU is behind (spec D1 to D4, T2).
+//! Descriptors that are created and freed while the GPU is behind.
 
 use std::thread;
 
 use tenure_core::device::DescriptorKind;
-use tenure_core::{Config, DescriptorOwner, DescriptorPart, Error, Frame, Queue};
+use tenure_core::{
+    Config, DescriptorConfig, DescriptorOwner, DescriptorPart, DescriptorSetDesc, DescriptorTableDesc, Error,
+    Frame, Queue, SetLayoutDesc,
+};
 
 use crate::Harness;
 use crate::bench::Bench;
-use crate::exhibit::{Exhibit, Kind};
-use crate::looking::{bindings, dynamic, dynamic_places, in_set, lasting, set_binds, views};
-use crate::rng::Rng;
+use crate::shader_input::{Kind, ShaderInput};
+use crate::shader_reads::{bindings, dynamic, dynamic_bindings, in_set, lasting, set_binds, views};
+use test_random::Rng;
 
 /// Few descriptors of each kind, in small pieces, all of which are poisoned when they are freed.
 fn few() -> Config {
-    Config {
-        static_resource_descriptors: Some(64),
-        dynamic_resource_descriptors: Some(64),
-        static_sampler_descriptors: Some(16),
-        dynamic_sampler_descriptors: Some(16),
-        descriptor_block: 16,
-        descriptor_chunk: 16,
+    Config::from(DescriptorConfig {
+        static_resources: Some(64),
+        dynamic_resources: Some(64),
+        static_samplers: Some(16),
+        dynamic_samplers: Some(16),
+        block: 16,
+        chunk: 16,
         set_block: 4,
-        poison_descriptors: true,
-        ..Config::default()
-    }
+        poison: true,
+    })
 }
 
 /// The configuration, as far as the device has such descriptors.
@@ -33,24 +35,27 @@ fn few_of<H: Harness>(harness: &H) -> Bench<'_, H> {
         let only = |limit: u32, some: Option<u32>| some.filter(|_| limit > 0);
         let few = few();
         Config {
-            static_resource_descriptors: only(limits.visible_resources, few.static_resource_descriptors),
-            dynamic_resource_descriptors: only(limits.visible_resources, few.dynamic_resource_descriptors),
-            static_sampler_descriptors: only(limits.visible_samplers, few.static_sampler_descriptors),
-            dynamic_sampler_descriptors: only(limits.visible_samplers, few.dynamic_sampler_descriptors),
+            descriptors: DescriptorConfig {
+                static_resources: only(limits.visible_resources, few.descriptors.static_resources),
+                dynamic_resources: only(limits.visible_resources, few.descriptors.dynamic_resources),
+                static_samplers: only(limits.visible_samplers, few.descriptors.static_samplers),
+                dynamic_samplers: only(limits.visible_samplers, few.descriptors.dynamic_samplers),
+                ..few.descriptors
+            },
             ..few
         }
     })
 }
 
-/// Kinds that differ in where their descriptors come from.
+/// Kinds whose descriptors are allocated differently.
 const SOME: [Kind; 4] = [Kind::Buffer, Kind::StorageTexture, Kind::Sharp, Kind::TypedBuffer];
 
-fn some<H: Harness>(bench: &Bench<'_, H>, rng: &mut Rng) -> Vec<Exhibit<H::Device>> {
-    SOME.map(|kind| bench.exhibit(kind, rng)).into()
+fn some<H: Harness>(bench: &Bench<'_, H>, rng: &mut Rng) -> Vec<ShaderInput<H::Device>> {
+    SOME.map(|kind| bench.input(kind, rng)).into()
 }
 
-/// Tables, sets, views and what they show, all dropped right after submission, frame after frame, the
-/// GPU being as far behind as it is allowed to be. Nothing that it reads is overwritten.
+/// Tables, sets, views and their resources are dropped right after the submission in each frame, while the
+/// GPU is as far behind as allowed. No descriptor that it reads is overwritten.
 pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
     const FRAMES: usize = 12;
     let bench = few_of(harness);
@@ -59,29 +64,34 @@ pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
         let mut submitted = Vec::new();
         harness.hold();
         for _ in 0..FRAMES / 3 {
-            let exhibits = some(&bench, &mut rng);
-            let out: Vec<_> = (0..4).map(|_| bench.sight(exhibits.len())).collect();
-            let tables = bench.has_heaps().then(|| bench.tables(&exhibits, "table"));
-            let form = bindings(&exhibits);
-            let layout = bench.has_sets().then(|| bench.gpu.create_set_layout(&form, "set").unwrap());
-            let set = layout
-                .as_ref()
-                .map(|layout| bench.gpu.create_descriptor_set(layout, &set_binds(&exhibits), "set").unwrap());
+            let inputs = some(&bench, &mut rng);
+            let out: Vec<_> = (0..4).map(|_| bench.output(inputs.len())).collect();
+            let tables = bench.has_heaps().then(|| bench.tables(&inputs, "table"));
+            let set_bindings = bindings(&inputs);
+            let layout = bench.has_sets().then(|| {
+                bench.gpu.create_set_layout(&SetLayoutDesc::new(&set_bindings).name("set")).unwrap()
+            });
+            let set = layout.as_ref().map(|layout| {
+                bench
+                    .gpu
+                    .create_descriptor_set(&DescriptorSetDesc::new(layout, &set_binds(&inputs)).name("set"))
+                    .unwrap()
+            });
             bench.submit(Queue::Graphics, |recording| {
-                let (mut commands, scratch) = recording.split();
+                let (commands, scratch) = recording.split();
                 if let Some(tables) = tables {
-                    bench.look(&mut commands, &exhibits, &tables.places(&exhibits), &out[0]);
-                    bench.look(&mut commands, &exhibits, &dynamic_places(&scratch, &exhibits), &out[1]);
+                    bench.record_reads(commands, &inputs, &tables.view_bindings(&inputs), &out[0]);
+                    bench.record_reads(commands, &inputs, &dynamic_bindings(&scratch, &inputs), &out[1]);
                 }
                 if let (Some(layout), Some(set)) = (layout, set) {
-                    let places = in_set(&exhibits, &layout, lasting(&set));
-                    bench.look(&mut commands, &exhibits, &places, &out[2]);
-                    let set = scratch.set(&layout, &set_binds(&exhibits)).unwrap();
-                    let places = in_set(&exhibits, &layout, dynamic(&set));
-                    bench.look(&mut commands, &exhibits, &places, &out[3]);
+                    let view_bindings = in_set(&inputs, &layout, lasting(&set));
+                    bench.record_reads(commands, &inputs, &view_bindings, &out[2]);
+                    let set = scratch.set(&layout, &set_binds(&inputs)).unwrap();
+                    let view_bindings = in_set(&inputs, &layout, dynamic(&set));
+                    bench.record_reads(commands, &inputs, &view_bindings, &out[3]);
                 }
             });
-            submitted.push((exhibits.into_iter().map(Exhibit::remember).collect::<Vec<_>>(), out));
+            submitted.push((inputs.into_iter().map(ShaderInput::remember).collect::<Vec<_>>(), out));
             bench.gpu.purge().unwrap();
         }
         bench.finish();
@@ -89,7 +99,7 @@ pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
             for (way, out) in out.iter().enumerate() {
                 let is_there = if way < 2 { bench.has_heaps() } else { bench.has_sets() };
                 if is_there {
-                    for (memory, seen) in memories.iter().zip(bench.seen(out)) {
+                    for (memory, seen) in memories.iter().zip(bench.results(out)) {
                         memory.check(seen, &format!("way {way} of round {round}"));
                     }
                 }
@@ -103,29 +113,31 @@ pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
 fn record_frame<H: Harness>(
     bench: &Bench<'_, H>,
     frame: &Frame<'_, H::Device>,
-    exhibits: &[Exhibit<H::Device>],
+    inputs: &[ShaderInput<H::Device>],
     round: usize,
 ) {
-    let layouts: Vec<_> = exhibits
+    let layouts: Vec<_> = inputs
         .iter()
-        .map(|exhibit| {
-            let form = bindings(std::slice::from_ref(exhibit));
-            bench.has_sets().then(|| bench.gpu.create_set_layout(&form, "set").unwrap())
+        .map(|input| {
+            let set_bindings = bindings(std::slice::from_ref(input));
+            bench
+                .has_sets()
+                .then(|| bench.gpu.create_set_layout(&SetLayoutDesc::new(&set_bindings).name("set")).unwrap())
         })
         .collect();
-    let work = |(exhibit, layout): (&Exhibit<H::Device>, &Option<_>)| {
-        let exhibit = std::slice::from_ref(exhibit);
-        let out = [bench.sight(1), bench.sight(1)];
+    let work = |(input, layout): (&ShaderInput<H::Device>, &Option<_>)| {
+        let input = std::slice::from_ref(input);
+        let out = [bench.output(1), bench.output(1)];
         let mut recording = frame.record(Queue::Graphics, "thread").unwrap();
-        let (mut commands, scratch) = recording.split();
+        let (commands, scratch) = recording.split();
         for _ in 0..5 {
             if bench.has_heaps() {
-                let places = dynamic_places(&scratch, exhibit);
-                bench.look(&mut commands, exhibit, &places, &out[0]);
+                let view_bindings = dynamic_bindings(&scratch, input);
+                bench.record_reads(commands, input, &view_bindings, &out[0]);
             }
             if let Some(layout) = layout {
-                let set = scratch.set(layout, &set_binds(exhibit)).unwrap();
-                bench.look(&mut commands, exhibit, &in_set(exhibit, layout, dynamic(&set)), &out[1]);
+                let set = scratch.set(layout, &set_binds(input)).unwrap();
+                bench.record_reads(commands, input, &in_set(input, layout, dynamic(&set)), &out[1]);
             }
         }
         (recording, out)
@@ -133,7 +145,7 @@ fn record_frame<H: Harness>(
     let recorded: Vec<_> = thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> =
-            exhibits.iter().zip(&layouts).map(|each| scope.spawn(move || work(each))).collect();
+            inputs.iter().zip(&layouts).map(|each| scope.spawn(move || work(each))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let mut outs = Vec::new();
@@ -142,10 +154,10 @@ fn record_frame<H: Harness>(
         outs.push(out);
     }
     drop(layouts);
-    for (exhibit, [in_heaps, in_sets]) in exhibits.iter().zip(&outs) {
+    for (input, [in_heaps, in_sets]) in inputs.iter().zip(&outs) {
         let ways = [(bench.has_heaps(), in_heaps), (bench.has_sets(), in_sets)];
         for (_, out) in ways.iter().filter(|(is_there, _)| *is_there) {
-            exhibit.check(bench.seen(out)[0], &format!("frame {round}"));
+            input.check(bench.results(out)[0], &format!("frame {round}"));
         }
     }
 }
@@ -154,33 +166,33 @@ fn record_frame<H: Harness>(
 pub fn many_threads_take_descriptors<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     let mut rng = Rng::new(131);
-    let exhibits = some(&bench, &mut rng);
+    let inputs = some(&bench, &mut rng);
     for round in 0..6 {
         let frame = bench.gpu.begin_frame().unwrap();
-        record_frame(&bench, &frame, &exhibits, round);
+        record_frame(&bench, &frame, &inputs, round);
         frame.end().unwrap();
     }
-    drop(exhibits);
+    drop(inputs);
     bench.end();
 }
 
-/// One thing after the other at the same index, and no look sees the next one's.
+/// Descriptors that reuse the same index: no read returns the data of the next descriptor.
 pub fn slots_are_used_again_once_the_gpu_is_done<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     let mut rng = Rng::new(132);
     let mut indices = std::collections::BTreeSet::new();
     for _ in 0..40 {
-        let exhibits = [bench.exhibit(Kind::Buffer, &mut rng)];
-        indices.insert(exhibits[0].view.index());
-        let out = bench.sight(1);
+        let inputs = [bench.input(Kind::Buffer, &mut rng)];
+        indices.insert(inputs[0].view.index());
+        let out = bench.output(1);
         if bench.has_heaps() {
-            let tables = bench.tables(&exhibits, "table");
+            let tables = bench.tables(&inputs, "table");
             bench.submit(Queue::Graphics, |recording| {
-                let (mut commands, _) = recording.split();
-                bench.look(&mut commands, &exhibits, &tables.places(&exhibits), &out);
+                let (commands, _) = recording.split();
+                bench.record_reads(commands, &inputs, &tables.view_bindings(&inputs), &out);
             });
             drop(tables);
-            bench.check_seen(&exhibits, &out, "a table of one");
+            bench.check_results(&inputs, &out, "a table of one");
         }
     }
     assert!(indices.len() < 40, "{indices:?}");
@@ -191,14 +203,16 @@ pub fn slots_are_used_again_once_the_gpu_is_done<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// When a part is full the error says who has it, nothing is lost, and it works again once the GPU is
+/// When a part is full the error names the owner, nothing is lost, and it works again once the GPU is
 /// done or a handle is dropped.
 pub fn full_heaps_say_who_has_them<H: Harness>(harness: &H) {
     let bench = few_of(harness);
-    let exhibits = [bench.exhibit(Kind::Texture, &mut Rng::new(133))];
+    let inputs = [bench.input(Kind::Texture, &mut Rng::new(133))];
     if bench.has_heaps() {
-        let binds = |count| vec![exhibits[0].bind(); count];
-        let table = |count, name: &'static str| bench.gpu.create_descriptor_table(&binds(count), name);
+        let binds = |count| vec![inputs[0].bind(); count];
+        let table = |count, name: &'static str| {
+            bench.gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds(count)).name(name))
+        };
         let (large, small) = (table(40, "terrain").unwrap(), table(20, "sky").unwrap());
         let Err(Error::NoDescriptors(error)) = table(30, "water") else { panic!("60 of 64 are used") };
         assert_eq!((error.name.as_str(), error.part), ("water", DescriptorPart::Static));
@@ -224,21 +238,24 @@ pub fn full_heaps_say_who_has_them<H: Harness>(harness: &H) {
             take().unwrap();
         }
     }
-    drop(exhibits);
+    drop(inputs);
     bench.end();
 }
 
-/// Whose a descriptor is, and whose it was.
+/// The present and the previous owner of a descriptor.
 pub fn descriptors_have_owners<H: Harness>(harness: &H) {
     let bench = few_of(harness);
-    let exhibits = [bench.exhibit(Kind::Texture, &mut Rng::new(134))];
+    let inputs = [bench.input(Kind::Texture, &mut Rng::new(134))];
     let owner = |index| bench.gpu.descriptor_owner(DescriptorKind::Resource, index);
     if bench.has_heaps() {
-        let table = bench.gpu.create_descriptor_table(&views(&exhibits), "terrain").unwrap();
+        let table = bench
+            .gpu
+            .create_descriptor_table(&DescriptorTableDesc::new(&views(&inputs)).name("terrain"))
+            .unwrap();
         let index = table.first();
         assert_eq!(owner(index), DescriptorOwner::Static { name: "terrain".into() });
         let mut recording = bench.gpu.record(Queue::Graphics, "shadows").unwrap();
-        let first = recording.split().1.descriptors(&views(&exhibits)).unwrap().first();
+        let first = recording.split().1.descriptors(&views(&inputs)).unwrap().first();
         assert_eq!(owner(first), DescriptorOwner::Dynamic { recording: "shadows" });
         recording.submit().unwrap();
         drop(table);
@@ -246,10 +263,13 @@ pub fn descriptors_have_owners<H: Harness>(harness: &H) {
         assert_eq!(owner(index), DescriptorOwner::Freed { name: "terrain".into() });
         assert!(!matches!(owner(first), DescriptorOwner::Dynamic { .. }), "{:?}", owner(first));
         assert_eq!(owner(u32::MAX), DescriptorOwner::OutOfRange);
-        let again = bench.gpu.create_descriptor_table(&views(&exhibits), "water").unwrap();
+        let again = bench
+            .gpu
+            .create_descriptor_table(&DescriptorTableDesc::new(&views(&inputs)).name("water"))
+            .unwrap();
         assert_eq!(owner(again.first()), DescriptorOwner::Static { name: "water".into() });
     }
-    drop(exhibits);
+    drop(inputs);
     bench.end();
 }
 
@@ -257,24 +277,25 @@ pub fn descriptors_have_owners<H: Harness>(harness: &H) {
 pub fn sets_are_recycled<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     if bench.has_sets() {
-        let exhibits = [bench.exhibit(Kind::Constants, &mut Rng::new(135))];
-        let layout = bench.gpu.create_set_layout(&bindings(&exhibits), "set").unwrap();
+        let inputs = [bench.input(Kind::Constants, &mut Rng::new(135))];
+        let layout =
+            bench.gpu.create_set_layout(&SetLayoutDesc::new(&bindings(&inputs)).name("set")).unwrap();
         let mut most = 0;
         for round in 0..60 {
             let frame = bench.gpu.begin_frame().unwrap();
             let mut recording = frame.record(Queue::Graphics, "sets").unwrap();
-            let (mut commands, scratch) = recording.split();
+            let (commands, scratch) = recording.split();
             // More than one block each time.
-            let out = bench.sight(1);
+            let out = bench.output(1);
             for _ in 0..7 {
-                let set = scratch.set(&layout, &set_binds(&exhibits)).unwrap();
-                let places = in_set(&exhibits, &layout, dynamic(&set));
-                bench.look(&mut commands, &exhibits, &places, &out);
+                let set = scratch.set(&layout, &set_binds(&inputs)).unwrap();
+                let view_bindings = in_set(&inputs, &layout, dynamic(&set));
+                bench.record_reads(commands, &inputs, &view_bindings, &out);
             }
             frame.submit(recording).unwrap();
             frame.end().unwrap();
             if round % 20 == 0 {
-                bench.check_seen(&exhibits, &out, "a set of the recording");
+                bench.check_results(&inputs, &out, "a set of the recording");
             }
             most = most.max(bench.gpu.stats().descriptors.set_blocks);
         }

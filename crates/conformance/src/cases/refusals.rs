@@ -1,13 +1,13 @@
 //! Bad input is an error that changes nothing.
 
 use tenure_core::device::{Allowed, ClearValue, DeviceError, Dimension, Format, TextureInfo, Usage};
-use tenure_core::{BufferDesc, Error, MemoryUse, Queue, Stats, TextureDesc};
+use tenure_core::{BufferDesc, Error, MemoryUse, PageAllocatorDesc, Queue, Stats, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use crate::texels::whole;
 
-/// What a refused call must leave as it was.
+/// The statistics that a refused call must not change.
 fn footprint(stats: &Stats) -> [u64; 4] {
     let destroyed = stats.resources_created - stats.resources_destroyed;
     [stats.reserved, stats.live_objects, destroyed, stats.pending_releases]
@@ -111,7 +111,7 @@ pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
         let error = refused(&bench, what, || bench.gpu.create_texture(&desc));
         let is_named = matches!(&error, Error::Device { name, source: DeviceError::InvalidDesc { .. } } if name.as_str() == "bad");
         assert!(is_named, "{what}: {error:?}");
-        let pages = bench.gpu.create_pages("pages", 1 << 20);
+        let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("pages"));
         refused(&bench, what, || pages.create_texture(&desc));
     }
     bench.finish();
@@ -145,7 +145,7 @@ pub fn bad_copies_leave_the_recording_usable<H: Harness>(harness: &H) {
     let (staging, readback) = (bench.staging(&[3; 100]), bench.readback(100));
     let desc = TextureDesc::d2(8, 8, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_SRC);
     let texture = bench.gpu.create_texture(&desc).unwrap();
-    let twin = bench.staging(&[4; 100]);
+    let second_staging = bench.staging(&[4; 100]);
     let mut recording = bench.gpu.record(Queue::Graphics, "bad copies").unwrap();
     for (from, to, size) in [(0, 0, 101), (1, 0, 100), (0, 1, 100), (u64::MAX, 0, 1), (0, u64::MAX, 2)] {
         let result = recording.copy_buffer(&staging, from, &readback, to, size);
@@ -153,8 +153,8 @@ pub fn bad_copies_leave_the_recording_usable<H: Harness>(harness: &H) {
     }
     let result = recording.copy_buffer(&readback, 0, &staging, 0, 10);
     assert!(matches!(result, Err(Error::State { .. })), "readback memory is no source: {result:?}");
-    if std::ptr::eq(staging.raw(), twin.raw()) {
-        let result = recording.copy_buffer(&staging, 0, &twin, 0, 10);
+    if std::ptr::eq(staging.raw(), second_staging.raw()) {
+        let result = recording.copy_buffer(&staging, 0, &second_staging, 0, 10);
         assert!(matches!(result, Err(Error::Device { .. } | Error::State { .. })), "{result:?}");
     }
     let region = whole(texture.info(), 0, 0);
@@ -165,6 +165,6 @@ pub fn bad_copies_leave_the_recording_usable<H: Harness>(harness: &H) {
     let done = recording.submit().unwrap();
     bench.wait(&done);
     assert_bytes(&contents(&readback), &[3; 100], "the good copy");
-    drop((staging, twin, readback, texture));
+    drop((staging, second_staging, readback, texture));
     bench.end();
 }

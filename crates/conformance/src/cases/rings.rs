@@ -1,11 +1,11 @@
-//! Upload rings (spec U3).
+//! Upload rings.
 
 use tenure_core::device::{Allowed, DeviceError};
 use tenure_core::{Buffer, Error, Queue, Recording, UploadRing, UploadRingDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
-use crate::rng::Rng;
+use test_random::Rng;
 
 /// Takes bytes of a ring and has the GPU copy them to a readback buffer.
 fn copy<H: Harness>(
@@ -14,7 +14,7 @@ fn copy<H: Harness>(
     bytes: &[u8],
     readback: &Buffer<H::Device>,
 ) -> Result<(), Error> {
-    let (mut commands, scratch) = recording.split();
+    let (commands, scratch) = recording.split();
     let slice = ring.allocate(scratch, bytes.len() as u64, 16)?;
     slice.write(0, bytes)?;
     commands.copy_slice(&slice, 0, readback, 0, bytes.len() as u64)

@@ -1,18 +1,18 @@
-//! All that a frame needs for itself, at once (spec D3, U2 to U5, T5, T7).
+//! All per-frame services at the same time.
 
 use std::thread;
 
 use tenure_core::device::{BindingKind, CommandList as _, QueueKind, SetBinding, State, Subresource, Usage};
 use tenure_core::{
-    Bind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, Error, Queue, Readback, Scratch, SetLayout,
-    UploadRingDesc, View,
+    Bind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, DescriptorConfig, Error, Queue, Readback,
+    Scratch, SetLayout, SetLayoutDesc, StagingConfig, UploadRingDesc, View,
 };
 
 use crate::bench::{Bench, LONG, assert_bytes};
-use crate::looking::dynamic;
 use crate::permit;
-use crate::rng::Rng;
+use crate::shader_reads::dynamic;
 use crate::{Harness, Look, Through};
+use test_random::Rng;
 
 const SIZE: u64 = 6000;
 
@@ -20,7 +20,7 @@ const SIZE: u64 = 6000;
 struct Descriptors<H: Harness> {
     lights: View<H::Device>,
     layout: Option<SetLayout<H::Device>>,
-    sights: Vec<Buffer<H::Device>>,
+    outputs: Vec<Buffer<H::Device>>,
 }
 
 impl<H: Harness> Descriptors<H> {
@@ -28,42 +28,44 @@ impl<H: Harness> Descriptors<H> {
         let lights =
             bench.gpu.create_buffer(&BufferDesc::new(1024, Usage::SHADER_READ).alignment(256)).unwrap();
         let binding = |binding, kind| SetBinding { binding, kind, count: 1 };
-        let form = [binding(0, BindingKind::Constants), binding(1, BindingKind::Buffer)];
+        let set_bindings = [binding(0, BindingKind::Constants), binding(1, BindingKind::Buffer)];
         Self {
             lights: bench.gpu.create_buffer_view(&lights, &BufferViewDesc::raw()).unwrap(),
-            layout: bench.has_sets().then(|| bench.gpu.create_set_layout(&form, "frame").unwrap()),
-            sights: (0..4).map(|_| bench.sight(2)).collect(),
+            layout: bench.has_sets().then(|| {
+                bench.gpu.create_set_layout(&SetLayoutDesc::new(&set_bindings).name("frame")).unwrap()
+            }),
+            outputs: (0..4).map(|_| bench.output(2)).collect(),
         }
     }
 
-    /// Takes a table and a set with constants, and looks at these through both.
-    fn look(
+    /// Creates a table and a set with constants, and reads the constants through both.
+    fn record_reads(
         &self,
         bench: &Bench<'_, H>,
-        (commands, scratch): (&mut Commands<'_, H::Device>, &Scratch<'_, H::Device>),
+        (commands, scratch): (&mut Commands<H::Device>, &Scratch<'_, H::Device>),
         constants: Bind<'_, H::Device>,
         thread: usize,
     ) -> Result<Vec<Readback<H::Device>>, Error> {
-        let sight = &self.sights[thread];
+        let output = &self.outputs[thread];
         let has_shaders = bench.properties().queues[commands.queue().index()].kind != QueueKind::Copy;
         if has_shaders {
-            bench.open(commands, sight);
+            bench.open(commands, output);
         }
-        let mut looks = Vec::new();
+        let mut reads = Vec::new();
         if bench.has_heaps() {
             let table = scratch.descriptors(&[(&self.lights).into(), constants])?;
-            looks.push(Through::Heap { heap: table.heap(), index: table.first() + 1 });
+            reads.push(Through::Heap { heap: table.heap(), index: table.first() + 1 });
         }
         if let Some(layout) = &self.layout {
             let set = scratch.set(layout, &[(0, 0, constants), (1, 0, (&self.lights).into())])?;
             let (layout, (block, set)) = (layout.raw(), dynamic(&set));
-            looks.push(Through::Set { layout, block, set, binding: 0, element: 0 });
+            reads.push(Through::Set { layout, block, set, binding: 0, element: 0 });
         }
-        looks.retain(|_| has_shaders);
-        for (through, index) in looks.iter().zip(0..) {
-            bench.probe(commands, *through, Look::Constants, (sight, index));
+        reads.retain(|_| has_shaders);
+        for (through, index) in reads.iter().zip(0..) {
+            bench.probe(commands, *through, Look::Constants, (output, index));
         }
-        (0..looks.len() as u64).map(|index| bench.read_look(commands, sight, index)).collect()
+        (0..reads.len() as u64).map(|index| bench.read_back_result(commands, output, index)).collect()
     }
 }
 
@@ -72,8 +74,14 @@ impl<H: Harness> Descriptors<H> {
 pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
     // Small pages, so that each kind is full within a few frames.
     let (constant_page, upload_page) = (4 << 10, 64 << 10);
-    let pages = Config { constant_page, upload_page, readback_page: upload_page, ..Config::default() };
-    let config = Config { descriptor_chunk: 16, set_block: 4, ..pages };
+    let pages = Config::from(StagingConfig {
+        constant_page,
+        upload_page,
+        readback_page: upload_page,
+        ..StagingConfig::default()
+    });
+    let config =
+        Config { descriptors: DescriptorConfig { chunk: 16, set_block: 4, ..pages.descriptors }, ..pages };
     let bench = Bench::with(harness, config);
     let gpu = &bench.gpu;
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("ring")).unwrap();
@@ -92,18 +100,18 @@ pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
             gpu.upload(mesh, 0, first)?;
             let queue = [Queue::Graphics, Queue::Compute, Queue::Copy, Queue::Graphics][thread];
             let mut recording = frame.record(queue, "thread")?;
-            let (mut commands, scratch) = recording.split();
+            let (commands, scratch) = recording.split();
             let slice = ring.allocate(scratch, 2000, 16)?;
             slice.write(0, second)?;
             let constant = scratch.constant_bytes(third)?;
-            let looks = descriptors.look(&bench, (&mut commands, &scratch), constant.into(), thread)?;
+            let reads = descriptors.record_reads(&bench, (commands, &scratch), constant.into(), thread)?;
             commands.copy_slice(&slice, 0, mesh, 2000, 2000)?;
             commands.use_resource(mesh, Subresource::All, State::COPY_DST)?;
             commands.barriers();
             let (from, to) = (constant.offset(), mesh.offset() + 4000);
             commands.raw_mut(permit()).copy_buffer(constant.raw(), from, mesh.raw(), to, 2000);
             let readback = commands.read_back(mesh, 0, SIZE)?;
-            Ok::<_, Error>((recording, readback, looks, bytes))
+            Ok::<_, Error>((recording, readback, reads, bytes))
         };
         let recorded: Vec<_> = thread::scope(|scope| {
             let work = &work;
@@ -111,14 +119,14 @@ pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
             threads.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect()
         });
         let mut readbacks = Vec::new();
-        for (recording, readback, looks, bytes) in recorded {
+        for (recording, readback, reads, bytes) in recorded {
             frame.submit(recording).unwrap();
-            readbacks.push((readback, looks, bytes));
+            readbacks.push((readback, reads, bytes));
         }
         frame.end().unwrap();
-        for (readback, looks, bytes) in readbacks {
+        for (readback, reads, bytes) in readbacks {
             assert_bytes(&readback.wait(LONG).unwrap(), &bytes, "a thread's bytes");
-            for look in looks {
+            for look in reads {
                 assert_bytes(&look.wait(LONG).unwrap(), &bytes[4000..4016], "a thread's constants");
             }
         }

@@ -1,4 +1,4 @@
-//! The end (spec T8).
+//! Shutdown.
 
 use tenure_core::device::{Format, Usage};
 use tenure_core::{BufferDesc, ObjectKind, Queue, TextureDesc};
@@ -6,7 +6,7 @@ use tenure_core::{BufferDesc, ObjectKind, Queue, TextureDesc};
 use crate::Harness;
 use crate::bench::{Bench, no_problems};
 
-/// With work in flight and things just dropped, shutting down waits and leaves nothing.
+/// With work in flight and handles just dropped, the shutdown waits and leaves no objects.
 pub fn shutdown_is_clean<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for size in [100, 100_000, 20 << 20] {
@@ -16,7 +16,7 @@ pub fn shutdown_is_clean<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// What lives on is reported by name, stays usable, and is given back when it is dropped.
+/// Handles that are still alive are reported by name, stay usable, and free their memory when dropped.
 pub fn leaks_are_named_and_still_released<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let desc = BufferDesc::new(100, Usage::VERTEX | Usage::COPY_SRC).name("forgotten rock");

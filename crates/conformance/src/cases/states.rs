@@ -1,4 +1,4 @@
-//! States followed from end to end (spec M10); the device's own checks are the judge.
+//! State tracking, verified by the checks of the device.
 
 use std::thread;
 
@@ -8,8 +8,8 @@ use tenure_core::{BufferDesc, Error, Queue, TextureDesc};
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use crate::permit;
-use crate::rng::Rng;
 use crate::texels::{assert_texels, random, whole};
+use test_random::Rng;
 
 const SIZE: u64 = 6000;
 

@@ -1,12 +1,12 @@
-//! Counters against a naive count (spec O1).
+//! Counters against a naive count.
 
 use tenure_core::device::{Format, Usage};
 use tenure_core::memory::{LocationKind, PoolKind};
-use tenure_core::{BufferDesc, MemoryParts, Queue, Stats, TextureDesc};
+use tenure_core::{BufferDesc, MemoryParts, PageAllocatorDesc, Queue, Stats, TextureDesc};
 
 use crate::Harness;
 use crate::bench::Bench;
-use crate::rng::Rng;
+use test_random::Rng;
 
 /// Live handles, bytes asked for, reserved bytes and releases add up at every step.
 pub fn counters_agree_with_a_naive_count<H: Harness>(harness: &H) {
@@ -65,7 +65,8 @@ fn check<H: Harness>(bench: &Bench<'_, H>, live: u64, asked: u64, dropped: u64) 
     }
 }
 
-/// What is reserved is the sum of its parts.
+/// The reserved bytes are the sum of their parts, on every device. (The core tests check this for random
+/// programs, but on the simulated device alone.)
 fn check_parts(stats: &Stats) {
     assert_eq!(stats.reserved, stats.reserved_by.total(), "{stats:?}");
     assert_eq!(
@@ -97,7 +98,7 @@ pub fn memory_counts_in_one_part<H: Harness>(harness: &H) {
     let committed = parts();
     assert!(committed.committed >= 80 << 20, "{committed:?}");
     assert_eq!(MemoryParts { committed: 0, ..committed }, pooled);
-    let pages = bench.gpu.create_pages("level", 1 << 20);
+    let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
     let paged = pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap();
     let with_pages = parts();
     match paged.location() {

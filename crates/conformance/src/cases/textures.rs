@@ -1,12 +1,12 @@
 //! Textures: texels in, texels out.
 
 use tenure_core::device::{ClearValue, DeviceError, FieldValue, Format, TextureRegion, Usage};
-use tenure_core::{Config, Error, LocationKind, TextureDesc};
+use tenure_core::{Config, Error, LocationKind, PoolConfig, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};
-use crate::rng::Rng;
 use crate::texels::{assert_texels, random, rows};
+use test_random::Rng;
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 
@@ -83,7 +83,7 @@ pub fn regions_are_copied_exactly<H: Harness>(harness: &H) {
 
 /// Above the largest block a texture has memory of its own, below it shares a heap.
 pub fn large_textures_stand_alone<H: Harness>(harness: &H) {
-    let config = Config { max_texture_block: 256 << 10, ..Config::default() };
+    let config = Config::from(PoolConfig { max_texture_block: 256 << 10, ..PoolConfig::default() });
     let bench = Bench::with(harness, config);
     let mut rng = Rng::new(36);
     let small = bench.check_texture(&TextureDesc::d2(64, 64, Format::Rgba8Unorm, SAMPLED), &mut rng);

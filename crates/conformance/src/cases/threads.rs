@@ -5,14 +5,13 @@ use std::thread;
 use std::time::Instant;
 
 use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, Config, Error, MemoryUse, Queue, TextureDesc};
+use tenure_core::{BufferDesc, Config, Error, FrameConfig, MemoryUse, Queue, TextureDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
-use crate::rng::Rng;
+use test_random::Rng;
 
-/// One thread's life: creates, writes, checks and drops until told to stop, and once at least, however late
-/// it begins.
+/// The work of one thread: creates, writes, checks and drops until it is stopped, and at least once.
 fn work<H: Harness>(bench: &Bench<'_, H>, seed: u64, stop: &AtomicBool) -> Result<(), Error> {
     let mut rng = Rng::new(seed);
     let (mut meshes, mut written) = (Vec::new(), Vec::new());
@@ -24,7 +23,7 @@ fn work<H: Harness>(bench: &Bench<'_, H>, seed: u64, stop: &AtomicBool) -> Resul
                 meshes.push(bench.gpu.create_buffer(&BufferDesc::new(rng.size(16), usage))?);
             }
             3..5 => {
-                let desc = BufferDesc::new(rng.size(12), Usage::CONSTANT).memory(MemoryUse::Dynamic);
+                let desc = BufferDesc::new(rng.size(12), Usage::CONSTANT).memory(MemoryUse::Upload);
                 let buffer = bench.gpu.create_buffer(&desc)?;
                 let bytes = rng.bytes(desc.size);
                 buffer.write(0, &bytes)?;
@@ -61,7 +60,7 @@ impl Drop for Stop<'_> {
 
 /// Eight threads create, write and drop while one begins, submits and ends frames.
 pub fn eight_threads_and_a_submitter<H: Harness>(harness: &H) {
-    let bench = Bench::with(harness, Config { idle_frames: 2, ..Config::default() });
+    let bench = Bench::with(harness, Config::from(FrameConfig { idle: 2, ..FrameConfig::default() }));
     let stop = AtomicBool::new(false);
     let begun = Instant::now();
     thread::scope(|scope| {

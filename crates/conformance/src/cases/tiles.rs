@@ -1,4 +1,4 @@
-//! Reserved (sparse) resources: tiles mapped, remapped, shared, unmapped (spec M9).
+//! Reserved (sparse) resources: tiles mapped, remapped, shared, unmapped.
 
 use tenure_core::device::{
     CommandList as _, DeviceError, Features, Format, State, Subresource, TextureInfo, TileRegion, Usage,
@@ -10,8 +10,8 @@ use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use crate::edges::map_all;
 use crate::permit;
-use crate::rng::Rng;
 use crate::texels::whole;
+use test_random::Rng;
 
 const TILES: u32 = 16;
 
@@ -51,7 +51,12 @@ fn fill<H: Harness>(bench: &Bench<'_, H>, reserved: &Reserved<H::Device>, offset
     bench.finish();
 }
 
-fn look<H: Harness>(bench: &Bench<'_, H>, reserved: &Reserved<H::Device>, offset: u64, size: u64) -> Vec<u8> {
+fn read_tiles<H: Harness>(
+    bench: &Bench<'_, H>,
+    reserved: &Reserved<H::Device>,
+    offset: u64,
+    size: u64,
+) -> Vec<u8> {
     let readback = bench.readback(size);
     bench.submit(Queue::Graphics, |recording| {
         recording.use_resource(reserved, Subresource::All, State::COPY_SRC).unwrap();
@@ -80,21 +85,21 @@ pub fn tiles_are_mapped_remapped_and_unmapped<H: Harness>(harness: &H) {
         assert_eq!(reserved.mapped_tiles(), 4);
         let mut model = rng.bytes(4 * tile);
         fill(&bench, &reserved, 2 * tile, &model);
-        assert_bytes(&look(&bench, &reserved, 2 * tile, 4 * tile), &model, "mapped tiles");
+        assert_bytes(&read_tiles(&bench, &reserved, 2 * tile, 4 * tile), &model, "mapped tiles");
 
         reserved.map(Queue::Graphics, TileRegion::buffer(3, 1)).unwrap();
         let fresh = rng.bytes(tile);
         fill(&bench, &reserved, 3 * tile, &fresh);
         let size = usize::try_from(tile).unwrap();
         model[size..2 * size].copy_from_slice(&fresh);
-        assert_bytes(&look(&bench, &reserved, 2 * tile, 4 * tile), &model, "a remapped tile");
+        assert_bytes(&read_tiles(&bench, &reserved, 2 * tile, 4 * tile), &model, "a remapped tile");
         assert_eq!(bench.live(PoolKind::Tiles), 2, "the first run is still partly used");
 
         reserved.unmap(Queue::Graphics, TileRegion::buffer(3, 3)).unwrap();
         bench.finish();
         assert_eq!(reserved.mapped_tiles(), 1);
         assert_eq!(bench.live(PoolKind::Tiles), 1, "the second run is free");
-        assert_bytes(&look(&bench, &reserved, 2 * tile, tile), &model[..size], "the last tile");
+        assert_bytes(&read_tiles(&bench, &reserved, 2 * tile, tile), &model[..size], "the last tile");
         drop(reserved);
         bench.finish();
         assert_eq!(bench.live(PoolKind::Tiles), 0, "dropping unmaps everything");
@@ -113,14 +118,14 @@ pub fn mappings_are_shared_by_copying<H: Harness>(harness: &H) {
         fill(&bench, &first, tile, &model);
         let (to, from) = (TileRegion::buffer(7, 2), TileRegion::buffer(1, 2));
         second.copy_mappings(Queue::Graphics, to, &first, from).unwrap();
-        assert_bytes(&look(&bench, &second, 7 * tile, 2 * tile), &model, "through the second");
+        assert_bytes(&read_tiles(&bench, &second, 7 * tile, 2 * tile), &model, "through the second");
         model = rng.bytes(2 * tile);
         fill(&bench, &second, 7 * tile, &model);
-        assert_bytes(&look(&bench, &first, tile, 2 * tile), &model, "through the first");
+        assert_bytes(&read_tiles(&bench, &first, tile, 2 * tile), &model, "through the first");
         drop(first);
         bench.finish();
         assert_eq!(bench.live(PoolKind::Tiles), 1, "the second still uses the tiles");
-        assert_bytes(&look(&bench, &second, 7 * tile, 2 * tile), &model, "after the first is gone");
+        assert_bytes(&read_tiles(&bench, &second, 7 * tile, 2 * tile), &model, "after the first is gone");
         drop(second);
         bench.finish();
         assert_eq!(bench.live(PoolKind::Tiles), 0);

@@ -1,17 +1,17 @@
-//! Transient resources: the frame of a deferred renderer, again and again (spec X1 to X7).
+//! Transient resources: repeated frames of a deferred renderer.
 
 use deferred_frame::{Renderer, Sharing};
-use tenure_core::{Config, Stats};
+use tenure_core::{Config, FrameConfig, Stats};
 
 use crate::Harness;
 use crate::bench::{Bench, LONG};
 
-/// Frames in which nobody looks, for each in which somebody does.
-const BLIND: u64 = 25;
+/// One frame in this many is checked.
+const CHECK_INTERVAL: u64 = 25;
 
 /// As many frames in flight as ever, on devices that take seconds for one.
 fn config() -> Config {
-    Config { frame_timeout: LONG, ..Config::default() }
+    Config::from(FrameConfig { timeout: LONG, ..FrameConfig::default() })
 }
 
 fn renderer<'b, H: Harness>(
@@ -28,17 +28,18 @@ fn render<H: Harness>(renderer: &mut Renderer<'_, H::Device>, frames: u64, what:
     outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
 }
 
-/// Frames, most of them blind. Each is waited for: how many command lists there are is then no matter of
+/// Renders frames, most of them unchecked. Each is waited for: how many command lists there are is then no matter of
 /// how far the GPU falls behind.
 #[track_caller]
-fn render_blindly<H: Harness>(
+fn render_unchecked<H: Harness>(
     bench: &Bench<'_, H>,
     renderer: &mut Renderer<'_, H::Device>,
     frames: u64,
     what: &str,
 ) {
     for frame in 0..frames {
-        let outcome = if frame % BLIND == 0 { renderer.render() } else { renderer.render_blindly() };
+        let outcome =
+            if frame % CHECK_INTERVAL == 0 { renderer.render() } else { renderer.render_unchecked() };
         outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
         bench.wait(&bench.gpu.submitted());
     }
@@ -89,10 +90,10 @@ fn repeated_frames_create_nothing<H: Harness>(harness: &H, sharing: Sharing) {
     let bench = Bench::with(harness, config());
     let created = || (bench.gpu.stats().objects_created(), harness.driver_objects());
     let mut renderer = renderer(&bench, [320, 180], sharing);
-    render_blindly(&bench, &mut renderer, 100, "first frames");
+    render_unchecked(&bench, &mut renderer, 100, "first frames");
     let warm = created();
     let acquired = bench.gpu.stats().transient.acquired;
-    render_blindly(&bench, &mut renderer, harness.effort().frames, "later frames");
+    render_unchecked(&bench, &mut renderer, harness.effort().frames, "later frames");
     assert_eq!(created(), warm, "created in steady state: {:?}", bench.gpu.stats().transient);
     let acquired = bench.gpu.stats().transient.acquired - acquired;
     assert_eq!(acquired, harness.effort().frames * renderer.frame().resources().len() as u64);
@@ -100,7 +101,7 @@ fn repeated_frames_create_nothing<H: Harness>(harness: &H, sharing: Sharing) {
     bench.end();
 }
 
-/// What a manager has: bytes taken, and API resources alive.
+/// The reserved bytes of a manager, and the number of its API resources.
 fn held(stats: &Stats) -> [u64; 2] {
     [stats.reserved, stats.resources_created - stats.resources_destroyed]
 }
@@ -119,7 +120,7 @@ pub fn changing_resolutions_stay_bounded<H: Harness>(harness: &H) {
                 renderer.resize(size).unwrap();
                 for frame in 0..frames {
                     let is_edge = frame == 0 || frame + 1 == frames;
-                    let outcome = if is_edge { renderer.render() } else { renderer.render_blindly() };
+                    let outcome = if is_edge { renderer.render() } else { renderer.render_unchecked() };
                     outcome.unwrap_or_else(|error| panic!("{size:?}, round {round}: {error}"));
                     let held = held(&bench.gpu.stats());
                     peak = [peak[0].max(held[0]), peak[1].max(held[1])];
@@ -130,7 +131,7 @@ pub fn changing_resolutions_stay_bounded<H: Harness>(harness: &H) {
         let [first, settled @ ..] = &most[..] else { panic!("there are rounds") };
         // What was there in the first round, before lasting memory had grown, is no measure. How far the GPU
         // falls behind changes where resources find room, so that each frame in flight may have its own objects.
-        let in_flight = u64::from(bench.gpu.config().frames_in_flight);
+        let in_flight = u64::from(bench.gpu.config().frames.in_flight);
         let more_objects = in_flight * renderer.frame().resources().len() as u64;
         let bound = [settled[0][0] + settled[0][0] / 16, settled[0][1] + more_objects];
         let is_bounded = |peak: &[u64; 2]| peak[0] <= bound[0] && peak[1] <= bound[1];

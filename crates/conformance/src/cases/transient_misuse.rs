@@ -1,4 +1,4 @@
-//! What transient resources are refused for, and that it changes nothing.
+//! Invalid uses of transient resources are refused without an effect.
 
 use tenure_core::device::{Format, State, Subresource, Usage};
 use tenure_core::transient::graph::{Graph, GraphError, ResourceId};
@@ -48,7 +48,7 @@ impl Small {
     }
 }
 
-/// What a refused call must leave as it was, once its recordings are gone.
+/// The statistics that a refused call must not change, once its recordings are dropped.
 fn footprint(stats: &Stats) -> [u64; 3] {
     let alive = stats.resources_created - stats.resources_destroyed;
     [stats.reserved, alive, stats.open_recordings]
@@ -133,10 +133,10 @@ pub fn wrong_graphs_change_nothing<H: Harness>(harness: &H) {
     });
     assert!(matches!(error, GraphError::NotInUsage { usage, .. } if usage.contains(TARGET)), "{error}");
     let error = refuse(&|graph| {
-        let mapped = graph.buffer(list("mapped").memory(MemoryUse::Dynamic));
+        let mapped = graph.buffer(list("mapped").memory(MemoryUse::Upload));
         graph.pass(Queue::Graphics, "writer").uses(mapped, State::COPY_DST);
     });
-    assert!(matches!(error, GraphError::NotGpuOnly { memory: MemoryUse::Dynamic, .. }), "{error}");
+    assert!(matches!(error, GraphError::NotGpuOnly { memory: MemoryUse::Upload, .. }), "{error}");
     let error = refuse(&|graph| {
         let color = graph.texture(target("colour"));
         let own = graph.pass(Queue::Graphics, "first").uses(color, State::RENDER_TARGET).id();
@@ -210,7 +210,8 @@ fn fail_in_passes<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     frame.end().unwrap();
 }
 
-/// What a recording acquired is nobody else's until it is submitted; and only memory of the GPU is shared.
+/// A resource that a recording acquired is not given to another recording before the submission; and only
+/// memory that the CPU does not access is shared.
 pub fn transient_resources_belong_to_their_recording<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for samples in bench.sample_counts(&[target("held")]) {
@@ -224,7 +225,7 @@ fn acquire_for_a_recording<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     let mut own = frame.record(Queue::Graphics, "own").unwrap();
     let mut other = frame.record(Queue::Graphics, "other").unwrap();
     let held = own.transient_texture(&target("held").samples(samples)).unwrap();
-    // Acquired and never used, in the recording whose other resources are.
+    // Acquired and never used, in a recording that uses other resources.
     drop(own.transient_texture(&target("culled").samples(samples)).unwrap());
     drop(other.transient_buffer(&list("culled")).unwrap());
     let used = other.use_resource(&held, Subresource::All, State::RENDER_TARGET);
@@ -242,7 +243,7 @@ fn acquire_for_a_recording<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     own.use_resource(&held, Subresource::All, State::RENDER_TARGET).unwrap();
     own.barriers();
     frame.submit(own).unwrap();
-    // Acquired by what is submitted: whoever holds it may go on.
+    // Acquired by a submitted recording: its handle can still be used.
     other.use_resource(&held, Subresource::All, State::PIXEL_SHADER).unwrap();
     drop(held);
     frame.submit(other).unwrap();

@@ -3,26 +3,30 @@
 
 use tenure_core::device::{Format, State, Subresource, Usage};
 use tenure_core::transient::graph::{Graph, ResourceId};
-use tenure_core::{BufferDesc, Config, Frame, Queue, Readback, TextureDesc};
+use tenure_core::{BufferDesc, Config, Frame, FrameConfig, Queue, Readback, TextureDesc, TransientConfig};
 
 use crate::Harness;
 use crate::bench::{Bench, LONG, assert_bytes};
-use crate::rng::Rng;
+use test_random::Rng;
 
 /// Bytes of a buffer that shows whether its memory was another's at the wrong time.
-const WITNESS: u64 = 4096;
+const CHECK_BYTES: u64 = 4096;
 
-/// Frames in which nobody wants a resource until it goes.
+/// Frames after which an unused transient resource is destroyed.
 const LATENCY: u32 = 3;
 
 const STEPS: u8 = 8;
 
 fn config() -> Config {
-    Config { transient_latency: LATENCY, transient_cache: 4, frame_timeout: LONG, ..Config::default() }
+    Config {
+        transient: TransientConfig { latency: LATENCY, cache: 4, ..TransientConfig::default() },
+        frames: FrameConfig { timeout: LONG, ..FrameConfig::default() },
+        ..Config::default()
+    }
 }
 
-fn witness() -> BufferDesc {
-    BufferDesc::new(WITNESS, Usage::COPY_DST | Usage::COPY_SRC).name("witness")
+fn check_buffer() -> BufferDesc {
+    BufferDesc::new(CHECK_BYTES, Usage::COPY_DST | Usage::COPY_SRC).name("check")
 }
 
 impl<H: Harness> Bench<'_, H> {
@@ -73,7 +77,7 @@ impl<H: Harness> Bench<'_, H> {
 /// What becomes of a step of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It draws to its target and fills its witness, which is read back.
+    /// A pass that draws to its target and fills its check buffer, which is read back.
     Runs,
     /// It acquires or declares both and uses neither.
     UsesNothing,
@@ -93,7 +97,7 @@ fn steps(targets: &[TextureDesc], rng: &mut Rng) -> Vec<Step> {
     let step = |number| Step {
         target: targets[usize::try_from(rng.below(targets.len() as u64)).unwrap()].clone(),
         fate: if number < 2 { Fate::Runs } else { fates[usize::try_from(rng.below(3)).unwrap()] },
-        bytes: rng.bytes(WITNESS),
+        bytes: rng.bytes(CHECK_BYTES),
     };
     (0..STEPS).map(step).collect()
 }
@@ -110,32 +114,32 @@ type Found<'s, H> = Vec<(Readback<<H as Harness>::Device>, &'s [u8])>;
 #[track_caller]
 fn check<H: Harness>(found: Found<'_, H>) {
     for (readback, bytes) in found {
-        assert_bytes(&readback.poll().unwrap().unwrap(), bytes, "a witness beside targets and culled passes");
+        assert_bytes(&readback.poll().unwrap().unwrap(), bytes, "a buffer beside targets and culled passes");
     }
 }
 
 /// A pass of a graph that does something.
 struct Pass<'s> {
     target: ResourceId,
-    witness: ResourceId,
+    check: ResourceId,
     step: &'s Step,
     is_reader: bool,
 }
 
 /// Declares a step; returns its passes, of which `None` does nothing.
 fn declare<'s>(graph: &mut Graph, step: &'s Step) -> Vec<Option<Pass<'s>>> {
-    let (target, witness) = (graph.texture(step.target.clone()), graph.buffer(witness()));
+    let (target, check) = (graph.texture(step.target.clone()), graph.buffer(check_buffer()));
     let (drawn, read) = (drawn(&step.target), State::PIXEL_SHADER);
     match step.fate {
         Fate::Runs => {
-            graph.pass(Queue::Graphics, "write").uses(target, drawn).uses(witness, State::COPY_DST);
-            graph.pass(Queue::Graphics, "read").uses(target, read).uses(witness, State::COPY_SRC);
-            [false, true].map(|is_reader| Some(Pass { target, witness, step, is_reader })).into()
+            graph.pass(Queue::Graphics, "write").uses(target, drawn).uses(check, State::COPY_DST);
+            graph.pass(Queue::Graphics, "read").uses(target, read).uses(check, State::COPY_SRC);
+            [false, true].map(|is_reader| Some(Pass { target, check, step, is_reader })).into()
         }
         // A resource in several states is one that the pass itself brings into them, or not.
         Fate::UsesNothing => {
             let pass = graph.pass(Queue::Graphics, "culled").uses(target, drawn).uses(target, read);
-            pass.uses(witness, State::COPY_DST).uses(witness, State::COPY_SRC);
+            pass.uses(check, State::COPY_DST).uses(check, State::COPY_SRC);
             vec![None]
         }
         Fate::IsLeftOut => Vec::new(),
@@ -148,14 +152,14 @@ fn run_graph<H: Harness>(bench: &Bench<'_, H>, frame: &Frame<'_, H::Device>, ste
     let passes: Vec<_> = steps.iter().flat_map(|step| declare(&mut graph, step)).collect();
     let mut found: Found<'_, H> = Vec::new();
     let done = frame.execute(&graph, |pass, recording, resources| {
-        let Some(Pass { target, witness, step, is_reader }) = &passes[pass.index()] else { return Ok(()) };
-        let witness = resources.buffer(*witness)?;
+        let Some(Pass { target, check, step, is_reader }) = &passes[pass.index()] else { return Ok(()) };
+        let check = resources.buffer(*check)?;
         if *is_reader {
-            found.push((recording.read_back(witness, 0, WITNESS)?, &step.bytes));
+            found.push((recording.read_back(check, 0, CHECK_BYTES)?, &step.bytes));
             return Ok(());
         }
         recording.discard(resources.texture(*target)?, Subresource::All)?;
-        recording.copy_buffer(&bench.staging(&step.bytes), 0, witness, 0, WITNESS)
+        recording.copy_buffer(&bench.staging(&step.bytes), 0, check, 0, CHECK_BYTES)
     });
     bench.wait(&done.unwrap());
     check::<H>(found);
@@ -172,13 +176,13 @@ fn run_recording<H: Harness>(
     let mut found: Found<'_, H> = Vec::new();
     for step in steps {
         let target = recording.transient_texture(&step.target).unwrap();
-        let witness = recording.transient_buffer(&witness()).unwrap();
+        let check = recording.transient_buffer(&check_buffer()).unwrap();
         if step.fate == Fate::Runs {
             recording.discard(&target, Subresource::All).unwrap();
-            recording.copy_buffer(&bench.staging(&step.bytes), 0, &witness, 0, WITNESS).unwrap();
+            recording.copy_buffer(&bench.staging(&step.bytes), 0, &check, 0, CHECK_BYTES).unwrap();
             recording.use_resource(&target, Subresource::All, State::PIXEL_SHADER).unwrap();
             recording.barriers();
-            found.push((recording.read_back(&witness, 0, WITNESS).unwrap(), &step.bytes));
+            found.push((recording.read_back(&check, 0, CHECK_BYTES).unwrap(), &step.bytes));
         }
     }
     if is_submitted {
@@ -188,7 +192,7 @@ fn run_recording<H: Harness>(
 }
 
 /// Graphs of targets with one sample a texel and with several, some passes of which are culled: what runs
-/// finds its bytes, and what was planned for the others is left to nobody.
+/// finds its bytes, and the memory planned for the other passes stays unused.
 pub fn culled_passes_of_graphs_leave_nothing_behind<H: Harness>(harness: &H) {
     let bench = Bench::with(harness, config());
     let (targets, mut rng) = (bench.targets(), Rng::new(43));

@@ -1,18 +1,25 @@
-//! Uploads (spec U4).
+//! Uploads.
 
 use tenure_core::device::{Format, TextureRegion, Usage};
-use tenure_core::{BufferDesc, Config, Error, LocationKind, MemoryUse, TexelData, Texture, TextureDesc};
+use tenure_core::{
+    BufferDesc, Config, Error, LocationKind, MemoryUse, PoolConfig, StagingConfig, TexelData, Texture,
+    TextureDesc,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, LONG, assert_bytes, contents};
-use crate::rng::Rng;
 use crate::texels::{Texels, assert_texels, random, rows, whole};
+use test_random::Rng;
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 
 /// Initial data and later uploads, of every location, in pieces that follow one another or overlap.
 pub fn uploads_reach_buffers<H: Harness>(harness: &H) {
-    let config = Config { upload_page: 64 << 10, max_pooled_buffer: 128 << 10, ..Config::default() };
+    let config = Config {
+        staging: StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() },
+        pools: PoolConfig { max_pooled_buffer: 128 << 10, ..PoolConfig::default() },
+        ..Config::default()
+    };
     let bench = Bench::with(harness, config);
     let mut rng = Rng::new(130);
     for (size, usage, location) in [
@@ -42,7 +49,7 @@ pub fn uploads_reach_buffers<H: Harness>(harness: &H) {
         }
         assert_bytes(&bench.download(&buffer, 0, size), &model, "uploads that follow one another");
     }
-    let desc = BufferDesc::new(300, Usage::CONSTANT | Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+    let desc = BufferDesc::new(300, Usage::CONSTANT | Usage::COPY_SRC).memory(MemoryUse::Upload);
     let dynamic = bench.gpu.create_buffer_with(&desc, &[6; 300]).unwrap();
     assert_bytes(&contents(&dynamic), &[6; 300], "initial data of a mapped buffer");
     drop(dynamic);
@@ -62,7 +69,10 @@ fn filled<H: Harness>(
 
 /// Mips, layers, volumes, blocks: with the pitch that each device wants.
 pub fn uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
-    let bench = Bench::with(harness, Config { upload_page: 64 << 10, ..Config::default() });
+    let bench = Bench::with(
+        harness,
+        Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }),
+    );
     let mut rng = Rng::new(131);
     for desc in [
         TextureDesc::d2(61, 33, Format::Rgba8Unorm, SAMPLED),

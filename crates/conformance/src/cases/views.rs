@@ -1,9 +1,12 @@
-//! Views, tables and sets that are not allowed are errors that say why (spec D1 to D3).
+//! Views, tables and sets that are not allowed are errors that say why.
 
 use tenure_core::device::{
-    BindingKind, DescriptorKind, DeviceError, Format, SamplerDesc, SetBinding, Usage, ViewShape,
+    BindingKind, DescriptorKind, DeviceError, Format, SamplerInfo, SetBinding, Usage, ViewShape,
 };
-use tenure_core::{BufferDesc, BufferViewDesc, Error, Queue, TextureDesc, TextureViewDesc};
+use tenure_core::{
+    BufferDesc, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Error, Queue, SamplerDesc,
+    SetLayoutDesc, TextureDesc, TextureViewDesc,
+};
 
 use crate::Harness;
 use crate::bench::Bench;
@@ -106,17 +109,17 @@ pub fn bad_views_of_textures_change_nothing<H: Harness>(harness: &H) {
 /// Samplers out of range.
 pub fn bad_samplers_change_nothing<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    let plain = SamplerDesc::default();
+    let plain = SamplerInfo::default();
     let most = bench.properties().descriptors.anisotropy;
     for (desc, what) in [
-        (SamplerDesc { anisotropy: 0, ..plain }, "no anisotropy"),
-        (SamplerDesc { anisotropy: most + 1, ..plain }, "too much anisotropy"),
-        (SamplerDesc { mip_bias: f32::NAN, ..plain }, "no number"),
-        (SamplerDesc { mip_bias: 16.0, ..plain }, "too much bias"),
-        (SamplerDesc { min_lod: -1.0, ..plain }, "a level below the first"),
-        (SamplerDesc { min_lod: 2.0, max_lod: 1.0, ..plain }, "levels upside down"),
+        (SamplerInfo { anisotropy: 0, ..plain }, "no anisotropy"),
+        (SamplerInfo { anisotropy: most + 1, ..plain }, "too much anisotropy"),
+        (SamplerInfo { mip_bias: f32::NAN, ..plain }, "no number"),
+        (SamplerInfo { mip_bias: 16.0, ..plain }, "too much bias"),
+        (SamplerInfo { min_lod: -1.0, ..plain }, "a level below the first"),
+        (SamplerInfo { min_lod: 2.0, max_lod: 1.0, ..plain }, "levels upside down"),
     ] {
-        assert_refused(bench.gpu.create_sampler(&desc, "sampler"), what);
+        assert_refused(bench.gpu.create_sampler(&SamplerDesc::new(desc).name("sampler")), what);
     }
     assert_eq!(bench.gpu.stats().descriptors.samplers, 0);
     bench.end();
@@ -130,7 +133,7 @@ pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
     let grass = gpu.create_texture(&TextureDesc::d2(8, 8, Format::Rgba8Unorm, usage)).unwrap();
     let seen = gpu.create_texture_view(&grass, &TextureViewDesc::sampled()).unwrap();
     let target = gpu.create_texture_view(&grass, &TextureViewDesc::render_target()).unwrap();
-    let sampler = gpu.create_sampler(&SamplerDesc::default(), "sampler").unwrap();
+    let sampler = gpu.create_sampler(&SamplerDesc::default().name("sampler")).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "bad").unwrap();
     let (_, scratch) = recording.split();
     let constant = scratch.constant_bytes(&[1; 16]).unwrap();
@@ -139,13 +142,16 @@ pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
         (vec![(&target).into()], "a target"),
         (vec![(&seen).into(), (&sampler).into()], "a view beside a sampler"),
     ] {
-        assert_refused(gpu.create_descriptor_table(&binds, "table"), what);
+        assert_refused(gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("table")), what);
         assert_refused(scratch.descriptors(&binds), what);
     }
-    assert_refused(gpu.create_descriptor_table(&[constant.into()], "table"), "constants that last");
+    assert_refused(
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[constant.into()]).name("table")),
+        "constants that last",
+    );
     if bench.has_sets() {
         let binding = |binding, kind, count| SetBinding { binding, kind, count };
-        for (form, what) in [
+        for (bindings, what) in [
             (vec![], "no bindings"),
             (vec![binding(0, BindingKind::Texture, 0)], "no textures"),
             (
@@ -153,10 +159,10 @@ pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
                 "one number twice",
             ),
         ] {
-            assert_refused(gpu.create_set_layout(&form, "set"), what);
+            assert_refused(gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("set")), what);
         }
-        let form = [binding(1, BindingKind::Texture, 2), binding(3, BindingKind::Sampler, 1)];
-        let layout = gpu.create_set_layout(&form, "set").unwrap();
+        let bindings = [binding(1, BindingKind::Texture, 2), binding(3, BindingKind::Sampler, 1)];
+        let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("set")).unwrap();
         for (binds, what) in [
             (vec![(0, 0, (&seen).into())], "a binding that is not there"),
             (vec![(1, 2, (&seen).into())], "an element that is not there"),
@@ -165,10 +171,18 @@ pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
             (vec![(1, 0, (&target).into())], "a target for a texture"),
             (vec![(1, 1, (&seen).into()), (1, 1, (&seen).into())], "one twice"),
         ] {
-            assert_refused(gpu.create_descriptor_set(&layout, &binds, "set"), what);
+            assert_refused(
+                gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("set")),
+                what,
+            );
             assert_refused(scratch.set(&layout, &binds), what);
         }
-        drop(gpu.create_descriptor_set(&layout, &[(1, 1, (&seen).into())], "set").unwrap());
+        drop(
+            gpu.create_descriptor_set(
+                &DescriptorSetDesc::new(&layout, &[(1, 1, (&seen).into())]).name("set"),
+            )
+            .unwrap(),
+        );
         scratch.set(&layout, &[(3, 0, (&sampler).into())]).unwrap();
     }
     recording.submit().unwrap();

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU64;
 
-use tenure_core::memory::bare::MemoryRange;
+use tenure_heap::MemoryRange;
 use windows::Win32::Graphics::Direct3D12::ID3D12Heap;
 
 /// A piece of a heap, given back by [`Allocator::free`](super::Allocator::free). One that is dropped

@@ -1,6 +1,6 @@
 //! What Windows grants the program of the device's memory, and counts.
 
-use tenure_core::device::HeapBudget;
+use tenure_heap::HeapBudget;
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 use windows::Win32::Graphics::Dxgi::{
     CreateDXGIFactory1, DXGI_MEMORY_SEGMENT_GROUP, DXGI_MEMORY_SEGMENT_GROUP_LOCAL,

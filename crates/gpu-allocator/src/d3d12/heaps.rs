@@ -1,8 +1,8 @@
 //! Heaps: `CreateHeap`.
 
-use tenure_core::device::{
-    Api, DeviceError, HeapBudget, HeapCategory, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId,
-    Properties,
+use tenure_heap::{
+    HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapError, HeapProperties, MemoryFlags, MemoryHeap,
+    MemoryType, MemoryTypeId,
 };
 use windows::Win32::Foundation::E_OUTOFMEMORY;
 use windows::Win32::Graphics::Direct3D12::{
@@ -22,8 +22,7 @@ use windows::core::Error;
 use super::ResourceCategory;
 use super::budget::Budget;
 use super::faults::Faults;
-use crate::engine::{MemoryFacts, Taken, properties};
-use crate::heap_only::HeapSource;
+use crate::engine::Taken;
 use crate::{AllocationError, MemoryLocation, Result};
 
 /// Bytes of the largest heap that is asked for; the runtime refuses earlier.
@@ -48,7 +47,7 @@ unsafe impl Sync for Heap {}
 
 /// A device's memory.
 pub(super) struct Heaps {
-    properties: Properties,
+    properties: HeapProperties,
     is_tier_1: bool,
     taken: Taken,
     faults: Faults,
@@ -106,14 +105,15 @@ impl Heaps {
         // Where the CPU and the GPU share their memory, Windows counts all of it as the GPU's own.
         let beside = if architecture.UMA.as_bool() { 0 } else { 1 };
         let mapped = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
-        let facts = MemoryFacts {
-            api: Api::Direct3D12,
-            types: vec![
+        let properties = HeapProperties {
+            memory_types: vec![
                 MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 },
                 MemoryType { flags: mapped, heap: beside },
                 MemoryType { flags: mapped | MemoryFlags::HOST_CACHED, heap: beside },
             ],
-            heaps: (0..=beside).map(|heap| MemoryHeap { size: MAX_HEAP, device_local: heap == 0 }).collect(),
+            memory_heaps: (0..=beside)
+                .map(|heap| MemoryHeap { size: MAX_HEAP, device_local: heap == 0 })
+                .collect(),
             heap_alignment: u64::from(D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT),
             msaa_heap_alignment: u64::from(D3D12_DEFAULT_MSAA_RESOURCE_PLACEMENT_ALIGNMENT),
             non_coherent_atom: 1,
@@ -121,8 +121,8 @@ impl Heaps {
             max_allocations: u64::from(u32::MAX),
         };
         Ok(Self {
-            taken: Taken::new(facts.heaps.len()),
-            properties: properties(facts),
+            taken: Taken::new(properties.memory_heaps.len()),
+            properties,
             is_tier_1: options.ResourceHeapTier == D3D12_RESOURCE_HEAP_TIER_1,
             faults,
             budget: Budget::of(&device),
@@ -152,23 +152,23 @@ impl Heaps {
         error: &Error,
         requested: u64,
         memory: MemoryTypeId,
-    ) -> DeviceError {
+    ) -> HeapError {
         match error.code() {
-            E_OUTOFMEMORY => DeviceError::OutOfMemory { requested, memory },
+            E_OUTOFMEMORY => HeapError::OutOfMemory { requested, memory },
             DXGI_ERROR_DEVICE_REMOVED | DXGI_ERROR_DEVICE_HUNG | DXGI_ERROR_DEVICE_RESET => {
                 // SAFETY: a plain question.
                 let reason = unsafe { self.device.GetDeviceRemovedReason() };
                 let reason = reason.map_or_else(|reason| reason.to_string(), |()| error.to_string());
-                DeviceError::Lost { reason: format!("{call}: {reason}") }
+                HeapError::Lost { reason: format!("{call}: {reason}") }
             }
             code => {
-                let value = u64::from(code.0.cast_unsigned());
-                DeviceError::InvalidCall { rule: call, value, limit: 0 }
+                let code = u64::from(code.0.cast_unsigned());
+                HeapError::Failed { call, code }
             }
         }
     }
 
-    fn make(&self, desc: &HeapDesc) -> Result<ID3D12Heap, DeviceError> {
+    fn make(&self, desc: &HeapDesc) -> Result<ID3D12Heap, HeapError> {
         let raw_desc = D3D12_HEAP_DESC {
             SizeInBytes: desc.size,
             Properties: heap_properties(desc.memory),
@@ -184,18 +184,19 @@ impl Heaps {
         // SAFETY: both pointers are to locals that outlive the call.
         unsafe { self.device.CreateHeap(&raw const raw_desc, &raw mut raw) }
             .map_err(|error| self.refusal("CreateHeap", &error, desc.size, desc.memory))?;
-        raw.ok_or(DeviceError::InvalidCall { rule: "CreateHeap makes a heap", value: 0, limit: 1 })
+        raw.ok_or(HeapError::Failed { call: "CreateHeap", code: 0 })
     }
 }
 
-impl HeapSource for Heaps {
+impl HeapDevice for Heaps {
     type Heap = Heap;
+    type Error = HeapError;
 
-    fn properties(&self) -> &Properties {
-        &self.properties
+    fn properties(&self) -> HeapProperties {
+        self.properties.clone()
     }
 
-    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, HeapError> {
         self.taken.add(&self.properties, desc.memory, desc.size)?;
         match self.make(desc) {
             Ok(raw) => Ok(Heap { raw, memory: desc.memory, size: desc.size }),

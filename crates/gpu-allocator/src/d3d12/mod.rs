@@ -14,8 +14,7 @@ mod resource;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::Name;
-use tenure_core::memory::bare::MemoryRequest;
+use tenure_heap::{HeapDevice as _, MemoryRequest, Name};
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 
 pub use self::allocation::Allocation;
@@ -32,7 +31,6 @@ pub use crate::visualizer::AllocatorVisualizer;
 use self::faults::Faults;
 use self::heaps::Heaps;
 use crate::engine::Engine;
-use crate::heap_only::HeapSource as _;
 use crate::recording::Told;
 use crate::{AllocationError, AllocatorReport, Result};
 
@@ -94,13 +92,13 @@ impl Allocator {
         if size == 0 || !alignment.is_power_of_two() {
             return Err(AllocationError::InvalidAllocationCreateDesc);
         }
-        let category = self.engine.source().category(resource_category);
+        let category = self.engine.device().category(resource_category);
         let name = Name::from(Arc::from(name));
         let request = MemoryRequest { name, size, alignment, memory: heaps::order(location), category };
         let is_linear = resource_category == ResourceCategory::Buffer;
         let told = Told { size, alignment, location, is_linear };
         let inspect = |heap: &heaps::Heap| heap.raw.clone();
-        let (range, heap) = if self.engine.source().faults().wants_alone(resource_category) {
+        let (range, heap) = if self.engine.device().faults().wants_alone(resource_category) {
             self.engine.allocate_dedicated(request, told, Heaps::create_heap, inspect)?
         } else {
             self.engine.allocate(request, told, inspect)?

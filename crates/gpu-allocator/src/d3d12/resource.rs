@@ -1,5 +1,6 @@
 //! Resources, made together with their memory.
 
+use tenure_heap::HeapDeviceError as _;
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_CLEAR_VALUE, D3D12_HEAP_FLAG_NONE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES,
     D3D12_MIP_REGION, D3D12_RESOURCE_ALLOCATION_INFO, D3D12_RESOURCE_DESC, D3D12_RESOURCE_DESC1,
@@ -146,7 +147,7 @@ impl Allocator {
     pub fn create_resource(&mut self, desc: &ResourceCreateDesc<'_>) -> Result<Resource> {
         // Asked first, so that nothing has to be undone.
         way(&self.device, desc)?;
-        let treated = self.engine.source().faults().treat(desc.resource_desc);
+        let treated = self.engine.device().faults().treat(desc.resource_desc);
         let clear_value = desc.clear_value.filter(|_| treated.takes_clear_value());
         let desc = &ResourceCreateDesc { resource_desc: &treated.desc, clear_value, ..*desc };
         let info = needs(&self.device, desc);
@@ -291,7 +292,7 @@ impl Allocator {
         size: u64,
     ) -> Result<ID3D12Resource> {
         let refusal = |error| {
-            let meaning = self.engine.source().refusal(call, &error, size, GPU_ONLY);
+            let meaning = self.engine.device().refusal(call, &error, size, GPU_ONLY);
             if meaning.is_shortage() {
                 AllocationError::OutOfMemory
             } else {

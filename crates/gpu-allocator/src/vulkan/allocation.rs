@@ -6,7 +6,7 @@ use core::num::NonZeroU64;
 use core::ptr::NonNull;
 
 use ash::vk;
-use tenure_core::memory::bare::MemoryRange;
+use tenure_heap::MemoryRange;
 
 use super::heaps::{Address, Mapping};
 

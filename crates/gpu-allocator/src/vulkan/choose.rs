@@ -2,7 +2,7 @@
 
 use ash::vk;
 use smallvec::SmallVec;
-use tenure_core::device::{HeapCategory, MemoryTypeId};
+use tenure_heap::{HeapCategory, MemoryTypeId};
 
 use super::AllocationCreateDesc;
 use crate::{AllocationError, MemoryLocation, Result};

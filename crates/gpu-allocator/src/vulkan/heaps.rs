@@ -4,15 +4,15 @@ use core::ptr::NonNull;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{
-    Api, DeviceError, HeapBudget, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Properties,
+use tenure_heap::{
+    HeapBudget, HeapDesc, HeapDevice, HeapError, HeapProperties, MemoryFlags, MemoryHeap, MemoryType,
+    MemoryTypeId,
 };
 
 use super::AllocatorCreateDesc;
 use super::allocation::MappedPtr;
 use super::choose::Chooser;
-use crate::engine::{MemoryFacts, Taken, properties};
-use crate::heap_only::HeapSource;
+use crate::engine::Taken;
 
 /// Memory, mapped for life where the CPU sees it.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub(super) struct Heaps {
     instance: ash::Instance,
     device: ash::Device,
     physical_device: vk::PhysicalDevice,
-    properties: Properties,
+    properties: HeapProperties,
     memory: vk::PhysicalDeviceMemoryProperties,
     /// Bytes; a power of two.
     granularity: u64,
@@ -87,21 +87,20 @@ impl Heaps {
         };
         let heaps: Vec<_> = memory.memory_heaps_as_slice().iter().map(memory_heap).collect();
         let power_of_two = |value: u64| value.checked_next_power_of_two().unwrap_or(1 << 63);
-        let facts = MemoryFacts {
-            api: Api::Vulkan,
-            types: memory.memory_types_as_slice().iter().map(memory_type).collect(),
+        let properties = HeapProperties {
+            memory_types: memory.memory_types_as_slice().iter().map(memory_type).collect(),
             // Memory begins at a multiple of everything.
             heap_alignment: 1,
             msaa_heap_alignment: 1,
             non_coherent_atom: power_of_two(adapter.limits.non_coherent_atom_size),
             max_heap_size: heaps.iter().map(|heap| heap.size).max().unwrap_or(0),
             max_allocations: u64::from(adapter.limits.max_memory_allocation_count),
-            heaps,
+            memory_heaps: heaps,
         };
         Self {
             has_budget: has_budget(instance, physical_device, adapter.api_version),
-            taken: Taken::new(facts.heaps.len()),
-            properties: properties(facts),
+            taken: Taken::new(properties.memory_heaps.len()),
+            properties,
             instance: instance.clone(),
             device: device.clone(),
             physical_device,
@@ -123,7 +122,7 @@ impl Heaps {
     }
 
     /// Takes memory from the driver, and maps it where the CPU sees it.
-    pub(super) fn allocate(&self, desc: &HeapDesc, dedicated: Dedicated) -> Result<Heap, DeviceError> {
+    pub(super) fn allocate(&self, desc: &HeapDesc, dedicated: Dedicated) -> Result<Heap, HeapError> {
         let HeapDesc { size, memory, .. } = *desc;
         self.taken.add(&self.properties, memory, size)?;
         let made = self.take(size, memory, dedicated).and_then(|taken| self.map(taken, size, memory));
@@ -135,7 +134,7 @@ impl Heaps {
         size: u64,
         memory: MemoryTypeId,
         dedicated: Dedicated,
-    ) -> Result<vk::DeviceMemory, DeviceError> {
+    ) -> Result<vk::DeviceMemory, HeapError> {
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
         let mut owner = match dedicated {
             Dedicated::No => None,
@@ -155,7 +154,7 @@ impl Heaps {
             .map_err(|result| refusal("vkAllocateMemory", result, size, memory))
     }
 
-    fn map(&self, taken: vk::DeviceMemory, size: u64, kind: MemoryTypeId) -> Result<Heap, DeviceError> {
+    fn map(&self, taken: vk::DeviceMemory, size: u64, kind: MemoryTypeId) -> Result<Heap, HeapError> {
         if !self.flags(kind).contains(vk::MemoryPropertyFlags::HOST_VISIBLE) {
             return Ok(Heap { address: Address { memory: taken, mapped: None }, kind, size });
         }
@@ -163,7 +162,7 @@ impl Heaps {
         let mapped = unsafe { self.device.map_memory(taken, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) };
         let address =
             mapped.map_err(|result| refusal("vkMapMemory", result, size, kind)).and_then(|address| {
-                NonNull::new(address).ok_or(DeviceError::OutOfHostMemory { what: "vkMapMemory" })
+                NonNull::new(address).ok_or(HeapError::OutOfHostMemory { what: "vkMapMemory" })
             });
         match address {
             Ok(address) => {
@@ -195,14 +194,15 @@ impl Heaps {
     }
 }
 
-impl HeapSource for Heaps {
+impl HeapDevice for Heaps {
     type Heap = Heap;
+    type Error = HeapError;
 
-    fn properties(&self) -> &Properties {
-        &self.properties
+    fn properties(&self) -> HeapProperties {
+        self.properties.clone()
     }
 
-    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, HeapError> {
         self.allocate(desc, Dedicated::No)
     }
 
@@ -240,20 +240,20 @@ fn has_budget(instance: &ash::Instance, physical_device: vk::PhysicalDevice, api
 }
 
 /// What a driver's refusal means.
-fn refusal(call: &'static str, result: vk::Result, requested: u64, memory: MemoryTypeId) -> DeviceError {
+fn refusal(call: &'static str, result: vk::Result, requested: u64, memory: MemoryTypeId) -> HeapError {
     match result {
-        vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => DeviceError::OutOfMemory { requested, memory },
+        vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => HeapError::OutOfMemory { requested, memory },
         vk::Result::ERROR_TOO_MANY_OBJECTS
         | vk::Result::ERROR_OUT_OF_HOST_MEMORY
         | vk::Result::ERROR_MEMORY_MAP_FAILED
         | vk::Result::ERROR_OUT_OF_POOL_MEMORY
         | vk::Result::ERROR_FRAGMENTED_POOL
         | vk::Result::ERROR_FRAGMENTATION
-        | vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS => DeviceError::OutOfHostMemory { what: call },
-        vk::Result::ERROR_DEVICE_LOST => DeviceError::Lost { reason: format!("{call}: {result}") },
+        | vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS => HeapError::OutOfHostMemory { what: call },
+        vk::Result::ERROR_DEVICE_LOST => HeapError::Lost { reason: format!("{call}: {result}") },
         other => {
             let code = u64::from(other.as_raw().unsigned_abs());
-            DeviceError::InvalidCall { rule: call, value: code, limit: 0 }
+            HeapError::Failed { call, code }
         }
     }
 }

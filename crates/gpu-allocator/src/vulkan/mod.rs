@@ -8,8 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::Name;
-use tenure_core::memory::bare::{MemoryRange, MemoryRequest};
+use tenure_heap::{MemoryRange, MemoryRequest, Name};
 
 pub use self::allocation::{Allocation, MappedAllocationSlab};
 use self::choose::{Choice, Chooser, Types};
@@ -122,7 +121,7 @@ impl Allocator {
                 allocate_dedicated(&mut self.engine, request, told, Dedicated::Image(image))?
             }
         };
-        let properties = self.engine.source().flags(range.memory());
+        let properties = self.engine.device().flags(range.memory());
         Ok(Allocation::new(range, address, size, properties))
     }
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use tenure::d3d12;
 use tenure::d3d12::{LiveObjects, Options, Severity};
-use tenure::device::DeviceError;
+use tenure::{DeviceError, d3d12};
 
 use super::{About, Api, Layer};
 use crate::args::Validation;
@@ -45,7 +44,7 @@ impl Api for D3d12 {
             (false, Validation::Auto | Validation::Off) => Watch::Replay,
         };
         let last = device.clone();
-        Ok(Opened::new(device, watch).afterwards(move |hazards| look_back(&last, hazards)))
+        Ok(Opened::new(device, watch).afterwards(move |hazards| check_end(&last, hazards)))
     }
 
     fn about(adapter: &d3d12::Adapter, device: &d3d12::Device) -> About {
@@ -72,8 +71,8 @@ fn options(layer: &Layer) -> Options {
     Options { validation, messages: Some(Arc::new(report)), ..Options::default() }
 }
 
-/// What a device knows when all that it made should be gone.
-fn look_back(device: &d3d12::Device, hazards: &Hazards) {
+/// Reports the objects that a device still counts when all of them should be destroyed.
+fn check_end(device: &d3d12::Device, hazards: &Hazards) {
     device.deliver_messages();
     let left = device.live_objects();
     if left != LiveObjects::default() {

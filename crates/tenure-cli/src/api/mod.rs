@@ -1,11 +1,21 @@
-//! The graphics APIs, and opening devices of them.
+//! The graphics APIs, and opening their devices.
 
 #[cfg(windows)]
 pub(crate) mod d3d12;
+/// Direct3D 12 in programs that were not built for Windows.
 #[cfg(not(windows))]
-#[path = "no_d3d12.rs"]
-pub(crate) mod d3d12;
-mod pick;
+pub(crate) mod d3d12 {
+    use crate::replay::NoDevice;
+
+    /// The reason for the missing API, and the remedy.
+    pub(crate) fn missing() -> NoDevice {
+        NoDevice {
+            api: "d3d12",
+            reason: "this program was not built for Windows".to_owned(),
+            remedy: "build it with --target x86_64-pc-windows-msvc or -gnu; Wine runs it, too",
+        }
+    }
+}
 pub(crate) mod vulkan;
 
 use std::marker::PhantomData;
@@ -13,26 +23,25 @@ use std::sync::Arc;
 
 use tenure::device::Device;
 
-pub(crate) use pick::Pick;
-
 use crate::args::Validation;
+use crate::pick::Pick;
 use crate::replay::{Hazards, NoDevice, Open, Opened};
 
-/// What the validation layer is to do.
+/// The use of the validation layer.
 pub(crate) struct Layer {
     pub(crate) wanted: Validation,
-    /// Where it reports.
+    /// The destination of its reports.
     pub(crate) hazards: Arc<Hazards>,
 }
 
 impl Layer {
-    /// None.
+    /// No validation layer.
     pub(crate) fn off() -> Self {
         Self { wanted: Validation::Off, hazards: Arc::default() }
     }
 }
 
-/// What an API says of an adapter, and the contract does not.
+/// The properties of an adapter that [`Device`] does not have.
 pub(crate) struct About {
     /// Discrete, integrated, …
     pub(crate) kind: &'static str,
@@ -44,27 +53,27 @@ pub(crate) struct About {
     pub(crate) vendor: u32,
     /// The device's PCI number.
     pub(crate) device: u32,
-    /// What of the API's own is used.
+    /// The optional features of the API, and the workarounds, that tenure uses.
     pub(crate) uses: Vec<String>,
 }
 
-/// An API.
+/// A graphics API.
 pub(crate) trait Api {
-    /// A GPU that is there.
+    /// An adapter.
     type Adapter;
-    /// A device on it.
+    /// A device on an adapter.
     type Device: Device;
 
-    /// As command lines write it.
+    /// The name on the command line.
     const NAME: &'static str;
 
-    /// The adapters that there are, the one to prefer first.
+    /// The adapters, the preferred one first.
     fn adapters(layer: &Layer) -> Result<Vec<Self::Adapter>, NoDevice>;
 
-    /// For people.
+    /// The name of an adapter, as shown to the user.
     fn name(adapter: &Self::Adapter) -> &str;
 
-    /// Opens a device. `layer` is what the adapter was found with.
+    /// Opens a device. `layer` must be the value that was passed to [`adapters`](Self::adapters).
     fn open(adapter: &Self::Adapter, layer: &Layer) -> Result<Opened<Self::Device>, NoDevice>;
 
     /// Describes an adapter, and a device on it.
@@ -79,7 +88,7 @@ pub(crate) struct Chosen<A> {
 }
 
 impl<A: Api> Chosen<A> {
-    /// The adapter that `pick` means, else the one to prefer.
+    /// The adapter that `pick` selects; by default the preferred one.
     pub(crate) const fn new(pick: Option<Pick>, validation: Validation) -> Self {
         Self { pick, validation, api: PhantomData }
     }

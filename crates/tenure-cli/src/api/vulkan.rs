@@ -20,7 +20,7 @@ const NO_LAYER: &str = "install it (on Debian: apt install vulkan-validationlaye
 /// Vulkan 1.1 and newer.
 pub(crate) struct Vulkan;
 
-/// An adapter, and whether its instance is watched.
+/// An adapter, and the source of the hazard reports of its instance.
 pub(crate) struct Adapter {
     inner: vulkan::Adapter,
     watch: Watch,
@@ -34,12 +34,12 @@ impl Api for Vulkan {
 
     fn adapters(layer: &Layer) -> Result<Vec<Adapter>, NoDevice> {
         let validated = options(layer).validation(vulkan::Validation::SYNCHRONIZATION);
-        let unwatched = || (vulkan::adapters(&Options::default()), Watch::Replay);
+        let unvalidated = || (vulkan::adapters(&Options::default()), Watch::Replay);
         let (found, watch) = match layer.wanted {
-            Validation::Off => unwatched(),
+            Validation::Off => unvalidated(),
             Validation::On => (vulkan::adapters(&validated), Watch::Validation),
             Validation::Auto => match vulkan::adapters(&validated) {
-                Err(CreateError::NoLayer { .. }) => unwatched(),
+                Err(CreateError::NoLayer { .. }) => unvalidated(),
                 found => (found, Watch::Validation),
             },
         };
@@ -87,7 +87,7 @@ fn options(layer: &Layer) -> Options {
     })
 }
 
-/// Errors, and what the layer, unasked, thinks is too slow.
+/// True for errors, and for performance warnings that the layer reports by default.
 fn is_hazard(message: &Message) -> bool {
     let is_slow = message.severity == Severity::Warning && message.kind == MessageKind::Performance;
     message.severity == Severity::Error || is_slow

@@ -1,13 +1,13 @@
-//! A device, as it is shown.
+//! The properties of a device, as `tenure devices` shows them.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure::TextureDesc;
 use tenure::device::{
-    BufferInfo, Device, DeviceError, Features, Format, HeapBudget, HeapCategory, MemoryFlags, MemoryHeap,
-    MemoryType, Properties, QueueKind, QueueProperties, ResourceDesc, StateModel, Usage,
+    Device, Features, HeapBudget, HeapCategory, MemoryFlags, MemoryHeap, MemoryType, Properties,
+    QueueProperties, ResourceDesc, StateModel,
 };
+use tenure::{BufferInfo, DeviceError, Format, QueueKind, TextureDesc, Usage};
 
 use crate::api::About;
 
@@ -16,7 +16,7 @@ use crate::api::About;
 pub(crate) struct Found {
     /// `vulkan`, `d3d12` or `sim`.
     pub(super) device: &'static str,
-    /// What `--adapter`, or `--profile`, calls it.
+    /// The value of `--adapter` or `--profile` that selects it.
     pub(super) id: String,
     pub(super) name: String,
     pub(super) kind: &'static str,
@@ -26,21 +26,21 @@ pub(crate) struct Found {
     pub(super) device_id: u32,
     pub(super) heaps: Vec<Heap>,
     pub(super) memory_types: Vec<Type>,
-    /// CPU and GPU share one memory.
+    /// Whether CPU and GPU share one memory.
     pub(super) uma: bool,
     pub(super) queues: Vec<Queue>,
     /// `promotion` or `explicit`.
     pub(super) state_model: &'static str,
-    /// What heaps keep apart; `any` alone where one holds everything.
+    /// The categories of resources that need separate heaps; only `any` if one heap holds all of them.
     pub(super) heap_categories: Vec<&'static str>,
     pub(super) features: BTreeMap<String, bool>,
     pub(super) alignments: BTreeMap<&'static str, u64>,
     pub(super) limits: BTreeMap<&'static str, u64>,
-    /// What of the API's own is used.
+    /// The optional features of the API, and the workarounds, that tenure uses.
     pub(super) uses: Vec<String>,
 }
 
-/// A physical memory.
+/// A memory heap of the device.
 #[derive(Debug, Serialize)]
 pub(super) struct Heap {
     pub(super) size: u64,
@@ -64,10 +64,10 @@ pub(super) struct Queue {
 }
 
 impl Found {
-    /// Asks a device.
+    /// Queries a device.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     pub(super) fn new<D: Device>(id: String, about: About, device: &D) -> Result<Self, DeviceError> {
         let properties = device.properties();
         let About { kind, version, driver, vendor, device: device_id, uses } = about;

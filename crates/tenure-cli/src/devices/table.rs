@@ -1,4 +1,4 @@
-//! Devices side by side, for people.
+//! The tables that compare devices.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use comfy_table::{Table, presets};
 
 use super::found::{Found, Heap, Queue, Type};
 
-/// Devices in one table: more do not fit beside each other.
+/// The most devices in one table.
 const COLUMNS: usize = 3;
 
 const YES: &str = "✓";
 const NO: &str = "–";
 
-/// From here on a limit is none.
+/// Limits from this value on are shown as unlimited.
 const UNLIMITED: u64 = u32::MAX as u64;
 
 /// Key and title.
@@ -28,7 +28,7 @@ const ALIGNMENTS: [(&str, &str); 9] = [
     ("tile", "tiles of"),
 ];
 
-/// Key, title, and how to show it.
+/// Key, title and formatting function.
 type Limit = (&'static str, &'static str, fn(u64) -> String);
 
 const LIMITS: [Limit; 6] = [

@@ -1,4 +1,4 @@
-//! What was found wrong on a device that keeps no log of its own.
+//! The hazards reported for a device without a log.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// Hazards kept; all are counted.
 const KEPT: usize = 16;
 
-/// Counts what is reported, from any thread, and keeps the first of it.
+/// Counts the hazards reported from any thread, and keeps the first ones.
 #[derive(Debug, Default)]
 pub struct Hazards {
     found: AtomicU64,
@@ -16,7 +16,7 @@ pub struct Hazards {
 }
 
 impl Hazards {
-    /// Notes a hazard.
+    /// Reports a hazard.
     pub fn report(&self, hazard: impl Display) {
         self.found.fetch_add(1, Relaxed);
         let mut kept = self.kept.lock();

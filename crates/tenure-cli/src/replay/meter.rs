@@ -1,4 +1,4 @@
-//! What a device counts, which owes nothing to tenure's own counters.
+//! The counters of a device, which are independent of the manager's statistics.
 
 use serde::Serialize;
 use tenure::sim;
@@ -21,7 +21,7 @@ pub struct Meter {
     pub cost_ns: u64,
 }
 
-/// Where a device's count of the driver's time comes from.
+/// The source of the driver time that a device counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DriverTime {

@@ -1,41 +1,38 @@
-//! Replaying a recording: the same creations, drops and frames, on any device and by any strategy.
+//! Replaying a recording: the same creations, drops and frames, on any device and with any strategy.
 //!
-//! - A linear allocation becomes a buffer of the recorded size and alignment: `gpu_only` one for
-//!   vertices and indices, `cpu_to_gpu` a dynamic one, `gpu_to_cpu` one for reading back.
-//! - An optimal allocation becomes a texture of as many bytes.
-//! - Each frame ends with one submission of a few draws and copies between what lives, chosen from
-//!   the seed, so that what is dropped next is still in use. What was copied is checked where it is
-//!   drawn: by the simulated device itself; of a real one the bytes are read back.
-//! - What the recording never frees is dropped after its last line.
+//! - A linear allocation becomes a buffer of the recorded size and alignment: `gpu_only` a vertex
+//!   and index buffer, `cpu_to_gpu` an upload buffer, `gpu_to_cpu` a readback buffer.
+//! - An optimal allocation becomes a texture of the recorded size.
+//! - Each frame ends with one submission of a few draws and copies between live buffers, chosen with
+//!   the seed, so that the GPU still uses the resources that are dropped next. The copied bytes are
+//!   checked when they are drawn: the simulated device compares them; on a real device they are read
+//!   back and compared.
+//! - Allocations that the recording never frees are dropped after its last line.
 //!
-//! Whatever is measured about the driver's memory comes from the device's own counters, or from
-//! those put in front of a device that has none.
+//! All measurements of the driver's memory come from the counters of the simulated device, or from
+//! [`Counted`], which wraps a real device.
 
+mod checker;
 mod counted;
 mod hazards;
-mod job;
 mod meter;
 mod objects;
 mod outcome;
 mod program;
 mod readbacks;
 mod real;
-mod rng;
 mod session;
 mod shape;
 mod simulated;
 mod target;
 mod traffic;
-mod witness;
 
 pub use counted::{Counted, Gauge, Heap, List, Live, Resource};
 pub use hazards::Hazards;
-pub use job::{Job, Settings};
 pub use meter::{DriverTime, Meter};
-pub(crate) use outcome::strategy_name;
 pub use outcome::{Outcome, Verdict, Watch};
 pub use program::{Program, Step, What};
 pub use real::{Open, Opened, Real};
 pub use shape::Shape;
 pub use simulated::Simulated;
-pub use target::{NoDevice, ReplayError, Target};
+pub use target::{Job, NoDevice, ReplayError, Settings, Target};

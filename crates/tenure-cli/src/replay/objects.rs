@@ -1,16 +1,40 @@
-//! What lives during a replay, by slot.
+//! The live objects of a replay, by slot, and the random numbers that choose among them.
 
-use tenure::device::{Device, Usage};
-use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, Texture};
+use tenure::device::Device;
+use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, Texture, Usage};
 
 use super::program::What;
-use super::rng::Rng;
 use super::shape::Shape;
 
-/// Bytes at the beginning of a buffer that the replay follows.
+/// A random number generator: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators", 2014).
+#[derive(Clone, Debug)]
+pub(super) struct Rng(u64);
+
+impl Rng {
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `limit`; 0 when that is 0.
+    pub(super) const fn below(&mut self, limit: usize) -> usize {
+        // The upper half of the product (Lemire): its bias does not matter here.
+        ((self.next() as u128 * limit as u128) >> 64) as usize
+    }
+}
+
+/// Bytes at the beginning of a buffer whose content the replay tracks.
 pub(super) const FOLLOWED: usize = 16;
 
-/// What the first bytes of a buffer are.
+/// The first bytes of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Content {
     bytes: [u8; FOLLOWED],
@@ -26,12 +50,12 @@ impl Content {
         Self { bytes, len: 0 }.cut(size, FOLLOWED as u8)
     }
 
-    /// As much as fits into `size` bytes, and at most `len`.
+    /// The first bytes, at most `size` and at most `len` of them.
     const fn cut(self, size: u64, len: u8) -> Self {
         Self { len: if size < len as u64 { size as u8 } else { len }, ..self }
     }
 
-    /// As much of it as fits into `size` bytes.
+    /// The content of a buffer of `size` bytes after a copy of this content to it.
     pub(super) const fn copied_to(self, size: u64) -> Self {
         self.cut(size, self.len)
     }
@@ -41,33 +65,33 @@ impl Content {
     }
 }
 
-/// A buffer, and what its first bytes are once something wrote them.
+/// A buffer, and its first bytes once they were written.
 pub(super) struct Followed<D: Device> {
     pub(super) buffer: Buffer<D>,
     pub(super) content: Option<Content>,
-    /// Its place in each list that it is in.
+    /// The index of the buffer in each list that holds it.
     places: [Option<usize>; LISTS],
 }
 
-/// Which part a buffer plays in the copies of a frame.
+/// The role of a buffer in the copies of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// Written by the CPU: copied from and drawn from.
     Upload,
-    /// In the GPU's own memory: copied to and drawn from.
+    /// In memory that only the GPU accesses: copied to and drawn from.
     Mesh,
-    /// For the CPU to read.
+    /// Read by the CPU.
     Readback,
 }
 
-/// Live buffers to choose from.
+/// The lists of live buffers to choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Among {
-    /// All that the CPU wrote.
+    /// All buffers that the CPU wrote.
     Uploads,
-    /// All in the GPU's own memory.
+    /// All buffers that only the GPU accesses.
     Meshes,
-    /// Those of them that something was copied to.
+    /// The meshes that were the destination of a copy.
     WrittenMeshes,
 }
 
@@ -75,7 +99,7 @@ const LISTS: usize = 3;
 
 enum Object<D: Device> {
     Buffer(Followed<D>),
-    /// Kept for its lifetime alone.
+    /// Only created and dropped.
     #[expect(dead_code, reason = "a texture is only created and dropped")]
     Texture(Texture<D>),
 }
@@ -84,7 +108,7 @@ enum Object<D: Device> {
 pub(super) struct Objects<D: Device> {
     slots: Vec<Option<Object<D>>>,
     lists: [Vec<usize>; LISTS],
-    /// Where the bytes come from.
+    /// The source of the buffer contents.
     rng: Rng,
 }
 
@@ -155,7 +179,7 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Drops what is in a slot; nothing when its creation failed.
+    /// Drops the object in a slot; the slot is empty if the creation failed.
     pub(super) fn drop_slot(&mut self, slot: usize) {
         let object = self.slots.get_mut(slot).and_then(Option::take);
         let Some(Object::Buffer(Followed { places, .. })) = &object else { return };
@@ -183,7 +207,7 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Notes what was copied to a mesh.
+    /// Sets the content that was copied to a mesh.
     pub(super) fn set_content(&mut self, slot: usize, content: Content) {
         if let Some(Some(Object::Buffer(followed))) = self.slots.get_mut(slot) {
             followed.content = Some(content);
@@ -192,8 +216,9 @@ impl<D: Device> Objects<D> {
     }
 }
 
-/// The recorded program handed the API object to its commands. What was never handed out is free as soon as
-/// it is dropped, and here would make what is kept for the GPU look smaller than it was.
+/// Marks a resource as used: the recorded program passed the API object to its commands. The manager
+/// frees a resource whose API object was never requested as soon as it is dropped, and the replay would
+/// then report too few bytes that are kept until the GPU has finished.
 fn is_used<R>(_resource: &R) {}
 
 impl Role {
@@ -208,9 +233,9 @@ impl Role {
 
 const fn role(memory: MemoryUse) -> (Role, Usage) {
     match memory {
-        MemoryUse::Dynamic | MemoryUse::GpuUpload => (Role::Upload, Usage::COPY_SRC.union(Usage::VERTEX)),
+        MemoryUse::Upload | MemoryUse::GpuUpload => (Role::Upload, Usage::COPY_SRC.union(Usage::VERTEX)),
         MemoryUse::Readback => (Role::Readback, Usage::COPY_DST),
-        // Some devices can only be asked for the bytes by copying them.
+        // On real devices the content is checked by copying it to a readback buffer.
         _ => (Role::Mesh, Usage::VERTEX.union(Usage::INDEX).union(Usage::COPY_SRC)),
     }
 }

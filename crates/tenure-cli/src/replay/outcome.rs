@@ -1,7 +1,6 @@
-//! What came out of a replay.
+//! The outcome of a replay.
 
 use serde::Serialize;
-use tenure::Strategy;
 
 use super::Job;
 use super::meter::DriverTime;
@@ -10,7 +9,7 @@ use super::session::Measured;
 /// Findings shown of each kind.
 const SHOWN: usize = 5;
 
-/// What came out of one replay. Sizes are bytes; serialised it is one JSON object.
+/// The outcome of one replay. Sizes are in bytes; it is serialised as one JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The recording's name.
@@ -19,9 +18,9 @@ pub struct Outcome {
     pub device: &'static str,
     /// The hardware profile of the simulated device; the name of a real one.
     pub profile: String,
-    /// Who looked for hazards.
+    /// The source of the hazard reports.
     pub watch: Watch,
-    /// Where resources went: `committed`, `placed` or `tenure`.
+    /// The placement strategy: `committed`, `placed` or `pooled`.
     pub strategy: &'static str,
     /// Allocations and frees in the recording.
     pub ops: u64,
@@ -45,11 +44,11 @@ pub struct Outcome {
     pub driver_creates: u64,
     /// Heaps and resources that the driver ever destroyed.
     pub driver_destroys: u64,
-    /// Where `driver_cost_ns` comes from.
+    /// The source of `driver_cost_ns`.
     pub driver_time: DriverTime,
     /// Nanoseconds of the driver's time.
     pub driver_cost_ns: u64,
-    /// Reads by the GPU of which the bytes were checked.
+    /// Reads by the GPU whose bytes were checked.
     pub reads_checked: u64,
     /// Objects left over after shutting down.
     pub leaks: u64,
@@ -68,11 +67,11 @@ pub struct Outcome {
     pub findings: Vec<String>,
 }
 
-/// Who looked for hazards in a replay.
+/// The source of the hazard reports of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Watch {
-    /// The device itself, which is simulated.
+    /// The simulated device.
     Device,
     /// The API's validation layer, and the replay for wrong bytes.
     Validation,
@@ -80,7 +79,7 @@ pub enum Watch {
     Replay,
 }
 
-/// What was found on and about the device.
+/// The properties of the device, and the leaks and hazards found on it.
 pub(super) struct Found {
     pub(super) device: &'static str,
     pub(super) profile: String,
@@ -107,7 +106,7 @@ impl Outcome {
             device,
             profile,
             watch,
-            strategy: strategy_name(strategy),
+            strategy: strategy.name(),
             ops: summary.allocs.saturating_add(summary.frees),
             frames: summary.frames,
             failed: measured.failed,
@@ -133,7 +132,7 @@ impl Outcome {
         }
     }
 
-    /// The share of what was taken from the driver that the program asked for, both at their peak.
+    /// The peak of the bytes that the program held divided by the peak of the bytes taken from the driver.
     #[must_use]
     pub fn live_share(&self) -> f64 {
         if self.peak_reserved_bytes == 0 {
@@ -142,7 +141,7 @@ impl Outcome {
         self.peak_live_bytes as f64 / self.peak_reserved_bytes as f64
     }
 
-    /// Whether it went as it should.
+    /// The verdict: clean if nothing failed, leaked or was hazardous.
     #[must_use]
     pub const fn verdict(&self) -> Verdict {
         if self.failed == 0 && self.leaks == 0 && self.hazards == 0 {
@@ -153,22 +152,13 @@ impl Outcome {
     }
 }
 
-/// Whether a replay went as it should.
+/// The verdict on a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing failed, leaked or was hazardous.
     Clean,
-    /// Something did.
+    /// Something failed, leaked or was hazardous.
     Faulty,
-}
-
-/// The name of a strategy on the command line and in JSON.
-pub(crate) const fn strategy_name(strategy: Strategy) -> &'static str {
-    match strategy {
-        Strategy::Committed => "committed",
-        Strategy::Placed => "placed",
-        Strategy::Tenure => "tenure",
-    }
 }
 
 /// The nearest-rank percentile of sorted values; 0 of none.

@@ -1,4 +1,4 @@
-//! A recording made ready to run: what to create, what to drop, where frames end.
+//! A recording prepared for a replay: a list of steps.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use tenure_trace::{Event, Layout, MemoryKind, Trace};
 
 use super::shape::Shape;
 
-/// What to create.
+/// The object to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A buffer.
@@ -16,7 +16,7 @@ pub enum What {
         size: u64,
         /// Bytes; a power of two.
         align: u64,
-        /// Who reads and writes it.
+        /// The use of its memory.
         memory: MemoryUse,
     },
     /// A texture, by its index in [`Program::shapes`].
@@ -42,23 +42,23 @@ pub enum Step {
     EndFrame,
 }
 
-/// A recording as steps over numbered slots, so that a replay looks nothing up.
+/// A recording as steps over numbered slots, so that a replay needs no map from ids to objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// In order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Slots needed: the most objects that live at once.
+    /// The number of slots: the most objects that are live at once.
     pub slots: usize,
-    /// Distinct textures.
+    /// The distinct textures.
     pub shapes: Vec<Shape>,
-    /// The step with which the second half of the frames begins; of the steps, where there are no
-    /// frames.
+    /// The index of the step with which the second half of the frames begins; without frames, the
+    /// middle of the steps.
     pub second_half: usize,
 }
 
 impl Program {
-    /// Makes a recording ready. `shape` finds a texture for a size and an alignment, in bytes; it
-    /// is asked once for each pair.
+    /// Prepares a recording. `shape` finds a texture for a size and an alignment, in bytes; it is
+    /// called once for each pair.
     ///
     /// O(events), and one call of `shape` for each distinct texture.
     pub fn new(trace: &Trace, shape: impl Fn(u64, u64) -> Shape) -> Self {
@@ -85,7 +85,7 @@ impl Program {
 const fn memory_use(kind: MemoryKind) -> MemoryUse {
     match kind {
         MemoryKind::GpuOnly => MemoryUse::GpuOnly,
-        MemoryKind::CpuToGpu => MemoryUse::Dynamic,
+        MemoryKind::CpuToGpu => MemoryUse::Upload,
         MemoryKind::GpuToCpu => MemoryUse::Readback,
     }
 }
@@ -96,7 +96,7 @@ fn second_half(steps: &[Step], frames: u64) -> usize {
     ends.nth(middle).map_or(steps.len() / 2, |(index, _)| index)
 }
 
-/// Gives each live id a small number, the number of a freed one first.
+/// Assigns a slot number to each live id; the numbers of freed ids are reused first.
 #[derive(Default)]
 struct Slots {
     of_id: HashMap<u64, usize>,
@@ -141,8 +141,7 @@ impl<F: Fn(u64, u64) -> Shape> Shapes<F> {
 mod tests {
     use std::cell::RefCell;
 
-    use tenure::MemoryUse;
-    use tenure::device::Format;
+    use tenure::{Format, MemoryUse};
     use tenure_trace::{Trace, Workload, generate, read_all};
 
     use super::super::Shape;
@@ -165,7 +164,7 @@ mod tests {
             asked.borrow_mut().push((size, align));
             SHAPE
         });
-        let upload = What::Buffer { size: 10, align: 4, memory: MemoryUse::Dynamic };
+        let upload = What::Buffer { size: 10, align: 4, memory: MemoryUse::Upload };
         let steps = vec![
             Step::Create { slot: 0, what: upload },
             Step::Create { slot: 1, what: What::Texture(0) },
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_as_many_slots_as_ever_lived_at_once() {
+    fn there_are_as_many_slots_as_objects_live_at_once() {
         for workload in Workload::ALL {
             let trace = Trace::from_events(generate(workload, 3, 4000)).unwrap();
             let program = Program::new(&trace, |_, _| SHAPE);

@@ -1,28 +1,32 @@
-//! Checking bytes on a device that does not: the GPU copies them to where the CPU can read them.
+//! Checking bytes on a real device: the GPU copies them to a readback buffer, where the CPU compares
+//! them.
 
 use std::collections::VecDeque;
 
-use tenure::device::{BufferInfo, Device, DeviceError, Permit, ResourceDesc, State, Usage};
+use tenure::device::{Device, Permit, ResourceDesc};
 use tenure::memory::type_order;
-use tenure::time::SyncPoint;
-use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, Name, Recording};
+use tenure::{
+    Awaited, Buffer, BufferDesc, BufferInfo, DeviceError, Error, Gpu, MemoryUse, Name, Recording, State,
+    SyncPoint, Usage,
+};
 
+use super::checker::{CheckedRead, ReadChecker};
 use super::counted::Counted;
 use super::hazards::Hazards;
 use super::objects::{Content, FOLLOWED};
 use super::traffic::DRAWS;
-use super::witness::{Sight, Witness};
 
-/// Copies what draws would read into a buffer of its own, which the device does not count, and
-/// compares when the submission is complete.
+/// Copies the bytes that draws would read to a readback buffer, which is not counted, and compares
+/// them when the submission is complete.
 pub(super) struct Readbacks<'a, D: Device> {
     hazards: &'a Hazards,
-    /// A part for each frame that may be in flight. `None` before it begins and when it is done.
+    /// A part for each frame that may be in flight. `None` before [`begin`](ReadChecker::begin) and after
+    /// [`finish`](ReadChecker::finish).
     buffer: Option<Buffer<Counted<D>>>,
     unused: Vec<Part>,
-    /// What is being recorded.
+    /// The copies being recorded.
     open: Option<Batch>,
-    /// What was submitted, oldest first.
+    /// The submitted copies, oldest first.
     in_flight: VecDeque<(SyncPoint, Batch)>,
     /// Reads that were compared.
     checked: u64,
@@ -32,7 +36,7 @@ pub(super) struct Readbacks<'a, D: Device> {
 #[derive(Clone, Copy)]
 struct Part(u64);
 
-/// Bytes of one.
+/// Bytes of a part.
 const PART: u64 = (DRAWS * FOLLOWED) as u64;
 
 /// The copies of one submission, one after the other.
@@ -48,14 +52,14 @@ struct Copied {
 }
 
 impl Batch {
-    /// Where copy number `index` is in the buffer.
+    /// The offset of copy number `index` in the buffer.
     const fn offset(&self, index: usize) -> u64 {
         self.part.0 + (index * FOLLOWED) as u64
     }
 }
 
 impl<'a, D: Device> Readbacks<'a, D> {
-    /// Wrong bytes go to `hazards`.
+    /// Wrong bytes are reported to `hazards`.
     pub(super) fn new(hazards: &'a Hazards) -> Self {
         let in_flight = VecDeque::new();
         Self { hazards, buffer: None, unused: Vec::new(), open: None, in_flight, checked: 0 }
@@ -66,10 +70,10 @@ impl<'a, D: Device> Readbacks<'a, D> {
         if self.unused.is_empty()
             && let Some((at, _)) = self.in_flight.front()
         {
-            let patience = gpu.config().frame_timeout;
-            if !gpu.wait(at, patience)? {
-                let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
-                return Err(Error::Timeout { what: "an earlier frame", waited_ms });
+            let timeout = gpu.config().frames.timeout;
+            if !gpu.wait(at, timeout)? {
+                let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+                return Err(Error::Timeout { what: Awaited::EarlierFrame, waited_ms });
             }
             self.check_completed(gpu)?;
         }
@@ -78,7 +82,9 @@ impl<'a, D: Device> Readbacks<'a, D> {
 
     fn check_completed(&mut self, gpu: &Gpu<Counted<D>>) -> Result<(), Error> {
         let completed = gpu.completed()?;
-        while let Some((_, batch)) = self.in_flight.pop_front_if(|(at, _)| at.is_covered_by(&completed)) {
+        while self.in_flight.front().is_some_and(|(at, _)| at.is_covered_by(&completed))
+            && let Some((_, batch)) = self.in_flight.pop_front()
+        {
             self.check(&batch)?;
         }
         Ok(())
@@ -104,26 +110,26 @@ impl<'a, D: Device> Readbacks<'a, D> {
     }
 }
 
-impl<D: Device> Witness<Counted<D>> for Readbacks<'_, D> {
+impl<D: Device> ReadChecker<Counted<D>> for Readbacks<'_, D> {
     fn begin(&mut self, gpu: &Gpu<Counted<D>>) -> Result<(), Error> {
-        let parts = u64::from(gpu.config().frames_in_flight);
+        let parts = u64::from(gpu.config().frames.in_flight);
         self.buffer = Some(create(gpu, parts * PART)?);
         self.unused = (0..parts).map(|part| Part(part * PART)).collect();
         Ok(())
     }
 
-    fn look(
+    fn record_read(
         &mut self,
         gpu: &Gpu<Counted<D>>,
         recording: &mut Recording<Counted<D>>,
-        sight: &Sight<'_, Counted<D>>,
+        read: &CheckedRead<'_, Counted<D>>,
     ) -> Result<(), Error> {
         if self.open.is_none() {
             let part = self.part(gpu)?;
             self.open = part.map(|part| Batch { part, copies: Vec::with_capacity(DRAWS) });
         }
         let (Some(to), Some(batch)) = (&self.buffer, &mut self.open) else { return Ok(()) };
-        let Sight { buffer, slot, content: expected } = *sight;
+        let CheckedRead { buffer, slot, content: expected } = *read;
         let offset = batch.offset(batch.copies.len());
         recording.copy_buffer(buffer, 0, to, offset, expected.bytes().len() as u64)?;
         batch.copies.push(Copied { name: buffer.name().clone(), slot, expected });
@@ -144,7 +150,7 @@ impl<D: Device> Witness<Counted<D>> for Readbacks<'_, D> {
     }
 }
 
-/// A buffer to read back from, which neither tenure's policy nor the device's counters see.
+/// Creates the readback buffer on the inner device, so that it is neither placed by tenure nor counted.
 fn create<D: Device>(gpu: &Gpu<Counted<D>>, size: u64) -> Result<Buffer<Counted<D>>, Error> {
     let (counted, usage) = (gpu.device(), Usage::COPY_DST);
     let resource = ResourceDesc::Buffer(BufferInfo { size, usage });
@@ -154,9 +160,9 @@ fn create<D: Device>(gpu: &Gpu<Counted<D>>, size: u64) -> Result<Buffer<Counted<
     let memory = order.into_iter().find(|memory| allowed.checked_shr(memory.0.into()).unwrap_or(0) & 1 == 1);
     let memory = memory.ok_or(DeviceError::Unsupported { feature: "memory to read back from" })?;
     let object = device.create_committed(&resource, memory)?;
-    let desc = BufferDesc::new(size, usage).memory(MemoryUse::Readback).name("witness");
+    let desc = BufferDesc::new(size, usage).memory(MemoryUse::Readback).name("readbacks");
     gpu.adopt_buffer(counted.adopt(object), &desc, State::COMMON).map_err(|rejected| {
-        // SAFETY: nothing has used it yet.
+        // SAFETY: the object was not used yet.
         let permit = unsafe { Permit::new() };
         counted.destroy_resource(permit, rejected.object);
         rejected.error

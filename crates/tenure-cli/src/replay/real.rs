@@ -1,4 +1,4 @@
-//! Replays on devices that neither count nor check by themselves.
+//! Replays on real devices, which neither count calls nor check bytes.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub trait Open {
     /// The device.
     type Device: Device;
 
-    /// Opens a fresh device, whose validation layer, if it has one, reports to `hazards` until the
-    /// device is gone.
+    /// Opens a new device. Its validation layer, if it has one, reports to `hazards` until the device
+    /// is destroyed.
     ///
     /// # Errors
     /// [`NoDevice`]
@@ -33,16 +33,17 @@ pub struct Opened<D> {
 }
 
 impl<D> Opened<D> {
-    /// A device, and who looks for hazards. It must not be held by anything else, so that it ends
-    /// when all that it made is gone.
+    /// A device, and the source of its hazard reports. There must be no other reference to the device:
+    /// it is destroyed when all its objects are.
     pub fn new(device: D, watch: Watch) -> Self {
         Self { device, watch, afterwards: Box::new(|_| ()) }
     }
 
-    /// What is to be done when all that it made should be gone; the last that keeps the device.
+    /// Sets a function to call when all objects of the device should be destroyed. The function may
+    /// hold the last reference to the device.
     #[must_use]
-    pub fn afterwards(self, look: impl FnOnce(&Hazards) + 'static) -> Self {
-        Self { afterwards: Box::new(look), ..self }
+    pub fn afterwards(self, check: impl FnOnce(&Hazards) + 'static) -> Self {
+        Self { afterwards: Box::new(check), ..self }
     }
 
     /// The device.
@@ -51,7 +52,7 @@ impl<D> Opened<D> {
     }
 }
 
-/// Devices that are [counted](Counted) and asked for the bytes that draws would read.
+/// Replays on real devices: calls are [counted](Counted), and the bytes that draws would read are read back.
 pub struct Real<O>(pub O);
 
 impl<O: Open> Target for Real<O> {
@@ -68,7 +69,7 @@ impl<O: Open> Target for Real<O> {
         let gauge = device.gauge();
         let measured = session::run(device, &|| gauge.meter(), &mut Readbacks::new(&hazards), job);
         afterwards(&hazards);
-        // The device is gone now, and everything that can be said against it was said.
+        // The device is destroyed now, so all hazards were reported.
         let measured = measured.map_err(|source| ReplayError::broken(source, hazards.kept()))?;
         let left = LeftOver { live: gauge.live(), is_device_held: Arc::strong_count(&hazards) > 1 };
         let found = Found {
@@ -85,10 +86,10 @@ impl<O: Open> Target for Real<O> {
     }
 }
 
-/// What should be gone and is not.
+/// Objects that should have been destroyed and were not.
 struct LeftOver {
     live: Live,
-    /// Its layer could still report.
+    /// The device still exists: its validation layer holds a reference to the hazards.
     is_device_held: bool,
 }
 

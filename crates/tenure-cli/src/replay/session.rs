@@ -1,71 +1,71 @@
-//! Running a program of steps on a device, and measuring.
+//! Running the steps of a program on a device, and measuring them.
 
 use std::time::{Duration, Instant};
 
 use tenure::device::Device;
-use tenure::{Error, Frame, Gpu};
+use tenure::{Awaited, Error, Frame, Gpu};
 
-use super::job::Job;
+use super::Job;
+use super::checker::ReadChecker;
 use super::meter::Meter;
 use super::objects::Objects;
+use super::objects::Rng;
 use super::program::Step;
-use super::rng::Rng;
 use super::traffic;
-use super::witness::Witness;
 
-/// Failed creations of which the reason is kept.
+/// The number of failed creations whose error is kept.
 const REASONS: usize = 5;
 /// Steps between two reports of progress, which may cost a system call.
 const STEPS_A_REPORT: usize = 1024;
 
-/// What a replay did.
+/// The measurements of a replay.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
     /// Creations that failed.
     pub(super) failed: u64,
-    /// Why the first of them did.
+    /// The errors of the first failed creations.
     pub(super) reasons: Vec<Error>,
-    /// Nanoseconds of each creation, in order of length.
+    /// Nanoseconds of each creation, sorted.
     pub(super) create_ns: Vec<u64>,
     /// Memory allocations of the driver before the second half.
     pub(super) allocations_in_first_half: u64,
-    /// When all steps were done and the GPU idle, with the manager still there.
+    /// The counters after the last step, with the GPU idle, before the manager is shut down.
     pub(super) at_end: Meter,
-    /// When the manager was gone.
+    /// The counters after the manager was shut down.
     pub(super) after_shutdown: Meter,
-    /// Reads by the GPU of which the bytes were checked.
+    /// Reads by the GPU whose bytes were checked.
     pub(super) reads_checked: u64,
-    /// Handles, recordings and submissions that the manager missed when it was shut down.
+    /// Handles, recordings and submissions that the shutdown report lists as left over.
     pub(super) left_over: Vec<String>,
     /// The manager's own count of the most bytes it took from the driver.
     pub(super) stats_peak_reserved: u64,
-    /// From the first step to the last.
+    /// The time from the first step to the last.
     pub(super) wall: Duration,
 }
 
-/// Runs the program of `job` on `device`, whose counters `meter` reads, also when it is gone.
-/// `witness` checks what the GPU reads.
+/// Runs the program of `job` on `device`. `meter` reads the counters of the device, also after the
+/// device was dropped; `checker` checks the bytes that the GPU reads.
 pub(super) fn run<D: Device>(
     device: D,
     meter: &dyn Fn() -> Meter,
-    witness: &mut impl Witness<D>,
+    checker: &mut impl ReadChecker<D>,
     job: &Job<'_>,
 ) -> Result<Measured, Error> {
     let config = job.config();
-    let patience = config.shutdown_timeout;
+    let timeout = config.frames.shutdown_timeout;
     let gpu = Gpu::new(device, config)?;
-    witness.begin(&gpu)?;
-    let mut session = Session::new(&gpu, meter, witness, job);
+    checker.begin(&gpu)?;
+    let mut session = Session::new(&gpu, meter, checker, job);
     let start = Instant::now();
     session.steps(job)?;
     let wall = start.elapsed();
     let Session { objects, measured, .. } = session;
 
-    if !gpu.wait(&gpu.submitted(), patience)? {
-        let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
-        return Err(Error::Timeout { what: "the last frame", waited_ms });
+    if !gpu.wait(&gpu.submitted(), timeout)? {
+        let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        return Err(Error::Timeout { what: Awaited::LastFrame, waited_ms });
     }
-    let reads_checked = witness.finish()?;
+    let reads_checked = checker.finish()?;
     gpu.purge()?;
     let at_end = meter();
     let stats_peak_reserved = gpu.stats().peak_reserved;
@@ -94,19 +94,19 @@ pub(super) fn run<D: Device>(
 struct Session<'a, D: Device, W> {
     gpu: &'a Gpu<D>,
     meter: &'a dyn Fn() -> Meter,
-    witness: &'a mut W,
+    checker: &'a mut W,
     objects: Objects<D>,
     rng: Rng,
     measured: Measured,
 }
 
-impl<'a, D: Device, W: Witness<D>> Session<'a, D, W> {
-    fn new(gpu: &'a Gpu<D>, meter: &'a dyn Fn() -> Meter, witness: &'a mut W, job: &Job<'_>) -> Self {
+impl<'a, D: Device, W: ReadChecker<D>> Session<'a, D, W> {
+    fn new(gpu: &'a Gpu<D>, meter: &'a dyn Fn() -> Meter, checker: &'a mut W, job: &Job<'_>) -> Self {
         let Job { program, settings, .. } = *job;
         let creates = program.steps.iter().filter(|step| matches!(step, Step::Create { .. })).count();
         let measured = Measured { create_ns: Vec::with_capacity(creates), ..Measured::default() };
         let objects = Objects::new(program.slots, settings.seed);
-        Self { gpu, meter, witness, objects, rng: Rng::new(!settings.seed), measured }
+        Self { gpu, meter, checker, objects, rng: Rng::new(!settings.seed), measured }
     }
 
     fn steps(&mut self, job: &Job<'_>) -> Result<(), Error> {
@@ -137,7 +137,7 @@ impl<'a, D: Device, W: Witness<D>> Session<'a, D, W> {
         self.end(frame)
     }
 
-    /// Counts a failed creation; a lost device is the end.
+    /// Counts a failed creation; returns the error if the device is lost.
     fn note(&mut self, created: Result<(), Error>) -> Result<(), Error> {
         let Err(error) = created else { return Ok(()) };
         if error.is_device_lost() {
@@ -151,7 +151,7 @@ impl<'a, D: Device, W: Witness<D>> Session<'a, D, W> {
     }
 
     fn end(&mut self, frame: Frame<'_, D>) -> Result<(), Error> {
-        traffic::submit(self.gpu, &mut self.objects, &mut self.rng, self.witness)?;
+        traffic::submit(self.gpu, &mut self.objects, &mut self.rng, self.checker)?;
         frame.end()
     }
 }

@@ -1,15 +1,15 @@
 //! Textures of a given number of bytes.
 //!
-//! A recording knows how many bytes a texture took, not what it looked like. The replay makes one
-//! that is as large, and of which the device asks for as little more as possible.
+//! A recording holds the number of bytes of a texture, not its extents and format. The replay creates a
+//! texture of the same size whose memory requirement on the device exceeds it as little as possible.
 
-use tenure::TextureDesc;
-use tenure::device::{Device, Format, Properties, ResourceDesc, Usage};
+use tenure::device::{Device, Properties, ResourceDesc};
+use tenure::{Format, TextureDesc, Usage};
 
-/// What multisampled textures are aligned to on Direct3D 12, and nothing else is.
+/// The alignment of multisampled textures on Direct3D 12; no other resource has it.
 const MULTISAMPLED_ALIGNMENT: u64 = 4 << 20;
 const SAMPLES: u32 = 4;
-/// Textures are stored in square-like tiles; heights in multiples of this waste no part of one.
+/// Textures are stored in square-like tiles; heights in multiples of this fill whole tiles.
 const TILE_HEIGHT: u32 = 256;
 const TILE_ROWS: u32 = 64;
 
@@ -29,10 +29,10 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A texture of at least `size` bytes that was aligned to `align` bytes; of all that are tried
-    /// the one of which the device asks for least, and of these the one nearest to `size`.
+    /// A texture of at least `size` bytes, multisampled if `align` requires it; of all candidates the
+    /// one with the smallest memory requirement, and of these the one nearest to `size`.
     ///
-    /// A size that no texture of the device has yields one that the device refuses.
+    /// If no texture of the device is that large, the result is a texture that the device refuses.
     pub fn of<D: Device>(device: &D, size: u64, align: u64) -> Self {
         let samples = if align >= MULTISAMPLED_ALIGNMENT { SAMPLES } else { 1 };
         let properties = device.properties();

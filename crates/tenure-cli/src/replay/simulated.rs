@@ -3,9 +3,9 @@
 use tenure::sim;
 use tenure_trace::Trace;
 
+use super::checker::SimulatedChecker;
 use super::meter::{DriverTime, Meter};
 use super::outcome::{Found, Outcome, Watch};
-use super::witness::Itself;
 use super::{Job, NoDevice, Program, ReplayError, Shape, Target, session};
 
 /// Ticks of simulated time in a frame of a replay: its submission, and a poll at either end.
@@ -26,13 +26,14 @@ impl Target for Simulated {
     }
 
     fn replay(&self, job: &Job<'_>) -> Result<Outcome, ReplayError> {
-        let frames = u64::from(job.settings.config.frames_in_flight);
+        let frames = u64::from(job.settings.config.frames.in_flight);
         let lag = sim::Lag::Random { max: frames.saturating_mul(TICKS_A_FRAME) };
         let options = sim::Options::new(self.profile).seed(job.settings.seed).lag(lag);
         let device = sim::Device::with_options(options);
         let hazards = || device.hazards().iter().map(ToString::to_string).collect();
-        let measured = session::run(device.clone(), &|| Meter::of(&device), &mut Itself::default(), job)
-            .map_err(|source| ReplayError::broken(source, hazards()))?;
+        let measured =
+            session::run(device.clone(), &|| Meter::of(&device), &mut SimulatedChecker::default(), job)
+                .map_err(|source| ReplayError::broken(source, hazards()))?;
         let leaks = device.leaks();
         let found = Found {
             device: "sim",

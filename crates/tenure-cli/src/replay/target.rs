@@ -1,18 +1,55 @@
-//! Where recordings can be replayed.
+//! The parameters of a replay, and the devices that run it.
 
-use tenure_trace::Trace;
+use tenure::{Config, PoolConfig, Strategy};
+use tenure_trace::{Summary, Trace};
 
-use super::{Job, Outcome, Program};
+use super::{Outcome, Program};
 
-/// A kind of device, of which each replay gets a fresh one.
+/// The settings of a replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The manager's configuration; its strategy is replaced by [`Job::strategy`]. Its number of
+    /// frames in flight is also the maximum latency of a simulated GPU.
+    pub config: Config,
+    /// The seed of all random choices.
+    pub seed: u64,
+}
+
+/// One replay.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The recording's name.
+    pub name: &'a str,
+    /// The summary of the recording.
+    pub summary: &'a Summary,
+    /// The recording, prepared by the same [`Target`].
+    pub program: &'a Program,
+    /// The placement strategy.
+    pub strategy: Strategy,
+    /// The settings.
+    pub settings: &'a Settings,
+    /// Called regularly with the number of completed steps of the program.
+    pub progress: &'a dyn Fn(u64),
+}
+
+impl Job<'_> {
+    pub(super) fn config(&self) -> Config {
+        Config {
+            pools: PoolConfig { strategy: self.strategy, ..self.settings.config.clone().pools },
+            ..self.settings.config.clone()
+        }
+    }
+}
+
+/// A kind of device; each replay creates a new device of this kind.
 pub trait Target {
-    /// Makes a recording ready for such a device.
+    /// Prepares a recording for such a device.
     ///
     /// # Errors
     /// [`NoDevice`]
     fn prepare(&self, trace: &Trace) -> Result<Program, NoDevice>;
 
-    /// Replays a recording that was [made ready](Self::prepare). A creation that fails is counted.
+    /// Replays a recording that was [prepared](Self::prepare). A creation that fails is counted.
     ///
     /// # Errors
     /// [`ReplayError::NoDevice`]; [`ReplayError::Broken`] for anything but a failed creation: a
@@ -20,18 +57,18 @@ pub trait Target {
     fn replay(&self, job: &Job<'_>) -> Result<Outcome, ReplayError>;
 }
 
-/// Why there is no outcome.
+/// The reason why a replay has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// There is no such device.
     #[error(transparent)]
     NoDevice(#[from] NoDevice),
-    /// It broke down.
+    /// The replay was aborted.
     #[error("{source}")]
     Broken {
-        /// What the manager said.
+        /// The manager's error.
         source: Box<tenure::Error>,
-        /// What had been found wrong until then.
+        /// The hazards found until then.
         hazards: Vec<String>,
     },
 }
@@ -42,7 +79,7 @@ impl ReplayError {
     }
 }
 
-/// Why a device cannot be had, and what would help.
+/// The reason why a device is not available, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{api}: {reason}{}{remedy}", if remedy.is_empty() { "" } else { "; " })]
 pub struct NoDevice {
@@ -50,6 +87,6 @@ pub struct NoDevice {
     pub api: &'static str,
     /// The reason.
     pub reason: String,
-    /// What to do; empty where that is not known.
+    /// The remedy; empty where none is known.
     pub remedy: &'static str,
 }

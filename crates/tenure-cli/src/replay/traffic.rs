@@ -1,12 +1,12 @@
-//! The GPU's work in each frame, without which nothing would have to live any longer than the
-//! program wants it.
+//! The GPU work of each frame: because of it, dropped resources must be kept until the GPU has
+//! finished.
 
-use tenure::device::{Device, State, Subresource};
-use tenure::{Error, Gpu, Queue, Recording};
+use tenure::device::Device;
+use tenure::{Error, Gpu, Queue, Recording, State, Subresource};
 
+use super::checker::{CheckedRead, ReadChecker};
+use super::objects::Rng;
 use super::objects::{Among, Objects};
-use super::rng::Rng;
-use super::witness::{Sight, Witness};
 
 /// Copies in each frame.
 const ROUNDS: usize = 8;
@@ -14,23 +14,23 @@ const ROUNDS: usize = 8;
 /// Draws in each frame.
 pub(super) const DRAWS: usize = 2 * ROUNDS;
 
-/// Submits a frame's work: it draws from random uploads and from random meshes that were copied to,
-/// checking what is there, and to random meshes it copies from random uploads.
+/// Submits the work of a frame: it draws from random uploads and from random meshes that were copied to,
+/// checks the bytes there, and copies from random uploads to random meshes.
 ///
-/// Sources and destinations may be dropped in the next frame, while the GPU is still at it.
+/// Sources and destinations may be dropped in the next frame, before the GPU has finished.
 pub(super) fn submit<D: Device>(
     gpu: &Gpu<D>,
     objects: &mut Objects<D>,
     rng: &mut Rng,
-    witness: &mut impl Witness<D>,
+    checker: &mut impl ReadChecker<D>,
 ) -> Result<(), Error> {
     let mut recording = gpu.record(Queue::Graphics, "frame")?;
     for _ in 0..ROUNDS {
         for among in [Among::Uploads, Among::WrittenMeshes] {
             if let Some(slot) = objects.pick(rng, among)
-                && let Some(sight) = draw(&mut recording, objects, slot)?
+                && let Some(read) = draw(&mut recording, objects, slot)?
             {
-                witness.look(gpu, &mut recording, &sight)?;
+                checker.record_read(gpu, &mut recording, &read)?;
             }
         }
         let (upload, mesh) = (objects.pick(rng, Among::Uploads), objects.pick(rng, Among::Meshes));
@@ -39,20 +39,20 @@ pub(super) fn submit<D: Device>(
         }
     }
     let at = recording.submit()?;
-    witness.submitted(gpu, at)
+    checker.submitted(gpu, at)
 }
 
-/// What a draw does before it reads vertices, if it is known what they are.
+/// Records the barriers of a draw from a buffer, and returns its expected bytes if they are known.
 fn draw<'a, D: Device>(
     recording: &mut Recording<D>,
     objects: &'a Objects<D>,
     slot: usize,
-) -> Result<Option<Sight<'a, D>>, Error> {
+) -> Result<Option<CheckedRead<'a, D>>, Error> {
     let Some(drawn) = objects.buffer(slot) else { return Ok(None) };
     let Some(content) = drawn.content else { return Ok(None) };
     recording.use_resource(&drawn.buffer, Subresource::All, State::VERTEX_OR_CONSTANT)?;
     recording.barriers();
-    Ok(Some(Sight { buffer: &drawn.buffer, slot, content }))
+    Ok(Some(CheckedRead { buffer: &drawn.buffer, slot, content }))
 }
 
 fn copy<D: Device>(
@@ -71,57 +71,57 @@ fn copy<D: Device>(
 
 #[cfg(test)]
 mod tests {
-    use tenure::device::{Device, Usage};
-    use tenure::{BufferDesc, Config, Gpu, MemoryUse, Queue, sim};
+    use tenure::device::Device;
+    use tenure::{BufferDesc, Config, Gpu, MemoryUse, Queue, Usage, sim};
 
+    use super::super::checker::{ReadChecker, SimulatedChecker};
     use super::super::counted::Counted;
     use super::super::hazards::Hazards;
     use super::super::objects::Objects;
+    use super::super::objects::Rng;
     use super::super::program::What;
     use super::super::readbacks::Readbacks;
-    use super::super::rng::Rng;
-    use super::super::witness::{Itself, Witness};
     use super::submit;
 
     const MESHES: usize = 3;
 
     /// Frames of traffic among a few buffers; `spoil` overwrites a mesh in the middle.
-    fn play<D: Device>(device: D, witness: &mut impl Witness<D>, spoil: bool) {
+    fn run_frames<D: Device>(device: D, checker: &mut impl ReadChecker<D>, spoil: bool) {
         let gpu = Gpu::new(device, Config::default()).unwrap();
-        witness.begin(&gpu).unwrap();
+        checker.begin(&gpu).unwrap();
         let mut objects = Objects::new(MESHES + 2, 1);
         for slot in 0..MESHES + 2 {
-            let memory = if slot < MESHES { MemoryUse::GpuOnly } else { MemoryUse::Dynamic };
+            let memory = if slot < MESHES { MemoryUse::GpuOnly } else { MemoryUse::Upload };
             objects.create(&gpu, slot, What::Buffer { size: 100, align: 4, memory }, &[]).unwrap();
         }
         let mut rng = Rng::new(2);
         for frame in 0..10 {
             let begun = gpu.begin_frame().unwrap();
-            submit(&gpu, &mut objects, &mut rng, witness).unwrap();
+            submit(&gpu, &mut objects, &mut rng, checker).unwrap();
             if spoil && frame == 5 {
                 let written =
                     (0..MESHES).filter_map(|slot| objects.buffer(slot)).find(|mesh| mesh.content.is_some());
-                let mut recording = gpu.record(Queue::Graphics, "vandal").unwrap();
-                let foreign = BufferDesc::new(16, Usage::COPY_SRC).memory(MemoryUse::Dynamic);
-                let foreign = gpu.create_buffer(&foreign).unwrap();
-                foreign.write(0, &[0xEE; 16]).unwrap();
-                recording.copy_buffer(&foreign, 0, &written.unwrap().buffer, 0, 16).unwrap();
+                let mut recording = gpu.record(Queue::Graphics, "overwriting").unwrap();
+                let source = BufferDesc::new(16, Usage::COPY_SRC).memory(MemoryUse::Upload);
+                let source = gpu.create_buffer(&source).unwrap();
+                source.write(0, &[0xEE; 16]).unwrap();
+                recording.copy_buffer(&source, 0, &written.unwrap().buffer, 0, 16).unwrap();
                 recording.submit().unwrap();
             }
             begun.end().unwrap();
         }
-        let done = gpu.wait(&gpu.submitted(), gpu.config().shutdown_timeout);
+        let done = gpu.wait(&gpu.submitted(), gpu.config().frames.shutdown_timeout);
         assert_eq!(done, Ok(true));
-        assert!(witness.finish().unwrap() > 10);
+        assert!(checker.finish().unwrap() > 10);
         drop(objects);
         assert!(gpu.shutdown().is_clean());
     }
 
     #[test]
-    fn the_simulated_device_notices_bytes_that_change_behind_our_back() {
+    fn the_simulated_device_reports_bytes_that_another_submission_overwrote() {
         let kinds = |spoil| {
             let device = sim::Device::new(sim::Profile::DISCRETE);
-            play(device.clone(), &mut Itself::default(), spoil);
+            run_frames(device.clone(), &mut SimulatedChecker::default(), spoil);
             let mut kinds: Vec<_> = device.take_hazards().iter().map(|hazard| hazard.kind).collect();
             kinds.dedup();
             kinds
@@ -131,10 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn reading_back_notices_them_too() {
+    fn reading_back_reports_overwritten_bytes() {
         let found = |spoil| {
             let (device, hazards) = (sim::Device::new(sim::Profile::DISCRETE), Hazards::default());
-            play(Counted::new(device.clone()), &mut Readbacks::new(&hazards), spoil);
+            run_frames(Counted::new(device.clone()), &mut Readbacks::new(&hazards), spoil);
             device.check_clean().unwrap();
             hazards.kept()
         };

@@ -3,45 +3,77 @@
 use std::sync::Arc;
 
 use super::open::Open;
-use super::texels::check_region;
+use super::{CommandService, check_region};
+use crate::context::Context;
 use crate::device::{
     Allowed, Api, BufferLayout, CommandList, Device, DeviceError, Permit, QueueId, QueueKind, State,
     Subresource, TextureRegion,
 };
-use crate::gpu::Shared;
 use crate::resource::{Buffer, Texture, Tracked, Used};
+use crate::staging::{Footprint, Readback, RingSlice, Rows};
 use crate::state::{Layout, ResourceKind, StateError};
 use crate::time::RecordingId;
-use crate::upload::{Footprint, Readback, RingSlice, Rows};
 use crate::{Error, Name};
 
-/// The commands of a recording, apart from its memory: from [`Recording::split`](crate::Recording::split).
+/// The commands of a [`Recording`](crate::Recording), which derefs to them;
+/// [`Recording::split`](crate::Recording::split) gives them beside the recording's memory.
 ///
 /// Whatever it records must be alive when it is recorded, and may be dropped right after.
-pub struct Commands<'r, D: Device> {
-    pub(super) shared: &'r Arc<Shared<D>>,
-    pub(super) open: &'r mut Open<D>,
+///
+/// It is a type without a size, which is only ever borrowed: a recording keeps what was dropped while its
+/// commands were recorded, so two recordings cannot swap them. Leave `Tail` at its default.
+///
+/// ```compile_fail,E0277
+/// # fn example<D: tenure::device::Device>(
+/// #     a: &mut tenure::Recording<D>,
+/// #     b: &mut tenure::Recording<D>,
+/// # ) {
+/// std::mem::swap(&mut **a, &mut **b);
+/// # }
+/// ```
+pub struct Commands<D: Device, Tail: ?Sized = [()]> {
+    pub(super) open: Open<D>,
     pub(super) queue: QueueId,
     pub(super) id: RecordingId,
     /// Of the recording.
     pub(super) name: &'static str,
+    /// Declared last, as in every handle.
+    pub(super) service: Arc<CommandService<D>>,
+    /// Empty. A slice has no size known at compile time, nor has what ends with one.
+    _tail: Tail,
 }
 
-impl<'r, D: Device> Commands<'r, D> {
-    pub(super) fn into_raw(self) -> &'r D::List {
-        self.open.record_pending();
-        &self.open.list
+impl<D: Device> Commands<D, [(); 0]> {
+    pub(super) const fn new(
+        service: Arc<CommandService<D>>,
+        open: Open<D>,
+        queue: QueueId,
+        id: RecordingId,
+        name: &'static str,
+    ) -> Self {
+        Self { open, queue, id, name, service, _tail: [] }
+    }
+}
+
+impl<D: Device> Commands<D> {
+    pub(crate) fn context(&self) -> &Arc<Context<D>> {
+        &self.service.context
     }
 
-    pub(super) fn into_raw_mut(self) -> &'r mut D::List {
-        self.open.record_pending();
-        &mut self.open.list
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
     }
 
     /// The queue that they are for.
     #[must_use]
     pub const fn queue(&self) -> QueueId {
         self.queue
+    }
+
+    /// The number of the recording.
+    #[must_use]
+    pub const fn id(&self) -> RecordingId {
+        self.id
     }
 
     /// The API's command list, to record into. The barriers that uses noted by
@@ -97,8 +129,8 @@ impl<'r, D: Device> Commands<'r, D> {
         state: State,
     ) -> Result<(), Error> {
         let used = resource.into();
-        if used.seat().is_none() {
-            let tracked = used.check(self.shared, state)?;
+        if used.aliased_range().is_none() {
+            let tracked = used.check(&self.service.context, state)?;
             return self.require(used.name(), &tracked, subresource, state);
         }
         let tracked = self.check(&used, subresource, state)?;
@@ -108,10 +140,10 @@ impl<'r, D: Device> Commands<'r, D> {
 
     /// The API object of a resource that may be used in `state` here and now. Nothing is noted.
     fn check(&self, used: &Used<'_, D>, subresource: Subresource, state: State) -> Result<Tracked<D>, Error> {
-        let tracked = used.check(self.shared, state)?;
-        if let Some(seat) = used.seat() {
-            let acquired_by = seat.acquired_by();
-            if acquired_by != self.id.0 && self.shared.recordings.is_open(acquired_by) {
+        let tracked = used.check(&self.service.context, state)?;
+        if let Some(aliased_range) = used.aliased_range() {
+            let acquired_by = aliased_range.acquired_by();
+            if acquired_by != self.id.0 && self.service.context.recordings.is_open(acquired_by) {
                 let (name, recording, id) = (used.name().clone(), self.name, self.id);
                 return Err(Error::NotAcquired { name, acquired_by, recording, id });
             }
@@ -124,13 +156,13 @@ impl<'r, D: Device> Commands<'r, D> {
 
     /// A transient resource has its bytes from here on. What is [checked](Self::check) is used after this.
     fn enter(&mut self, used: &Used<'_, D>, tracked: &Tracked<D>) {
-        if let Some(seat) = used.seat() {
-            self.open.begin_turn(tracked, seat);
+        if let Some(aliased_range) = used.aliased_range() {
+            self.open.begin_handoff(tracked, aliased_range);
         }
     }
 
     fn check_layout(&self, tracked: &Tracked<D>, state: State) -> Result<(), StateError> {
-        let is_vulkan = self.shared.device().properties().api == Api::Vulkan;
+        let is_vulkan = self.service.context.device().properties().api == Api::Vulkan;
         let is_texture = tracked.as_ref().kind() == ResourceKind::Texture;
         match is_vulkan && is_texture && state.is_valid() && has_no_layout(state) {
             true => Err(StateError::NoCommonLayout { state }),
@@ -169,13 +201,13 @@ impl<'r, D: Device> Commands<'r, D> {
     pub fn set_descriptor_heaps(&mut self) -> Result<(), Error> {
         if self.open.tracker.queue_kind() == QueueKind::Copy {
             let rule = "queues for copies alone run no shaders (queue)";
-            let source = DeviceError::InvalidCall { rule, value: u64::from(self.queue.0), limit: 0 };
+            let source = DeviceError::invalid_value(rule, u64::from(self.queue.0));
             return Err(Error::device(&self.name.into(), source));
         }
-        if !self.shared.device().properties().sets_descriptor_heaps() {
+        if !self.service.context.device().properties().sets_descriptor_heaps() {
             return Ok(());
         }
-        let [resources, samplers] = self.shared.visible_heaps(self.name)?;
+        let [resources, samplers] = self.service.descriptors.visible_heaps(self.name)?;
         if resources.is_some() || samplers.is_some() {
             self.open.list.set_descriptor_heaps(resources, samplers);
         }
@@ -199,7 +231,7 @@ impl<'r, D: Device> Commands<'r, D> {
         check_range(dst, dst_offset, size)?;
         if std::ptr::eq(src.raw(), dst.raw()) {
             let rule = "source and destination of a copy must not share an API buffer";
-            let source = DeviceError::InvalidCall { rule, value: src_offset, limit: dst_offset };
+            let source = DeviceError::invalid_call(rule, src_offset, dst_offset);
             return Err(Error::device(dst.name(), source));
         }
         self.use_both(src, Subresource::All, dst, Subresource::All)?;
@@ -262,9 +294,7 @@ impl<'r, D: Device> Commands<'r, D> {
     /// discard.
     ///
     /// ```
-    /// use tenure::device::{Format, Subresource, Usage};
-    /// use tenure::{Config, Gpu, Queue, TextureDesc};
-    /// use tenure::sim;
+    /// use tenure::{Config, Format, Gpu, Queue, Subresource, TextureDesc, Usage, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
@@ -302,7 +332,7 @@ impl<'r, D: Device> Commands<'r, D> {
         dst_offset: u64,
         size: u64,
     ) -> Result<(), Error> {
-        src.check_copied(self.shared)?;
+        src.check_copied(&self.service.context)?;
         src.check(src_offset, size)?;
         check_range(dst, dst_offset, size)?;
         self.barriers();
@@ -325,7 +355,7 @@ impl<'r, D: Device> Commands<'r, D> {
         dst: &Texture<D>,
         region: TextureRegion,
     ) -> Result<(), Error> {
-        src.check_copied(self.shared)?;
+        src.check_copied(&self.service.context)?;
         let bytes = self.check_texels((src.name(), src.offset()), layout, dst, region)?;
         src.check(layout.offset, bytes)?;
         self.barriers();
@@ -345,9 +375,7 @@ impl<'r, D: Device> Commands<'r, D> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tenure::device::Usage;
-    /// use tenure::{BufferDesc, Config, Gpu, Queue};
-    /// use tenure::sim;
+    /// use tenure::{BufferDesc, Config, Gpu, Queue, Usage, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let desc = BufferDesc::new(4, Usage::UNORDERED_ACCESS | Usage::COPY_SRC).name("hits");
@@ -373,7 +401,7 @@ impl<'r, D: Device> Commands<'r, D> {
         let used = Used::from(buffer);
         let source = self.check(&used, Subresource::All, State::COPY_SRC)?;
         let rows = Rows::Bytes(size);
-        let readback = Readback::reserve(self.shared, self.name, buffer.name(), rows, ALIGNMENT)?;
+        let readback = Readback::reserve(&self.service.staging, self.name, buffer.name(), rows, ALIGNMENT)?;
         let page = readback.page();
         self.enter(&used, &source);
         self.require(buffer.name(), &source, Subresource::All, State::COPY_SRC)?;
@@ -403,11 +431,11 @@ impl<'r, D: Device> Commands<'r, D> {
         let used = Used::from(texture);
         let source = self.check(&used, subresource(texture, region), State::COPY_SRC)?;
         let block = u64::from(info.format.block().bytes);
-        let alignments = &self.shared.alignments;
+        let alignments = &self.service.context.alignments;
         let rows = Footprint::new(info.format, region.extent, alignments.copy_pitch.max(block));
         let rows = rows.map_err(refuse)?;
         let align = alignments.copy_offset.max(block);
-        let readback = Readback::reserve(self.shared, self.name, name, Rows::Texels(rows), align)?;
+        let readback = Readback::reserve(&self.service.staging, self.name, name, Rows::Texels(rows), align)?;
         let page = readback.page();
         self.enter(&used, &source);
         self.require(name, &source, subresource(texture, region), State::COPY_SRC)?;
@@ -449,15 +477,15 @@ impl<'r, D: Device> Commands<'r, D> {
         region: TextureRegion,
     ) -> Result<u64, Error> {
         let refuse = |name: &Name, rule, value, limit| {
-            let source = DeviceError::InvalidCall { rule, value, limit };
+            let source = DeviceError::invalid_call(rule, value, limit);
             Err(Error::Device { name: name.clone(), source })
         };
         let kind = self.open.tracker.queue_kind();
         check_region(texture.info(), region, kind).map_err(|source| Error::device(texture.name(), source))?;
         // Whole blocks, too, where the device asks for less.
         let block = u64::from(texture.info().format.block().bytes);
-        let align_offset = self.shared.alignments.copy_offset.max(block);
-        let align_pitch = self.shared.alignments.copy_pitch.max(block);
+        let align_offset = self.service.context.alignments.copy_offset.max(block);
+        let align_pitch = self.service.context.alignments.copy_pitch.max(block);
         let offset = start.saturating_add(layout.offset);
         if !offset.is_multiple_of(align_offset) {
             let rule = "the offset of texels must be aligned (see BufferDesc::alignment)";

@@ -1,14 +1,57 @@
 //! Command lists that are recycled, and recordings made with them.
 
 mod commands;
-mod contexts;
+mod list_pool;
 mod open;
 mod recording;
 mod submission;
-mod texels;
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::descriptor::DescriptorService;
+use crate::device::{Device, DeviceError, QueueKind, TextureInfo, TextureRegion};
+use crate::staging::StagingService;
 
 pub use commands::Commands;
-pub(crate) use contexts::Contexts;
+pub(crate) use list_pool::ListPool;
 pub(crate) use open::Open;
 pub use recording::Recording;
-pub(crate) use texels::check_region;
+
+/// The services of a manager that recordings use.
+pub(crate) struct CommandService<D: Device> {
+    pub(crate) lists: Arc<ListPool<D>>,
+    pub(crate) staging: Arc<StagingService<D>>,
+    pub(crate) descriptors: Arc<DescriptorService<D>>,
+    /// Declared last, as in every handle.
+    pub(crate) context: Arc<Context<D>>,
+}
+
+/// Checks that graphics APIs allow this copy between a buffer and a texture on a queue of this kind.
+///
+/// # Errors
+/// [`DeviceError::InvalidCall`] with the rule that it breaks.
+pub(crate) fn check_region(
+    info: &TextureInfo,
+    region: TextureRegion,
+    queue: QueueKind,
+) -> Result<(), DeviceError> {
+    let refuse =
+        |rule: &'static str, value: u64, limit: u64| Err(DeviceError::invalid_call(rule, value, limit));
+    region.check(info)?;
+    if !info.format.is_depth() {
+        return Ok(());
+    }
+    if info.format.has_stencil() {
+        return refuse("depth and stencil are not copied as one (planes)", 2, 1);
+    }
+    if queue != QueueKind::Graphics {
+        return refuse("depth is copied on a graphics queue (kind of queue)", queue as u64, 0);
+    }
+    let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
+    if is_whole {
+        Ok(())
+    } else {
+        refuse("depth is copied a whole mip at a time (mip)", u64::from(region.mip), 0)
+    }
+}

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::list_pool::ListPool;
 use super::submission::record;
+use crate::context::Context;
 use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresource};
-use crate::gpu::Shared;
-use crate::memory::Seat;
+use crate::memory::AliasedRange;
 use crate::resource::Tracked;
+use crate::staging::{Progress, Ticket};
 use crate::state::{Recorded, StateError, Tracker};
 use crate::time::SyncPoint;
-use crate::upload::{Progress, Ticket};
 use crate::{Error, Name};
 
 /// The states in which commands may write.
@@ -24,7 +25,7 @@ pub(crate) struct Open<D: Device> {
     /// Of what is read back.
     pub(super) tickets: Vec<Arc<Ticket>>,
     /// Of the transient resources whose turn it began.
-    pub(super) seats: Vec<Arc<Seat<D>>>,
+    pub(super) aliased_ranges: Vec<Arc<AliasedRange<D>>>,
     /// Submissions that had the memory of those.
     pub(super) waits: SyncPoint,
     /// How memory is written that the CPU maps.
@@ -41,7 +42,7 @@ impl<D: Device> Open<D> {
             list,
             tracker,
             tickets: Vec::new(),
-            seats: Vec::new(),
+            aliased_ranges: Vec::new(),
             waits: SyncPoint::NONE,
             written: State::COMMON,
             is_due: false,
@@ -50,23 +51,26 @@ impl<D: Device> Open<D> {
     }
 
     /// The next use of a transient resource, the first since others had its memory, comes after theirs.
-    pub(super) fn begin_turn(&mut self, resource: &Tracked<D>, seat: &Arc<Seat<D>>) {
-        if let Some(turn) = seat.begin() {
-            let losers: SmallVec<[_; 4]> = turn.losers.into_iter().map(Tracked).collect();
+    pub(super) fn begin_handoff(&mut self, resource: &Tracked<D>, aliased_range: &Arc<AliasedRange<D>>) {
+        if let Some(handoff) = aliased_range.begin() {
+            let previous_owners: SmallVec<[_; 4]> =
+                handoff.previous_owners.into_iter().map(Tracked).collect();
             // What was asked for while they had the bytes is recorded before these are another's.
-            if self.is_due && losers.iter().any(|loser| self.tracker.is_pending(loser)) {
+            if self.is_due
+                && previous_owners.iter().any(|previous_owner| self.tracker.is_pending(previous_owner))
+            {
                 self.record_barriers();
             }
-            self.tracker.activate(resource, &losers, turn.others);
+            self.tracker.activate(resource, &previous_owners, handoff.others);
             self.is_due = true;
-            self.waits.merge(&turn.waits);
-            self.seats.push(seat.clone());
+            self.waits.merge(&handoff.waits);
+            self.aliased_ranges.push(aliased_range.clone());
         }
     }
 
     /// Not submitted: the turns that it began have not begun.
-    pub(super) fn rewind_turns(seats: &[Arc<Seat<D>>], submitted: &SyncPoint) {
-        seats.iter().for_each(|seat| seat.rewind(submitted));
+    pub(super) fn rewind_handoffs(aliased_ranges: &[Arc<AliasedRange<D>>], submitted: &SyncPoint) {
+        aliased_ranges.iter().for_each(|aliased_range| aliased_range.rewind(submitted));
     }
 
     /// Notes that the next command uses a resource.
@@ -114,37 +118,37 @@ impl<D: Device> Open<D> {
     }
 }
 
-impl<D: Device> Shared<D> {
+impl<D: Device> ListPool<D> {
     /// An open list with its tracker, recycled where there are such.
-    pub(crate) fn take_open(&self, queue: QueueId) -> Result<Open<D>, DeviceError> {
-        let tracker = self.contexts.take_tracker(queue)?;
+    pub(crate) fn take_open(&self, context: &Context<D>, queue: QueueId) -> Result<Open<D>, DeviceError> {
+        let tracker = self.take_tracker(queue)?;
         // Without asking the driver: a list more is made at worst.
-        match self.contexts.take_list(self.device(), queue, &self.clock.completed()) {
+        match self.take_list(context.device(), queue, &context.clock.completed()) {
             Ok(list) => Ok(Open::new(list, tracker)),
             Err(error) => {
-                self.contexts.return_tracker(queue, tracker);
+                self.return_tracker(queue, tracker);
                 Err(error)
             }
         }
     }
 
     /// Returns a list that was not submitted.
-    pub(super) fn return_list(&self, queue: QueueId, list: D::List, is_closed: bool) {
+    pub(super) fn return_list(&self, context: &Context<D>, queue: QueueId, list: D::List, is_closed: bool) {
         if is_closed {
-            self.contexts.return_unused(queue, list);
+            self.return_unused(queue, list);
         } else {
-            self.contexts.destroy_broken(self.device(), queue, list);
+            self.destroy_broken(context.device(), queue, list);
         }
     }
 
     /// Returns what is not going to be submitted.
-    pub(crate) fn discard_open(&self, queue: QueueId, open: Open<D>) {
-        let Open { mut list, tracker, tickets, seats, .. } = open;
-        Open::<D>::rewind_turns(&seats, &self.clock.submitted());
+    pub(crate) fn discard_open(&self, context: &Context<D>, queue: QueueId, open: Open<D>) {
+        let Open { mut list, tracker, tickets, aliased_ranges, .. } = open;
+        Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
         // A list must be closed before it can be begun again.
         let is_closed = list.close().is_ok();
-        self.return_list(queue, list, is_closed);
-        self.contexts.return_tracker(queue, tracker);
+        self.return_list(context, queue, list, is_closed);
+        self.return_tracker(queue, tracker);
         tickets.iter().for_each(|ticket| ticket.settle(Progress::Discarded));
     }
 }

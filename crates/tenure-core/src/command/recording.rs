@@ -1,19 +1,18 @@
-//! A recording: a command list that is open (spec T3).
+//! A recording: a command list that is open.
 
 use std::cell::OnceCell;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::Commands;
-use super::open::Open;
-use crate::descriptor::{DescriptorGarbage, RecordedChunks, RecordedSets};
-use crate::device::{BufferLayout, Device, Permit, QueueId, State, Subresource, TextureRegion};
-use crate::gpu::Shared;
-use crate::resource::{Buffer, Texture, Used};
+use super::{CommandService, Commands};
+use crate::context::RetiredDescriptor;
+use crate::descriptor::{RecordedChunks, RecordedSets};
+use crate::device::{Device, QueueId};
+use crate::staging::{Pages, Scratch};
 use crate::time::{RecordingId, SyncPoint};
-use crate::upload::{Pages, Readback, Scratch};
 use crate::{Error, Name};
 
-/// A command list being recorded, on any thread.
+/// A command list being recorded, on any thread. It derefs to its [`Commands`], which record into the list.
 ///
 /// Whatever it uses must be alive when the use is recorded, and may be dropped right after:
 /// everything dropped while a recording is open survives until the recording was submitted and
@@ -25,56 +24,40 @@ use crate::{Error, Name};
 /// keep it in a [`Deferred`](crate::Deferred) together with shared handles (`Arc<Buffer<_>>`) of all
 /// it uses.
 pub struct Recording<D: Device> {
-    pub(super) queue: QueueId,
-    id: RecordingId,
-    pub(super) name: &'static str,
-    pub(super) waits: SyncPoint,
     /// `None` once submitted.
-    pub(super) open: Option<Open<D>>,
+    pub(super) commands: Option<Commands<D, [(); 0]>>,
+    pub(super) waits: SyncPoint,
     /// Of its constants, once it has any.
     pages: OnceCell<Box<Pages<D>>>,
     chunks: RecordedChunks,
     /// Its descriptor sets, once it has any.
     sets: OnceCell<Box<RecordedSets<D>>>,
-    pub(super) shared: Arc<Shared<D>>,
+    /// Declared last, as in every handle. The commands have a reference of their own, so that
+    /// [`split`](Self::split) can lend both sides.
+    pub(super) service: Arc<CommandService<D>>,
 }
 
 impl<D: Device> Recording<D> {
-    pub(crate) fn open(shared: &Arc<Shared<D>>, queue: QueueId, name: &'static str) -> Result<Self, Error> {
-        shared.clock.check()?;
-        let open = shared.take_open(queue).map_err(|source| shared.refused(&Name::from(name), source))?;
-        let id = shared.recordings.open(name, shared.current_frame());
+    pub(crate) fn open(
+        service: &Arc<CommandService<D>>,
+        queue: QueueId,
+        name: &'static str,
+    ) -> Result<Self, Error> {
+        let context = &service.context;
+        context.clock.check()?;
+        let open = service
+            .lists
+            .take_open(context, queue)
+            .map_err(|source| context.refused(&Name::from(name), source))?;
+        let id = context.recordings.open(name, context.current_frame());
         Ok(Self {
-            queue,
-            id,
-            name,
+            commands: Some(Commands::new(service.clone(), open, queue, id, name)),
             waits: SyncPoint::NONE,
-            open: Some(open),
             pages: OnceCell::new(),
             chunks: RecordedChunks::default(),
             sets: OnceCell::new(),
-            shared: shared.clone(),
+            service: service.clone(),
         })
-    }
-
-    pub(crate) const fn shared(&self) -> &Arc<Shared<D>> {
-        &self.shared
-    }
-
-    pub(crate) const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// The queue it is for.
-    #[must_use]
-    pub const fn queue(&self) -> QueueId {
-        self.queue
-    }
-
-    /// Its number.
-    #[must_use]
-    pub const fn id(&self) -> RecordingId {
-        self.id
     }
 
     /// Its commands, and the memory for what only it needs, side by side: what the memory hands out
@@ -82,35 +65,14 @@ impl<D: Device> Recording<D> {
     ///
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
-    pub fn split(&mut self) -> (Commands<'_, D>, Scratch<'_, D>) {
-        let Self { shared, queue, id, name, open, pages, chunks, sets, .. } = self;
-        let open = match open {
-            Some(open) => open,
+    pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
+        let Self { commands, service, pages, chunks, sets, .. } = self;
+        let commands = match commands {
+            Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
-        let commands = Commands { shared, open, queue: *queue, id: *id, name };
-        (commands, Scratch { shared, pages, chunks, sets, id: *id, name })
-    }
-
-    fn commands(&mut self) -> Commands<'_, D> {
-        self.split().0
-    }
-
-    /// The API's command list, to record into, with the barriers recorded that are pending: see
-    /// [`Commands::raw`].
-    ///
-    /// # Panics
-    /// As [`split`](Self::split).
-    pub fn raw(&mut self) -> &D::List {
-        self.commands().into_raw()
-    }
-
-    /// As [`Commands::raw_mut`].
-    ///
-    /// # Panics
-    /// As [`split`](Self::split).
-    pub fn raw_mut(&mut self, _: Permit<D>) -> &mut D::List {
-        self.commands().into_raw_mut()
+        let (id, name) = (commands.id, commands.name);
+        (commands, Scratch { service: &service.staging, pages, chunks, sets, id, name })
     }
 
     /// Makes the submission wait for submissions of other queues.
@@ -119,127 +81,53 @@ impl<D: Device> Recording<D> {
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
     /// one of another manager.
     pub fn wait_for(&mut self, point: &SyncPoint) -> Result<(), Error> {
-        self.shared.check_submitted(point)?;
+        self.service.context.check_submitted(point)?;
         self.waits.merge(point);
         Ok(())
     }
 
-    /// As [`Commands::use_resource`].
-    ///
-    /// # Errors
-    /// As [`Commands::use_resource`].
-    pub fn use_resource<'a>(
-        &mut self,
-        resource: impl Into<Used<'a, D>>,
-        subresource: Subresource,
-        state: State,
-    ) -> Result<(), Error> {
-        self.commands().use_resource(resource, subresource, state)
-    }
-
-    /// As [`Commands::barriers`].
-    pub fn barriers(&mut self) {
-        self.commands().barriers();
-    }
-
-    /// As [`Commands::set_descriptor_heaps`].
-    ///
-    /// # Errors
-    /// As [`Commands::set_descriptor_heaps`].
-    pub fn set_descriptor_heaps(&mut self) -> Result<(), Error> {
-        self.commands().set_descriptor_heaps()
-    }
-
-    /// As [`Commands::copy_buffer`].
-    ///
-    /// # Errors
-    /// As [`Commands::copy_buffer`].
-    pub fn copy_buffer(
-        &mut self,
-        src: &Buffer<D>,
-        src_offset: u64,
-        dst: &Buffer<D>,
-        dst_offset: u64,
-        size: u64,
-    ) -> Result<(), Error> {
-        self.commands().copy_buffer(src, src_offset, dst, dst_offset, size)
-    }
-
-    /// As [`Commands::copy_buffer_to_texture`].
-    ///
-    /// # Errors
-    /// As [`Commands::copy_buffer_to_texture`].
-    pub fn copy_buffer_to_texture(
-        &mut self,
-        src: &Buffer<D>,
-        layout: BufferLayout,
-        dst: &Texture<D>,
-        region: TextureRegion,
-    ) -> Result<(), Error> {
-        self.commands().copy_buffer_to_texture(src, layout, dst, region)
-    }
-
-    /// As [`Commands::copy_texture_to_buffer`].
-    ///
-    /// # Errors
-    /// As [`Commands::copy_texture_to_buffer`].
-    pub fn copy_texture_to_buffer(
-        &mut self,
-        src: &Texture<D>,
-        region: TextureRegion,
-        dst: &Buffer<D>,
-        layout: BufferLayout,
-    ) -> Result<(), Error> {
-        self.commands().copy_texture_to_buffer(src, region, dst, layout)
-    }
-
-    /// As [`Commands::discard`].
-    ///
-    /// # Errors
-    /// As [`Commands::discard`].
-    pub fn discard(&mut self, texture: &Texture<D>, subresource: Subresource) -> Result<(), Error> {
-        self.commands().discard(texture, subresource)
-    }
-
-    /// As [`Commands::read_back`].
-    ///
-    /// # Errors
-    /// As [`Commands::read_back`].
-    pub fn read_back(&mut self, buffer: &Buffer<D>, offset: u64, size: u64) -> Result<Readback<D>, Error> {
-        self.commands().read_back(buffer, offset, size)
-    }
-
-    /// As [`Commands::read_back_texture`].
-    ///
-    /// # Errors
-    /// As [`Commands::read_back_texture`].
-    pub fn read_back_texture(
-        &mut self,
-        texture: &Texture<D>,
-        region: TextureRegion,
-    ) -> Result<Readback<D>, Error> {
-        self.commands().read_back_texture(texture, region)
-    }
-
     /// Submitted, as `submission`, or discarded: from now on nothing is held back for it.
-    pub(super) fn end(&mut self, submission: SyncPoint) {
+    pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
+        let CommandService { staging, descriptors, context, .. } = &*self.service;
         if let Some(pages) = self.pages.take() {
-            self.shared.constants.put_back(pages, &self.shared);
+            staging.store.constants.put_back(pages, context);
         }
-        self.chunks.end(&self.shared, submission);
+        self.chunks.end(descriptors, submission);
         if let Some(sets) = self.sets.take() {
-            self.shared.release_recorded(DescriptorGarbage::Sets(sets), submission);
+            context.release_recorded(RetiredDescriptor::Sets(sets), submission);
         }
-        self.shared.recordings.close(self.id);
+        context.recordings.close(id);
+    }
+}
+
+impl<D: Device> Deref for Recording<D> {
+    type Target = Commands<D>;
+
+    #[inline]
+    fn deref(&self) -> &Commands<D> {
+        match &self.commands {
+            Some(commands) => commands,
+            None => unreachable!("submitting consumes the recording"),
+        }
+    }
+}
+
+impl<D: Device> DerefMut for Recording<D> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Commands<D> {
+        match &mut self.commands {
+            Some(commands) => commands,
+            None => unreachable!("submitting consumes the recording"),
+        }
     }
 }
 
 impl<D: Device> Drop for Recording<D> {
     fn drop(&mut self) {
-        if let Some(open) = self.open.take() {
-            self.shared.discard_open(self.queue, open);
-            self.end(SyncPoint::NONE);
-            self.shared.settle();
+        if let Some(Commands { open, queue, id, .. }) = self.commands.take() {
+            self.service.lists.discard_open(&self.service.context, queue, open);
+            self.end(id, SyncPoint::NONE);
+            self.service.context.settle();
         }
     }
 }

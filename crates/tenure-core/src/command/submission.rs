@@ -4,14 +4,14 @@ use std::borrow::Borrow;
 
 use smallvec::SmallVec;
 
-use super::Recording;
 use super::open::Open;
+use super::{Commands, ListPool, Recording};
+use crate::context::Context;
 use crate::device::{CommandList, Device, DeviceError, Permit, QueueId, QueueSerial};
-use crate::gpu::Shared;
 use crate::resource::Tracked;
+use crate::staging::Progress;
 use crate::state::{Fixups, Recorded, StateBarrier, resolve, unfinished};
 use crate::time::SyncPoint;
-use crate::upload::Progress;
 use crate::{Error, Name};
 
 /// At most one serial a queue.
@@ -31,13 +31,16 @@ impl<D: Device> Recording<D> {
     /// [`Gpu::flush_uploads`](crate::Gpu::flush_uploads) when uploads are pending, which go first. The
     /// recording is discarded then.
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
-        self.shared.flush_pending_uploads()?;
-        let Some(open) = self.open.take() else { return Ok(SyncPoint::NONE) };
-        let submitted = self.shared.submit_open(self.queue, open, &self.waits);
+        let context = &self.service.context;
+        context.flush_pending_uploads()?;
+        let Some(Commands { open, queue, id, name, .. }) = self.commands.take() else {
+            return Ok(SyncPoint::NONE);
+        };
+        let submitted = self.service.lists.submit_open(context, queue, open, &self.waits);
         // Only now: until here the recording protects what it uses.
-        self.end(submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
-        self.shared.settle_submission();
-        submitted.map(|at| self.shared.clock.point_at(at)).map_err(|error| error.named(self.name))
+        self.end(id, submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
+        self.service.context.settle_submission();
+        submitted.map(|at| self.service.context.clock.point_at(at)).map_err(|error| error.named(name))
     }
 }
 
@@ -58,10 +61,11 @@ pub(super) fn record<D: Device, H: Borrow<Tracked<D>>>(list: &mut D::List, barri
     }
 }
 
-impl<D: Device> Shared<D> {
+impl<D: Device> ListPool<D> {
     /// Closes and submits a list, and returns it and its tracker to the contexts.
     pub(crate) fn submit_open(
         &self,
+        context: &Context<D>,
         queue: QueueId,
         mut open: Open<D>,
         waits: &SyncPoint,
@@ -70,29 +74,30 @@ impl<D: Device> Shared<D> {
         waits.merge(&open.waits);
         let waits = &waits;
         let submitted = open.close().and_then(|recorded| {
-            let submitted = self.submit_recorded(queue, &open.list, &recorded, waits);
+            let submitted = self.submit_recorded(context, queue, &open.list, &recorded, waits);
             open.tracker.recycle(recorded);
             submitted
         });
-        let Open { list, tracker, tickets, seats, is_closed, .. } = open;
+        let Open { list, tracker, tickets, aliased_ranges, is_closed, .. } = open;
         let progress = match &submitted {
             Ok(at) => {
-                self.contexts.return_submitted(queue, list, at.serial);
+                self.return_submitted(queue, list, at.serial);
                 Progress::Submitted(SyncPoint::from(*at))
             }
             Err(_) => {
-                self.return_list(queue, list, is_closed);
-                Open::<D>::rewind_turns(&seats, &self.clock.submitted());
+                self.return_list(context, queue, list, is_closed);
+                Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
                 Progress::Discarded
             }
         };
-        self.contexts.return_tracker(queue, tracker);
+        self.return_tracker(queue, tracker);
         tickets.iter().for_each(|ticket| ticket.settle(progress));
         submitted
     }
 
     fn submit_recorded(
         &self,
+        context: &Context<D>,
         queue: QueueId,
         list: &D::List,
         recorded: &Recorded<Tracked<D>>,
@@ -101,28 +106,24 @@ impl<D: Device> Shared<D> {
         if recorded.is_empty() {
             // Without states to follow it need not wait for recordings that have some.
             let waits = other_queues(waits, queue);
-            return Ok(self.clock.submit(queue, |serial| {
-                self.device.submit(Permit::own(), queue, &[list], &waits, serial)
+            return Ok(context.clock.submit(queue, |serial| {
+                context.device().submit(Permit::own(), queue, &[list], &waits, serial)
             })?);
         }
         // States are followed in the order of submission.
-        let fixups = &mut *self.contexts.resolving.lock();
+        let fixups = &mut *self.resolving.lock();
         if fixups.has_released() {
-            self.finish_transfers(recorded)?;
+            self.finish_transfers(context, recorded)?;
         }
         let mut refused = None;
-        let submitted = self.clock.submit(queue, |serial| {
+        let submitted = context.clock.submit(queue, |serial| {
             let at = QueueSerial { queue, serial };
-            if let Err(error) = resolve(recorded, at, &self.device().properties().queues, fixups) {
+            if let Err(error) = resolve(recorded, at, &context.device().properties().queues, fixups) {
                 refused = Some(error);
-                return Err(DeviceError::InvalidCall {
-                    rule: "states must resolve",
-                    value: serial,
-                    limit: 0,
-                });
+                return Err(DeviceError::invalid_value("states must resolve", serial));
             }
             let mut elsewhere = Serials::new();
-            let answer = self.submit_with(at, list, fixups, waits, &mut elsewhere);
+            let answer = self.submit_with(context, at, list, fixups, waits, &mut elsewhere);
             answer.inspect_err(|_| fixups.undo(&elsewhere))
         });
         fixups.clear();
@@ -136,6 +137,7 @@ impl<D: Device> Shared<D> {
     /// `elsewhere` gets the serials of the former, as far as it comes.
     fn submit_with(
         &self,
+        context: &Context<D>,
         at: QueueSerial,
         list: &D::List,
         fixups: &Fixups<Tracked<D>>,
@@ -146,28 +148,29 @@ impl<D: Device> Shared<D> {
         fixups.waits.iter().for_each(|wait| point.require(wait.queue, wait.serial));
         for other in &fixups.elsewhere {
             let waits: Serials = other.waits.iter().collect();
-            let done = self.submit_barriers(other.queue, &other.barriers, &waits)?;
+            let done = self.submit_barriers(context, other.queue, &other.barriers, &waits)?;
             point.require(done.queue, done.serial);
             elsewhere.push(done);
         }
         let waits = other_queues(&point, at.queue);
         if fixups.here.is_empty() {
-            return self.device.submit(Permit::own(), at.queue, &[list], &waits, at.serial);
+            return context.device().submit(Permit::own(), at.queue, &[list], &waits, at.serial);
         }
-        let barriers = self.barrier_list(at.queue, &fixups.here)?;
-        let submitted = self.device.submit(Permit::own(), at.queue, &[&barriers, list], &waits, at.serial);
+        let barriers = self.barrier_list(context, at.queue, &fixups.here)?;
+        let submitted =
+            context.device().submit(Permit::own(), at.queue, &[&barriers, list], &waits, at.serial);
         match submitted {
-            Ok(()) => self.contexts.return_submitted(at.queue, barriers, at.serial),
-            Err(_) => self.contexts.return_unused(at.queue, barriers),
+            Ok(()) => self.return_submitted(at.queue, barriers, at.serial),
+            Err(_) => self.return_unused(at.queue, barriers),
         }
         submitted
     }
 
     /// Acquires what was released for a submission that was refused after that.
-    fn finish_transfers(&self, recorded: &Recorded<Tracked<D>>) -> Result<(), Error> {
+    fn finish_transfers(&self, context: &Context<D>, recorded: &Recorded<Tracked<D>>) -> Result<(), Error> {
         for other in unfinished(recorded) {
             let waits: Serials = other.waits.iter().collect();
-            other.acquired(self.submit_barriers(other.queue, &other.barriers, &waits)?);
+            other.acquired(self.submit_barriers(context, other.queue, &other.barriers, &waits)?);
         }
         Ok(())
     }
@@ -175,17 +178,18 @@ impl<D: Device> Shared<D> {
     /// Submits barriers alone.
     fn submit_barriers(
         &self,
+        context: &Context<D>,
         queue: QueueId,
         barriers: &[StateBarrier<Tracked<D>>],
         waits: &[QueueSerial],
     ) -> Result<QueueSerial, DeviceError> {
-        let list = self.barrier_list(queue, barriers)?;
-        let submitted = self
+        let list = self.barrier_list(context, queue, barriers)?;
+        let submitted = context
             .clock
-            .submit(queue, |serial| self.device.submit(Permit::own(), queue, &[&list], waits, serial));
+            .submit(queue, |serial| context.device().submit(Permit::own(), queue, &[&list], waits, serial));
         match &submitted {
-            Ok(done) => self.contexts.return_submitted(queue, list, done.serial),
-            Err(_) => self.contexts.return_unused(queue, list),
+            Ok(done) => self.return_submitted(queue, list, done.serial),
+            Err(_) => self.return_unused(queue, list),
         }
         submitted
     }
@@ -193,15 +197,16 @@ impl<D: Device> Shared<D> {
     /// A closed list of nothing but barriers.
     fn barrier_list(
         &self,
+        context: &Context<D>,
         queue: QueueId,
         barriers: &[StateBarrier<Tracked<D>>],
     ) -> Result<D::List, DeviceError> {
-        let mut list = self.contexts.take_list(self.device(), queue, &self.clock.completed())?;
+        let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
         record::<D, _>(&mut list, barriers);
         match list.close() {
             Ok(()) => Ok(list),
             Err(error) => {
-                self.return_list(queue, list, false);
+                self.return_list(context, queue, list, false);
                 Err(error)
             }
         }

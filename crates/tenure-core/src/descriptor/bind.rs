@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::buffer_view::constant_size;
+use super::store::DescriptorService;
+use super::view::constant_size;
 use super::{Sampler, View};
 use crate::device::{Allowed, BindingKind, DescriptorKind, DescriptorSource, Device, DeviceError};
-use crate::gpu::Shared;
-use crate::upload::Constant;
+use crate::resource::Constant;
 use crate::{Error, Name};
 
 /// One descriptor of a table or a set: made from a reference to a [`View`] or a [`Sampler`], or from
@@ -65,11 +65,14 @@ pub(super) type Sources<'a, D> = SmallVec<[DescriptorSource<'a, D>; 16]>;
 impl<'a, D: Device> Bind<'a, D> {
     /// What it is bound as, and what its descriptor is made from.
     #[inline]
-    pub(super) fn source(&self, shared: &Shared<D>) -> Result<(BindingKind, DescriptorSource<'a, D>), Error> {
+    pub(super) fn source(
+        &self,
+        service: &DescriptorService<D>,
+    ) -> Result<(BindingKind, DescriptorSource<'a, D>), Error> {
         match self.0 {
             What::View(view) => {
                 let inner = &*view.inner;
-                if !std::ptr::eq(&*inner.shared, shared) {
+                if !std::ptr::eq(&*inner.service, service) {
                     return Err(foreign(&inner.name));
                 }
                 let Some(binding) = inner.binding else { return Err(target(view)) };
@@ -77,17 +80,17 @@ impl<'a, D: Device> Bind<'a, D> {
             }
             What::Sampler(sampler) => {
                 let inner = &*sampler.inner;
-                if !std::ptr::eq(&*inner.shared, shared) {
+                if !std::ptr::eq(&*inner.service, service) {
                     return Err(foreign(&inner.name));
                 }
                 let source = DescriptorSource::Copy { heap: sampler.heap(), index: sampler.index() };
                 Ok((BindingKind::Sampler, source))
             }
             What::Constant(constant) => {
-                if !constant.is_of(shared) {
+                if !constant.is_of(&service.context) {
                     return Err(foreign(&CONSTANTS.into()));
                 }
-                let size = constant_size(constant.size(), shared.device().properties());
+                let size = constant_size(constant.size(), service.context.device().properties());
                 let size = size.map_err(|source| Error::device(&CONSTANTS.into(), source))?;
                 let (resource, offset) = (constant.raw(), constant.offset());
                 Ok((BindingKind::Constants, DescriptorSource::Constants { resource, offset, size }))
@@ -115,7 +118,7 @@ fn foreign(name: &Name) -> Error {
 #[cold]
 fn target<D: Device>(view: &View<D>) -> Error {
     let rule = "shaders do not read views of targets (kind)";
-    let source = DeviceError::InvalidCall { rule, value: view.kind() as u64, limit: 0 };
+    let source = DeviceError::invalid_value(rule, view.kind() as u64);
     Error::device(view.name(), source)
 }
 
@@ -131,18 +134,18 @@ const fn heap_of(binding: BindingKind) -> DescriptorKind {
 /// is returned.
 #[inline]
 pub(super) fn gather<'a, D: Device>(
-    shared: &Shared<D>,
+    service: &DescriptorService<D>,
     name: &Name,
     binds: &[Bind<'a, D>],
     sources: &mut Sources<'a, D>,
 ) -> Result<DescriptorKind, Error> {
     let mut found = None;
     for bind in binds {
-        let (binding, source) = bind.source(shared)?;
+        let (binding, source) = bind.source(service)?;
         let kind = heap_of(binding);
         if *found.get_or_insert(kind) != kind {
             let rule = "views and samplers are in different tables (index)";
-            let source = DeviceError::InvalidCall { rule, value: sources.len() as u64, limit: 0 };
+            let source = DeviceError::invalid_value(rule, sources.len() as u64);
             return Err(Error::device(name, source));
         }
         sources.push(source);
@@ -158,7 +161,7 @@ pub(super) fn shares<'a, D: Device>(
 ) -> Result<Box<[Share]>, Error> {
     let share = |(index, bind): (usize, Bind<'a, D>)| {
         let rule = "constants of a recording do not last (index)";
-        let source = DeviceError::InvalidCall { rule, value: index as u64, limit: 0 };
+        let source = DeviceError::invalid_value(rule, index as u64);
         bind.share().ok_or_else(|| Error::device(name, source))
     };
     binds.enumerate().map(share).collect()

@@ -1,29 +1,13 @@
-//! Heaps of descriptors that shaders do not see (spec D1).
+//! Heaps of descriptors that shaders do not see.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::slot_blocks::{Slot, SlotBlocks};
+use super::store::DescriptorService;
+use crate::context::{Context, CpuSlot};
 use crate::device::{Descriptor, DescriptorHeapDesc, DescriptorKind, Device, DeviceError, ObjectRef, Permit};
-use crate::gpu::Shared;
-use crate::{Error, Name};
-
-/// A descriptor in a heap that shaders do not see.
-pub(crate) struct CpuSlot<D: Device> {
-    pub(super) kind: DescriptorKind,
-    slot: Slot<D::DescriptorHeap>,
-}
-
-impl<D: Device> CpuSlot<D> {
-    pub(super) fn heap(&self) -> &D::DescriptorHeap {
-        &self.slot.object
-    }
-
-    pub(super) const fn index(&self) -> u32 {
-        self.slot.index
-    }
-}
+use crate::slot_blocks::SlotBlocks;
 
 /// The heaps of one kind.
 struct CpuHeap<D: Device> {
@@ -63,21 +47,42 @@ impl<D: Device> CpuHeaps<D> {
     }
 
     /// A slot that holds nothing, in a new heap where the others are full.
-    fn take(&self, shared: &Shared<D>, kind: DescriptorKind) -> Result<CpuSlot<D>, DeviceError> {
+    fn take(&self, service: &DescriptorService<D>, kind: DescriptorKind) -> Result<CpuSlot<D>, DeviceError> {
+        let context = &service.context;
         let mut blocks = self.blocks(kind);
         if blocks.with_room().is_none() {
-            let count = shared.config.descriptor_block;
+            let count = context.config.descriptors.block;
             let desc = DescriptorHeapDesc { kind, count, shader_visible: false };
-            let heap = shared.device().create_descriptor_heap(&desc)?;
-            shared.descriptors.note_made();
-            shared.device().set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name(kind));
-            if let Err(heap) = blocks.add(heap, count, shared.current_frame()) {
-                shared.device().destroy_descriptor_heap(Permit::own(), heap);
+            let heap = context.device().create_descriptor_heap(&desc)?;
+            service.store.note_made();
+            context.device().set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name(kind));
+            if let Err(heap) = blocks.add(heap, count, context.current_frame()) {
+                context.device().destroy_descriptor_heap(Permit::own(), heap);
             }
         }
         match blocks.take() {
             Some(slot) => Ok(CpuSlot { kind, slot }),
             None => Err(DeviceError::OutOfHostMemory { what: "a heap of descriptors" }),
+        }
+    }
+
+    /// Makes a descriptor.
+    pub(super) fn make(
+        &self,
+        service: &DescriptorService<D>,
+        descriptor: &Descriptor<'_, D>,
+    ) -> Result<CpuSlot<D>, DeviceError> {
+        let slot = self.take(service, descriptor.kind())?;
+        let context = &service.context;
+        match context.device().write_descriptor(Permit::own(), slot.heap(), slot.index(), descriptor) {
+            Ok(()) => {
+                self.of(slot.kind).alive.fetch_add(1, Ordering::Relaxed);
+                Ok(slot)
+            }
+            Err(error) => {
+                self.free(context, slot);
+                Err(error)
+            }
         }
     }
 
@@ -87,13 +92,13 @@ impl<D: Device> CpuHeaps<D> {
     }
 
     /// The slot's descriptor is destroyed, and the slot is free.
-    pub(super) fn release(&self, shared: &Shared<D>, slot: CpuSlot<D>) {
-        shared.device().clear_descriptors(Permit::own(), slot.heap(), slot.index(), 1, None);
-        self.free(shared, slot);
+    pub(super) fn release(&self, context: &Context<D>, slot: CpuSlot<D>) {
+        context.device().clear_descriptors(Permit::own(), slot.heap(), slot.index(), 1, None);
+        self.free(context, slot);
     }
 
-    fn free(&self, shared: &Shared<D>, CpuSlot { kind, slot }: CpuSlot<D>) {
-        self.blocks(kind).free(slot, shared.current_frame());
+    fn free(&self, context: &Context<D>, CpuSlot { kind, slot }: CpuSlot<D>) {
+        self.blocks(kind).free(slot, context.current_frame());
     }
 
     pub(super) fn usage(&self, kind: DescriptorKind) -> CpuUse {
@@ -122,33 +127,5 @@ const fn name(kind: DescriptorKind) -> &'static str {
         DescriptorKind::Sampler => "samplers",
         DescriptorKind::RenderTarget => "render target views",
         DescriptorKind::DepthStencil => "depth-stencil views",
-    }
-}
-
-impl<D: Device> Shared<D> {
-    /// Makes a descriptor in a heap that shaders do not see.
-    pub(super) fn make_descriptor(
-        &self,
-        name: &Name,
-        descriptor: &Descriptor<'_, D>,
-    ) -> Result<CpuSlot<D>, Error> {
-        self.clock.check().map_err(|source| Error::device(name, source))?;
-        let made = self.retry(|| self.try_make_descriptor(descriptor));
-        made.map_err(|source| self.refused(name, source))
-    }
-
-    fn try_make_descriptor(&self, descriptor: &Descriptor<'_, D>) -> Result<CpuSlot<D>, DeviceError> {
-        let cpu = &self.descriptors.cpu;
-        let slot = cpu.take(self, descriptor.kind())?;
-        match self.device().write_descriptor(Permit::own(), slot.heap(), slot.index(), descriptor) {
-            Ok(()) => {
-                cpu.of(slot.kind).alive.fetch_add(1, Ordering::Relaxed);
-                Ok(slot)
-            }
-            Err(error) => {
-                cpu.free(self, slot);
-                Err(error)
-            }
-        }
     }
 }

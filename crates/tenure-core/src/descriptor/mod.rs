@@ -1,26 +1,16 @@
-//! Descriptors: views, samplers, tables and sets (spec D1 to D5).
+//! Descriptors: views, samplers, tables and sets.
 //!
-//! What lasts owns its descriptors and what they show; what one recording needs is borrowed from it.
-//! Both go back through the release queue, and none is written while anything may read it.
+//! Views, samplers, tables and lasting sets own their descriptors and keep the resources that these show. The
+//! descriptors and sets of one recording are borrowed from it. Both kinds are freed through the release queue, and
+//! no descriptor is written while a recording or the GPU may read it.
 
 mod bind;
-mod buffer_view;
 mod cpu_heaps;
 mod dynamic;
-mod dynamic_part;
-mod exhausted;
-mod forms;
-mod garbage;
 mod owners;
-mod recorded_chunks;
-mod recorded_sets;
 mod sampler;
 mod set;
 mod set_layout;
-mod sizes;
-mod slot_blocks;
-mod static_part;
-mod stats;
 mod store;
 mod table;
 mod texture_view;
@@ -28,19 +18,15 @@ mod view;
 mod visible;
 
 pub use bind::Bind;
-pub use buffer_view::BufferViewDesc;
-use cpu_heaps::CpuSlot;
 pub use dynamic::Descriptors;
-pub use exhausted::{DescriptorPart, DescriptorUser, NoDescriptors};
-pub(crate) use garbage::DescriptorGarbage;
+pub(crate) use dynamic::RecordedChunks;
 pub use owners::DescriptorOwner;
-pub(crate) use recorded_chunks::RecordedChunks;
-pub(crate) use recorded_sets::RecordedSets;
-pub use sampler::Sampler;
-pub use set::{DescriptorSet, Set};
-pub use set_layout::SetLayout;
-pub use stats::{DescriptorHeapStats, DescriptorStats};
-pub(crate) use store::DescriptorStore;
-pub use table::DescriptorTable;
+pub use sampler::{Sampler, SamplerDesc};
+pub(crate) use set::RecordedSets;
+pub use set::{DescriptorSet, DescriptorSetDesc, Set};
+pub use set_layout::{SetLayout, SetLayoutDesc};
+pub use store::{DescriptorHeapStats, DescriptorStats};
+pub(crate) use store::{DescriptorService, DescriptorStore};
+pub use table::{DescriptorTable, DescriptorTableDesc};
 pub use texture_view::TextureViewDesc;
-pub use view::View;
+pub use view::{BufferViewDesc, View};

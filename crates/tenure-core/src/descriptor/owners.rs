@@ -1,14 +1,18 @@
-//! Whose descriptors are (spec D4).
+//! The owners of descriptors, by index and by name, for messages.
+
+use std::collections::HashMap;
 
 use slab::Slab;
 
 use crate::Name;
+use crate::error::DescriptorUser;
 
 /// No owner.
 const NOBODY: u32 = u32::MAX;
 
 /// Whose a descriptor is, or was.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DescriptorOwner {
     /// A table's.
     Static {
@@ -20,7 +24,7 @@ pub enum DescriptorOwner {
         /// The recording.
         recording: &'static str,
     },
-    /// It was freed. Known only with [`Config::poison_descriptors`](crate::Config::poison_descriptors).
+    /// It was freed. Known only with [`DescriptorConfig::poison`](crate::DescriptorConfig::poison).
     Freed {
         /// The table or recording that had it last.
         name: Name,
@@ -96,4 +100,23 @@ impl Owners {
         let users = self.owners.iter().filter(|(_, owner)| !owner.is_freed);
         users.map(|(_, owner)| (owner.name.clone(), owner.indices))
     }
+}
+
+/// The greatest users of descriptors, those of equal names taken together.
+pub(super) fn users_by_name(uses: impl Iterator<Item = (Name, u32)>) -> Vec<DescriptorUser> {
+    const MOST: usize = 8;
+    let mut counts: HashMap<Name, u32> = HashMap::new();
+    for (name, count) in uses {
+        let sum = counts.entry(name).or_default();
+        *sum = sum.saturating_add(count);
+    }
+    let mut users: Vec<_> = counts.into_iter().map(|(name, count)| DescriptorUser { name, count }).collect();
+    users.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    users.truncate(MOST);
+    users
+}
+
+/// As many descriptors as there are never exceed 32 bits.
+pub(super) fn count(descriptors: u64) -> u32 {
+    u32::try_from(descriptors).unwrap_or(u32::MAX)
 }

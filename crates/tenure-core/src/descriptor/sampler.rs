@@ -1,4 +1,4 @@
-//! Samplers, of which equal ones are one (spec D5).
+//! Samplers, of which equal ones are one.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,29 +6,65 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::exhausted::{DescriptorPart, NoDescriptors, count, users_by_name};
-use super::{CpuSlot, DescriptorGarbage};
+use super::owners::{count, users_by_name};
+use super::store::DescriptorService;
+use crate::context::{CpuSlot, RetiredDescriptor};
 use crate::device::{
-    AddressMode, BorderColor, Compare, Descriptor, DescriptorKind, Device, Filter, SamplerDesc,
+    AddressMode, BorderColor, Compare, Descriptor, DescriptorKind, Device, Filter, SamplerInfo,
 };
-use crate::gpu::Shared;
+use crate::error::{DescriptorPart, NoDescriptors};
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
+
+/// A sampler to create.
+///
+/// ```
+/// use tenure::{Filter, SamplerDesc, SamplerInfo};
+/// let smooth = SamplerDesc::default().name("smooth");
+/// let sharp = SamplerDesc::new(SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() }).name("sharp");
+/// # let _ = (smooth, sharp);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct SamplerDesc {
+    /// How it filters, addresses and compares. *Default*: trilinear, repeating, all mips.
+    pub info: SamplerInfo,
+    /// Its name. Samplers with an equal `info` share one descriptor, whatever their names are.
+    pub name: Name,
+}
+
+impl SamplerDesc {
+    /// A sampler without a name.
+    #[must_use]
+    pub fn new(info: SamplerInfo) -> Self {
+        Self { info, name: Name::default() }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+}
+
+impl From<SamplerInfo> for SamplerDesc {
+    fn from(info: SamplerInfo) -> Self {
+        Self::new(info)
+    }
+}
 
 /// A sampler. Equal ones share one descriptor, which is freed once the last of them is dropped and no
 /// recording and no GPU work uses it any more. `Send` and `Sync`; a clone is cheap.
 ///
 /// ```
-/// use tenure::device::{Filter, SamplerDesc};
-/// use tenure::{Config, Gpu};
-/// use tenure::sim;
+/// use tenure::{Config, Filter, Gpu, SamplerDesc, SamplerInfo, sim};
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
-/// let smooth = gpu.create_sampler(&SamplerDesc::default(), "smooth")?;
-/// let again = gpu.create_sampler(&SamplerDesc::default(), "smooth, too")?;
+/// let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;
+/// let again = gpu.create_sampler(&SamplerDesc::default().name("smooth, too"))?;
 /// assert_eq!(smooth.index(), again.index());
-/// let sharp = gpu.create_sampler(&SamplerDesc { mag: Filter::Nearest, ..SamplerDesc::default() }, "sharp")?;
+/// let nearest = SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() };
+/// let sharp = gpu.create_sampler(&SamplerDesc::new(nearest).name("sharp"))?;
 /// assert_ne!(smooth.index(), sharp.index());
 /// # Ok::<(), tenure::Error>(())
 /// ```
@@ -45,13 +81,13 @@ impl<D: Device> Clone for Sampler<D> {
 /// The one descriptor of equal samplers.
 pub(super) struct SamplerInner<D: Device> {
     pub(super) name: Name,
-    desc: SamplerDesc,
+    info: SamplerInfo,
     /// `None` only inside `drop`.
     slot: Option<CpuSlot<D>>,
     record: RecordKey,
     born: Stamp,
     /// Declared last, as in every handle.
-    pub(super) shared: Arc<Shared<D>>,
+    pub(super) service: Arc<DescriptorService<D>>,
 }
 
 impl<D: Device> SamplerInner<D> {
@@ -76,9 +112,9 @@ struct Key {
 }
 
 impl Key {
-    fn new(desc: &SamplerDesc) -> Self {
-        let SamplerDesc { mag, min, mip, address, mip_bias, anisotropy, compare, min_lod, max_lod, border } =
-            *desc;
+    fn new(info: &SamplerInfo) -> Self {
+        let SamplerInfo { mag, min, mip, address, mip_bias, anisotropy, compare, min_lod, max_lod, border } =
+            *info;
         // Adding 0 makes the negative 0 a positive one.
         let levels = [mip_bias, min_lod, max_lod].map(|level| (level + 0.0).to_bits());
         Self { filters: [mag, min, mip], address, anisotropy, compare, border, levels }
@@ -87,48 +123,50 @@ impl Key {
 
 /// The samplers that live.
 pub(super) struct Samplers<D: Device> {
-    by_desc: Mutex<HashMap<Key, Weak<SamplerInner<D>>>>,
+    by_info: Mutex<HashMap<Key, Weak<SamplerInner<D>>>>,
     /// How often one was asked for that there was already.
     pub(super) shared: AtomicU64,
 }
 
 impl<D: Device> Default for Samplers<D> {
     fn default() -> Self {
-        Self { by_desc: Mutex::new(HashMap::new()), shared: AtomicU64::new(0) }
+        Self { by_info: Mutex::new(HashMap::new()), shared: AtomicU64::new(0) }
     }
 }
 
 impl<D: Device> Sampler<D> {
-    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &SamplerDesc, name: Name) -> Result<Self, Error> {
-        let refuse = |source| Error::device(&name, source);
-        shared.clock.check().map_err(refuse)?;
-        desc.validate(shared.device().properties().descriptors.anisotropy).map_err(refuse)?;
-        let samplers = &shared.descriptors.samplers;
-        let key = Key::new(desc);
-        let mut by_desc = samplers.by_desc.lock();
-        if let Some(inner) = by_desc.get(&key).and_then(Weak::upgrade) {
+    pub(crate) fn create(service: &Arc<DescriptorService<D>>, desc: &SamplerDesc) -> Result<Self, Error> {
+        let (context, SamplerDesc { info, name }) = (&service.context, desc);
+        let refuse = |source| Error::device(name, source);
+        context.clock.check().map_err(refuse)?;
+        info.validate(context.device().properties().descriptors.anisotropy).map_err(refuse)?;
+        let samplers = &service.store.samplers;
+        let key = Key::new(info);
+        let mut by_info = samplers.by_info.lock();
+        if let Some(inner) = by_info.get(&key).and_then(Weak::upgrade) {
             samplers.shared.fetch_add(1, Ordering::Relaxed);
             return Ok(Self { inner });
         }
-        if shared.is_out_of_samplers() {
-            let alive: Vec<_> = by_desc.values().filter_map(Weak::upgrade).collect();
+        if service.is_out_of_samplers() {
+            let alive: Vec<_> = by_info.values().filter_map(Weak::upgrade).collect();
             // Whoever lets go of a sampler last takes the lock, too.
-            drop(by_desc);
-            return Err(shared.no_samplers(&name, &alive));
+            drop(by_info);
+            return Err(service.no_samplers(name, &alive));
         }
-        let slot = shared.make_descriptor(&name, &Descriptor::Sampler(*desc))?;
-        let record = shared.register(&name, ObjectKind::Sampler, 0);
-        let (born, slot) = (shared.clock.stamp(), Some(slot));
-        let inner = SamplerInner { name, desc: *desc, slot, record, born, shared: shared.clone() };
+        let slot = service.make_descriptor(name, &Descriptor::Sampler(*info))?;
+        let record = context.register(name, ObjectKind::Sampler, 0);
+        let (born, slot) = (context.clock.stamp(), Some(slot));
+        let inner =
+            SamplerInner { name: name.clone(), info: *info, slot, record, born, service: service.clone() };
         let inner = Arc::new(inner);
-        by_desc.insert(key, Arc::downgrade(&inner));
+        by_info.insert(key, Arc::downgrade(&inner));
         Ok(Self { inner })
     }
 
-    /// Its description; of equal ones, the first.
+    /// How it filters, addresses and compares.
     #[must_use]
-    pub fn desc(&self) -> &SamplerDesc {
-        &self.inner.desc
+    pub fn info(&self) -> &SamplerInfo {
+        &self.inner.info
     }
 
     /// The name that the first of equal ones was given.
@@ -150,25 +188,25 @@ impl<D: Device> Sampler<D> {
     }
 }
 
-impl<D: Device> Shared<D> {
+impl<D: Device> DescriptorService<D> {
     /// Whether the device takes no other sampler, even after what it is done with is given back.
     fn is_out_of_samplers(&self) -> bool {
-        let limit = u64::from(self.device().properties().descriptors.samplers);
-        let is_full = || self.descriptors.cpu.usage(DescriptorKind::Sampler).used >= limit;
+        let limit = u64::from(self.context.device().properties().descriptors.samplers);
+        let is_full = || self.store.cpu.usage(DescriptorKind::Sampler).used >= limit;
         if is_full() {
-            self.reclaim();
+            self.context.reclaim();
         }
         is_full()
     }
 
     fn no_samplers(&self, name: &Name, alive: &[Arc<SamplerInner<D>>]) -> Error {
-        let usage = self.descriptors.cpu.usage(DescriptorKind::Sampler);
+        let usage = self.store.cpu.usage(DescriptorKind::Sampler);
         let error = NoDescriptors {
             name: name.clone(),
             kind: DescriptorKind::Sampler,
             part: DescriptorPart::Samplers,
             requested: 1,
-            capacity: self.device().properties().descriptors.samplers,
+            capacity: self.context.device().properties().descriptors.samplers,
             free: 0,
             largest_free: 0,
             waiting: count(usage.used - usage.alive),
@@ -182,15 +220,15 @@ impl<D: Device> Drop for SamplerInner<D> {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
         let this: *const Self = self;
-        let mut by_desc = self.shared.descriptors.samplers.by_desc.lock();
-        let key = Key::new(&self.desc);
+        let mut by_info = self.service.store.samplers.by_info.lock();
+        let key = Key::new(&self.info);
         // Another may have taken its place already.
-        if by_desc.get(&key).is_some_and(|sampler| std::ptr::eq(sampler.as_ptr(), this)) {
-            by_desc.remove(&key);
+        if by_info.get(&key).is_some_and(|sampler| std::ptr::eq(sampler.as_ptr(), this)) {
+            by_info.remove(&key);
         }
-        drop(by_desc);
-        self.shared.registry.remove(self.record);
-        self.shared.descriptors.cpu.note_dropped(DescriptorKind::Sampler);
-        self.shared.release_descriptors(DescriptorGarbage::Cpu(slot), self.born);
+        drop(by_info);
+        self.service.context.registry.remove(self.record);
+        self.service.store.cpu.note_dropped(DescriptorKind::Sampler);
+        self.service.context.release_descriptors(RetiredDescriptor::Cpu(slot), self.born);
     }
 }

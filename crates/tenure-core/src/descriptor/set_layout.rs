@@ -1,21 +1,45 @@
-//! The form of descriptor sets, and the blocks of sets in that form.
+//! Layouts of descriptor sets, each with its blocks of sets.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
+use slab::Slab;
 use smallvec::SmallVec;
 
-use super::DescriptorGarbage;
 use super::bind::Bind;
-use super::slot_blocks::{Slot, SlotBlocks};
+use super::store::{DescriptorService, DescriptorStore};
+use crate::context::{Context, RetiredDescriptor};
 use crate::device::{
     Allowed, BindingKind, DescriptorSource, Device, DeviceError, ObjectRef, Permit, SetBinding, SetWrite,
 };
-use crate::gpu::Shared;
 use crate::registry::{ObjectKind, RecordKey};
+use crate::slot_blocks::{Slot, SlotBlocks};
 use crate::time::Stamp;
 use crate::{Error, Name};
+
+/// A set layout to create.
+#[derive(Clone, Debug)]
+pub struct SetLayoutDesc<'a> {
+    /// Its bindings, in any order; at least one.
+    pub bindings: &'a [SetBinding],
+    /// Its name.
+    pub name: Name,
+}
+
+impl<'a> SetLayoutDesc<'a> {
+    /// A layout of these bindings.
+    #[must_use]
+    pub fn new(bindings: &'a [SetBinding]) -> Self {
+        Self { bindings, name: Name::default() }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+}
 
 /// The form of descriptor sets: a clone is cheap, and equal forms may be made more than once.
 ///
@@ -34,15 +58,15 @@ impl<D: Device> Clone for SetLayout<D> {
 /// What handles and lasting sets share of a layout.
 pub(super) struct LayoutInner<D: Device> {
     /// `None` only inside `drop`.
-    form: Option<Arc<Form<D>>>,
+    layout_inner: Option<Arc<SetLayoutInner<D>>>,
     record: RecordKey,
     born: Stamp,
     /// Declared last, as in every handle.
-    pub(super) shared: Arc<Shared<D>>,
+    pub(super) service: Arc<DescriptorService<D>>,
 }
 
 /// The layout, and its blocks. Held by the handles, and by what waits for the GPU.
-pub(crate) struct Form<D: Device> {
+pub(crate) struct SetLayoutInner<D: Device> {
     pub(super) name: Name,
     /// A small number that no other living form of the manager has.
     pub(super) id: usize,
@@ -76,7 +100,7 @@ pub(crate) struct RecordedBlock<D: Device> {
     /// Who has it.
     recording: &'static str,
     /// Its form, while a recording or the GPU has it.
-    form: Option<Arc<Form<D>>>,
+    layout_inner: Option<Arc<SetLayoutInner<D>>>,
 }
 
 impl<D: Device> RecordedBlock<D> {
@@ -91,7 +115,7 @@ impl<D: Device> RecordedBlock<D> {
     }
 
     pub(super) fn form_id(&self) -> Option<usize> {
-        self.form.as_ref().map(|form| form.id)
+        self.layout_inner.as_ref().map(|layout_inner| layout_inner.id)
     }
 }
 
@@ -100,71 +124,74 @@ pub(super) type Writes<'a, D> = SmallVec<[SetWrite<'a, D>; 16]>;
 
 impl<D: Device> SetLayout<D> {
     pub(crate) fn create(
-        shared: &Arc<Shared<D>>,
-        bindings: &[SetBinding],
-        name: Name,
+        service: &Arc<DescriptorService<D>>,
+        desc: &SetLayoutDesc<'_>,
     ) -> Result<Self, Error> {
-        let refuse = |source| Error::device(&name, source);
-        shared.clock.check().map_err(refuse)?;
-        if !shared.device().properties().descriptors.sets {
+        let (context, name) = (&service.context, desc.name.clone());
+        let refuse = |source| Error::device(&desc.name, source);
+        context.clock.check().map_err(refuse)?;
+        if !context.device().properties().descriptors.sets {
             return Err(refuse(DeviceError::Unsupported { feature: "descriptor sets" }));
         }
-        let bindings = sorted(bindings).map_err(refuse)?;
-        let make = || shared.device().create_set_layout(&bindings);
-        let layout = shared.retry(make).map_err(|source| shared.refused(&name, source))?;
-        shared.descriptors.note_made();
-        let sets = sets_of_block(shared.config.set_block, &bindings);
+        let bindings = sorted(desc.bindings).map_err(refuse)?;
+        let make = || context.device().create_set_layout(&bindings);
+        let layout = context.retry(make).map_err(|source| context.refused(&name, source))?;
+        service.store.note_made();
+        let sets = sets_of_block(context.config.descriptors.set_block, &bindings);
         let pool = Mutex::new(SetPool { lasting: SlotBlocks::default(), idle: Vec::new() });
-        let record = shared.register(&name, ObjectKind::SetLayout, 0);
-        let form = shared.descriptors.forms.insert(|id| Form { name, id, layout, bindings, sets, pool });
-        let born = shared.clock.stamp();
-        let inner = LayoutInner { form: Some(form), record, born, shared: shared.clone() };
+        let record = context.register(&name, ObjectKind::SetLayout, 0);
+        let layout_inner =
+            service.store.set_layouts.insert(|id| SetLayoutInner { name, id, layout, bindings, sets, pool });
+        let born = context.clock.stamp();
+        let inner = LayoutInner { layout_inner: Some(layout_inner), record, born, service: service.clone() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The API's layout. Do not destroy or keep it.
     #[must_use]
     pub fn raw(&self) -> &D::SetLayout {
-        &self.inner.form().layout
+        &self.inner.layout_inner().layout
     }
 
     /// Its bindings, in the order of their numbers.
     #[must_use]
     pub fn bindings(&self) -> &[SetBinding] {
-        &self.inner.form().bindings
+        &self.inner.layout_inner().bindings
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &Name {
-        &self.inner.form().name
+        &self.inner.layout_inner().name
     }
 }
 
 impl<D: Device> LayoutInner<D> {
-    pub(super) const fn form(&self) -> &Arc<Form<D>> {
-        match &self.form {
-            Some(form) => form,
+    pub(super) const fn layout_inner(&self) -> &Arc<SetLayoutInner<D>> {
+        match &self.layout_inner {
+            Some(layout_inner) => layout_inner,
             None => unreachable!(),
         }
     }
 
     /// The form, for sets of a manager.
-    pub(super) fn form_for(&self, shared: &Shared<D>) -> Result<&Arc<Form<D>>, Error> {
-        let form = self.form();
-        if std::ptr::eq(&*self.shared, shared) {
-            Ok(form)
+    pub(super) fn form_for(&self, service: &DescriptorService<D>) -> Result<&Arc<SetLayoutInner<D>>, Error> {
+        let layout_inner = self.layout_inner();
+        if std::ptr::eq(&*self.service, service) {
+            Ok(layout_inner)
         } else {
-            Err(Error::Foreign { name: form.name.clone() })
+            Err(Error::Foreign { name: layout_inner.name.clone() })
         }
     }
 }
 
 impl<D: Device> Drop for LayoutInner<D> {
     fn drop(&mut self) {
-        if let Some(form) = self.form.take() {
-            self.shared.registry.remove(self.record);
-            self.shared.release_descriptors(DescriptorGarbage::Form(form), self.born);
+        if let Some(layout_inner) = self.layout_inner.take() {
+            self.service.context.registry.remove(self.record);
+            self.service
+                .context
+                .release_descriptors(RetiredDescriptor::SetLayout(Box::new(layout_inner)), self.born);
         }
     }
 }
@@ -200,16 +227,16 @@ fn sets_of_block(most: u32, bindings: &[SetBinding]) -> u32 {
     most.min(u32::try_from(sets).unwrap_or(u32::MAX))
 }
 
-impl<D: Device> Form<D> {
+impl<D: Device> SetLayoutInner<D> {
     /// What the device is to write, if the bindings exist, take what they are given, and each
     /// descriptor is written once.
     pub(super) fn writes<'a>(
         &self,
-        shared: &Shared<D>,
+        service: &DescriptorService<D>,
         binds: &[(u32, u32, Bind<'a, D>)],
     ) -> Result<Writes<'a, D>, Error> {
         let refuse = |rule, value: u64, limit: u64| {
-            Err(Error::device(&self.name, DeviceError::InvalidCall { rule, value, limit }))
+            Err(Error::device(&self.name, DeviceError::invalid_call(rule, value, limit)))
         };
         let mut writes = Writes::new();
         for (binding, element, bind) in binds {
@@ -228,7 +255,7 @@ impl<D: Device> Form<D> {
                     u64::from(known.count),
                 );
             }
-            let (kind, source) = bind.source(shared)?;
+            let (kind, source) = bind.source(service)?;
             if !known.kind.takes(kind) {
                 return refuse("the binding is of another kind", kind as u64, known.kind as u64);
             }
@@ -244,59 +271,60 @@ impl<D: Device> Form<D> {
     /// A set that lasts; the device writes it while nobody else can write its block.
     pub(super) fn take_lasting(
         &self,
-        shared: &Shared<D>,
+        service: &DescriptorService<D>,
         writes: &[SetWrite<'_, D>],
     ) -> Result<Slot<D::SetBlock>, DeviceError> {
+        let context = &service.context;
         let mut pool = self.pool.lock();
         if pool.lasting.with_room().is_none() {
-            let block = self.make_block(shared)?;
-            if let Err(block) = pool.lasting.add(block, self.sets, shared.current_frame()) {
-                shared.descriptors.destroy_set_block(shared.device(), block);
+            let block = self.make_block(service)?;
+            if let Err(block) = pool.lasting.add(block, self.sets, context.current_frame()) {
+                service.store.destroy_set_block(context.device(), block);
             }
         }
         let slot = pool.lasting.take().ok_or(DeviceError::OutOfHostMemory { what: "a block of sets" })?;
-        match shared.device().write_set(Permit::own(), &slot.object, slot.index, writes) {
+        match context.device().write_set(Permit::own(), &slot.object, slot.index, writes) {
             Ok(()) => Ok(slot),
             Err(error) => {
-                pool.lasting.free(slot, shared.current_frame());
+                pool.lasting.free(slot, context.current_frame());
                 Err(error)
             }
         }
     }
 
     /// Nothing reads a lasting set any more.
-    pub(super) fn release_lasting(&self, shared: &Shared<D>, slot: Slot<D::SetBlock>, name: &Name) {
+    pub(super) fn release_lasting(&self, context: &Context<D>, slot: Slot<D::SetBlock>, name: &Name) {
         let mut pool = self.pool.lock();
-        let freed_by = shared.config.poison_descriptors.then_some(name.as_str());
-        shared.device().clear_set(Permit::own(), &slot.object, slot.index, freed_by);
-        pool.lasting.free(slot, shared.current_frame());
+        let freed_by = context.config.descriptors.poison.then_some(name.as_str());
+        context.device().clear_set(Permit::own(), &slot.object, slot.index, freed_by);
+        pool.lasting.free(slot, context.current_frame());
     }
 
     /// A block for a recording: one that nothing uses, or else a new one.
     pub(super) fn take_block(
         self: &Arc<Self>,
-        shared: &Shared<D>,
+        service: &DescriptorService<D>,
         recording: &'static str,
     ) -> Result<Box<RecordedBlock<D>>, DeviceError> {
         let idle = self.pool.lock().idle.pop();
         let mut block = match idle {
             Some(block) => block,
             None => {
-                let block = shared.retry(|| self.make_block(shared))?;
+                let block = service.context.retry(|| self.make_block(service))?;
                 let (sets, used) = (self.sets, Cell::new(0));
-                Box::new(RecordedBlock { block, sets, used, recording, form: None })
+                Box::new(RecordedBlock { block, sets, used, recording, layout_inner: None })
             }
         };
         block.recording = recording;
-        block.form = Some(self.clone());
+        block.layout_inner = Some(self.clone());
         Ok(block)
     }
 
-    fn make_block(&self, shared: &Shared<D>) -> Result<D::SetBlock, DeviceError> {
-        let block = shared.device().create_set_block(Permit::own(), &self.layout, self.sets)?;
-        shared.descriptors.note_set_block();
+    fn make_block(&self, service: &DescriptorService<D>) -> Result<D::SetBlock, DeviceError> {
+        let block = service.context.device().create_set_block(Permit::own(), &self.layout, self.sets)?;
+        service.store.note_set_block();
         if !self.name.is_empty() {
-            shared.device().set_name(Permit::own(), ObjectRef::SetBlock(&block), self.name.as_str());
+            service.context.device().set_name(Permit::own(), ObjectRef::SetBlock(&block), self.name.as_str());
         }
         Ok(block)
     }
@@ -312,11 +340,11 @@ impl<D: Device> Form<D> {
     }
 
     /// Destroys the layout and its blocks, none of which is used.
-    pub(super) fn destroy(self, shared: &Shared<D>) {
+    pub(super) fn destroy(self, store: &DescriptorStore<D>, device: &D) {
         let SetPool { mut lasting, idle } = self.pool.into_inner();
         let blocks = lasting.take_all().into_iter().chain(idle.into_iter().map(|block| block.block));
-        blocks.for_each(|block| shared.descriptors.destroy_set_block(shared.device(), block));
-        shared.device().destroy_set_layout(Permit::own(), self.layout);
+        blocks.for_each(|block| store.destroy_set_block(device, block));
+        device.destroy_set_layout(Permit::own(), self.layout);
     }
 }
 
@@ -346,13 +374,48 @@ fn written_twice<D: Device>(writes: &[SetWrite<'_, D>]) -> Option<(u32, u32)> {
 }
 
 /// Nothing reads the sets of a recording any more.
-pub(super) fn release_block<D: Device>(shared: &Shared<D>, mut block: Box<RecordedBlock<D>>) {
-    let Some(form) = block.form.take() else { return };
+pub(super) fn release_block<D: Device>(context: &Context<D>, mut block: Box<RecordedBlock<D>>) {
+    let Some(layout_inner) = block.layout_inner.take() else { return };
     let used = block.used.replace(0);
-    if shared.config.poison_descriptors {
+    if context.config.descriptors.poison {
         for set in 0..used {
-            shared.device().clear_set(Permit::own(), &block.block, set, Some(block.recording));
+            context.device().clear_set(Permit::own(), &block.block, set, Some(block.recording));
         }
     }
-    form.pool.lock().idle.push(block);
+    layout_inner.pool.lock().idle.push(block);
+}
+
+/// All layouts, by number.
+pub(super) struct SetLayouts<D: Device>(Mutex<Slab<Weak<SetLayoutInner<D>>>>);
+
+impl<D: Device> Default for SetLayouts<D> {
+    fn default() -> Self {
+        Self(Mutex::new(Slab::new()))
+    }
+}
+
+impl<D: Device> SetLayouts<D> {
+    /// Takes in a layout, which is made with its number.
+    pub(super) fn insert(&self, make: impl FnOnce(usize) -> SetLayoutInner<D>) -> Arc<SetLayoutInner<D>> {
+        let mut set_layouts = self.0.lock();
+        let place = set_layouts.vacant_entry();
+        let layout_inner = Arc::new(make(place.key()));
+        place.insert(Arc::downgrade(&layout_inner));
+        layout_inner
+    }
+
+    /// A layout is destroyed, and its number free.
+    pub(super) fn remove(&self, id: usize) {
+        self.0.lock().try_remove(id);
+    }
+
+    /// Visits those that there are.
+    pub(super) fn each(&self, visit: impl FnMut(Arc<SetLayoutInner<D>>)) {
+        self.0.lock().iter().filter_map(|(_, layout_inner)| layout_inner.upgrade()).for_each(visit);
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.lock().len()
+    }
 }

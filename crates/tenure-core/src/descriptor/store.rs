@@ -1,15 +1,19 @@
-//! All descriptors of a manager.
+//! All descriptors of a manager, and their numbers.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cpu_heaps::CpuHeaps;
-use super::forms::Forms;
-use super::recorded_sets::RecordedSetsPool;
+use super::owners::DescriptorOwner;
 use super::sampler::Samplers;
-use super::set_layout::Form;
-use super::visible::VisibleHeaps;
-use crate::device::{DescriptorKind, DescriptorLimits, Device, DeviceError, Permit};
-use crate::gpu::Shared;
+use super::set::{LastingSet, RecordedSets, RecordedSetsPool};
+use super::set_layout::{SetLayoutInner, SetLayouts};
+use super::table::PartUse;
+use super::visible::{VisibleHeap, VisibleHeaps};
+use crate::context::{Context, CpuSlot, RetiredDescriptor};
+use crate::device::{Descriptor, DescriptorKind, DescriptorLimits, Device, Permit};
+use crate::error::DescriptorPart;
+use crate::time::SyncPoint;
 use crate::{Config, ConfigError, Error, Name};
 
 /// The heaps, and the blocks of sets.
@@ -17,17 +21,12 @@ pub(crate) struct DescriptorStore<D: Device> {
     pub(super) cpu: CpuHeaps<D>,
     pub(super) visible: VisibleHeaps<D>,
     pub(super) samplers: Samplers<D>,
-    pub(super) forms: Forms<D>,
+    pub(super) set_layouts: SetLayouts<D>,
     pub(super) recorded_sets: RecordedSetsPool<D>,
     /// Heaps, layouts and blocks of sets that were ever created.
     made: AtomicU64,
     /// Blocks of sets that there are.
     set_blocks: AtomicU64,
-}
-
-/// What is left of a store, for those who destroy it.
-pub(crate) struct Remains<D: Device> {
-    heaps: Vec<D::DescriptorHeap>,
 }
 
 impl<D: Device> DescriptorStore<D> {
@@ -36,7 +35,7 @@ impl<D: Device> DescriptorStore<D> {
             cpu: CpuHeaps::default(),
             visible: VisibleHeaps::new(config, limits)?,
             samplers: Samplers::default(),
-            forms: Forms::default(),
+            set_layouts: SetLayouts::default(),
             recorded_sets: RecordedSetsPool::default(),
             made: AtomicU64::new(0),
             set_blocks: AtomicU64::new(0),
@@ -70,60 +69,126 @@ impl<D: Device> DescriptorStore<D> {
     }
 
     /// Destroys the heaps and blocks that nothing has used for the configured frames. Cost: layouts.
-    pub(crate) fn end_frame(&self, shared: &Shared<D>) {
-        let idle_frames = u64::from(shared.config.idle_frames);
-        self.retire(shared.device(), shared.current_frame().saturating_sub(idle_frames));
+    pub(crate) fn end_frame(&self, context: &Context<D>) {
+        let idle_frames = u64::from(context.config.frames.idle);
+        self.retire(context.device(), context.current_frame().saturating_sub(idle_frames));
     }
 
     /// Destroys the heaps and blocks that nothing uses.
     pub(crate) fn trim(&self, device: &D) {
         self.retire(device, u64::MAX);
-        self.destroy_blocks(device, Form::trim);
+        self.destroy_blocks(device, SetLayoutInner::trim);
     }
 
     fn retire(&self, device: &D, oldest: u64) {
         self.cpu.retire(device, oldest);
-        self.destroy_blocks(device, |form, retired| form.retire(oldest, retired));
+        self.destroy_blocks(device, |layout_inner, retired| layout_inner.retire(oldest, retired));
     }
 
     /// Destroys what `take_out` takes out of each layout. The layouts are held until then: on another
     /// thread the last handle of one may be released meanwhile, and a layout outlives its blocks.
-    fn destroy_blocks(&self, device: &D, take_out: impl Fn(&Form<D>, &mut Vec<D::SetBlock>)) {
+    fn destroy_blocks(&self, device: &D, take_out: impl Fn(&SetLayoutInner<D>, &mut Vec<D::SetBlock>)) {
         let (mut retired, mut held) = (Vec::new(), Vec::new());
-        self.forms.each(|form| {
+        self.set_layouts.each(|layout_inner| {
             let before = retired.len();
-            take_out(&form, &mut retired);
+            take_out(&layout_inner, &mut retired);
             if retired.len() > before {
-                held.push(form);
+                held.push(layout_inner);
             }
         });
         retired.into_iter().for_each(|block| self.destroy_set_block(device, block));
     }
 
-    /// The heaps, to be destroyed; the layouts and their blocks went with the last handles.
-    pub(crate) fn take_all(&mut self) -> Remains<D> {
-        let mut heaps = self.cpu.take_all();
-        heaps.extend(self.visible.take_all());
-        Remains { heaps }
+    /// Destroys the heaps; the layouts and their blocks went with the last handles.
+    pub(crate) fn destroy(mut self, device: &D) {
+        let heaps = self.cpu.take_all().into_iter().chain(self.visible.take_all());
+        heaps.for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
     }
 }
 
-impl<D: Device> Remains<D> {
-    pub(crate) fn destroy(self, device: &D) {
-        self.heaps.into_iter().for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
-    }
-}
-
-impl<D: Device> Shared<D> {
-    /// Asks the device once more when it is short of something and something can be given back.
-    pub(super) fn retry<T>(&self, mut ask: impl FnMut() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
-        match ask() {
-            Err(error) if error.is_shortage() => {
-                self.make_room();
-                ask()
+impl<D: Device> DescriptorStore<D> {
+    /// Frees descriptors that nothing uses any more.
+    pub(crate) fn free(&self, context: &Context<D>, retired: RetiredDescriptor<D>) {
+        match retired {
+            RetiredDescriptor::Cpu(slot) => self.cpu.release(context, slot),
+            RetiredDescriptor::Table(kind, range) => {
+                if let Some(heap) = self.visible.get(kind) {
+                    heap.release_static(context.device(), &range);
+                }
             }
-            answer => answer,
+            RetiredDescriptor::Pieces(kind, last) => {
+                if let Some(heap) = self.visible.get(kind) {
+                    heap.release_dynamic(context.device(), last);
+                }
+            }
+            RetiredDescriptor::Set(set) => {
+                if let Ok(set) = set.downcast::<LastingSet<D>>() {
+                    let LastingSet { slot, layout_inner, name } = *set;
+                    layout_inner.release_lasting(context, slot, &name);
+                }
+            }
+            RetiredDescriptor::Sets(sets) => {
+                if let Ok(sets) = sets.downcast::<RecordedSets<D>>() {
+                    self.recorded_sets.put_back(sets, context);
+                }
+            }
+            RetiredDescriptor::SetLayout(layout) => {
+                if let Ok(layout) = layout.downcast::<Arc<SetLayoutInner<D>>>() {
+                    self.free_layout(context, *layout);
+                }
+            }
         }
+    }
+
+    fn free_layout(&self, context: &Context<D>, layout_inner: Arc<SetLayoutInner<D>>) {
+        let id = layout_inner.id;
+        match Arc::try_unwrap(layout_inner) {
+            Ok(layout_inner) => {
+                self.set_layouts.remove(id);
+                layout_inner.destroy(self, context.device());
+            }
+            // Sets of it are not freed yet: once more, next time.
+            Err(layout_inner) => {
+                let retired = RetiredDescriptor::SetLayout(Box::new(layout_inner));
+                context.release_recorded(retired, SyncPoint::NONE);
+            }
+        }
+    }
+}
+
+/// What views, samplers, tables and sets hold.
+pub(crate) struct DescriptorService<D: Device> {
+    pub(crate) store: Arc<DescriptorStore<D>>,
+    /// Declared last, as in every handle.
+    pub(crate) context: Arc<Context<D>>,
+}
+
+impl<D: Device> DescriptorService<D> {
+    /// Makes a descriptor in a heap that shaders do not see.
+    pub(super) fn make_descriptor(
+        &self,
+        name: &Name,
+        descriptor: &Descriptor<'_, D>,
+    ) -> Result<CpuSlot<D>, Error> {
+        self.context.clock.check().map_err(|source| Error::device(name, source))?;
+        let made = self.context.retry(|| self.store.cpu.make(self, descriptor));
+        made.map_err(|source| self.context.refused(name, source))
+    }
+
+    /// The heap that shaders see of a kind.
+    #[inline]
+    pub(crate) fn visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
+        match self.store.visible.get(kind) {
+            Some(heap) => Ok(heap),
+            None => self.make_visible(name, kind),
+        }
+    }
+
+    #[cold]
+    fn make_visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
+        self.context.clock.check().map_err(|source| Error::device(name, source))?;
+        let made = self.context.retry(|| self.store.visible.make(self, kind));
+        made.map_err(|source| self.context.refused(name, source))
     }
 
     /// The heaps that shaders see, as far as the device has them: of views, and of samplers.
@@ -133,9 +198,104 @@ impl<D: Device> Shared<D> {
     ) -> Result<[Option<&D::DescriptorHeap>; 2], Error> {
         let name = Name::from(recording);
         let heap = |kind| {
-            let has = self.descriptors.visible.has(kind);
+            let has = self.store.visible.has(kind);
             has.then(|| self.visible(&name, kind).map(|heap| &heap.heap)).transpose()
         };
         Ok([heap(DescriptorKind::Resource)?, heap(DescriptorKind::Sampler)?])
+    }
+
+    /// The owner of a descriptor that shaders see.
+    pub(crate) fn owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
+        match self.store.visible.get(kind) {
+            Some(heap) => heap.owner(index),
+            None if self.store.visible.has(kind) => DescriptorOwner::Free,
+            None => DescriptorOwner::OutOfRange,
+        }
+    }
+}
+
+/// Descriptors of one kind, in heaps that shaders do not see or in one part of the heap that they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct DescriptorHeapStats {
+    /// What they are.
+    pub kind: DescriptorKind,
+    /// Where they are.
+    pub part: DescriptorPart,
+    /// How many there are.
+    pub capacity: u64,
+    /// How many are taken; of the dynamic part, in whole chunks.
+    pub used: u64,
+    /// The most ever taken at once.
+    pub peak: u64,
+    /// How many of those taken were dropped, and wait for recordings or the GPU.
+    pub waiting: u64,
+}
+
+/// Descriptors in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct DescriptorStats {
+    /// The heaps that were ever needed.
+    pub heaps: Vec<DescriptorHeapStats>,
+    /// Live views.
+    pub views: u64,
+    /// Live samplers, equal ones counted once.
+    pub samplers: u64,
+    /// How often a sampler was asked for that there was already.
+    pub samplers_shared: u64,
+    /// Layouts of descriptor sets that there are.
+    pub set_layouts: u64,
+    /// Blocks of descriptor sets that there are.
+    pub set_blocks: u64,
+    /// Heaps, layouts and blocks of sets ever created.
+    pub objects_created: u64,
+}
+
+impl<D: Device> DescriptorStore<D> {
+    /// Cost: heaps.
+    pub(crate) fn stats(&self) -> DescriptorStats {
+        let mut stats = DescriptorStats {
+            samplers_shared: self.samplers.shared.load(Ordering::Relaxed),
+            set_layouts: self.set_layouts.count() as u64,
+            set_blocks: self.set_blocks(),
+            objects_created: self.made(),
+            ..DescriptorStats::default()
+        };
+        for kind in DescriptorKind::ALL {
+            let usage = self.cpu.usage(kind);
+            match kind {
+                DescriptorKind::Sampler => stats.samplers += usage.alive,
+                _ => stats.views += usage.alive,
+            }
+            if usage.peak > 0 {
+                stats.heaps.push(DescriptorHeapStats {
+                    kind,
+                    part: DescriptorPart::Cpu,
+                    capacity: usage.capacity,
+                    used: usage.used,
+                    peak: usage.peak,
+                    waiting: usage.used - usage.alive,
+                });
+            }
+        }
+        for heap in self.visible.each() {
+            for (part, usage) in heap.usage() {
+                let PartUse { capacity, free, peak, waiting, .. } = usage;
+                let [capacity, free, peak, waiting] = [capacity, free, peak, waiting].map(u64::from);
+                let used = capacity.saturating_sub(free);
+                stats.heaps.push(DescriptorHeapStats {
+                    kind: heap.kind,
+                    part,
+                    capacity,
+                    used,
+                    peak,
+                    waiting,
+                });
+            }
+        }
+        stats
     }
 }

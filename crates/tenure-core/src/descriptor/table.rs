@@ -1,16 +1,41 @@
-//! Tables: descriptors in a row that last (spec D2).
+//! Tables: lasting rows of descriptors, and the part of a heap that they are taken from.
 
 use std::sync::Arc;
 
+use tenure_suballoc::{SlotRange, Slots};
+
 use super::bind::{Bind, Share, Sources, gather, shares};
-use super::static_part::StaticRange;
+use super::owners::{DescriptorOwner, Owners, count, users_by_name};
+use super::store::DescriptorService;
 use super::visible::VisibleHeap;
-use super::{DescriptorGarbage, exhausted::count};
+use crate::context::{RetiredDescriptor, StaticRange};
 use crate::device::{DescriptorKind, Device};
-use crate::gpu::Shared;
+use crate::error::{DescriptorPart, DescriptorUser};
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
+
+/// A descriptor table to create.
+pub struct DescriptorTableDesc<'a, D: Device> {
+    /// Its descriptors, in order: all of views, or all of samplers; at least one.
+    pub binds: &'a [Bind<'a, D>],
+    /// Its name.
+    pub name: Name,
+}
+
+impl<'a, D: Device> DescriptorTableDesc<'a, D> {
+    /// A table of these descriptors.
+    #[must_use]
+    pub fn new(binds: &'a [Bind<'a, D>]) -> Self {
+        Self { binds, name: Name::default() }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+}
 
 /// Descriptors in a row where shaders find them by index, for as long as it lives.
 ///
@@ -20,9 +45,10 @@ use crate::{Error, Name};
 /// `Send` and `Sync`.
 ///
 /// ```
-/// use tenure::device::{Format, SamplerDesc, Usage};
-/// use tenure::{BufferDesc, BufferViewDesc, Config, Gpu, TextureDesc, TextureViewDesc};
-/// use tenure::sim;
+/// use tenure::{
+///     BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Format, Gpu, TextureDesc, TextureViewDesc,
+///     Usage, sim,
+/// };
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
@@ -30,7 +56,8 @@ use crate::{Error, Name};
 /// let lights = gpu.create_buffer(&BufferDesc::new(4800, Usage::SHADER_READ).stride(48).name("lights"))?;
 /// let grass = gpu.create_texture_view(&grass, &TextureViewDesc::sampled())?;
 /// let lights = gpu.create_buffer_view(&lights, &BufferViewDesc::structured(48))?;
-/// let table = gpu.create_descriptor_table(&[(&grass).into(), (&lights).into()], "meadow")?;
+/// let binds = [(&grass).into(), (&lights).into()];
+/// let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("meadow"))?;
 /// drop((grass, lights)); // the table keeps them, and they the texture and the buffer
 /// let _bind = (table.heap(), table.first());
 /// assert_eq!(table.len(), 2);
@@ -44,28 +71,32 @@ pub struct DescriptorTable<D: Device> {
     born: Stamp,
     _kept: Box<[Share]>,
     /// Declared last, as in every handle.
-    shared: Arc<Shared<D>>,
+    service: Arc<DescriptorService<D>>,
 }
 
 impl<D: Device> DescriptorTable<D> {
-    pub(crate) fn create(shared: &Arc<Shared<D>>, binds: &[Bind<'_, D>], name: Name) -> Result<Self, Error> {
-        shared.clock.check().map_err(|source| Error::device(&name, source))?;
+    pub(crate) fn create(
+        service: &Arc<DescriptorService<D>>,
+        desc: &DescriptorTableDesc<'_, D>,
+    ) -> Result<Self, Error> {
+        let (context, DescriptorTableDesc { binds, name }) = (&service.context, desc);
+        context.clock.check().map_err(|source| Error::device(name, source))?;
         let mut sources = Sources::new();
-        let kind = gather(shared, &name, binds, &mut sources)?;
-        let kept = shares(&name, binds.iter().copied())?;
-        let heap = shared.visible(&name, kind)?;
-        let range = heap.take_static(shared, count(sources.len() as u64), &name)?;
-        if let Err(error) = heap.fill(shared, &name, range.first, &sources) {
+        let kind = gather(service, name, binds, &mut sources)?;
+        let kept = shares(name, binds.iter().copied())?;
+        let heap = service.visible(name, kind)?;
+        let range = heap.take_static(context, count(sources.len() as u64), name)?;
+        if let Err(error) = heap.fill(context, name, range.first, &sources) {
             heap.return_static(&range);
             return Err(error);
         }
-        let record = shared.register(&name, ObjectKind::DescriptorTable, 0);
-        let born = shared.clock.stamp();
-        Ok(Self { name, kind, range, record, born, _kept: kept, shared: shared.clone() })
+        let record = context.register(name, ObjectKind::DescriptorTable, 0);
+        let born = context.clock.stamp();
+        Ok(Self { name: name.clone(), kind, range, record, born, _kept: kept, service: service.clone() })
     }
 
     fn visible(&self) -> &VisibleHeap<D> {
-        match self.shared.descriptors.visible.get(self.kind) {
+        match self.service.store.visible.get(self.kind) {
             Some(heap) => heap,
             None => unreachable!("a heap stays as long as the manager"),
         }
@@ -105,8 +136,87 @@ impl<D: Device> DescriptorTable<D> {
 
 impl<D: Device> Drop for DescriptorTable<D> {
     fn drop(&mut self) {
-        self.shared.registry.remove(self.record);
+        self.service.context.registry.remove(self.record);
         self.visible().note_dropped(&self.range);
-        self.shared.release_descriptors(DescriptorGarbage::Table(self.kind, self.range), self.born);
+        self.service.context.release_descriptors(RetiredDescriptor::Table(self.kind, self.range), self.born);
+    }
+}
+
+/// How full a part is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PartUse {
+    pub(super) capacity: u32,
+    pub(super) free: u32,
+    pub(super) largest_free: u32,
+    pub(super) peak: u32,
+    pub(super) waiting: u32,
+}
+
+impl PartUse {
+    pub(super) fn of(slots: Option<&Slots>, peak: u32, waiting: u32) -> Self {
+        let capacity = slots.map_or(0, Slots::capacity);
+        let (free, largest_free) = slots.map_or((0, 0), |slots| (slots.free_count(), slots.largest_free()));
+        Self { capacity, free, largest_free, peak, waiting }
+    }
+}
+
+/// The indices from 0 on.
+pub(super) struct StaticPart {
+    /// `None` when the part is empty.
+    slots: Option<Slots>,
+    owners: Owners,
+    peak: u32,
+    /// Of tables that were dropped.
+    waiting: u32,
+}
+
+impl StaticPart {
+    pub(super) const PART: DescriptorPart = DescriptorPart::Static;
+
+    pub(super) fn new(count: u32) -> Self {
+        Self { slots: Slots::new(count).ok(), owners: Owners::default(), peak: 0, waiting: 0 }
+    }
+
+    /// So many descriptors in a row.
+    pub(super) fn take(&mut self, count: u32, name: &Name) -> Option<StaticRange> {
+        let slots = self.slots.as_mut()?;
+        let SlotRange { first, count, handle } = slots.allocate(count).ok()?;
+        self.peak = self.peak.max(slots.capacity() - slots.free_count());
+        self.owners.assign(first, count, name.clone(), false);
+        Some(StaticRange { first, count, handle })
+    }
+
+    /// A table was dropped; its descriptors wait.
+    pub(super) fn note_dropped(&mut self, range: &StaticRange) {
+        self.waiting += range.count;
+    }
+
+    /// Whose a range is.
+    pub(super) fn name(&self, range: &StaticRange) -> Option<&Name> {
+        self.owners.find(range.first).map(|(name, _)| name)
+    }
+
+    /// A range is free again; nothing waits for it any more when it was dropped before.
+    pub(super) fn free(&mut self, range: &StaticRange, was_dropped: bool, keep_name: bool) {
+        if self.slots.as_mut().is_some_and(|slots| slots.free(range.handle).is_ok()) {
+            self.owners.free(range.first, range.count, keep_name);
+            self.waiting -= if was_dropped { range.count } else { 0 };
+        }
+    }
+
+    pub(super) fn owner(&self, index: u32) -> DescriptorOwner {
+        match self.owners.find(index) {
+            Some((name, false)) => DescriptorOwner::Static { name: name.clone() },
+            Some((name, true)) => DescriptorOwner::Freed { name: name.clone() },
+            None => DescriptorOwner::Free,
+        }
+    }
+
+    pub(super) fn usage(&self) -> PartUse {
+        PartUse::of(self.slots.as_ref(), self.peak, self.waiting)
+    }
+
+    pub(super) fn users(&self) -> Vec<DescriptorUser> {
+        users_by_name(self.owners.users())
     }
 }

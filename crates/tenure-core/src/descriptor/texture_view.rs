@@ -1,6 +1,6 @@
 //! Views of textures: what is asked for, and what the device is told.
 
-use super::buffer_view::check_usage;
+use super::view::check_usage;
 use crate::Name;
 use crate::device::{
     Allowed, DeviceError, Dimension, Format, Plane, TextureAccess, TextureInfo, TextureView, ViewShape,
@@ -9,8 +9,7 @@ use crate::device::{
 /// A view of a texture to create: which part of it shaders or render passes see, and how.
 ///
 /// ```
-/// use tenure::TextureViewDesc;
-/// use tenure::device::{Format, ViewShape};
+/// use tenure::{Format, TextureViewDesc, ViewShape};
 /// let grass = TextureViewDesc::sampled().format(Format::Rgba8Srgb).name("grass");
 /// let face = TextureViewDesc::render_target().layers(3, 1).mips(2, 1);
 /// let sky = TextureViewDesc::sampled().shape(ViewShape::Cube);
@@ -162,7 +161,7 @@ impl TextureViewDesc {
 }
 
 fn refuse<T>(rule: &'static str, value: u64, limit: u64) -> Result<T, DeviceError> {
-    Err(DeviceError::InvalidCall { rule, value, limit })
+    Err(DeviceError::invalid_call(rule, value, limit))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

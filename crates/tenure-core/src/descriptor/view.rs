@@ -1,12 +1,16 @@
-//! Views: how shaders and render passes see a resource (spec D1).
+//! Views: how shaders and render passes see a resource.
 
 use std::sync::Arc;
 
-use super::{BufferViewDesc, CpuSlot, DescriptorGarbage, TextureViewDesc};
-use crate::device::{BindingKind, Descriptor, DescriptorKind, Device, TextureAccess};
-use crate::gpu::Shared;
+use super::TextureViewDesc;
+use super::store::DescriptorService;
+use crate::context::{CpuSlot, RetiredDescriptor};
+use crate::device::{
+    Allowed, Api, BindingKind, BufferAccess, BufferView, Descriptor, DescriptorKind, Device, DeviceError,
+    Elements, Format, Properties, TextureAccess, Usage,
+};
 use crate::registry::{ObjectKind, RecordKey};
-use crate::resource::{Held, Keeper};
+use crate::resource::{HandleInner, ViewGuard};
 use crate::time::Stamp;
 use crate::{Buffer, Error, Name, Texture};
 
@@ -18,9 +22,7 @@ use crate::{Buffer, Error, Name, Texture};
 /// recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
-/// use tenure::device::{Format, Usage};
-/// use tenure::{Config, Gpu, TextureDesc, TextureViewDesc};
-/// use tenure::sim;
+/// use tenure::{Config, Format, Gpu, TextureDesc, TextureViewDesc, Usage, sim};
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
@@ -44,9 +46,9 @@ pub(super) struct ViewInner<D: Device> {
     record: RecordKey,
     born: Stamp,
     /// Declared before the manager, whose it is.
-    _resource: Arc<Keeper<D>>,
+    _resource: Arc<ViewGuard<D>>,
     /// Declared last, as in every handle.
-    pub(super) shared: Arc<Shared<D>>,
+    pub(super) service: Arc<DescriptorService<D>>,
 }
 
 impl<D: Device> ViewInner<D> {
@@ -60,22 +62,22 @@ impl<D: Device> ViewInner<D> {
 
 impl<D: Device> View<D> {
     pub(crate) fn of_buffer(
-        shared: &Arc<Shared<D>>,
+        service: &Arc<DescriptorService<D>>,
         buffer: &Buffer<D>,
         desc: &BufferViewDesc,
     ) -> Result<Self, Error> {
-        check_owner(shared, &buffer.held)?;
-        let view = desc.resolve(buffer, shared.device().properties())?;
+        check_owner(service, &buffer.inner)?;
+        let view = desc.resolve(buffer, service.context.device().properties())?;
         let descriptor = Descriptor::Buffer { resource: buffer.raw(), view };
-        Self::create(shared, &buffer.held, &desc.name, &descriptor, Some(desc.access.into()))
+        Self::create(service, &buffer.inner, &desc.name, &descriptor, Some(desc.access.into()))
     }
 
     pub(crate) fn of_texture(
-        shared: &Arc<Shared<D>>,
+        service: &Arc<DescriptorService<D>>,
         texture: &Texture<D>,
         desc: &TextureViewDesc,
     ) -> Result<Self, Error> {
-        check_owner(shared, &texture.held)?;
+        check_owner(service, &texture.inner)?;
         let view = desc.resolve(texture.info());
         let view = view.map_err(|source| Error::device(texture.name(), source))?;
         let descriptor = Descriptor::Texture { resource: texture.raw(), view };
@@ -84,26 +86,26 @@ impl<D: Device> View<D> {
             TextureAccess::Storage => Some(BindingKind::StorageTexture),
             TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => None,
         };
-        Self::create(shared, &texture.held, &desc.name, &descriptor, binding)
+        Self::create(service, &texture.inner, &desc.name, &descriptor, binding)
     }
 
     fn create(
-        shared: &Arc<Shared<D>>,
-        held: &Held<D>,
+        service: &Arc<DescriptorService<D>>,
+        held: &HandleInner<D>,
         name: &Name,
         descriptor: &Descriptor<'_, D>,
         binding: Option<BindingKind>,
     ) -> Result<Self, Error> {
         let name = if name.is_empty() { &held.name } else { name };
-        let slot = shared.make_descriptor(name, descriptor)?;
+        let slot = service.make_descriptor(name, descriptor)?;
         let inner = ViewInner {
             name: name.clone(),
             slot: Some(slot),
             binding,
-            record: shared.register(name, ObjectKind::View, 0),
-            born: shared.clock.stamp(),
+            record: service.context.register(name, ObjectKind::View, 0),
+            born: service.context.clock.stamp(),
             _resource: held.keep(),
-            shared: shared.clone(),
+            service: service.clone(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -134,16 +136,216 @@ impl<D: Device> View<D> {
 }
 
 /// A resource is used with the manager that it belongs to.
-fn check_owner<D: Device>(shared: &Arc<Shared<D>>, held: &Held<D>) -> Result<(), Error> {
-    if Arc::ptr_eq(shared, held.shared()) { Ok(()) } else { Err(Error::Foreign { name: held.name.clone() }) }
+fn check_owner<D: Device>(service: &Arc<DescriptorService<D>>, held: &HandleInner<D>) -> Result<(), Error> {
+    if Arc::ptr_eq(&service.context, held.context()) {
+        Ok(())
+    } else {
+        Err(Error::Foreign { name: held.name.clone() })
+    }
 }
 
 impl<D: Device> Drop for ViewInner<D> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.shared.registry.remove(self.record);
-            self.shared.descriptors.cpu.note_dropped(slot.kind);
-            self.shared.release_descriptors(DescriptorGarbage::Cpu(slot), self.born);
+            self.service.context.registry.remove(self.record);
+            self.service.store.cpu.note_dropped(slot.kind);
+            self.service.context.release_descriptors(RetiredDescriptor::Cpu(slot), self.born);
         }
     }
+}
+
+/// A view of a buffer to create: what shaders see of it, and as what.
+///
+/// ```
+/// use tenure::{BufferViewDesc, Format};
+/// let lights = BufferViewDesc::structured(48).name("lights");
+/// let histogram = BufferViewDesc::typed_writable(Format::R32Uint).range(1024, 256);
+/// # let _ = (lights, histogram);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferViewDesc {
+    /// The first byte, from the beginning of the buffer.
+    pub offset: u64,
+    /// Bytes; `None`: the rest, as far as it is whole elements.
+    pub size: Option<u64>,
+    /// What shaders do with them.
+    pub access: BufferAccess,
+    /// Its name; empty: that of the buffer.
+    pub name: Name,
+}
+
+impl BufferViewDesc {
+    /// Shows the whole buffer.
+    #[must_use]
+    pub fn new(access: BufferAccess) -> Self {
+        Self { offset: 0, size: None, access, name: Name::default() }
+    }
+
+    /// Constants (a uniform buffer, a constant buffer view).
+    #[must_use]
+    pub fn constants() -> Self {
+        Self::new(BufferAccess::Constants)
+    }
+
+    /// Bytes that are read, in words of four.
+    #[must_use]
+    pub fn raw() -> Self {
+        Self::new(BufferAccess::Read(Elements::Raw))
+    }
+
+    /// Bytes that are read and written, in words of four.
+    #[must_use]
+    pub fn raw_writable() -> Self {
+        Self::new(BufferAccess::ReadWrite(Elements::Raw))
+    }
+
+    /// Structures of `stride` bytes that are read.
+    #[must_use]
+    pub fn structured(stride: u32) -> Self {
+        Self::new(BufferAccess::Read(Elements::Structured(stride)))
+    }
+
+    /// Structures of `stride` bytes that are read and written.
+    #[must_use]
+    pub fn structured_writable(stride: u32) -> Self {
+        Self::new(BufferAccess::ReadWrite(Elements::Structured(stride)))
+    }
+
+    /// Texels that are read.
+    #[must_use]
+    pub fn typed(format: Format) -> Self {
+        Self::new(BufferAccess::Read(Elements::Typed(format)))
+    }
+
+    /// Texels that are read and written.
+    #[must_use]
+    pub fn typed_writable(format: Format) -> Self {
+        Self::new(BufferAccess::ReadWrite(Elements::Typed(format)))
+    }
+
+    /// Shows so many bytes from an offset on.
+    #[must_use]
+    pub fn range(self, offset: u64, size: u64) -> Self {
+        Self { offset, size: Some(size), ..self }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// What the device is to be told, with offsets in the API buffer.
+    pub(super) fn resolve<D: Device>(
+        &self,
+        buffer: &Buffer<D>,
+        properties: &Properties,
+    ) -> Result<BufferView, Error> {
+        let refuse = |source| Error::device(buffer.name(), source);
+        check_usage(buffer.usage(), self.access.usage()).map_err(refuse)?;
+        let unit = unit(self.access).map_err(refuse)?;
+        let capacity = buffer.size();
+        let left = capacity.checked_sub(self.offset);
+        let size = self.size.unwrap_or_else(|| left.unwrap_or(0) / unit * unit);
+        if left.is_none_or(|left| size > left) {
+            let (name, offset) = (buffer.name().clone(), self.offset);
+            return Err(Error::OutOfRange { name, offset, size, capacity });
+        }
+        if size == 0 || !size.is_multiple_of(unit) {
+            let allowed = if size == 0 { Allowed::AtLeast(unit) } else { Allowed::MultipleOf(unit) };
+            return Err(refuse(DeviceError::invalid_desc("size", size, allowed)));
+        }
+        let offset = buffer.offset() + self.offset;
+        check_offset(self.access, offset, properties).map_err(refuse)?;
+        let size = match self.access {
+            BufferAccess::Constants => {
+                let size = constant_size(size, properties).map_err(refuse)?;
+                if left.is_some_and(|left| size > left) {
+                    let rule = "constants take multiples of 256 bytes, which the buffer has not";
+                    return Err(refuse(invalid(rule, size, left.unwrap_or(0))));
+                }
+                size
+            }
+            BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements) => {
+                check_size(elements, size, properties).map_err(refuse)?;
+                size
+            }
+        };
+        Ok(BufferView { offset, size, access: self.access })
+    }
+}
+
+fn invalid(rule: &'static str, value: u64, limit: u64) -> DeviceError {
+    DeviceError::invalid_call(rule, value, limit)
+}
+
+/// A resource is used as it was created for.
+pub(super) fn check_usage(has: Usage, needs: Usage) -> Result<(), DeviceError> {
+    if has.contains(needs) {
+        return Ok(());
+    }
+    Err(DeviceError::MissingUsage { needs, has })
+}
+
+/// Bytes of which a view has a whole number.
+fn unit(access: BufferAccess) -> Result<u64, DeviceError> {
+    /// Bytes; of the largest structure that Direct3D 12 takes.
+    const MAX_STRIDE: u32 = 2048;
+    let (BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements)) = access else { return Ok(1) };
+    match elements {
+        Elements::Structured(stride) if stride == 0 || stride > MAX_STRIDE || !stride.is_multiple_of(4) => {
+            let rule = "a multiple of 4, from 4 to 2048";
+            Err(DeviceError::invalid_desc("stride", stride, Allowed::Rule(rule)))
+        }
+        Elements::Typed(format) if format.is_depth() || format.block().width > 1 => {
+            let bytes = u64::from(format.block().bytes);
+            Err(invalid("typed views of buffers have plain colour formats (bytes of a block)", bytes, 16))
+        }
+        elements => Ok(elements.bytes()),
+    }
+}
+
+/// Where views may begin in the API buffer.
+fn check_offset(access: BufferAccess, offset: u64, properties: &Properties) -> Result<(), DeviceError> {
+    let is_d3d12 = properties.api == Api::Direct3D12;
+    let aligned = |align: u64| {
+        if offset.is_multiple_of(align.max(1)) {
+            return Ok(());
+        }
+        let rule = "a view begins at an aligned offset of the API buffer (BufferDesc::alignment, stride)";
+        Err(invalid(rule, offset, align))
+    };
+    match access {
+        BufferAccess::Constants => aligned(properties.constant_alignment),
+        BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements) => match elements {
+            // On Direct3D 12 such views begin at whole elements.
+            Elements::Structured(_) if is_d3d12 => aligned(elements.bytes()),
+            Elements::Raw | Elements::Structured(_) => aligned(properties.storage_alignment),
+            Elements::Typed(_) => {
+                aligned(if is_d3d12 { elements.bytes() } else { 1 })?;
+                aligned(properties.descriptors.typed_alignment)
+            }
+        },
+    }
+}
+
+/// Bytes of a view of constants: whole multiples of 256 on Direct3D 12.
+pub(super) fn constant_size(size: u64, properties: &Properties) -> Result<u64, DeviceError> {
+    let limit = properties.descriptors.constant_size;
+    let size = match properties.api {
+        Api::Direct3D12 => size.checked_next_multiple_of(properties.constant_alignment).unwrap_or(u64::MAX),
+        Api::Vulkan => size,
+    };
+    if size <= limit { Ok(size) } else { Err(invalid("bytes of constants in view", size, limit)) }
+}
+
+fn check_size(elements: Elements, size: u64, properties: &Properties) -> Result<(), DeviceError> {
+    let limits = &properties.descriptors;
+    let (rule, value, limit) = match elements {
+        Elements::Typed(_) => {
+            ("elements of a typed view", size / elements.bytes().max(1), u64::from(limits.typed_elements))
+        }
+        Elements::Raw | Elements::Structured(_) => ("bytes of a view", size, limits.storage_size),
+    };
+    if value <= limit { Ok(()) } else { Err(invalid(rule, value, limit)) }
 }

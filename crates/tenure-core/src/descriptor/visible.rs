@@ -1,19 +1,20 @@
-//! Heaps of descriptors that shaders see (spec D2).
+//! Heaps of descriptors that shaders see.
 
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 
-use super::dynamic_part::{DynamicPart, PieceId};
-use super::exhausted::{DescriptorPart, DescriptorUser, NoDescriptors};
+use super::dynamic::DynamicPart;
 use super::owners::DescriptorOwner;
-use super::sizes::Parts;
-use super::static_part::{PartUse, StaticPart, StaticRange};
+use super::store::DescriptorService;
+use super::table::{PartUse, StaticPart};
+use crate::config::{Check, ConfigUnit};
+use crate::context::{Context, PieceId, StaticRange};
 use crate::device::{
     DescriptorHeapDesc, DescriptorKind, DescriptorLimits, DescriptorSource, Device, DeviceError, ObjectRef,
     Permit,
 };
-use crate::gpu::Shared;
+use crate::error::{DescriptorPart, DescriptorUser, NoDescriptors};
 use crate::{Config, ConfigError, Error, Name};
 
 /// The heap of one kind.
@@ -29,8 +30,8 @@ pub(crate) struct VisibleHeap<D: Device> {
 impl<D: Device> VisibleHeap<D> {
     fn new(config: &Config, kind: DescriptorKind, heap: D::DescriptorHeap, parts: Parts) -> Self {
         let chunk = match kind {
-            DescriptorKind::Sampler => config.descriptor_chunk / 16,
-            _ => config.descriptor_chunk,
+            DescriptorKind::Sampler => config.descriptors.chunk / 16,
+            _ => config.descriptors.chunk,
         };
         Self {
             kind,
@@ -38,32 +39,32 @@ impl<D: Device> VisibleHeap<D> {
             parts,
             lasting: Mutex::new(StaticPart::new(parts.lasting)),
             dynamic: Mutex::new(DynamicPart::new(parts.lasting, parts.dynamic, chunk)),
-            poisons: config.poison_descriptors,
+            poisons: config.descriptors.poison,
         }
     }
 
     /// Fills descriptors that nothing in flight reads.
     pub(super) fn fill(
         &self,
-        shared: &Shared<D>,
+        context: &Context<D>,
         name: &Name,
         first: u32,
         sources: &[DescriptorSource<'_, D>],
     ) -> Result<(), Error> {
-        let filled = shared.device().fill_descriptors(Permit::own(), &self.heap, first, sources);
-        filled.map_err(|source| shared.refused(name, source))
+        let filled = context.device().fill_descriptors(Permit::own(), &self.heap, first, sources);
+        filled.map_err(|source| context.refused(name, source))
     }
 
     /// Descriptors in a row for a table.
     pub(super) fn take_static(
         &self,
-        shared: &Shared<D>,
+        context: &Context<D>,
         count: u32,
         name: &Name,
     ) -> Result<StaticRange, Error> {
         let take = || self.lasting.lock().take(count, name);
         let found = take().or_else(|| {
-            shared.reclaim();
+            context.reclaim();
             take()
         });
         found.ok_or_else(|| {
@@ -118,7 +119,7 @@ impl<D: Device> VisibleHeap<D> {
         NoDescriptors { name, kind, part, requested, capacity, free, largest_free, waiting, users }.into()
     }
 
-    fn owner(&self, index: u32) -> DescriptorOwner {
+    pub(super) fn owner(&self, index: u32) -> DescriptorOwner {
         if index >= self.parts.total() {
             DescriptorOwner::OutOfRange
         } else if index < self.parts.lasting {
@@ -169,7 +170,11 @@ impl<D: Device> VisibleHeaps<D> {
     }
 
     #[cold]
-    fn make(&self, shared: &Shared<D>, kind: DescriptorKind) -> Result<&VisibleHeap<D>, DeviceError> {
+    pub(super) fn make(
+        &self,
+        service: &DescriptorService<D>,
+        kind: DescriptorKind,
+    ) -> Result<&VisibleHeap<D>, DeviceError> {
         let unsupported = DeviceError::Unsupported { feature: "descriptor indexing" };
         if !self.has(kind) {
             return Err(unsupported);
@@ -183,14 +188,14 @@ impl<D: Device> VisibleHeaps<D> {
             return Ok(heap);
         }
         let desc = DescriptorHeapDesc { kind, count: parts.total(), shader_visible: true };
-        let heap = shared.device().create_descriptor_heap(&desc)?;
-        shared.descriptors.note_made();
+        let heap = service.context.device().create_descriptor_heap(&desc)?;
+        service.store.note_made();
         let name = match kind {
             DescriptorKind::Sampler => "samplers for shaders",
             _ => "views for shaders",
         };
-        shared.device().set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name);
-        Ok(place.get_or_init(|| VisibleHeap::new(&shared.config, kind, heap, *parts)))
+        service.context.device().set_name(Permit::own(), ObjectRef::DescriptorHeap(&heap), name);
+        Ok(place.get_or_init(|| VisibleHeap::new(&service.context.config, kind, heap, *parts)))
     }
 
     /// Both heaps, to be destroyed.
@@ -199,30 +204,114 @@ impl<D: Device> VisibleHeaps<D> {
     }
 }
 
-impl<D: Device> Shared<D> {
-    /// The heap that shaders see of a kind.
-    #[inline]
-    pub(super) fn visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
-        match self.descriptors.visible.get(kind) {
-            Some(heap) => Ok(heap),
-            None => self.make_visible(name, kind),
+/// Descriptors of both parts of a heap; none where the device has no such heap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub(super) lasting: u32,
+    pub(super) dynamic: u32,
+}
+
+impl Parts {
+    pub(super) const fn total(self) -> u32 {
+        self.lasting.saturating_add(self.dynamic)
+    }
+
+    /// The parts that the configuration asks for, as far as the device has them.
+    pub(super) fn of(
+        config: &Config,
+        kind: DescriptorKind,
+        limits: &DescriptorLimits,
+    ) -> Result<Self, ConfigError> {
+        let (lasting, dynamic, most, default) = match kind {
+            DescriptorKind::Resource => (
+                ("descriptors.static_resources", config.descriptors.static_resources),
+                ("descriptors.dynamic_resources", config.descriptors.dynamic_resources),
+                1_000_000,
+                65_536,
+            ),
+            DescriptorKind::Sampler => (
+                ("descriptors.static_samplers", config.descriptors.static_samplers),
+                ("descriptors.dynamic_samplers", config.descriptors.dynamic_samplers),
+                2048,
+                1024,
+            ),
+            DescriptorKind::RenderTarget | DescriptorKind::DepthStencil => return Ok(Self::default()),
+        };
+        let limit = limits.visible(kind).min(most);
+        let check = |(field, value): (&'static str, Option<u32>), available: u32| {
+            let Some(value) = value else { return Ok(()) };
+            let check = Check::new(field, value.into(), ConfigUnit::Descriptors);
+            check.range(1, most.into())?;
+            check.available(available.into())
+        };
+        check(lasting, limit)?;
+        check(dynamic, limit.saturating_sub(lasting.1.unwrap_or(0)))?;
+        Ok(match (lasting.1, dynamic.1) {
+            (Some(lasting), Some(dynamic)) => Self { lasting, dynamic },
+            (Some(lasting), None) => Self { lasting, dynamic: default.min(limit - lasting) },
+            (None, Some(dynamic)) => Self { lasting: default.min(limit - dynamic), dynamic },
+            (None, None) => {
+                let lasting = default.min(limit / 2);
+                Self { lasting, dynamic: default.min(limit - lasting) }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ConfigRule, DescriptorConfig};
+
+    fn limits(visible_resources: u32) -> DescriptorLimits {
+        DescriptorLimits {
+            visible_resources,
+            visible_samplers: 2048,
+            samplers: 2048,
+            sets: false,
+            null: true,
+            anisotropy: 16,
+            constant_size: 64 << 10,
+            storage_size: 1 << 27,
+            typed_elements: 1 << 27,
+            typed_alignment: 16,
         }
     }
 
-    #[cold]
-    fn make_visible(&self, name: &Name, kind: DescriptorKind) -> Result<&VisibleHeap<D>, Error> {
-        self.clock.check().map_err(|source| Error::device(name, source))?;
-        let visible = &self.descriptors.visible;
-        let made = self.retry(|| visible.make(self, kind));
-        made.map_err(|source| self.refused(name, source))
+    fn parts(device: u32, lasting: Option<u32>, dynamic: Option<u32>) -> Result<(u32, u32), ConfigError> {
+        let config = Config::from(DescriptorConfig {
+            static_resources: lasting,
+            dynamic_resources: dynamic,
+            ..DescriptorConfig::default()
+        });
+        let parts = Parts::of(&config, DescriptorKind::Resource, &limits(device))?;
+        Ok((parts.lasting, parts.dynamic))
     }
 
-    /// Whose a descriptor that shaders see is.
-    pub(crate) fn descriptor_owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
-        match self.descriptors.visible.get(kind) {
-            Some(heap) => heap.owner(index),
-            None if self.descriptors.visible.has(kind) => DescriptorOwner::Free,
-            None => DescriptorOwner::OutOfRange,
-        }
+    #[test]
+    fn defaults_are_cut_to_what_the_device_has() {
+        assert_eq!(parts(1_000_000, None, None), Ok((65_536, 65_536)));
+        assert_eq!(parts(1001, None, None), Ok((500, 501)));
+        assert_eq!(parts(1000, Some(900), None), Ok((900, 100)));
+        assert_eq!(parts(1000, None, Some(999)), Ok((1, 999)));
+        assert_eq!(parts(0, None, None), Ok((0, 0)));
+    }
+
+    #[test]
+    fn more_than_there_are_is_refused() {
+        let refused = |device, lasting, dynamic| {
+            let ConfigError { field, value, rule, .. } = parts(device, lasting, dynamic).unwrap_err();
+            (field, value, rule)
+        };
+        let range = ConfigRule::Range { min: 1, max: 1_000_000 };
+        let available = |available| ConfigRule::Available { available };
+        let (first, second) = ("descriptors.static_resources", "descriptors.dynamic_resources");
+        assert_eq!(refused(1_000_000, Some(1_000_001), None), (first, 1_000_001, range));
+        // The tier is the limit also where a device says more.
+        assert_eq!(refused(u32::MAX, Some(1_000_001), None), (first, 1_000_001, range));
+        assert_eq!(refused(1000, Some(600), Some(401)), (second, 401, available(400)));
+        assert_eq!(refused(1000, Some(0), None), (first, 0, range));
+        assert_eq!(refused(1000, None, Some(0)), (second, 0, range));
+        assert_eq!(refused(0, Some(1), None), (first, 1, available(0)));
     }
 }

@@ -1,5 +1,7 @@
 //! What the contract asks a device to create: resources and heaps.
 
+use tenure_heap::HeapCategory;
+
 use super::{Allowed, DeviceError, Format, Usage};
 
 /// A buffer, as the device sees it.
@@ -222,79 +224,6 @@ impl ResourceDesc {
             Self::Texture(info) => info.validate(),
         }
     }
-}
-
-/// What may be placed in a heap.
-///
-/// D3D12 heap tier 1 keeps the three kinds apart; tier 2 takes [`Any`](Self::Any). On Vulkan the
-/// linear and the optimal are kept apart where `bufferImageGranularity` would otherwise force
-/// padding between neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HeapCategory {
-    /// Everything.
-    Any,
-    /// Buffers (and linear images).
-    Buffers,
-    /// Render-target and depth-stencil textures.
-    Targets,
-    /// All other textures (and optimal images).
-    Textures,
-}
-
-impl HeapCategory {
-    /// Every category, in index order.
-    pub const ALL: [Self; 4] = [Self::Any, Self::Buffers, Self::Targets, Self::Textures];
-}
-
-/// Index of a memory type in [`Properties::memory_types`](super::Properties::memory_types).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MemoryTypeId(pub u8);
-
-/// How much it matters that memory stays resident in fast memory when that is short.
-///
-/// A hint: `VK_EXT_memory_priority`, `ID3D12Device1::SetResidencyPriority`; ignored elsewhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Priority {
-    /// The first to be moved out.
-    Low,
-    /// As most resources.
-    #[default]
-    Normal,
-    /// What the GPU writes: moving it out costs most.
-    High,
-}
-
-impl Priority {
-    /// The priority of a resource by its usage; what a device gives to committed ones.
-    ///
-    /// ```
-    /// use tenure::device::{Priority, Usage};
-    /// assert_eq!(Priority::for_usage(Usage::RENDER_TARGET | Usage::SHADER_READ), Priority::High);
-    /// assert_eq!(Priority::for_usage(Usage::VERTEX), Priority::Normal);
-    /// ```
-    #[must_use]
-    pub const fn for_usage(usage: Usage) -> Self {
-        if usage.intersects(Usage::TEXTURE_ONLY.union(Usage::UNORDERED_ACCESS)) {
-            Self::High
-        } else {
-            Self::Normal
-        }
-    }
-}
-
-/// A heap to create.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeapDesc {
-    /// Bytes; a multiple of the alignment.
-    pub size: u64,
-    /// Bytes; a power of two. 4 MiB where multisampled textures are to be placed on D3D12.
-    pub alignment: u64,
-    /// Which memory it is taken from.
-    pub memory: MemoryTypeId,
-    /// What may be placed in it.
-    pub category: HeapCategory,
-    /// How much it matters that it stays in fast memory.
-    pub priority: Priority,
 }
 
 /// What a resource needs from the heap it is placed in.

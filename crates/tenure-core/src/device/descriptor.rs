@@ -281,9 +281,9 @@ pub enum Compare {
     Always,
 }
 
-/// A sampler. Those that are equal share one descriptor.
+/// What a sampler does. Samplers that are equal in it share one descriptor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SamplerDesc {
+pub struct SamplerInfo {
     /// Where texels are larger than pixels.
     pub mag: Filter,
     /// Where texels are smaller than pixels.
@@ -306,7 +306,7 @@ pub struct SamplerDesc {
     pub border: BorderColor,
 }
 
-impl Default for SamplerDesc {
+impl Default for SamplerInfo {
     /// Trilinear, repeating, all mips.
     fn default() -> Self {
         Self {
@@ -324,16 +324,16 @@ impl Default for SamplerDesc {
     }
 }
 
-impl SamplerDesc {
+impl SamplerInfo {
     /// Checks it against the range of each field.
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] with the field, its value and what it may be.
     ///
     /// ```
-    /// use tenure::device::SamplerDesc;
-    /// assert!(SamplerDesc::default().validate(16).is_ok());
-    /// let refused = SamplerDesc { anisotropy: 32, ..SamplerDesc::default() }.validate(16);
+    /// use tenure::SamplerInfo;
+    /// assert!(SamplerInfo::default().validate(16).is_ok());
+    /// let refused = SamplerInfo { anisotropy: 32, ..SamplerInfo::default() }.validate(16);
     /// assert_eq!(refused.unwrap_err().to_string(), "invalid description: anisotropy = 32 (at most 16)");
     /// ```
     pub fn validate(&self, most_anisotropy: u32) -> Result<(), DeviceError> {
@@ -376,7 +376,7 @@ pub enum Descriptor<'a, D: Device> {
         view: TextureView,
     },
     /// A sampler.
-    Sampler(SamplerDesc),
+    Sampler(SamplerInfo),
 }
 
 impl<D: Device> Clone for Descriptor<'_, D> {

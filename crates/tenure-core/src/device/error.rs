@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use super::{Dimension, Format, MemoryTypeId, Plane, State, Usage, ViewShape};
+use super::{
+    BindingKind, CallRule, DescriptorKind, Dimension, Format, HeapCategory, MemoryTypeId, Plane, State,
+    Usage, ViewShape,
+};
 
-/// The refused value of a field: see [`DeviceError::InvalidDesc`].
+/// A value that an error reports: see [`DeviceError::InvalidDesc`] and [`DeviceError::InvalidCall`].
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValue {
@@ -22,6 +25,23 @@ pub enum FieldValue {
     Shape(ViewShape),
     /// A plane of a format.
     Plane(Plane),
+    /// What a heap holds.
+    HeapCategory(HeapCategory),
+    /// What a heap of descriptors holds.
+    DescriptorKind(DescriptorKind),
+    /// What a binding of a descriptor set holds.
+    BindingKind(BindingKind),
+}
+
+impl FieldValue {
+    /// The number, if it is one.
+    #[must_use]
+    pub const fn number(self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(number),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for FieldValue {
@@ -34,6 +54,9 @@ impl fmt::Display for FieldValue {
             Self::Dimension(value) => fmt::Debug::fmt(value, f),
             Self::Shape(value) => fmt::Debug::fmt(value, f),
             Self::Plane(value) => fmt::Debug::fmt(value, f),
+            Self::HeapCategory(value) => fmt::Debug::fmt(value, f),
+            Self::DescriptorKind(value) => fmt::Debug::fmt(value, f),
+            Self::BindingKind(value) => fmt::Debug::fmt(value, f),
         }
     }
 }
@@ -86,6 +109,24 @@ impl From<Plane> for FieldValue {
     }
 }
 
+impl From<HeapCategory> for FieldValue {
+    fn from(value: HeapCategory) -> Self {
+        Self::HeapCategory(value)
+    }
+}
+
+impl From<DescriptorKind> for FieldValue {
+    fn from(value: DescriptorKind) -> Self {
+        Self::DescriptorKind(value)
+    }
+}
+
+impl From<BindingKind> for FieldValue {
+    fn from(value: BindingKind) -> Self {
+        Self::BindingKind(value)
+    }
+}
+
 /// What a refused field may be: see [`DeviceError::InvalidDesc`].
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +159,39 @@ impl fmt::Display for Allowed {
             Self::MultipleOf(unit) => write!(f, "a multiple of {unit}"),
             Self::Usage(usage) => write!(f, "only {usage}"),
             Self::Rule(rule) => f.write_str(rule),
+        }
+    }
+}
+
+/// The code with which a call of the graphics API failed.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApiCode {
+    /// The `HRESULT` of a Direct3D 12 or DXGI call.
+    HResult(u32),
+    /// The `VkResult` of a Vulkan call.
+    VkResult(i32),
+}
+
+impl fmt::Display for ApiCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HResult(code) => write!(f, "HRESULT 0x{code:08x}"),
+            Self::VkResult(code) => write!(f, "VkResult {code}"),
+        }
+    }
+}
+
+/// The values of a broken rule, in brackets; nothing where it has none.
+struct Values<'a>(&'a Option<FieldValue>, &'a Option<FieldValue>);
+
+impl fmt::Display for Values<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self(Some(value), Some(limit)) => write!(f, " ({value}, limit {limit})"),
+            Self(Some(value), None) => write!(f, " ({value})"),
+            Self(None, Some(limit)) => write!(f, " (limit {limit})"),
+            Self(None, None) => Ok(()),
         }
     }
 }
@@ -181,21 +255,29 @@ pub enum DeviceError {
     #[error("invalid call: {rule}: {state} (allowed: {allowed})")]
     InvalidState {
         /// The rule that is broken.
-        rule: &'static str,
+        rule: CallRule,
         /// The state asked for, or the one that the resource is in.
         state: State,
         /// The states that are allowed.
         allowed: State,
     },
     /// A call that breaks a rule of the API: wrong heap, misaligned offset, out of range.
-    #[error("invalid call: {rule} ({value}, limit {limit})")]
+    #[error("invalid call: {rule}{}", Values(value, limit))]
     InvalidCall {
         /// The rule that is broken.
-        rule: &'static str,
-        /// The offending number.
-        value: u64,
-        /// What it is measured against.
-        limit: u64,
+        rule: CallRule,
+        /// What breaks it; `None` where the rule says it all.
+        value: Option<FieldValue>,
+        /// What the value is measured against, if anything.
+        limit: Option<FieldValue>,
+    },
+    /// A call of the graphics API failed in a way that no rule of the contract explains.
+    #[error("{call} failed ({code})")]
+    ApiFailed {
+        /// The call.
+        call: &'static str,
+        /// The API's answer.
+        code: ApiCode,
     },
     /// The device was removed, reset or lost. Nothing works any more.
     #[error("the device is lost: {reason}")]
@@ -209,13 +291,42 @@ impl DeviceError {
     /// [`InvalidDesc`](Self::InvalidDesc).
     ///
     /// ```
-    /// use tenure::device::{Allowed, DeviceError};
+    /// use tenure::device::Allowed;
+    /// use tenure::DeviceError;
     /// let refused = DeviceError::invalid_desc("width", 40_000_u64, Allowed::AtMost(16_384));
     /// assert_eq!(refused.to_string(), "invalid description: width = 40000 (at most 16384)");
     /// ```
     #[must_use]
     pub fn invalid_desc(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> Self {
         Self::InvalidDesc { field, value: value.into(), allowed }
+    }
+
+    /// [`InvalidCall`](Self::InvalidCall) with what breaks the rule and what that is measured against.
+    ///
+    /// ```
+    /// use tenure::device::{CallRule, DeviceError};
+    /// let refused = DeviceError::invalid_call(CallRule::InsideResource, 300_u64, 256_u64);
+    /// assert_eq!(refused.to_string(), "invalid call: the range is inside the resource (300, limit 256)");
+    /// ```
+    #[must_use]
+    pub fn invalid_call(
+        rule: impl Into<CallRule>,
+        value: impl Into<FieldValue>,
+        limit: impl Into<FieldValue>,
+    ) -> Self {
+        Self::InvalidCall { rule: rule.into(), value: Some(value.into()), limit: Some(limit.into()) }
+    }
+
+    /// [`InvalidCall`](Self::InvalidCall) with what breaks the rule.
+    #[must_use]
+    pub fn invalid_value(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> Self {
+        Self::InvalidCall { rule: rule.into(), value: Some(value.into()), limit: None }
+    }
+
+    /// [`InvalidCall`](Self::InvalidCall) where the rule says it all.
+    #[must_use]
+    pub fn broken_rule(rule: impl Into<CallRule>) -> Self {
+        Self::InvalidCall { rule: rule.into(), value: None, limit: None }
     }
 
     /// A queue that cannot discard a texture of this usage: see [`State::to_discard`].
@@ -230,7 +341,7 @@ impl DeviceError {
     #[must_use]
     pub fn write_state_alone(state: State) -> Self {
         let allowed = State::all() - State::WRITES;
-        Self::InvalidState { rule: "a write state stands alone", state, allowed }
+        Self::InvalidState { rule: CallRule::WriteStateAlone, state, allowed }
     }
 
     /// True for the failures that another block size, memory type or a later try may cure.

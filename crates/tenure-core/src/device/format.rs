@@ -25,7 +25,7 @@ macro_rules! formats {
             /// The size of one block of texels.
             ///
             /// ```
-            /// use tenure::device::Format;
+            /// use tenure::Format;
             /// assert_eq!(Format::Rgba8Unorm.block().bytes, 4);
             /// assert_eq!(Format::Bc1Unorm.block().width, 4);
             /// ```

@@ -1,6 +1,6 @@
 //! The few commands that tenure itself records.
 
-use super::{Device, DeviceError, Format, QueueId, State, TextureInfo};
+use super::{CallRule, Device, DeviceError, Format, QueueId, State, TextureInfo};
 
 /// Which part of a resource a barrier is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,17 +90,18 @@ impl TextureRegion {
     /// copies such texels to or from a buffer.
     ///
     /// # Errors
-    /// The rule that it breaks, the offending number and what it is measured against.
-    pub fn check(&self, info: &TextureInfo) -> Result<(), (&'static str, u64, u64)> {
-        let outside = |rule, value: u32, limit: u32| Err((rule, u64::from(value), u64::from(limit)));
+    /// [`DeviceError::InvalidCall`] with the rule that it breaks.
+    pub fn check(&self, info: &TextureInfo) -> Result<(), DeviceError> {
+        let outside =
+            |rule: CallRule, value: u32, limit: u32| Err(DeviceError::invalid_call(rule, value, limit));
         if self.mip >= info.mips {
-            return outside("the mip must exist", self.mip, info.mips);
+            return outside(CallRule::MipExists, self.mip, info.mips);
         }
         if self.layer >= info.layers() {
-            return outside("the layer must exist", self.layer, info.layers());
+            return outside(CallRule::LayerExists, self.layer, info.layers());
         }
         if info.samples > 1 {
-            return outside("a texture copied to or from a buffer must have one sample", info.samples, 1);
+            return outside(CallRule::CopySamples, info.samples, 1);
         }
         let block = info.format.block();
         let blocks = [block.width, block.height, 1];
@@ -108,11 +109,11 @@ impl TextureRegion {
         for (((origin, size), side), block) in sides {
             let end = u64::from(origin) + u64::from(size);
             if size == 0 || end > u64::from(side) {
-                return Err(("the texels must lie within the mip", end, u64::from(side)));
+                return Err(DeviceError::invalid_call(CallRule::TexelsInside, end, side));
             }
             let ends_whole = end.is_multiple_of(u64::from(block)) || end == u64::from(side);
             if !origin.is_multiple_of(block) || !ends_whole {
-                return Err(("the texels must be whole blocks", end, u64::from(block)));
+                return Err(DeviceError::invalid_call(CallRule::TexelsWholeBlocks, end, block));
             }
         }
         Ok(())

@@ -12,8 +12,8 @@
 //!
 //! # What a caller promises
 //! A driver does not check what it is given, and a backend cannot. Calls whose breach is undefined
-//! behaviour take a [`Permit`], which only `unsafe` code makes for a real device. Who makes one promises,
-//! beyond what each call asks:
+//! behaviour take a [`Permit`], which only `unsafe` code makes for a real device. The code that makes one
+//! promises, beyond what each call asks:
 //! * Objects are used with the device that made them.
 //! * The GPU is done with what is destroyed, and nothing made from it is used any more: no mapping of
 //!   a resource, no list that was recorded with it and is to be submitted. Resources are destroyed
@@ -23,45 +23,60 @@
 //!
 //! Without a permit one can ask a device anything, map, and create what stands by itself.
 
+pub mod check;
 mod desc;
 mod descriptor;
 mod error;
 mod format;
+mod heaps;
 mod list;
-mod manager_slot;
 pub mod mapped;
-mod mapping;
 mod permit;
 mod properties;
+mod rule;
 mod texture_cache;
-mod texture_key;
 mod tile;
 mod usage;
 
+use core::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub use desc::{
-    BufferInfo, ClearValue, Dimension, HeapCategory, HeapDesc, MemoryTypeId, Priority, Requirements,
-    ResourceDesc, TextureInfo,
+#[doc(no_inline)]
+pub use desc::{BufferInfo, ClearValue, Dimension, TextureInfo};
+pub use desc::{Requirements, ResourceDesc};
+#[doc(no_inline)]
+pub use descriptor::{
+    AddressMode, BindingKind, BorderColor, BufferAccess, Compare, DescriptorKind, Elements, Filter, Plane,
+    SamplerInfo, SetBinding, TextureAccess, ViewShape,
 };
 pub use descriptor::{
-    AddressMode, BindingKind, BorderColor, BufferAccess, BufferView, Compare, Descriptor, DescriptorHeapDesc,
-    DescriptorKind, DescriptorLimits, DescriptorSource, Elements, Filter, Plane, SamplerDesc, SetBinding,
-    SetWrite, TextureAccess, TextureView, ViewShape,
+    BufferView, Descriptor, DescriptorHeapDesc, DescriptorLimits, DescriptorSource, SetWrite, TextureView,
 };
-pub use error::{Allowed, DeviceError, FieldValue};
+#[doc(no_inline)]
+pub use error::DeviceError;
+pub use error::{Allowed, ApiCode, FieldValue};
+#[doc(no_inline)]
 pub use format::{Block, Format};
-pub use list::{Barrier, BufferLayout, CommandList, QueueTransfer, Subresource, TextureRegion};
-pub use manager_slot::{ManagerSeat, ManagerSlot};
-pub use mapping::Mapping;
+pub use heaps::DeviceHeaps;
+pub use list::{Barrier, CommandList, QueueTransfer};
+#[doc(no_inline)]
+pub use list::{BufferLayout, Subresource, TextureRegion};
 pub use permit::{Checked, Permit};
-pub use properties::{
-    Api, Features, HeapBudget, MAX_QUEUES, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueId,
-    QueueKind, QueueProperties, StateModel,
+pub use properties::{Api, Features, MAX_QUEUES, Properties, QueueProperties, StateModel};
+#[doc(no_inline)]
+pub use properties::{QueueId, QueueKind};
+pub use rule::CallRule;
+pub use tenure_heap::{
+    HeapBudget, HeapCategory, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,
 };
 pub use texture_cache::TextureCache;
-pub(crate) use texture_key::texture_key;
-pub use tile::{TileLayout, TileRegion, TileSource, TileUpdate};
+pub(crate) use texture_cache::texture_key;
+#[doc(no_inline)]
+pub use tile::TileRegion;
+pub use tile::{TileLayout, TileSource, TileUpdate};
+#[doc(no_inline)]
 pub use usage::{State, Usage};
 
 /// One queue's serial that something waits for: the submission's number on that queue.
@@ -128,7 +143,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     fn destroy_heap(&self, permit: Permit<Self>, heap: Self::Heap);
 
     /// Creates a resource with memory of its own, with the priority of its usage
-    /// ([`Priority::for_usage`]).
+    /// ([`Usage::priority`]).
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
@@ -208,8 +223,8 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// Destroys a heap of descriptors, with what is left in it.
     fn destroy_descriptor_heap(&self, permit: Permit<Self>, heap: Self::DescriptorHeap);
 
-    /// Makes a descriptor in a heap that shaders do not see, at an index that holds nothing. Nobody
-    /// else writes or reads the same index meanwhile. It does not keep the resource.
+    /// Makes a descriptor in a heap that shaders do not see, at an index that holds nothing. No other
+    /// thread writes or reads the same index meanwhile. It does not keep the resource.
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`] or [`DeviceError::InvalidCall`] for what the API does
@@ -222,7 +237,7 @@ pub trait Device: Send + Sync + Sized + 'static {
         descriptor: &Descriptor<'_, Self>,
     ) -> Result<(), DeviceError>;
 
-    /// Fills indices of a shader-visible heap from `first` on. Nobody else writes the same indices
+    /// Fills indices of a shader-visible heap from `first` on. No other thread writes the same indices
     /// meanwhile, and no work in flight reads them. Allocates nothing.
     ///
     /// # Errors
@@ -271,7 +286,7 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// Destroys descriptor sets that the GPU is done with.
     fn destroy_set_block(&self, permit: Permit<Self>, block: Self::SetBlock);
 
-    /// Writes descriptors of a set of a block. Nobody else writes the block meanwhile, and no work in
+    /// Writes descriptors of a set of a block. No other thread writes the block meanwhile, and no work in
     /// flight or recorded reads the set. Allocates nothing.
     ///
     /// # Errors
@@ -342,4 +357,72 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// # Errors
     /// [`DeviceError::Lost`].
     fn status(&self) -> Result<(), DeviceError>;
+}
+
+/// A persistently mapped resource.
+///
+/// Writes are visible to submissions made after them and reads see what completed submissions
+/// wrote: a backend with non-coherent memory flushes and invalidates inside these calls.
+/// The mapping is valid as long as its resource; tenure never uses one after destroying the other.
+///
+/// Threads may call it at once. Two writes to overlapping bytes at the same time leave one or the
+/// other's bytes, in any mixture, and a read beside them sees such; it is no data race: see
+/// [`mapped`], with which backends copy.
+pub trait Mapping: Send + Sync {
+    /// Bytes that are mapped.
+    fn size(&self) -> u64;
+
+    /// Copies `bytes` to `offset`.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] when the range leaves the mapping, [`DeviceError::Lost`].
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Copies from `offset` to `out`.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] when the range leaves the mapping, [`DeviceError::Lost`].
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// The address of byte 0, where all that is done through it is seen by the GPU and back with
+    /// nothing else called. There is none in memory that is flushed and invalidated, or mapped anew for
+    /// each read, nor on the simulated device, which checks each access.
+    fn as_ptr(&self) -> Option<NonNull<u8>>;
+}
+
+/// The slot of a device for its only manager. All clones of a device share it.
+///
+/// A manager counts the submissions of each queue, and the queue's fence counts with it. Two managers of one
+/// device would give the same numbers to different submissions.
+///
+/// ```
+/// use tenure::device::ManagerSlot;
+///
+/// let slot = ManagerSlot::default();
+/// let first = slot.take().expect("it is free");
+/// assert!(slot.take().is_none());
+/// drop(first);
+/// assert!(slot.take().is_some());
+/// ```
+#[derive(Debug, Default)]
+pub struct ManagerSlot(Arc<AtomicBool>);
+
+impl ManagerSlot {
+    /// Claims the slot, until the claim is dropped; `None` while another manager has it.
+    #[must_use]
+    pub fn take(&self) -> Option<ManagerClaim> {
+        let was_taken = self.0.swap(true, Ordering::AcqRel);
+        (!was_taken).then(|| ManagerClaim(self.0.clone()))
+    }
+}
+
+/// A manager's claim to the [`ManagerSlot`] of its device. Dropping it frees the slot.
+#[derive(Debug)]
+#[must_use = "the slot is free again when the claim is dropped"]
+pub struct ManagerClaim(Arc<AtomicBool>);
+
+impl Drop for ManagerClaim {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }

@@ -1,4 +1,4 @@
-//! Who may call what trusts its caller.
+//! Permits for calls whose misuse is undefined behaviour.
 #![expect(unsafe_code, reason = "permits are how the contract is unsafe")]
 
 use std::fmt;
@@ -7,18 +7,19 @@ use std::marker::PhantomData;
 use super::Device;
 
 /// Permission to call what a device cannot check: the calls of [`Device`] that take one, and
-/// [`Recording::raw_mut`](crate::Recording::raw_mut).
+/// [`Commands::raw_mut`](crate::Commands::raw_mut).
 ///
 /// A driver trusts its caller that the GPU is done with what is destroyed or overwritten, and that
 /// what is submitted still exists. Where such a call takes a permit, breaking what its documentation
 /// asks for is undefined behaviour on a real device. Tenure makes itself one for its own calls;
 /// programs need none, unless they use the contract without tenure.
 ///
-/// It is for one type of device: who is given one (a device that wraps another) cannot use it on
+/// It is for one type of device: code that is given one (a device that wraps another) cannot use it on
 /// another. It has no size, and costs nothing.
 ///
 /// ```
-/// use tenure::device::{Device, DeviceError, Permit, QueueId};
+/// use tenure::device::{Device, Permit};
+/// use tenure::{DeviceError, QueueId};
 ///
 /// fn empty_submission<D: Device>(device: &D, serial: u64) -> Result<(), DeviceError> {
 ///     // SAFETY: the caller gives the serials of queue 0 in order, and nothing else submits to it.
@@ -27,7 +28,7 @@ use super::Device;
 /// }
 /// ```
 ///
-/// Without `unsafe` nobody has one:
+/// Without `unsafe` there is none:
 ///
 /// ```compile_fail,E0277
 /// use tenure::device::{Device, Permit};
@@ -40,12 +41,13 @@ use super::Device;
 /// On a device that finds such mistakes itself no promise is needed:
 ///
 /// ```
-/// use tenure::device::{Device as _, Permit, QueueId};
+/// use tenure::device::{Device as _, Permit};
+/// use tenure::QueueId;
 ///
 /// let device = tenure::sim::Device::new(tenure::sim::Profile::DISCRETE);
 /// let list = device.create_list(Permit::checked(), QueueId(0))?;
 /// device.destroy_list(Permit::checked(), list);
-/// # Ok::<(), tenure::device::DeviceError>(())
+/// # Ok::<(), tenure::DeviceError>(())
 /// ```
 pub struct Permit<D>(PhantomData<fn() -> D>);
 
@@ -62,7 +64,7 @@ impl<D: Device> Permit<D> {
 
     /// Tenure's own.
     pub(crate) const fn own() -> Self {
-        // SAFETY: this crate hands it to nobody but the device itself. What it destroys or overwrites
+        // SAFETY: this crate hands it to the device alone. What it destroys or overwrites
         // went through deferred release, or was never submitted (the rule is in `time`); what it
         // submits was recorded through a recording, whose resources are handles that live or went
         // through deferred release, too; ranges, and what is placed, go before their heap (`memory`);

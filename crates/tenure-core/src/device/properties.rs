@@ -2,6 +2,8 @@
 
 use bitflags::bitflags;
 
+use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
+
 use super::{DescriptorLimits, Requirements, ResourceDesc};
 
 /// The most queues a device may expose to tenure. Sync points are arrays of this length.
@@ -28,25 +30,6 @@ pub enum QueueKind {
     Compute,
     /// Copies.
     Copy,
-}
-
-bitflags! {
-    /// Properties of a memory type.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct MemoryFlags: u32 {
-        /// Fast for the GPU.
-        const DEVICE_LOCAL = 1 << 0;
-        /// The CPU can map it.
-        const HOST_VISIBLE = 1 << 1;
-        /// Writes and reads need no flush or invalidate.
-        const HOST_COHERENT = 1 << 2;
-        /// CPU reads are cached: right for readback.
-        const HOST_CACHED = 1 << 3;
-        /// Backed lazily by tile memory; for targets that never leave the tile.
-        const LAZILY_ALLOCATED = 1 << 4;
-        /// Not for general use (protected content, device-coherent debugging memory).
-        const SPECIAL = 1 << 5;
-    }
 }
 
 bitflags! {
@@ -85,54 +68,6 @@ bitflags! {
         /// what touches them is undefined: map all that the GPU may touch, many tiles to the same
         /// memory if need be.
         const UNMAPPED_TILES = 1 << 11;
-    }
-}
-
-/// One kind of memory, in one heap.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryType {
-    /// Its properties.
-    pub flags: MemoryFlags,
-    /// Index into [`Properties::memory_heaps`].
-    pub heap: u8,
-}
-
-/// A physical memory: video memory, system memory, the BAR window.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryHeap {
-    /// Bytes.
-    pub size: u64,
-    /// True when it is local to the GPU.
-    pub device_local: bool,
-}
-
-impl MemoryHeap {
-    /// True for the window through which the CPU sees a part of a card's memory (a BAR that was not
-    /// resized, mostly 256 MiB): local to the GPU, but of less than half the size of the largest such
-    /// heap of `all`. Drivers need it themselves.
-    ///
-    /// ```
-    /// use tenure::device::MemoryHeap;
-    /// let heap = |size, device_local| MemoryHeap { size, device_local };
-    /// let card = [heap(8 << 30, true), heap(16 << 30, false), heap(256 << 20, true)];
-    /// assert_eq!(card.iter().map(|heap| heap.is_window(&card)).collect::<Vec<_>>(), [false, false, true]);
-    /// ```
-    #[must_use]
-    pub fn is_window(&self, all: &[Self]) -> bool {
-        let largest = all.iter().filter(|heap| heap.device_local).map(|heap| heap.size).max();
-        self.device_local && largest.is_some_and(|largest| self.size < largest / 2)
-    }
-}
-
-impl MemoryType {
-    /// True for memory local to the GPU that the CPU maps, of general use, and as large as the GPU's
-    /// memory: no window into it. What [`Features::GPU_UPLOAD`] stands for.
-    #[must_use]
-    pub fn is_gpu_upload(&self, heaps: &[MemoryHeap]) -> bool {
-        let mapped_local = MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE;
-        self.flags.contains(mapped_local)
-            && !self.flags.contains(MemoryFlags::SPECIAL)
-            && heaps.get(usize::from(self.heap)).is_some_and(|heap| !heap.is_window(heaps))
     }
 }
 
@@ -227,18 +162,31 @@ pub struct Properties {
 }
 
 impl Properties {
+    /// What pools need to know about the device's memory.
+    #[must_use]
+    pub fn heap_properties(&self) -> HeapProperties {
+        HeapProperties {
+            memory_types: self.memory_types.clone(),
+            memory_heaps: self.memory_heaps.clone(),
+            heap_alignment: self.heap_alignment,
+            msaa_heap_alignment: self.msaa_heap_alignment,
+            non_coherent_atom: self.non_coherent_atom,
+            max_allocations: self.max_allocations,
+            max_heap_size: self.max_heap_size,
+        }
+    }
+
     /// Bytes; the alignment of a heap in which a resource with these requirements is to be placed.
     ///
     /// ```
-    /// use tenure::TextureDesc;
-    /// use tenure::device::{Device, Format, ResourceDesc, Usage};
-    /// use tenure::sim;
+    /// use tenure::device::{Device, ResourceDesc};
+    /// use tenure::{Format, TextureDesc, Usage, sim};
     /// let device = sim::Device::new(sim::Profile::D3D12_TIER2);
     /// let target = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
     /// let desc = ResourceDesc::Texture(target.info);
     /// let needs = device.requirements(&desc)?;
     /// assert_eq!(device.properties().heap_alignment_for(&desc, &needs), 4 << 20);
-    /// # Ok::<(), tenure::device::DeviceError>(())
+    /// # Ok::<(), tenure::DeviceError>(())
     /// ```
     #[must_use]
     pub fn heap_alignment_for(&self, desc: &ResourceDesc, needs: &Requirements) -> u64 {
@@ -273,29 +221,5 @@ impl Properties {
             QueueKind::Copy => find(QueueKind::Copy).or_else(|| find(QueueKind::Compute)),
         };
         QueueId(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0))
-    }
-}
-
-/// What the OS grants and counts for one memory heap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HeapBudget {
-    /// Bytes the process may use before it is paged or refused. 0: nobody knows.
-    pub budget: u64,
-    /// Bytes it uses now.
-    pub usage: u64,
-}
-
-impl HeapBudget {
-    /// True when so many bytes more stay within the budget, or no budget is known.
-    ///
-    /// ```
-    /// use tenure::device::HeapBudget;
-    /// assert!(HeapBudget { budget: 100, usage: 60 }.grants(40));
-    /// assert!(!HeapBudget { budget: 100, usage: 60 }.grants(41));
-    /// assert!(HeapBudget { budget: 0, usage: 60 }.grants(41), "drivers that do not know say 0");
-    /// ```
-    #[must_use]
-    pub const fn grants(&self, bytes: u64) -> bool {
-        self.budget == 0 || self.usage.saturating_add(bytes) <= self.budget
     }
 }

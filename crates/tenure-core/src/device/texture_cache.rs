@@ -1,12 +1,12 @@
 //! What a driver says about textures, kept by description.
 
 use core::fmt;
-use core::hash::{Hash as _, Hasher as _};
+use core::hash::{Hash, Hasher as _};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHasher;
 
-use super::{TextureInfo, texture_key};
+use super::{ClearValue, TextureInfo};
 
 /// Places where a description may be kept, as a number of sets; a power of two.
 const SETS: usize = 256;
@@ -18,7 +18,7 @@ const WAYS: usize = 4;
 ///
 /// A backend keeps one beside its device, because drivers take their time over such questions: one may
 /// make a texture to look at, and programs create many textures of few descriptions. At most 1,024
-/// answers are kept; one more takes the place of an older one, and who needs that again asks again. A
+/// answers are kept; one more takes the place of an older one, which is asked again when it is needed. A
 /// description is the same only if all of it is, clear value and formats of views included, so that
 /// anything that follows from the description may be kept.
 ///
@@ -27,8 +27,8 @@ const WAYS: usize = 4;
 /// comparison and the clone, never while the driver is asked.
 ///
 /// ```
-/// use tenure::device::{DeviceError, Format, TextureCache, Usage};
-/// use tenure::TextureDesc;
+/// use tenure::device::TextureCache;
+/// use tenure::{DeviceError, Format, TextureDesc, Usage};
 ///
 /// let kept = TextureCache::new();
 /// let brick = TextureDesc::d2(256, 256, Format::Bc7Unorm, Usage::SHADER_READ).info;
@@ -136,6 +136,36 @@ impl<T> fmt::Debug for TextureCache<T> {
     }
 }
 
+/// A clear value as numbers, which are equal if all bits are.
+fn clear_bits(clear: Option<ClearValue>) -> [u32; 5] {
+    match clear {
+        None => [0; 5],
+        Some(ClearValue::Color([red, green, blue, alpha])) => {
+            [1, red.to_bits(), green.to_bits(), blue.to_bits(), alpha.to_bits()]
+        }
+        Some(ClearValue::DepthStencil(depth, stencil)) => [2, depth.to_bits(), u32::from(stencil), 0, 0],
+    }
+}
+
+/// A texture's description in a form that can be compared and hashed. The pattern names each field, so that
+/// none is forgotten.
+pub(crate) fn texture_key(info: &TextureInfo) -> impl Hash + Eq + '_ {
+    let TextureInfo {
+        dimension,
+        width,
+        height,
+        depth_or_layers,
+        mips,
+        samples,
+        format,
+        usage,
+        clear,
+        view_formats,
+    } = info;
+    let extent = [*width, *height, *depth_or_layers, *mips, *samples];
+    (*dimension, extent, *format, *usage, clear_bits(*clear), view_formats)
+}
+
 fn hash(info: &TextureInfo) -> u64 {
     let mut hasher = FxHasher::default();
     texture_key(info).hash(&mut hasher);
@@ -153,9 +183,7 @@ mod tests {
     use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
     use proptest::{collection, option, sample};
 
-    use super::{TextureCache, WAYS};
-    use crate::TextureDesc;
-    use crate::device::texture_key::clear_bits;
+    use super::{TextureCache, WAYS, clear_bits};
     use crate::device::{ClearValue, Dimension, Format, TextureInfo, Usage};
 
     const FORMATS: [Format; 4] = [Format::Rgba8Unorm, Format::Rgba8Srgb, Format::Bc7Unorm, Format::D32Float];
@@ -218,12 +246,27 @@ mod tests {
         }
     }
 
+    fn flat(side: u32) -> TextureInfo {
+        TextureInfo {
+            dimension: Dimension::D2,
+            width: side,
+            height: 1,
+            depth_or_layers: 1,
+            mips: 1,
+            samples: 1,
+            format: Format::R8Unorm,
+            usage: Usage::SHADER_READ,
+            clear: None,
+            view_formats: Vec::new(),
+        }
+    }
+
     #[test]
     fn what_was_asked_is_not_asked_again_until_it_has_made_room() {
         let kept = TextureCache::with_sets(1);
         let asked = Cell::new(0);
         let ask = |side: u32| {
-            let info = TextureDesc::d2(side, 1, Format::R8Unorm, Usage::SHADER_READ).info;
+            let info = flat(side);
             let answer = kept.get_or_ask(&info, || {
                 asked.set(asked.get() + 1);
                 Ok::<_, ()>(side)
@@ -241,7 +284,7 @@ mod tests {
     #[test]
     fn a_refusal_is_not_kept() {
         let kept = TextureCache::new();
-        let info = TextureDesc::d2(4, 4, Format::R8Unorm, Usage::SHADER_READ).info;
+        let info = flat(4);
         assert_eq!(kept.get_or_ask(&info, || Err("lost")), Err("lost"));
         assert_eq!(kept.get_or_ask(&info, || Ok::<_, &str>(1)), Ok(1));
         assert_eq!(kept.get_or_ask(&info, || Err("lost")), Ok(1));

@@ -140,7 +140,7 @@ impl State {
     /// unordered access. `None` where it cannot.
     ///
     /// ```
-    /// use tenure::device::{QueueKind, State, Usage};
+    /// use tenure::{QueueKind, State, Usage};
     /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
     /// assert_eq!(State::to_discard(usage, QueueKind::Graphics), Some(State::RENDER_TARGET));
     /// assert_eq!(State::to_discard(usage, QueueKind::Compute), Some(State::UNORDERED_ACCESS));
@@ -189,6 +189,26 @@ impl State {
             .iter()
             .filter(|(bit, _)| usage.contains(*bit))
             .fold(Self::COMMON, |states, (_, state)| states | *state)
+    }
+}
+
+impl Usage {
+    /// How much it matters that a resource of this usage stays in fast memory; what a device gives to committed
+    /// ones.
+    ///
+    /// ```
+    /// use tenure::Usage;
+    /// use tenure::device::Priority;
+    /// assert_eq!((Usage::RENDER_TARGET | Usage::SHADER_READ).priority(), Priority::High);
+    /// assert_eq!(Usage::VERTEX.priority(), Priority::Normal);
+    /// ```
+    #[must_use]
+    pub const fn priority(self) -> super::Priority {
+        if self.intersects(Self::TEXTURE_ONLY.union(Self::UNORDERED_ACCESS)) {
+            super::Priority::High
+        } else {
+            super::Priority::Normal
+        }
     }
 }
 

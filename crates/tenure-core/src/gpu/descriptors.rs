@@ -1,10 +1,11 @@
 //! Views, samplers, tables and sets.
 
 use super::Gpu;
-use crate::device::{DescriptorKind, Device, SamplerDesc, SetBinding};
+use crate::device::{DescriptorKind, Device};
 use crate::{
-    Bind, Buffer, BufferViewDesc, DescriptorOwner, DescriptorSet, DescriptorTable, Error, Name, Sampler,
-    SetLayout, Texture, TextureViewDesc, View,
+    Buffer, BufferViewDesc, DescriptorOwner, DescriptorSet, DescriptorSetDesc, DescriptorTable,
+    DescriptorTableDesc, Error, Sampler, SamplerDesc, SetLayout, SetLayoutDesc, Texture, TextureViewDesc,
+    View,
 };
 
 impl<D: Device> Gpu<D> {
@@ -16,7 +17,7 @@ impl<D: Device> Gpu<D> {
     /// a usage that the buffer was not created for, a format that buffers cannot have, a shortage, or a
     /// lost device; [`Error::Foreign`]. Nothing is left allocated.
     pub fn create_buffer_view(&self, buffer: &Buffer<D>, desc: &BufferViewDesc) -> Result<View<D>, Error> {
-        View::of_buffer(&self.shared, buffer, desc)
+        View::of_buffer(&self.commands.descriptors, buffer, desc)
     }
 
     /// Creates a view of a texture, for shaders or as a target. O(1); an API call, and rarely a heap
@@ -31,7 +32,7 @@ impl<D: Device> Gpu<D> {
         texture: &Texture<D>,
         desc: &TextureViewDesc,
     ) -> Result<View<D>, Error> {
-        View::of_texture(&self.shared, texture, desc)
+        View::of_texture(&self.commands.descriptors, texture, desc)
     }
 
     /// Creates a sampler, or shares an equal one. O(1); a lock and a look-up.
@@ -39,8 +40,8 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::NoDescriptors`] when as many different ones live as the device takes;
     /// [`Error::Device`] for a field out of range, a shortage, or a lost device.
-    pub fn create_sampler(&self, desc: &SamplerDesc, name: impl Into<Name>) -> Result<Sampler<D>, Error> {
-        Sampler::create(&self.shared, desc, name.into())
+    pub fn create_sampler(&self, desc: &SamplerDesc) -> Result<Sampler<D>, Error> {
+        Sampler::create(&self.commands.descriptors, desc)
     }
 
     /// Puts descriptors in a row where shaders find them by index: all of views, or all of samplers.
@@ -53,53 +54,43 @@ impl<D: Device> Gpu<D> {
     /// device; [`Error::Foreign`]. Nothing is left allocated.
     pub fn create_descriptor_table(
         &self,
-        binds: &[Bind<'_, D>],
-        name: impl Into<Name>,
+        desc: &DescriptorTableDesc<'_, D>,
     ) -> Result<DescriptorTable<D>, Error> {
-        DescriptorTable::create(&self.shared, binds, name.into())
+        DescriptorTable::create(&self.commands.descriptors, desc)
     }
 
-    /// Creates a form of descriptor sets.
+    /// Creates a layout of descriptor sets.
     ///
     /// # Errors
     /// [`Error::Device`] for no bindings at all, two of one number, one without descriptors,
     /// `Unsupported` on a device without sets, a shortage, or a lost device.
-    pub fn create_set_layout(
-        &self,
-        bindings: &[SetBinding],
-        name: impl Into<Name>,
-    ) -> Result<SetLayout<D>, Error> {
-        SetLayout::create(&self.shared, bindings, name.into())
+    pub fn create_set_layout(&self, desc: &SetLayoutDesc<'_>) -> Result<SetLayout<D>, Error> {
+        SetLayout::create(&self.commands.descriptors, desc)
     }
 
-    /// Creates a descriptor set that lasts: each descriptor by binding and element. Those that are not
-    /// given hold nothing that a shader may use. O(descriptors); rarely a block of sets more.
+    /// Creates a descriptor set that lasts. Descriptors that are not given hold nothing that a shader may use.
+    /// O(descriptors); rarely a block of sets more.
     ///
     /// # Errors
     /// [`Error::Device`] for a binding, an element or a kind that the layout does not have, a descriptor
     /// that is given twice, constants of a recording, a shortage, or a lost device;
     /// [`Error::Foreign`]. Nothing is left allocated.
-    pub fn create_descriptor_set(
-        &self,
-        layout: &SetLayout<D>,
-        binds: &[(u32, u32, Bind<'_, D>)],
-        name: impl Into<Name>,
-    ) -> Result<DescriptorSet<D>, Error> {
-        DescriptorSet::create(&self.shared, layout, binds, name.into())
+    pub fn create_descriptor_set(&self, desc: &DescriptorSetDesc<'_, D>) -> Result<DescriptorSet<D>, Error> {
+        DescriptorSet::create(&self.commands.descriptors, desc)
     }
 
     /// Whose a descriptor in the heap is that shaders see, for messages. Cost: for dynamic ones what
     /// recordings have, open or in flight.
     ///
     /// ```
-    /// use tenure::device::{DescriptorKind, SamplerDesc};
-    /// use tenure::{Config, DescriptorOwner, Gpu};
-    /// use tenure::sim;
+    /// use tenure::{
+    ///     Config, DescriptorConfig, DescriptorKind, DescriptorOwner, DescriptorTableDesc, Gpu, SamplerDesc, sim,
+    /// };
     ///
-    /// let config = Config { poison_descriptors: true, ..Config::default() };
+    /// let config = Config::from(DescriptorConfig { poison: true, ..Default::default() });
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), config)?;
-    /// let smooth = gpu.create_sampler(&SamplerDesc::default(), "smooth")?;
-    /// let table = gpu.create_descriptor_table(&[(&smooth).into()], "terrain")?;
+    /// let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;
+    /// let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&smooth).into()]).name("terrain"))?;
     /// let index = table.first();
     /// drop(table);
     /// gpu.purge()?;
@@ -109,6 +100,6 @@ impl<D: Device> Gpu<D> {
     /// ```
     #[must_use]
     pub fn descriptor_owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
-        self.shared.descriptor_owner(kind, index)
+        self.commands.descriptors.owner(kind, index)
     }
 }

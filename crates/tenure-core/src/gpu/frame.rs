@@ -1,10 +1,13 @@
-//! Frames: the unit of recycling (spec T6).
+//! Frames: the unit of recycling. Render graphs, which a frame executes.
 
 use std::sync::Arc;
 
 use super::Gpu;
+use crate::command::CommandService;
 use crate::device::Device;
 use crate::time::SyncPoint;
+use crate::transient::Resources;
+use crate::transient::graph::{Compiled, Graph, PassId};
 use crate::{Error, Queue, Recording};
 
 /// A frame that has begun. Dropping it ends it, too.
@@ -43,10 +46,33 @@ impl<'a, D: Device> Frame<'a, D> {
     /// As [`Recording::submit`]; [`Error::Foreign`] for a recording of another manager, which is
     /// discarded.
     pub fn submit(&self, recording: Recording<D>) -> Result<SyncPoint, Error> {
-        if !Arc::ptr_eq(recording.shared(), &self.gpu.shared) {
+        if !Arc::ptr_eq(recording.context(), &self.gpu.context) {
             return Err(Error::Foreign { name: recording.name().into() });
         }
         recording.submit()
+    }
+
+    /// Records and submits the passes of a graph. `record` is called for each of them, in an order in
+    /// which they can run, with the recording that the pass goes to and the resources that it declared,
+    /// each in the state that it declared. Returns what must be complete before all passes are.
+    ///
+    /// Consecutive passes of a queue share a recording as long as no other queue has to wait in between.
+    /// The memory of resources is handed on from pass to pass, with the barriers that this takes and no
+    /// others; what passes on different queues use at the same time shares none. The first pass that uses
+    /// a resource finds it with undefined contents.
+    ///
+    /// The plan is made when the graph is new, and kept for graphs that are equal. In steady state
+    /// nothing is created and no plan is made; a frame costs O(passes, uses and resources).
+    ///
+    /// # Errors
+    /// As [`Gpu::plan_graph`]; [`Error::OutOfMemory`]; those of [`Gpu::record`], [`Recording::submit`] and
+    /// `record`. The recording at hand is discarded then; earlier ones have been submitted.
+    pub fn execute<E: From<Error>>(
+        &self,
+        graph: &Graph,
+        record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
+    ) -> Result<SyncPoint, E> {
+        self.gpu.transients.execute(graph, record)
     }
 
     /// Ends the frame; uploads that are pending are submitted with it.
@@ -59,31 +85,33 @@ impl<'a, D: Device> Frame<'a, D> {
     /// As [`Gpu::purge`].
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
-        let shared = &self.gpu.shared;
-        let flushed = shared.flush_pending_uploads();
-        shared.pacer.lock().end(shared.clock.submitted());
-        let (polled, panicked) = shared.poll_and_purge();
+        let context = &self.gpu.context;
+        let flushed = context.flush_pending_uploads();
+        context.pacer.lock().end(context.clock.submitted());
+        let (polled, panicked) = context.poll_and_purge();
         self.age();
         panicked.resume();
         polled?;
         flushed
     }
 
-    /// What the end of a frame does besides releasing.
+    /// Ends the frame in all caches and pools, which give back what has been idle for long enough.
     fn age(&self) {
-        let shared = &self.gpu.shared;
-        shared.constants.end_frame(shared);
-        shared.uploads.end_frame(shared);
-        shared.readbacks.end_frame(shared);
-        shared.pools.end_frame(shared.device());
-        shared.descriptors.end_frame(shared);
+        let context = &self.gpu.context;
+        let CommandService { lists, staging, descriptors, .. } = &*self.gpu.commands;
+        staging.store.constants.end_frame(context);
+        self.gpu.uploads.end_frame(context);
+        staging.store.readbacks.end_frame(context);
+        context.pools.end_frame(context.device());
+        descriptors.store.end_frame(context);
         self.gpu.transients.end_frame();
-        let reserved = shared.contexts.end_frame(shared.device(), shared.config.frames_in_flight);
-        // A loss is told by the next call; of anything else, whoever needs a list is told.
-        let _noted = shared.clock.note_loss(reserved);
-        shared.recordings.warn_of_forgotten(self.number);
-        shared.meter.lock().end_frame(self.number, shared);
-        shared.recorder.end_frame(self.number);
+        let reserved = lists.end_frame(context.device(), context.config.frames.in_flight);
+        // The next call reports a loss of the device; another error is reported by the next call that needs a
+        // list.
+        let _noted = context.clock.note_loss(reserved);
+        context.recordings.warn_of_forgotten(self.number);
+        self.gpu.meter.lock().end_frame(self.number, context);
+        context.recorder.end_frame(self.number);
     }
 }
 
@@ -92,11 +120,23 @@ impl<D: Device> Drop for Frame<'_, D> {
         if self.has_ended {
             return;
         }
-        let shared = &self.gpu.shared;
-        // What was refused for lack of memory stays pending, and whoever submits next is told.
-        let _told_later = shared.flush_pending_uploads();
-        shared.pacer.lock().end(shared.clock.submitted());
-        shared.end_quietly();
+        let context = &self.gpu.context;
+        // Uploads that were refused for lack of memory stay pending, and the next submission reports the error.
+        let _told_later = context.flush_pending_uploads();
+        context.pacer.lock().end(context.clock.submitted());
+        context.end_quietly();
         self.age();
+    }
+}
+
+impl<D: Device> Gpu<D> {
+    /// The plan of a graph: where each resource goes, how much memory that takes, and how passes become
+    /// recordings. From the cache, where graphs that ran or were planned are.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for what is wrong with the graph; [`Error::Device`] for a description that the
+    /// device refuses, or a lost device.
+    pub fn plan_graph(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
+        self.transients.compile(graph)
     }
 }

@@ -4,16 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::link::Links;
-use super::{Frame, Shared, ShutdownReport, shutdown};
+use parking_lot::Mutex;
+
+use super::{Frame, ShutdownReport, services, shutdown};
+use crate::command::CommandService;
+use crate::context::{Context, RefShards, Retired};
 use crate::device::{Device, State};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
-use crate::time::{BackPressure, SyncPoint};
+use crate::stats::{FrameMeter, StatsSources};
+use crate::time::{BackPressure, SyncPoint, milliseconds, nanoseconds};
 use crate::transient::Transients;
+use crate::upload::Uploads;
 use crate::{
-    Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, Queue, Recording, Rejected, Report,
-    Reserved, ReservedDesc, Stats, Texture, TextureDesc, UploadRing, UploadRingDesc,
+    Awaited, Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, PageAllocatorDesc, Queue,
+    Recording, Rejected, Report, Reserved, ReservedDesc, Stats, Texture, TextureDesc, UploadRing,
+    UploadRingDesc,
 };
 
 /// The memory and lifetime manager of one device.
@@ -23,9 +29,7 @@ use crate::{
 /// [`shutdown`](Self::shutdown).
 ///
 /// ```
-/// use tenure::device::Usage;
-/// use tenure::{BufferDesc, Config, Gpu, Queue};
-/// use tenure::sim;
+/// use tenure::{BufferDesc, Config, Gpu, Queue, Usage, sim};
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let rock = gpu.create_buffer(&BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock"))?;
@@ -40,9 +44,12 @@ use crate::{
 pub struct Gpu<D: Device> {
     /// Declared first: what it keeps is given back before the manager ends.
     pub(super) transients: Arc<Transients<D>>,
-    pub(super) shared: Arc<Shared<D>>,
+    pub(super) commands: Arc<CommandService<D>>,
+    pub(super) uploads: Arc<Uploads<D>>,
+    pub(super) meter: Mutex<FrameMeter>,
+    pub(super) context: Arc<Context<D>>,
     has_shut_down: bool,
-    _links: Links<D>,
+    _ref_shards: RefShards<D>,
 }
 
 impl<D: Device> Gpu<D> {
@@ -59,23 +66,34 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Config`] for a field out of range, [`Error::Contract`] when the device's tables
     /// contradict the contract.
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
-        let shared = Shared::new(device, config)?;
-        let transients = Arc::new(Transients::new(shared.clone()));
-        shared.link_transients(&transients);
-        let links = Links::new(&shared);
-        Ok(Self { transients, shared, has_shut_down: false, _links: links })
+        let context = Context::new(device, config)?;
+        let (commands, uploads) = services::link(&context)?;
+        let transients = Arc::new(Transients::new(commands.clone()));
+        let weak = Arc::downgrade(&transients);
+        context.link_transients(weak);
+        let ref_shards = RefShards::new(&context);
+        let meter = Mutex::new(FrameMeter::default());
+        Ok(Self {
+            transients,
+            commands,
+            uploads,
+            meter,
+            context,
+            has_shut_down: false,
+            _ref_shards: ref_shards,
+        })
     }
 
     /// The device.
     #[must_use]
     pub fn device(&self) -> &D {
-        self.shared.device()
+        self.context.device()
     }
 
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.shared.config
+        &self.context.config
     }
 
     /// Creates a buffer where the [policy](crate::memory::policy) says.
@@ -83,10 +101,10 @@ impl<D: Device> Gpu<D> {
     /// In steady state a range of a shared buffer: O(1), no API call, no allocation.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] after the whole [ladder](crate::memory); [`Error::Device`] for an
+    /// [`Error::OutOfMemory`] after the whole [fallback chain](crate::memory); [`Error::Device`] for an
     /// invalid description or a lost device. Nothing is left allocated.
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
-        Buffer::create(&self.shared, desc)
+        Buffer::create(&self.context, desc)
     }
 
     /// Creates a texture where the [policy](crate::memory::policy) says. One API call in steady
@@ -95,7 +113,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer).
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
-        Texture::create(&self.shared, desc)
+        Texture::create(&self.context, desc)
     }
 
     /// Creates a texture for the CPU to read: a readback buffer with the right row pitch.
@@ -103,7 +121,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer).
     pub fn create_readback_texture(&self, desc: &TextureDesc) -> Result<ReadbackTexture<D>, Error> {
-        ReadbackTexture::create(&self.shared, desc)
+        ReadbackTexture::create(&self.context, desc)
     }
 
     /// Creates a reserved (sparse) resource, without memory.
@@ -112,7 +130,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`]: `Unsupported` naming the feature where the device lacks it, a shortage
     /// when there is none of addresses or objects even after giving back what is done with.
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
-        Reserved::create(&self.shared, desc)
+        Reserved::create(&self.context, desc)
     }
 
     /// Takes a buffer that the program made into tenure's care, so that an engine can adopt tenure
@@ -128,9 +146,8 @@ impl<D: Device> Gpu<D> {
     /// usage forbids, or memory that cannot be mapped as [`BufferDesc::memory`] asks.
     ///
     /// ```
-    /// use tenure::device::{BufferInfo, Device, MemoryTypeId, ResourceDesc, State, Usage};
-    /// use tenure::{BufferDesc, Config, Gpu, LocationKind};
-    /// use tenure::sim;
+    /// use tenure::device::{Device, MemoryTypeId, ResourceDesc};
+    /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, LocationKind, State, Usage, sim};
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
     /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
@@ -148,7 +165,7 @@ impl<D: Device> Gpu<D> {
         desc: &BufferDesc,
         state: State,
     ) -> Result<Buffer<D>, Rejected<D>> {
-        Buffer::adopt(&self.shared, object, desc, state)
+        Buffer::adopt(&self.context, object, desc, state)
     }
 
     /// Takes a texture that the program made into tenure's care, as
@@ -163,13 +180,13 @@ impl<D: Device> Gpu<D> {
         desc: &TextureDesc,
         state: State,
     ) -> Result<Texture<D>, Rejected<D>> {
-        Texture::adopt(&self.shared, object, desc, state)
+        Texture::adopt(&self.context, object, desc, state)
     }
 
-    /// Makes a page allocator with pages of at least `page_size` bytes. Takes no memory yet.
+    /// Creates a page allocator. Takes no memory yet.
     #[must_use]
-    pub fn create_pages(&self, name: impl Into<Name>, page_size: u64) -> PageAllocator<D> {
-        PageAllocator::new(&self.shared, name.into(), page_size)
+    pub fn create_pages(&self, desc: &PageAllocatorDesc) -> PageAllocator<D> {
+        PageAllocator::new(&self.context, desc)
     }
 
     /// Creates an upload ring.
@@ -178,12 +195,12 @@ impl<D: Device> Gpu<D> {
     /// As [`create_buffer`](Self::create_buffer); [`Error::Device`] for a size of 0 or one that is not
     /// aligned, memory that is not for uploads, or a usage in which the GPU writes.
     pub fn create_upload_ring(&self, desc: &UploadRingDesc) -> Result<UploadRing<D>, Error> {
-        UploadRing::create(&self.shared, desc)
+        UploadRing::create(&self.commands.staging, desc)
     }
 
     /// Puts any object under the care of the release queue.
     pub fn defer<T: Send + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
-        Deferred::new(&self.shared, &name.into(), value)
+        Deferred::new(&self.context, &name.into(), value)
     }
 
     /// Keeps a value until `point` is complete, then drops it. Unlike a [`Deferred`] it waits for
@@ -193,8 +210,8 @@ impl<D: Device> Gpu<D> {
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
     /// one of another manager; the value is dropped.
     pub fn release_after<T: Send + 'static>(&self, value: T, point: SyncPoint) -> Result<(), Error> {
-        self.shared.check_submitted(&point)?;
-        self.shared.releases.push_after(super::Garbage::User(Box::new(value)), point, 0);
+        self.context.check_submitted(&point)?;
+        self.context.releases.push_after(Retired::User(Box::new(value)), point, 0);
         Ok(())
     }
 
@@ -204,7 +221,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`] when the driver has no list, or is lost.
     pub fn record(&self, queue: Queue, name: &'static str) -> Result<Recording<D>, Error> {
-        Recording::open(&self.shared, queue.id(self.device().properties()), name)
+        Recording::open(&self.commands, queue.id(self.device().properties()), name)
     }
 
     /// Has command lists made beforehand: as many as it takes for `count` recordings of a queue to be open or
@@ -244,38 +261,38 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Timeout`] when the GPU does not keep up, [`Error::TooManyFrames`] when that many have
     /// begun and not ended, [`Error::Device`] when the device is lost; then no frame has begun.
     pub fn begin_frame(&self) -> Result<Frame<'_, D>, Error> {
-        let shared = &self.shared;
+        let context = &self.context;
         let mut has_waited = false;
         loop {
-            let completed = shared.poll()?;
+            let completed = context.poll()?;
             if has_waited {
                 // Before this frame takes memory of its own: the GPU has just let go of some.
-                shared.purge_memory();
+                context.purge_memory();
             }
             let point = {
-                let mut pacer = shared.pacer.lock();
+                let mut pacer = context.pacer.lock();
                 pacer.note_completed(&completed);
                 match pacer.try_begin() {
                     Ok(number) => {
-                        shared.frame.fetch_max(number, Ordering::Relaxed);
+                        context.frame.fetch_max(number, Ordering::Relaxed);
                         return Ok(Frame::new(self, number));
                     }
                     Err(BackPressure::Behind(point)) => point,
                     Err(BackPressure::Open(open)) => {
-                        return Err(Error::TooManyFrames { open, limit: shared.config.frames_in_flight });
+                        return Err(Error::TooManyFrames { open, limit: context.config.frames.in_flight });
                     }
                 }
             };
             has_waited = true;
             // Without the lock, so that frames can end meanwhile.
             let start = Instant::now();
-            let is_complete = shared.clock.wait(shared.device(), &point, shared.config.frame_timeout)?;
+            let is_complete = context.clock.wait(context.device(), &point, context.config.frames.timeout)?;
             let waited = start.elapsed();
-            shared.waits.frames.fetch_add(1, Ordering::Relaxed);
-            shared.waits.nanoseconds.fetch_add(nanoseconds(waited), Ordering::Relaxed);
+            context.waits.frames.fetch_add(1, Ordering::Relaxed);
+            context.waits.nanoseconds.fetch_add(nanoseconds(waited), Ordering::Relaxed);
             tracing::debug!(target: "tenure", ?waited, is_complete, "a frame waited for an earlier one");
             if !is_complete {
-                return Err(Error::Timeout { what: "an earlier frame", waited_ms: milliseconds(waited) });
+                return Err(Error::Timeout { what: Awaited::EarlierFrame, waited_ms: milliseconds(waited) });
             }
         }
     }
@@ -283,7 +300,7 @@ impl<D: Device> Gpu<D> {
     /// What has been submitted so far.
     #[must_use]
     pub fn submitted(&self) -> SyncPoint {
-        self.shared.clock.submitted()
+        self.context.clock.submitted()
     }
 
     /// Asks how far the GPU is. Never blocks.
@@ -291,7 +308,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`] when it is lost.
     pub fn completed(&self) -> Result<SyncPoint, Error> {
-        Ok(self.shared.poll()?)
+        Ok(self.context.poll()?)
     }
 
     /// Blocks until `point` is complete or the time is over; true when it is complete.
@@ -300,9 +317,9 @@ impl<D: Device> Gpu<D> {
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
     /// one of another manager; [`Error::Device`] when the device is lost.
     pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
-        self.shared.check_submitted(point)?;
-        let waited = self.shared.clock.wait(self.device(), point, timeout);
-        self.shared.readbacks.wake(&self.shared.clock);
+        self.context.check_submitted(point)?;
+        let waited = self.context.clock.wait(self.device(), point, timeout);
+        self.commands.staging.store.readbacks.wake(&self.context.clock);
         Ok(waited?)
     }
 
@@ -319,46 +336,58 @@ impl<D: Device> Gpu<D> {
     /// # Panics
     /// With the panic of a deferred object's own destructor, after all else was given back.
     pub fn purge(&self) -> Result<(), Error> {
-        let flushed = self.shared.flush_pending_uploads();
-        let (polled, panicked) = self.shared.poll_and_purge();
+        let flushed = self.context.flush_pending_uploads();
+        let (polled, panicked) = self.context.poll_and_purge();
         self.transients.end_purge();
         panicked.resume();
         polled?;
         flushed
     }
 
-    /// Gives idle blocks back instead of waiting for their grace to end; of each pool that is empty
-    /// altogether the last one stays for its grace. Heaps of descriptors and blocks of sets that nothing
+    /// Gives idle blocks back at once instead of keeping them for the configured frames; of each pool that is
+    /// empty altogether the last block is kept for that long. Heaps of descriptors and blocks of sets that nothing
     /// uses go, all of them, and all transient heaps that are not in use; so do idle pages for uploads,
     /// readbacks and constants. Uploads that are pending are submitted, and what the GPU is done with is
     /// given back before, but for objects of the program's own.
     pub fn trim(&self) {
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
-        let _told_later = self.shared.flush_pending_uploads();
-        self.shared.release_idle_pages();
-        self.shared.reclaim();
-        self.shared.pools.trim(self.device());
-        self.shared.descriptors.trim(self.device());
+        let _told_later = self.context.flush_pending_uploads();
+        self.commands.staging.store.constants.release_free(&self.context);
+        self.uploads.release(&self.context);
+        self.commands.staging.store.readbacks.release(&self.context);
+        self.context.reclaim();
+        self.context.pools.trim(self.device());
+        self.commands.descriptors.store.trim(self.device());
         self.transients.trim();
+    }
+
+    fn sources(&self) -> StatsSources<'_, D> {
+        StatsSources {
+            context: &self.context,
+            lists: &self.commands.lists,
+            descriptors: &self.commands.descriptors.store,
+            transients: &self.transients,
+            last_frame: self.meter.lock().last(),
+        }
     }
 
     /// Counters, in O(pools). See [`Stats`].
     #[must_use]
     pub fn stats(&self) -> Stats {
-        Stats::collect(&self.shared)
+        Stats::collect(&self.sources())
     }
 
     /// A detailed walk over everything. See [`Report`].
     #[must_use]
     pub fn report(&self) -> Report {
-        Report::collect(&self.shared)
+        Report::collect(&self.sources())
     }
 
     /// Begins to record what the program allocates; once for a manager, best before anything is
     /// created. `false` when a recorder is there already.
     pub fn set_recorder(&self, recorder: Box<dyn Recorder>) -> bool {
-        self.shared.recorder.set(recorder)
+        self.context.recorder.set(recorder)
     }
 
     /// Waits for the GPU, for a bounded time, gives everything back and says what was leaked.
@@ -366,7 +395,7 @@ impl<D: Device> Gpu<D> {
     pub fn shutdown(mut self) -> ShutdownReport {
         self.has_shut_down = true;
         self.transients.close();
-        shutdown::shut_down(&self.shared)
+        shutdown::shut_down(&self)
     }
 }
 
@@ -374,15 +403,7 @@ impl<D: Device> Drop for Gpu<D> {
     fn drop(&mut self) {
         if !self.has_shut_down {
             self.transients.close();
-            shutdown::shut_down(&self.shared).log();
+            shutdown::shut_down(self).log();
         }
     }
-}
-
-pub(crate) fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-pub(crate) fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -14,7 +14,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// Uploads gather in a batch that is submitted with [`flush_uploads`](Self::flush_uploads), before
     /// the next recording that is submitted, at the end of a frame, and when
-    /// [`Config::max_pending_upload`](crate::Config::max_pending_upload) bytes are pending; what
+    /// [`StagingConfig::max_pending`](crate::StagingConfig::max_pending) bytes are pending; what
     /// follows one another becomes one copy. It goes to the copy queue where there is one, and
     /// whatever is submitted later waits for what it uses of it. The buffer may be dropped at once.
     ///
@@ -28,9 +28,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tenure::device::Usage;
-    /// use tenure::{BufferDesc, Config, Gpu};
-    /// use tenure::sim;
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let rock = gpu.create_buffer(&BufferDesc::new(4000, Usage::VERTEX).name("rock"))?;
@@ -41,7 +39,7 @@ impl<D: Device> Gpu<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn upload(&self, buffer: &Buffer<D>, offset: u64, bytes: &[u8]) -> Result<Upload, Error> {
-        self.shared.upload(buffer, offset, bytes)
+        self.uploads.upload(&self.context, buffer, offset, bytes)
     }
 
     /// Copies texels to a region of a texture, through staging memory laid out as the device wants
@@ -54,9 +52,7 @@ impl<D: Device> Gpu<D> {
     /// of a mip of depth, depth with stencil, several samples, or a pitch that does not hold a row.
     ///
     /// ```
-    /// use tenure::device::{Format, TextureRegion, Usage};
-    /// use tenure::{Config, Gpu, TexelData, TextureDesc};
-    /// use tenure::sim;
+    /// use tenure::{Config, Format, Gpu, TexelData, TextureDesc, TextureRegion, Usage, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).mips(2);
@@ -74,7 +70,7 @@ impl<D: Device> Gpu<D> {
         region: TextureRegion,
         data: TexelData<'_>,
     ) -> Result<Upload, Error> {
-        self.shared.upload_texture(texture, region, data)
+        self.uploads.upload_texture(&self.context, texture, region, data)
     }
 
     /// Creates a buffer that begins with `bytes`: written at once where the CPU reaches it, else
@@ -85,9 +81,7 @@ impl<D: Device> Gpu<D> {
     /// allocated.
     ///
     /// ```
-    /// use tenure::device::Usage;
-    /// use tenure::{BufferDesc, Config, Gpu};
-    /// use tenure::sim;
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let quad = [0_f32, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
@@ -122,7 +116,7 @@ impl<D: Device> Gpu<D> {
         let mut desc = desc.clone();
         desc.info.usage |= Usage::COPY_DST;
         let texture = self.create_texture(&desc)?;
-        self.shared.upload_all(&texture, data)?;
+        self.uploads.upload_all(&self.context, &texture, data)?;
         Ok(texture)
     }
 
@@ -132,8 +126,8 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`]: a shortage, and the uploads stay pending; anything else, and they are given
     /// up, as their [`Upload::error`]s tell.
     pub fn flush_uploads(&self) -> Result<SyncPoint, Error> {
-        self.shared.clock.check()?;
-        self.shared.uploads.flush(&self.shared)
+        self.context.clock.check()?;
+        self.uploads.flush(&self.context)
     }
 
     /// Submits an upload if it is pending, and blocks until it is complete or the time is over; true
@@ -144,7 +138,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Foreign`] for an upload of another manager.
     pub fn wait_upload(&self, upload: &Upload, timeout: Duration) -> Result<bool, Error> {
         if upload.outcome().is_none() {
-            self.shared.uploads.flush(&self.shared)?;
+            self.uploads.flush(&self.context)?;
         }
         match upload.outcome() {
             Some(Ok(point)) => self.wait(point, timeout),
@@ -185,6 +179,6 @@ impl<D: Device> Gpu<D> {
     /// What uploads came to.
     #[must_use]
     pub fn upload_stats(&self) -> UploadStats {
-        self.shared.uploads.stats()
+        self.uploads.stats()
     }
 }

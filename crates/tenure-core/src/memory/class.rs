@@ -1,8 +1,11 @@
-//! Classes: what must not share a heap, and what had better not.
+//! Classes, what must not share a heap, and memory types: which to try, in which order.
 
 use std::fmt;
 
-use crate::device::{HeapCategory, MemoryTypeId, Priority};
+use smallvec::SmallVec;
+use tenure_heap::MAX_MEMORY_TYPES;
+
+use crate::device::{Api, HeapCategory, MemoryFlags, MemoryType, MemoryTypeId, Priority, Properties};
 
 macro_rules! pool_kinds {
     ($($(#[$doc:meta])* $kind:ident = $text:literal,)*) => {
@@ -18,7 +21,7 @@ macro_rules! pool_kinds {
             /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// For people.
+            /// For reports and debug names.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$kind => $text,)* }
@@ -28,7 +31,7 @@ macro_rules! pool_kinds {
 }
 
 pool_kinds! {
-    /// Ranges of equal small buffers behind one address space (spec M6).
+    /// Ranges of equal small buffers behind one address space.
     SmallBuffers = "small buffers",
     /// The heaps that hold the backing buffers of [`SmallBuffers`](Self::SmallBuffers).
     SmallBufferSlots = "small buffer slots",
@@ -45,7 +48,7 @@ pool_kinds! {
     PlacedBuffers = "placed buffers",
     /// Ranges of mapped buffers for small dynamic buffers, when the buddy suballocator divides them.
     SmallUploads = "small uploads",
-    /// Ranges of mapped buffers for dynamic buffers (spec U1).
+    /// Ranges of mapped buffers for upload buffers.
     Uploads = "uploads",
     /// Ranges of mapped, cached buffers that the CPU reads.
     Readbacks = "readbacks",
@@ -68,9 +71,9 @@ pool_kinds! {
     MultisampledTextures = "multisampled textures",
     /// Tiles of reserved resources.
     Tiles = "tiles",
-    /// Heaps in which transient resources take turns.
+    /// Heaps that transient resources share, one after the other.
     Transient = "transient resources",
-    /// Resources with memory of their own: the class of what a driver or the program wants so, and no pool's.
+    /// Resources with memory of their own. No pool is of this kind.
     Committed = "memory of its own",
 }
 
@@ -101,9 +104,6 @@ pub struct Class {
     pub kind: PoolKind,
 }
 
-/// Memory types a device may have.
-pub(crate) const MAX_MEMORY_TYPES: usize = 32;
-
 impl Class {
     /// How many classes there can be.
     pub(crate) const COUNT: usize = PoolKind::ALL.len() * HeapCategory::ALL.len() * MAX_MEMORY_TYPES;
@@ -120,4 +120,153 @@ impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (memory type {}, {:?} heaps)", self.kind.as_str(), self.memory.0, self.category)
     }
+}
+
+/// How a resource's memory is read and written.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryUse {
+    /// The GPU alone; filled by copies.
+    #[default]
+    GpuOnly,
+    /// Written by the CPU, read by the GPU: mapped, and mostly in system memory.
+    Upload,
+    /// Written by the GPU, read by the CPU: mapped and cached.
+    Readback,
+    /// Written by the CPU, read by the GPU, in device-local memory where there is enough of it
+    /// ([`Features::GPU_UPLOAD`](crate::device::Features::GPU_UPLOAD)); else as
+    /// [`Upload`](Self::Upload), because the window of a card without a resized BAR is small, and
+    /// its driver needs it.
+    GpuUpload,
+}
+
+impl MemoryUse {
+    /// Every use, in index order.
+    pub const ALL: [Self; 4] = [Self::GpuOnly, Self::Upload, Self::Readback, Self::GpuUpload];
+
+    /// True when the CPU maps it.
+    #[must_use]
+    pub const fn is_mapped(self) -> bool {
+        !matches!(self, Self::GpuOnly)
+    }
+
+    const fn required(self) -> MemoryFlags {
+        if self.is_mapped() { MemoryFlags::HOST_VISIBLE } else { MemoryFlags::empty() }
+    }
+
+    const fn preferred(self) -> MemoryFlags {
+        match self {
+            Self::GpuOnly => MemoryFlags::DEVICE_LOCAL,
+            Self::Upload => MemoryFlags::HOST_COHERENT,
+            // Reading uncached memory costs far more than an invalidation.
+            Self::Readback => MemoryFlags::HOST_CACHED,
+            Self::GpuUpload => MemoryFlags::DEVICE_LOCAL.union(MemoryFlags::HOST_COHERENT),
+        }
+    }
+
+    /// Flags better left to those who need them: the small BAR window, cached memory.
+    const fn avoided(self) -> MemoryFlags {
+        match self {
+            Self::GpuOnly => MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_CACHED),
+            Self::Upload => MemoryFlags::DEVICE_LOCAL.union(MemoryFlags::HOST_CACHED),
+            Self::Readback => MemoryFlags::DEVICE_LOCAL,
+            Self::GpuUpload => MemoryFlags::HOST_CACHED,
+        }
+    }
+}
+
+impl MemoryUse {
+    /// Whether D3D12 fixes the state of resources in such memory to one that this use cannot live
+    /// with: its upload heaps are only ever read by the GPU, its (cached) readback heaps only ever
+    /// copied to.
+    const fn is_ruled_out_by_state(self, flags: MemoryFlags) -> bool {
+        let is_default = flags.contains(MemoryFlags::DEVICE_LOCAL);
+        let is_readback = flags.contains(MemoryFlags::HOST_CACHED);
+        match self {
+            Self::GpuOnly => flags.contains(MemoryFlags::HOST_VISIBLE) && !is_default,
+            Self::Upload | Self::GpuUpload => is_readback,
+            Self::Readback => !is_readback,
+        }
+    }
+}
+
+/// Memory types in order of preference.
+pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
+
+/// The memory types to try for a use: those with the required flags, most preferred flags first,
+/// then coherent before others where the CPU accesses them, then fewest avoided ones, then in the device's own order, by which drivers rank them too.
+/// Memory for special purposes is never tried, nor lazily allocated memory ([`target_type_order`]), nor, on D3D12, heaps in which resources have a
+/// fixed state that rules the use out.
+///
+/// ```
+/// use tenure::device::Device;
+/// use tenure::memory::type_order;
+/// use tenure::{MemoryUse, sim};
+/// let device = sim::Device::new(sim::Profile::DISCRETE);
+/// let order = type_order(device.properties(), MemoryUse::Readback);
+/// assert_eq!(order[0].0, 2, "D3D12's readback heap");
+/// ```
+#[must_use]
+pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
+    let has_fixed_states = properties.api == Api::Direct3D12;
+    let is_usable = |flags: MemoryFlags| {
+        flags.contains(memory_use.required())
+            && !flags.intersects(MemoryFlags::SPECIAL | MemoryFlags::LAZILY_ALLOCATED)
+            && !(has_fixed_states && memory_use.is_ruled_out_by_state(flags))
+    };
+    let heaps = &properties.memory_heaps;
+    let has_upload = properties.memory_types.iter().any(|memory_type| memory_type.is_gpu_upload(heaps));
+    let memory_use = match memory_use {
+        MemoryUse::GpuUpload if !has_upload => MemoryUse::Upload,
+        memory_use => memory_use,
+    };
+    let mut order: Vec<(u32, bool, u32, u8)> = (0_u8..)
+        .zip(&properties.memory_types)
+        .filter(|(_, memory_type)| is_usable(memory_type.flags))
+        .map(|(index, memory_type)| {
+            let missing = memory_use.preferred().difference(memory_type.flags).bits().count_ones();
+            let unwanted = memory_use.avoided().intersection(memory_type.flags).bits().count_ones();
+            // Each access to others is flushed or invalidated.
+            let needs_flushes =
+                memory_use.is_mapped() && !memory_type.flags.contains(MemoryFlags::HOST_COHERENT);
+            (missing, needs_flushes, unwanted, index)
+        })
+        .collect();
+    order.sort_unstable();
+    order.into_iter().map(|(.., index)| MemoryTypeId(index)).collect()
+}
+
+/// The memory types to try for a texture that is a render target or a depth-stencil target and nothing else:
+/// lazily allocated ones first, in the device's own order, then those for the GPU alone.
+///
+/// What such a texture holds between the beginning and the end of a render pass may never leave the chip; then
+/// a driver of a tile-based GPU allocates nothing for it. Which of them suit, the requirements say.
+///
+/// ```
+/// use tenure::device::Device;
+/// use tenure::memory::target_type_order;
+/// use tenure::sim;
+/// let device = sim::Device::new(sim::Profile::VULKAN_MOBILE);
+/// assert_eq!(target_type_order(device.properties())[0].0, 2, "lazily allocated");
+/// ```
+#[must_use]
+pub fn target_type_order(properties: &Properties) -> TypeOrder {
+    let lazy = (0_u8..).zip(&properties.memory_types).filter(|(_, memory_type)| {
+        let flags = memory_type.flags;
+        flags.contains(MemoryFlags::LAZILY_ALLOCATED) && !flags.contains(MemoryFlags::SPECIAL)
+    });
+    let lazy = lazy.map(|(index, _)| MemoryTypeId(index));
+    lazy.chain(type_order(properties, MemoryUse::GpuOnly)).collect()
+}
+
+/// Bytes that ranges of a memory type must not share, a power of two: a flush or an invalidation
+/// takes whole atoms, and would undo what another thread does to the rest of one. 1 where the CPU
+/// needs neither.
+pub(crate) fn flush_atom(properties: &Properties, memory: MemoryTypeId) -> u64 {
+    let needs_flushes = |memory_type: &&MemoryType| {
+        let host = MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_COHERENT);
+        memory_type.flags.intersection(host) == MemoryFlags::HOST_VISIBLE
+    };
+    let memory_type = properties.memory_types.get(usize::from(memory.0));
+    memory_type.filter(needs_flushes).map_or(1, |_| properties.non_coherent_atom)
 }

@@ -1,6 +1,7 @@
-//! Memory for lasting resources: pools of heaps, one a class; what to do when there is none left.
+//! Memory for lasting resources: a pool for each class of them, on the memory engine of [`tenure_heap`], which has
+//! the fallback chain, the growth of pools, and the limits that both mind.
 //!
-//! # How a request is served (spec M11)
+//! # How a request is served
 //! For each memory type that can hold the resource, in [order of preference](type_order):
 //! 1. a range of the pool's blocks;
 //! 2. a new block: the preferred size, then a half, a quarter, an eighth of it, as far as the
@@ -8,46 +9,42 @@
 //!    were too small);
 //! 3. memory of its own (a committed resource).
 //!
-//! When all types have refused, what the GPU is done with is released, idle blocks are given back,
-//! and the types are tried once more. Only then the request fails, with [`OutOfMemory`]
+//! In the first round nothing exceeds the budget that the operating system grants. When all types have refused, what
+//! the GPU is done with is released, idle blocks are given back, and the types are tried once more, whatever the
+//! budget: the driver has the last word. Only then the request fails, with [`OutOfMemory`]
 //! (size, class, budget, largest free range). A lost device or an invalid description ends the
-//! climb at once. Whatever was made on the way is unmade.
+//! chain at once. Whatever was made on the way is unmade.
+//!
+//! The closer the number of allocations is to the device's limit, the larger are new blocks. When it is near, what
+//! [the policy](policy) gives memory of its own shares a block as well, if it may.
 //!
 //! [`OutOfMemory`]: crate::OutOfMemory
 
-pub mod bare;
 mod class;
+mod fallback;
 mod freeing;
-mod growth;
-mod ladder;
-mod lending;
-mod mailbox;
+mod location;
 mod make;
-mod notices;
+mod maker;
 mod objects;
-mod page;
-mod patience;
-mod place;
 pub mod policy;
 mod pool;
 mod pools;
-mod ranges;
-mod seat;
 mod shards;
-mod types;
 
-pub(crate) use freeing::RUN;
-pub(crate) use ladder::{Fall, RangeRequest, ResourceRequest};
-pub(crate) use mailbox::Mailbox;
-pub(crate) use objects::{MemoryOwner, Taken};
-pub(crate) use page::{Page, PageSeat};
-pub(crate) use place::{Home, Place};
-pub(crate) use pool::{Pool, Receipt, Spot, Store};
+pub(crate) use class::flush_atom;
+pub(crate) use fallback::{AllocationFailure, RangeRequest, ResourceRequest};
+pub(crate) use freeing::{RUN, RemoteFreeList};
+pub(crate) use location::{AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, SharedHeap};
+pub(crate) use objects::MemoryOwner;
+pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};
 pub(crate) use pools::{Pools, allows};
-pub(crate) use seat::{Seat, SharedHeap, Turn};
-pub(crate) use shards::{MAX_SHARDS, Shards};
-pub(crate) use types::flush_atom;
+pub(crate) use shards::Shards;
 
-pub use class::{Class, PoolKind};
-pub use place::LocationKind;
-pub use types::{MemoryUse, TypeOrder, target_type_order, type_order};
+#[doc(no_inline)]
+pub use class::MemoryUse;
+pub use class::{Class, PoolKind, TypeOrder, target_type_order, type_order};
+#[doc(no_inline)]
+pub use location::LocationKind;
+/// Pools of heaps alone, for programs that create their API resources themselves.
+pub use tenure_heap as heap_pools;

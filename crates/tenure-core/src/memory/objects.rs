@@ -3,37 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tenure_heap::{HeapDevice, HeapProperties, MemoryCounter, MemoryLimits};
+
 use crate::Name;
-use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, ObjectRef, Permit, ResourceDesc};
-use crate::resource::native::Native;
+use crate::api_resource::ApiResource;
+use crate::device::{
+    Device, DeviceError, DeviceHeaps, HeapDesc, MemoryTypeId, ObjectRef, Permit, ResourceDesc,
+};
 
-/// Bytes that are taken from the driver, and the most that ever were at once. Every change is O(1).
-#[derive(Debug, Default)]
-pub(crate) struct Taken {
-    now: AtomicU64,
-    peak: AtomicU64,
-}
-
-impl Taken {
-    fn add(&self, bytes: u64) {
-        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.peak.fetch_max(now, Ordering::Relaxed);
-    }
-
-    fn remove(&self, bytes: u64) {
-        self.now.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    pub(crate) fn now(&self) -> u64 {
-        self.now.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn peak(&self) -> u64 {
-        self.peak.load(Ordering::Relaxed)
-    }
-}
-
-/// Whose memory it is that a resource gets for itself.
+/// What counts the memory that a resource gets for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryOwner {
     /// The resource's own.
@@ -49,27 +27,27 @@ pub(crate) struct CommittedMemory<'a> {
     pub(crate) size: u64,
     pub(crate) is_mapped: bool,
     /// Where it is counted.
-    pub(crate) part: &'a Taken,
+    pub(crate) part: &'a MemoryCounter,
 }
 
-/// Counts of what was had from the driver. Every change is O(1).
+/// The API objects that hold memory, counted. Every change is O(1).
 ///
 /// Bytes are counted twice: all together, for the peak of the whole, and by what they are for. Each pool has a
 /// count of its own.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Objects {
     /// Of the program's resources that have memory of their own.
-    pub(crate) committed_memory: Taken,
+    pub(crate) committed_memory: MemoryCounter,
     /// Of page allocators.
-    pub(crate) page_memory: Taken,
+    pub(crate) page_memory: MemoryCounter,
     /// Of transient heaps, and of transient resources that have memory of their own.
-    pub(crate) transient_memory: Taken,
-    /// Of everything, pools included.
-    all_memory: Taken,
+    pub(crate) transient_memory: MemoryCounter,
+    /// Of everything, pools included, with the device's limits.
+    pub(crate) limits: MemoryLimits,
+    frames: AtomicU64,
     heaps: AtomicU64,
     heaps_made: AtomicU64,
     committed: AtomicU64,
-    allocations_made: AtomicU64,
     resources_made: AtomicU64,
     resources_destroyed: AtomicU64,
 }
@@ -86,20 +64,34 @@ pub(crate) struct ObjectCounts {
     pub(crate) resources_destroyed: u64,
 }
 
+/// Budgets are asked for again after so many frames: other programs take memory, too.
+const BUDGET_FRAMES: u64 = 64;
+
 impl Objects {
-    fn note_memory(&self, size: u64, part: &Taken) {
-        self.allocations_made.fetch_add(1, Ordering::Relaxed);
-        self.all_memory.add(size);
-        part.add(size);
+    pub(crate) fn new(heaps: &HeapProperties) -> Self {
+        Self {
+            committed_memory: MemoryCounter::default(),
+            page_memory: MemoryCounter::default(),
+            transient_memory: MemoryCounter::default(),
+            limits: MemoryLimits::new(heaps),
+            frames: AtomicU64::new(0),
+            heaps: AtomicU64::new(0),
+            heaps_made: AtomicU64::new(0),
+            committed: AtomicU64::new(0),
+            resources_made: AtomicU64::new(0),
+            resources_destroyed: AtomicU64::new(0),
+        }
     }
 
-    fn forget_memory(&self, size: u64, part: &Taken) {
-        part.remove(size);
-        self.all_memory.remove(size);
+    /// A frame has ended.
+    pub(crate) fn end_frame(&self) {
+        if self.frames.fetch_add(1, Ordering::Relaxed) % BUDGET_FRAMES == BUDGET_FRAMES - 1 {
+            self.limits.expire_budgets();
+        }
     }
 
     /// Where memory that one resource alone has is counted.
-    pub(crate) const fn part_of(&self, owner: MemoryOwner) -> &Taken {
+    pub(crate) const fn part_of(&self, owner: MemoryOwner) -> &MemoryCounter {
         match owner {
             MemoryOwner::Resource => &self.committed_memory,
             MemoryOwner::Transient => &self.transient_memory,
@@ -112,36 +104,21 @@ impl Objects {
         device: &D,
         desc: &HeapDesc,
         name: &str,
-        part: &Taken,
+        part: &MemoryCounter,
     ) -> Result<D::Heap, DeviceError> {
-        self.create_heap_by(device, desc, name, part, |device, desc| device.create_heap(desc))
-    }
-
-    /// As [`create_heap`](Self::create_heap), made in a particular way.
-    pub(crate) fn create_heap_by<D: Device>(
-        &self,
-        device: &D,
-        desc: &HeapDesc,
-        name: &str,
-        part: &Taken,
-        make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, DeviceError>,
-    ) -> Result<D::Heap, DeviceError> {
-        let heap = make(device, desc)?;
-        device.set_name(Permit::own(), ObjectRef::Heap(&heap), name);
+        let heap =
+            self.limits.create_heap(&DeviceHeaps::own(device), desc, name, DeviceHeaps::create_heap)?;
         self.heaps.fetch_add(1, Ordering::Relaxed);
         self.heaps_made.fetch_add(1, Ordering::Relaxed);
-        self.note_memory(desc.size, part);
-        let (bytes, memory_type) = (desc.size, desc.memory.0);
-        tracing::debug!(target: "tenure", name, bytes, memory_type, category = ?desc.category, "heap created");
+        part.add(desc.size);
         Ok(heap)
     }
 
     /// Gives a heap back; `part` as when it was created.
-    pub(crate) fn destroy_heap<D: Device>(&self, device: &D, heap: D::Heap, size: u64, part: &Taken) {
-        device.destroy_heap(Permit::own(), heap);
+    pub(crate) fn destroy_heap<D: Device>(&self, device: &D, heap: D::Heap, size: u64, part: &MemoryCounter) {
+        self.limits.destroy_heap(&DeviceHeaps::own(device), heap, size);
         self.heaps.fetch_sub(1, Ordering::Relaxed);
-        self.forget_memory(size, part);
-        tracing::debug!(target: "tenure", bytes = size, "heap destroyed");
+        part.remove(size);
     }
 
     /// Creates a resource with memory of its own.
@@ -151,25 +128,27 @@ impl Objects {
         desc: &ResourceDesc,
         own: &CommittedMemory<'_>,
         name: &Name,
-    ) -> Result<Arc<Native<D>>, DeviceError> {
+    ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_committed(desc, own.memory)?;
-        let native = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
+        let api_resource = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
-        self.note_memory(own.size, own.part);
-        Ok(native)
+        self.limits.note_allocation(own.memory, own.size);
+        own.part.add(own.size);
+        Ok(api_resource)
     }
 
     /// Destroys a committed resource; `size` and `part` as when it was created.
     pub(crate) fn destroy_committed<D: Device>(
         &self,
         device: &D,
-        native: Native<D>,
+        api_resource: ApiResource<D>,
         size: u64,
-        part: &Taken,
+        part: &MemoryCounter,
     ) {
-        self.destroy_resource(device, native);
+        self.destroy_resource(device, api_resource);
         self.committed.fetch_sub(1, Ordering::Relaxed);
-        self.forget_memory(size, part);
+        self.limits.note_release(size);
+        part.remove(size);
     }
 
     /// Creates a resource in a heap; `mapped` is the heap's memory where the CPU is to have a window into
@@ -182,7 +161,7 @@ impl Objects {
         offset: u64,
         mapped: Option<MemoryTypeId>,
         name: &Name,
-    ) -> Result<Arc<Native<D>>, DeviceError> {
+    ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_placed(Permit::own(), desc, heap, offset)?;
         self.take_in(device, object, desc, mapped, name)
     }
@@ -192,7 +171,7 @@ impl Objects {
         device: &D,
         desc: &ResourceDesc,
         name: &Name,
-    ) -> Result<Arc<Native<D>>, DeviceError> {
+    ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_reserved(desc)?;
         self.take_in(device, object, desc, None, name)
     }
@@ -204,7 +183,7 @@ impl Objects {
         desc: &ResourceDesc,
         mapped: Option<MemoryTypeId>,
         name: &Name,
-    ) -> Result<Arc<Native<D>>, DeviceError> {
+    ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         if !name.is_empty() {
             device.set_name(Permit::own(), ObjectRef::Resource(&object), name.as_str());
         }
@@ -220,10 +199,10 @@ impl Objects {
             None
         };
         self.resources_made.fetch_add(1, Ordering::Relaxed);
-        let native = Native::new(device, object, desc, mapping, None);
+        let api_resource = ApiResource::new(device, object, desc, mapping, None);
         Ok(Arc::new(match mapped {
-            Some(memory) => native.in_memory(device.properties(), memory),
-            None => native,
+            Some(memory) => api_resource.in_memory(device.properties(), memory),
+            None => api_resource,
         }))
     }
 
@@ -234,8 +213,8 @@ impl Objects {
 
     /// Inlined, so that the parts are taken from where they are: the whole is large.
     #[inline]
-    pub(crate) fn destroy_resource<D: Device>(&self, device: &D, native: Native<D>) {
-        let Native { object, mapping, .. } = native;
+    pub(crate) fn destroy_resource<D: Device>(&self, device: &D, api_resource: ApiResource<D>) {
+        let ApiResource { object, mapping, .. } = api_resource;
         drop(mapping);
         device.destroy_resource(Permit::own(), object);
         self.resources_destroyed.fetch_add(1, Ordering::Relaxed);
@@ -247,8 +226,8 @@ impl Objects {
             heaps: read(&self.heaps),
             heaps_made: read(&self.heaps_made),
             committed: read(&self.committed),
-            peak_reserved: self.all_memory.peak(),
-            allocations_made: read(&self.allocations_made),
+            peak_reserved: self.limits.memory().peak(),
+            allocations_made: self.limits.allocations_made(),
             resources_made: read(&self.resources_made),
             resources_destroyed: read(&self.resources_destroyed),
         }

@@ -29,16 +29,20 @@
 //! ranges into placed resources, [`Strategy::Committed`] everything into committed ones. Ranges
 //! count with what their stride adds to the size; a buffer whose stride would add more than it is
 //! worth, or that asks for it, is placed instead.
+//!
+//! When more than three quarters of the allocations that the device allows are in use, what would be committed is
+//! placed instead ([`shared_pool`]), unless the driver insists on memory of its own, or
+//! [`Strategy::Committed`] is chosen.
 
 use super::{MemoryUse, PoolKind};
-use crate::device::{Requirements, TextureInfo, Usage};
+use crate::device::{Requirements, ResourceDesc, TextureInfo, Usage};
 use crate::{Config, Strategy, UploadSuballocator};
 
 /// What the table tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The CPU rewrites it.
-    Dynamic,
+    Upload,
     /// The CPU reads it.
     Readback,
     /// Vertices, indices or both, and nothing else.
@@ -80,8 +84,8 @@ use UpTo::{PooledBuffer, PooledUpload, SmallSlot, SmallUpload};
 type Row = (Subject, UpTo, Placement);
 
 const BUFFERS: &[Row] = &[
-    (Subject::Dynamic, SmallUpload, Range(PoolKind::SmallUploads)),
-    (Subject::Dynamic, PooledUpload, Range(PoolKind::Uploads)),
+    (Subject::Upload, SmallUpload, Range(PoolKind::SmallUploads)),
+    (Subject::Upload, PooledUpload, Range(PoolKind::Uploads)),
     (Subject::Readback, PooledBuffer, Range(PoolKind::Readbacks)),
     (Subject::Mesh, SmallSlot, Range(PoolKind::SmallBuffers)),
     (Subject::Mesh, PooledBuffer, Range(PoolKind::ReadOnlyBuffers)),
@@ -95,11 +99,11 @@ impl UpTo {
     const fn bytes(&self, config: &Config) -> u64 {
         match self {
             // The general suballocator takes all sizes: two pools would only reserve more.
-            SmallUpload if matches!(config.upload_suballocator, UploadSuballocator::General) => 0,
-            SmallUpload => config.max_small_upload,
-            PooledUpload => config.max_pooled_upload,
-            SmallSlot => config.small_buffer_slot,
-            PooledBuffer => config.max_pooled_buffer,
+            SmallUpload if matches!(config.uploads.suballocator, UploadSuballocator::General) => 0,
+            SmallUpload => config.uploads.max_small,
+            PooledUpload => config.uploads.max_pooled,
+            SmallSlot => config.pools.small_buffer_slot,
+            PooledBuffer => config.pools.max_pooled_buffer,
         }
     }
 }
@@ -115,7 +119,7 @@ pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
     match memory_use {
         MemoryUse::GpuOnly if is_structure => Subject::AccelerationStructure,
         _ if !usage.is_read_only() => Subject::Unordered,
-        MemoryUse::Dynamic | MemoryUse::GpuUpload => Subject::Dynamic,
+        MemoryUse::Upload | MemoryUse::GpuUpload => Subject::Upload,
         MemoryUse::Readback if COPIES.contains(usage) => Subject::Readback,
         MemoryUse::Readback => Subject::Unordered,
         MemoryUse::GpuOnly if usage.contains(Usage::INDIRECT) => Subject::Indirect,
@@ -138,8 +142,8 @@ pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
 pub fn place_buffer(subject: Subject, size: u64, config: &Config) -> Placement {
     let fits = |row: &&Row| row.0 == subject && size <= row.1.bytes(config);
     let placement = BUFFERS.iter().find(fits).map_or(Committed, |row| row.2);
-    match (config.strategy, placement) {
-        (Strategy::Tenure, _) => placement,
+    match (config.pools.strategy, placement) {
+        (Strategy::Pooled, _) => placement,
         (Strategy::Placed, Range(_)) => Placed(PoolKind::PlacedBuffers),
         (Strategy::Placed, Placed(_) | Committed) => placement,
         (Strategy::Committed, _) => Committed,
@@ -163,7 +167,7 @@ pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Place
 pub const fn page_pool(memory_use: MemoryUse) -> PoolKind {
     match memory_use {
         MemoryUse::Readback => PoolKind::ReadbackPages,
-        MemoryUse::GpuOnly | MemoryUse::Dynamic | MemoryUse::GpuUpload => PoolKind::UploadPages,
+        MemoryUse::GpuOnly | MemoryUse::Upload | MemoryUse::GpuUpload => PoolKind::UploadPages,
     }
 }
 
@@ -171,12 +175,24 @@ pub const fn page_pool(memory_use: MemoryUse) -> PoolKind {
 #[must_use]
 pub fn place_texture(info: &TextureInfo, needs: &Requirements, config: &Config) -> Placement {
     if needs.wants_dedicated()
-        || needs.size > config.max_texture_block
-        || config.strategy == Strategy::Committed
+        || needs.size > config.pools.max_texture_block
+        || config.pools.strategy == Strategy::Committed
     {
         return Committed;
     }
     Placed(texture_pool(info, needs.alignment))
+}
+
+/// The pool in which a resource is placed that should be committed, where the device allows few more allocations.
+#[must_use]
+pub fn shared_pool(desc: &ResourceDesc, needs: &Requirements) -> PoolKind {
+    match desc {
+        ResourceDesc::Texture(info) => texture_pool(info, needs.alignment),
+        ResourceDesc::Buffer(info) if info.usage.contains(Usage::UNORDERED_ACCESS) => {
+            PoolKind::UnorderedBuffers
+        }
+        ResourceDesc::Buffer(_) => PoolKind::PlacedBuffers,
+    }
 }
 
 const SMALL_TEXTURE_ALIGNMENT: u64 = 4 << 10;

@@ -1,18 +1,16 @@
-//! A pool: the blocks of one class and the suballocator that divides them.
+//! The pool of a class, for several threads: a shard of it, and what its blocks are.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
+use tenure_heap::{Growth, Pool, PoolSuballocator, PoolTotals, Unfit};
 use tenure_suballoc::{BlockAllocation, BlockId, Handle};
 
 use super::Class;
-use super::growth::Growth;
-use super::mailbox::{Mailbox, OpenMailbox};
-use super::patience::Patience;
-use super::ranges::Ranges;
+use super::freeing::{OpenRemoteFrees, RemoteFreeList};
+use crate::api_resource::ApiResource;
 use crate::device::{Device, Usage};
-use crate::resource::native::Native;
 
 /// A heap with its size in bytes.
 pub(crate) struct HeapBlock<D: Device> {
@@ -25,9 +23,9 @@ pub(crate) enum Store<D: Device> {
     /// A heap, for placed resources, and the pool whose memory it is.
     Heap { heap: Arc<HeapBlock<D>>, pool: PoolId },
     /// A committed buffer of so many bytes, for ranges, and the pool whose memory it is.
-    Buffer { buffer: Arc<Native<D>>, size: u64, pool: PoolId },
+    Buffer { buffer: Arc<ApiResource<D>>, size: u64, pool: PoolId },
     /// A buffer of so many bytes placed in another pool's heap, for ranges.
-    Slot { buffer: Arc<Native<D>>, size: u64, place: Spot },
+    Slot { buffer: Arc<ApiResource<D>>, size: u64, suballocation: Suballocation },
 }
 
 impl<D: Device> Clone for Store<D> {
@@ -37,8 +35,8 @@ impl<D: Device> Clone for Store<D> {
             Self::Buffer { buffer, size, pool } => {
                 Self::Buffer { buffer: buffer.clone(), size: *size, pool: *pool }
             }
-            Self::Slot { buffer, size, place } => {
-                Self::Slot { buffer: buffer.clone(), size: *size, place: *place }
+            Self::Slot { buffer, size, suballocation } => {
+                Self::Slot { buffer: buffer.clone(), size: *size, suballocation: *suballocation }
             }
         }
     }
@@ -46,7 +44,7 @@ impl<D: Device> Clone for Store<D> {
 
 impl<D: Device> Store<D> {
     /// The buffer whose ranges the block gives out, or the heap in which resources are placed.
-    pub(crate) fn as_buffer(&self) -> Option<&Arc<Native<D>>> {
+    pub(crate) fn as_buffer(&self) -> Option<&Arc<ApiResource<D>>> {
         match self {
             Self::Heap { .. } => None,
             Self::Buffer { buffer, .. } | Self::Slot { buffer, .. } => Some(buffer),
@@ -58,7 +56,7 @@ impl<D: Device> Store<D> {
 pub(crate) struct Block<D: Device> {
     pub(crate) store: Store<D>,
     /// The range of the first shard's block that it is; `None` for a whole block of the pool's own.
-    pub(crate) lease: Option<Spot>,
+    pub(crate) lease: Option<Suballocation>,
 }
 
 impl<D: Device> Block<D> {
@@ -83,7 +81,7 @@ pub(crate) struct PoolId(pub(crate) u16);
 
 /// A range of a block of a pool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spot {
+pub(crate) struct Suballocation {
     pub(crate) pool: PoolId,
     pub(crate) block: BlockId,
     pub(crate) handle: Handle,
@@ -94,91 +92,62 @@ pub(crate) struct Spot {
     pub(crate) reserved: u64,
 }
 
-impl Spot {
+impl Suballocation {
+    /// A range of a block that begins at byte `base` of its API object; `size` bytes were asked for.
+    #[inline(always)]
+    const fn new(pool: PoolId, found: &BlockAllocation, base: u64, size: u64) -> Self {
+        let BlockAllocation { block, handle, offset, size: reserved, .. } = *found;
+        Self { pool, block, handle, offset: base + offset, size, reserved }
+    }
+
     /// What gives it back.
     #[inline]
-    pub(crate) const fn receipt(&self) -> Receipt {
-        Receipt { pool: self.pool, handle: self.handle, size: self.size }
+    pub(crate) const fn free_token(&self) -> FreeToken {
+        FreeToken { pool: self.pool, handle: self.handle, size: self.size }
     }
 }
 
 /// What a range is given back by.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Receipt {
+pub(crate) struct FreeToken {
     pub(crate) pool: PoolId,
     pub(crate) handle: Handle,
     /// Bytes asked for.
     pub(crate) size: u64,
 }
 
-/// A block that a pool could not use, and what it would have needed.
-pub(crate) struct Unfit<D: Device> {
-    pub(crate) store: Store<D>,
-    pub(crate) reason: &'static str,
-}
-
 struct State<D: Device> {
-    ranges: Ranges,
-    /// By their numbers.
-    blocks: Vec<Option<Block<D>>>,
-    /// Bytes of blocks that other shards divide.
-    lent: u64,
+    pool: Pool<Block<D>, PoolSuballocator>,
     /// Bytes of blocks that lie in heaps of another pool.
     borrowed: u64,
-    /// Blocks on their way out; empty between calls.
-    leaving: Vec<BlockId>,
-    patience: Patience,
-    /// Letters being read; empty between calls.
-    letters: Vec<Receipt>,
-    /// There was mail at the end of the last frame, and it was left for the pool's own thread.
-    has_old_mail: bool,
-    /// Bytes asked for by what lives.
-    requested: u64,
-    /// Bytes skipped in front of what lives, for its alignment.
-    padding: u64,
-    allocations: u64,
-    peak_used: u64,
-    peak_capacity: u64,
+    /// Remote frees that are being carried out; empty between calls.
+    remote_frees: Vec<FreeToken>,
+    /// There were remote frees at the end of the last frame, and they were left for the shard's own thread.
+    has_old_remote_frees: bool,
 }
 
-/// Totals of one pool, in O(1) but for `blocks` and `largest_free`.
+/// Totals of one shard, in O(1) but for the largest free range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PoolTotals {
-    /// Of the blocks that it has at this moment.
-    pub(crate) capacity: u64,
+pub(crate) struct ShardTotals {
+    /// What lives in pieces that were lent counts where it lives, their bytes where they come from.
+    pub(crate) pool: PoolTotals,
+    /// Bytes of blocks that lie in heaps of another pool.
     pub(crate) borrowed: u64,
-    pub(crate) used: u64,
-    pub(crate) requested: u64,
-    pub(crate) padding: u64,
-    pub(crate) allocations: u64,
-    pub(crate) peak_used: u64,
-    pub(crate) peak_capacity: u64,
-    pub(crate) largest_free: u64,
 }
 
-impl PoolTotals {
-    /// Those of two pools together.
+impl ShardTotals {
+    /// Those of two shards together.
     pub(super) fn with(self, other: Self) -> Self {
-        Self {
-            capacity: self.capacity + other.capacity,
-            borrowed: self.borrowed + other.borrowed,
-            used: self.used + other.used,
-            requested: self.requested + other.requested,
-            padding: self.padding + other.padding,
-            allocations: self.allocations + other.allocations,
-            peak_used: self.peak_used + other.peak_used,
-            peak_capacity: self.peak_capacity + other.peak_capacity,
-            largest_free: self.largest_free.max(other.largest_free),
-        }
+        Self { pool: self.pool.with(other.pool), borrowed: self.borrowed + other.borrowed }
     }
 }
 
 /// Blocks of one class, shared by all threads, or a shard of them.
 ///
-/// A short lock guards the ranges; another, held while a block is had from the driver, makes other
-/// threads that need one wait for it instead of asking for one each. Whoever finds room or frees
+/// A short lock guards the ranges; another, held while the driver makes a block, makes other
+/// threads that need one wait for it instead of asking for one each. A thread that finds room or frees
 /// never waits for the driver.
-pub(crate) struct Pool<D: Device> {
+pub(crate) struct PoolShard<D: Device> {
     pub(crate) id: PoolId,
     pub(crate) class: Class,
     pub(crate) growth: Growth,
@@ -189,55 +158,46 @@ pub(crate) struct Pool<D: Device> {
     growing: Mutex<()>,
     /// The thread whose shard it is, as far as is known: the one that took ranges last.
     resident: AtomicUsize,
-    mail: Mailbox,
+    remote_frees: RemoteFreeList,
     state: Mutex<State<D>>,
 }
 
-/// A pool, held to give ranges back to it.
-pub(crate) struct HeldPool<'a, D: Device>(MutexGuard<'a, State<D>>);
+/// A shard, locked to give ranges back to it.
+pub(crate) struct LockedShard<'a, D: Device>(MutexGuard<'a, State<D>>);
 
-impl<D: Device> HeldPool<'_, D> {
+impl<D: Device> LockedShard<'_, D> {
     /// Looks at ranges that are about to be given back, so that the waits for memory overlap.
     #[inline]
-    pub(crate) fn expect<'r>(&self, receipts: impl Iterator<Item = &'r Receipt>) {
-        self.0.ranges.expect_frees(receipts.map(|receipt| receipt.handle));
+    pub(crate) fn expect<'r>(&self, free_tokens: impl Iterator<Item = &'r FreeToken>) {
+        self.0.pool.suballocator().expect_frees(free_tokens.map(|free_token| free_token.handle));
     }
 
     /// Gives a range back.
     #[inline]
-    pub(crate) fn free(&mut self, receipt: &Receipt) {
-        self.0.free(receipt);
+    pub(crate) fn free(&mut self, free_token: &FreeToken) {
+        self.0.free(free_token);
     }
 }
 
-/// Letters that a pool's own thread reads each time it takes a range: few, so that no one call has to
+/// Remote frees that a shard's own thread carries out each time it takes a range: few, so that no one call has to
 /// give back all that a frame has dropped.
-const LETTERS: usize = 64;
+const BATCH: usize = 64;
 
-impl<D: Device> Pool<D> {
+impl<D: Device> PoolShard<D> {
     pub(crate) fn new(
         id: PoolId,
         class: Class,
         growth: Growth,
         heap_alignment: u64,
         buffer_usage: Usage,
-        ranges: Ranges,
+        suballocator: PoolSuballocator,
         idle_frames: u32,
     ) -> Self {
         let state = State {
-            ranges,
-            blocks: Vec::new(),
-            lent: 0,
+            pool: Pool::new(suballocator, idle_frames),
             borrowed: 0,
-            leaving: Vec::new(),
-            patience: Patience::new(idle_frames),
-            letters: Vec::new(),
-            has_old_mail: false,
-            requested: 0,
-            padding: 0,
-            allocations: 0,
-            peak_used: 0,
-            peak_capacity: 0,
+            remote_frees: Vec::new(),
+            has_old_remote_frees: false,
         };
         Self {
             id,
@@ -247,63 +207,68 @@ impl<D: Device> Pool<D> {
             buffer_usage,
             growing: Mutex::new(()),
             resident: AtomicUsize::new(usize::MAX),
-            mail: Mailbox::new(),
+            remote_frees: RemoteFreeList::new(),
             state: Mutex::new(state),
         }
     }
 
-    /// The pool with all that was given back to it.
+    /// The shard with all that was given back to it.
     fn lock(&self) -> MutexGuard<'_, State<D>> {
         let mut state = self.state.lock();
-        if self.mail.has_mail() {
-            self.read_mail(&mut state, usize::MAX);
+        if self.remote_frees.has_some() {
+            self.free_remotes(&mut state, usize::MAX);
         }
         state
     }
 
-    /// Gives back what others left.
+    /// Carries out frees from other threads.
     #[cold]
-    fn read_mail(&self, state: &mut State<D>, most: usize) {
-        let mut letters = std::mem::take(&mut state.letters);
-        self.mail.take(most, &mut letters);
-        for run in letters.chunks(LETTERS) {
-            state.ranges.expect_frees(run.iter().map(|receipt| receipt.handle));
-            run.iter().for_each(|receipt| state.free(receipt));
+    fn free_remotes(&self, state: &mut State<D>, most: usize) {
+        let mut free_tokens = std::mem::take(&mut state.remote_frees);
+        self.remote_frees.take(most, &mut free_tokens);
+        for batch in free_tokens.chunks(BATCH) {
+            state.pool.suballocator().expect_frees(batch.iter().map(|free_token| free_token.handle));
+            batch.iter().for_each(|free_token| state.free(free_token));
         }
-        letters.clear();
-        state.letters = letters;
-        state.has_old_mail = false;
+        free_tokens.clear();
+        state.remote_frees = free_tokens;
+        state.has_old_remote_frees = false;
     }
 
     /// A range of the blocks there are, with its block.
     #[inline]
-    pub(crate) fn allocate(&self, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
-        self.lock().take_with_store(self.id, size, align)
+    pub(crate) fn allocate(&self, size: u64, align: u64) -> Option<(Suballocation, Store<D>)> {
+        self.lock().allocate(self.id, size, align)
     }
 
     /// A range of a block, for another shard to divide; `sizes` are tried in turn.
     pub(crate) fn lend_piece(&self, mut sizes: impl Iterator<Item = u64>, align: u64) -> Option<Block<D>> {
-        let mut state = self.lock();
-        sizes.find_map(|size| state.take_piece(self.id, size, align))
+        let state = &mut *self.lock();
+        let (size, found) = sizes.find_map(|size| Some((size, state.pool.lend(size, align)?)))?;
+        let block = state.pool.block(found.block)?;
+        let lease = Suballocation::new(self.id, &found, 0, size);
+        Some(Block { store: block.store.clone(), lease: Some(lease) })
     }
 
     /// Takes back what [`lend_piece`](Self::lend_piece) gave.
-    pub(crate) fn take_back(&self, lease: &Spot) {
-        self.lock().free_piece(lease);
+    pub(crate) fn take_back(&self, lease: &Suballocation) {
+        let freed = self.lock().pool.take_back(lease.handle);
+        debug_assert!(freed.is_ok(), "a piece is given back once, to where it comes from");
     }
 
     /// A range with the buffer that it is a part of.
     #[inline]
-    pub(crate) fn take(&self, size: u64, align: u64) -> Option<(Spot, Arc<Native<D>>)> {
+    pub(crate) fn take(&self, size: u64, align: u64) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
         let mut state = self.state.lock();
-        if self.mail.has_mail() {
-            self.read_mail(&mut state, LETTERS);
+        if self.remote_frees.has_some() {
+            self.free_remotes(&mut state, BATCH);
         }
-        state.take_with_buffer(self.id, size, align)
+        let (suballocation, block) = state.take(self.id, size, align)?;
+        Some((suballocation, block.store.as_buffer()?.clone()))
     }
 
     /// Notes that a thread takes ranges here that is there to stay, not one that only found no room in its
-    /// own shard. Whether another such thread was here last, and has the pool at this moment.
+    /// own shard. Whether another such thread was here last, and has the shard locked at this moment.
     #[inline]
     pub(crate) fn meets(&self, thread: usize) -> bool {
         let is_same = self.resident.load(Ordering::Relaxed) == thread;
@@ -313,17 +278,17 @@ impl<D: Device> Pool<D> {
         !is_same && self.state.is_locked()
     }
 
-    /// Holds the pool, to give ranges back.
+    /// Locks the shard, to give ranges back.
     #[inline]
-    pub(crate) fn hold(&self) -> HeldPool<'_, D> {
-        HeldPool(self.state.lock())
+    pub(crate) fn lock_to_free(&self) -> LockedShard<'_, D> {
+        LockedShard(self.state.lock())
     }
 
-    /// Opens the mailbox: what is left there is given back when the pool is next used, without disturbing
-    /// who uses it now.
+    /// Opens the list of remote frees: what is queued there is given back when the shard is next used, without
+    /// disturbing the thread that uses it now.
     #[inline]
-    pub(crate) fn open_mail(&self) -> OpenMailbox<'_> {
-        self.mail.open()
+    pub(crate) fn open_remote_frees(&self) -> OpenRemoteFrees<'_> {
+        self.remote_frees.open()
     }
 
     /// Whether it is the shard that has blocks of its own; the others divide what it lends them.
@@ -332,20 +297,18 @@ impl<D: Device> Pool<D> {
         self.id.shard() == 0
     }
 
-    /// Keeps other threads from growing the pool at the same time.
+    /// Keeps other threads from growing the shard at the same time.
     pub(crate) fn lock_growth(&self) -> MutexGuard<'_, ()> {
         self.growing.lock()
     }
 
     /// Bytes that live ranges take, and what is lent.
     pub(crate) fn taken(&self) -> u64 {
-        let state = self.lock();
-        state.ranges.capacity() - state.ranges.free_bytes()
+        self.lock().pool.taken()
     }
 
-    /// Adds a block in place of those that are empty, and takes a range of it or of another.
-    /// `retired` gets the empty ones: the new block serves what they did, which is why patience is
-    /// not told that they were given away.
+    /// Adds a block in place of those that are empty, which go to `retired`, and takes a range of it or of
+    /// another.
     ///
     /// # Errors
     /// [`Unfit`] with the store; nothing was changed then.
@@ -356,24 +319,17 @@ impl<D: Device> Pool<D> {
         size: u64,
         align: u64,
         retired: &mut Vec<Block<D>>,
-    ) -> Result<(Spot, Store<D>), Unfit<D>> {
+    ) -> Result<(Suballocation, Store<D>), Unfit<Store<D>>> {
         let state = &mut *self.state.lock();
-        let block = match state.ranges.add_block(capacity) {
-            Ok(block) => block,
-            Err(_) => return Err(Unfit { store, reason: "a block of this size in the suballocator" }),
-        };
-        state.keep(block, Block { store: store.clone(), lease: None });
-        let Some(found) = state.take_with_store(self.id, size, align) else {
-            drop(state.forget(block));
-            let removed = state.ranges.remove_block(block);
-            debug_assert!(removed.is_ok(), "nothing lives in a block that is new");
-            return Err(Unfit { store, reason: "a range of this size and alignment in a new block" });
-        };
-        drop(store);
-        state.retire(retired, |ranges, blocks| ranges.end_frame(0, blocks));
-        state.patience.took();
-        state.peak_capacity = state.peak_capacity.max(state.ranges.capacity());
-        Ok(found)
+        let block = Block { store: store.clone(), lease: None };
+        let (borrowed, before) = (block.borrowed(), retired.len());
+        let found = state.pool.add_and_allocate(block, capacity, size, align, retired);
+        let found = found.map_err(|Unfit { block, reason }| Unfit { block: block.store, reason })?;
+        state.borrowed += borrowed;
+        state.forget(&retired[before..]);
+        let block = state.pool.block(found.block);
+        let (base, store) = block.map_or((0, store), |block| (block.base(), block.store.clone()));
+        Ok((Suballocation::new(self.id, &found, base, size), store))
     }
 
     /// Adds a range that the first shard has lent as a block, and takes a range of it or of another.
@@ -385,73 +341,57 @@ impl<D: Device> Pool<D> {
         piece: Block<D>,
         size: u64,
         align: u64,
-    ) -> Result<Option<(Spot, Store<D>)>, Block<D>> {
+    ) -> Result<Option<(Suballocation, Store<D>)>, Block<D>> {
         let state = &mut *self.state.lock();
         let capacity = piece.lease.map_or(0, |lease| lease.size);
-        let Ok(block) = state.ranges.add_block(capacity) else { return Err(piece) };
-        state.keep(block, piece);
-        state.patience.took();
-        Ok(state.take_with_store(self.id, size, align))
+        state.pool.add_borrowed(piece, capacity).map_err(|Unfit { block, .. }| block)?;
+        Ok(state.allocate(self.id, size, align))
     }
 
-    /// Removes the blocks that have been empty for longer than the pool's patience; true when there
+    /// Removes the blocks that have been empty for longer than the pool keeps them; true when there
     /// were any.
     pub(crate) fn end_frame(&self, retired: &mut Vec<Block<D>>) -> bool {
         let state = &mut *self.state.lock();
-        // The thread whose pool it is has a frame's time to read its mail itself.
-        if self.mail.has_mail() && std::mem::replace(&mut state.has_old_mail, true) {
-            self.read_mail(state, usize::MAX);
+        // The thread whose shard it is has a frame's time to carry out remote frees itself.
+        if self.remote_frees.has_some() && std::mem::replace(&mut state.has_old_remote_frees, true) {
+            self.free_remotes(state, usize::MAX);
         }
-        state.patience.end_frame();
-        let grace = state.patience.grace();
-        let has_some = state.retire(retired, |ranges, blocks| ranges.end_frame(grace, blocks));
-        if has_some {
-            state.patience.gave_away();
-        }
-        has_some
+        state.retire(retired, Pool::end_frame)
     }
 
-    /// Removes every empty block that its grace does not protect, and all that were lent; true when there
-    /// were any.
+    /// Removes every empty block, but for the last one if it ran empty lately, and all that were lent; true when
+    /// there were any.
     pub(crate) fn trim(&self, retired: &mut Vec<Block<D>>) -> bool {
-        if self.is_first() { self.lock().retire(retired, Ranges::trim) } else { self.reclaim(retired) }
+        if self.is_first() { self.lock().retire(retired, Pool::trim) } else { self.reclaim(retired) }
     }
 
     /// Removes every empty block; true when there were any.
     pub(crate) fn reclaim(&self, retired: &mut Vec<Block<D>>) -> bool {
-        self.lock().retire(retired, |ranges, blocks| ranges.end_frame(0, blocks))
+        self.lock().retire(retired, Pool::reclaim)
     }
 
     /// Removes a block if nothing lives in it.
     pub(crate) fn remove_if_empty(&self, block: BlockId) -> Option<Block<D>> {
         let state = &mut *self.lock();
-        state.ranges.remove_block(block).ok()?;
-        state.forget(block)
+        let block = state.pool.remove_if_empty(block)?;
+        state.borrowed -= block.borrowed();
+        Some(block)
     }
 
-    /// Removes all blocks, whatever lives in them; the stores of those that are the pool's own. For
+    /// Removes all blocks, whatever lives in them; the stores of those that are the shard's own. For
     /// shutting down.
     pub(crate) fn take_stores(&self) -> Vec<Store<D>> {
         let state = &mut *self.lock();
         state.borrowed = 0;
-        let blocks = std::mem::take(&mut state.blocks);
-        blocks.into_iter().flatten().filter(|block| block.lease.is_none()).map(|block| block.store).collect()
+        state.pool.take_blocks().filter(|block| block.lease.is_none()).map(|block| block.store).collect()
     }
 
     /// What lives in pieces that were lent counts where it lives, their bytes where they come from.
-    pub(crate) fn totals(&self) -> PoolTotals {
+    pub(crate) fn totals(&self) -> ShardTotals {
         let state = self.lock();
-        PoolTotals {
-            capacity: if self.is_first() { state.ranges.capacity() } else { 0 },
-            borrowed: state.borrowed,
-            used: state.used(),
-            requested: state.requested,
-            padding: state.padding,
-            allocations: state.allocations,
-            peak_used: state.peak_used,
-            peak_capacity: state.peak_capacity,
-            largest_free: state.ranges.largest_free(),
-        }
+        let totals = state.pool.totals();
+        let capacity = if self.is_first() { totals.capacity } else { 0 };
+        ShardTotals { pool: PoolTotals { capacity, ..totals }, borrowed: state.borrowed }
     }
 
     /// Each block of its own: bytes and used bytes, those lent included.
@@ -459,7 +399,7 @@ impl<D: Device> Pool<D> {
         if !self.is_first() {
             return Vec::new();
         }
-        self.lock().ranges.blocks().map(|(_, capacity, used)| (capacity, used)).collect()
+        self.lock().pool.blocks().map(|(_, _, capacity, used)| (capacity, used)).collect()
     }
 }
 
@@ -468,105 +408,37 @@ impl<D: Device> State<D> {
     fn retire(
         &mut self,
         retired: &mut Vec<Block<D>>,
-        choose: impl FnOnce(&mut Ranges, &mut Vec<BlockId>),
+        choose: impl FnOnce(&mut Pool<Block<D>, PoolSuballocator>, &mut Vec<Block<D>>) -> bool,
     ) -> bool {
-        choose(&mut self.ranges, &mut self.leaving);
-        let has_some = !self.leaving.is_empty();
-        let mut leaving = std::mem::take(&mut self.leaving);
-        retired.extend(leaving.drain(..).filter_map(|block| self.forget(block)));
-        // Its memory is used again.
-        self.leaving = leaving;
+        let before = retired.len();
+        let has_some = choose(&mut self.pool, retired);
+        self.forget(&retired[before..]);
         has_some
     }
 
-    /// Remembers what a block of the suballocator is.
-    fn keep(&mut self, id: BlockId, block: Block<D>) {
-        let index = id.index();
-        if self.blocks.len() <= index {
-            self.blocks.resize_with(index + 1, || None);
-        }
-        self.borrowed += block.borrowed();
-        self.blocks[index] = Some(block);
-    }
-
-    /// What a block of the suballocator was, which is gone.
-    fn forget(&mut self, id: BlockId) -> Option<Block<D>> {
-        let block = self.blocks.get_mut(id.index()).and_then(Option::take)?;
-        self.borrowed -= block.borrowed();
-        Some(block)
-    }
-
-    /// Bytes that live ranges take, but for those lent.
-    #[inline]
-    fn used(&self) -> u64 {
-        self.ranges.capacity() - self.ranges.free_bytes() - self.lent
-    }
-
-    /// A range of a block, to be divided elsewhere: it counts as lent, not as living.
-    fn take_piece(&mut self, pool: PoolId, size: u64, align: u64) -> Option<Block<D>> {
-        let found = self.ranges.allocate(size, align).ok()?;
-        let store = self.block(found.block)?.store.clone();
-        self.lent += found.size + found.padding;
-        let BlockAllocation { block, handle, offset, size: reserved, .. } = found;
-        Some(Block { store, lease: Some(Spot { pool, block, handle, offset, size, reserved }) })
-    }
-
-    fn free_piece(&mut self, lease: &Spot) {
-        let freed = self.ranges.free(lease.handle);
-        debug_assert!(freed.is_ok(), "a piece is given back once, to where it comes from");
-        self.lent -= freed.map_or(0, |freed| freed.size + freed.padding);
+    /// Blocks have left the pool.
+    fn forget(&mut self, retired: &[Block<D>]) {
+        self.borrowed -= retired.iter().map(Block::borrowed).sum::<u64>();
     }
 
     /// A range of a block, with whatever the block is made of.
     #[inline(never)]
-    fn take_with_store(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Store<D>)> {
-        let (spot, block) = self.take(pool, size, align)?;
-        Some((spot, block.store.clone()))
-    }
-
-    /// A range of a block that is a buffer.
-    #[inline]
-    fn take_with_buffer(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, Arc<Native<D>>)> {
-        let (spot, block) = self.take(pool, size, align)?;
-        Some((spot, block.store.as_buffer()?.clone()))
-    }
-
-    /// What a block is: one that is nothing is never in the suballocator.
-    #[inline]
-    fn block(&self, id: BlockId) -> Option<&Block<D>> {
-        self.blocks.get(id.index())?.as_ref()
-    }
-
-    /// Gives a range back.
-    #[inline]
-    fn free(&mut self, receipt: &Receipt) {
-        let freed = self.ranges.free(receipt.handle);
-        // A spot is made by its pool and given back once, with the home that it belongs to.
-        debug_assert!(freed.is_ok(), "a spot is freed once, in its own pool");
-        if let Ok(freed) = freed {
-            self.padding -= freed.padding;
-            self.requested -= receipt.size;
-            self.allocations -= 1;
-        }
+    fn allocate(&mut self, shard: PoolId, size: u64, align: u64) -> Option<(Suballocation, Store<D>)> {
+        let (suballocation, block) = self.take(shard, size, align)?;
+        Some((suballocation, block.store.clone()))
     }
 
     /// A range of a block, with the block. A call, and a result of a dozen words through memory, take 6 ns.
     #[inline(always)]
-    fn take(&mut self, pool: PoolId, size: u64, align: u64) -> Option<(Spot, &Block<D>)> {
-        let found = self.ranges.allocate(size, align).ok()?;
-        self.requested += size;
-        self.padding += found.padding;
-        self.allocations += 1;
-        self.peak_used = self.peak_used.max(self.used());
-        let block = self.block(found.block)?;
-        let spot = Spot {
-            pool,
-            block: found.block,
-            handle: found.handle,
-            offset: block.base() + found.offset,
-            size,
-            reserved: found.size,
-        };
-        Some((spot, block))
+    fn take(&mut self, shard: PoolId, size: u64, align: u64) -> Option<(Suballocation, &Block<D>)> {
+        let (found, block) = self.pool.allocate(size, align)?;
+        Some((Suballocation::new(shard, &found, block.base(), size), block))
+    }
+
+    /// Gives a range back.
+    #[inline]
+    fn free(&mut self, free_token: &FreeToken) {
+        let freed = self.pool.free(free_token.handle, free_token.size);
+        debug_assert!(freed.is_ok(), "a suballocation is freed once, in its own shard");
     }
 }

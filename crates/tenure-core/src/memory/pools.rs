@@ -3,19 +3,19 @@
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
+use tenure_heap::InvalidProperties;
 
+use super::fallback::Notices;
 use super::freeing::Freeing;
+use super::location::{Backing, Location, SharedHeap};
 use super::make::{buffer_usage, check, make_pool};
-use super::notices::Notices;
 use super::objects::Objects;
-use super::place::{Home, Place};
-use super::pool::{Block, HeapBlock, Pool, PoolId, Receipt, Spot, Store};
-use super::seat::SharedHeap;
+use super::pool::{Block, FreeToken, HeapBlock, PoolId, PoolShard, Store, Suballocation};
 use super::shards::{MAX_SHARDS, Shards};
 use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};
+use crate::Config;
+use crate::api_resource::ApiResource;
 use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, ResourceDesc};
-use crate::resource::native::Native;
-use crate::{Config, Error};
 
 /// What buffers of a range pool need, asked of the device once.
 #[derive(Clone, Copy, Debug)]
@@ -65,10 +65,10 @@ pub(crate) struct Pools<D: Device> {
 
 impl<D: Device> Pools<D> {
     /// # Errors
-    /// [`Error::Contract`] when the device's tables are empty or too long, or contradict themselves.
-    pub(crate) fn new(device: &D) -> Result<Self, Error> {
+    /// [`InvalidProperties`] when the device's tables are empty or too long, or contradict themselves.
+    pub(crate) fn new(device: &D) -> Result<Self, InvalidProperties> {
         let properties = device.properties();
-        check(properties)?;
+        let heaps = check(properties)?;
         Ok(Self {
             table: (0..Class::COUNT).map(|_| OnceLock::new()).collect(),
             made: Mutex::new(Vec::new()),
@@ -77,7 +77,7 @@ impl<D: Device> Pools<D> {
             target_order: target_type_order(properties),
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
-            objects: Objects::default(),
+            objects: Objects::new(&heaps),
             notices: Notices::default(),
         })
     }
@@ -101,7 +101,7 @@ impl<D: Device> Pools<D> {
 
     /// A pool that was made, with the others of its class.
     #[inline]
-    pub(super) fn get_with_shards(&self, id: PoolId) -> Option<(&Pool<D>, &Shards<D>)> {
+    pub(super) fn get_with_shards(&self, id: PoolId) -> Option<(&PoolShard<D>, &Shards<D>)> {
         let shards = self.shards(id.class())?;
         Some((shards.get(id.shard())?, shards))
     }
@@ -121,18 +121,18 @@ impl<D: Device> Pools<D> {
         }
         let pool = make_pool(device, config, PoolId::new(index, 0), class)?;
         // The heaps of slots are asked for slots alone, whoever does: when another pool grows.
-        let most = if class.kind == PoolKind::SmallBufferSlots { 1 } else { config.pool_shards };
+        let most = if class.kind == PoolKind::SmallBufferSlots { 1 } else { config.pools.shards };
         if slot.set(Box::new(Shards::new(pool, most))).is_ok() {
             self.made.lock().push(index);
         }
         slot.get().map(|shards| &**shards)
     }
 
-    /// The current thread found its shard of a pool taken.
+    /// The current thread found its shard of a pool locked.
     #[cold]
-    fn note_meeting(&self, device: &D, config: &Config, shards: &Shards<D>, size: u64) {
-        let Pool { id, class, .. } = *shards.first();
-        shards.note_meeting(size, |shard| make_pool(device, config, id.of_shard(shard), class));
+    fn note_contention(&self, device: &D, config: &Config, shards: &Shards<D>, size: u64) {
+        let PoolShard { id, class, .. } = *shards.first();
+        shards.note_contention(size, |shard| make_pool(device, config, id.of_shard(shard), class));
     }
 
     /// Remembers which pool is asked first.
@@ -144,7 +144,7 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// A range of the blocks of the pool that is asked first, with its buffer: what the ladder would come
+    /// A range of the blocks of the pool that is asked first, with its buffer: what the fallback chain comes
     /// to in steady state. `None` when that pool has no room.
     #[inline]
     pub(crate) fn take_range(
@@ -154,7 +154,7 @@ impl<D: Device> Pools<D> {
         (kind, memory_use): (PoolKind, MemoryUse),
         size: u64,
         align: u64,
-    ) -> Option<(Spot, Arc<Native<D>>)> {
+    ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
         let shards = self.shards(*self.usual[memory_use as usize][kind as usize].get()?)?;
         self.pool_of_thread(device, config, shards, size, align).take(size, align)
     }
@@ -168,10 +168,10 @@ impl<D: Device> Pools<D> {
         shards: &'s Shards<D>,
         size: u64,
         align: u64,
-    ) -> &'s Pool<D> {
-        let (pool, meets) = shards.of_thread(size, align);
-        if meets {
-            self.note_meeting(device, config, shards, size);
+    ) -> &'s PoolShard<D> {
+        let (pool, contends) = shards.of_thread(size, align);
+        if contends {
+            self.note_contention(device, config, shards, size);
         }
         pool
     }
@@ -200,48 +200,48 @@ impl<D: Device> Pools<D> {
     }
 
     /// Every pool that was made, in the order in which their classes were needed.
-    fn each(&self, mut visit: impl FnMut(&Pool<D>)) {
+    fn each(&self, mut visit: impl FnMut(&PoolShard<D>)) {
         self.each_class(|shards| shards.each().for_each(&mut visit));
     }
 
-    /// Gives a home back; the GPU is done with it.
+    /// Gives a backing back; the GPU is done with it.
     ///
     /// # Errors
-    /// The home, while another thread has not quite let go of the API object.
-    pub(crate) fn release(&self, device: &D, home: Home<D>) -> Result<(), Home<D>> {
-        let Home { native, place } = home;
-        if let Place::Range(spot) = place {
-            drop(native);
-            self.free(spot.receipt());
+    /// The backing, while another thread has not quite let go of the API object.
+    pub(crate) fn release(&self, device: &D, backing: Backing<D>) -> Result<(), Backing<D>> {
+        let Backing { api_resource, location } = backing;
+        if let Location::Range(suballocation) = location {
+            drop(api_resource);
+            self.free(suballocation.free_token());
             return Ok(());
         }
-        let native = match Arc::try_unwrap(native) {
-            Ok(native) => native,
-            Err(native) => return Err(Home { native, place }),
+        let api_resource = match Arc::try_unwrap(api_resource) {
+            Ok(api_resource) => api_resource,
+            Err(api_resource) => return Err(Backing { api_resource, location }),
         };
-        match place {
-            Place::Committed { size, owner } => {
+        match location {
+            Location::Committed { size, owner } => {
                 let part = self.objects.part_of(owner);
-                self.objects.destroy_committed(device, native, size, part);
+                self.objects.destroy_committed(device, api_resource, size, part);
             }
-            Place::Placed(spot) => {
-                self.objects.destroy_resource(device, native);
-                self.free(spot.receipt());
+            Location::Placed(suballocation) => {
+                self.objects.destroy_resource(device, api_resource);
+                self.free(suballocation.free_token());
             }
-            Place::Page(seat) => {
-                self.objects.destroy_resource(device, native);
-                if let Some(heap) = seat.page.leave() {
-                    self.objects.destroy_heap(device, heap, seat.page.size, &self.objects.page_memory);
+            Location::Page(aliased) => {
+                self.objects.destroy_resource(device, api_resource);
+                if let Some(heap) = aliased.page.leave() {
+                    self.objects.destroy_heap(device, heap, aliased.page.size, &self.objects.page_memory);
                 }
             }
-            Place::Transient(seat) => {
-                self.objects.destroy_resource(device, native);
-                if let Some(seat) = Arc::into_inner(seat) {
-                    self.leave_heap(device, seat.share);
+            Location::Transient(aliased) => {
+                self.objects.destroy_resource(device, api_resource);
+                if let Some(aliased) = Arc::into_inner(aliased) {
+                    self.leave_heap(device, aliased.share);
                 }
             }
-            Place::Reserved | Place::Adopted | Place::Range(_) => {
-                self.objects.destroy_resource(device, native)
+            Location::Reserved | Location::Adopted | Location::Range(_) => {
+                self.objects.destroy_resource(device, api_resource)
             }
         }
         Ok(())
@@ -255,8 +255,8 @@ impl<D: Device> Pools<D> {
     }
 
     /// Gives a range back to its pool.
-    pub(crate) fn free(&self, receipt: Receipt) {
-        self.freeing().free(&receipt);
+    pub(crate) fn free(&self, free_token: FreeToken) {
+        self.freeing().free(&free_token);
     }
 
     /// Gives ranges back, many in a row.
@@ -267,22 +267,23 @@ impl<D: Device> Pools<D> {
     /// Ages the idle blocks and gives back those that were idle long enough for their pool.
     pub(crate) fn end_frame(&self, device: &D) {
         self.each_class(Shards::end_frame);
-        self.retire(device, Pool::end_frame);
+        self.objects.end_frame();
+        self.retire(device, PoolShard::end_frame);
     }
 
-    /// Gives every idle block back that its grace does not protect.
+    /// Gives every idle block back, but for the last of each pool if it ran empty lately.
     pub(crate) fn trim(&self, device: &D) {
-        while self.retire(device, Pool::trim) {}
+        while self.retire(device, PoolShard::trim) {}
     }
 
     /// Gives every idle block back, because memory is short.
     pub(crate) fn reclaim(&self, device: &D) {
-        while self.retire(device, Pool::reclaim) {}
+        while self.retire(device, PoolShard::reclaim) {}
     }
 
     /// True when any block left its pool: if it was a slot in a heap of another pool, that heap
     /// may be idle now.
-    fn retire(&self, device: &D, choose: impl Fn(&Pool<D>, &mut Vec<Block<D>>) -> bool) -> bool {
+    fn retire(&self, device: &D, choose: impl Fn(&PoolShard<D>, &mut Vec<Block<D>>) -> bool) -> bool {
         let left = std::mem::take(&mut *self.leaving.lock());
         let mut retired = Vec::new();
         let mut has_some = false;
@@ -318,7 +319,7 @@ impl<D: Device> Pools<D> {
                 let Some(shards) = self.shards(pool.class()) else { return Err(Store::Heap { heap, pool }) };
                 let heap = Arc::try_unwrap(heap).map_err(|heap| Store::Heap { heap, pool })?;
                 let HeapBlock { heap, size } = heap;
-                self.objects.destroy_heap(device, heap, size, &shards.taken);
+                self.objects.destroy_heap(device, heap, size, &shards.memory);
             }
             Store::Buffer { buffer, size, pool } => {
                 let shards = self.shards(pool.class());
@@ -326,13 +327,13 @@ impl<D: Device> Pools<D> {
                 let Some(shards) = shards else { return Err(left(buffer)) };
                 let buffer = Arc::try_unwrap(buffer).map_err(left)?;
                 tracing::debug!(target: "tenure", bytes = size, "block destroyed");
-                self.objects.destroy_committed(device, buffer, size, &shards.taken);
+                self.objects.destroy_committed(device, buffer, size, &shards.memory);
             }
-            Store::Slot { buffer, size, place } => {
-                let left = |buffer| Store::Slot { buffer, size, place };
+            Store::Slot { buffer, size, suballocation } => {
+                let left = |buffer| Store::Slot { buffer, size, suballocation };
                 let buffer = Arc::try_unwrap(buffer).map_err(left)?;
                 self.objects.destroy_resource(device, buffer);
-                self.free(place.receipt());
+                self.free(suballocation.free_token());
             }
         }
         Ok(())

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::native::Native;
-use super::{Buffer, BufferDesc, Held, Texture, TextureDesc};
+use super::{Buffer, BufferDesc, HandleInner, Texture, TextureDesc};
+use crate::api_resource::ApiResource;
+use crate::context::Context;
 use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, Mapping, ObjectRef, Permit, ResourceDesc, State,
 };
-use crate::gpu::Shared;
-use crate::memory::{Home, Place};
+use crate::memory::{Backing, Location};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::state::StateError;
@@ -66,15 +66,15 @@ impl Adoption<'_> {
 
     fn take_in<D: Device>(
         &self,
-        shared: &Shared<D>,
+        context: &Context<D>,
         object: D::Resource,
-    ) -> Result<Home<D>, (Error, D::Resource)> {
+    ) -> Result<Backing<D>, (Error, D::Resource)> {
         if let Err(error) = self.check() {
             return Err((error, object));
         }
-        let mapping = match self.is_mapped.then(|| shared.device().map(&object)).transpose() {
+        let mapping = match self.is_mapped.then(|| context.device().map(&object)).transpose() {
             Ok(mapping) => mapping,
-            Err(source) => return Err((shared.refused(self.name, source), object)),
+            Err(source) => return Err((context.refused(self.name, source), object)),
         };
         if let (ResourceDesc::Buffer(info), Some(found)) = (&self.resource, &mapping)
             && found.size() < info.size
@@ -84,45 +84,50 @@ impl Adoption<'_> {
             return Err((Error::device(self.name, source), object));
         }
         if !self.name.is_empty() {
-            shared.device().set_name(Permit::own(), ObjectRef::Resource(&object), self.name.as_str());
+            context.device().set_name(Permit::own(), ObjectRef::Resource(&object), self.name.as_str());
         }
-        shared.pools.objects.note_adopted();
-        let native = Native::new(shared.device(), object, &self.resource, mapping, Some(self.state));
-        Ok(Home { native: Arc::new(native), place: Place::Adopted })
+        context.pools.objects.note_adopted();
+        let api_resource =
+            ApiResource::new(context.device(), object, &self.resource, mapping, Some(self.state));
+        Ok(Backing { api_resource: Arc::new(api_resource), location: Location::Adopted })
     }
 }
 
 impl<D: Device> Buffer<D> {
     pub(crate) fn adopt(
-        shared: &Arc<Shared<D>>,
+        context: &Arc<Context<D>>,
         object: D::Resource,
         desc: &BufferDesc,
         state: State,
     ) -> Result<Self, Rejected<D>> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
         let adoption = Adoption { name: &desc.name, resource, is_mapped: desc.memory.is_mapped(), state };
-        let home = adoption.take_in(shared, object).map_err(|(error, object)| Rejected { error, object })?;
-        let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, TraceId::default());
+        let backing =
+            adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
+        let inner =
+            HandleInner::new(context, &desc.name, ObjectKind::Buffer, backing, desc.size, TraceId::default());
         // The program has it, too.
-        held.note_named();
-        Ok(Self::from_parts(held, desc.usage, desc.memory))
+        inner.note_named();
+        Ok(Self::from_parts(inner, desc.usage, desc.memory))
     }
 }
 
 impl<D: Device> Texture<D> {
     pub(crate) fn adopt(
-        shared: &Arc<Shared<D>>,
+        context: &Arc<Context<D>>,
         object: D::Resource,
         desc: &TextureDesc,
         state: State,
     ) -> Result<Self, Rejected<D>> {
         let resource = ResourceDesc::Texture(desc.info.clone());
         let adoption = Adoption { name: &desc.name, resource, is_mapped: false, state };
-        let home = adoption.take_in(shared, object).map_err(|(error, object)| Rejected { error, object })?;
+        let backing =
+            adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
         let size = desc.info.packed_bytes().unwrap_or(u64::MAX);
-        let held = Held::new(shared, &desc.name, ObjectKind::Texture, home, size, TraceId::default());
+        let inner =
+            HandleInner::new(context, &desc.name, ObjectKind::Texture, backing, size, TraceId::default());
         // The program has it, too.
-        held.note_named();
-        Ok(Self::from_parts(held, desc.info.clone()))
+        inner.note_named();
+        Ok(Self::from_parts(inner, desc.info.clone()))
     }
 }

@@ -1,15 +1,15 @@
-//! Buffers (spec M2).
+//! Buffers.
 
 use std::sync::Arc;
 
-use super::Held;
-use super::native::Native;
+use super::HandleInner;
+use crate::api_resource::ApiResource;
+use crate::context::Context;
 use crate::device::{
     Allowed, Api, BufferInfo, Device, DeviceError, Mapping, Requirements, ResourceDesc, Usage,
 };
-use crate::gpu::Shared;
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
-use crate::memory::{Home, LocationKind, MemoryOwner, MemoryUse, Place, RangeRequest, ResourceRequest};
+use crate::memory::{Backing, Location, LocationKind, MemoryOwner, MemoryUse, RangeRequest, ResourceRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -17,10 +17,9 @@ use crate::{Error, Name};
 /// A buffer to create.
 ///
 /// ```
-/// use tenure::device::Usage;
-/// use tenure::{BufferDesc, MemoryUse};
+/// use tenure::{BufferDesc, MemoryUse, Usage};
 /// let rock = BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock").stride(20);
-/// let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Dynamic);
+/// let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload);
 /// # let _ = (rock, camera);
 /// ```
 #[derive(Clone, Debug)]
@@ -99,7 +98,7 @@ impl BufferDesc {
 /// [`raw`](Self::raw) together with [`offset`](Self::offset).
 /// `Send` and `Sync`; methods may be called from any thread.
 pub struct Buffer<D: Device> {
-    pub(crate) held: Held<D>,
+    pub(crate) inner: HandleInner<D>,
     /// Byte of the API buffer at which this one begins.
     offset: u64,
     usage: Usage,
@@ -107,67 +106,73 @@ pub struct Buffer<D: Device> {
 }
 
 impl<D: Device> Buffer<D> {
-    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &BufferDesc) -> Result<Self, Error> {
-        let align = shared.buffer_alignment(desc)?;
+    pub(crate) fn create(context: &Arc<Context<D>>, desc: &BufferDesc) -> Result<Self, Error> {
+        let align = buffer_alignment(context, desc)?;
         let subject = buffer_subject(desc.usage, desc.memory);
         let step = step(desc.size, align, desc.stride).filter(|_| !desc.own_resource);
-        let alone = || place_buffer_alone(subject, desc.size, &shared.config);
+        let alone = || place_buffer_alone(subject, desc.size, &context.config);
         // Offsets are multiples of the alignment, so that less than a step lies before one that is
         // a multiple of both.
         let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
-        let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &shared.config));
-        let home = shared.place_buffer_bytes(desc, placement, size, align)?;
-        let begin = home.place.offset();
+        let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &context.config));
+        let backing = place_buffer_bytes(context, desc, placement, size, align)?;
+        let begin = backing.location.offset();
         let offset = match step {
             // Offset 0, that of whole API resources, is a multiple of everything.
             Some(step) if step > align => begin.next_multiple_of(step),
             _ => begin,
         };
-        if let Place::Range(_) = home.place {
-            shared.device().name_range(&home.native.object, offset, desc.size, desc.name.as_str());
+        if let Location::Range(_) = backing.location {
+            context.device().name_range(&backing.api_resource.object, offset, desc.size, desc.name.as_str());
         }
-        let trace = shared.recorder.allocate(desc.size, align, desc.memory, false);
-        let held = Held::new(shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
-        Ok(Self { held, offset, usage: desc.usage, memory: desc.memory })
+        let trace = context.recorder.allocate(desc.size, align, desc.memory, false);
+        let inner = HandleInner::new(context, &desc.name, ObjectKind::Buffer, backing, desc.size, trace);
+        Ok(Self { inner, offset, usage: desc.usage, memory: desc.memory })
     }
 
-    /// A buffer for the GPU alone that was created elsewhere than the policy says; recordings of what
-    /// the program allocates do not know it.
-    pub(crate) fn from_home(shared: &Arc<Shared<D>>, name: &Name, info: &BufferInfo, home: Home<D>) -> Self {
-        let held = Held::new(shared, name, ObjectKind::Buffer, home, info.size, TraceId::default());
+    /// A buffer for the GPU alone with a given backing, which the placement policy did not choose. Allocation
+    /// traces do not contain it.
+    pub(crate) fn from_backing(
+        context: &Arc<Context<D>>,
+        name: &Name,
+        info: &BufferInfo,
+        backing: Backing<D>,
+    ) -> Self {
+        let inner =
+            HandleInner::new(context, name, ObjectKind::Buffer, backing, info.size, TraceId::default());
         // Others have had the memory, and take it over by commands.
-        held.note_named();
-        Self { held, offset: 0, usage: info.usage, memory: MemoryUse::GpuOnly }
+        inner.note_named();
+        Self { inner, offset: 0, usage: info.usage, memory: MemoryUse::GpuOnly }
     }
 
-    pub(super) const fn from_parts(held: Held<D>, usage: Usage, memory: MemoryUse) -> Self {
-        Self { held, offset: 0, usage, memory }
+    pub(super) const fn from_parts(inner: HandleInner<D>, usage: Usage, memory: MemoryUse) -> Self {
+        Self { inner, offset: 0, usage, memory }
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared<D>> {
-        self.held.shared()
+    pub(crate) fn context(&self) -> &Arc<Context<D>> {
+        self.inner.context()
     }
 
-    pub(crate) fn native(&self) -> &Arc<Native<D>> {
-        self.held.native()
+    pub(crate) fn api_resource(&self) -> &Arc<ApiResource<D>> {
+        self.inner.api_resource()
     }
 
     /// Bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
-        self.held.size()
+        self.inner.size()
     }
 
     /// The API buffer that holds it, perhaps with others. Do not destroy or keep it.
     #[must_use]
     pub fn raw(&self) -> &D::Resource {
-        &self.held.native().object
+        &self.inner.api_resource().object
     }
 
     /// Byte of the API buffer at which this one begins.
     #[must_use]
     pub fn offset(&self) -> u64 {
-        self.held.note_named();
+        self.inner.note_named();
         self.offset
     }
 
@@ -184,7 +189,7 @@ impl<D: Device> Buffer<D> {
     /// The GPU address of its first byte, where the API has such.
     #[must_use]
     pub fn gpu_address(&self) -> Option<u64> {
-        self.held.native().address.map(|base| base + self.offset)
+        self.inner.api_resource().address.map(|base| base + self.offset)
     }
 
     /// Everything it may be used as.
@@ -202,13 +207,13 @@ impl<D: Device> Buffer<D> {
     /// Its name.
     #[must_use]
     pub const fn name(&self) -> &Name {
-        &self.held.name
+        &self.inner.name
     }
 
     /// Where its bytes are.
     #[must_use]
     pub const fn location(&self) -> LocationKind {
-        self.held.place().kind()
+        self.inner.location().kind()
     }
 
     /// Copies `bytes` to `offset` of a mapped buffer, for submissions made from now on.
@@ -244,7 +249,7 @@ impl<D: Device> Buffer<D> {
     /// `HOST_COHERENT`): [`write`](Self::write) and [`read`](Self::read) do what is needed there.
     #[must_use]
     pub fn mapped_ptr(&self) -> Option<std::ptr::NonNull<u8>> {
-        let base = self.held.mapping()?.as_ptr()?;
+        let base = self.inner.mapping()?.as_ptr()?;
         let offset = usize::try_from(self.offset).ok()?;
         std::ptr::NonNull::new(base.as_ptr().wrapping_add(offset))
     }
@@ -252,15 +257,15 @@ impl<D: Device> Buffer<D> {
     fn mapping(&self, offset: u64, size: u64) -> Result<&D::Mapping, Error> {
         let capacity = self.size();
         if offset.checked_add(size).is_none_or(|end| end > capacity) {
-            let name = self.held.name.clone();
+            let name = self.inner.name.clone();
             return Err(Error::OutOfRange { name, offset, size, capacity });
         }
-        let mapping = self.held.mapping();
-        mapping.ok_or_else(|| Error::NotMapped { name: self.held.name.clone() })
+        let mapping = self.inner.mapping();
+        mapping.ok_or_else(|| Error::NotMapped { name: self.inner.name.clone() })
     }
 
     fn refused(&self, source: DeviceError) -> Error {
-        self.held.shared().refused(&self.held.name, source)
+        self.inner.context().refused(&self.inner.name, source)
     }
 }
 
@@ -278,112 +283,110 @@ fn step(size: u64, align: u64, stride: u32) -> Option<u64> {
 /// Mapped buffers from this size on lie where copies between buffers and textures may begin.
 const COPIED_FROM: u64 = 4 << 10;
 
-impl<D: Device> Shared<D> {
-    /// The alignment a buffer needs inside a larger one.
-    pub(super) fn buffer_alignment(&self, desc: &BufferDesc) -> Result<u64, Error> {
-        let refuse = |field, value: u64, allowed| {
-            Err(Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed)))
-        };
-        if !desc.alignment.is_power_of_two() {
-            return refuse("alignment", desc.alignment, Allowed::POWER_OF_TWO);
-        }
-        if desc.size == 0 {
-            return refuse("size", 0, Allowed::AtLeast(1));
-        }
-        if desc.size > self.max_buffer_size {
-            return refuse("size", desc.size, Allowed::AtMost(self.max_buffer_size));
-        }
-        let mut align = desc.alignment.max(4);
-        if desc.usage.contains(Usage::CONSTANT) {
-            align = align.max(self.alignments.constant);
-        }
-        if desc.usage.contains(Usage::UNORDERED_ACCESS)
-            || (desc.usage.contains(Usage::SHADER_READ) && !self.has_structured_views(desc))
-        {
-            align = align.max(self.alignments.storage);
-        }
-        if desc.usage.contains(Usage::ACCELERATION_STRUCTURE) {
-            align = align.max(self.alignments.acceleration_structure);
-        }
-        let is_copied = match desc.memory {
-            MemoryUse::GpuOnly => false,
-            MemoryUse::Dynamic | MemoryUse::GpuUpload => desc.usage.contains(Usage::COPY_SRC),
-            MemoryUse::Readback => desc.usage.contains(Usage::COPY_DST),
-        };
-        if is_copied && desc.size >= COPIED_FROM {
-            align = align.max(self.alignments.copy_offset);
-        }
-        Ok(align)
+/// The alignment a buffer needs inside a larger one.
+pub(super) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<u64, Error> {
+    let refuse = |field, value: u64, allowed| {
+        Err(Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed)))
+    };
+    if !desc.alignment.is_power_of_two() {
+        return refuse("alignment", desc.alignment, Allowed::POWER_OF_TWO);
     }
-
-    /// Views of structured buffers begin at any element on Direct3D 12; elsewhere they are storage
-    /// buffers like others.
-    fn has_structured_views(&self, desc: &BufferDesc) -> bool {
-        desc.stride > 0 && self.device().properties().api == Api::Direct3D12
+    if desc.size == 0 {
+        return refuse("size", 0, Allowed::AtLeast(1));
     }
-
-    /// A place for a page of the manager's own: in no API buffer that a buffer of the program is a range of.
-    pub(crate) fn place_page(&self, desc: &BufferDesc) -> Result<Home<D>, Error> {
-        let align = self.buffer_alignment(desc)?;
-        let subject = buffer_subject(desc.usage, desc.memory);
-        let placement = match place_buffer(subject, desc.size, &self.config) {
-            Placement::Range(_) => Placement::Range(page_pool(desc.memory)),
-            alone => alone,
-        };
-        self.place_buffer_bytes(desc, placement, desc.size, align)
+    if desc.size > context.max_buffer_size {
+        return refuse("size", desc.size, Allowed::AtMost(context.max_buffer_size));
     }
+    let mut align = desc.alignment.max(4);
+    if desc.usage.contains(Usage::CONSTANT) {
+        align = align.max(context.alignments.constant);
+    }
+    if desc.usage.contains(Usage::UNORDERED_ACCESS)
+        || (desc.usage.contains(Usage::SHADER_READ) && !has_structured_views(context, desc))
+    {
+        align = align.max(context.alignments.storage);
+    }
+    if desc.usage.contains(Usage::ACCELERATION_STRUCTURE) {
+        align = align.max(context.alignments.acceleration_structure);
+    }
+    let is_copied = match desc.memory {
+        MemoryUse::GpuOnly => false,
+        MemoryUse::Upload | MemoryUse::GpuUpload => desc.usage.contains(Usage::COPY_SRC),
+        MemoryUse::Readback => desc.usage.contains(Usage::COPY_DST),
+    };
+    if is_copied && desc.size >= COPIED_FROM {
+        align = align.max(context.alignments.copy_offset);
+    }
+    Ok(align)
+}
 
-    /// A place where the policy sent a buffer, of `size` bytes where it is a range.
-    fn place_buffer_bytes(
-        &self,
-        desc: &BufferDesc,
-        placement: Placement,
-        size: u64,
-        align: u64,
-    ) -> Result<Home<D>, Error> {
-        let alone = BufferInfo { size: desc.size, usage: desc.usage };
-        let (memory_use, name) = (desc.memory, &desc.name);
-        match placement {
-            Placement::Range(kind) => {
-                if let Some((spot, native)) = self.take_range(kind, memory_use, size, align) {
-                    return Ok(Home { native, place: Place::Range(spot) });
-                }
-                self.place_range(RangeRequest { kind, memory_use, size, align, alone: &alone, name })
+/// Views of structured buffers begin at any element on Direct3D 12; elsewhere they are storage
+/// buffers like others.
+fn has_structured_views<D: Device>(context: &Context<D>, desc: &BufferDesc) -> bool {
+    desc.stride > 0 && context.device().properties().api == Api::Direct3D12
+}
+
+/// Memory for a page of the manager's own: never in an API buffer that buffers of the program share.
+pub(crate) fn place_page<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<Backing<D>, Error> {
+    let align = buffer_alignment(context, desc)?;
+    let subject = buffer_subject(desc.usage, desc.memory);
+    let placement = match place_buffer(subject, desc.size, &context.config) {
+        Placement::Range(_) => Placement::Range(page_pool(desc.memory)),
+        alone => alone,
+    };
+    place_buffer_bytes(context, desc, placement, desc.size, align)
+}
+
+/// Memory where the policy sent a buffer, of `size` bytes where it is a range.
+fn place_buffer_bytes<D: Device>(
+    context: &Context<D>,
+    desc: &BufferDesc,
+    placement: Placement,
+    size: u64,
+    align: u64,
+) -> Result<Backing<D>, Error> {
+    let alone = BufferInfo { size: desc.size, usage: desc.usage };
+    let (memory_use, name) = (desc.memory, &desc.name);
+    match placement {
+        Placement::Range(kind) => {
+            if let Some((suballocation, api_resource)) = context.take_range(kind, memory_use, size, align) {
+                return Ok(Backing { api_resource, location: Location::Range(suballocation) });
             }
-            placement => self.place_buffer_resource(desc, alone, placement),
+            context.place_range(RangeRequest { kind, memory_use, size, align, alone: &alone, name })
         }
+        placement => place_buffer_resource(context, desc, alone, placement),
     }
+}
 
-    /// What a buffer with an API resource of its own needs of a heap: what the driver says, and what the
-    /// program asks for, up to the alignment of the heap itself.
-    pub(super) fn placed_needs(
-        &self,
-        desc: &BufferDesc,
-        resource: &ResourceDesc,
-    ) -> Result<Requirements, Error> {
-        let mut needs = self.requirements(&desc.name, resource)?;
-        let asked = desc.alignment.min(self.device().properties().heap_alignment);
-        needs.alignment = needs.alignment.max(asked);
-        Ok(needs)
-    }
+/// What a buffer with an API resource of its own needs of a heap: what the driver says, and what the
+/// program asks for, up to the alignment of the heap itcontext.
+pub(super) fn placed_needs<D: Device>(
+    context: &Context<D>,
+    desc: &BufferDesc,
+    resource: &ResourceDesc,
+) -> Result<Requirements, Error> {
+    let mut needs = context.requirements(&desc.name, resource)?;
+    let asked = desc.alignment.min(context.device().properties().heap_alignment);
+    needs.alignment = needs.alignment.max(asked);
+    Ok(needs)
+}
 
-    fn place_buffer_resource(
-        &self,
-        desc: &BufferDesc,
-        info: BufferInfo,
-        placement: Placement,
-    ) -> Result<Home<D>, Error> {
-        let resource = ResourceDesc::Buffer(info);
-        let needs = self.placed_needs(desc, &resource)?;
-        let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
-        let request = ResourceRequest {
-            desc: &resource,
-            needs: &needs,
-            placement,
-            memory_use: desc.memory,
-            owner: MemoryOwner::Resource,
-            name: &desc.name,
-        };
-        self.place_resource(request)
-    }
+fn place_buffer_resource<D: Device>(
+    context: &Context<D>,
+    desc: &BufferDesc,
+    info: BufferInfo,
+    placement: Placement,
+) -> Result<Backing<D>, Error> {
+    let resource = ResourceDesc::Buffer(info);
+    let needs = placed_needs(context, desc, &resource)?;
+    let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
+    let request = ResourceRequest {
+        desc: &resource,
+        needs: &needs,
+        placement,
+        memory_use: desc.memory,
+        owner: MemoryOwner::Resource,
+        name: &desc.name,
+    };
+    context.place_resource(request)
 }

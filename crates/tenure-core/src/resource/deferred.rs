@@ -1,11 +1,11 @@
-//! Any object that must outlive the GPU's use of it (spec T4).
+//! Any object that must outlive the GPU's use of it.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::Name;
+use crate::context::{Context, Retired};
 use crate::device::Device;
-use crate::gpu::{Garbage, Shared};
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
 
@@ -32,14 +32,14 @@ pub struct Deferred<D: Device, T: Send + 'static> {
     value: Option<Box<T>>,
     record: RecordKey,
     born: Stamp,
-    shared: Arc<Shared<D>>,
+    context: Arc<Context<D>>,
 }
 
 impl<D: Device, T: Send + 'static> Deferred<D, T> {
-    pub(crate) fn new(shared: &Arc<Shared<D>>, name: &Name, value: T) -> Self {
-        let record = shared.register(name, ObjectKind::User, 0);
-        let born = shared.clock.stamp();
-        Self { value: Some(Box::new(value)), record, born, shared: shared.clone() }
+    pub(crate) fn new(context: &Arc<Context<D>>, name: &Name, value: T) -> Self {
+        let record = context.register(name, ObjectKind::User, 0);
+        let born = context.clock.stamp();
+        Self { value: Some(Box::new(value)), record, born, context: context.clone() }
     }
 }
 
@@ -57,8 +57,8 @@ impl<D: Device, T: Send + 'static> Deref for Deferred<D, T> {
 impl<D: Device, T: Send + 'static> Drop for Deferred<D, T> {
     fn drop(&mut self) {
         if let Some(value) = self.value.take() {
-            self.shared.registry.remove(self.record);
-            self.shared.release(Garbage::User(value), self.born, 0);
+            self.context.registry.remove(self.record);
+            self.context.release(Retired::User(value), self.born, 0);
         }
     }
 }

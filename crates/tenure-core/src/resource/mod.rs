@@ -2,10 +2,9 @@
 
 mod adopt;
 mod buffer;
+mod constant;
 mod deferred;
-mod held;
-mod keeper;
-pub(crate) mod native;
+mod handle;
 mod pages;
 mod reserved;
 mod texture;
@@ -13,11 +12,13 @@ mod tile_map;
 mod tracked;
 
 pub use adopt::Rejected;
+pub(crate) use buffer::place_page;
 pub use buffer::{Buffer, BufferDesc};
+pub use constant::{BufferSlice, Constant};
 pub use deferred::Deferred;
-pub(crate) use held::Held;
-pub(crate) use keeper::Keeper;
-pub use pages::{PageAllocator, PageStats};
+pub(crate) use handle::HandleInner;
+pub(crate) use handle::ViewGuard;
+pub use pages::{PageAllocator, PageAllocatorDesc, PageStats};
 pub use reserved::{Reserved, ReservedDesc, TileQueue};
 pub use texture::{ReadbackTexture, SubresourceLayout, Texture, TextureDesc};
 pub(crate) use tracked::Tracked;

@@ -1,15 +1,16 @@
-//! Page allocators: for what is loaded together and dropped together (spec M8).
+//! Page allocators: for resources that are loaded together and dropped together.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Held, Texture, TextureDesc};
+use super::buffer::{buffer_alignment, placed_needs};
+use super::{HandleInner, Texture, TextureDesc};
+use crate::context::Context;
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, Priority, Requirements, ResourceDesc};
-use crate::gpu::Shared;
 use crate::memory::policy::Placement;
 use crate::memory::{
-    Home, MemoryOwner, MemoryUse, Page, PageSeat, Place, ResourceRequest, allows, flush_atom,
+    Backing, Location, MemoryOwner, MemoryUse, Page, PageRange, ResourceRequest, allows, flush_atom,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
@@ -17,6 +18,7 @@ use crate::{BufferDesc, Error, Name};
 
 /// What a [`PageAllocator`] holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageStats {
     /// Pages taken from the driver.
     pub pages: u64,
@@ -26,6 +28,29 @@ pub struct PageStats {
     pub used: u64,
     /// Resources alive, or dropped and still in use by the GPU.
     pub live: u64,
+}
+
+/// A page allocator to create.
+#[derive(Clone, Debug)]
+pub struct PageAllocatorDesc {
+    /// Bytes of a page. The device may ask for larger ones; a larger resource gets a page of its own.
+    pub page_size: u64,
+    /// Its name.
+    pub name: Name,
+}
+
+impl PageAllocatorDesc {
+    /// An allocator of pages of `page_size` bytes.
+    #[must_use]
+    pub fn new(page_size: u64) -> Self {
+        Self { page_size, name: Name::default() }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
 }
 
 /// Places resources one behind the other in pages; a page becomes empty again as a whole, when the
@@ -46,7 +71,7 @@ pub struct PageStats {
 /// Pages are given back when the allocator and all its resources are gone.
 /// Any thread may create from it; creations from one allocator wait for each other.
 pub struct PageAllocator<D: Device> {
-    shared: Arc<Shared<D>>,
+    context: Arc<Context<D>>,
     name: Name,
     page_size: u64,
     pages: Mutex<Vec<Arc<Page<D>>>>,
@@ -54,9 +79,10 @@ pub struct PageAllocator<D: Device> {
 }
 
 impl<D: Device> PageAllocator<D> {
-    pub(crate) fn new(shared: &Arc<Shared<D>>, name: Name, page_size: u64) -> Self {
-        let record = shared.register(&name, ObjectKind::Pages, 0);
-        Self { shared: shared.clone(), name, page_size, pages: Mutex::new(Vec::new()), record }
+    pub(crate) fn new(context: &Arc<Context<D>>, desc: &PageAllocatorDesc) -> Self {
+        let PageAllocatorDesc { page_size, name } = desc.clone();
+        let record = context.register(&name, ObjectKind::Pages, 0);
+        Self { context: context.clone(), name, page_size, pages: Mutex::new(Vec::new()), record }
     }
 
     /// Creates a buffer for the GPU alone, or a mapped one, in a page.
@@ -65,12 +91,13 @@ impl<D: Device> PageAllocator<D> {
     /// As [`Gpu::create_buffer`](crate::Gpu::create_buffer).
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
-        self.shared.buffer_alignment(desc)?;
-        let needs = self.shared.placed_needs(desc, &resource)?;
-        let home = self.create(&resource, &needs, desc.memory, &desc.name)?;
-        let trace = self.shared.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
-        let held = Held::new(&self.shared, &desc.name, ObjectKind::Buffer, home, desc.size, trace);
-        Ok(Buffer::from_parts(held, desc.usage, desc.memory))
+        buffer_alignment(&self.context, desc)?;
+        let needs = placed_needs(&self.context, desc, &resource)?;
+        let backing = self.create(&resource, &needs, desc.memory, &desc.name)?;
+        let trace = self.context.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
+        let inner =
+            HandleInner::new(&self.context, &desc.name, ObjectKind::Buffer, backing, desc.size, trace);
+        Ok(Buffer::from_parts(inner, desc.usage, desc.memory))
     }
 
     /// Creates a texture in a page.
@@ -79,11 +106,12 @@ impl<D: Device> PageAllocator<D> {
     /// As [`Gpu::create_texture`](crate::Gpu::create_texture).
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
-        let needs = self.shared.requirements(&desc.name, &resource)?;
-        let home = self.create(&resource, &needs, MemoryUse::GpuOnly, &desc.name)?;
-        let trace = self.shared.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
-        let held = Held::new(&self.shared, &desc.name, ObjectKind::Texture, home, needs.size, trace);
-        Ok(Texture::from_parts(held, desc.info.clone()))
+        let needs = self.context.requirements(&desc.name, &resource)?;
+        let backing = self.create(&resource, &needs, MemoryUse::GpuOnly, &desc.name)?;
+        let trace = self.context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
+        let inner =
+            HandleInner::new(&self.context, &desc.name, ObjectKind::Texture, backing, needs.size, trace);
+        Ok(Texture::from_parts(inner, desc.info.clone()))
     }
 
     /// What it holds. Cost: its pages.
@@ -107,58 +135,58 @@ impl<D: Device> PageAllocator<D> {
         needs: &Requirements,
         memory_use: MemoryUse,
         name: &Name,
-    ) -> Result<Home<D>, Error> {
+    ) -> Result<Backing<D>, Error> {
         let (placement, owner) = (Placement::Committed, MemoryOwner::Resource);
         let committed = ResourceRequest { desc: resource, needs, placement, memory_use, owner, name };
         if needs.wants_dedicated() {
-            return self.shared.place_resource(committed);
+            return self.context.place_resource(committed);
         }
-        let alignment = self.shared.device().properties().heap_alignment_for(resource, needs);
-        let (seat, heap) = match self.seat(needs, alignment, memory_use) {
+        let alignment = self.context.device().properties().heap_alignment_for(resource, needs);
+        let (range, heap) = match self.take_range(needs, alignment, memory_use) {
             Ok(found) => found,
-            Err(error) if error.is_shortage() => return self.shared.place_resource(committed),
-            Err(error) => return Err(self.shared.refused(name, error)),
+            Err(error) if error.is_shortage() => return self.context.place_resource(committed),
+            Err(error) => return Err(self.context.refused(name, error)),
         };
-        let (device, objects) = (self.shared.device(), &self.shared.pools.objects);
-        let mapped = memory_use.is_mapped().then_some(seat.page.memory);
-        let made = objects.create_placed(device, resource, &heap, seat.offset, mapped, name);
+        let (device, objects) = (self.context.device(), &self.context.pools.objects);
+        let mapped = memory_use.is_mapped().then_some(range.page.memory);
+        let made = objects.create_placed(device, resource, &heap, range.offset, mapped, name);
         drop(heap);
         match made {
-            Ok(native) => Ok(Home { native, place: Place::Page(seat) }),
+            Ok(api_resource) => Ok(Backing { api_resource, location: Location::Page(range) }),
             Err(error) => {
-                self.give_up(&seat);
+                self.give_up(&range);
                 if error.is_shortage() {
-                    self.shared.place_resource(committed)
+                    self.context.place_resource(committed)
                 } else {
-                    Err(self.shared.refused(name, error))
+                    Err(self.context.refused(name, error))
                 }
             }
         }
     }
 
-    /// Undoes a seat whose resource could not be made, and the page if nothing else is in it.
-    fn give_up(&self, seat: &PageSeat<D>) {
+    /// Gives back a range whose resource could not be created, and its page if no other resource is in it.
+    fn give_up(&self, range: &PageRange<D>) {
         let mut pages = self.pages.lock();
-        let mut heap = seat.page.leave();
-        if seat.page.usage().1 == 0 {
-            pages.retain(|page| !Arc::ptr_eq(page, &seat.page));
-            heap = heap.or_else(|| seat.page.retire());
+        let mut heap = range.page.leave();
+        if range.page.usage().1 == 0 {
+            pages.retain(|page| !Arc::ptr_eq(page, &range.page));
+            heap = heap.or_else(|| range.page.retire());
         }
         drop(pages);
         if let Some(heap) = heap {
-            self.destroy(heap, seat.page.size);
+            self.destroy(heap, range.page.size);
         }
     }
 
-    /// A seat in a page that suits, with the heap to place the resource in; `heap_alignment` is
-    /// what that needs.
-    fn seat(
+    /// A range of a page in suitable memory, with the heap to place the resource in. `heap_alignment` is the
+    /// alignment that the heap needs for the resource.
+    fn take_range(
         &self,
         needs: &Requirements,
         heap_alignment: u64,
         memory_use: MemoryUse,
-    ) -> Result<(PageSeat<D>, Arc<D::Heap>), DeviceError> {
-        let order = self.shared.pools.order(memory_use);
+    ) -> Result<(PageRange<D>, Arc<D::Heap>), DeviceError> {
+        let order = self.context.pools.order(memory_use);
         let mut refusal = DeviceError::Unsupported { feature: "a memory type for this resource and use" };
         let mut pages = self.pages.lock();
         for memory in order.iter().copied().filter(|memory| allows(needs.memory_types, *memory)) {
@@ -167,12 +195,12 @@ impl<D: Device> PageAllocator<D> {
                 page.memory == memory && page.category == needs.category && is_aligned
             };
             // Whole atoms, so that no flush reaches into a neighbour.
-            let atom = flush_atom(self.shared.device().properties(), memory);
+            let atom = flush_atom(self.context.device().properties(), memory);
             let too_large = DeviceError::OutOfMemory { requested: needs.size, memory };
             let size = needs.size.checked_next_multiple_of(atom).ok_or_else(|| too_large.clone())?;
             let align = needs.alignment.max(atom);
-            if let Some(seat) = pages.iter().rev().filter(fits).find_map(|page| page.take(size, align)) {
-                return Ok(seat);
+            if let Some(found) = pages.iter().rev().filter(fits).find_map(|page| page.take(size, align)) {
+                return Ok(found);
             }
             let (category, priority) = (needs.category, Priority::Normal);
             match self.new_page(HeapDesc { size, alignment: heap_alignment, memory, category, priority }) {
@@ -192,27 +220,27 @@ impl<D: Device> PageAllocator<D> {
     /// device allows.
     fn new_page(&self, desc: HeapDesc) -> Result<Page<D>, DeviceError> {
         let HeapDesc { size, alignment, memory, .. } = desc;
-        let limit = self.shared.device().properties().max_heap_size;
+        let limit = self.context.device().properties().max_heap_size;
         let limit = limit - limit % alignment;
         let page = size.max(self.page_size.min(limit)).checked_next_multiple_of(alignment);
         let too_large = DeviceError::OutOfMemory { requested: size, memory };
         let size = page.filter(|page| *page <= limit).ok_or(too_large)?;
         let desc = HeapDesc { size, ..desc };
-        let (objects, device) = (&self.shared.pools.objects, self.shared.device());
+        let (objects, device) = (&self.context.pools.objects, self.context.device());
         let heap = objects.create_heap(device, &desc, self.name.as_str(), &objects.page_memory)?;
         Ok(Page::new(heap, &desc))
     }
 
     fn destroy(&self, heap: D::Heap, size: u64) {
-        let objects = &self.shared.pools.objects;
-        objects.destroy_heap(self.shared.device(), heap, size, &objects.page_memory);
+        let objects = &self.context.pools.objects;
+        objects.destroy_heap(self.context.device(), heap, size, &objects.page_memory);
     }
 }
 
 impl<D: Device> Drop for PageAllocator<D> {
     fn drop(&mut self) {
-        self.shared.registry.remove(self.record);
-        // What was in an empty page has been through the release queue: nothing uses it.
+        self.context.registry.remove(self.record);
+        // The resources of an empty page have been through the release queue: the GPU does not use them.
         for page in std::mem::take(self.pages.get_mut()) {
             if let Some(heap) = page.retire() {
                 self.destroy(heap, page.size);

@@ -1,22 +1,22 @@
-//! Reserved (sparse) resources: an address range now, tiles later (spec M9).
+//! Reserved (sparse) resources: an address range now, tiles later.
 
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::Held;
-use super::native::Native;
-use super::tile_map::{Refusal, TileMap};
+use super::HandleInner;
+use super::tile_map::TileMap;
+use crate::api_resource::ApiResource;
+use crate::context::{Context, Retired};
 use crate::device::{
     BufferInfo, Device, DeviceError, QueueSerial, Requirements, ResourceDesc, TextureInfo, TileLayout,
     TileRegion, TileSource, TileUpdate, Usage,
 };
-use crate::gpu::{Garbage, Shared};
-use crate::memory::{Home, Place, Spot, Store};
+use crate::memory::{Backing, Location, Store, Suballocation};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::time::{Stamp, SyncPoint};
-use crate::{Error, Name, Queue};
+use crate::{Error, Name, Queue, TileRule};
 
 /// A reserved resource to create.
 #[derive(Clone, Debug)]
@@ -53,16 +53,20 @@ impl ReservedDesc {
 struct TileRun<D: Device> {
     /// Keeps the heap: tiles are mapped into it.
     store: Store<D>,
-    spot: Spot,
+    suballocation: Suballocation,
     /// Declared last, as in every handle: it goes after what it must unmake.
-    shared: Arc<Shared<D>>,
+    context: Arc<Context<D>>,
 }
 
 impl<D: Device> Drop for TileRun<D> {
     fn drop(&mut self) {
         // Tiles are used through resources: by all that was ever submitted, also before they were
         // mapped, for it may be done only now.
-        self.shared.release(Garbage::Range(self.spot.receipt()), Stamp::default(), self.spot.reserved);
+        self.context.release(
+            Retired::Range(self.suballocation.free_token()),
+            Stamp::default(),
+            self.suballocation.reserved,
+        );
     }
 }
 
@@ -105,30 +109,30 @@ struct Mappings<D: Device> {
 /// [`Features::UNMAPPED_TILES`](crate::device::Features::UNMAPPED_TILES); elsewhere nothing may touch it.
 pub struct Reserved<D: Device> {
     /// Declared first: the resource is released before the tiles mapped to it.
-    pub(super) held: Held<D>,
+    pub(super) inner: HandleInner<D>,
     mappings: Mutex<Mappings<D>>,
     map: TileMap,
     needs: Requirements,
 }
 
 impl<D: Device> Reserved<D> {
-    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
-        let refuse = |source| shared.refused(&desc.name, source);
-        let needs = shared.requirements(&desc.name, &desc.resource)?;
-        let objects = &shared.pools.objects;
-        let reserve = || objects.create_reserved(shared.device(), &desc.resource, &desc.name);
-        let native = match reserve() {
+    pub(crate) fn create(context: &Arc<Context<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
+        let refuse = |source| context.refused(&desc.name, source);
+        let needs = context.requirements(&desc.name, &desc.resource)?;
+        let objects = &context.pools.objects;
+        let reserve = || objects.create_reserved(context.device(), &desc.resource, &desc.name);
+        let api_resource = match reserve() {
             Err(error) if error.is_shortage() => {
-                shared.make_room();
+                context.make_room();
                 reserve()
             }
             answer => answer,
         };
-        let native = native.map_err(refuse)?;
-        let layout = match shared.device().tile_layout(&native.object) {
+        let api_resource = api_resource.map_err(refuse)?;
+        let layout = match context.device().tile_layout(&api_resource.object) {
             Ok(layout) => layout,
             Err(error) => {
-                shared.discard(native);
+                discard(context, api_resource);
                 return Err(refuse(error));
             }
         };
@@ -137,12 +141,19 @@ impl<D: Device> Reserved<D> {
             ResourceDesc::Texture(info) => (info.layers(), info.mips),
         };
         let map = TileMap::new(layout, layers, mips);
-        let home = Home { native, place: Place::Reserved };
-        let held = Held::new(shared, &desc.name, ObjectKind::Reserved, home, needs.size, TraceId::default());
+        let backing = Backing { api_resource, location: Location::Reserved };
+        let inner = HandleInner::new(
+            context,
+            &desc.name,
+            ObjectKind::Reserved,
+            backing,
+            needs.size,
+            TraceId::default(),
+        );
         let tiles = usize::try_from(map.count()).unwrap_or(usize::MAX);
         let runs = std::iter::repeat_with(|| None).take(tiles).collect();
         let mappings = Mutex::new(Mappings { runs, changed: SyncPoint::NONE });
-        Ok(Self { held, mappings, map, needs })
+        Ok(Self { inner, mappings, map, needs })
     }
 
     /// How it is tiled.
@@ -154,13 +165,13 @@ impl<D: Device> Reserved<D> {
     /// The API resource. Do not destroy or keep it.
     #[must_use]
     pub fn raw(&self) -> &D::Resource {
-        &self.held.native().object
+        &self.inner.api_resource().object
     }
 
     /// Its name.
     #[must_use]
     pub const fn name(&self) -> &Name {
-        &self.held.name
+        &self.inner.name
     }
 
     /// Tiles that are mapped to memory.
@@ -179,16 +190,16 @@ impl<D: Device> Reserved<D> {
         let tiles = self.tiles(region)?;
         let run = self.take_run(tiles.len())?;
         let Store::Heap { heap: block, .. } = &run.store else {
-            let source = DeviceError::InvalidCall { rule: "tiles lie in heaps", value: 0, limit: 0 };
-            return Err(Error::device(&self.held.name, source));
+            let source = DeviceError::broken_rule("tiles lie in heaps");
+            return Err(Error::device(&self.inner.name, source));
         };
-        let source = TileSource::Heap { heap: &block.heap, offset: run.spot.offset };
+        let source = TileSource::Heap { heap: &block.heap, offset: run.suballocation.offset };
         let mut mappings = self.mappings.lock();
         let at = self.update(on.into(), region, source, &mut mappings.changed)?;
         let old = mappings.replace(&tiles, |_| Some(run.clone()));
         drop(mappings);
         drop(old);
-        self.held.shared().settle_submission();
+        self.inner.context().settle_submission();
         Ok(at)
     }
 
@@ -204,7 +215,7 @@ impl<D: Device> Reserved<D> {
         let old = mappings.replace(&tiles, |_| None);
         drop(mappings);
         drop(old);
-        self.held.shared().settle_submission();
+        self.inner.context().settle_submission();
         Ok(at)
     }
 
@@ -221,16 +232,16 @@ impl<D: Device> Reserved<D> {
         source: &Self,
         source_region: TileRegion,
     ) -> Result<QueueSerial, Error> {
-        if !Arc::ptr_eq(self.held.shared(), source.held.shared()) {
-            return Err(Error::Foreign { name: source.held.name.clone() });
+        if !Arc::ptr_eq(self.inner.context(), source.inner.context()) {
+            return Err(Error::Foreign { name: source.inner.name.clone() });
         }
         if std::ptr::eq(self, source) {
-            return Err(self.refuse(("mappings must be copied from another resource", 0, 0)));
+            return Err(self.refuse(TileRule::SameResource));
         }
         let (tiles, sources) = (self.tiles(region)?, source.tiles(source_region)?);
         if region.extent != source_region.extent {
-            let rule = "both boxes must have the same extent";
-            return Err(self.refuse((rule, sources.len() as u64, tiles.len() as u64)));
+            let rule = TileRule::Extents { tiles: tiles.len(), source_tiles: sources.len() };
+            return Err(self.refuse(rule));
         }
         let (mut mine, mut theirs) = lock_both(&self.mappings, &source.mappings);
         let TileQueue { queue, mut after } = on.into();
@@ -242,7 +253,7 @@ impl<D: Device> Reserved<D> {
         let old = mine.replace(&tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
         drop((mine, theirs));
         drop(old);
-        self.held.shared().settle_submission();
+        self.inner.context().settle_submission();
         Ok(at)
     }
 
@@ -253,33 +264,33 @@ impl<D: Device> Reserved<D> {
         source: TileSource<'_, D>,
         changed: &mut SyncPoint,
     ) -> Result<QueueSerial, Error> {
-        let shared = self.held.shared();
-        shared.check_submitted(&on.after)?;
+        let context = self.inner.context();
+        context.check_submitted(&on.after)?;
         let mut after = on.after;
         after.merge(changed);
         let update = TileUpdate { resource: self.raw(), region, source };
-        let queue = on.queue.id(shared.device().properties());
-        let submitted = shared.submit_tiles(queue, &[update], &after);
-        let at = submitted.map_err(|source| shared.refused(&self.held.name, source))?;
+        let queue = on.queue.id(context.device().properties());
+        let submitted = context.submit_tiles(queue, &[update], &after);
+        let at = submitted.map_err(|source| context.refused(&self.inner.name, source))?;
         changed.require(at.queue, at.serial);
         Ok(at)
     }
 
     fn take_run(&self, tiles: usize) -> Result<Arc<TileRun<D>>, Error> {
-        let shared = self.held.shared();
+        let context = self.inner.context();
         let tile = self.map.layout.tile_size;
         let size = (tiles as u64).saturating_mul(tile);
-        let (spot, store) = shared.place_tiles(&self.held.name, &self.needs, size, tile)?;
-        Ok(Arc::new(TileRun { store, spot, shared: shared.clone() }))
+        let (suballocation, store) = context.place_tiles(&self.inner.name, &self.needs, size, tile)?;
+        Ok(Arc::new(TileRun { store, suballocation, context: context.clone() }))
     }
 
     fn tiles(&self, region: TileRegion) -> Result<Vec<usize>, Error> {
-        let tiles = self.map.tiles(region).map_err(|refusal| self.refuse(refusal))?;
+        let tiles = self.map.tiles(region).map_err(|rule| self.refuse(rule))?;
         Ok(tiles.into_iter().map(|tile| usize::try_from(tile).unwrap_or(usize::MAX)).collect())
     }
 
-    fn refuse(&self, (rule, value, limit): Refusal) -> Error {
-        Error::Tiles { name: self.held.name.clone(), rule, value, limit }
+    fn refuse(&self, rule: TileRule) -> Error {
+        Error::Tiles { name: self.inner.name.clone(), rule }
     }
 }
 
@@ -309,9 +320,8 @@ fn lock_both<'a, T>(first: &'a Mutex<T>, second: &'a Mutex<T>) -> (MutexGuard<'a
     }
 }
 
-impl<D: Device> Shared<D> {
-    /// Destroys an API resource that was just made and never used.
-    fn discard(&self, native: Arc<Native<D>>) {
-        let _unshared = self.pools.release(&self.device, Home { native, place: Place::Reserved });
-    }
+/// Destroys an API resource that was just made and never used.
+fn discard<D: Device>(context: &Context<D>, api_resource: Arc<ApiResource<D>>) {
+    let _unshared =
+        context.pools.release(context.device(), Backing { api_resource, location: Location::Reserved });
 }

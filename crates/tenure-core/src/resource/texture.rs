@@ -1,14 +1,14 @@
-//! Textures (spec M3).
+//! Textures.
 
 use std::sync::Arc;
 
-use super::{Buffer, BufferDesc, Held};
+use super::{Buffer, BufferDesc, HandleInner};
+use crate::context::Context;
 use crate::device::{
     Allowed, ClearValue, Device, DeviceError, Dimension, Format, Properties, ResourceDesc, TextureInfo, Usage,
 };
-use crate::gpu::Shared;
 use crate::memory::policy::place_texture;
-use crate::memory::{Home, LocationKind, MemoryOwner, MemoryUse, ResourceRequest};
+use crate::memory::{Backing, LocationKind, MemoryOwner, MemoryUse, ResourceRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -16,8 +16,7 @@ use crate::{Error, Name};
 /// A texture to create.
 ///
 /// ```
-/// use tenure::device::{Format, Usage};
-/// use tenure::TextureDesc;
+/// use tenure::{Format, TextureDesc, Usage};
 /// let grass = TextureDesc::d2(1024, 1024, Format::Bc7Unorm, Usage::SHADER_READ).mips(11).name("grass");
 /// # let _ = grass;
 /// ```
@@ -103,15 +102,15 @@ impl TextureDesc {
 ///
 /// `Send` and `Sync`; methods may be called from any thread.
 pub struct Texture<D: Device> {
-    pub(crate) held: Held<D>,
+    pub(crate) inner: HandleInner<D>,
     info: TextureInfo,
 }
 
 impl<D: Device> Texture<D> {
-    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &TextureDesc) -> Result<Self, Error> {
+    pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
-        let needs = shared.requirements(&desc.name, &resource)?;
-        let placement = place_texture(&desc.info, &needs, &shared.config);
+        let needs = context.requirements(&desc.name, &resource)?;
+        let placement = place_texture(&desc.info, &needs, &context.config);
         let request = ResourceRequest {
             desc: &resource,
             needs: &needs,
@@ -120,35 +119,35 @@ impl<D: Device> Texture<D> {
             owner: MemoryOwner::Resource,
             name: &desc.name,
         };
-        let home = shared.place_resource(request)?;
-        let trace = shared.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
-        let held = Held::new(shared, &desc.name, ObjectKind::Texture, home, needs.size, trace);
-        Ok(Self { held, info: desc.info.clone() })
+        let backing = context.place_resource(request)?;
+        let trace = context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
+        let inner = HandleInner::new(context, &desc.name, ObjectKind::Texture, backing, needs.size, trace);
+        Ok(Self { inner, info: desc.info.clone() })
     }
 
-    pub(super) const fn from_parts(held: Held<D>, info: TextureInfo) -> Self {
-        Self { held, info }
+    pub(super) const fn from_parts(inner: HandleInner<D>, info: TextureInfo) -> Self {
+        Self { inner, info }
     }
 
-    /// A texture that was created elsewhere than the policy says; recordings of what the program
-    /// allocates do not know it.
-    pub(crate) fn from_home(
-        shared: &Arc<Shared<D>>,
+    /// A texture with a given backing, which the placement policy did not choose. Allocation traces do not
+    /// contain it.
+    pub(crate) fn from_backing(
+        context: &Arc<Context<D>>,
         name: &Name,
         info: TextureInfo,
-        home: Home<D>,
+        backing: Backing<D>,
         size: u64,
     ) -> Self {
-        let held = Held::new(shared, name, ObjectKind::Texture, home, size, TraceId::default());
+        let inner = HandleInner::new(context, name, ObjectKind::Texture, backing, size, TraceId::default());
         // Others have had the memory, and take it over by commands.
-        held.note_named();
-        Self { held, info }
+        inner.note_named();
+        Self { inner, info }
     }
 
     /// The API texture. Do not destroy or keep it.
     #[must_use]
     pub fn raw(&self) -> &D::Resource {
-        &self.held.native().object
+        &self.inner.api_resource().object
     }
 
     /// Its shape, format, uses and clear value.
@@ -160,24 +159,25 @@ impl<D: Device> Texture<D> {
     /// Bytes that the device says it needs.
     #[must_use]
     pub const fn size(&self) -> u64 {
-        self.held.size()
+        self.inner.size()
     }
 
     /// Its name.
     #[must_use]
     pub const fn name(&self) -> &Name {
-        &self.held.name
+        &self.inner.name
     }
 
     /// Where its bytes are.
     #[must_use]
     pub const fn location(&self) -> LocationKind {
-        self.held.place().kind()
+        self.inner.location().kind()
     }
 }
 
 /// How one subresource lies in a [`ReadbackTexture`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SubresourceLayout {
     /// Byte of its first texel.
     pub offset: u64,
@@ -196,22 +196,22 @@ pub struct ReadbackTexture<D: Device> {
 }
 
 impl<D: Device> ReadbackTexture<D> {
-    pub(crate) fn create(shared: &Arc<Shared<D>>, desc: &TextureDesc) -> Result<Self, Error> {
+    pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {
         let refuse = |source| Error::device(&desc.name, source);
         desc.info.validate().map_err(refuse)?;
-        check_limits(&desc.info, shared.device().properties()).map_err(refuse)?;
+        check_limits(&desc.info, context.device().properties()).map_err(refuse)?;
         // Whole blocks, too, where the device asks for less.
         let block = u64::from(desc.info.format.block().bytes);
         let (pitch, offset) =
-            (shared.alignments.copy_pitch.max(block), shared.alignments.copy_offset.max(block));
-        let most = shared.max_buffer_size;
+            (context.alignments.copy_pitch.max(block), context.alignments.copy_offset.max(block));
+        let most = context.max_buffer_size;
         let too_large = || DeviceError::invalid_desc("size", u64::MAX, Allowed::AtMost(most));
         let (layouts, size) = layouts(&desc.info, pitch, offset).ok_or_else(|| refuse(too_large()))?;
         let buffer = BufferDesc::new(size, Usage::COPY_DST)
             .memory(MemoryUse::Readback)
             .alignment(offset)
             .name(desc.name.clone());
-        Ok(Self { buffer: Buffer::create(shared, &buffer)?, layouts })
+        Ok(Self { buffer: Buffer::create(context, &buffer)?, layouts })
     }
 
     /// The buffer.

@@ -1,9 +1,7 @@
 //! Which tiles a reserved resource has, by number.
 
+use crate::TileRule;
 use crate::device::{TileLayout, TileRegion};
-
-/// Why a box of tiles is refused: the rule, the offending number, what it is measured against.
-pub(super) type Refusal = (&'static str, u64, u64);
 
 /// The tiles of a reserved resource: those of each subresource in order, then, layer by layer,
 /// those of the packed mips.
@@ -31,12 +29,12 @@ impl TileMap {
     }
 
     /// The numbers of the tiles of a box, in the order x, y, z.
-    pub(super) fn tiles(&self, region: TileRegion) -> Result<Vec<u64>, Refusal> {
+    pub(super) fn tiles(&self, region: TileRegion) -> Result<Vec<u64>, TileRule> {
         let (first, extent) = self.subresource(region.subresource)?;
         for ((origin, size), limit) in region.origin.into_iter().zip(region.extent).zip(extent) {
             let end = u64::from(origin) + u64::from(size);
             if size == 0 || end > u64::from(limit) {
-                return Err(("the box must lie within the subresource", end, u64::from(limit)));
+                return Err(TileRule::OutOfRange { end, limit: limit.into() });
             }
         }
         let [x, y, z] = region.origin.map(u64::from);
@@ -47,7 +45,7 @@ impl TileMap {
     }
 
     /// The number of a subresource's first tile, and its tiles across, down and deep.
-    fn subresource(&self, subresource: u32) -> Result<(u64, [u32; 3]), Refusal> {
+    fn subresource(&self, subresource: u32) -> Result<(u64, [u32; 3]), TileRule> {
         let (mip, layer) = (subresource % self.mips, subresource / self.mips);
         let standard_mips = self.layout.first_packed_mip.min(self.mips);
         let index = subresource as usize;
@@ -60,8 +58,8 @@ impl TileMap {
             let first = self.standard(self.layout.subresources.len()) + u64::from(layer) * packed;
             return Ok((first, [self.layout.packed_tiles, 1, 1]));
         }
-        let limit = u64::from(self.layers) * u64::from(self.mips);
-        Err(("the subresource must exist and be tiled by itself", u64::from(subresource), limit))
+        let count = u64::from(self.layers) * u64::from(self.mips);
+        Err(TileRule::Subresource { subresource, count })
     }
 }
 
@@ -73,6 +71,7 @@ fn volume(extent: [u32; 3]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::TileMap;
+    use crate::TileRule;
     use crate::device::{TileLayout, TileRegion};
 
     /// Two layers of 4 x 2 and 2 x 1 tiles and two packed ones.
@@ -107,10 +106,12 @@ mod tests {
     fn boxes_outside_are_refused_with_the_numbers() {
         let map = map();
         let region = |subresource, origin, extent| TileRegion { subresource, origin, extent };
-        assert_eq!(map.tiles(region(0, [3, 0, 0], [2, 1, 1])).unwrap_err().1, 5);
-        assert_eq!(map.tiles(region(0, [u32::MAX, 0, 0], [1, 1, 1])).unwrap_err().1, 1 << 32);
+        let outside = |end| Err(TileRule::OutOfRange { end, limit: 4 });
+        assert_eq!(map.tiles(region(0, [3, 0, 0], [2, 1, 1])), outside(5));
+        assert_eq!(map.tiles(region(0, [u32::MAX, 0, 0], [1, 1, 1])), outside(1 << 32));
         assert!(map.tiles(region(0, [0; 3], [0, 1, 1])).is_err(), "an empty box");
-        assert_eq!(map.tiles(region(6, [0; 3], [1, 1, 1])).unwrap_err().2, 6);
+        let missing = Err(TileRule::Subresource { subresource: 6, count: 6 });
+        assert_eq!(map.tiles(region(6, [0; 3], [1, 1, 1])), missing);
         assert_eq!(map.tiles(region(1, [1, 0, 0], [1, 1, 1])).unwrap(), [9]);
     }
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::native::Native;
-use super::{Buffer, Held, Reserved, Texture};
+use super::{Buffer, HandleInner, Reserved, Texture};
+use crate::api_resource::ApiResource;
+use crate::context::Context;
 use crate::device::{Api, Device, State};
-use crate::gpu::Shared;
-use crate::memory::{MemoryUse, Place, Seat};
+use crate::memory::{AliasedRange, Location, MemoryUse};
 use crate::state::{StateCell, StateError};
 use crate::{Error, Name};
 
 /// A share in an API object, by which a recording keeps it and finds its states.
-pub(crate) struct Tracked<D: Device>(pub(crate) Arc<Native<D>>);
+pub(crate) struct Tracked<D: Device>(pub(crate) Arc<ApiResource<D>>);
 
 impl<D: Device> Clone for Tracked<D> {
     fn clone(&self) -> Self {
@@ -28,7 +28,7 @@ impl<D: Device> AsRef<StateCell> for Tracked<D> {
 /// A resource as a [`Recording`](crate::Recording) uses it: made from a reference to a [`Buffer`],
 /// a [`Texture`] or a [`Reserved`].
 pub struct Used<'a, D: Device> {
-    held: &'a Held<D>,
+    inner: &'a HandleInner<D>,
     /// What the handle's own usage allows; the API buffer of a range may be more.
     allowed: State,
     memory: MemoryUse,
@@ -36,7 +36,7 @@ pub struct Used<'a, D: Device> {
 
 impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
     fn from(buffer: &'a Buffer<D>) -> Self {
-        Self { held: &buffer.held, allowed: State::allowed_for(buffer.usage()), memory: buffer.memory() }
+        Self { inner: &buffer.inner, allowed: State::allowed_for(buffer.usage()), memory: buffer.memory() }
     }
 }
 
@@ -44,8 +44,8 @@ macro_rules! used {
     ($($handle:ident),*) => {$(
         impl<'a, D: Device> From<&'a $handle<D>> for Used<'a, D> {
             fn from(handle: &'a $handle<D>) -> Self {
-                let allowed = handle.held.native().states.allowed();
-                Self { held: &handle.held, allowed, memory: MemoryUse::GpuOnly }
+                let allowed = handle.inner.api_resource().states.allowed();
+                Self { inner: &handle.inner, allowed, memory: MemoryUse::GpuOnly }
             }
         }
     )*};
@@ -58,37 +58,37 @@ impl<D: Device> Used<'_, D> {
     ///
     /// # Errors
     /// [`Error::Foreign`], [`Error::State`], [`Error::FixedState`].
-    pub(crate) fn check(&self, shared: &Arc<Shared<D>>, state: State) -> Result<Tracked<D>, Error> {
-        let name = || self.held.name.clone();
-        if !Arc::ptr_eq(self.held.shared(), shared) {
+    pub(crate) fn check(&self, context: &Arc<Context<D>>, state: State) -> Result<Tracked<D>, Error> {
+        let name = || self.inner.name.clone();
+        if !Arc::ptr_eq(self.inner.context(), context) {
             return Err(Error::Foreign { name: name() });
         }
         if !self.allowed.contains(state) {
             let source = StateError::NotAllowedForUsage { state, allowed: self.allowed };
             return Err(Error::State { name: name(), source });
         }
-        let (native, api) = (self.held.native(), shared.device().properties().api);
+        let (api_resource, api) = (self.inner.api_resource(), context.device().properties().api);
         let fixed = State::ACCELERATION_STRUCTURE;
-        if native.possible == fixed && state != fixed {
+        if api_resource.possible == fixed && state != fixed {
             return Err(Error::State { name: name(), source: StateError::Fixed { state, initial: fixed } });
         }
         // Both what was asked for, so that programs work on every device, and what was had.
-        if !(fixed_states(api, self.memory) & native.possible).contains(state) {
+        if !(fixed_states(api, self.memory) & api_resource.possible).contains(state) {
             return Err(Error::FixedState { name: name(), memory: self.memory, state });
         }
-        Ok(Tracked(native.clone()))
+        Ok(Tracked(api_resource.clone()))
     }
 
     /// Its share in a heap, if it is transient.
-    pub(crate) fn seat(&self) -> Option<&Arc<Seat<D>>> {
-        match self.held.place() {
-            Place::Transient(seat) => Some(seat),
+    pub(crate) fn aliased_range(&self) -> Option<&Arc<AliasedRange<D>>> {
+        match self.inner.location() {
+            Location::Transient(aliased_range) => Some(aliased_range),
             _ => None,
         }
     }
 
     pub(crate) fn name(&self) -> &Name {
-        &self.held.name
+        &self.inner.name
     }
 }
 
@@ -96,7 +96,7 @@ impl<D: Device> Used<'_, D> {
 /// destination of copies, for life.
 fn fixed_states(api: Api, memory: MemoryUse) -> State {
     match (api, memory) {
-        (Api::Direct3D12, MemoryUse::Dynamic) => State::all().difference(State::WRITES),
+        (Api::Direct3D12, MemoryUse::Upload) => State::all().difference(State::WRITES),
         (Api::Direct3D12, MemoryUse::Readback) => State::COPY_DST,
         _ => State::all(),
     }

@@ -1,9 +1,8 @@
 //! Resources that take over bytes which others had: aliasing barriers and their scopes.
 
 use super::batch::Ready;
-use super::cell::Part;
+use super::cell::{Part, Parts};
 use super::part_use::{Clock, PartUse};
-use super::parts::Parts;
 use super::recorded::Entry;
 use super::rules::Rules;
 use super::{StateCell, Tracker};
@@ -13,16 +12,16 @@ use crate::device::{QueueId, State, StateModel, Subresource};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Activation {
     pub(super) entry: usize,
-    /// The number of the loser, as long as there is one alone.
+    /// The number of the previous owner, while there is only one.
     before: Option<usize>,
     from: State,
-    /// Where the barriers led by which the losers had the bytes.
+    /// The states that the barriers led to by which the previous owners got the bytes.
     led: State,
 }
 
 impl Activation {
-    /// The uses that the barrier names. What was done before the losers had the bytes is in order by
-    /// way of theirs; but synchronization validation on Vulkan does not follow such a chain through a
+    /// The uses that the barrier names. What was done before the previous owners got the bytes is in
+    /// order by their barriers; but synchronization validation on Vulkan does not follow such a chain through a
     /// barrier on one image, and so the barrier leads on from where theirs led.
     fn named(&self) -> State {
         if self.from.is_empty() { State::COMMON } else { self.from | self.led }
@@ -38,12 +37,12 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         self
     }
 
-    /// From here on `resource` has bytes that `losers` had, and `others`, no longer known, used in
+    /// From here on `resource` has bytes that `previous_owners` had, and `others`, no longer known, used in
     /// those states; its contents are undefined. To be called before the first
     /// [`require`](Self::require) for the first command that uses it so.
     ///
     /// * The next flush hands out one [`StateBarrier::Aliasing`](super::StateBarrier::Aliasing) in
-    ///   front of all else. It names how the losers have used the bytes since they were last put in
+    ///   front of all else. It names how the previous owners have used the bytes since they were last put in
     ///   order, on this recording's queue (see [`on`](Self::on)); on [`StateModel::Explicit`], if
     ///   there is any such use, also what the barriers led to by which they had them; and what is requested of `resource`
     ///   until that flush: when that is not a request for every subresource, all that its usage and
@@ -51,7 +50,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// * On [`StateModel::Explicit`] all subresources are in [`State::COMMON`], as if new. On
     ///   [`StateModel::Promotion`] they stay what they are. Either way no barrier in front of the
     ///   recording touches what is not used before.
-    /// * The submission waits for what the losers did on other queues.
+    /// * The submission waits for what the previous owners did on other queues.
     /// * What was requested of `resource` since the last flush is forgotten.
     ///
     /// `resource` must not be in use by another recording that is not submitted yet, and
@@ -59,14 +58,16 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// the submissions so far; should another be submitted in between, barriers go in front of the
     /// recording after all. It may be activated again in the same recording, used or not.
     ///
-    /// O(losers), and O(subresources) where those of a resource or of a loser differ.
-    pub fn activate(&mut self, resource: &H, losers: &[H], others: State) {
+    /// O(previous owners), and O(subresources) where those of a resource or of a previous owner differ.
+    pub fn activate(&mut self, resource: &H, previous_owners: &[H], others: State) {
         let cell = resource.as_ref();
-        let from = losers.iter().fold(others, |from, loser| from | self.uses_of(loser.as_ref()));
-        let led = losers.iter().map(|loser| self.led_to(loser.as_ref())).collect();
-        let first = self.losers.len();
-        self.losers.extend_from_slice(losers);
-        let before = (losers.len() == 1 && others.is_empty()).then_some(first);
+        let from = previous_owners
+            .iter()
+            .fold(others, |from, previous_owner| from | self.uses_of(previous_owner.as_ref()));
+        let led = previous_owners.iter().map(|previous_owner| self.led_to(previous_owner.as_ref())).collect();
+        let first = self.previous_owners.len();
+        self.previous_owners.extend_from_slice(previous_owners);
+        let before = (previous_owners.len() == 1 && others.is_empty()).then_some(first);
         let entry = self.find_or_insert(resource, cell);
         match self.activations.iter_mut().find(|other| other.entry == entry) {
             Some(other) => {

@@ -16,7 +16,7 @@ pub(super) enum Ready {
     Unordered {
         entry: usize,
     },
-    /// `before` is the number of a loser.
+    /// `before` is the index of a previous owner.
     Aliasing {
         entry: usize,
         before: Option<usize>,
@@ -39,13 +39,13 @@ impl Ready {
 #[derive(Debug)]
 pub struct Flush<'a, H> {
     entries: &'a [Entry<H>],
-    losers: &'a [H],
+    previous_owners: &'a [H],
     ready: std::slice::Iter<'a, Ready>,
 }
 
 impl<'a, H> Flush<'a, H> {
-    pub(super) fn new(entries: &'a [Entry<H>], losers: &'a [H], ready: &'a [Ready]) -> Self {
-        Self { entries, losers, ready: ready.iter() }
+    pub(super) fn new(entries: &'a [Entry<H>], previous_owners: &'a [H], ready: &'a [Ready]) -> Self {
+        Self { entries, previous_owners, ready: ready.iter() }
     }
 }
 
@@ -61,7 +61,7 @@ impl<'a, H> Iterator for Flush<'a, H> {
             }
             Ready::Unordered { .. } => StateBarrier::Unordered { resource },
             Ready::Aliasing { before, from, to, .. } => {
-                let before = before.and_then(|loser| self.losers.get(loser));
+                let before = before.and_then(|previous_owner| self.previous_owners.get(previous_owner));
                 StateBarrier::Aliasing { before, resource, from, to }
             }
         })

@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::hint::Hints;
-use super::parts::Parts;
 use super::rules::{Rules, is_valid};
+use super::tracker::Hints;
 use super::{ResourceKind, StateError};
 use crate::device::{
     Api, MAX_QUEUES, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc, State, StateModel,
@@ -139,8 +138,8 @@ impl StateCell {
     /// [`StateModel::Explicit`] that a texture has no contents.
     ///
     /// ```
-    /// use tenure::device::{State, Subresource, Usage};
     /// use tenure::state::{ResourceKind, StateCell};
+    /// use tenure::{State, Subresource, Usage};
     ///
     /// let cell = StateCell::new(ResourceKind::Texture, 6, Usage::SHADER_READ, State::COMMON);
     /// assert_eq!(cell.submitted(5), Some(State::COMMON));
@@ -266,8 +265,9 @@ impl StateCell {
     /// in. O(subresources whose state is told apart). Takes the lock.
     ///
     /// ```
-    /// use tenure::device::{QueueKind, State, StateModel, Usage};
+    /// use tenure::device::StateModel;
     /// use tenure::state::{ResourceKind, StateCell};
+    /// use tenure::{QueueKind, State, Usage};
     ///
     /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
     /// let target = StateCell::new(ResourceKind::Texture, 1, usage, State::RENDER_TARGET);
@@ -398,6 +398,66 @@ impl Submitted {
             if let Some(last) = serials.get_mut(at.queue.index()) {
                 *last = at.serial.max(*last);
             }
+        }
+    }
+}
+
+/// The values of all subresources of a resource: one while they agree, one each when they do not.
+#[derive(Clone, Debug)]
+pub(super) enum Parts<T> {
+    /// All agree.
+    Whole(T),
+    /// One each.
+    Each(Box<[T]>),
+}
+
+impl<T: Copy + PartialEq> Parts<T> {
+    /// The value of one subresource.
+    pub(super) fn get(&self, index: usize) -> Option<T> {
+        match self {
+            Self::Whole(value) => Some(*value),
+            Self::Each(values) => values.get(index).copied(),
+        }
+    }
+
+    /// What becomes of the values. Allocates when they differ.
+    pub(super) fn map<U: Copy + PartialEq>(&self, change: impl Fn(T) -> U) -> Parts<U> {
+        match self {
+            Self::Whole(value) => Parts::Whole(change(*value)),
+            Self::Each(values) => {
+                let mut changed = Parts::Each(values.iter().map(|value| change(*value)).collect());
+                changed.collapse(|value| value);
+                changed
+            }
+        }
+    }
+
+    /// The one value of all, or one each.
+    pub(super) fn as_slice(&self) -> &[T] {
+        match self {
+            Self::Whole(value) => std::slice::from_ref(value),
+            Self::Each(values) => values,
+        }
+    }
+
+    /// The values one by one, made so if need be. O(`count`) when they agreed so far.
+    pub(super) fn split(&mut self, count: usize) -> &mut [T] {
+        if let Self::Whole(value) = *self {
+            *self = Self::Each(vec![value; count].into_boxed_slice());
+        }
+        match self {
+            Self::Each(values) => values,
+            Self::Whole(value) => std::slice::from_mut(value),
+        }
+    }
+
+    /// Goes back to one value if all agree once `settle` has brought them up to date. Stops at
+    /// the first that differs.
+    pub(super) fn collapse(&mut self, settle: impl Fn(T) -> T) {
+        let Self::Each(values) = self else { return };
+        let Some(first) = values.first().map(|value| settle(*value)) else { return };
+        if values.iter().all(|value| settle(*value) == first) {
+            *self = Self::Whole(first);
         }
     }
 }

@@ -33,7 +33,8 @@ impl Layout {
     /// The layout of a texture in `state`.
     ///
     /// ```
-    /// # use tenure::{device::State, state::Layout};
+    /// # use tenure::state::Layout;
+    /// # use tenure::State;
     /// assert_eq!(Layout::of(State::PIXEL_SHADER), Layout::of(State::NON_PIXEL_SHADER));
     /// assert_eq!(Layout::of(State::DEPTH_READ | State::PIXEL_SHADER), Layout::DepthRead);
     /// assert_eq!(Layout::of(State::COPY_SRC | State::PIXEL_SHADER), Layout::General);
@@ -93,7 +94,8 @@ impl D3d12Layout {
     /// The layout of a texture in `state`.
     ///
     /// ```
-    /// # use tenure::{device::State, state::D3d12Layout};
+    /// # use tenure::state::D3d12Layout;
+    /// # use tenure::State;
     /// assert_eq!(D3d12Layout::of(State::PIXEL_SHADER), D3d12Layout::of(State::COPY_DST));
     /// assert_ne!(D3d12Layout::of(State::RESOLVE_SRC), D3d12Layout::of(State::COPY_SRC));
     /// let sampled = State::DEPTH_READ | State::PIXEL_SHADER;

@@ -42,8 +42,8 @@
 //!   create them for all families at once: one buffer is often shared by many ranges. Hazards within a queue are closed by barriers on that queue,
 //!   even where a detour over another queue would order them.
 //! * **D3D12 with enhanced barriers.** As Vulkan, with [its own layouts](D3d12Layout) and one family for
-//!   all queues: what shaders read and copies use is in one layout that all queues share, so reads by
-//!   turns need nothing. A queue that does not know the state has another one change the layout. Reads
+//!   all queues: what shaders read and copies use is in one layout that all queues share, so reads on
+//!   alternating queues need nothing. A queue that does not know the state has another one change the layout. Reads
 //!   asked for by one command are taken together whatever their layouts, for one serves all reads.
 //! * **Both.** A recording that leaves the state it begins with finds exactly that state; one that
 //!   only reads is content with more. `COMMON` on Vulkan is only ever the state of what was never
@@ -51,16 +51,16 @@
 //!
 //! # Bytes that change hands
 //!
-//! Resources that share memory take turns. Who gets bytes that others had is
-//! [activated](Tracker::activate): one aliasing barrier, then the first use.
+//! Resources that share memory use it one after the other. A resource that gets bytes of previous owners
+//! is [activated](Tracker::activate): one aliasing barrier, then the first use.
 //!
 //! | | `Promotion` (D3D12) | `Explicit` (Vulkan) |
 //! | --- | --- | --- |
 //! | the resource is in | the state it was left in | `COMMON`, owned by no queue family |
 //! | its first transition | in the recording, after the aliasing barrier | the same; none for buffers |
-//! | the barrier comes after | what the losers did in the recording | that, and what they did before on this queue |
+//! | the barrier comes after | what the previous owners did in the recording | that, and what they did before on this queue |
 //! | and before | what is requested with it | the same, or all that may be, unless that is for every subresource |
-//! | losers on other queues | are waited for | are waited for |
+//! | previous owners on other queues | are waited for | are waited for |
 //!
 //! Nothing goes in front of the recording: there the bytes are still another's.
 //!
@@ -73,10 +73,9 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use tenure::device::{
-//!     QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
-//! };
+//! use tenure::device::{QueueProperties, QueueSerial, StateModel};
 //! use tenure::state::{Fixups, ResourceKind, StateBarrier, StateCell, Tracker, resolve};
+//! use tenure::{QueueId, QueueKind, State, Subresource, Usage};
 //!
 //! // Any handle that is `Clone` and leads to the cell will do.
 //! let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
@@ -116,16 +115,13 @@ mod batch;
 mod cell;
 mod error;
 mod fixups;
-mod hint;
 mod layout;
 mod part_use;
-mod parts;
 mod plan;
 mod recorded;
 mod resolve;
 mod rules;
 mod tracker;
-mod unfinished;
 
 pub use barrier::StateBarrier;
 pub use batch::Flush;
@@ -134,7 +130,6 @@ pub use error::StateError;
 pub use fixups::{Elsewhere, Fixups, Waits};
 pub use layout::{D3d12Layout, Layout};
 pub use recorded::{Recorded, RecordedUse};
-pub use resolve::resolve;
+pub use resolve::{resolve, unfinished};
 pub use rules::ResourceKind;
 pub use tracker::Tracker;
-pub use unfinished::unfinished;

@@ -8,7 +8,7 @@ use crate::device::{QueueId, QueueKind, QueueProperties, QueueSerial, State, Sta
 
 /// Where a transition is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BarrierPosition {
     /// In front of the recording.
     Here,
     /// On another queue, first.
@@ -27,7 +27,7 @@ pub(super) enum Plan {
     /// An unordered barrier.
     Unordered,
     /// A transition.
-    Transition { place: Place, before: State, after: State },
+    Transition { position: BarrierPosition, before: State, after: State },
 }
 
 /// A submission in the making, seen by one resource.
@@ -60,18 +60,18 @@ impl Context<'_> {
         let same_submission = part.at == Some(self.submission);
         if self.kind == QueueKind::Copy && !same_submission && !part.state.is_empty() {
             let queue = self.capable(part, part.state, |queue| queue.kind != QueueKind::Copy)?;
-            let place = Place::Elsewhere(queue);
-            return Ok(Plan::Transition { place, before: part.state, after: State::COMMON });
+            let position = BarrierPosition::Elsewhere(queue);
+            return Ok(Plan::Transition { position, before: part.state, after: State::COMMON });
         }
         let before = part.state;
         if !self.may_name(before) {
             // Not even what the state contains may be used here, and what it would grow to neither.
             let after = wanted.first;
             let queue = self.capable(part, before | after, |queue| queue.kind != QueueKind::Copy)?;
-            return Ok(Plan::Transition { place: Place::Elsewhere(queue), before, after });
+            return Ok(Plan::Transition { position: BarrierPosition::Elsewhere(queue), before, after });
         }
         Ok(match self.step(part, before, part.promoted, wanted) {
-            Step::Transition(after) => Plan::Transition { place: Place::Here, before, after },
+            Step::Transition(after) => Plan::Transition { position: BarrierPosition::Here, before, after },
             Step::Free(state) => Plan::Free(state),
             Step::Unordered => Plan::Unordered,
             Step::Keep => Plan::Keep,
@@ -85,8 +85,8 @@ impl Context<'_> {
         // What is undefined needs no handing over.
         let owner = part.at.filter(|_| !part.state.is_empty()).map(|at| at.queue);
         if let Some(owner) = owner.filter(|owner| self.is_handed_over_from(*owner)) {
-            let place = Place::Handover(owner);
-            return Ok(Plan::Transition { place, before: part.state, after: wanted.first });
+            let position = BarrierPosition::Handover(owner);
+            return Ok(Plan::Transition { position, before: part.state, after: wanted.first });
         }
         let step = if self.is_fresh(part) {
             // Nothing was used, or waiting for the other queue made everything visible: only the
@@ -105,12 +105,15 @@ impl Context<'_> {
             Step::Keep => return Ok(Plan::Keep),
         };
         if self.may_name(before) {
-            return Ok(Plan::Transition { place: Place::Here, before, after });
+            return Ok(Plan::Transition { position: BarrierPosition::Here, before, after });
         }
         let queue = self.capable(part, before, |_| true)?;
-        let place =
-            if self.is_handed_over_from(queue) { Place::Handover(queue) } else { Place::Elsewhere(queue) };
-        Ok(Plan::Transition { place, before, after: wanted.first })
+        let position = if self.is_handed_over_from(queue) {
+            BarrierPosition::Handover(queue)
+        } else {
+            BarrierPosition::Elsewhere(queue)
+        };
+        Ok(Plan::Transition { position, before, after: wanted.first })
     }
 
     /// The step of the rules, made exact where the recording names the state it begins with.
@@ -199,7 +202,7 @@ impl Context<'_> {
     /// True when, with this plan, the recording writes or moves the part.
     pub(super) fn changes(&self, plan: Plan, wanted: &Uses) -> bool {
         let moved = match plan {
-            Plan::Transition { place: Place::Here, before, after } => {
+            Plan::Transition { position: BarrierPosition::Here, before, after } => {
                 self.rules.model == StateModel::Promotion || !self.rules.same_layout(before, after)
             }
             Plan::Transition { .. } => true,
@@ -213,7 +216,7 @@ impl Context<'_> {
         if !wanted.changes() && self.rules.model == StateModel::Explicit {
             match plan {
                 // The other queue made the change; this one only reads.
-                Plan::Transition { place: Place::Elsewhere(queue), after, .. } => {
+                Plan::Transition { position: BarrierPosition::Elsewhere(queue), after, .. } => {
                     let at = Some(QueueSerial { queue, serial: 0 });
                     let moved = Part {
                         state: after,
@@ -269,7 +272,7 @@ impl Context<'_> {
             Plan::Keep | Plan::Unordered => (part.state, part.promoted),
             Plan::Free(state) => (state, true),
             // On a copy queue, from `COMMON`.
-            Plan::Transition { place: Place::Elsewhere(_), after, .. } if after.is_empty() => {
+            Plan::Transition { position: BarrierPosition::Elsewhere(_), after, .. } if after.is_empty() => {
                 (wanted.first, true)
             }
             Plan::Transition { after, .. } => (after, false),

@@ -44,7 +44,7 @@ pub struct Recorded<H> {
     pub(super) entries: Vec<Entry<H>>,
     pub(super) spill: Vec<PartUse>,
     /// The resources whose bytes were taken over, whose uses on other queues are waited for.
-    pub(super) losers: Vec<H>,
+    pub(super) previous_owners: Vec<H>,
     pub(super) model: StateModel,
     pub(super) kind: QueueKind,
 }

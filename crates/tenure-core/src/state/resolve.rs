@@ -2,12 +2,11 @@
 
 use parking_lot::MutexGuard;
 
-use super::cell::{Part, Submitted};
+use super::cell::{Part, Parts, Submitted};
 use super::part_use::PartUse;
-use super::parts::Parts;
-use super::plan::{Context, Place, Plan};
+use super::plan::{BarrierPosition, Context, Plan};
 use super::recorded::Entry;
-use super::{Fixups, Recorded, StateBarrier, StateCell, StateError};
+use super::{Elsewhere, Fixups, Recorded, StateBarrier, StateCell, StateError, Waits};
 use crate::device::{MAX_QUEUES, QueueProperties, QueueSerial, QueueTransfer, State, Subresource};
 
 /// Says what has to be submitted so that `recorded` finds its resources as it expects them, and
@@ -45,8 +44,8 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
     for entry in &recorded.entries {
         Resolution::new(recorded, entry, submission, queues).apply(fixups)?;
     }
-    for loser in &recorded.losers {
-        fixups.waits.add(&loser.as_ref().lock().uses, submission.queue);
+    for previous_owner in &recorded.previous_owners {
+        fixups.waits.add(&previous_owner.as_ref().lock().uses, submission.queue);
     }
     Ok(())
 }
@@ -90,7 +89,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         let last_use = self.submitted.uses.get(submission.queue.index()).copied().unwrap_or(0);
         for plan in self.plans() {
             let elsewhere = match plan? {
-                Plan::Transition { place, .. } => place != Place::Here,
+                Plan::Transition { position, .. } => position != BarrierPosition::Here,
                 Plan::Keep | Plan::Free(_) | Plan::Unordered => false,
             };
             if elsewhere && last_use >= submission.serial {
@@ -214,26 +213,26 @@ fn emit<H: Clone>(
     submission: QueueSerial,
     fixups: &mut Fixups<H>,
 ) {
-    let Plan::Transition { place, before, after } = plan else { return };
-    let transfer = match place {
-        Place::Handover(from) => Some(QueueTransfer { from, to: submission.queue }),
-        Place::Here | Place::Elsewhere(_) => None,
+    let Plan::Transition { position, before, after } = plan else { return };
+    let transfer = match position {
+        BarrierPosition::Handover(from) => Some(QueueTransfer { from, to: submission.queue }),
+        BarrierPosition::Here | BarrierPosition::Elsewhere(_) => None,
     };
     let barrier = || {
         let resource = entry.resource.clone();
         StateBarrier::Transition { resource, subresource, before, after, transfer }
     };
-    if let Place::Elsewhere(queue) | Place::Handover(queue) = place
+    if let BarrierPosition::Elsewhere(queue) | BarrierPosition::Handover(queue) = position
         && let Some(other) = fixups.on(queue)
     {
         other.barriers.push(barrier());
     }
-    if let Place::Here | Place::Handover(_) = place {
+    if let BarrierPosition::Here | BarrierPosition::Handover(_) = position {
         fixups.here.push(barrier());
     }
 }
 
-/// Puts one barrier in place of those on every subresource of the last resource, if they agree.
+/// Puts one barrier in position of those on every subresource of the last resource, if they agree.
 fn merge<H: AsRef<StateCell>>(barriers: &mut Vec<StateBarrier<H>>, cell: &StateCell) {
     let count = cell.count();
     let Some(tail) = barriers.len().checked_sub(count).filter(|_| count > 1) else { return };
@@ -258,5 +257,59 @@ fn moves<H: AsRef<StateCell>>(
             Some((*before, *after, *transfer))
         }
         _ => None,
+    }
+}
+
+/// The second halves of transfers that a recording has to find made: what it uses was released by
+/// one queue, and the submission by which another would have acquired it was refused.
+///
+/// Before [`resolve`], and under the same lock: for each, wait for its waits, submit
+/// its barriers to its queue, and call [`Elsewhere::acquired`]. What takes over other resources' bytes
+/// needs none: its contents are undefined.
+///
+/// O(resources of the recording). Allocates only where there are any; there are none as long as
+/// [`Fixups::has_released`] is false.
+#[must_use]
+pub fn unfinished<H: Clone + AsRef<StateCell>>(recorded: &Recorded<H>) -> Vec<Elsewhere<H>> {
+    let mut all: Vec<Elsewhere<H>> = Vec::new();
+    for entry in recorded.entries.iter().filter(|entry| entry.uses_contents(recorded)) {
+        let submitted = entry.cell().lock();
+        for released in &submitted.released {
+            let queue = released.transfer.to;
+            let found = all.iter().position(|other| other.queue == queue);
+            let index = found.unwrap_or(all.len());
+            if found.is_none() {
+                all.push(Elsewhere { queue, waits: Waits::default(), barriers: Vec::new() });
+            }
+            let Some(other) = all.get_mut(index) else { continue };
+            other.waits.add(&submitted.uses, queue);
+            other.barriers.push(StateBarrier::Transition {
+                resource: entry.resource.clone(),
+                subresource: released.subresource,
+                before: released.before,
+                after: released.after,
+                transfer: Some(released.transfer),
+            });
+        }
+    }
+    all
+}
+
+impl<H: AsRef<StateCell>> Entry<H> {
+    /// True when the recording needs what is in the resource before it.
+    pub(super) fn uses_contents(&self, recorded: &Recorded<H>) -> bool {
+        let uses = self.parts(&recorded.spill).unwrap_or(std::slice::from_ref(&self.whole));
+        uses.iter().any(|part| part.now.used && !part.now.fresh)
+    }
+}
+
+impl<H: AsRef<StateCell>> Elsewhere<H> {
+    /// Notes that these barriers, from [`unfinished`], are submitted.
+    pub fn acquired(&self, at: QueueSerial) {
+        for barrier in &self.barriers {
+            if let StateBarrier::Transition { resource, subresource, after, .. } = barrier {
+                resource.as_ref().note_acquired(*subresource, *after, at);
+            }
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! What one recording does to the state of its resources, while it is recorded.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use super::activation::Activation;
 use super::batch::{Flush, Ready};
-use super::hint::Slot;
 use super::part_use::{Clock, PartUse, Pending};
 use super::recorded::{Entry, Recorded};
 use super::rules::Rules;
@@ -41,7 +41,7 @@ pub struct Tracker<H> {
     pub(super) entries: Vec<Entry<H>>,
     pub(super) spill: Vec<PartUse>,
     /// Resources whose bytes were taken over, to be waited for.
-    pub(super) losers: Vec<H>,
+    pub(super) previous_owners: Vec<H>,
     /// The aliasing barriers of the next batch.
     pub(super) activations: Vec<Activation>,
     /// Entries and subresources in which something may be pending.
@@ -63,7 +63,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             map: HashMap::new(),
             entries: Vec::new(),
             spill: Vec::new(),
-            losers: Vec::new(),
+            previous_owners: Vec::new(),
             activations: Vec::new(),
             pending: Vec::new(),
             ready: Vec::new(),
@@ -127,7 +127,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             }
         }
         self.batch = self.batch.saturating_add(1);
-        Flush::new(&self.entries, &self.losers, &self.ready)
+        Flush::new(&self.entries, &self.previous_owners, &self.ready)
     }
 
     /// Ends the recording; the tracker is empty and ready for the next one.
@@ -142,16 +142,16 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
         let entries = std::mem::take(&mut self.entries);
         let spill = std::mem::take(&mut self.spill);
-        let losers = std::mem::take(&mut self.losers);
+        let previous_owners = std::mem::take(&mut self.previous_owners);
         self.reset();
-        Ok(Recorded { entries, spill, losers, model: self.model, kind: self.kind })
+        Ok(Recorded { entries, spill, previous_owners, model: self.model, kind: self.kind })
     }
 
     /// Forgets the recording, which is not going to be submitted.
     pub fn reset(&mut self) {
         self.entries.clear();
         self.spill.clear();
-        self.losers.clear();
+        self.previous_owners.clear();
         self.activations.clear();
         self.pending.clear();
         self.map.clear();
@@ -164,7 +164,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         if self.entries.is_empty() {
             self.entries = recorded.entries;
             self.spill = recorded.spill;
-            self.losers = recorded.losers;
+            self.previous_owners = recorded.previous_owners;
             self.reset();
         }
     }
@@ -374,5 +374,54 @@ impl<H: AsRef<StateCell>> Entry<H> {
                 self.split(spill).iter_mut().for_each(|part| part.covered_by(batch));
             }
         }
+    }
+}
+
+/// Trackers that can be live at once without a map.
+const SLOTS: usize = 8;
+
+/// Bit *i* is set while slot *i* is held.
+static HELD_SLOTS: AtomicU8 = AtomicU8::new(0);
+
+/// A slot of a live tracker, given back when it is dropped.
+///
+/// Slots let a tracker find a resource without hashing. Each cell has a number for each slot: the index at
+/// which the tracker in that slot keeps the resource. The number may be left over from an earlier recording,
+/// so the tracker believes it only when it really finds the resource there (Briggs and Torczon's sparse set).
+/// No other tracker writes the numbers of a slot while its tracker lives, so a resource that is not found there
+/// is not in the tracker. Trackers without a slot use a map.
+#[derive(Debug)]
+struct Slot(usize);
+
+impl Slot {
+    /// The lowest free slot, if any.
+    fn acquire() -> Option<Self> {
+        let taken = HELD_SLOTS.fetch_update(Ordering::Acquire, Ordering::Relaxed, |held| {
+            (held != u8::MAX).then(|| held | (held + 1))
+        });
+        taken.ok().map(|held| Self(held.trailing_ones() as usize))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        HELD_SLOTS.fetch_and(!(1 << self.0), Ordering::Release);
+    }
+}
+
+/// The numbers of one cell, one for each slot.
+#[derive(Debug, Default)]
+pub(super) struct Hints([AtomicU32; SLOTS]);
+
+impl Hints {
+    /// The index at which the slot's tracker last kept the resource.
+    fn get(&self, slot: &Slot) -> usize {
+        self.0[slot.0].load(Ordering::Relaxed) as usize
+    }
+
+    /// Notes the index at which the slot's tracker keeps the resource.
+    fn set(&self, slot: &Slot, index: usize) {
+        // An index beyond 32 bits needs 2^32 live resources; its hint is never believed.
+        self.0[slot.0].store(u32::try_from(index).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::descriptor::DescriptorStats;
+use crate::command::ListPool;
+use crate::context::Context;
+use crate::descriptor::{DescriptorStats, DescriptorStore};
 use crate::device::Device;
-use crate::gpu::Shared;
-use crate::memory::{Class, PoolKind, Shards};
-use crate::transient::TransientStats;
+use crate::memory::{Class, PoolKind, ShardTotals, Shards};
+use crate::transient::{TransientStats, Transients};
 
 /// One pool in numbers. Bytes.
 ///
@@ -14,12 +15,13 @@ use crate::transient::TransientStats;
 /// [`PoolKind::SmallBufferSlots`]: what that pool gives out are the blocks of [`PoolKind::SmallBuffers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PoolStats {
     /// What it is for.
     pub kind: PoolKind,
     /// The memory type of its heaps.
     pub memory_type: u8,
-    /// Shards that threads have divided it into (see [`Config::pool_shards`](crate::Config::pool_shards)).
+    /// Shards that threads have divided it into (see [`PoolConfig::shards`](crate::PoolConfig::shards)).
     pub shards: u32,
     /// What the pool divides: its blocks. While nothing is created or given back on another thread at this
     /// moment, that is `reserved` and `borrowed` together.
@@ -50,7 +52,7 @@ pub struct PoolStats {
 impl PoolStats {
     pub(super) fn of<D: Device>(shards: &Shards<D>) -> Self {
         let Class { memory, kind, .. } = shards.first().class;
-        let totals = shards.totals();
+        let ShardTotals { pool: totals, borrowed } = shards.totals();
         let (reserved, peak_reserved) = shards.reserved();
         Self {
             kind,
@@ -58,7 +60,7 @@ impl PoolStats {
             shards: shards.made(),
             capacity: totals.capacity,
             reserved,
-            borrowed: totals.borrowed,
+            borrowed,
             used: totals.used,
             requested: totals.requested,
             alignment_waste: totals.padding,
@@ -84,7 +86,8 @@ impl PoolStats {
 
 /// What the memory that is taken from the driver is for. Bytes; each byte is in one part, from when the
 /// driver has given it until it is given back. What was dropped and is still in use by the GPU counts where it
-/// did before.
+/// did before. The parts are complete: a program that adds them up is not to miss one, so that a further part
+/// would be a breaking change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct MemoryParts {
@@ -110,6 +113,7 @@ impl MemoryParts {
 /// What happened in one frame, from the end of the one before to its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct FrameStats {
     /// The frame.
     pub number: u64,
@@ -134,16 +138,21 @@ pub(crate) struct FrameMeter {
 }
 
 impl FrameMeter {
+    /// What happened in the frame that ended last.
+    pub(crate) const fn last(&self) -> FrameStats {
+        self.last
+    }
+
     /// A frame has ended.
-    pub(crate) fn end_frame<D: Device>(&mut self, number: u64, shared: &Shared<D>) {
-        let objects = shared.pools.objects.counts();
+    pub(crate) fn end_frame<D: Device>(&mut self, number: u64, context: &Context<D>) {
+        let objects = context.pools.objects.counts();
         let now = FrameStats {
             number,
             created: objects.resources_made,
             destroyed: objects.resources_destroyed,
             driver_allocations: objects.allocations_made,
-            released: shared.releases.stats().released,
-            waited_ns: shared.waits.nanoseconds.load(Ordering::Relaxed),
+            released: context.releases.stats().released,
+            waited_ns: context.waits.nanoseconds.load(Ordering::Relaxed),
         };
         let before = std::mem::replace(&mut self.totals, now);
         self.last = FrameStats {
@@ -157,9 +166,19 @@ impl FrameMeter {
     }
 }
 
+/// What the numbers of a manager are read from.
+pub(crate) struct StatsSources<'a, D: Device> {
+    pub(crate) context: &'a Context<D>,
+    pub(crate) lists: &'a ListPool<D>,
+    pub(crate) descriptors: &'a DescriptorStore<D>,
+    pub(crate) transients: &'a Transients<D>,
+    pub(crate) last_frame: FrameStats,
+}
+
 /// The state of a [`Gpu`](crate::Gpu) in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Stats {
     /// Frames begun.
     pub frames: u64,
@@ -216,26 +235,26 @@ impl Stats {
         self.heaps_created + self.resources_created + self.lists_created + self.descriptors.objects_created
     }
 
-    pub(crate) fn collect<D: Device>(shared: &Shared<D>) -> Self {
-        let objects = shared.pools.objects.counts();
-        let transients = shared.transients();
-        let unused = transients.as_ref().map_or(0, |transients| transients.unused_objects());
-        let releases = shared.releases.stats();
+    pub(crate) fn collect<D: Device>(sources: &StatsSources<'_, D>) -> Self {
+        let StatsSources { context, lists, descriptors, transients, last_frame } = sources;
+        let objects = context.pools.objects.counts();
+        let unused = transients.unused_objects();
+        let releases = context.releases.stats();
         let mut pools = Vec::new();
-        shared.pools.each_class(|shards| pools.push(PoolStats::of(shards)));
-        let transient = transients.map(|transients| transients.stats()).unwrap_or_default();
+        context.pools.each_class(|shards| pools.push(PoolStats::of(shards)));
+        let transient = transients.stats();
         // Each number is read once, so that the parts add up whatever other threads do meanwhile.
         let reserved_by = MemoryParts {
             pools: pools.iter().map(|pool| pool.reserved).sum(),
-            committed: shared.pools.objects.committed_memory.now(),
-            pages: shared.pools.objects.page_memory.now(),
+            committed: context.pools.objects.committed_memory.now(),
+            pages: context.pools.objects.page_memory.now(),
             transient: transient.reserved,
         };
         let reserved = reserved_by.total();
         Self {
-            frames: shared.current_frame(),
-            frame_waits: shared.waits.frames.load(Ordering::Relaxed),
-            frame_wait_ns: shared.waits.nanoseconds.load(Ordering::Relaxed),
+            frames: context.current_frame(),
+            frame_waits: context.waits.frames.load(Ordering::Relaxed),
+            frame_wait_ns: context.waits.nanoseconds.load(Ordering::Relaxed),
             reserved,
             reserved_by,
             peak_reserved: objects.peak_reserved.max(reserved),
@@ -245,15 +264,15 @@ impl Stats {
             heaps_created: objects.heaps_made,
             resources_created: objects.resources_made,
             resources_destroyed: objects.resources_destroyed,
-            lists_created: shared.contexts.lists_made(),
-            live_objects: (shared.registry.len() as u64).saturating_sub(unused),
+            lists_created: lists.lists_made(),
+            live_objects: (context.registry.len() as u64).saturating_sub(unused),
             pending_releases: releases.pending(),
             pending_bytes: releases.pending_bytes,
             released: releases.released,
-            open_recordings: shared.recordings.count() as u64,
-            last_frame: shared.meter.lock().last,
+            open_recordings: context.recordings.count() as u64,
+            last_frame: *last_frame,
             pools,
-            descriptors: shared.descriptors.stats(),
+            descriptors: descriptors.stats(),
             transient,
         }
     }

@@ -1,8 +1,8 @@
-//! Seeing what happens: counters that are always on, and a walk on demand (spec O1, O2).
+//! Seeing what happens: counters that are always on, and a walk on demand.
 
 mod counters;
 mod report;
 
-pub(crate) use counters::FrameMeter;
+pub(crate) use counters::{FrameMeter, StatsSources};
 pub use counters::{FrameStats, MemoryParts, PoolStats, Stats};
 pub use report::{BlockReport, LiveObject, OpenRecordingReport, PoolReport, Report};

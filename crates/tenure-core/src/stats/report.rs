@@ -1,14 +1,14 @@
 //! A walk over everything.
 
-use super::{PoolStats, Stats};
+use super::{PoolStats, Stats, StatsSources};
 use crate::device::Device;
-use crate::gpu::{Leak, Shared};
-use crate::memory::Pool;
-use crate::registry::ObjectKind;
+use crate::memory::PoolShard;
+use crate::registry::{Leak, ObjectKind};
 
 /// One block of a pool. Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct BlockReport {
     /// Taken from the driver, or borrowed from another pool.
     pub size: u64,
@@ -19,6 +19,7 @@ pub struct BlockReport {
 /// One pool, block by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PoolReport {
     /// In numbers.
     pub stats: PoolStats,
@@ -29,6 +30,7 @@ pub struct PoolReport {
 /// A handle that lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct LiveObject {
     /// Its name; empty when it has none.
     pub name: String,
@@ -45,6 +47,7 @@ pub struct LiveObject {
 /// A recording that is open, and what that costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct OpenRecordingReport {
     /// The name given when it was opened.
     pub name: String,
@@ -58,6 +61,7 @@ pub struct OpenRecordingReport {
 /// `schemas/report.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Report {
     /// The version of this format: 1.
     pub version: u32,
@@ -77,19 +81,20 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn collect<D: Device>(shared: &Shared<D>) -> Self {
-        let properties = shared.device.properties();
+    pub(crate) fn collect<D: Device>(sources: &StatsSources<'_, D>) -> Self {
+        let context = sources.context;
+        let properties = context.device().properties();
         let mut pools = Vec::new();
-        shared.pools.each_class(|shards| {
-            let blocks = shards.each().flat_map(Pool::blocks);
+        context.pools.each_class(|shards| {
+            let blocks = shards.each().flat_map(PoolShard::blocks);
             let blocks = blocks.map(|(size, used)| BlockReport { size, used }).collect();
             pools.push(PoolReport { stats: PoolStats::of(shards), blocks });
         });
         let mut objects = Vec::new();
-        shared.registry.for_each(|record| objects.push(LiveObject::of(Leak::of(record))));
+        context.registry.for_each(|record| objects.push(LiveObject::of(Leak::of(record))));
         objects.sort_by(|a, b| (&a.name, a.frame, a.bytes).cmp(&(&b.name, b.frame, b.bytes)));
-        let frame = shared.current_frame();
-        let held_back = shared.releases.held_back(&shared.recordings).into_iter();
+        let frame = context.current_frame();
+        let held_back = context.releases.held_back(&context.recordings).into_iter();
         let open_recordings = held_back.map(|(recording, held_back)| OpenRecordingReport {
             name: recording.name.to_owned(),
             age: frame.saturating_sub(recording.frame),
@@ -99,7 +104,7 @@ impl Report {
             version: 1,
             device: properties.name.clone(),
             backend: properties.backend.to_owned(),
-            stats: Stats::collect(shared),
+            stats: Stats::collect(sources),
             pools,
             objects,
             open_recordings: open_recordings.collect(),

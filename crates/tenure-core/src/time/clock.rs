@@ -1,11 +1,11 @@
-//! The submission clock: serials given out, serials completed (spec T1).
+//! The submission clock: which serials each queue has been given, and which it has completed.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::SyncPoint;
 use super::sync_point::ClockId;
-use crate::device::{Device, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
+use crate::device::{CallRule, Device, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// A moment in the order of all submissions on all queues; taken when an object is created.
@@ -15,9 +15,9 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 pub struct Stamp(u64);
 
 impl Stamp {
-    /// Before all others.
+    /// Before all other stamps.
     pub(super) const FIRST: Self = Self(0);
-    /// After all others.
+    /// After all other stamps.
     pub(super) const LAST: Self = Self(u64::MAX);
 }
 
@@ -28,8 +28,8 @@ pub struct Submissions {
 }
 
 impl Submissions {
-    /// What an object created at `born` must outlive: the newest submission of each queue that
-    /// has submitted anything since.
+    /// The sync point that an object created at `born` must outlive: the newest submission of each queue
+    /// that has submitted anything since.
     #[must_use]
     pub fn since(&self, born: Stamp) -> SyncPoint {
         let mut point = SyncPoint::NONE;
@@ -47,7 +47,7 @@ struct QueueClock {
     /// Held over increment, submit and signal, so that serials reach the driver in order.
     order: Mutex<()>,
     submitted: AtomicU64,
-    /// The newest completed serial that anyone has seen.
+    /// The newest serial that a poll or a wait has found complete.
     completed: AtomicU64,
     /// The stamp of the newest submission.
     stamp: AtomicU64,
@@ -74,8 +74,8 @@ impl Clock {
         Self::starting_at(&[0; MAX_QUEUES][..queues.min(MAX_QUEUES)])
     }
 
-    /// A clock for queues on which so many submissions each have completed and no others were
-    /// made; at most [`MAX_QUEUES`] are kept.
+    /// A clock for queues that were used before: `completed` is the number of submissions of each queue,
+    /// all of which are complete. At most [`MAX_QUEUES`] queues are kept.
     #[must_use]
     pub fn starting_at(completed: &[u64]) -> Self {
         let queue = |completed: &u64| QueueClock {
@@ -92,7 +92,7 @@ impl Clock {
         }
     }
 
-    /// Queues counted.
+    /// The number of queues.
     #[must_use]
     pub fn queues(&self) -> usize {
         self.queues.len()
@@ -108,7 +108,7 @@ impl Clock {
     /// Takes the queue's next serial and lets `submit` hand the work to the driver with it.
     ///
     /// # Errors
-    /// What `submit` answers, and then the serial is not used up; [`DeviceError::InvalidCall`] for
+    /// The error of `submit`; the serial is then given to the next submission. [`DeviceError::InvalidCall`] for
     /// a queue that does not exist; [`DeviceError::Lost`].
     pub fn submit(
         &self,
@@ -116,10 +116,8 @@ impl Clock {
         submit: impl FnOnce(u64) -> Result<(), DeviceError>,
     ) -> Result<QueueSerial, DeviceError> {
         self.check()?;
-        let clock = self.queues.get(queue.index()).ok_or(DeviceError::InvalidCall {
-            rule: "the queue must exist",
-            value: u64::from(queue.0),
-            limit: self.queues.len() as u64,
+        let clock = self.queues.get(queue.index()).ok_or_else(|| {
+            DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), self.queues.len() as u64)
         })?;
         let _order = clock.order.lock();
         let serial = clock.submitted.load(Ordering::Relaxed) + 1;
@@ -130,12 +128,12 @@ impl Clock {
         Ok(QueueSerial { queue, serial })
     }
 
-    /// One submission as a point of this clock.
+    /// The sync point of one submission, marked as counted by this clock.
     pub(crate) fn point_at(&self, at: QueueSerial) -> SyncPoint {
         SyncPoint::from(at).by(self.id)
     }
 
-    /// True for a point that another clock has counted.
+    /// True for a sync point with serials of another clock.
     pub(crate) fn is_foreign(&self, point: &SyncPoint) -> bool {
         point.is_foreign_to(self.id)
     }
@@ -152,7 +150,7 @@ impl Clock {
         self.point(|clock| clock.completed.load(Ordering::Acquire))
     }
 
-    /// The newest submission of each queue, with its place in the order of all submissions.
+    /// The newest submission of each queue, with its position in the order of all submissions.
     #[must_use]
     pub fn submissions(&self) -> Submissions {
         let mut newest = [(0, Stamp(0)); MAX_QUEUES];
@@ -172,7 +170,7 @@ impl Clock {
         point
     }
 
-    /// Asks the driver how far each queue is. Never blocks.
+    /// Asks the driver which serials each queue has completed. Never blocks.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
@@ -188,7 +186,8 @@ impl Clock {
         Ok(self.completed())
     }
 
-    /// Records that all up to `serial` is complete; what is already known stays.
+    /// Notes that the queue has completed all serials up to `serial`. A lower serial than the known one is
+    /// ignored.
     pub fn note_completed(&self, queue: QueueId, serial: u64) {
         if let Some(clock) = self.queues.get(queue.index()) {
             clock.completed.fetch_max(serial, Ordering::AcqRel);
@@ -198,8 +197,8 @@ impl Clock {
     /// Blocks until `point` is complete or `timeout` is over; true when it is complete.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] for a serial that was not submitted, or a queue that does not
-    /// exist, which would never get there; [`DeviceError::Lost`].
+    /// [`DeviceError::InvalidCall`] for a serial that was not submitted or a queue that does not exist: the
+    /// wait would never end. [`DeviceError::Lost`].
     pub fn wait<D: Device>(
         &self,
         device: &D,
@@ -222,12 +221,12 @@ impl Clock {
         Ok(true)
     }
 
-    /// The queue of a submission that was made.
+    /// The queue of `target`; an error if that serial was not submitted.
     fn submitted_to(&self, target: QueueSerial) -> Result<&QueueClock, DeviceError> {
         let clock = self.queues.get(target.queue.index());
         let newest = clock.map_or(0, |clock| clock.submitted.load(Ordering::Acquire));
         let rule = "only what was submitted is waited for";
-        let never = DeviceError::InvalidCall { rule, value: target.serial, limit: newest };
+        let never = DeviceError::invalid_call(rule, target.serial, newest);
         clock.filter(|_| target.serial <= newest).ok_or(never)
     }
 
@@ -241,7 +240,7 @@ impl Clock {
         self.queues.iter().map(of_queue).sum()
     }
 
-    /// The reason the device was lost, once it was.
+    /// The reason why the device was lost; `None` if it was not.
     #[must_use]
     pub fn loss(&self) -> Option<&str> {
         self.lost.get().map(String::as_str)
@@ -250,7 +249,7 @@ impl Clock {
     /// `Err` once the device is lost.
     ///
     /// # Errors
-    /// [`DeviceError::Lost`] with the first reason that any call saw.
+    /// [`DeviceError::Lost`] with the first reason that a call returned.
     pub fn check(&self) -> Result<(), DeviceError> {
         match self.lost.get() {
             None => Ok(()),
@@ -258,7 +257,7 @@ impl Clock {
         }
     }
 
-    /// Passes a driver's answer on, remembering when it says that the device is lost.
+    /// Returns a driver's answer unchanged, and notes the loss of the device if that is the answer.
     ///
     /// # Errors
     /// The answer's own error.

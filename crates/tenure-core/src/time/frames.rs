@@ -1,4 +1,4 @@
-//! Frames in flight (spec T6).
+//! Frames in flight.
 
 use std::collections::VecDeque;
 
@@ -7,15 +7,15 @@ use super::SyncPoint;
 /// Why a frame cannot begin yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackPressure {
-    /// The GPU is too far behind: this must be complete first.
+    /// The GPU is too far behind: this sync point must be complete first.
     Behind(SyncPoint),
-    /// So many frames have begun and not ended: there is nothing to wait for.
+    /// So many frames have begun and not ended. Waiting for the GPU does not help: one of them must end first.
     Open(u32),
 }
 
-/// The submissions of frames that have ended, to tell how far the GPU is behind.
+/// Counts the frames in flight, and says what a new frame must wait for.
 ///
-/// Pure bookkeeping: who waits and how is the caller's business. All calls are O(1) amortised.
+/// It only keeps count: the caller polls and waits. All calls are O(1) amortised.
 #[derive(Debug, Default)]
 pub struct FramePacer {
     in_flight: VecDeque<SyncPoint>,
@@ -26,7 +26,7 @@ pub struct FramePacer {
 }
 
 impl FramePacer {
-    /// Lets at most `limit` frames be in flight, those being recorded included; at least 1.
+    /// Allows `limit` frames in flight, including those being recorded; at least 1.
     #[must_use]
     pub fn new(limit: u32) -> Self {
         Self { in_flight: VecDeque::new(), open: 0, limit: limit.max(1), current: 0 }
@@ -60,7 +60,7 @@ impl FramePacer {
     /// Begins a frame and gives its number, from 1.
     ///
     /// # Errors
-    /// What must happen first; then no frame has begun.
+    /// The reason why no frame can begin yet; then none has begun.
     pub fn try_begin(&mut self) -> Result<u64, BackPressure> {
         let spare = self.limit.checked_sub(self.open + 1).ok_or(BackPressure::Open(self.open))?;
         let excess = self.in_flight.len().saturating_sub(spare as usize);

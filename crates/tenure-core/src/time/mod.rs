@@ -1,12 +1,12 @@
-//! Time as the GPU knows it: queues, serials, sync points, recordings, frames, and the release of
-//! what nothing uses any more (spec T).
+//! The order of work on the GPU: queues, serials, sync points, recordings, frames, and the release of
+//! objects that nothing uses any more.
 //!
-//! Usable by itself: an engine with its own memory management can take [`Clock`], [`Recordings`]
-//! and [`ReleaseQueue`] and nothing else. None of them knows what it releases.
+//! Usable by itself: an engine with its own memory management can use [`Clock`], [`Recordings`]
+//! and [`ReleaseQueue`] without the rest of tenure. The release queue takes items of any type.
 //!
 //! ```
-//! use tenure::device::QueueId;
 //! use tenure::time::{Clock, Recordings, ReleaseQueue};
+//! use tenure::QueueId;
 //!
 //! let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
 //! let born = clock.stamp();
@@ -22,8 +22,10 @@
 //! clock.note_completed(submitted.queue, submitted.serial);
 //! releases.purge(&recordings, &clock, &mut ready);
 //! assert_eq!(ready, ["texture"]);
-//! # Ok::<(), tenure::device::DeviceError>(())
+//! # Ok::<(), tenure::DeviceError>(())
 //! ```
+
+use std::time::Duration;
 
 mod clock;
 mod frames;
@@ -33,7 +35,20 @@ mod sync_point;
 
 pub use clock::{Clock, Stamp, Submissions};
 pub use frames::{BackPressure, FramePacer};
-pub use recordings::{OpenRecording, RecordingId, Recordings};
+#[doc(no_inline)]
+pub use recordings::RecordingId;
+pub use recordings::{OpenRecording, Recordings};
+pub(crate) use release::{Batch, Batches};
 pub use release::{NotIdle, ReleaseQueue, ReleaseStats};
-pub(crate) use release::{Pile, Piles};
+#[doc(no_inline)]
 pub use sync_point::SyncPoint;
+
+/// Whole milliseconds.
+pub(crate) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whole nanoseconds.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

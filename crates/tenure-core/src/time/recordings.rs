@@ -1,4 +1,4 @@
-//! Which recordings are open (spec T3).
+//! The register of open recordings.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,6 +17,7 @@ impl fmt::Display for RecordingId {
 
 /// A recording that is still open.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenRecording {
     /// Its number.
     pub id: RecordingId,
@@ -34,20 +35,20 @@ struct Registry {
     /// Recordings `first..first + len`; `None` where closed. The front is always open.
     recordings: VecDeque<Option<OpenRecording>>,
     first: u64,
-    /// How many of them are open.
+    /// The number of those that are open.
     open: usize,
-    /// The newest recording that was warned of as forgotten.
+    /// The newest recording that the log has warned of as forgotten.
     warned: u64,
 }
 
 /// The register of open recordings.
 ///
-/// An object that is dropped may still be used by the recordings open at that moment, and by none
-/// opened later, since to use it one must have held it. So a dropped object notes
-/// [`newest`](Self::newest), and once [`oldest_open`](Self::oldest_open) is past that, all that
-/// may use it has been submitted or discarded.
+/// A dropped object may still be used by the recordings that are open at that moment. No recording that is
+/// opened later can use it, since that takes a handle. So the release queue notes [`newest`](Self::newest)
+/// with a dropped object; once [`oldest_open`](Self::oldest_open) is higher, each recording that may use
+/// the object has been submitted or discarded.
 ///
-/// Opening and closing take a lock, once a recording; reading either end takes none.
+/// Opening and closing a recording take a lock each; reading `newest` and `oldest_open` takes none.
 #[derive(Debug)]
 pub struct Recordings {
     registry: Mutex<Registry>,
@@ -62,7 +63,7 @@ impl Default for Recordings {
 }
 
 impl Recordings {
-    /// No recording was ever opened.
+    /// A register without recordings.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -113,7 +114,8 @@ impl Recordings {
         self.oldest_open.load(Ordering::Acquire)
     }
 
-    /// The oldest open recording apart from one; beyond the newest when there is none.
+    /// The number of the oldest open recording other than `id`; higher than that of the newest when there is
+    /// none.
     pub(crate) fn oldest_open_but(&self, id: RecordingId) -> u64 {
         let registry = self.registry.lock();
         let numbered = (registry.first..).zip(&registry.recordings);
@@ -134,9 +136,9 @@ impl Recordings {
         self.registry.lock().recordings.front().cloned().flatten()
     }
 
-    /// Warns once, by name, of a recording that has been open for [`FORGOTTEN_AFTER`] frames: it holds back
-    /// whatever was dropped since. Only the oldest is looked at, so that a frame's end costs the same
-    /// however many are open.
+    /// Warns once, by name, of a recording that has been open for [`FORGOTTEN_AFTER`] frames: nothing that was
+    /// dropped since can be released. Only the oldest recording is checked, so that the cost does not depend on
+    /// the number of open recordings.
     pub(crate) fn warn_of_forgotten(&self, frame: u64) {
         let mut registry = self.registry.lock();
         let Some(oldest) = registry.recordings.front().cloned().flatten() else { return };
@@ -153,7 +155,7 @@ impl Recordings {
         );
     }
 
-    /// How many recordings are open.
+    /// The number of open recordings.
     #[must_use]
     pub fn count(&self) -> usize {
         self.registry.lock().open

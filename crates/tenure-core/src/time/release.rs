@@ -1,40 +1,34 @@
-//! The release queue: what was dropped, until the GPU is done with it (spec T2, T3).
+//! The release queue: keeps dropped items until the GPU is done with them.
 
-mod dating;
-mod inbox;
-mod parking;
-mod pile;
-mod spares;
-mod waiting;
+mod batches;
+mod stages;
 
 use smallvec::SmallVec;
 
 use super::{Clock, OpenRecording, Recordings, Stamp, SyncPoint};
 use crate::sync::Mutex;
-use dating::Dating;
-use inbox::Inbox;
-use parking::{Batch, Parking};
-pub(crate) use pile::Pile;
-use spares::Spares;
-use waiting::Waiting;
+pub(crate) use batches::Batch;
+use batches::{Inbox, SpareBatches};
+use stages::{PendingPerQueue, ResolvedBatch, ResolvingWaits, Waiting};
 
-/// Piles on their way out: as many as there are lanes take no memory.
-pub(crate) type Piles<T> = SmallVec<[Pile<T>; 16]>;
+/// Batches that a purge hands out. One for each lane of the inbox needs no allocation.
+pub(crate) type Batches<T> = SmallVec<[Batch<T>; 16]>;
 
-/// Something to be released, with what decides when.
+/// An item to be released, and the facts that decide when.
 #[derive(Debug)]
 struct Entry<T> {
     item: T,
-    /// The newest recording that may use it.
+    /// The number of the newest recording that may use the item; 0 if none may.
     tag: u64,
-    /// When it was created: submissions before that do not use it.
+    /// When the item was created: earlier submissions do not use it.
     born: Stamp,
-    /// Memory it holds, for statistics.
+    /// Memory that the item holds, for statistics.
     bytes: u64,
 }
 
 /// Counts of a [`ReleaseQueue`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReleaseStats {
     /// Entries ever pushed.
     pub pushed: u64,
@@ -52,7 +46,7 @@ impl ReleaseStats {
     }
 }
 
-/// A forced purge was refused, because the GPU or a recording may still use what would go.
+/// A forced purge was refused, because the GPU or a recording may still use the items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not idle: {incomplete_submissions} submissions are incomplete, {open_recordings} recordings open")]
 pub struct NotIdle {
@@ -62,7 +56,7 @@ pub struct NotIdle {
     pub open_recordings: usize,
 }
 
-/// Entries that came with their own sync point.
+/// Entries that were pushed with their own sync point.
 #[derive(Debug)]
 struct Explicit<T> {
     entries: Vec<(Entry<T>, SyncPoint)>,
@@ -72,48 +66,48 @@ struct Explicit<T> {
 
 #[derive(Debug)]
 struct Stages<T> {
-    /// Dropped while a recording was open that may use them.
+    /// Entries that an open recording may use.
     waiting: Waiting<T>,
-    /// All that may use them is submitted; waiting for queues.
-    parking: Parking<T>,
-    dating: Dating<T>,
-    spares: Spares<T>,
+    resolving_waits: ResolvingWaits<T>,
+    /// Entries that only submissions may use; they wait for queues.
+    pending: PendingPerQueue<T>,
+    spares: SpareBatches<T>,
     released: u64,
     released_bytes: u64,
 }
 
 impl<T> Stages<T> {
-    fn note_released(&mut self, piles: &[Pile<T>]) {
-        self.released += piles.iter().map(|pile| pile.len() as u64).sum::<u64>();
-        self.released_bytes += piles.iter().map(Pile::bytes).sum::<u64>();
+    fn note_released(&mut self, batches: &[Batch<T>]) {
+        self.released += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
+        self.released_bytes += batches.iter().map(Batch::bytes).sum::<u64>();
     }
 }
 
-/// Keeps dropped things until nothing can use them any more.
+/// Keeps dropped items until nothing can use them any more.
 ///
 /// # What it is good at
-/// Dropping is one short push from any thread; a purge touches only what was dropped since the
-/// last purge and what it releases, whatever else lives or waits; and a thing that waits for a
-/// slow queue holds back nothing else. Its downside: a thing is held by every queue that has
-/// submitted since the thing was created, even where it was never used there, because nobody has
-/// to say where a thing is used.
+/// Dropping is one short push from any thread. A purge touches only the items that were dropped since the
+/// last purge and those that it releases, however many others live or wait. An item that waits for a slow
+/// queue delays no other item. The downside: an item waits for each queue that has submitted anything since
+/// the item was created, even if that queue never used it, because the program does not say which queues use
+/// an item.
 ///
 /// # Algorithm
 /// 1. [`push`](Self::push) notes the newest open recording and puts the entry into one of several
-///    inboxes, so that threads rarely meet.
-/// 2. A purge empties the inboxes. Entries whose recordings are all closed are *dated*: they must
-///    outlive the newest submission of each queue that has submitted since they were created.
-///    The others wait in order of that recording.
-/// 3. Dated entries with equal needs form a batch, parked at the first queue that is not far
-///    enough, in that queue's heap ordered by serial. When the serial completes, the batch moves
-///    on to the next such queue or is released: at most one move a queue.
+///    inboxes, so that threads rarely contend.
+/// 2. A purge empties the inboxes. An entry whose recordings are all closed is *resolved*: it must
+///    outlive the newest submission of each queue that has submitted since the item was created.
+///    The other entries wait, sorted by their newest recording.
+/// 3. Resolved entries that must outlive the same submissions form a batch. It waits for the first queue
+///    that is not far enough, in a heap of that queue ordered by serial. When the serial completes, the
+///    batch moves on to the next such queue or is released: at most one move for each queue.
 ///
 /// # Efficiency
 /// `push`: O(1), an uncontended lock, no allocation in steady state. Purge: O(dropped + released)
 /// plus O(log batches) for each batch.
 ///
 /// # Origin
-/// The two stages are Diligent Engine's, whose purge stops at the oldest entry; dating by open
+/// The two stages of waiting are Diligent Engine's, whose purge stops at the oldest entry. Resolving by open
 /// recordings is epoch-based reclamation (Fraser, 2004) with recordings as the critical sections.
 #[derive(Debug)]
 pub struct ReleaseQueue<T> {
@@ -137,34 +131,35 @@ impl<T> ReleaseQueue<T> {
             explicit: Mutex::new(Explicit { entries: Vec::new(), pushed: 0, bytes: 0 }),
             stages: Mutex::new(Stages {
                 waiting: Waiting::new(),
-                parking: Parking::new(),
-                dating: Dating::new(),
-                spares: Spares::new(),
+                resolving_waits: ResolvingWaits::new(),
+                pending: PendingPerQueue::new(),
+                spares: SpareBatches::new(),
                 released: 0,
                 released_bytes: 0,
             }),
         }
     }
 
-    /// Queues something that nobody can reach any more, other than the recordings open now and
-    /// what is submitted. `born` is when it was created, `bytes` what it holds.
+    /// Queues an item that only the recordings open now and earlier submissions can use. `born` is when it
+    /// was created, `bytes` the memory that it holds.
     #[inline]
     pub fn push(&self, recordings: &Recordings, item: T, born: Stamp, bytes: u64) {
         self.inbox.push(Entry { item, tag: recordings.newest(), born, bytes });
     }
 
-    /// Queues something that nothing on the GPU can use, because nobody has ever handed it to a
-    /// recording or a submission, nor learned its name there: the next purge hands it out, whatever is
-    /// open or in flight. `bytes` is what it holds.
+    /// Queues an item that nothing on the GPU can use, because it was never handed to a recording or a
+    /// submission, and its GPU address or descriptor never became known: the next purge hands it out, whatever
+    /// recordings are open and whatever is in flight. `bytes` is the memory that it holds.
     ///
-    /// Whoever may have handed it out has done so before it was dropped, or else had no right to it: what
-    /// is noted when it is handed out is therefore known here.
+    /// The item must not be handed out at the same time on another thread: all earlier uses are then known
+    /// to the thread that drops it.
     #[inline]
     pub fn push_unused(&self, item: T, bytes: u64) {
         self.inbox.push(Entry { item, tag: 0, born: Stamp::LAST, bytes });
     }
 
-    /// Queues something that must outlive `point` and nothing else: the caller knows all its uses.
+    /// Queues an item that must outlive `point` and nothing else: the caller knows all its uses. `bytes` is
+    /// the memory that it holds.
     pub fn push_after(&self, item: T, point: SyncPoint, bytes: u64) {
         let entry = Entry { item, tag: 0, born: Stamp::default(), bytes };
         let mut explicit = self.explicit.lock();
@@ -173,28 +168,28 @@ impl<T> ReleaseQueue<T> {
         explicit.entries.push((entry, point));
     }
 
-    /// Moves into `ready` exactly those entries that nothing can use any more, as far as `clock`
-    /// knows (poll it first). Two purges at once are harmless.
+    /// Moves exactly those items into `ready` that nothing can use any more, as far as `clock` knows; poll
+    /// it first. Several threads may purge at once.
     pub fn purge(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<T>) {
         let stages = &mut *self.stages.lock();
-        let mut piles = Piles::new();
-        self.purge_stages(stages, recordings, clock, &mut piles);
-        for mut pile in piles.drain(..) {
-            pile.take_items(|item| ready.push(item));
-            stages.spares.put(pile);
+        let mut batches = Batches::new();
+        self.purge_stages(stages, recordings, clock, &mut batches);
+        for mut batch in batches.drain(..) {
+            batch.take_items(|item| ready.push(item));
+            stages.spares.put(batch);
         }
     }
 
-    /// As [`purge`](Self::purge), whole piles at a time; give the empty piles to
-    /// [`recycle`](Self::recycle).
-    pub(crate) fn purge_piles(&self, recordings: &Recordings, clock: &Clock, ready: &mut Piles<T>) {
+    /// As [`purge`](Self::purge), in whole batches; give them to [`recycle`](Self::recycle) when they are
+    /// empty.
+    pub(crate) fn purge_batches(&self, recordings: &Recordings, clock: &Clock, ready: &mut Batches<T>) {
         self.purge_stages(&mut self.stages.lock(), recordings, clock, ready);
     }
 
-    /// Keeps empty piles for what is dropped later.
-    pub(crate) fn recycle(&self, piles: &mut Piles<T>) {
+    /// Keeps empty batches for items that are dropped later.
+    pub(crate) fn recycle(&self, batches: &mut Batches<T>) {
         let stages = &mut *self.stages.lock();
-        piles.drain(..).for_each(|pile| stages.spares.put(pile));
+        batches.drain(..).for_each(|batch| stages.spares.put(batch));
     }
 
     fn purge_stages(
@@ -202,26 +197,26 @@ impl<T> ReleaseQueue<T> {
         stages: &mut Stages<T>,
         recordings: &Recordings,
         clock: &Clock,
-        ready: &mut Piles<T>,
+        ready: &mut Batches<T>,
     ) {
-        let Stages { waiting, parking, dating, spares, .. } = stages;
-        // The order matters: what is older than `oldest_open` was submitted before that was read,
-        // so the serials, read later, include it.
+        let Stages { waiting, pending, resolving_waits, spares, .. } = stages;
+        // The order matters: a recording older than `oldest_open` was submitted before `oldest_open` was
+        // read, so the serials, which are read later, include its submission.
         let oldest_open = recordings.oldest_open();
-        dating.take_waiting(waiting, oldest_open);
-        self.inbox.drain(spares, |pile, spares| dating.sort(pile, oldest_open, waiting, spares));
-        dating.finish(parking, clock, spares);
+        resolving_waits.take_waiting(waiting, oldest_open);
+        self.inbox.drain(spares, |batch, spares| resolving_waits.sort(batch, oldest_open, waiting, spares));
+        resolving_waits.finish(pending, clock, spares);
         let mut explicit = self.explicit.lock();
         for (entry, point) in explicit.entries.drain(..) {
-            parking.park(Batch::new(point, entry, spares.take()));
+            pending.insert(ResolvedBatch::new(point, entry, spares.take()));
         }
         drop(explicit);
         let before = ready.len();
-        parking.take_complete(&clock.completed(), |pile| ready.push(pile));
+        pending.take_complete(&clock.completed(), |batch| ready.push(batch));
         stages.note_released(&ready[before..]);
     }
 
-    /// Moves everything into `ready`, in the order of a purge that finds all complete.
+    /// Moves everything into `ready`, in the order of a purge that finds all submissions complete.
     ///
     /// # Errors
     /// [`NotIdle`] unless the device is lost or `clock` knows every submission to be complete and
@@ -232,37 +227,37 @@ impl<T> ReleaseQueue<T> {
         clock: &Clock,
         ready: &mut Vec<T>,
     ) -> Result<(), NotIdle> {
-        let mut piles = Piles::new();
-        self.purge_all_piles(recordings, clock, &mut piles)?;
-        piles.iter_mut().for_each(|pile| pile.take_items(|item| ready.push(item)));
+        let mut batches = Batches::new();
+        self.purge_all_batches(recordings, clock, &mut batches)?;
+        batches.iter_mut().for_each(|batch| batch.take_items(|item| ready.push(item)));
         Ok(())
     }
 
-    /// As [`purge_all`](Self::purge_all), whole piles at a time.
-    pub(crate) fn purge_all_piles(
+    /// As [`purge_all`](Self::purge_all), in whole batches.
+    pub(crate) fn purge_all_batches(
         &self,
         recordings: &Recordings,
         clock: &Clock,
-        ready: &mut Piles<T>,
+        ready: &mut Batches<T>,
     ) -> Result<(), NotIdle> {
         let open_recordings = recordings.count();
         let lost = clock.loss().is_some();
         if !lost && (open_recordings > 0 || clock.incomplete() > 0) {
             return Err(NotIdle { incomplete_submissions: clock.incomplete(), open_recordings });
         }
-        self.purge_piles(recordings, clock, ready);
+        self.purge_batches(recordings, clock, ready);
         if lost {
             self.take_everything(ready);
         }
         Ok(())
     }
 
-    fn take_everything(&self, ready: &mut Piles<T>) {
+    fn take_everything(&self, ready: &mut Batches<T>) {
         let stages = &mut *self.stages.lock();
         let before = ready.len();
-        stages.parking.take_all(|pile| ready.push(pile));
-        stages.waiting.take_all(|pile| ready.push(pile));
-        self.inbox.drain(&mut stages.spares, |pile, _| ready.push(pile));
+        stages.pending.take_all(|batch| ready.push(batch));
+        stages.waiting.take_all(|batch| ready.push(batch));
+        self.inbox.drain(&mut stages.spares, |batch, _| ready.push(batch));
         stages.note_released(&ready[before..]);
     }
 
@@ -277,8 +272,8 @@ impl<T> ReleaseQueue<T> {
         ReleaseStats { pushed, released: stages.released, pending_bytes: bytes - stages.released_bytes }
     }
 
-    /// For each open recording the bytes dropped since it was opened, which its being open holds
-    /// back. Cost: proportional to what waits for recordings.
+    /// The bytes that each open recording keeps from being released: those dropped since it was opened.
+    /// Cost: proportional to the entries that wait for recordings.
     #[must_use]
     pub fn held_back(&self, recordings: &Recordings) -> Vec<(OpenRecording, u64)> {
         let stages = self.stages.lock();

@@ -1,21 +1,21 @@
-//! What must be complete before something may happen.
+//! Sync points: the submissions that must be complete before something may happen.
 
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::device::{MAX_QUEUES, QueueId, QueueSerial};
 
-/// Tells clocks apart, as far as a point knows which one counted it.
+/// Identifies the clock that counted the serials of a sync point, as far as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClockId(u32);
 
 impl ClockId {
-    /// Of serials that a program put together itself.
+    /// The serials come from the program.
     const UNKNOWN: Self = Self(0);
-    /// Of serials that different clocks have counted.
+    /// Several clocks have counted the serials.
     const SEVERAL: Self = Self(u32::MAX);
 
-    /// One that no other clock has.
+    /// An identity that no other clock has.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -34,13 +34,12 @@ impl ClockId {
 
 /// For each queue, the serial that must be complete.
 ///
-/// Serial 0 is complete from the start, so the default sync point holds nothing back. Serials mean
-/// something to the clock that counted them: what a [`Gpu`](crate::Gpu) returns it refuses from
-/// another one. A point that a program puts together with [`at`](Self::at) is taken as it is.
+/// Serial 0 is complete from the start, so the default sync point requires nothing. Serials have a meaning
+/// only for the clock that counted them: a [`Gpu`](crate::Gpu) refuses a sync point that another `Gpu` has
+/// returned. It cannot check a sync point that the program makes with [`at`](Self::at).
 ///
 /// ```
-/// use tenure::device::QueueId;
-/// use tenure::time::SyncPoint;
+/// use tenure::{QueueId, SyncPoint};
 ///
 /// let mut both = SyncPoint::at(QueueId(0), 7);
 /// both.merge(&SyncPoint::at(QueueId(2), 3));
@@ -51,7 +50,7 @@ impl ClockId {
 #[derive(Clone, Copy, Debug)]
 pub struct SyncPoint {
     serials: [u64; MAX_QUEUES],
-    /// Who counted them. Points are equal when their serials are.
+    /// The clock that counted the serials. It does not matter for equality.
     clock: ClockId,
 }
 
@@ -100,12 +99,12 @@ impl SyncPoint {
         }
     }
 
-    /// The same, counted by a clock.
+    /// The same serials, marked as counted by `clock`.
     pub(super) const fn by(self, clock: ClockId) -> Self {
         Self { clock, ..self }
     }
 
-    /// True when another clock has counted some of it.
+    /// True when another clock has counted any of the serials.
     pub(super) fn is_foreign_to(&self, clock: ClockId) -> bool {
         self.clock != ClockId::UNKNOWN && self.clock != clock && self.serials != Self::NONE.serials
     }
@@ -120,7 +119,7 @@ impl SyncPoint {
         }
     }
 
-    /// True when whoever waited for `other` need not wait for this.
+    /// True when a wait for `other` is also a wait for this.
     #[must_use]
     pub fn is_covered_by(&self, other: &Self) -> bool {
         self.serials.iter().zip(other.serials).all(|(mine, theirs)| *mine <= theirs)

@@ -1,15 +1,16 @@
-//! Running a graph: its passes in recordings, with what each needs around it.
+//! Running a graph: its passes in recordings, each with its acquires, barriers and discards.
 
 use std::sync::Arc;
 
-use super::graph::{Graph, PassId, PassPlan, ResourceId, TransientDesc};
-use super::heap::Taker;
-use super::pool::{Inner, queue_kind};
+use super::graph::{Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
+use super::heap::Requester;
+use super::object::Object;
+use super::pool::{EntryRef, Inner, queue_kind, wrong_type};
 use super::prepare::Prepared;
-use super::resources::{Resources, Slot};
+use crate::descriptor::DescriptorService;
 use crate::device::{Device, State, Subresource};
 use crate::time::SyncPoint;
-use crate::{Error, Name, Recording};
+use crate::{Buffer, BufferViewDesc, Error, Name, Recording, Texture, TextureViewDesc, TransientRule, View};
 
 impl<D: Device> Inner<D> {
     /// Records and submits the passes of a graph; see [`Frame::execute`](crate::Frame::execute).
@@ -24,7 +25,7 @@ impl<D: Device> Inner<D> {
         for batch in prepared.compiled.batches() {
             let name = batch.passes.first().and_then(|pass| prepared.compiled.pass(*pass));
             let mut recording =
-                Recording::open(&self.shared, batch.queue, name.map_or("graph", |pass| pass.name))?;
+                Recording::open(&self.commands, batch.queue, name.map_or("graph", |pass| pass.name))?;
             for wait in batch.waits.iter().filter_map(|wait| points.get(*wait)) {
                 recording.wait_for(wait)?;
             }
@@ -44,9 +45,9 @@ impl<D: Device> Inner<D> {
 struct Run<'p, D: Device> {
     pool: &'p Inner<D>,
     prepared: Arc<Prepared>,
-    /// The numbers of the plan's heaps.
+    /// By index of the plan's heaps, the number of the claimed heap.
     heaps: Vec<Option<u64>>,
-    /// What is acquired, by resource.
+    /// The acquired resources, by resource id.
     slots: Vec<Option<Slot<D>>>,
 }
 
@@ -54,7 +55,7 @@ impl<'p, D: Device> Run<'p, D> {
     fn new(pool: &'p Inner<D>, graph: &Graph) -> Result<Self, Error> {
         let state = &mut *pool.state.lock();
         state.stats.executions += 1;
-        let (prepared, heaps) = state.claim(&pool.shared, graph)?;
+        let (prepared, heaps) = state.claim(&pool.context, graph)?;
         let slots = (0..graph.resources()).map(|_| None).collect();
         Ok(Self { pool, prepared, heaps, slots })
     }
@@ -73,14 +74,19 @@ impl<'p, D: Device> Run<'p, D> {
         }
         recording.barriers();
         let number = recording.id();
-        let resources = Resources { graph: prepared.compiled.graph(), uses: pass.uses, slots: &self.slots };
+        let resources = Resources {
+            graph: prepared.compiled.graph(),
+            uses: pass.uses,
+            slots: &self.slots,
+            descriptors: &self.pool.commands.descriptors,
+        };
         record(id, recording, &resources)?;
-        let is_same = recording.id() == number && Arc::ptr_eq(recording.shared(), &self.pool.shared);
+        let is_same = recording.id() == number && Arc::ptr_eq(recording.context(), &self.pool.context);
         if !is_same {
-            let rule = "a pass is recorded into the recording that it was given";
+            let rule = TransientRule::OtherRecording;
             return Err(Error::Transient { name: Name::from(pass.name), rule }.into());
         }
-        // What the pass noted last is not one use with what follows.
+        // The last uses noted by the pass must not be merged with those that follow.
         recording.barriers();
         for resource in pass.to_common {
             self.require(*resource, recording, State::COMMON)?;
@@ -102,11 +108,11 @@ impl<'p, D: Device> Run<'p, D> {
         if pass.acquires.is_empty() {
             return Ok(());
         }
-        let others = self.pool.shared.recordings.oldest_open_but(recording.id());
-        let queue = queue_kind(&self.pool.shared, recording.queue());
-        let taker = Taker { recording: 0, queue, others };
+        let oldest_other = self.pool.context.recordings.oldest_open_but(recording.id());
+        let queue = queue_kind(&self.pool.context, recording.queue());
+        let requester = Requester { recording: 0, queue, oldest_other };
         for id in pass.acquires {
-            let slot = self.acquire_one(*id, taker)?;
+            let slot = self.acquire_one(*id, requester)?;
             if let Some(place) = self.slots.get_mut(id.index()) {
                 *place = slot;
             }
@@ -114,29 +120,36 @@ impl<'p, D: Device> Run<'p, D> {
         Ok(())
     }
 
-    fn acquire_one(&self, id: ResourceId, taker: Taker) -> Result<Option<Slot<D>>, Error> {
+    fn acquire_one(&self, id: ResourceId, requester: Requester) -> Result<Option<Slot<D>>, Error> {
         let compiled = &self.prepared.compiled;
-        let kind = self.prepared.kinds.get(id.index()).and_then(Option::as_ref);
-        let (Some(kind), Some(place)) = (kind, compiled.placement(id)) else { return Ok(None) };
+        let description = self.prepared.descriptions.get(id.index()).and_then(Option::as_ref);
+        let (Some(description), Some(place)) = (description, compiled.placement(id)) else { return Ok(None) };
         let name = compiled.desc(id).map(TransientDesc::name).cloned().unwrap_or_default();
-        let shared = &self.pool.shared;
+        let context = &self.pool.context;
         let state = &mut *self.pool.state.lock();
-        state.note_request(kind.needs.size);
-        let (object, seating) = match self.heaps.get(place.heap).copied().flatten() {
-            None => state.acquire_lone(shared, taker, kind, &name)?,
+        state.note_request(description.needs.size);
+        let (object, entry_ref) = match self.heaps.get(place.heap).copied().flatten() {
+            None => state.acquire_dedicated(context, requester, description, &name)?,
             Some(heap) => {
                 let at = state.heaps.iter().position(|known| known.id == heap);
-                let gone = || Error::Contract { rule: "a heap in use is there", value: heap };
-                state.acquire_in(shared, at.ok_or_else(gone)?, taker, kind, &name, place.offset)?
+                let gone = || Error::Internal { what: "a transient heap in use does not exist" };
+                state.acquire_in(
+                    context,
+                    at.ok_or_else(gone)?,
+                    requester,
+                    description,
+                    &name,
+                    place.offset,
+                )?
             }
         };
-        Ok(Some(Slot { object, seating }))
+        Ok(Some(Slot { object, entry_ref }))
     }
 
     fn discard(&mut self, ids: &[ResourceId]) {
         for id in ids {
             if let Some(slot) = self.slots.get_mut(id.index()).and_then(Option::take) {
-                self.pool.release(slot.seating);
+                self.pool.release(slot.entry_ref);
             }
         }
     }
@@ -145,8 +158,82 @@ impl<'p, D: Device> Run<'p, D> {
 impl<D: Device> Drop for Run<'_, D> {
     fn drop(&mut self) {
         for slot in self.slots.drain(..).flatten() {
-            self.pool.release(slot.seating);
+            self.pool.release(slot.entry_ref);
         }
-        self.pool.state.lock().let_go(&self.heaps);
+        self.pool.state.lock().release_heaps(&self.heaps);
+    }
+}
+
+/// A resource while passes use it.
+pub(super) struct Slot<D: Device> {
+    pub(super) object: Object<D>,
+    pub(super) entry_ref: EntryRef,
+}
+
+/// The resources of a pass that is being recorded: those that it declared, and no others.
+pub struct Resources<'p, D: Device> {
+    pub(super) graph: &'p Graph,
+    pub(super) uses: &'p [PassUse],
+    pub(super) slots: &'p [Option<Slot<D>>],
+    /// For views.
+    pub(super) descriptors: &'p Arc<DescriptorService<D>>,
+}
+
+impl<D: Device> Resources<'_, D> {
+    /// A texture of the graph. O(uses of the pass).
+    ///
+    /// # Errors
+    /// [`Error::Transient`] for what the pass did not declare, or declared as a buffer.
+    pub fn texture(&self, id: ResourceId) -> Result<&Texture<D>, Error> {
+        match self.object(id)? {
+            Object::Texture(texture) => Ok(&texture.resource),
+            Object::Buffer(_) => Err(wrong_type(&self.name(id))),
+        }
+    }
+
+    /// A buffer of the graph. O(uses of the pass).
+    ///
+    /// # Errors
+    /// [`Error::Transient`] for what the pass did not declare, or declared as a texture.
+    pub fn buffer(&self, id: ResourceId) -> Result<&Buffer<D>, Error> {
+        match self.object(id)? {
+            Object::Buffer(buffer) => Ok(&buffer.resource),
+            Object::Texture(_) => Err(wrong_type(&self.name(id))),
+        }
+    }
+
+    /// A view of a texture, which is kept with the API resource: created once, not each frame. O(views of
+    /// it, and uses of the pass).
+    ///
+    /// # Errors
+    /// As [`texture`](Self::texture) and
+    /// [`Gpu::create_texture_view`](crate::Gpu::create_texture_view).
+    pub fn texture_view(&self, id: ResourceId, desc: &TextureViewDesc) -> Result<&View<D>, Error> {
+        match self.object(id)? {
+            Object::Texture(texture) => texture.view(self.descriptors, desc),
+            Object::Buffer(_) => Err(wrong_type(&self.name(id))),
+        }
+    }
+
+    /// A view of a buffer; as [`texture_view`](Self::texture_view).
+    ///
+    /// # Errors
+    /// As [`buffer`](Self::buffer) and [`Gpu::create_buffer_view`](crate::Gpu::create_buffer_view).
+    pub fn buffer_view(&self, id: ResourceId, desc: &BufferViewDesc) -> Result<&View<D>, Error> {
+        match self.object(id)? {
+            Object::Buffer(buffer) => buffer.view(self.descriptors, desc),
+            Object::Texture(_) => Err(wrong_type(&self.name(id))),
+        }
+    }
+
+    fn object(&self, id: ResourceId) -> Result<&Object<D>, Error> {
+        let is_declared = self.uses.iter().any(|known| known.resource == id);
+        let slot = self.slots.get(id.index()).and_then(Option::as_ref).filter(|_| is_declared);
+        let rule = TransientRule::NotDeclared;
+        slot.map(|slot| &slot.object).ok_or_else(|| Error::Transient { name: self.name(id), rule })
+    }
+
+    fn name(&self, id: ResourceId) -> Name {
+        self.graph.desc(id).map(|desc| desc.name().clone()).unwrap_or_default()
     }
 }

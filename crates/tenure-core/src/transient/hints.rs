@@ -1,113 +1,114 @@
-//! Last frame's plan, as a hint for the next.
+//! Placement hints: a plan of the last frame, offered to the next.
 //!
-//! Who acquires pass by pass does not say what is to come; but frames resemble each other. What one frame
-//! acquired, when, and how long it kept it is planned as if it were a graph, and the next frame is offered
-//! those places, in that order. A hint is taken only if the place is free then, so a frame that turns out
-//! different is merely placed by first fit.
+//! Acquiring pass by pass does not tell ahead which resources will be needed; but consecutive frames resemble
+//! each other. What one frame acquired, when, and how long it kept it is planned as if it were a graph, and
+//! the next frame is offered those offsets, in that order. A hint is taken only if its bytes are free at that
+//! time, so a frame that turns out different is merely placed by first fit.
 
 use tenure_plan::{Item, Options, plan};
 
-use super::kind::{Kind, KindId};
+use super::desc_table::{Description, DescriptionId};
 use crate::device::{HeapCategory, MemoryTypeId};
 
-/// Something that was acquired in the frame.
+/// A resource acquired in the frame.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    kind: KindId,
+struct Acquisition {
+    description: DescriptionId,
     size: u64,
     alignment: u64,
     class: HeapClass,
-    spot: Spot,
-    /// The count of acquires and drops at its own.
+    offset: HeapOffset,
+    /// The number of acquires and drops in the frame when it was acquired.
     first: u64,
-    /// That at its drop; none within the frame.
+    /// The same when it was dropped; `None` if that was not within the frame.
     last: Option<u64>,
 }
 
-impl Seen {
-    fn shape(&self) -> (KindId, u64, Option<u64>) {
-        (self.kind, self.first, self.last)
+impl Acquisition {
+    fn shape(&self) -> (DescriptionId, u64, Option<u64>) {
+        (self.description, self.first, self.last)
     }
 }
 
 type HeapClass = (MemoryTypeId, HeapCategory);
 
-/// A place: the number of a heap, and an offset.
+/// An offset in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct HeapOffset {
+    /// The number of the heap.
     pub(super) heap: u64,
     pub(super) offset: u64,
 }
 
 /// A heap in which hints may be given.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct HeapInfo {
     pub(super) class: HeapClass,
     pub(super) heap: u64,
     pub(super) size: u64,
 }
 
-/// What the frame did so far, and where the last one says that things should go.
+/// The acquisitions of the current frame, and the hints made from those of the last.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     frame: u64,
     events: u64,
-    seen: Vec<Seen>,
+    current: Vec<Acquisition>,
     /// More was acquired than is noted.
-    is_crowded: bool,
-    /// The frame that hints were made from.
-    known: Vec<Seen>,
-    /// For each of it, where it should go.
-    spots: Vec<Spot>,
-    /// What of it comes next.
+    has_overflowed: bool,
+    /// The acquisitions of the frame that hints were made from.
+    previous: Vec<Acquisition>,
+    /// The hint for each of `previous`.
+    hinted: Vec<HeapOffset>,
+    /// Index of the next hint to give.
     next: usize,
 }
 
-/// The name of something acquired: the frame, and its place in it.
+/// Identifies an acquisition: the frame, and its index in that frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ticket {
+pub(super) struct AcquisitionId {
     frame: u64,
     index: usize,
 }
 
 impl Hints {
-    /// Where the last frame says that such a resource should go. What it skipped is given up.
-    pub(super) fn next(&mut self, kind: KindId) -> Option<Spot> {
-        /// How far frames may differ and still be taken for the same.
-        const AHEAD: usize = 8;
-        let ahead = self.known.get(self.next..)?.iter().take(AHEAD);
-        let at = self.next + ahead.into_iter().position(|seen| seen.kind == kind)?;
+    /// The hint for a resource of this description. Hints before it that the frame skipped are given up.
+    pub(super) fn next(&mut self, description: DescriptionId) -> Option<HeapOffset> {
+        /// How many acquisitions a frame may skip and still count as similar to the last.
+        const MAX_SKIPPED: usize = 8;
+        let ahead = self.previous.get(self.next..)?.iter().take(MAX_SKIPPED);
+        let at = self.next + ahead.into_iter().position(|previous| previous.description == description)?;
         self.next = at + 1;
-        self.spots.get(at).copied()
+        self.hinted.get(at).copied()
     }
 
-    /// Something was acquired. A frame with more than a renderer has is not planned, nor what a program acquires
-    /// that has no frames.
+    /// Notes an acquisition. A frame with more of them than renderers have is not planned; nor is what a
+    /// program acquires that has no frames.
     pub(super) fn acquired(
         &mut self,
-        kind: &Kind,
+        description: &Description,
         alignment: u64,
         class: HeapClass,
-        spot: Spot,
-    ) -> Option<Ticket> {
-        const MOST: usize = 1024;
-        if self.seen.len() >= MOST {
-            self.is_crowded = true;
+        offset: HeapOffset,
+    ) -> Option<AcquisitionId> {
+        const MAX_PLANNED: usize = 1024;
+        if self.current.len() >= MAX_PLANNED {
+            self.has_overflowed = true;
             return None;
         }
         let first = self.tick();
-        let (kind, size) = (kind.id, kind.needs.size);
-        self.seen.push(Seen { kind, size, alignment, class, spot, first, last: None });
-        Some(Ticket { frame: self.frame, index: self.seen.len() - 1 })
+        let (description, size) = (description.id, description.needs.size);
+        self.current.push(Acquisition { description, size, alignment, class, offset, first, last: None });
+        Some(AcquisitionId { frame: self.frame, index: self.current.len() - 1 })
     }
 
-    /// It was dropped.
-    pub(super) fn dropped(&mut self, ticket: Ticket) {
+    /// Notes that an acquired resource was dropped.
+    pub(super) fn dropped(&mut self, id: AcquisitionId) {
         let now = self.tick();
-        if ticket.frame == self.frame
-            && let Some(seen) = self.seen.get_mut(ticket.index)
+        if id.frame == self.frame
+            && let Some(acquisition) = self.current.get_mut(id.index)
         {
-            seen.last = Some(now);
+            acquisition.last = Some(now);
         }
     }
 
@@ -116,52 +117,53 @@ impl Hints {
         self.events
     }
 
-    /// The frame has ended: the next one gets its plan, if it was another than the one before it.
-    pub(super) fn end_frame(&mut self, rooms: impl Iterator<Item = Room>) {
-        if std::mem::take(&mut self.is_crowded) {
-            self.seen.clear();
+    /// Ends the frame, and plans it for the next one if it differs from the frame before it.
+    pub(super) fn end_frame(&mut self, heaps: impl Iterator<Item = HeapInfo>) {
+        if std::mem::take(&mut self.has_overflowed) {
+            self.current.clear();
         }
-        let shapes = self.seen.iter().map(Seen::shape);
-        if !shapes.eq(self.known.iter().map(Seen::shape)) {
-            self.spots = self
-                .planned(&rooms.collect::<Vec<_>>())
-                .unwrap_or_else(|| self.seen.iter().map(|seen| seen.spot).collect());
-            std::mem::swap(&mut self.known, &mut self.seen);
+        let shapes = self.current.iter().map(Acquisition::shape);
+        if !shapes.eq(self.previous.iter().map(Acquisition::shape)) {
+            self.hinted = self
+                .planned(&heaps.collect::<Vec<_>>())
+                .unwrap_or_else(|| self.current.iter().map(|acquisition| acquisition.offset).collect());
+            std::mem::swap(&mut self.previous, &mut self.current);
         }
-        self.seen.clear();
+        self.current.clear();
         (self.events, self.next) = (0, 0);
         self.frame += 1;
     }
 
-    /// Better places than those that the frame had.
-    fn planned(&self, rooms: &[Room]) -> Option<Vec<Spot>> {
-        let mut spots: Vec<Spot> = self.seen.iter().map(|seen| seen.spot).collect();
-        let before = self.footprint(&spots);
-        let mut classes: Vec<HeapClass> = self.seen.iter().map(|seen| seen.class).collect();
+    /// Offsets that take fewer bytes than those of the current frame; `None` if the gain is too small.
+    fn planned(&self, heaps: &[HeapInfo]) -> Option<Vec<HeapOffset>> {
+        let mut offsets: Vec<HeapOffset> =
+            self.current.iter().map(|acquisition| acquisition.offset).collect();
+        let before = self.footprint(&offsets);
+        let mut classes: Vec<HeapClass> = self.current.iter().map(|acquisition| acquisition.class).collect();
         classes.sort_unstable();
         classes.dedup();
         for class in classes {
-            self.plan_class(class, rooms, &mut spots)?;
+            self.plan_class(class, heaps, &mut offsets)?;
         }
-        // What moves is made again.
-        (self.footprint(&spots) < before - before / 64).then_some(spots)
+        // An API resource that moves must be created again.
+        (self.footprint(&offsets) < before - before / 64).then_some(offsets)
     }
 
-    /// Plans what is of one class into the heaps of it, the largest first.
-    fn plan_class(&self, class: HeapClass, rooms: &[Room], spots: &mut [Spot]) -> Option<()> {
-        let mut rooms: Vec<Room> = rooms.iter().copied().filter(|room| room.class == class).collect();
-        rooms.sort_by_key(|room| (std::cmp::Reverse(room.size), room.heap));
-        let all = (0..).zip(&self.seen).filter(|(_, seen)| seen.class == class);
+    /// Plans the acquisitions of one class into the heaps of that class, the largest heap first.
+    fn plan_class(&self, class: HeapClass, heaps: &[HeapInfo], offsets: &mut [HeapOffset]) -> Option<()> {
+        let mut heaps: Vec<HeapInfo> = heaps.iter().copied().filter(|heap| heap.class == class).collect();
+        heaps.sort_by_key(|heap| (std::cmp::Reverse(heap.size), heap.heap));
+        let all = (0..).zip(&self.current).filter(|(_, acquisition)| acquisition.class == class);
         let mut rest: Vec<usize> = all.map(|(index, _)| index).collect();
-        for room in rooms {
+        for heap in heaps {
             let items: Vec<Item> = rest.iter().filter_map(|index| self.item(*index)).collect();
-            let offsets = plan(&items, &Options::new().nodes(0)).ok()?.offsets;
-            let placed: Vec<(usize, u64)> = rest.iter().copied().zip(offsets).collect();
+            let planned = plan(&items, &Options::new().nodes(0)).ok()?.offsets;
+            let placed: Vec<(usize, u64)> = rest.iter().copied().zip(planned).collect();
             rest.clear();
             for (index, offset) in placed {
-                let end = offset.saturating_add(self.seen.get(index)?.size);
-                if end <= room.size {
-                    *spots.get_mut(index)? = Spot { heap: room.heap, offset };
+                let end = offset.saturating_add(self.current.get(index)?.size);
+                if end <= heap.size {
+                    *offsets.get_mut(index)? = HeapOffset { heap: heap.heap, offset };
                 } else {
                     rest.push(index);
                 }
@@ -171,19 +173,19 @@ impl Hints {
     }
 
     fn item(&self, index: usize) -> Option<Item> {
-        let seen = self.seen.get(index)?;
-        let last = seen.last.unwrap_or(self.events + 1);
-        Some(Item::new(seen.first..last, seen.size).aligned(seen.alignment))
+        let acquisition = self.current.get(index)?;
+        let last = acquisition.last.unwrap_or(self.events + 1);
+        Some(Item::new(acquisition.first..last, acquisition.size).aligned(acquisition.alignment))
     }
 
-    /// The ends of the highest places, of all heaps together.
-    fn footprint(&self, spots: &[Spot]) -> u64 {
+    /// Bytes up to the highest end in each heap, added over all heaps.
+    fn footprint(&self, offsets: &[HeapOffset]) -> u64 {
         let mut tops: Vec<(u64, u64)> = Vec::new();
-        for (seen, spot) in self.seen.iter().zip(spots) {
-            let end = spot.offset.saturating_add(seen.size);
-            match tops.iter_mut().find(|(heap, _)| *heap == spot.heap) {
+        for (acquisition, at) in self.current.iter().zip(offsets) {
+            let end = at.offset.saturating_add(acquisition.size);
+            match tops.iter_mut().find(|(heap, _)| *heap == at.heap) {
                 Some((_, top)) => *top = end.max(*top),
-                None => tops.push((spot.heap, end)),
+                None => tops.push((at.heap, end)),
             }
         }
         tops.iter().fold(0, |sum, (_, top)| sum.saturating_add(*top))

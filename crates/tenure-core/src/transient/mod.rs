@@ -1,22 +1,21 @@
-//! Resources that live for some passes of a frame and share memory (spec X1 to X7).
+//! Transient resources: they live for some passes of a frame and share memory.
 //!
-//! Most of what a renderer writes in a frame is read some passes later and never again. Here such
-//! resources take turns in the same bytes: a frame takes a half to a fourth of the memory.
+//! Most of what a renderer writes in a frame is read some passes later and never again. Such resources
+//! can be placed in the same bytes, one after the other: a frame then takes a half to a fourth of the memory.
 //!
-//! # Two ways
+//! # Two interfaces
 //!
 //! * **Declared ahead**: a [`Graph`](graph::Graph) says which passes there are, on which queues, and what
 //!   they use. [`Frame::execute`](crate::Frame::execute) plans it ([`tenure_plan`]), records its passes
-//!   with all barriers, and submits them, queue beside queue. The plan is kept: equal graphs run without
-//!   planning, a changed one keeps its resources where they were as far as that costs next to nothing.
+//!   with all barriers, and submits them, the queues running side by side. The plan is kept: equal graphs run
+//!   without planning, a changed one keeps its resources where they were as far as that costs next to nothing.
 //! * **Pass by pass**: [`Recording::transient_texture`](crate::Recording::transient_texture) and
-//!   [`transient_buffer`](crate::Recording::transient_buffer) acquire, dropping the handle discards.
-//!   Places are found by first fit, and from the second frame on by a plan of the frame before
-//!   ([`Config::transient_heap`](crate::Config::transient_heap) bytes a heap).
+//!   [`transient_buffer`](crate::Recording::transient_buffer) acquire a resource, dropping the handle discards
+//!   it. Offsets are found by first fit, and from the second frame on by a plan of the frame before
+//!   ([`TransientConfig::heap`](crate::TransientConfig::heap) bytes a heap).
 //!
 //! ```
-//! use tenure::device::{Format, State, Subresource, Usage};
-//! use tenure::{Config, Gpu, Queue, TextureDesc};
+//! use tenure::{Config, Format, Gpu, Queue, State, Subresource, TextureDesc, Usage};
 //! # let gpu = Gpu::new(tenure::sim::Device::new(tenure::sim::Profile::DISCRETE), Config::default())?;
 //! let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
 //! let half = TextureDesc::d2(960, 540, Format::Rgba16Float, usage);
@@ -32,7 +31,7 @@
 //! list.use_resource(&blurred, Subresource::All, State::RENDER_TARGET)?;
 //! list.barriers();
 //! // … read the one, write the other …
-//! drop(bright); // whatever comes now may have its bytes
+//! drop(bright); // resources acquired from now on may take its bytes
 //! frame.submit(list)?;
 //! frame.end()?;
 //! # Ok::<(), tenure::Error>(())
@@ -40,63 +39,116 @@
 //!
 //! # Contents
 //!
-//! They are undefined when a resource is acquired: the first use must clear, discard
+//! The contents of a resource are undefined when it is acquired: the first use must clear, discard
 //! ([`Commands::discard`](crate::Commands::discard)) or fully write it. A graph in which a pass reads
 //! first is refused; the simulated device finds every byte that is read before it is written.
 //!
-//! # Barriers (X6)
+//! # Barriers
 //!
-//! Each heap remembers who had which of its bytes last. If others had any since a resource was last used,
-//! its first use comes after one aliasing barrier, which says how they were used on this queue and how
-//! they will be; what they did on other queues is waited for. If nobody had, there is none: the resource
-//! is in a state that is known, and the same frame again takes ordinary transitions. On Vulkan the
-//! barrier is the image's transition from `UNDEFINED`, with the stages of both sides, or a memory
-//! barrier for buffers; on Direct3D 12 an aliasing barrier, or with enhanced barriers a discarding one.
+//! Each heap remembers which resource owned which of its bytes last. If another resource has owned some since
+//! a resource was last used, its first use comes after one aliasing barrier, with the states of the previous
+//! owners on this queue and its own next state; previous owners on other queues are waited for. If no other
+//! resource has, no aliasing barrier is needed: the resource's state is known, and the same frame again takes
+//! ordinary transitions. On Vulkan the barrier is the image's transition from `UNDEFINED`, with the stages of
+//! both sides, or a memory barrier for buffers; on Direct3D 12 an aliasing barrier, or with enhanced barriers
+//! a discarding one.
 //!
-//! # What is kept (X4, X5)
+//! # Caches
 //!
-//! A heap keeps the API resources that were made in it, by description and offset, and their views, so
-//! that a steady frame creates nothing. At the end of a frame those that nobody wanted for
-//! [`Config::transient_latency`](crate::Config::transient_latency) frames go, as far as there are more than
-//! [`Config::transient_cache`](crate::Config::transient_cache), oldest first; and heaps that nobody used
-//! for so long, with all that is in them. [`Gpu::trim`](crate::Gpu::trim) does not wait.
+//! A heap keeps the API resources that were created in it, by description and offset, and their views, so
+//! that a steady frame creates nothing. At the end of a frame, resources that have not been acquired for
+//! [`TransientConfig::latency`](crate::TransientConfig::latency) frames are evicted, as far as there are more
+//! than [`TransientConfig::cache`](crate::TransientConfig::cache), oldest first; and heaps that have not been
+//! used for so long are destroyed, with all resources in them. [`Gpu::trim`](crate::Gpu::trim) does not wait.
 //!
-//! Heaps for graphs are as large as the plan, to about a sixteenth. Where memory is short, graphs are
-//! planned for several heaps of a half, a quarter and an eighth of that, until a larger one is had: it is tried again after
-//! 64 frames, then ever more rarely, and after [`Gpu::trim`](crate::Gpu::trim).
+//! Heaps for graphs are as large as the plan, rounded up by about a sixteenth at most. Where memory is short,
+//! graphs are planned for several heaps of a half, a quarter and an eighth of that. A larger heap is tried again
+//! after 64 frames, then ever more rarely, and after [`Gpu::trim`](crate::Gpu::trim).
 //!
-//! # Order (X7)
+//! # Order
 //!
-//! On one queue, bytes go from pass to pass and from frame to frame in the order of submission, however
-//! many frames are in flight: no frame has memory of its own. What was dropped while recordings were open
-//! is had by none but the last of those until they are submitted. Passes that different queues may run at
-//! the same time share no bytes. What is destroyed goes through the release queue like everything else.
+//! On one queue, bytes are handed on from pass to pass and from frame to frame in the order of submission,
+//! however many frames are in flight: no frame has memory of its own. Bytes that were dropped while recordings
+//! were open can be taken by the newest of those alone until the others are submitted. Passes that different
+//! queues may run at the same time share no bytes. Destruction goes through the release queue like everywhere
+//! else.
 //!
-//! # Where it comes from
+//! # Literature
 //!
 //! The division into heaps with caches of resources, first fit, and acquiring by pass is that of the
-//! transient allocators of large engines; planning by lifetimes that of render graphs (O'Donnell, Frame
-//! Graph, GDC 2017) with a planner of our own.
+//! transient allocators of large engines; planning by lifetimes is that of render graphs (O'Donnell, Frame
+//! Graph, GDC 2017), here with the planner [`tenure_plan`].
 
-mod acquire;
+mod dedicated;
+mod desc_table;
 mod execute;
 pub mod graph;
+mod handle;
 mod heap;
 mod hints;
-mod kind;
-mod lease;
-mod lone;
 mod object;
 mod owners;
 mod pool;
 mod prepare;
-mod resources;
 mod shortage;
-mod stats;
-mod taken;
+mod used_ranges;
 
-pub use lease::{Transient, TransientBuffer, TransientTexture};
+#[doc(no_inline)]
+pub use execute::Resources;
+#[doc(no_inline)]
+pub use handle::{Transient, TransientBuffer, TransientTexture};
 pub use object::TransientResource;
 pub(crate) use pool::Inner as Transients;
-pub use resources::Resources;
-pub use stats::TransientStats;
+
+use graph::Origin;
+
+/// Transient resources in numbers: what exists now, and what happened since the start. Sizes in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct TransientStats {
+    /// Heaps that resources may be placed in.
+    pub heaps: u64,
+    /// Bytes of heaps, and of resources with dedicated memory, until they are given back to the driver.
+    pub reserved: u64,
+    /// The most bytes ever reserved at once.
+    pub peak_reserved: u64,
+    /// In the last frame, the end of the highest range used in each heap, added over all heaps: the bytes that
+    /// heaps of exactly the right sizes would take.
+    pub footprint: u64,
+    /// Bytes of all resources acquired in the last frame: what they would take if none shared memory.
+    pub requested: u64,
+    /// API resources kept in caches for the next frames.
+    pub cached: u64,
+    /// Resources ever acquired.
+    pub acquired: u64,
+    /// API resources ever created for acquired resources.
+    pub created: u64,
+    /// Of [`created`](Self::created), those with an equal one at another offset in the cache: the cost of moving.
+    pub remade: u64,
+    /// API resources ever evicted from caches because they were no longer acquired.
+    pub evicted: u64,
+    /// Heaps ever created.
+    pub heaps_created: u64,
+    /// Graphs ever executed.
+    pub executions: u64,
+    /// Executions and queries whose plan was found in the cache.
+    pub plan_hits: u64,
+    /// Plans ever made.
+    pub plans: u64,
+    /// Plans replaced by a better one.
+    pub improved: u64,
+}
+
+impl TransientStats {
+    pub(super) const fn note_plan(&mut self, origin: Origin) {
+        match origin {
+            Origin::Cached => self.plan_hits += 1,
+            Origin::Improved { .. } => {
+                self.plan_hits += 1;
+                self.improved += 1;
+            }
+            Origin::Planned { .. } => self.plans += 1,
+        }
+    }
+}

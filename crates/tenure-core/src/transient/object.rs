@@ -1,54 +1,56 @@
-//! What a heap's cache keeps: API resources with the views that were made of them.
+//! Cached API resources, each with the views that were made of it.
 
 use std::sync::Arc;
 
 use elsa::sync::FrozenVec;
 
+use crate::api_resource::ApiResource;
+use crate::descriptor::DescriptorService;
 use crate::device::{Device, State, Subresource};
-use crate::memory::{Place, Seat};
-use crate::resource::Held;
-use crate::resource::native::Native;
+use crate::memory::{AliasedRange, Location};
+use crate::resource::HandleInner;
 use crate::{Buffer, BufferViewDesc, Error, Recording, Texture, TextureViewDesc, View};
 
 /// A handle that can be transient: [`Buffer`] and [`Texture`].
-pub trait TransientResource<D: Device>: private::Sealed<D> {
-    /// What its views show.
+pub trait TransientResource<D: Device>: private::Sealed<D, Self::ViewDesc> {
+    /// The description of a view.
     type ViewDesc: Clone + PartialEq + Send;
-
-    /// Makes a view.
-    ///
-    /// # Errors
-    /// As [`Gpu::create_texture_view`](crate::Gpu::create_texture_view) and
-    /// [`Gpu::create_buffer_view`](crate::Gpu::create_buffer_view).
-    fn create_view(&self, desc: &Self::ViewDesc) -> Result<View<D>, Error>;
 }
 
 mod private {
-    use super::{Buffer, Device, Texture};
+    use std::sync::Arc;
 
-    pub trait Sealed<D: Device> {}
+    use super::{Buffer, BufferViewDesc, DescriptorService, Device, Error, Texture, TextureViewDesc, View};
 
-    impl<D: Device> Sealed<D> for Texture<D> {}
-    impl<D: Device> Sealed<D> for Buffer<D> {}
+    /// Where views are created.
+    pub struct Views<'a, D: Device>(pub(super) &'a Arc<DescriptorService<D>>);
+
+    pub trait Sealed<D: Device, V> {
+        fn create_view(&self, views: Views<'_, D>, desc: &V) -> Result<View<D>, Error>;
+    }
+
+    impl<D: Device> Sealed<D, TextureViewDesc> for Texture<D> {
+        fn create_view(&self, views: Views<'_, D>, desc: &TextureViewDesc) -> Result<View<D>, Error> {
+            View::of_texture(views.0, self, desc)
+        }
+    }
+
+    impl<D: Device> Sealed<D, BufferViewDesc> for Buffer<D> {
+        fn create_view(&self, views: Views<'_, D>, desc: &BufferViewDesc) -> Result<View<D>, Error> {
+            View::of_buffer(views.0, self, desc)
+        }
+    }
 }
 
 impl<D: Device> TransientResource<D> for Texture<D> {
     type ViewDesc = TextureViewDesc;
-
-    fn create_view(&self, desc: &TextureViewDesc) -> Result<View<D>, Error> {
-        View::of_texture(self.held.shared(), self, desc)
-    }
 }
 
 impl<D: Device> TransientResource<D> for Buffer<D> {
     type ViewDesc = BufferViewDesc;
-
-    fn create_view(&self, desc: &BufferViewDesc) -> Result<View<D>, Error> {
-        View::of_buffer(self.held.shared(), self, desc)
-    }
 }
 
-/// An API resource, and its views, made once each.
+/// An API resource and its views, each created once.
 pub(super) struct Cached<D: Device, R: TransientResource<D>> {
     views: FrozenVec<Box<(R::ViewDesc, View<D>)>>,
     pub(super) resource: R,
@@ -59,18 +61,22 @@ impl<D: Device, R: TransientResource<D>> Cached<D, R> {
         Self { views: FrozenVec::new(), resource }
     }
 
-    /// The view that `desc` says, made if there is none. O(views of the resource).
-    pub(super) fn view(&self, desc: &R::ViewDesc) -> Result<&View<D>, Error> {
+    /// The view of this description, created if there is none. O(views of the resource).
+    pub(super) fn view(
+        &self,
+        service: &Arc<DescriptorService<D>>,
+        desc: &R::ViewDesc,
+    ) -> Result<&View<D>, Error> {
         let known = (0..self.views.len()).filter_map(|index| self.views.get(index));
         if let Some((_, view)) = known.into_iter().find(|(known, _)| known == desc) {
             return Ok(view);
         }
-        let view = self.resource.create_view(desc)?;
+        let view = self.resource.create_view(private::Views(service), desc)?;
         Ok(&self.views.push_get(Box::new((desc.clone(), view))).1)
     }
 }
 
-/// Either of what can be cached.
+/// A cached texture or buffer.
 pub(super) enum Object<D: Device> {
     Texture(Arc<Cached<D, Texture<D>>>),
     Buffer(Arc<Cached<D, Buffer<D>>>),
@@ -86,21 +92,21 @@ impl<D: Device> Clone for Object<D> {
 }
 
 impl<D: Device> Object<D> {
-    fn held(&self) -> &Held<D> {
+    fn handle(&self) -> &HandleInner<D> {
         match self {
-            Self::Texture(texture) => &texture.resource.held,
-            Self::Buffer(buffer) => &buffer.resource.held,
+            Self::Texture(texture) => &texture.resource.inner,
+            Self::Buffer(buffer) => &buffer.resource.inner,
         }
     }
 
-    pub(super) fn native(&self) -> &Arc<Native<D>> {
-        self.held().native()
+    pub(super) fn api_resource(&self) -> &Arc<ApiResource<D>> {
+        self.handle().api_resource()
     }
 
-    /// Its share in a heap; `None` when it has memory of its own.
-    pub(super) fn seat(&self) -> Option<&Arc<Seat<D>>> {
-        match self.held().place() {
-            Place::Transient(seat) => Some(seat),
+    /// Its range of a heap; `None` when it has dedicated memory.
+    pub(super) fn aliased_range(&self) -> Option<&Arc<AliasedRange<D>>> {
+        match self.handle().location() {
+            Location::Transient(aliased_range) => Some(aliased_range),
             _ => None,
         }
     }
@@ -130,12 +136,12 @@ impl<D: Device> Object<D> {
         matches!(self, Self::Texture(_))
     }
 
-    /// True when no handle and no recording has it: its submitted states are all there is to know.
+    /// True when no handle and no recording refers to it, so that its submitted states are its final ones.
     pub(super) fn is_idle(&self) -> bool {
         let handles = match self {
             Self::Texture(texture) => Arc::strong_count(texture),
             Self::Buffer(buffer) => Arc::strong_count(buffer),
         };
-        handles == 1 && Arc::strong_count(self.native()) == 1
+        handles == 1 && Arc::strong_count(self.api_resource()) == 1
     }
 }

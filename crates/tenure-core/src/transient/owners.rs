@@ -1,4 +1,4 @@
-//! Who had which bytes of a heap last.
+//! The last owner of each byte of a heap.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use smallvec::SmallVec;
 
 use crate::time::SyncPoint;
 
-/// Who had some bytes last.
+/// The resource that used some bytes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// An object of the heap's cache, by its key.
     Cached(usize),
-    /// One that is destroyed, or will be once this is complete.
+    /// An object that is destroyed, or will be once this sync point is complete.
     Past(SyncPoint),
 }
 
@@ -23,18 +23,18 @@ pub(super) struct Segment {
     owner: Owner,
 }
 
-/// The last owner of each byte of a heap; nobody, where no resource ever was.
+/// The last owner of each byte of a heap. Bytes that no resource ever used have none.
 ///
-/// Segments in order of address, none of them overlapping. Taking a range is O(log n) and the
-/// segments that it touches or moves; there are at most about twice as many as cached objects.
+/// Segments are in order of address and do not overlap. Taking a range is O(log n) plus the segments that it
+/// touches or moves; there are at most about twice as many segments as cached objects.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     segments: Vec<Segment>,
 }
 
 impl Owners {
-    /// Gives `range` to the cached object `key`; returns who else had some of it. `before` becomes what
-    /// [`give_back`](Self::give_back) takes.
+    /// Gives `range` to the cached object `key`; returns the other previous owners of bytes in it. `before`
+    /// receives the segments that [`give_back`](Self::give_back) restores.
     pub(super) fn take(
         &mut self,
         range: Range<u64>,
@@ -43,7 +43,7 @@ impl Owners {
     ) -> SmallVec<[Owner; 4]> {
         let first = self.segments.partition_point(|segment| segment.end <= range.start);
         let behind = self.segments.partition_point(|segment| segment.start < range.end);
-        let mut losers = SmallVec::new();
+        let mut previous_owners = SmallVec::new();
         let touched = self.segments.get(first..behind).unwrap_or_default();
         before.clear();
         before.extend(touched.iter().map(|segment| Segment {
@@ -56,12 +56,12 @@ impl Owners {
             && only.start <= range.start
             && only.end >= range.end
         {
-            return losers;
+            return previous_owners;
         }
         let mut parts: SmallVec<[Segment; 3]> = SmallVec::new();
         for segment in touched {
-            if segment.owner != Owner::Cached(key) && !losers.contains(&segment.owner) {
-                losers.push(segment.owner);
+            if segment.owner != Owner::Cached(key) && !previous_owners.contains(&segment.owner) {
+                previous_owners.push(segment.owner);
             }
             if segment.start < range.start {
                 parts.push(Segment { end: range.start, ..*segment });
@@ -72,15 +72,15 @@ impl Owners {
             parts.push(Segment { start: range.end, ..*last });
         }
         self.segments.splice(first..behind, parts);
-        losers
+        previous_owners
     }
 
-    /// Undoes a [`take`](Self::take) of `range` whose object never used it. Since then nobody has taken
-    /// any of it, and nobody in `before` is gone.
+    /// Undoes a [`take`](Self::take) of `range` whose object never used it. Since then none of it may have been
+    /// taken, and no object in `before` destroyed.
     pub(super) fn give_back(&mut self, range: Range<u64>, before: &[Segment]) {
         let first = self.segments.partition_point(|segment| segment.end <= range.start);
         let behind = self.segments.partition_point(|segment| segment.start < range.end);
-        // What the object had of its own before may go on beyond either end.
+        // A segment that the object owned before may extend beyond either end.
         let touched = self.segments.get(first..behind).unwrap_or_default();
         let left = touched.first().filter(|segment| segment.start < range.start);
         let right = touched.last().filter(|segment| segment.end > range.end);
@@ -91,7 +91,7 @@ impl Owners {
         self.segments.splice(first..behind, parts);
     }
 
-    /// The object `key` is gone; `point` is what used it last.
+    /// The object `key` is destroyed; `point` is its last use.
     pub(super) fn retire(&mut self, key: usize, point: SyncPoint) {
         for segment in &mut self.segments {
             if segment.owner == Owner::Cached(key) {
@@ -126,20 +126,20 @@ mod tests {
         );
     }
 
-    /// What is done with a range.
+    /// An operation on a range.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Take,
-        /// And given back, after the bytes behind it, if any, have changed hands.
-        TakeInVain,
+        /// Taken and given back unused, after other objects have taken the bytes behind it.
+        TakeUnused,
         Retire,
     }
 
     fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![6 => Just(Step::Take), 3 => Just(Step::TakeInVain), 1 => Just(Step::Retire)]
+        prop_oneof![6 => Just(Step::Take), 3 => Just(Step::TakeUnused), 1 => Just(Step::Retire)]
     }
 
-    /// Owners with one written down for each byte.
+    /// The owners, and a reference model with one owner for each byte.
     struct Model {
         owners: Owners,
         bytes: [Option<Owner>; 64],
@@ -151,9 +151,9 @@ mod tests {
             let others = bytes.iter().flatten().filter(|owner| **owner != Owner::Cached(key));
             let had: BTreeSet<String> = others.map(|owner| format!("{owner:?}")).collect();
             let mut before = Vec::new();
-            let losers = self.owners.take(range, key, &mut before);
-            let found: BTreeSet<String> = losers.iter().map(|owner| format!("{owner:?}")).collect();
-            prop_assert_eq!(found.len(), losers.len());
+            let previous_owners = self.owners.take(range, key, &mut before);
+            let found: BTreeSet<String> = previous_owners.iter().map(|owner| format!("{owner:?}")).collect();
+            prop_assert_eq!(found.len(), previous_owners.len());
             prop_assert_eq!(found, had);
             bytes.fill(Some(Owner::Cached(key)));
             Ok(before)
@@ -173,7 +173,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against an owner written down for each byte.
+        /// Compares with a reference model of one owner for each byte.
         #[test]
         fn every_byte_remembers_its_last_owner(
             steps in prop::collection::vec((0_u64..40, 1_u64..12, 0_usize..8, step()), 1..60),
@@ -183,7 +183,7 @@ mod tests {
                 let range = start..start + size;
                 match step {
                     Step::Take => drop(model.take(range, key)?),
-                    Step::TakeInVain => {
+                    Step::TakeUnused => {
                         let had = model.bytes;
                         let before = model.take(range.clone(), key)?;
                         model.take(range.end..range.end + 5, 8)?;

@@ -1,53 +1,55 @@
-//! Transient heaps of a manager, and who gets what of them.
+//! The transient heaps of a manager: where resources are acquired from, and when heaps are evicted.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tenure_heap::MemoryCounter;
 
+use super::dedicated::Dedicated;
+use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{PlanCache, PlanOptions};
-use super::heap::{Acquired, Heap, Taker};
-use super::hints::{Hints, Spot, Ticket};
-use super::kind::{Kind, Kinds};
-use super::lone::Lone;
+use super::heap::{Acquired, Heap, Requester};
+use super::hints::{AcquisitionId, HeapOffset, Hints};
 use super::object::Object;
 use super::prepare::Prepared;
 use super::shortage::HeapClass;
 use super::{TransientBuffer, TransientStats, TransientTexture};
+use crate::command::CommandService;
+use crate::context::Context;
 use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, Properties,
     QueueId, ResourceDesc,
 };
-use crate::gpu::Shared;
-use crate::memory::{Class, Fall, MemoryUse, PoolKind, Taken, allows};
+use crate::memory::{AllocationFailure, Class, MemoryUse, PoolKind, allows};
 use crate::time::{RecordingId, SyncPoint};
-use crate::{BufferDesc, Error, Name, TextureDesc};
+use crate::{BufferDesc, Error, Name, TextureDesc, TransientRule};
 
-/// Where an acquired resource is.
+/// The cache entry of an acquired resource.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Seating {
-    /// In a heap: its number, and the key of the resource.
+pub(super) enum EntryRef {
+    /// In a heap: the number of the heap, and the key of the entry.
     Heap {
         heap: u64,
         key: usize,
-        /// For the hints of the next frame; none for a graph, which has a plan.
-        ticket: Option<Ticket>,
+        /// For the hints of the next frame; `None` for a graph, which has a plan.
+        acquisition: Option<AcquisitionId>,
     },
-    /// In memory of its own.
-    Lone { key: usize },
+    /// With dedicated memory.
+    Dedicated { key: usize },
 }
 
 /// All transient memory of one manager.
 pub(super) struct State<D: Device> {
-    pub(super) kinds: Kinds,
-    /// In the order in which they were made.
+    pub(super) descriptions: ResourceDescTable,
+    /// In order of creation.
     pub(super) heaps: Vec<Heap<D>>,
     last_heap: u64,
-    lone: Lone<D>,
+    dedicated: Dedicated<D>,
     hints: Hints,
-    /// What resources of graphs may share heaps.
+    /// The classes of resources of graphs that may share heaps.
     pub(super) classes: Vec<HeapClass>,
     pub(super) plans: PlanCache,
-    /// Of the graphs that have plans.
+    /// One for each graph with a plan.
     pub(super) prepared: Vec<Arc<Prepared>>,
     pub(super) frame: u64,
     last_purge: LastPurge,
@@ -56,7 +58,7 @@ pub(super) struct State<D: Device> {
     pub(super) stats: TransientStats,
 }
 
-/// What there was at the last purge outside frames.
+/// The progress of the program at the last purge outside frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LastPurge {
     /// The number of the frame that had begun last.
@@ -68,27 +70,29 @@ struct LastPurge {
 pub(crate) struct Inner<D: Device> {
     pub(super) state: Mutex<State<D>>,
     /// Declared last, as in every handle.
-    pub(super) shared: Arc<Shared<D>>,
+    pub(super) commands: Arc<CommandService<D>>,
+    pub(super) context: Arc<Context<D>>,
 }
 
 impl<D: Device> Inner<D> {
-    pub(crate) fn new(shared: Arc<Shared<D>>) -> Self {
-        let improve_nodes = shared.config.transient_improvement;
+    pub(crate) fn new(commands: Arc<CommandService<D>>) -> Self {
+        let context = commands.context.clone();
+        let improve_nodes = context.config.transient.improvement;
         let state = State {
             hints: Hints::default(),
             classes: Vec::new(),
             plans: PlanCache::new(PlanOptions { improve_nodes, ..PlanOptions::default() }),
             prepared: Vec::new(),
-            kinds: Kinds::default(),
+            descriptions: ResourceDescTable::default(),
             heaps: Vec::new(),
             last_heap: 0,
-            lone: Lone::default(),
+            dedicated: Dedicated::default(),
             frame: 0,
             last_purge: LastPurge { frame: 0, submitted: SyncPoint::NONE },
             requested: 0,
             stats: TransientStats::default(),
         };
-        Self { state: Mutex::new(state), shared }
+        Self { state: Mutex::new(state), commands, context }
     }
 
     pub(crate) fn texture(
@@ -99,10 +103,10 @@ impl<D: Device> Inner<D> {
     ) -> Result<TransientTexture<D>, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
         match self.acquire(recording, queue, &desc.name, &resource, 1)? {
-            (Object::Texture(texture), seating) => {
-                Ok(TransientTexture::new(self.clone(), texture, desc.name.clone(), seating))
+            (Object::Texture(texture), entry_ref) => {
+                Ok(TransientTexture::new(self.clone(), texture, desc.name.clone(), entry_ref))
             }
-            (Object::Buffer(_), _) => Err(mixed_up(&desc.name)),
+            (Object::Buffer(_), _) => Err(wrong_type(&desc.name)),
         }
     }
 
@@ -114,14 +118,14 @@ impl<D: Device> Inner<D> {
     ) -> Result<TransientBuffer<D>, Error> {
         let resource = buffer_resource(desc)?;
         match self.acquire(recording, queue, &desc.name, &resource, desc.alignment)? {
-            (Object::Buffer(buffer), seating) => {
-                Ok(TransientBuffer::new(self.clone(), buffer, desc.name.clone(), seating))
+            (Object::Buffer(buffer), entry_ref) => {
+                Ok(TransientBuffer::new(self.clone(), buffer, desc.name.clone(), entry_ref))
             }
-            (Object::Texture(_), _) => Err(mixed_up(&desc.name)),
+            (Object::Texture(_), _) => Err(wrong_type(&desc.name)),
         }
     }
 
-    /// The lowest free bytes of the oldest heap that has some; of a new one when none has.
+    /// Acquires the lowest free bytes of the oldest heap that has some, or else those of a new heap.
     fn acquire(
         &self,
         recording: RecordingId,
@@ -129,110 +133,111 @@ impl<D: Device> Inner<D> {
         name: &Name,
         desc: &ResourceDesc,
         alignment: u64,
-    ) -> Result<(Object<D>, Seating), Error> {
-        let shared = &self.shared;
-        let taker = Taker {
+    ) -> Result<(Object<D>, EntryRef), Error> {
+        let context = &self.context;
+        let requester = Requester {
             recording: recording.0,
-            queue: queue_kind(shared, queue),
-            others: shared.recordings.oldest_open_but(recording),
+            queue: queue_kind(context, queue),
+            oldest_other: context.recordings.oldest_open_but(recording),
         };
         let state = &mut *self.state.lock();
-        let kind = state.kinds.of(shared, name, desc)?;
-        state.note_request(kind.needs.size);
-        if kind.needs.requires_dedicated {
-            return state.acquire_lone(shared, taker, &kind, name);
+        let description = state.descriptions.get_or_add(context, name, desc)?;
+        state.note_request(description.needs.size);
+        if description.needs.requires_dedicated {
+            return state.acquire_dedicated(context, requester, &description, name);
         }
-        let alignment = kind.needs.alignment.max(alignment);
-        let (at, offset) = match state.hinted(&kind, alignment, taker) {
+        let alignment = description.needs.alignment.max(alignment);
+        let (at, offset) = match state.hinted(&description, alignment, requester) {
             Some(hinted) => hinted,
-            None => match state.find(shared, &kind, alignment, taker) {
+            None => match state.find(context, &description, alignment, requester) {
                 Some(found) => found,
-                None => (state.add_heap_for(shared, &kind, name)?, 0),
+                None => (state.add_heap_for(context, &description, name)?, 0),
             },
         };
-        let (object, mut seating) = state.acquire_in(shared, at, taker, &kind, name, offset)?;
-        if let (Some(heap), Seating::Heap { ticket, .. }) = (state.heaps.get(at), &mut seating) {
-            let spot = Spot { heap: heap.id, offset };
-            *ticket = state.hints.acquired(&kind, alignment, (heap.memory, heap.category), spot);
+        let (object, mut entry_ref) = state.acquire_in(context, at, requester, &description, name, offset)?;
+        if let (Some(heap), EntryRef::Heap { acquisition, .. }) = (state.heaps.get(at), &mut entry_ref) {
+            let place = HeapOffset { heap: heap.id, offset };
+            *acquisition = state.hints.acquired(&description, alignment, (heap.memory, heap.category), place);
         }
-        Ok((object, seating))
+        Ok((object, entry_ref))
     }
 
-    pub(super) fn release(&self, seating: Seating) {
-        let (newest, oldest) = (self.shared.recordings.newest(), self.shared.recordings.oldest_open());
+    pub(super) fn release(&self, entry_ref: EntryRef) {
+        let (newest, oldest) = (self.context.recordings.newest(), self.context.recordings.oldest_open());
         let state = &mut *self.state.lock();
         let frame = state.frame;
-        match seating {
-            Seating::Heap { heap, key, ticket } => {
-                if let Some(ticket) = ticket {
-                    state.hints.dropped(ticket);
+        match entry_ref {
+            EntryRef::Heap { heap, key, acquisition } => {
+                if let Some(acquisition) = acquisition {
+                    state.hints.dropped(acquisition);
                 }
                 if let Some(heap) = state.heaps.iter_mut().find(|known| known.id == heap) {
                     heap.release(key, (newest, oldest), frame);
                 }
             }
-            Seating::Lone { key } => state.lone.release(key, newest, frame),
+            EntryRef::Dedicated { key } => state.dedicated.release(key, newest, frame),
         }
     }
 
-    /// A purge: the end of a frame, for a program that has none. It has none if nothing but submissions came
-    /// since the last purge; one without a submission is only somebody who waits.
+    /// A purge ends a frame for a program that has no frames: one that has submitted since the last purge, and
+    /// neither begun nor ended a frame. A purge without a submission in between is only a wait.
     pub(crate) fn end_purge(&self) {
         let (frame, is_open) = {
-            let pacer = self.shared.pacer.lock();
+            let pacer = self.context.pacer.lock();
             (pacer.current(), pacer.open() > 0)
         };
-        let now = LastPurge { frame, submitted: self.shared.clock.submitted() };
+        let now = LastPurge { frame, submitted: self.context.clock.submitted() };
         let last = std::mem::replace(&mut self.state.lock().last_purge, now);
         if !is_open && last.frame == frame && last.submitted != now.submitted {
             self.end_frame();
         }
     }
 
-    /// The end of a frame: what nobody wanted for long goes.
+    /// Ends a frame: resources and heaps that were not used for long are destroyed.
     pub(crate) fn end_frame(&self) {
-        let config = &self.shared.config;
+        let config = &self.context.config;
         let state = &mut *self.state.lock();
-        state.hints.end_frame(state.heaps.iter().map(Heap::room));
+        state.hints.end_frame(state.heaps.iter().map(Heap::heap_info));
         state.stats.requested = std::mem::take(&mut state.requested);
         state.stats.footprint = state.heaps.iter_mut().map(|heap| std::mem::take(&mut heap.top)).sum();
-        let capacity = usize::try_from(config.transient_cache).unwrap_or(usize::MAX);
-        let latency = u64::from(config.transient_latency.max(1));
-        let retired = state.evict(&self.shared, latency, capacity);
+        let capacity = usize::try_from(config.transient.cache).unwrap_or(usize::MAX);
+        let latency = u64::from(config.transient.latency.max(1));
+        let retired = state.evict(&self.context, latency, capacity);
         state.frame += 1;
-        retired.into_iter().for_each(|heap| heap.retire(&self.shared));
+        retired.into_iter().for_each(|heap| heap.retire(&self.context));
     }
 
-    /// Lets go of all that is not in use.
+    /// Destroys all heaps and resources that are not in use.
     pub(crate) fn trim(&self) {
         let retired = {
             let state = &mut *self.state.lock();
-            state.classes.iter_mut().for_each(HeapClass::hope);
-            state.trim(&self.shared)
+            state.classes.iter_mut().for_each(HeapClass::retry_soon);
+            state.trim(&self.context)
         };
-        retired.into_iter().for_each(|heap| heap.retire(&self.shared));
+        retired.into_iter().for_each(|heap| heap.retire(&self.context));
     }
 
-    /// The manager ends: lets go of everything. What is still somebody's stays until it is dropped.
+    /// Ends the manager: destroys everything but acquired resources, which stay until they are dropped.
     pub(crate) fn close(&self) {
-        let (heaps, lone) = {
+        let (heaps, dedicated) = {
             let state = &mut *self.state.lock();
-            (std::mem::take(&mut state.heaps), std::mem::take(&mut state.lone))
+            (std::mem::take(&mut state.heaps), std::mem::take(&mut state.dedicated))
         };
-        heaps.into_iter().for_each(|heap| heap.retire(&self.shared));
-        drop(lone);
+        heaps.into_iter().for_each(|heap| heap.retire(&self.context));
+        drop(dedicated);
     }
 
-    /// Resources in the caches that nobody has acquired, and their views: handles, but none of the program's.
+    /// The number of cached resources that are not acquired, and of their views: they are handles, but not the
+    /// program's.
     pub(crate) fn unused_objects(&self) -> u64 {
         let state = self.state.lock();
         let unused =
-            state.heaps.iter().map(Heap::unused_objects).sum::<usize>() + state.lone.unused_objects();
+            state.heaps.iter().map(Heap::unused_objects).sum::<usize>() + state.dedicated.unused_objects();
         unused as u64
     }
 
     pub(crate) fn stats(&self) -> TransientStats {
-        self.state.lock().totals(&self.shared.pools.objects.transient_memory)
+        self.state.lock().totals(&self.context.pools.objects.transient_memory)
     }
 }
 
@@ -242,24 +247,41 @@ impl<D: Device> State<D> {
         self.requested = self.requested.saturating_add(bytes);
     }
 
-    /// The heap, by its place in the list, and the offset that the last frame proposes, if it is free.
-    fn hinted(&mut self, kind: &Kind, alignment: u64, taker: Taker) -> Option<(usize, u64)> {
-        let Spot { heap, offset } = self.hints.next(kind.id)?;
+    /// The heap, by its index, and the offset that the last frame's plan proposes, if it is free.
+    fn hinted(
+        &mut self,
+        description: &Description,
+        alignment: u64,
+        requester: Requester,
+    ) -> Option<(usize, u64)> {
+        let HeapOffset { heap, offset } = self.hints.next(description.id)?;
         let at = self.heaps.iter().position(|known| known.id == heap)?;
-        let heap = self.heaps.get(at).filter(|heap| heap.suits(kind) && !heap.is_claimed)?;
-        let range = offset..offset.checked_add(kind.needs.size)?;
+        let heap = self.heaps.get(at).filter(|heap| heap.suits(description) && !heap.is_claimed)?;
+        let range = offset..offset.checked_add(description.needs.size)?;
         let is_there = range.end <= heap.size() && offset.is_multiple_of(alignment);
-        (is_there && heap.taken.is_free(&range, taker.others)).then_some((at, offset))
+        (is_there && heap.used.is_free(&range, requester.oldest_other)).then_some((at, offset))
     }
 
-    /// The heap, by its place in the list, and the offset at which such a resource can be.
-    fn find(&self, shared: &Shared<D>, kind: &Kind, alignment: u64, taker: Taker) -> Option<(usize, u64)> {
-        let order = shared.pools.order(MemoryUse::GpuOnly);
+    /// The first heap, by its index, and the lowest offset that is free for a resource of this description.
+    fn find(
+        &self,
+        context: &Context<D>,
+        description: &Description,
+        alignment: u64,
+        requester: Requester,
+    ) -> Option<(usize, u64)> {
+        let order = context.pools.order(MemoryUse::GpuOnly);
         order.iter().find_map(|memory| {
             let heaps = self.heaps.iter().enumerate();
-            let suits = |heap: &Heap<D>| heap.memory == *memory && heap.suits(kind) && !heap.is_claimed;
+            let suits =
+                |heap: &Heap<D>| heap.memory == *memory && heap.suits(description) && !heap.is_claimed;
             heaps.filter(|(_, heap)| suits(heap)).find_map(|(at, heap)| {
-                let offset = heap.taken.first_fit(kind.needs.size, alignment, heap.size(), taker.others)?;
+                let offset = heap.used.first_fit(
+                    description.needs.size,
+                    alignment,
+                    heap.size(),
+                    requester.oldest_other,
+                )?;
                 Some((at, offset))
             })
         })
@@ -268,99 +290,112 @@ impl<D: Device> State<D> {
     /// Acquires at an offset that is free.
     pub(super) fn acquire_in(
         &mut self,
-        shared: &Arc<Shared<D>>,
+        context: &Arc<Context<D>>,
         at: usize,
-        taker: Taker,
-        kind: &Arc<Kind>,
+        requester: Requester,
+        description: &Arc<Description>,
         name: &Name,
         offset: u64,
-    ) -> Result<(Object<D>, Seating), Error> {
-        let Some(heap) = self.heaps.get_mut(at) else { return Err(mixed_up(name)) };
-        if !heap.suits(kind) {
-            let rule = "a transient heap suits what is placed in it: its alignment, for one";
-            return Err(Error::Contract { rule, value: heap.alignment });
+    ) -> Result<(Object<D>, EntryRef), Error> {
+        let Some(heap) = self.heaps.get_mut(at) else { return Err(wrong_type(name)) };
+        if !heap.suits(description) {
+            return Err(Error::Internal {
+                what: "a transient heap does not suit a resource planned into it",
+            });
         }
-        let Acquired { key, object, is_new } = heap.acquire(shared, taker, kind, name, offset)?;
+        let Acquired { key, object, is_new } = heap.acquire(context, requester, description, name, offset)?;
         heap.last_used = self.frame;
         let heap = heap.id;
-        self.note_created(is_new, kind);
-        Ok((object, Seating::Heap { heap, key, ticket: None }))
+        self.note_created(is_new, description);
+        Ok((object, EntryRef::Heap { heap, key, acquisition: None }))
     }
 
-    pub(super) fn acquire_lone(
+    pub(super) fn acquire_dedicated(
         &mut self,
-        shared: &Arc<Shared<D>>,
-        taker: Taker,
-        kind: &Arc<Kind>,
+        context: &Arc<Context<D>>,
+        requester: Requester,
+        description: &Arc<Description>,
         name: &Name,
-    ) -> Result<(Object<D>, Seating), Error> {
-        let Acquired { key, object, is_new } = self.lone.acquire(shared, taker, kind, name)?;
-        self.note_created(is_new, kind);
-        Ok((object, Seating::Lone { key }))
+    ) -> Result<(Object<D>, EntryRef), Error> {
+        let Acquired { key, object, is_new } =
+            self.dedicated.acquire(context, requester, description, name)?;
+        self.note_created(is_new, description);
+        Ok((object, EntryRef::Dedicated { key }))
     }
 
-    fn note_created(&mut self, is_new: bool, kind: &Kind) {
+    fn note_created(&mut self, is_new: bool, description: &Description) {
         if is_new {
             self.stats.created += 1;
-            self.stats.remade += u64::from(self.heaps.iter().any(|heap| heap.has_idle(kind.id, self.frame)));
+            self.stats.remade +=
+                u64::from(self.heaps.iter().any(|heap| heap.has_idle(description.id, self.frame)));
         }
     }
 
-    /// A heap in which first fit goes on.
-    fn add_heap_for(&mut self, shared: &Arc<Shared<D>>, kind: &Kind, name: &Name) -> Result<usize, Error> {
-        let wanted = HeapWish {
-            category: kind.needs.category,
-            memory_types: kind.needs.memory_types,
-            alignment: kind.heap_alignment,
-            least: kind.needs.size,
-            best: shared.config.transient_heap.max(kind.needs.size),
-            is_trial: false,
-        };
-        self.add_heap(shared, &wanted, name)
-    }
-
-    /// Takes a heap from the driver: of the best size, or where that is refused the largest of a half,
-    /// a quarter and an eighth that will do, of one memory type after the other; and once more, unless it is a
-    /// trial, after giving back what nothing uses. Returns its place in the list.
-    pub(super) fn add_heap(
+    /// A new heap, when first fit found no free range in the others.
+    fn add_heap_for(
         &mut self,
-        shared: &Arc<Shared<D>>,
-        wanted: &HeapWish,
+        context: &Arc<Context<D>>,
+        description: &Description,
         name: &Name,
     ) -> Result<usize, Error> {
-        shared.clock.check().map_err(|source| Error::device(name, source))?;
+        let request = HeapRequest {
+            category: description.needs.category,
+            memory_types: description.needs.memory_types,
+            alignment: description.heap_alignment,
+            least: description.needs.size,
+            best: context.config.transient.heap.max(description.needs.size),
+            is_trial: false,
+        };
+        self.add_heap(context, &request, name)
+    }
+
+    /// Creates a heap: of the best size, or where the driver refuses that of a half, a quarter or an eighth, if
+    /// that is enough, in one memory type after the other; and once more, unless it is a trial, after giving
+    /// unused memory back. Returns its index.
+    pub(super) fn add_heap(
+        &mut self,
+        context: &Arc<Context<D>>,
+        request: &HeapRequest,
+        name: &Name,
+    ) -> Result<usize, Error> {
+        context.clock.check().map_err(|source| Error::device(name, source))?;
         let mut refusal = None;
-        for makes_room in [false, true].into_iter().take(if wanted.is_trial { 1 } else { 2 }) {
+        for makes_room in [false, true].into_iter().take(if request.is_trial { 1 } else { 2 }) {
             if makes_room {
-                self.trim(shared).into_iter().for_each(|heap| heap.retire(shared));
-                shared.make_room();
+                self.trim(context).into_iter().for_each(|heap| heap.retire(context));
+                context.make_room();
             }
-            match self.try_heap(shared, wanted, name) {
+            match self.try_heap(context, request, name) {
                 Ok(at) => return Ok(at),
                 Err(Refusal { source, memory }) if source.is_shortage() => refusal = Some((source, memory)),
-                Err(Refusal { source, .. }) => return Err(shared.refused(name, source)),
+                Err(Refusal { source, .. }) => return Err(context.refused(name, source)),
             }
         }
         let none = || DeviceError::Unsupported { feature: "a memory type for this resource and use" };
         let (refusal, memory) = refusal.unwrap_or_else(|| (none(), MemoryTypeId(0)));
-        let class = Class { memory, category: wanted.category, kind: PoolKind::Transient };
-        let HeapWish { least, alignment, .. } = *wanted;
-        Err(match wanted.is_trial {
-            true => Error::OutOfMemory(Box::new(shared.shortage(name, least, alignment, class, refusal))),
-            false => shared.fallen(name, least, alignment, Fall::Short { class, refusal }),
+        let class = Class { memory, category: request.category, kind: PoolKind::Transient };
+        let HeapRequest { least, alignment, .. } = *request;
+        Err(match request.is_trial {
+            true => Error::OutOfMemory(Box::new(context.shortage(name, least, alignment, class, refusal))),
+            false => context.fallen(name, least, alignment, AllocationFailure::Short { class, refusal }),
         })
     }
 
-    fn try_heap(&mut self, shared: &Shared<D>, wanted: &HeapWish, name: &Name) -> Result<usize, Refusal> {
-        let (device, objects) = (shared.device(), &shared.pools.objects);
+    fn try_heap(
+        &mut self,
+        context: &Context<D>,
+        request: &HeapRequest,
+        name: &Name,
+    ) -> Result<usize, Refusal> {
+        let (device, objects) = (context.device(), &context.pools.objects);
         let mut refusal = Refusal {
             source: DeviceError::Unsupported { feature: "a memory type for this resource and use" },
             memory: MemoryTypeId(0),
         };
-        let order = shared.pools.order(MemoryUse::GpuOnly);
-        for memory in order.iter().copied().filter(|memory| allows(wanted.memory_types, *memory)) {
-            for size in wanted.sizes(device.properties()) {
-                let (alignment, category) = (wanted.alignment, wanted.category);
+        let order = context.pools.order(MemoryUse::GpuOnly);
+        for memory in order.iter().copied().filter(|memory| allows(request.memory_types, *memory)) {
+            for size in request.sizes(device.properties()) {
+                let (alignment, category) = (request.alignment, request.category);
                 let desc = HeapDesc { size, alignment, memory, category, priority: Priority::High };
                 match objects.create_heap(device, &desc, "transient heap", &objects.transient_memory) {
                     Ok(heap) => {
@@ -374,66 +409,66 @@ impl<D: Device> State<D> {
                 }
             }
         }
-        let class = Class { memory: refusal.memory, category: wanted.category, kind: PoolKind::Transient };
-        if let Some(times) = shared.pools.notices.refusal(class) {
-            tracing::debug!(target: "tenure", %name, bytes = wanted.least, times, "no transient heap");
+        let class = Class { memory: refusal.memory, category: request.category, kind: PoolKind::Transient };
+        if let Some(times) = context.pools.notices.refusal(class) {
+            tracing::debug!(target: "tenure", %name, bytes = request.least, times, "no transient heap");
         }
         Err(refusal)
     }
 
-    /// Lets go of what was not used for `latency` frames; returns the heaps among it.
-    fn evict(&mut self, shared: &Shared<D>, latency: u64, capacity: usize) -> Vec<Heap<D>> {
-        let oldest = shared.recordings.oldest_open();
+    /// Destroys resources that were not used for `latency` frames, and returns the heaps that were not.
+    fn evict(&mut self, context: &Context<D>, latency: u64, capacity: usize) -> Vec<Heap<D>> {
+        let oldest = context.recordings.oldest_open();
         let frame = self.frame;
         let is_over =
             |heap: &mut Heap<D>| frame.saturating_sub(heap.last_used) >= latency && heap.is_idle(oldest);
         let retired: Vec<_> = self.heaps.extract_if(.., is_over).collect();
         let mut evicted: u64 = retired.iter().map(|heap| heap.cached() as u64).sum();
         for heap in &mut self.heaps {
-            heap.taken.forget(oldest);
+            heap.used.forget(oldest);
             evicted += heap.evict(frame, latency, capacity);
         }
-        self.stats.evicted += evicted + self.lone.evict(frame, latency);
+        self.stats.evicted += evicted + self.dedicated.evict(frame, latency);
         retired
     }
 
-    /// Lets go of every heap that is not in use.
-    fn trim(&mut self, shared: &Shared<D>) -> Vec<Heap<D>> {
-        let oldest = shared.recordings.oldest_open();
+    /// Removes and returns every heap that is not in use.
+    fn trim(&mut self, context: &Context<D>) -> Vec<Heap<D>> {
+        let oldest = context.recordings.oldest_open();
         let retired: Vec<_> = self.heaps.extract_if(.., |heap| heap.is_idle(oldest)).collect();
         self.stats.evicted += retired.iter().map(|heap| heap.cached() as u64).sum::<u64>();
         retired
     }
 
-    fn totals(&self, memory: &Taken) -> TransientStats {
+    fn totals(&self, memory: &MemoryCounter) -> TransientStats {
         TransientStats {
             heaps: self.heaps.len() as u64,
             reserved: memory.now(),
             peak_reserved: memory.peak(),
-            cached: self.heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>() + self.lone.len(),
+            cached: self.heaps.iter().map(|heap| heap.cached() as u64).sum::<u64>() + self.dedicated.len(),
             ..self.stats
         }
     }
 }
 
-/// A heap that is wanted. Bytes.
-pub(super) struct HeapWish {
+/// A request for a new heap. Sizes in bytes.
+pub(super) struct HeapRequest {
     pub(super) category: HeapCategory,
     pub(super) memory_types: u32,
     pub(super) alignment: u64,
-    /// Less will not do.
+    /// The smallest size that is enough.
     pub(super) least: u64,
     pub(super) best: u64,
-    /// Nothing goes to make room for it, and nobody is told when it is refused.
+    /// Nothing is destroyed to make room for it, and a refusal is not reported to the program.
     pub(super) is_trial: bool,
 }
 
-impl HeapWish {
-    /// The sizes to try, falling: multiples of the heap's alignment.
+impl HeapRequest {
+    /// The sizes to try, in falling order: multiples of the heap's alignment.
     fn sizes(&self, properties: &Properties) -> impl Iterator<Item = u64> {
         let granule = properties.heap_alignment.max(self.alignment).max(1);
         let limit = properties.max_heap_size - properties.max_heap_size % granule;
-        // What the device cannot give it refuses with its own words.
+        // A size beyond the device's limit is passed on, so that the device reports the error.
         let least = self.least.checked_next_multiple_of(granule).unwrap_or(self.least);
         let best = self.best.checked_next_multiple_of(granule).unwrap_or(self.best).min(limit).max(least);
         let mut last = None;
@@ -452,15 +487,15 @@ struct Refusal {
     memory: MemoryTypeId,
 }
 
-pub(super) fn queue_kind<D: Device>(shared: &Shared<D>, queue: QueueId) -> crate::device::QueueKind {
-    let queues = &shared.device().properties().queues;
+pub(super) fn queue_kind<D: Device>(context: &Context<D>, queue: QueueId) -> crate::device::QueueKind {
+    let queues = &context.device().properties().queues;
     queues.get(queue.index()).map_or(crate::device::QueueKind::Graphics, |queue| queue.kind)
 }
 
-/// What the device is to create for a transient buffer.
+/// The resource to create for a transient buffer.
 pub(super) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> {
     if desc.memory != MemoryUse::GpuOnly {
-        let rule = "transient buffers are for the GPU alone";
+        let rule = TransientRule::GpuOnly { memory: desc.memory };
         return Err(Error::Transient { name: desc.name.clone(), rule });
     }
     if !desc.alignment.is_power_of_two() {
@@ -470,6 +505,6 @@ pub(super) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> 
     Ok(ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }))
 }
 
-pub(super) fn mixed_up(name: &Name) -> Error {
-    Error::Transient { name: name.clone(), rule: "a resource is what it was asked for as" }
+pub(super) fn wrong_type(name: &Name) -> Error {
+    Error::Transient { name: name.clone(), rule: TransientRule::WrongType }
 }

@@ -1,40 +1,42 @@
-//! What a graph needs before it runs: a plan, and the heaps of the plan.
+//! Preparing a graph to run: its plan, and the heaps of the plan.
 
 use std::sync::Arc;
 
+use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{Compiled, Found, Graph, HeapPlan, Memory, Need, TransientDesc};
-use super::kind::{Kind, Kinds};
-use super::pool::{HeapWish, Inner, State, buffer_resource};
+use super::pool::{HeapRequest, Inner, State, buffer_resource};
 use super::shortage::HeapClass;
+use crate::context::Context;
 use crate::device::{Device, ResourceDesc};
-use crate::gpu::Shared;
 use crate::memory::{MemoryUse, allows};
 use crate::{Error, Name};
 
-/// A compiled graph with what the device said of its resources.
+/// A compiled graph, with the descriptions and memory requirements of its resources.
 pub(super) struct Prepared {
     pub(super) compiled: Arc<Compiled>,
     /// By resource; `None` for one that no pass uses.
-    pub(super) kinds: Vec<Option<Arc<Kind>>>,
+    pub(super) descriptions: Vec<Option<Arc<Description>>>,
 }
 
-/// The resources of graphs, as the planner wants to know them.
+/// Memory requirements of the resources of graphs, for the planner.
 struct Needs<'a, D: Device> {
-    shared: &'a Arc<Shared<D>>,
-    kinds: &'a mut Kinds,
+    context: &'a Arc<Context<D>>,
+    descriptions: &'a mut ResourceDescTable,
     classes: &'a mut Vec<HeapClass>,
 }
 
 impl<D: Device> Needs<'_, D> {
-    fn class(&mut self, kind: &Kind) -> u32 {
-        let order = self.shared.pools.order(MemoryUse::GpuOnly);
-        let memory = order.iter().copied().find(|memory| allows(kind.needs.memory_types, *memory));
-        let (Some(memory), false) = (memory, kind.needs.requires_dedicated) else { return Need::ALONE };
-        let category = kind.needs.category;
+    fn class(&mut self, description: &Description) -> u32 {
+        let order = self.context.pools.order(MemoryUse::GpuOnly);
+        let memory = order.iter().copied().find(|memory| allows(description.needs.memory_types, *memory));
+        let (Some(memory), false) = (memory, description.needs.requires_dedicated) else {
+            return Need::ALONE;
+        };
+        let category = description.needs.category;
         let known =
             self.classes.iter().position(|class| (class.memory, class.category) == (memory, category));
         let index = known.unwrap_or_else(|| {
-            self.classes.push(HeapClass::new(memory, category, self.shared.device().properties()));
+            self.classes.push(HeapClass::new(memory, category, self.context.device().properties()));
             self.classes.len() - 1
         });
         u32::try_from(index).unwrap_or(Need::ALONE)
@@ -45,10 +47,11 @@ impl<D: Device> Memory for Needs<'_, D> {
     type Error = Error;
 
     fn need(&mut self, resource: &TransientDesc) -> Result<Need, Error> {
-        let kind = self.kinds.of(self.shared, resource.name(), &resource_desc(resource)?)?;
-        let class = self.class(&kind);
-        let (size, alignment) = (kind.needs.size, kind.needs.alignment);
-        Ok(Need { size, alignment, heap_alignment: kind.heap_alignment, class })
+        let description =
+            self.descriptions.get_or_add(self.context, resource.name(), &resource_desc(resource)?)?;
+        let class = self.class(&description);
+        let (size, alignment) = (description.needs.size, description.needs.alignment);
+        Ok(Need { size, alignment, heap_alignment: description.heap_alignment, class })
     }
 
     fn largest_heap(&mut self, class: u32) -> u64 {
@@ -68,38 +71,43 @@ fn resource_desc(resource: &TransientDesc) -> Result<ResourceDesc, Error> {
 }
 
 impl<D: Device> Inner<D> {
-    /// The plan of a graph, from the cache or made.
+    /// The plan of a graph, from the cache or made now.
     pub(crate) fn compile(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
-        Ok(self.state.lock().prepare(&self.shared, graph)?.compiled.clone())
+        Ok(self.state.lock().prepare(&self.context, graph)?.compiled.clone())
     }
 }
 
 impl<D: Device> State<D> {
-    pub(super) fn prepare(&mut self, shared: &Arc<Shared<D>>, graph: &Graph) -> Result<Arc<Prepared>, Error> {
-        let mut needs = Needs { shared, kinds: &mut self.kinds, classes: &mut self.classes };
-        let properties = shared.device().properties();
+    pub(super) fn prepare(
+        &mut self,
+        context: &Arc<Context<D>>,
+        graph: &Graph,
+    ) -> Result<Arc<Prepared>, Error> {
+        let mut needs = Needs { context, descriptions: &mut self.descriptions, classes: &mut self.classes };
+        let properties = context.device().properties();
         let Found { compiled, origin } = self.plans.get_or_plan(graph, properties, &mut needs)?;
         self.stats.note_plan(origin);
         if let Some(known) = self.prepared.iter().find(|known| Arc::ptr_eq(&known.compiled, &compiled)) {
             return Ok(known.clone());
         }
-        let mut kind =
-            |resource: &TransientDesc| self.kinds.of(shared, resource.name(), &resource_desc(resource)?);
-        let mut kinds = Vec::with_capacity(graph.resources());
+        let mut description = |resource: &TransientDesc| {
+            self.descriptions.get_or_add(context, resource.name(), &resource_desc(resource)?)
+        };
+        let mut descriptions = Vec::with_capacity(graph.resources());
         for (id, resource) in compiled.graph().each_resource() {
-            kinds.push(compiled.need(id).map(|_| resource).map(&mut kind).transpose()?);
+            descriptions.push(compiled.need(id).map(|_| resource).map(&mut description).transpose()?);
         }
-        let prepared = Arc::new(Prepared { compiled, kinds });
+        let prepared = Arc::new(Prepared { compiled, descriptions });
         self.prepared.retain(|known| Arc::strong_count(&known.compiled) > 1);
         self.prepared.push(prepared.clone());
         Ok(prepared)
     }
 
-    /// The plan of a graph and the heaps for it, which nobody else takes from until they are let go.
-    /// Where there is no room for the heaps, with more and smaller ones.
+    /// The plan of a graph and its heaps, from which no other request acquires until they are released. Where
+    /// memory is too short for the heaps, the graph is planned again for more and smaller ones.
     pub(super) fn claim(
         &mut self,
-        shared: &Arc<Shared<D>>,
+        context: &Arc<Context<D>>,
         graph: &Graph,
     ) -> Result<(Arc<Prepared>, Vec<Option<u64>>), Error> {
         /// A half, a quarter, an eighth.
@@ -107,8 +115,8 @@ impl<D: Device> State<D> {
         let mut halvings = 0;
         self.begin_trials();
         loop {
-            let prepared = self.prepare(shared, graph)?;
-            match self.claim_heaps(shared, &prepared.compiled) {
+            let prepared = self.prepare(context, graph)?;
+            match self.claim_heaps(context, &prepared.compiled) {
                 Ok(heaps) => return Ok((prepared, heaps)),
                 Err((plan, Error::OutOfMemory(_))) if self.end_trial(&plan) => {}
                 Err((plan, Error::OutOfMemory(_)))
@@ -121,8 +129,8 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Has graphs planned for heaps half as large as one that there was no room for; false when a
-    /// resource needs one so large.
+    /// Limits heaps to half the size of one that the driver refused, so that graphs are planned again; false
+    /// when a resource needs so large a heap.
     fn shrink(&mut self, plan: &HeapPlan, prepared: &Prepared) -> bool {
         let compiled = &prepared.compiled;
         let needs = compiled.graph().each_resource().filter_map(|(id, _)| compiled.need(id));
@@ -137,7 +145,8 @@ impl<D: Device> State<D> {
         is_smaller
     }
 
-    /// Has graphs that were planned for small heaps planned anew, where memory was short long enough ago.
+    /// Where the last shortage is long enough ago, forgets plans for small heaps, so that those graphs are
+    /// planned again.
     fn begin_trials(&mut self) {
         for (number, class) in (0..).zip(&mut self.classes) {
             if class.begin_trial(self.frame) {
@@ -147,7 +156,7 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// There was no room for a heap; true when it was larger than it need be, and is planned smaller again.
+    /// Notes that a heap was refused; true when it was the trial of a larger one, and is planned smaller again.
     fn end_trial(&mut self, plan: &HeapPlan) -> bool {
         let Some(class) = self.classes.get_mut(plan.class as usize) else { return false };
         let was_trial = class.note_refused(plan.size, self.frame);
@@ -164,31 +173,31 @@ impl<D: Device> State<D> {
         self.plans.retain(|compiled| !compiled.heaps().iter().any(is_larger));
     }
 
-    /// The numbers of the heaps, in the order of the plan; `None` for memory of a resource's own.
+    /// The numbers of the heaps, in the order of the plan; `None` for a resource with dedicated memory.
     fn claim_heaps(
         &mut self,
-        shared: &Arc<Shared<D>>,
+        context: &Arc<Context<D>>,
         compiled: &Compiled,
-    ) -> Result<Vec<Option<u64>>, (HeapPlan, Error)> {
+    ) -> Result<Vec<Option<u64>>, (Box<HeapPlan>, Error)> {
         let mut claimed = Vec::with_capacity(compiled.heaps().len());
         for plan in compiled.heaps() {
             let found = match self.classes.get(plan.class as usize) {
                 Some(class) if plan.class != Need::ALONE => {
                     let class = *class;
-                    self.claim_heap(shared, class, plan).map(Some)
+                    self.claim_heap(context, class, plan).map(Some)
                 }
                 _ => Ok(None),
             };
             match found {
                 Ok(heap) => {
                     if let Some(class) = self.classes.get_mut(plan.class as usize) {
-                        class.note_had(plan.size);
+                        class.note_granted(plan.size);
                     }
                     claimed.push(heap);
                 }
                 Err(error) => {
-                    self.let_go(&claimed);
-                    return Err((*plan, error));
+                    self.release_heaps(&claimed);
+                    return Err((Box::new(*plan), error));
                 }
             }
         }
@@ -199,17 +208,17 @@ impl<D: Device> State<D> {
     /// that is large enough.
     fn claim_heap(
         &mut self,
-        shared: &Arc<Shared<D>>,
+        context: &Arc<Context<D>>,
         class: HeapClass,
         plan: &HeapPlan,
     ) -> Result<u64, Error> {
-        let alignment = plan.alignment.max(shared.device().properties().heap_alignment);
+        let alignment = plan.alignment.max(context.device().properties().heap_alignment);
         let slack = plan.size / 4;
         let most = plan.size.saturating_add(slack.max(step(plan.size)));
-        let at = match self.idle_heap(shared, class, plan.size, most, alignment) {
+        let at = match self.idle_heap(context, class, plan.size, most, alignment) {
             Some(at) => at,
             None => {
-                let wish = HeapWish {
+                let request = HeapRequest {
                     category: class.category,
                     memory_types: 1 << class.memory.0.min(31),
                     alignment,
@@ -217,16 +226,16 @@ impl<D: Device> State<D> {
                     best: plan.size.checked_next_multiple_of(step(plan.size)).unwrap_or(plan.size),
                     is_trial: class.is_trial(plan.size),
                 };
-                match self.add_heap(shared, &wish, &Name::from("transient heap")) {
+                match self.add_heap(context, &request, &Name::from("transient heap")) {
                     Ok(at) => at,
                     Err(error) => {
-                        self.idle_heap(shared, class, plan.size, u64::MAX, alignment).ok_or(error)?
+                        self.idle_heap(context, class, plan.size, u64::MAX, alignment).ok_or(error)?
                     }
                 }
             }
         };
         let Some(heap) = self.heaps.get_mut(at) else {
-            return Err(Error::Contract { rule: "a heap that was found is there", value: at as u64 });
+            return Err(Error::Internal { what: "a transient heap that was found does not exist" });
         };
         heap.is_claimed = true;
         heap.last_used = self.frame;
@@ -235,13 +244,13 @@ impl<D: Device> State<D> {
 
     fn idle_heap(
         &mut self,
-        shared: &Shared<D>,
+        context: &Context<D>,
         class: HeapClass,
         least: u64,
         most: u64,
         alignment: u64,
     ) -> Option<usize> {
-        let oldest = shared.recordings.oldest_open();
+        let oldest = context.recordings.oldest_open();
         let suits = self.heaps.iter_mut().enumerate().filter_map(|(at, heap)| {
             let is_such = (heap.memory, heap.category) == (class.memory, class.category);
             let is_large = (least..=most).contains(&heap.size()) && heap.alignment >= alignment;
@@ -250,8 +259,8 @@ impl<D: Device> State<D> {
         suits.min().map(|(_, at)| at)
     }
 
-    /// The heaps are anybody's again.
-    pub(super) fn let_go(&mut self, claimed: &[Option<u64>]) {
+    /// Makes claimed heaps available to other requests again.
+    pub(super) fn release_heaps(&mut self, claimed: &[Option<u64>]) {
         for heap in &mut self.heaps {
             if claimed.contains(&Some(heap.id)) {
                 heap.is_claimed = false;

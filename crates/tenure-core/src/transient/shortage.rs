@@ -1,13 +1,13 @@
-//! How large heaps for graphs are planned, while memory is short and after.
+//! How large heaps for graphs may be planned while memory is short, and when larger ones are tried again.
 
 use crate::device::{HeapCategory, MemoryTypeId, Properties};
 
-/// After so many frames a heap as large as before is tried for the first time.
+/// The number of frames after which a heap as large as before is tried for the first time.
 const FIRST_WAIT: u64 = 64;
-/// Each trial in vain doubles the wait, up to so many frames.
+/// Each failed trial doubles the wait, up to this number of frames.
 const LONGEST_WAIT: u64 = 4096;
 
-/// What may share a heap.
+/// A memory type and heap category; resources of one class may share a heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeapClass {
     pub(super) memory: MemoryTypeId,
@@ -26,8 +26,8 @@ struct Shortage {
     wait: u64,
     /// The frame of the next trial.
     next_trial: u64,
-    /// Heaps are planned without the limit, until one that is larger is had or refused.
-    is_trying: bool,
+    /// Heaps are planned without the limit, until the driver grants or refuses a larger one.
+    is_trial_running: bool,
 }
 
 impl HeapClass {
@@ -42,50 +42,53 @@ impl HeapClass {
         self.largest
     }
 
-    /// Heaps are planned no larger than this, in bytes, but for a resource that is larger.
+    /// Heaps are planned no larger than this, in bytes, unless a resource is larger by itself.
     pub(super) fn preferred(&self) -> u64 {
-        let limit = self.shortage.filter(|shortage| !shortage.is_trying).map(|shortage| shortage.limit);
+        let limit =
+            self.shortage.filter(|shortage| !shortage.is_trial_running).map(|shortage| shortage.limit);
         limit.unwrap_or(self.largest)
     }
 
-    /// There was no room for a larger heap than `limit` bytes.
+    /// Notes that the driver had no memory for a heap larger than `limit` bytes.
     pub(super) fn shrink(&mut self, limit: u64, frame: u64) {
         let wait = self.shortage.map_or(FIRST_WAIT, |shortage| shortage.wait);
-        self.shortage = Some(Shortage { limit, wait, next_trial: frame + wait, is_trying: false });
+        self.shortage = Some(Shortage { limit, wait, next_trial: frame + wait, is_trial_running: false });
     }
 
-    /// True when heaps are planned without a limit from now on that they were planned with so far.
+    /// Begins a trial if one is due: heaps are planned without the limit from now on. True if it began.
     pub(super) fn begin_trial(&mut self, frame: u64) -> bool {
-        let due =
-            self.shortage.as_mut().filter(|shortage| !shortage.is_trying && frame >= shortage.next_trial);
-        due.map(|shortage| shortage.is_trying = true).is_some()
+        let due = self
+            .shortage
+            .as_mut()
+            .filter(|shortage| !shortage.is_trial_running && frame >= shortage.next_trial);
+        due.map(|shortage| shortage.is_trial_running = true).is_some()
     }
 
-    /// Whether a heap of that size is a trial: nothing that is in use or kept should go for it.
+    /// Whether a heap of that size is a trial: nothing should be destroyed to make room for it.
     pub(super) fn is_trial(&self, size: u64) -> bool {
-        self.shortage.is_some_and(|shortage| shortage.is_trying && size > shortage.limit)
+        self.shortage.is_some_and(|shortage| shortage.is_trial_running && size > shortage.limit)
     }
 
-    /// A heap of that size is there.
-    pub(super) fn note_had(&mut self, size: u64) {
+    /// Notes that there is a heap of that size.
+    pub(super) fn note_granted(&mut self, size: u64) {
         if self.is_trial(size) {
             self.shortage = None;
         }
     }
 
-    /// A heap of that size was refused. True when it was a trial: the limit holds again.
+    /// Notes that a heap of that size was refused. True when it was a trial: the limit holds again.
     pub(super) fn note_refused(&mut self, size: u64, frame: u64) -> bool {
         let is_trial = self.is_trial(size);
         if let Some(shortage) = self.shortage.as_mut().filter(|_| is_trial) {
-            shortage.is_trying = false;
+            shortage.is_trial_running = false;
             shortage.wait = (shortage.wait * 2).min(LONGEST_WAIT);
             shortage.next_trial = frame + shortage.wait;
         }
         is_trial
     }
 
-    /// Much may have been given back: larger heaps are tried as soon as they are wanted.
-    pub(super) fn hope(&mut self) {
+    /// Memory may have been given back: larger heaps are tried as soon as they are needed.
+    pub(super) fn retry_soon(&mut self) {
         if let Some(shortage) = &mut self.shortage {
             (shortage.wait, shortage.next_trial) = (FIRST_WAIT, 0);
         }
@@ -104,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_lasts_until_a_larger_heap_is_had() {
+    fn a_limit_lasts_until_a_larger_heap_is_granted() {
         let mut class = class();
         assert!(!class.begin_trial(u64::MAX));
         class.shrink(100, 7);
@@ -112,16 +115,16 @@ mod tests {
         assert!(!class.begin_trial(7 + FIRST_WAIT - 1));
         assert!(class.begin_trial(7 + FIRST_WAIT) && !class.begin_trial(7 + FIRST_WAIT));
         assert_eq!(class.preferred(), LARGEST);
-        // One that is no larger tells nothing.
+        // A heap within the limit is no trial.
         assert!(!class.is_trial(100) && class.is_trial(101));
-        class.note_had(100);
+        class.note_granted(100);
         assert!(class.is_trial(101));
-        class.note_had(101);
+        class.note_granted(101);
         assert_eq!((class.preferred(), class.begin_trial(u64::MAX)), (LARGEST, false));
     }
 
     #[test]
-    fn trials_in_vain_become_rare_but_never_end() {
+    fn failed_trials_become_rare_but_never_end() {
         let mut class = class();
         class.shrink(100, 0);
         let (mut frame, mut waits) = (0, Vec::new());
@@ -136,7 +139,7 @@ mod tests {
         }
         assert_eq!((waits[0], waits[1]), (FIRST_WAIT, 2 * FIRST_WAIT));
         assert_eq!((waits[8], waits[9]), (LONGEST_WAIT, LONGEST_WAIT));
-        class.hope();
+        class.retry_soon();
         assert!(class.begin_trial(frame));
     }
 }

@@ -4,7 +4,9 @@ use tenure_core::device::{
     Api, BufferAccess, DescriptorKind, DescriptorLimits, Device as _, DeviceError, Elements, FieldValue,
     Format, State, Usage,
 };
-use tenure_core::{BufferDesc, BufferViewDesc, Config, Error, Gpu, MemoryUse};
+use tenure_core::{
+    BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Error, Gpu, MemoryUse, PageAllocatorDesc,
+};
 use tenure_sim::{Device, Lag, Options, Profile};
 
 use crate::{BOTH, HEAPS, bytes, device, end, gpu, out, read, view};
@@ -22,7 +24,8 @@ fn rule(error: Error) -> (&'static str, u64, u64) {
     match error {
         Error::Device { name, source: DeviceError::InvalidCall { rule, value, limit } } => {
             assert_eq!(name.as_str(), "lights");
-            (rule, value, limit)
+            let number = |value: Option<FieldValue>| value.and_then(FieldValue::number).unwrap_or(0);
+            (rule.text(), number(value), number(limit))
         }
         other => panic!("{other}"),
     }
@@ -168,7 +171,8 @@ fn a_range_of_a_shared_buffer_is_shown_where_it_lies() {
         let views: Vec<_> = [10, 20, 30].map(|byte| view(&gpu, "shared", byte)).into();
         for (view, byte) in views.iter().zip([10, 20, 30]) {
             assert_eq!(view.kind(), DescriptorKind::Resource);
-            let table = gpu.create_descriptor_table(&[view.into()], "one").unwrap();
+            let table =
+                gpu.create_descriptor_table(&DescriptorTableDesc::new(&[view.into()]).name("one")).unwrap();
             assert_eq!(read(&gpu, &out, table.heap(), table.first()), byte);
         }
         drop((views, out));
@@ -261,14 +265,15 @@ fn mapped_and_pooled_buffers_are_alike() {
     let gpu = gpu(&device, Config::default());
     let out = out(&gpu);
     let usage = Usage::CONSTANT;
-    let desc = BufferDesc { usage, ..BufferDesc::new(64, usage) }.memory(MemoryUse::Dynamic);
+    let desc = BufferDesc { usage, ..BufferDesc::new(64, usage) }.memory(MemoryUse::Upload);
     // Its range ends where the next begins, so that 256 bytes of it cannot be shown.
     let short = gpu.create_buffer(&desc.name("lights")).unwrap();
     let refusal = gpu.create_buffer_view(&short, &BufferViewDesc::constants()).err().unwrap();
     assert_eq!(rule(refusal).1, 256);
     let camera = bytes(&gpu, "camera", 9);
     let view = gpu.create_buffer_view(&camera, &BufferViewDesc::constants()).unwrap();
-    let table = gpu.create_descriptor_table(&[(&view).into()], "camera").unwrap();
+    let table =
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("camera")).unwrap();
     let at = tenure_sim::DescriptorAt::Heap { heap: table.heap(), index: table.first() };
     crate::submit_read(&gpu, &out, at, State::VERTEX_OR_CONSTANT);
     assert_eq!(crate::written(&gpu, &out), 9);
@@ -284,7 +289,7 @@ fn buffers_lie_where_views_of_them_may_begin() {
         let is_d3d12 = Device::new(*profile).properties().api == Api::Direct3D12;
         let device = Device::with_options(options.tight_alignment(is_d3d12));
         let gpu = gpu(&device, Config::default());
-        let pages = gpu.create_pages("level", 1 << 20);
+        let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
         let mut kept = Vec::new();
         for size in (0..40).map(|step| 256 + 12 * step) {
             for usage in [Usage::VERTEX, Usage::CONSTANT, Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {

@@ -1,9 +1,12 @@
-//! Descriptors of one recording (spec D3).
+//! Descriptors of one recording.
 
 use std::collections::HashSet;
 
-use tenure_core::device::{Allowed, DescriptorKind, DeviceError, State, Subresource};
-use tenure_core::{Bind, Buffer, Config, DescriptorOwner, DescriptorPart, Error, Gpu, Queue, Strategy, View};
+use tenure_core::device::{Allowed, DescriptorKind, DeviceError, FieldValue, State, Subresource};
+use tenure_core::{
+    Bind, Buffer, Config, DescriptorConfig, DescriptorOwner, DescriptorPart, DescriptorTableDesc, Error, Gpu,
+    PoolConfig, Queue, StagingConfig, Strategy, View,
+};
 use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag};
 
 use crate::{
@@ -18,7 +21,7 @@ fn draw(gpu: &Gpu<Device>, views: &[View<Device>], out: &Buffer<Device>) -> u32 
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.use_resource(out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
     recording.barriers();
-    let (mut commands, scratch) = recording.split();
+    let (commands, scratch) = recording.split();
     commands.set_descriptor_heaps().unwrap();
     let table = scratch.descriptors(&binds(views)).unwrap();
     assert_eq!((table.len() as usize, table.kind()), (views.len(), RESOURCE));
@@ -36,11 +39,11 @@ fn a_table_shows_views_and_constants() {
         let gpu = gpu(&device, small());
         let out = out(&gpu);
         let shown = view(&gpu, "shown", 6);
-        let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
+        let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
         recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
         recording.barriers();
-        let (mut commands, scratch) = recording.split();
+        let (commands, scratch) = recording.split();
         commands.set_descriptor_heaps().unwrap();
         let constants = scratch.constants(&[0x0404_0404_u32; 5]).unwrap();
         let table = scratch.descriptors(&[(&shown).into(), constants.into()]).unwrap();
@@ -181,7 +184,8 @@ fn recordings_own_what_they_take() {
     assert_eq!(owner(first), DescriptorOwner::Freed { name: "shadows".into() });
     assert_eq!(owner(second), DescriptorOwner::Dynamic { recording: "opaque" });
     // A use after that is found, by name.
-    let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
+    let table =
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table")).unwrap();
     submit_read(&gpu, &out, DescriptorAt::Heap { heap: table.heap(), index: first }, State::NON_PIXEL_SHADER);
     let found = hazards(&device);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -196,7 +200,7 @@ fn what_does_not_belong_into_a_table_is_refused() {
     let (here, there) = (device(HEAPS, Lag::None), device(HEAPS, Lag::None));
     let (gpu, other) = (gpu(&here, small()), gpu(&there, small()));
     let good = view(&gpu, "good", 1);
-    let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
+    let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
     let theirs = view(&other, "theirs", 1);
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     let mut elsewhere = other.record(Queue::Graphics, "elsewhere").unwrap();
@@ -208,7 +212,7 @@ fn what_does_not_belong_into_a_table_is_refused() {
     assert_eq!(refused(&[]), Error::Device { name: "draw".into(), source });
     assert!(matches!(
         refused(&[(&smooth).into(), (&good).into()]),
-        Error::Device { source: DeviceError::InvalidCall { value: 1, .. }, .. }
+        Error::Device { source: DeviceError::InvalidCall { value: Some(FieldValue::Number(1)), .. }, .. }
     ));
     assert_eq!(refused(&[(&theirs).into()]), Error::Foreign { name: "theirs".into() });
     assert_eq!(refused(&[constants.into()]), Error::Foreign { name: "constants".into() });
@@ -217,7 +221,8 @@ fn what_does_not_belong_into_a_table_is_refused() {
     else {
         panic!()
     };
-    assert_eq!((rule, value, limit), ("bytes of constants in view", 70_144, 65_536));
+    let numbers = (value.and_then(FieldValue::number), limit.and_then(FieldValue::number));
+    assert_eq!((rule.text(), numbers), ("bytes of constants in view", (Some(70_144), Some(65_536))));
     drop((recording, elsewhere));
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).peak, 0, "nothing was taken");
     drop((good, smooth, theirs));
@@ -229,9 +234,16 @@ fn what_does_not_belong_into_a_table_is_refused() {
 #[test]
 fn large_constants_are_shown() {
     // In a range of a shared buffer, and in a buffer that ends where they do.
-    for strategy in [Strategy::Tenure, Strategy::Committed] {
+    for strategy in [Strategy::Pooled, Strategy::Committed] {
         let device = device(HEAPS, Lag::None);
-        let gpu = gpu(&device, Config { constant_page: 4 << 10, strategy, ..small() });
+        let gpu = gpu(
+            &device,
+            Config {
+                staging: StagingConfig { constant_page: 4 << 10, ..small().staging },
+                pools: PoolConfig { strategy, ..small().pools },
+                ..small()
+            },
+        );
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
         let scratch = recording.split().1;
         for size in [4095, 4097, 5000, 65_535, 65_536] {
@@ -248,7 +260,13 @@ fn large_constants_are_shown() {
 fn poison_covers_what_was_used() {
     let device = device(HEAPS, Lag::None);
     for (poison_descriptors, names) in [(true, true), (false, false)] {
-        let gpu = gpu(&device, Config { poison_descriptors, ..small() });
+        let gpu = gpu(
+            &device,
+            Config {
+                descriptors: DescriptorConfig { poison: poison_descriptors, ..small().descriptors },
+                ..small()
+            },
+        );
         let views: Vec<_> = (0..3).map(|byte| view(&gpu, "shown", byte)).collect();
         let before = device.calls().made(CallKind::ClearDescriptors);
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
@@ -272,7 +290,7 @@ fn queues_for_copies_have_no_heaps() {
     let mut recording = gpu.record(Queue::Copy, "streaming").unwrap();
     let refused = recording.set_descriptor_heaps().unwrap_err();
     let rule = "queues for copies alone run no shaders (queue)";
-    let source = DeviceError::InvalidCall { rule, value: u64::from(recording.queue().0), limit: 0 };
+    let source = DeviceError::invalid_value(rule, u64::from(recording.queue().0));
     assert_eq!(refused, Error::Device { name: "streaming".into(), source });
     recording.submit().unwrap();
     end(gpu, &device);

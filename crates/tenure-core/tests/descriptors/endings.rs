@@ -1,7 +1,7 @@
 //! Shutdown with descriptors alive, and the loss of the device.
 
 use tenure_core::device::{BindingKind, DeviceError};
-use tenure_core::{Error, ObjectKind, Queue};
+use tenure_core::{DescriptorSetDesc, DescriptorTableDesc, Error, ObjectKind, Queue, SetLayoutDesc};
 use tenure_sim::Lag;
 
 use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};
@@ -12,10 +12,15 @@ fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
         let device = device(BOTH, if behind { Lag::Submissions(3) } else { Lag::None });
         let gpu = gpu(&device, small());
         let shown = view(&gpu, "lights", 1);
-        let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
-        let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
-        let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout").unwrap();
-        let set = gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").unwrap();
+        let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
+        let table =
+            gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table")).unwrap();
+        let layout = gpu
+            .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))
+            .unwrap();
+        let set = gpu
+            .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))
+            .unwrap();
         let mut recording = gpu.record(Queue::Graphics, "open").unwrap();
         recording.split().1.descriptors(&[(&shown).into()]).unwrap();
         recording.split().1.set(&layout, &[(0, 0, (&shown).into())]).unwrap();
@@ -53,10 +58,15 @@ fn any_handle_may_be_the_last() {
         let device = device(BOTH, Lag::None);
         let gpu = gpu(&device, small());
         let shown = view(&gpu, "lights", 1);
-        let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
-        let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
-        let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout").unwrap();
-        let set = gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").unwrap();
+        let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
+        let table =
+            gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table")).unwrap();
+        let layout = gpu
+            .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))
+            .unwrap();
+        let set = gpu
+            .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))
+            .unwrap();
         let mut handles: Vec<Box<dyn std::any::Any>> =
             vec![Box::new(shown), Box::new(smooth), Box::new(table), Box::new(layout), Box::new(set)];
         assert!(!gpu.shutdown().is_clean());
@@ -74,10 +84,15 @@ fn after_a_loss_each_call_says_so_and_everything_drains() {
     let gpu = gpu(&device, small());
     let shown = view(&gpu, "lights", 1);
     let buffer = crate::bytes(&gpu, "more lights", 1);
-    let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
-    let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
-    let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout").unwrap();
-    let set = gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").unwrap();
+    let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
+    let table =
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table")).unwrap();
+    let layout = gpu
+        .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))
+        .unwrap();
+    let set = gpu
+        .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))
+        .unwrap();
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.split().1.descriptors(&[(&shown).into()]).unwrap();
     recording.split().1.set(&layout, &[(0, 0, (&shown).into())]).unwrap();
@@ -91,11 +106,17 @@ fn after_a_loss_each_call_says_so_and_everything_drains() {
     };
     let raw = tenure_core::BufferViewDesc::raw();
     lost(gpu.create_buffer_view(&buffer, &raw).err());
-    lost(gpu.create_sampler(&sampler(2), "another").err());
-    lost(gpu.create_sampler(&sampler(1), "an equal one").err());
-    lost(gpu.create_descriptor_table(&[(&shown).into()], "table").err());
-    lost(gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout").err());
-    lost(gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").err());
+    lost(gpu.create_sampler(&sampler(2).name("another")).err());
+    lost(gpu.create_sampler(&sampler(1).name("an equal one")).err());
+    lost(gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table")).err());
+    lost(
+        gpu.create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))
+            .err(),
+    );
+    lost(
+        gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))
+            .err(),
+    );
     lost(open.split().1.descriptors(&[(&shown).into()]).err());
     lost(open.split().1.set(&layout, &[(0, 0, (&shown).into())]).err());
     drop(open);

@@ -1,7 +1,7 @@
 //! No descriptors are left: the error says which, and who has them.
 
 use tenure_core::device::DescriptorKind;
-use tenure_core::{Bind, DescriptorPart, Error, NoDescriptors, Queue};
+use tenure_core::{Bind, DescriptorPart, DescriptorTableDesc, Error, NoDescriptors, Queue};
 use tenure_sim::Lag;
 
 use crate::{GRAPHICS, HEAPS, binds, device, end, gpu, sampler, small, view};
@@ -22,7 +22,9 @@ fn the_static_part_says_whose_tables_fill_it() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, small());
     let views: Vec<_> = (0..17).map(|byte| view(&gpu, "shown", byte)).collect();
-    let table = |count: usize, name: &'static str| gpu.create_descriptor_table(&binds(&views[..count]), name);
+    let table = |count: usize, name: &'static str| {
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds(&views[..count])).name(name))
+    };
     // More than there are, when all are free.
     let error = exhausted(table(17, "everything"));
     assert_eq!((error.requested, error.capacity, error.free, error.largest_free), (17, 16, 16, 16));
@@ -58,9 +60,9 @@ fn samplers_have_parts_of_their_own() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, small());
     let samplers: Vec<_> =
-        (0..9).map(|number| gpu.create_sampler(&sampler(number), "sampler").unwrap()).collect();
+        (0..9).map(|number| gpu.create_sampler(&sampler(number).name("sampler")).unwrap()).collect();
     let binds: Vec<_> = samplers.iter().map(Bind::from).collect();
-    let error = exhausted(gpu.create_descriptor_table(&binds, "all"));
+    let error = exhausted(gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("all")));
     assert_eq!(
         (error.kind, error.part, error.capacity),
         (DescriptorKind::Sampler, DescriptorPart::Static, 8)

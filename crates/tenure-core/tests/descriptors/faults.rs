@@ -1,7 +1,7 @@
 //! The driver refuses: nothing is left half done, and a shortage is tried once more.
 
 use tenure_core::device::BindingKind;
-use tenure_core::{Error, Gpu, Queue};
+use tenure_core::{DescriptorSetDesc, DescriptorTableDesc, Error, Gpu, Queue, SetLayoutDesc};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag};
 
 use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};
@@ -10,11 +10,14 @@ use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};
 fn use_everything(gpu: &Gpu<Device>) -> Result<(), Error> {
     let buffer = crate::bytes(gpu, "lights", 1);
     let shown = gpu.create_buffer_view(&buffer, &tenure_core::BufferViewDesc::raw())?;
-    let smooth = gpu.create_sampler(&sampler(1), "smooth")?;
-    let _table = gpu.create_descriptor_table(&[(&shown).into()], "table")?;
-    let _samplers = gpu.create_descriptor_table(&[(&smooth).into()], "samplers")?;
-    let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "layout")?;
-    let _set = gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set")?;
+    let smooth = gpu.create_sampler(&sampler(1).name("smooth"))?;
+    let _table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table"))?;
+    let _samplers =
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&smooth).into()]).name("samplers"))?;
+    let layout =
+        gpu.create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))?;
+    let _set =
+        gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))?;
     let mut recording = gpu.record(Queue::Graphics, "draw")?;
     recording.set_descriptor_heaps()?;
     recording.split().1.descriptors(&[(&shown).into()])?;

@@ -1,10 +1,11 @@
-//! Heaps: how large they are, when they are made, when they grow and go (spec D1, D2).
+//! Heaps: how large they are, when they are made, when they grow and go.
 
 use std::sync::Barrier;
 
 use tenure_core::device::{DescriptorKind, DescriptorLimits, Device as _, Format, Usage};
 use tenure_core::{
-    Config, ConfigError, DescriptorPart, Error, Gpu, Queue, TextureDesc, TextureViewDesc, View,
+    Config, ConfigRule, DescriptorConfig, DescriptorPart, DescriptorTableDesc, Error, FrameConfig, Gpu,
+    Queue, TextureDesc, TextureViewDesc, View,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options};
 
@@ -21,7 +22,8 @@ fn nothing_is_made_before_it_is_needed() {
     assert_eq!(heaps_made(&device), 0);
     let view = view(&gpu, "view", 1);
     assert_eq!(heaps_made(&device), 1, "that of views");
-    let table = gpu.create_descriptor_table(&[(&view).into()], "table").unwrap();
+    let table =
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("table")).unwrap();
     assert_eq!(heaps_made(&device), 2, "that which shaders see");
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.set_descriptor_heaps().unwrap();
@@ -70,7 +72,8 @@ fn threads_that_come_first_make_one_heap() {
         let tables: Vec<_> = std::thread::scope(|scope| {
             let thread = || {
                 together.wait();
-                gpu.create_descriptor_table(&[(&view).into()], "table").unwrap()
+                gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("table"))
+                    .unwrap()
             };
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(thread)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -97,14 +100,17 @@ fn a_heap_that_was_refused_is_made_later() {
         let fault = || Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::CreateDescriptorHeap);
         for _ in 0..refusals {
             device.faults().inject(fault().onwards());
-            let refused = gpu.create_descriptor_table(&[(&view).into()], "grass").err();
+            let refused =
+                gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("grass")).err();
             let Some(Error::Device { name, source }) = refused else { panic!("{refused:?}") };
             assert!(name.as_str() == "grass" && source.is_shortage(), "{name}: {source}");
             device.faults().clear();
         }
         let failed = device.calls().failed(CallKind::CreateDescriptorHeap);
         assert_eq!((failed, heaps(&gpu)), (2 * refusals, before.1), "each asks twice, and nothing is there");
-        drop(gpu.create_descriptor_table(&[(&view).into()], "grass").unwrap());
+        drop(
+            gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("grass")).unwrap(),
+        );
         assert_eq!(heaps_made(&device) - before.0, failed + 1);
         assert_eq!(heaps(&gpu), before.1 + 2, "both parts of one heap");
         drop(view);
@@ -115,7 +121,14 @@ fn a_heap_that_was_refused_is_made_later() {
 #[test]
 fn heaps_that_shaders_do_not_see_grow_and_go() {
     let device = device(HEAPS, Lag::None);
-    let gpu = gpu(&device, Config { descriptor_block: 16, idle_frames: 4, ..Config::default() });
+    let gpu = gpu(
+        &device,
+        Config {
+            descriptors: DescriptorConfig { block: 16, ..DescriptorConfig::default() },
+            frames: FrameConfig { idle: 4, ..FrameConfig::default() },
+            ..Config::default()
+        },
+    );
     let buffer = bytes(&gpu, "shown", 1);
     let make = || gpu.create_buffer_view(&buffer, &tenure_core::BufferViewDesc::raw()).unwrap();
     let mut views: Vec<View<Device>> = (0..100).map(|_| make()).collect();
@@ -160,7 +173,7 @@ fn each_kind_has_heaps_of_its_own() {
         gpu.create_texture_view(&color, &TextureViewDesc::render_target()).unwrap(),
         gpu.create_texture_view(&depth, &TextureViewDesc::depth_stencil()).unwrap(),
     ];
-    let smooth = gpu.create_sampler(&crate::sampler(1), "smooth").unwrap();
+    let smooth = gpu.create_sampler(&crate::sampler(1).name("smooth")).unwrap();
     for kind in DescriptorKind::ALL {
         assert_eq!(heap(&gpu, kind, DescriptorPart::Cpu).used, 1, "{kind:?}");
     }
@@ -175,7 +188,8 @@ fn parts_are_as_large_as_configured() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, small());
     let view = view(&gpu, "view", 1);
-    let table = gpu.create_descriptor_table(&[(&view).into()], "table").unwrap();
+    let table =
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("table")).unwrap();
     assert_eq!(heap(&gpu, DescriptorKind::Resource, DescriptorPart::Static).capacity, 16);
     assert_eq!(heap(&gpu, DescriptorKind::Resource, DescriptorPart::Dynamic).capacity, 64);
     drop((table, view));
@@ -193,15 +207,17 @@ fn limited(visible_resources: u32, visible_samplers: u32) -> Device {
 fn parts_beyond_the_device_are_refused() {
     type Set = fn(&mut Config, u32);
     let fields: [(&str, u32, Set); 4] = [
-        ("static_resource_descriptors", 1000, |config, value| {
-            config.static_resource_descriptors = Some(value)
+        ("descriptors.static_resources", 1000, |config, value| {
+            config.descriptors.static_resources = Some(value)
         }),
-        ("dynamic_resource_descriptors", 1000, |config, value| {
-            config.dynamic_resource_descriptors = Some(value)
+        ("descriptors.dynamic_resources", 1000, |config, value| {
+            config.descriptors.dynamic_resources = Some(value)
         }),
-        ("static_sampler_descriptors", 200, |config, value| config.static_sampler_descriptors = Some(value)),
-        ("dynamic_sampler_descriptors", 200, |config, value| {
-            config.dynamic_sampler_descriptors = Some(value)
+        ("descriptors.static_samplers", 200, |config, value| {
+            config.descriptors.static_samplers = Some(value)
+        }),
+        ("descriptors.dynamic_samplers", 200, |config, value| {
+            config.descriptors.dynamic_samplers = Some(value)
         }),
     ];
     for (field, most, set) in fields {
@@ -216,35 +232,51 @@ fn parts_beyond_the_device_are_refused() {
             let Some(Error::Config(error)) = Gpu::new(limited(1000, 200), config).err() else {
                 panic!("{field}")
             };
-            let ConfigError { min, max, .. } = error;
-            assert_eq!((error.field, error.value, min, max), (field, value.into(), 1, most.into()));
+            assert_eq!((error.field, error.value), (field, value.into()));
+            let tier = if most == 1000 { 1_000_000 } else { 2048 };
+            let rule = match value {
+                0 | u32::MAX => ConfigRule::Range { min: 1, max: tier },
+                _ => ConfigRule::Available { available: most.into() },
+            };
+            assert_eq!(error.rule, rule);
         }
     }
     // Both parts together, and a device without any.
-    let both = Config {
-        static_sampler_descriptors: Some(150),
-        dynamic_sampler_descriptors: Some(51),
-        ..Config::default()
-    };
+    let both = Config::from(DescriptorConfig {
+        static_samplers: Some(150),
+        dynamic_samplers: Some(51),
+        ..DescriptorConfig::default()
+    });
     let Some(Error::Config(error)) = Gpu::new(limited(1000, 200), both).err() else { panic!() };
-    assert_eq!((error.field, error.value, error.max), ("dynamic_sampler_descriptors", 51, 50));
-    let some = Config { static_resource_descriptors: Some(1), ..Config::default() };
+    assert_eq!((error.field, error.value), ("descriptors.dynamic_samplers", 51));
+    assert_eq!(error.rule, ConfigRule::Available { available: 50 });
+    let some = Config::from(DescriptorConfig { static_resources: Some(1), ..DescriptorConfig::default() });
     let Some(Error::Config(error)) = Gpu::new(device(SETS, Lag::None), some).err() else { panic!() };
-    assert_eq!((error.field, error.max), ("static_resource_descriptors", 0));
-    assert!(error.to_string().starts_with("configuration: static_resource_descriptors = 1 is not in 1..=0"));
+    assert_eq!(
+        (error.field, error.rule),
+        ("descriptors.static_resources", ConfigRule::Available { available: 0 })
+    );
+    assert_eq!(
+        error.to_string(),
+        "configuration: descriptors.static_resources = 1 descriptors: the device has 0 left for this part of the heap"
+    );
 }
 
 #[test]
 fn defaults_fit_into_small_devices() {
     let device = limited(3, 2);
-    let gpu = Gpu::new(device.clone(), Config { descriptor_chunk: 16, ..Config::default() }).unwrap();
+    let gpu =
+        Gpu::new(device.clone(), Config::from(DescriptorConfig { chunk: 16, ..DescriptorConfig::default() }))
+            .unwrap();
     let view = view(&gpu, "view", 1);
-    let table = gpu.create_descriptor_table(&[(&view).into()], "table").unwrap();
+    let table =
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("table")).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.set_descriptor_heaps().unwrap();
     let two = recording.split().1.descriptors(&[(&view).into(), (&view).into()]).unwrap();
     assert_eq!((table.first(), two.first(), two.len()), (0, 1, 2));
-    let refused = gpu.create_descriptor_table(&[(&view).into()], "second").err();
+    let refused =
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("second")).err();
     assert!(matches!(refused, Some(Error::NoDescriptors(_))), "{refused:?}");
     recording.submit().unwrap();
     drop((table, view));

@@ -1,15 +1,15 @@
-//! Descriptors: views, samplers, tables and sets (spec D1 to D5), on the simulated device with all of
+//! Descriptors: views, samplers, tables and sets, on the simulated device with all of
 //! its checks.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::time::Duration;
 
 use tenure_core::device::{
-    BindingKind, DescriptorKind, QueueId, SamplerDesc, SetBinding, State, Subresource, Usage,
+    BindingKind, DescriptorKind, QueueId, SamplerInfo, SetBinding, State, Subresource, Usage,
 };
 use tenure_core::{
-    Bind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorHeapStats, DescriptorPart, Gpu, MemoryUse,
-    Queue, View,
+    Bind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorHeapStats, DescriptorPart,
+    Gpu, MemoryUse, Queue, SamplerDesc, View,
 };
 use tenure_sim::{DescriptorAt, Device, Hazard, Lag, Options, Profile};
 
@@ -43,23 +43,23 @@ fn gpu(device: &Device, config: Config) -> Gpu<Device> {
 
 /// Few descriptors, which are poisoned when freed.
 fn small() -> Config {
-    Config {
-        static_resource_descriptors: Some(16),
-        dynamic_resource_descriptors: Some(64),
-        static_sampler_descriptors: Some(8),
-        dynamic_sampler_descriptors: Some(8),
-        descriptor_chunk: 16,
+    Config::from(DescriptorConfig {
+        static_resources: Some(16),
+        dynamic_resources: Some(64),
+        static_samplers: Some(8),
+        dynamic_samplers: Some(8),
+        chunk: 16,
         set_block: 4,
-        poison_descriptors: true,
-        ..Config::default()
-    }
+        poison: true,
+        ..DescriptorConfig::default()
+    })
 }
 
 /// A buffer of 256 equal bytes that the CPU writes.
 fn bytes(gpu: &Gpu<Device>, name: &'static str, byte: u8) -> Buffer<Device> {
     let usage = Usage::SHADER_READ | Usage::CONSTANT;
     let desc = BufferDesc { usage, ..BufferDesc::new(256, usage) };
-    let buffer = gpu.create_buffer(&desc.memory(MemoryUse::Dynamic).name(name)).unwrap();
+    let buffer = gpu.create_buffer(&desc.memory(MemoryUse::Upload).name(name)).unwrap();
     buffer.write(0, &[byte; 256]).unwrap();
     buffer
 }
@@ -71,7 +71,7 @@ fn view(gpu: &Gpu<Device>, name: &'static str, byte: u8) -> View<Device> {
 
 /// A sampler like no other with another number.
 fn sampler(number: u32) -> SamplerDesc {
-    SamplerDesc { max_lod: number as f32, ..SamplerDesc::default() }
+    SamplerInfo { max_lod: number as f32, ..SamplerInfo::default() }.into()
 }
 
 fn binding(binding: u32, kind: BindingKind, count: u32) -> SetBinding {
@@ -109,16 +109,21 @@ fn written(gpu: &Gpu<Device>, out: &Buffer<Device>) -> u8 {
     found[0]
 }
 
-fn heap(gpu: &Gpu<Device>, kind: DescriptorKind, part: DescriptorPart) -> DescriptorHeapStats {
+/// Descriptors of a part of a heap; none where there is no such heap.
+#[derive(Debug, Default)]
+struct HeapUse {
+    capacity: u64,
+    used: u64,
+    peak: u64,
+    waiting: u64,
+}
+
+fn heap(gpu: &Gpu<Device>, kind: DescriptorKind, part: DescriptorPart) -> HeapUse {
     let heaps = gpu.stats().descriptors.heaps;
-    heaps.into_iter().find(|heap| (heap.kind, heap.part) == (kind, part)).unwrap_or(DescriptorHeapStats {
-        kind,
-        part,
-        capacity: 0,
-        used: 0,
-        peak: 0,
-        waiting: 0,
-    })
+    let found = heaps.into_iter().find(|heap| (heap.kind, heap.part) == (kind, part));
+    let of =
+        |DescriptorHeapStats { capacity, used, peak, waiting, .. }| HeapUse { capacity, used, peak, waiting };
+    found.map(of).unwrap_or_default()
 }
 
 /// Waits for everything and gives back what was dropped.

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use proptest::test_runner::Config as Runs;
 use tenure_core::device::{BindingKind, DescriptorKind, State, Subresource};
 use tenure_core::{
-    Config, DescriptorOwner, DescriptorPart, DescriptorSet, DescriptorTable, Error, Queue, View,
+    Config, DescriptorConfig, DescriptorOwner, DescriptorPart, DescriptorSet, DescriptorSetDesc,
+    DescriptorTable, DescriptorTableDesc, Error, FrameConfig, Queue, SetLayoutDesc, View,
 };
 use tenure_sim::{DescriptorAt, Device, Lag};
 
@@ -64,18 +65,25 @@ fn each_element(views: &[usize]) -> impl Iterator<Item = (u32, usize)> + '_ {
 fn run(steps: Vec<Step>, lag: u64) {
     let device = device(BOTH, Lag::Random { max: lag });
     let config = Config {
-        static_resource_descriptors: Some(24),
-        dynamic_resource_descriptors: Some(96),
-        descriptor_chunk: 16,
-        descriptor_block: 16,
-        set_block: 3,
-        idle_frames: 2,
-        poison_descriptors: true,
+        descriptors: DescriptorConfig {
+            static_resources: Some(24),
+            dynamic_resources: Some(96),
+            chunk: 16,
+            block: 16,
+            set_block: 3,
+            poison: true,
+            ..DescriptorConfig::default()
+        },
+        frames: FrameConfig { idle: 2, ..FrameConfig::default() },
         ..Config::default()
     };
     let gpu = gpu(&device, config);
     let out = out(&gpu);
-    let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, ELEMENTS as u32)], "set").unwrap();
+    let layout = gpu
+        .create_set_layout(
+            &SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, ELEMENTS as u32)]).name("set"),
+        )
+        .unwrap();
     let mut next = 0_u8;
     let mut new_view = || {
         next = next.wrapping_add(1);
@@ -90,7 +98,7 @@ fn run(steps: Vec<Step>, lag: u64) {
             Step::Table(place, views) => {
                 let binds: Vec<_> = views.iter().map(|view| (&shown[*view].it).into()).collect();
                 let bytes = views.iter().map(|view| shown[*view].bytes[0]).collect();
-                match gpu.create_descriptor_table(&binds, "table") {
+                match gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("table")) {
                     Ok(it) => {
                         for other in tables.iter().flatten() {
                             let apart = it.first() + it.len() <= other.it.first()
@@ -113,7 +121,8 @@ fn run(steps: Vec<Step>, lag: u64) {
                     .map(|(element, view)| (0, element, (&shown[view].it).into()))
                     .collect();
                 let bytes = views.iter().map(|view| shown[*view].bytes[0]).collect();
-                let it = gpu.create_descriptor_set(&layout, &binds, "set").unwrap();
+                let it =
+                    gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("set")).unwrap();
                 sets[place] = Some(Known { it, bytes });
             }
             Step::DropSet(place) => sets[place] = None,
@@ -126,7 +135,7 @@ fn run(steps: Vec<Step>, lag: u64) {
                 let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
                 recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
                 recording.barriers();
-                let (mut commands, scratch) = recording.split();
+                let (commands, scratch) = recording.split();
                 commands.set_descriptor_heaps().unwrap();
                 let mut expected = Vec::new();
                 let mut look = |at: DescriptorAt<'_>, byte: u8| {

@@ -1,10 +1,10 @@
-//! Samplers: equal ones are one (spec D5).
+//! Samplers: equal ones are one.
 
 use tenure_core::device::{
     AddressMode, BorderColor, Compare, DescriptorKind, DescriptorLimits, Device as _, DeviceError, Filter,
-    SamplerDesc,
+    SamplerInfo,
 };
-use tenure_core::{Config, DescriptorPart, Error};
+use tenure_core::{Config, DescriptorPart, Error, SamplerDesc};
 use tenure_sim::{CallKind, Device, Lag, Options};
 
 use crate::{BOTH, GRAPHICS, HEAPS, device, end, finish, gpu, sampler};
@@ -17,10 +17,10 @@ fn written(device: &Device) -> u64 {
 fn equal_ones_share_a_descriptor() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
-    let one = gpu.create_sampler(&SamplerDesc::default(), "smooth").unwrap();
-    let same = gpu.create_sampler(&SamplerDesc::default(), "another name").unwrap();
-    let negative = SamplerDesc { mip_bias: -0.0, min_lod: -0.0, ..SamplerDesc::default() };
-    let zero = gpu.create_sampler(&negative, "negative zero").unwrap();
+    let one = gpu.create_sampler(&SamplerDesc::default().name("smooth")).unwrap();
+    let same = gpu.create_sampler(&SamplerDesc::default().name("another name")).unwrap();
+    let negative = SamplerInfo { mip_bias: -0.0, min_lod: -0.0, ..SamplerInfo::default() };
+    let zero = gpu.create_sampler(&SamplerDesc::new(negative).name("negative zero")).unwrap();
     let copy = one.clone();
     for sampler in [&same, &zero, &copy] {
         assert!(std::ptr::eq(sampler.heap(), one.heap()));
@@ -40,24 +40,27 @@ fn equal_ones_share_a_descriptor() {
 fn every_field_makes_a_difference() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
-    let base = SamplerDesc::default();
+    let base = SamplerInfo::default();
     let descs = [
         base,
-        SamplerDesc { mag: Filter::Nearest, ..base },
-        SamplerDesc { min: Filter::Nearest, ..base },
-        SamplerDesc { mip: Filter::Nearest, ..base },
-        SamplerDesc { address: [AddressMode::Clamp, AddressMode::Repeat, AddressMode::Repeat], ..base },
-        SamplerDesc { address: [AddressMode::Repeat, AddressMode::Clamp, AddressMode::Repeat], ..base },
-        SamplerDesc { address: [AddressMode::Repeat, AddressMode::Repeat, AddressMode::Clamp], ..base },
-        SamplerDesc { mip_bias: 0.5, ..base },
-        SamplerDesc { anisotropy: 4, ..base },
-        SamplerDesc { compare: Some(Compare::Less), ..base },
-        SamplerDesc { compare: Some(Compare::Greater), ..base },
-        SamplerDesc { min_lod: 1.0, ..base },
-        SamplerDesc { max_lod: 1.0, ..base },
-        SamplerDesc { border: BorderColor::OpaqueWhite, ..base },
+        SamplerInfo { mag: Filter::Nearest, ..base },
+        SamplerInfo { min: Filter::Nearest, ..base },
+        SamplerInfo { mip: Filter::Nearest, ..base },
+        SamplerInfo { address: [AddressMode::Clamp, AddressMode::Repeat, AddressMode::Repeat], ..base },
+        SamplerInfo { address: [AddressMode::Repeat, AddressMode::Clamp, AddressMode::Repeat], ..base },
+        SamplerInfo { address: [AddressMode::Repeat, AddressMode::Repeat, AddressMode::Clamp], ..base },
+        SamplerInfo { mip_bias: 0.5, ..base },
+        SamplerInfo { anisotropy: 4, ..base },
+        SamplerInfo { compare: Some(Compare::Less), ..base },
+        SamplerInfo { compare: Some(Compare::Greater), ..base },
+        SamplerInfo { min_lod: 1.0, ..base },
+        SamplerInfo { max_lod: 1.0, ..base },
+        SamplerInfo { border: BorderColor::OpaqueWhite, ..base },
     ];
-    let samplers: Vec<_> = descs.iter().map(|desc| gpu.create_sampler(desc, "different").unwrap()).collect();
+    let samplers: Vec<_> = descs
+        .iter()
+        .map(|desc| gpu.create_sampler(&SamplerDesc::new(*desc).name("different")).unwrap())
+        .collect();
     let mut indices: Vec<_> = samplers.iter().map(|sampler| sampler.index()).collect();
     indices.sort_unstable();
     indices.dedup();
@@ -71,21 +74,21 @@ fn every_field_makes_a_difference() {
 fn fields_out_of_range_are_refused() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
-    let base = SamplerDesc::default();
+    let base = SamplerInfo::default();
     let most = device.properties().descriptors.anisotropy;
     let cases = [
-        ("mip_bias", SamplerDesc { mip_bias: 16.0, ..base }),
-        ("mip_bias", SamplerDesc { mip_bias: -16.5, ..base }),
-        ("mip_bias", SamplerDesc { mip_bias: f32::NAN, ..base }),
-        ("anisotropy", SamplerDesc { anisotropy: 0, ..base }),
-        ("anisotropy", SamplerDesc { anisotropy: most + 1, ..base }),
-        ("min_lod", SamplerDesc { min_lod: -1.0, ..base }),
-        ("min_lod", SamplerDesc { min_lod: f32::INFINITY, ..base }),
-        ("max_lod", SamplerDesc { min_lod: 2.0, max_lod: 1.0, ..base }),
-        ("max_lod", SamplerDesc { max_lod: f32::NAN, ..base }),
+        ("mip_bias", SamplerInfo { mip_bias: 16.0, ..base }),
+        ("mip_bias", SamplerInfo { mip_bias: -16.5, ..base }),
+        ("mip_bias", SamplerInfo { mip_bias: f32::NAN, ..base }),
+        ("anisotropy", SamplerInfo { anisotropy: 0, ..base }),
+        ("anisotropy", SamplerInfo { anisotropy: most + 1, ..base }),
+        ("min_lod", SamplerInfo { min_lod: -1.0, ..base }),
+        ("min_lod", SamplerInfo { min_lod: f32::INFINITY, ..base }),
+        ("max_lod", SamplerInfo { min_lod: 2.0, max_lod: 1.0, ..base }),
+        ("max_lod", SamplerInfo { max_lod: f32::NAN, ..base }),
     ];
     for (wrong, desc) in cases {
-        match gpu.create_sampler(&desc, "wrong").err() {
+        match gpu.create_sampler(&SamplerDesc::new(desc).name("wrong")).err() {
             Some(Error::Device { name, source: DeviceError::InvalidDesc { field, .. } }) => {
                 assert_eq!((name.as_str(), field), ("wrong", wrong));
             }
@@ -101,11 +104,11 @@ fn fields_out_of_range_are_refused() {
 fn a_dropped_one_stays_until_the_gpu_is_done() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, Config::default());
-    let first = gpu.create_sampler(&sampler(1), "first").unwrap();
+    let first = gpu.create_sampler(&sampler(1).name("first")).unwrap();
     let recording = gpu.record(tenure_core::Queue::Graphics, "draw").unwrap();
     let index = first.index();
     drop(first);
-    let second = gpu.create_sampler(&sampler(1), "second").unwrap();
+    let second = gpu.create_sampler(&sampler(1).name("second")).unwrap();
     assert_ne!(second.index(), index);
     assert_eq!(second.name().as_str(), "second");
     recording.submit().unwrap();
@@ -115,7 +118,7 @@ fn a_dropped_one_stays_until_the_gpu_is_done() {
     gpu.purge().unwrap();
     assert_eq!(device.calls().made(CallKind::ClearDescriptors), 1);
     // The second is known as the one, though the first went later.
-    assert_eq!(gpu.create_sampler(&sampler(1), "third").unwrap().index(), second.index());
+    assert_eq!(gpu.create_sampler(&sampler(1).name("third")).unwrap().index(), second.index());
     drop(second);
     end(gpu, &device);
 }
@@ -127,12 +130,14 @@ fn the_limit_is_an_error_that_says_who_has_them() {
     let device = Device::with_options(Options::new(BOTH).descriptors(limits).lag(Lag::Manual));
     let gpu = gpu(&device, Config::default());
     let mut alive: Vec<_> =
-        (0..3).map(|number| gpu.create_sampler(&sampler(number), "grass").unwrap()).collect();
-    alive.push(gpu.create_sampler(&sampler(3), "sky").unwrap());
-    assert!(gpu.create_sampler(&sampler(2), "an equal one").is_ok());
+        (0..3).map(|number| gpu.create_sampler(&sampler(number).name("grass")).unwrap()).collect();
+    alive.push(gpu.create_sampler(&sampler(3).name("sky")).unwrap());
+    assert!(gpu.create_sampler(&sampler(2).name("an equal one")).is_ok());
     let recording = gpu.record(tenure_core::Queue::Graphics, "draw").unwrap();
     alive.remove(0);
-    let Some(Error::NoDescriptors(error)) = gpu.create_sampler(&sampler(4), "rock").err() else { panic!() };
+    let Some(Error::NoDescriptors(error)) = gpu.create_sampler(&sampler(4).name("rock")).err() else {
+        panic!()
+    };
     assert_eq!((error.kind, error.part), (DescriptorKind::Sampler, DescriptorPart::Samplers));
     assert_eq!((error.name.as_str(), error.requested, error.capacity), ("rock", 1, 4));
     assert_eq!((error.free, error.waiting), (0, 1));
@@ -145,7 +150,7 @@ fn the_limit_is_an_error_that_says_who_has_them() {
     );
     // Once the GPU is done with the one that was dropped, nobody has to say so.
     drop(recording);
-    assert!(gpu.create_sampler(&sampler(4), "rock").is_ok());
+    assert!(gpu.create_sampler(&sampler(4).name("rock")).is_ok());
     drop(alive);
     finish(&gpu);
     end(gpu, &device);

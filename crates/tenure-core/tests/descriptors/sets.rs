@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use tenure_core::device::{BindingKind, DeviceError, FieldValue, Format, State, Subresource, Usage};
 use tenure_core::{
-    Bind, BufferDesc, BufferViewDesc, Config, Error, Gpu, Queue, SetLayout, TextureDesc, TextureViewDesc,
+    Bind, BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorSetDesc, Error, FrameConfig, Gpu,
+    Queue, SetLayout, SetLayoutDesc, TextureDesc, TextureViewDesc,
 };
 use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag};
 
@@ -16,7 +17,7 @@ use crate::{
 /// A layout of two raw buffers and a sampler.
 fn layout(gpu: &Gpu<Device>) -> SetLayout<Device> {
     let bindings = [binding(3, BindingKind::Sampler, 1), binding(1, BindingKind::Buffer, 2)];
-    gpu.create_set_layout(&bindings, "material").unwrap()
+    gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("material")).unwrap()
 }
 
 fn at(block: &tenure_sim::SetBlock, set: u32, binding: u32, element: u32) -> DescriptorAt<'_> {
@@ -27,15 +28,16 @@ fn at(block: &tenure_sim::SetBlock, set: u32, binding: u32, element: u32) -> Des
 fn a_set_keeps_its_layout_and_what_it_shows() {
     for profile in [BOTH, SETS] {
         let device = device(profile, Lag::None);
-        let gpu = gpu(&device, Config { poison_descriptors: true, ..Config::default() });
+        let gpu =
+            gpu(&device, Config::from(DescriptorConfig { poison: true, ..DescriptorConfig::default() }));
         let out = out(&gpu);
         let layout = layout(&gpu);
         let numbers: Vec<_> = layout.bindings().iter().map(|binding| binding.binding).collect();
         assert_eq!((numbers, layout.name().as_str()), (vec![1, 3], "material"));
         let (first, second) = (view(&gpu, "first", 7), view(&gpu, "second", 8));
-        let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
+        let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
         let shown = [(1, 1, (&second).into()), (1, 0, (&first).into()), (3, 0, (&smooth).into())];
-        let set = gpu.create_descriptor_set(&layout, &shown, "rock").unwrap();
+        let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &shown).name("rock")).unwrap();
         drop((layout, first, second, smooth));
         finish(&gpu);
         for (element, byte) in [(0, 7), (1, 8)] {
@@ -57,7 +59,10 @@ fn a_set_is_not_written_again_before_the_gpu_is_done() {
     let device = device(BOTH, Lag::Manual);
     let gpu = gpu(&device, small());
     let (out, layout, shown) = (out(&gpu), layout(&gpu), view(&gpu, "shown", 4));
-    let make = || gpu.create_descriptor_set(&layout, &[(1, 0, (&shown).into())], "set").unwrap();
+    let make = || {
+        gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(1, 0, (&shown).into())]).name("set"))
+            .unwrap()
+    };
     let set = make();
     let index = set.index();
     submit_read(&gpu, &out, at(set.block(), index, 1, 0), State::NON_PIXEL_SHADER);
@@ -78,8 +83,12 @@ fn a_use_of_what_was_freed_is_reported_by_name() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, small());
     let (out, layout, shown) = (out(&gpu), layout(&gpu), view(&gpu, "shown", 4));
-    let stays = gpu.create_descriptor_set(&layout, &[(1, 0, (&shown).into())], "stays").unwrap();
-    let set = gpu.create_descriptor_set(&layout, &[(1, 0, (&shown).into())], "terrain").unwrap();
+    let stays = gpu
+        .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(1, 0, (&shown).into())]).name("stays"))
+        .unwrap();
+    let set = gpu
+        .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(1, 0, (&shown).into())]).name("terrain"))
+        .unwrap();
     let index = set.index();
     drop(set);
     finish(&gpu);
@@ -96,15 +105,18 @@ fn a_use_of_what_was_freed_is_reported_by_name() {
 fn a_recording_makes_sets_of_what_dies_with_it() {
     for profile in [BOTH, SETS] {
         let device = device(profile, Lag::Submissions(2));
-        let gpu = gpu(&device, Config { set_block: 4, poison_descriptors: true, ..Config::default() });
+        let gpu = gpu(
+            &device,
+            Config::from(DescriptorConfig { set_block: 4, poison: true, ..DescriptorConfig::default() }),
+        );
         let out = out(&gpu);
         let bindings = [binding(0, BindingKind::Constants, 1), binding(1, BindingKind::Buffer, 1)];
-        let layout = gpu.create_set_layout(&bindings, "draw").unwrap();
+        let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("draw")).unwrap();
         for step in 0..30_u8 {
             let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
             recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
             recording.barriers();
-            let (mut commands, scratch) = recording.split();
+            let (commands, scratch) = recording.split();
             let mut seen = HashSet::new();
             for draw in 0..10_u8 {
                 let constants = scratch.constants(&[step * 8 + draw % 8; 64]).unwrap();
@@ -130,7 +142,14 @@ fn a_recording_makes_sets_of_what_dies_with_it() {
 #[test]
 fn blocks_are_recycled() {
     let device = device(BOTH, Lag::Manual);
-    let gpu = gpu(&device, Config { set_block: 4, idle_frames: 8, ..Config::default() });
+    let gpu = gpu(
+        &device,
+        Config {
+            descriptors: DescriptorConfig { set_block: 4, ..DescriptorConfig::default() },
+            frames: FrameConfig { idle: 8, ..FrameConfig::default() },
+            ..Config::default()
+        },
+    );
     let (layout, shown) = (layout(&gpu), view(&gpu, "shown", 4));
     let blocks = || device.calls().made(CallKind::CreateSetBlock);
     let frame = |sets: usize| {
@@ -179,7 +198,7 @@ fn a_layout_may_be_dropped_while_sets_of_it_are_in_flight() {
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
     recording.barriers();
-    let (mut commands, scratch) = recording.split();
+    let (commands, scratch) = recording.split();
     let set = scratch.set(&first, &[(1, 0, (&shown).into())]).unwrap();
     let at = at(set.block(), set.index(), 1, 0);
     commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, out.raw(), out.offset(), 16);
@@ -207,11 +226,15 @@ fn dynamic_constants_are_based_on_their_buffer() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, small());
     let out = out(&gpu);
-    let layout = gpu.create_set_layout(&[binding(0, BindingKind::DynamicConstants, 1)], "camera").unwrap();
+    let layout = gpu
+        .create_set_layout(
+            &SetLayoutDesc::new(&[binding(0, BindingKind::DynamicConstants, 1)]).name("camera"),
+        )
+        .unwrap();
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
     recording.barriers();
-    let (mut commands, scratch) = recording.split();
+    let (commands, scratch) = recording.split();
     let first = scratch.constants(&[1_u8; 64]).unwrap();
     let second = scratch.constants(&[2_u8; 64]).unwrap();
     // One set serves all constants of the buffer.
@@ -234,16 +257,17 @@ fn dynamic_constants_are_based_on_their_buffer() {
 fn layouts_are_checked() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, Config::default());
-    let refused = |bindings: &[_]| match gpu.create_set_layout(bindings, "wrong").err() {
-        Some(Error::Device {
-            name,
-            source: DeviceError::InvalidDesc { field, value: FieldValue::Number(value), .. },
-        }) => {
-            assert_eq!(name.as_str(), "wrong");
-            (field, value)
-        }
-        other => panic!("{other:?}"),
-    };
+    let refused =
+        |bindings: &[_]| match gpu.create_set_layout(&SetLayoutDesc::new(bindings).name("wrong")).err() {
+            Some(Error::Device {
+                name,
+                source: DeviceError::InvalidDesc { field, value: FieldValue::Number(value), .. },
+            }) => {
+                assert_eq!(name.as_str(), "wrong");
+                (field, value)
+            }
+            other => panic!("{other:?}"),
+        };
     assert_eq!(refused(&[]), ("bindings", 0));
     assert_eq!(refused(&[binding(0, BindingKind::Buffer, 0)]), ("count", 0));
     let twice = [
@@ -264,7 +288,7 @@ fn what_does_not_fit_the_layout_is_refused() {
     let good = view(&gpu, "good", 1);
     let theirs = view(&other, "theirs", 1);
     let their_layout = crate::sets::layout(&other);
-    let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
+    let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
     let texture = TextureDesc::d2(8, 8, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("target");
     let texture = gpu.create_texture(&texture).unwrap();
     let target = gpu.create_texture_view(&texture, &TextureViewDesc::render_target()).unwrap();
@@ -274,13 +298,16 @@ fn what_does_not_fit_the_layout_is_refused() {
     let constants = scratch.constants(&[1_u32; 4]).unwrap();
     // Both kinds of sets give the same answer.
     let refused = |binds: &[(u32, u32, Bind<'_, Device>)]| {
-        let lasting = gpu.create_descriptor_set(&layout, binds, "lasting").err().unwrap();
+        let lasting =
+            gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, binds).name("lasting")).err().unwrap();
         let dynamic = scratch.set(&layout, binds).err().unwrap();
         assert_eq!(lasting, dynamic);
         lasting
     };
     let rule = |error: Error| match error {
-        Error::Device { source: DeviceError::InvalidCall { rule, value, .. }, .. } => (rule, value),
+        Error::Device { source: DeviceError::InvalidCall { rule, value, .. }, .. } => {
+            (rule.text(), value.and_then(FieldValue::number).unwrap_or(0))
+        }
         other => panic!("{other}"),
     };
     let view = || Bind::from(&good);
@@ -297,11 +324,19 @@ fn what_does_not_fit_the_layout_is_refused() {
     assert_eq!(refused(&[(1, 0, (&theirs).into())]), Error::Foreign { name: "theirs".into() });
     let foreign = Error::Foreign { name: "material".into() };
     assert_eq!(scratch.set(&their_layout, &[]).err(), Some(foreign.clone()));
-    assert_eq!(gpu.create_descriptor_set(&their_layout, &[], "lasting").err(), Some(foreign));
+    assert_eq!(
+        gpu.create_descriptor_set(&DescriptorSetDesc::new(&their_layout, &[]).name("lasting")).err(),
+        Some(foreign)
+    );
     // Constants of a recording do not last.
-    let camera = gpu.create_set_layout(&[binding(0, BindingKind::Constants, 1)], "camera").unwrap();
+    let camera = gpu
+        .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Constants, 1)]).name("camera"))
+        .unwrap();
     assert!(scratch.set(&camera, &[(0, 0, constants.into())]).is_ok());
-    let lasting = gpu.create_descriptor_set(&camera, &[(0, 0, constants.into())], "lasting").err().unwrap();
+    let lasting = gpu
+        .create_descriptor_set(&DescriptorSetDesc::new(&camera, &[(0, 0, constants.into())]).name("lasting"))
+        .err()
+        .unwrap();
     assert_eq!(rule(lasting), ("constants of a recording do not last (index)", 0));
     drop((recording, layout, camera, good, theirs, their_layout, smooth, target));
     end(gpu, &here);
@@ -312,7 +347,9 @@ fn what_does_not_fit_the_layout_is_refused() {
 fn a_device_without_sets_says_so() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
-    let refused = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "material").err();
+    let refused = gpu
+        .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("material"))
+        .err();
     let source = DeviceError::Unsupported { feature: "descriptor sets" };
     assert_eq!(refused, Some(Error::Device { name: "material".into(), source }));
     end(gpu, &device);
@@ -324,10 +361,15 @@ fn blocks_of_large_sets_are_small() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, Config::default());
     let out = out(&gpu);
-    let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 40_000)], "bindless").unwrap();
+    let layout = gpu
+        .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 40_000)]).name("bindless"))
+        .unwrap();
     let shown = view(&gpu, "shown", 5);
     let sets = [0, 39_999].map(|element| {
-        gpu.create_descriptor_set(&layout, &[(0, element, (&shown).into())], "bindless").unwrap()
+        gpu.create_descriptor_set(
+            &DescriptorSetDesc::new(&layout, &[(0, element, (&shown).into())]).name("bindless"),
+        )
+        .unwrap()
     });
     assert_eq!(device.calls().live_set_blocks, 2, "one set each");
     submit_read(&gpu, &out, at(sets[1].block(), sets[1].index(), 0, 39_999), State::NON_PIXEL_SHADER);
@@ -356,15 +398,15 @@ fn every_kind_of_binding_is_served() {
             gpu.create_texture_view(&texture, &TextureViewDesc::sampled()).unwrap(),
             gpu.create_texture_view(&texture, &TextureViewDesc::storage()).unwrap(),
         ];
-        let smooth = gpu.create_sampler(&sampler(1), "smooth").unwrap();
+        let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
         let bindings: Vec<_> =
             (0..).zip(BindingKind::ALL).map(|(number, kind)| binding(number, kind, 1)).collect();
-        let layout = gpu.create_set_layout(&bindings, "all").unwrap();
+        let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("all")).unwrap();
         let mut binds: Vec<_> =
             (0..).zip(&views).map(|(number, view)| (number, 0, Bind::from(view))).collect();
         binds.push((7, 0, (&smooth).into()));
         assert_eq!(binds.len(), BindingKind::ALL.len());
-        let set = gpu.create_descriptor_set(&layout, &binds, "all").unwrap();
+        let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("all")).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
         recording.split().1.set(&layout, &binds).unwrap();
         recording.submit().unwrap();

@@ -31,7 +31,10 @@ fn refusal(gpu: &Gpu<Device>, texture: TextureDesc, desc: TextureViewDesc) -> De
 #[track_caller]
 fn rule(gpu: &Gpu<Device>, texture: TextureDesc, desc: TextureViewDesc) -> (&'static str, u64, u64) {
     match refusal(gpu, texture, desc) {
-        DeviceError::InvalidCall { rule, value, limit } => (rule, value, limit),
+        DeviceError::InvalidCall { rule, value, limit } => {
+            let number = |value: Option<FieldValue>| value.and_then(FieldValue::number).unwrap_or(0);
+            (rule.text(), number(value), number(limit))
+        }
         other => panic!("{other}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure_core::device::{BindingKind, State, Subresource};
-use tenure_core::{Config, Queue};
+use tenure_core::{Config, DescriptorConfig, DescriptorSetDesc, DescriptorTableDesc, Queue, SetLayoutDesc};
 use tenure_sim::{DescriptorAt, Lag};
 
 use crate::{BOTH, SECOND, binding, device, end, finish, gpu, out, sampler, small, view};
@@ -13,14 +13,19 @@ use crate::{BOTH, SECOND, binding, device, end, finish, gpu, out, sampler, small
 fn threads_do_not_meet() {
     let device = device(BOTH, Lag::Random { max: 4 });
     let config = Config {
-        static_resource_descriptors: Some(4096),
-        dynamic_resource_descriptors: Some(16_384),
-        static_sampler_descriptors: Some(512),
-        dynamic_sampler_descriptors: Some(512),
+        descriptors: DescriptorConfig {
+            static_resources: Some(4096),
+            dynamic_resources: Some(16_384),
+            static_samplers: Some(512),
+            dynamic_samplers: Some(512),
+            ..small().descriptors
+        },
         ..small()
     };
     let gpu = gpu(&device, config);
-    let layout = gpu.create_set_layout(&[binding(0, BindingKind::Buffer, 1)], "shared layout").unwrap();
+    let layout = gpu
+        .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("shared layout"))
+        .unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4_u8 {
             let (gpu, layout) = (&gpu, &layout);
@@ -29,14 +34,24 @@ fn threads_do_not_meet() {
                 for step in 0..60_u8 {
                     let byte = thread * 60 + step;
                     let shown = view(gpu, "shown", byte);
-                    let smooth = gpu.create_sampler(&sampler(u32::from(step % 3)), "smooth").unwrap();
-                    let table = gpu.create_descriptor_table(&[(&shown).into()], "table").unwrap();
-                    let samplers = gpu.create_descriptor_table(&[(&smooth).into()], "samplers").unwrap();
-                    let set = gpu.create_descriptor_set(layout, &[(0, 0, (&shown).into())], "set").unwrap();
+                    let smooth = gpu.create_sampler(&sampler(u32::from(step % 3)).name("smooth")).unwrap();
+                    let table = gpu
+                        .create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table"))
+                        .unwrap();
+                    let samplers = gpu
+                        .create_descriptor_table(
+                            &DescriptorTableDesc::new(&[(&smooth).into()]).name("samplers"),
+                        )
+                        .unwrap();
+                    let set = gpu
+                        .create_descriptor_set(
+                            &DescriptorSetDesc::new(layout, &[(0, 0, (&shown).into())]).name("set"),
+                        )
+                        .unwrap();
                     let mut recording = gpu.record(Queue::Graphics, "thread").unwrap();
                     recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
                     recording.barriers();
-                    let (mut commands, scratch) = recording.split();
+                    let (commands, scratch) = recording.split();
                     commands.set_descriptor_heaps().unwrap();
                     let dynamic = scratch.descriptors(&[(&shown).into()]).unwrap();
                     let dynamic_set = scratch.set(layout, &[(0, 0, (&shown).into())]).unwrap();
@@ -89,8 +104,14 @@ fn a_layout_outlives_the_blocks_that_a_trim_takes_out() {
             let layouts: Vec<_> = (0..8)
                 .map(|_| {
                     let bindings = [binding(0, BindingKind::Buffer, 1)];
-                    let layout = gpu.create_set_layout(&bindings, "layout").unwrap();
-                    drop(gpu.create_descriptor_set(&layout, &[(0, 0, (&shown).into())], "set").unwrap());
+                    let layout =
+                        gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("layout")).unwrap();
+                    drop(
+                        gpu.create_descriptor_set(
+                            &DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"),
+                        )
+                        .unwrap(),
+                    );
                     layout
                 })
                 .collect();

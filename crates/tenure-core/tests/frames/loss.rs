@@ -1,10 +1,11 @@
-//! The device is removed, at any call (spec T8).
+//! The device is removed, at any call.
 
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{BufferLayout, DeviceError, Features, Format, TextureRegion, TileRegion, Usage};
 use tenure_core::{
-    BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc, TexelData, TextureDesc, UploadRingDesc,
+    BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, PageAllocatorDesc, Queue, ReservedDesc,
+    TexelData, TextureDesc, UploadRingDesc,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
@@ -15,12 +16,12 @@ const REASON: &str = "DXGI_ERROR_DEVICE_HUNG";
 /// A bit of everything; ends at the first error.
 fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
     use tenure_core::device::Device as _;
-    let pages = gpu.create_pages("pages", 256 << 10);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(256 << 10).name("pages"));
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10))?;
     let features = gpu.device().properties().features;
     for round in 0..2_u8 {
         let frame = gpu.begin_frame()?;
-        let staging = BufferDesc::new(16 << 10, Usage::COPY_SRC).memory(MemoryUse::Dynamic).alignment(512);
+        let staging = BufferDesc::new(16 << 10, Usage::COPY_SRC).memory(MemoryUse::Upload).alignment(512);
         let staging = gpu.create_buffer(&staging)?;
         staging.write(0, &vec![round; 16 << 10])?;
         let mut recording = frame.record(Queue::Graphics, "upload")?;
@@ -39,7 +40,7 @@ fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
         let mesh = gpu.create_buffer_with(&mesh, &[round; 5000])?;
         gpu.upload_texture(&texture, region, TexelData::new(&[round; 4096]))?;
         {
-            let (mut commands, scratch) = recording.split();
+            let (commands, scratch) = recording.split();
             scratch.constant_bytes(&[round; 300])?;
             let slice = ring.allocate(scratch, 1000, 16)?;
             slice.write(0, &[round; 1000])?;
@@ -79,7 +80,7 @@ fn lost<T>(result: Result<T, Error>) {
 /// Every call of the manager answers with the reason, and at once.
 fn everything_is_lost(gpu: &Gpu<Device>) {
     let begun = Instant::now();
-    for memory in [MemoryUse::GpuOnly, MemoryUse::Dynamic, MemoryUse::Readback] {
+    for memory in [MemoryUse::GpuOnly, MemoryUse::Upload, MemoryUse::Readback] {
         for size in [64, 100_000, 70 << 20] {
             lost(gpu.create_buffer(&BufferDesc::new(size, Usage::COPY_DST).memory(memory)));
         }
@@ -92,7 +93,7 @@ fn everything_is_lost(gpu: &Gpu<Device>) {
     lost(gpu.create_upload_ring(&UploadRingDesc::new(64 << 10)));
     lost(gpu.flush_uploads());
     lost(gpu.create_reserved(&ReservedDesc::buffer(1 << 20, Usage::SHADER_READ)));
-    let pages = gpu.create_pages("pages", 1 << 20);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("pages"));
     lost(pages.create_buffer(&BufferDesc::new(64, Usage::VERTEX)));
     lost(pages.create_texture(&desc));
     lost(gpu.begin_frame());
@@ -110,7 +111,7 @@ fn everything_is_lost(gpu: &Gpu<Device>) {
 
 /// The same calls each time, up to the removal.
 fn config() -> Config {
-    Config { idle_frames: 1, frames_in_flight: 2, ..Config::default() }
+    Config::from(FrameConfig { idle: 1, in_flight: 2, ..FrameConfig::default() })
 }
 
 fn removed_at(profile: Profile, n: u64) {
@@ -173,7 +174,8 @@ fn what_is_open_at_the_removal_drains() {
 #[test]
 fn waits_end_with_the_device() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
-    let gpu = Gpu::new(device.clone(), Config { frames_in_flight: 1, ..Config::default() }).unwrap();
+    let gpu = Gpu::new(device.clone(), Config::from(FrameConfig { in_flight: 1, ..FrameConfig::default() }))
+        .unwrap();
     frame(&gpu).unwrap();
     let waits_before = waits::begun(&device);
     std::thread::scope(|scope| {

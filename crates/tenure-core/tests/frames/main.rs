@@ -1,4 +1,4 @@
-//! Frames, shutdown and loss of the device (spec T6 to T8).
+//! Frames, shutdown and loss of the device.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use tenure_core::device::Usage;

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{QueueId, Usage};
-use tenure_core::{BufferDesc, Config, Error, Gpu};
+use tenure_core::{Awaited, BufferDesc, Config, Error, FrameConfig, Gpu};
 use tenure_sim::{Device, Profile};
 
 use super::{frame, manual, mesh, waits};
@@ -12,7 +12,8 @@ use super::{frame, manual, mesh, waits};
 #[test]
 fn beginning_a_frame_waits_for_the_oldest_one_too_many() {
     for frames_in_flight in [1, 2, 3, 16] {
-        let (gpu, device) = manual(Config { frames_in_flight, ..Config::default() });
+        let (gpu, device) =
+            manual(Config::from(FrameConfig { in_flight: frames_in_flight, ..FrameConfig::default() }));
         (0..frames_in_flight).for_each(|_| frame(&gpu).unwrap());
         assert_eq!(gpu.stats().frame_waits, 0, "{frames_in_flight} frames begin at once");
         let waits_before = waits::begun(&device);
@@ -35,14 +36,15 @@ fn beginning_a_frame_waits_for_the_oldest_one_too_many() {
 #[test]
 fn a_gpu_that_does_not_keep_up_is_an_error_after_the_timeout() {
     let frame_timeout = Duration::from_millis(25);
-    let (gpu, device) = manual(Config { frames_in_flight: 1, frame_timeout, ..Config::default() });
+    let (gpu, device) =
+        manual(Config::from(FrameConfig { in_flight: 1, timeout: frame_timeout, ..FrameConfig::default() }));
     frame(&gpu).unwrap();
     let begun = Instant::now();
     let error = frame(&gpu).unwrap_err();
     assert!(begun.elapsed() >= frame_timeout);
     let Error::Timeout { what, waited_ms } = error else { panic!("{error}") };
     assert!((25..5000).contains(&waited_ms), "{waited_ms} ms");
-    assert!(!what.is_empty());
+    assert_eq!(what, Awaited::EarlierFrame);
     assert_eq!(gpu.stats().frames, 1, "no frame has begun");
     assert!(device.run_until_idle());
     frame(&gpu).unwrap();
@@ -52,7 +54,7 @@ fn a_gpu_that_does_not_keep_up_is_an_error_after_the_timeout() {
 
 #[test]
 fn frames_without_submissions_never_wait() {
-    let (gpu, _device) = manual(Config { frames_in_flight: 1, ..Config::default() });
+    let (gpu, _device) = manual(Config::from(FrameConfig { in_flight: 1, ..FrameConfig::default() }));
     for number in 1..=20 {
         let frame = gpu.begin_frame().unwrap();
         assert_eq!(frame.number(), number);
@@ -63,7 +65,9 @@ fn frames_without_submissions_never_wait() {
 /// Frames after which a block that ran empty is gone.
 fn frames_until_returned(idle_frames: u32, size: u64) -> u32 {
     let device = Device::new(Profile::DISCRETE);
-    let gpu = Gpu::new(device.clone(), Config { idle_frames, ..Config::default() }).unwrap();
+    let gpu =
+        Gpu::new(device.clone(), Config::from(FrameConfig { idle: idle_frames, ..FrameConfig::default() }))
+            .unwrap();
     drop(gpu.create_buffer(&BufferDesc::new(size, Usage::SHADER_READ)).unwrap());
     assert!(gpu.stats().reserved > 0);
     for frames in 1..200 {
@@ -80,14 +84,14 @@ fn idle_blocks_go_after_the_configured_frames_and_not_before() {
     for idle_frames in [0, 1, 4, 16, 60] {
         let frames = frames_until_returned(idle_frames, 5000);
         // The frame at whose end it ran empty does not count.
-        assert_eq!(frames, idle_frames + 1, "for a grace of {idle_frames} frames");
+        assert_eq!(frames, idle_frames + 1, "kept for {idle_frames} idle frames");
     }
 }
 
 #[test]
-fn a_block_that_is_used_again_begins_a_new_grace() {
+fn a_block_that_is_used_again_is_kept_anew() {
     let device = Device::new(Profile::DISCRETE);
-    let gpu = Gpu::new(device, Config { idle_frames: 4, ..Config::default() }).unwrap();
+    let gpu = Gpu::new(device, Config::from(FrameConfig { idle: 4, ..FrameConfig::default() })).unwrap();
     for _ in 0..10 {
         drop(mesh(&gpu, "flicker", 100));
         (0..3).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, Config, Gpu, ObjectKind, Queue, ReservedDesc, TextureDesc};
+use tenure_core::{
+    BufferDesc, Config, FrameConfig, Gpu, ObjectKind, PageAllocatorDesc, Queue, ReservedDesc, TextureDesc,
+};
 use tenure_sim::{Device, Profile};
 
 use super::{frame, manual, mesh, read, submit, waits};
@@ -21,7 +23,8 @@ fn leaks_are_reported_by_name_kind_size_and_frame() {
     let grass = gpu.create_texture(&grass).unwrap();
     let sparse = ReservedDesc::buffer(1 << 20, Usage::SHADER_READ).name("sparse");
     let sparse = gpu.create_reserved(&sparse).unwrap();
-    let (pages, pipeline) = (gpu.create_pages("level", 1 << 20), gpu.defer("pipeline", 7_u32));
+    let (pages, pipeline) =
+        (gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level")), gpu.defer("pipeline", 7_u32));
     let report = gpu.shutdown();
     let leaks: Vec<_> = report.leaks.iter().map(|leak| (leak.name.as_str(), leak.kind, leak.frame)).collect();
     let expected = [
@@ -67,7 +70,7 @@ fn handles_dropped_after_shutdown_are_released() {
         }
         let rock = mesh(&gpu, "rock", 1000);
         let big = mesh(&gpu, "big", 20 << 20);
-        let pages = gpu.create_pages("level", 1 << 20);
+        let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
         let paged = pages.create_buffer(&BufferDesc::new(100, Usage::VERTEX)).unwrap();
         let recording = gpu.record(Queue::Graphics, "open").unwrap();
         let pipeline = gpu.defer("pipeline", Counted(dropped.clone()));
@@ -93,7 +96,7 @@ fn handles_dropped_after_shutdown_are_released() {
 #[test]
 fn dropping_the_manager_waits_for_the_gpu() {
     let (gpu, device) = manual(Config::default());
-    let upload = BufferDesc::new(64, Usage::COPY_SRC).memory(tenure_core::MemoryUse::Dynamic);
+    let upload = BufferDesc::new(64, Usage::COPY_SRC).memory(tenure_core::MemoryUse::Upload);
     let upload = gpu.create_buffer(&upload).unwrap();
     upload.write(0, &[1; 64]).unwrap();
     drop(read(&gpu, &upload).unwrap());
@@ -113,8 +116,8 @@ fn dropping_the_manager_waits_for_the_gpu() {
 #[test]
 fn shutdown_under_a_hung_gpu_is_bounded() {
     let shutdown_timeout = Duration::from_millis(40);
-    let (gpu, device) = manual(Config { shutdown_timeout, ..Config::default() });
-    let upload = BufferDesc::new(64, Usage::COPY_SRC).memory(tenure_core::MemoryUse::Dynamic);
+    let (gpu, device) = manual(Config::from(FrameConfig { shutdown_timeout, ..FrameConfig::default() }));
+    let upload = BufferDesc::new(64, Usage::COPY_SRC).memory(tenure_core::MemoryUse::Upload);
     let upload = gpu.create_buffer(&upload.name("in use")).unwrap();
     upload.write(0, &[1; 64]).unwrap();
     let readback = read(&gpu, &upload).unwrap();

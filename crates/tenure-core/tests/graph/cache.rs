@@ -7,6 +7,7 @@ use tenure_core::device::{Properties, State};
 use tenure_core::transient::graph::{
     Compiled, Found, Graph, Origin, Placement, PlanCache, PlanOptions, ResourceId,
 };
+use test_random::Rng;
 
 use super::frames;
 use super::model::{Needs, buffer, d3d12};
@@ -134,11 +135,8 @@ fn the_most_similar_plan_counts() {
 
 /// Lifetimes without any structure, for which the first plan is rarely the best.
 fn crowd(seed: u64) -> Vec<(usize, usize, u64)> {
-    let mut state = seed;
-    let mut draw = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut rng = Rng::new(seed);
+    let mut draw = |below: u64| rng.below(below);
     let mut life = || {
         let (first, length) = (draw(30) as usize, draw(12) as usize);
         (first, first + length + 2, draw(40) + 1)

@@ -94,7 +94,7 @@ fn two_writes_in_one_pass() {
 fn descriptions_that_do_not_go() {
     let of_buffer = |desc| error(|graph| _ = graph.buffer(desc));
     let resource = buffer(1).name;
-    for memory in [MemoryUse::Dynamic, MemoryUse::Readback, MemoryUse::GpuUpload] {
+    for memory in [MemoryUse::Upload, MemoryUse::Readback, MemoryUse::GpuUpload] {
         let found = of_buffer(buffer(1).memory(memory));
         assert_eq!(found, GraphError::NotGpuOnly { resource: resource.clone(), memory });
     }
@@ -105,7 +105,7 @@ fn descriptions_that_do_not_go() {
     let source = DeviceError::invalid_desc("mips", 9_u32, Allowed::AtMost(8));
     let found = error(|graph| _ = graph.texture(texture().mips(9)));
     assert_eq!(found, GraphError::InvalidDesc { resource: texture().name, source });
-    let unused = error(|graph| _ = graph.buffer(buffer(1).memory(MemoryUse::Dynamic)));
+    let unused = error(|graph| _ = graph.buffer(buffer(1).memory(MemoryUse::Upload)));
     assert!(matches!(unused, GraphError::NotGpuOnly { .. }), "said even where no pass uses it");
 }
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Config, Gpu, Queue};
-use tenure_sim::{CallKind, Fault, FaultKind, Lag, Profile};
+use tenure_core::{BufferDesc, Config, FrameConfig, Gpu, Queue};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
-use super::watched::Watched;
 use super::{Counted, count, device, gpu, mesh};
 
 /// Panics when it is dropped.
@@ -27,30 +26,26 @@ fn boom() -> (Boom, Arc<AtomicUsize>) {
 
 /// Notes whether the device was gone when it was dropped.
 struct Pipeline {
-    device_dropped: Arc<AtomicUsize>,
+    /// One of three handles: the test's and the manager's are the others.
+    device: Device,
     orphaned: Arc<AtomicUsize>,
     _dropped: Counted,
 }
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        self.orphaned.fetch_add(count(&self.device_dropped), Ordering::SeqCst);
+        self.orphaned.fetch_add(usize::from(self.device.handles() < 3), Ordering::SeqCst);
     }
 }
 
 #[test]
 fn a_deferred_object_goes_before_the_device() {
     for is_last in [false, true] {
-        let sim = device(Profile::DISCRETE, Lag::Submissions(2));
-        let (watched, device_dropped) = Watched::new(&sim);
-        let gpu = Gpu::new(watched, Config::default()).unwrap();
+        let device = device(Profile::DISCRETE, Lag::Submissions(2));
+        let gpu = gpu(&device);
         let orphaned = Arc::new(AtomicUsize::new(0));
         let (counted, dropped) = Counted::new();
-        let pipeline = Pipeline {
-            device_dropped: device_dropped.clone(),
-            orphaned: orphaned.clone(),
-            _dropped: counted,
-        };
+        let pipeline = Pipeline { device: device.clone(), orphaned: orphaned.clone(), _dropped: counted };
         let pipeline = gpu.defer("pipeline", pipeline);
         gpu.record(Queue::Graphics, "work").unwrap().submit().unwrap();
         if is_last {
@@ -60,8 +55,8 @@ fn a_deferred_object_goes_before_the_device() {
             drop(pipeline);
             drop(gpu);
         }
-        assert_eq!((count(&dropped), count(&orphaned), count(&device_dropped)), (1, 0, 1), "{is_last}");
-        sim.check_clean().unwrap();
+        assert_eq!((count(&dropped), count(&orphaned), device.handles()), (1, 0, 1), "{is_last}");
+        device.check_clean().unwrap();
     }
 }
 
@@ -150,7 +145,8 @@ fn a_panic_in_a_destructor_reaches_who_purges_after_all_else_was_released() {
 #[test]
 fn no_destructor_runs_inside_a_creation() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu = Gpu::new(device.clone(), Config { idle_frames: 0, ..Config::default() }).unwrap();
+    let gpu =
+        Gpu::new(device.clone(), Config::from(FrameConfig { idle: 0, ..FrameConfig::default() })).unwrap();
     let (counted, dropped) = Counted::new();
     let (rock, counted) = (mesh(&gpu, "rock", 20 << 20), gpu.defer("counted", counted));
     drop((rock, counted));

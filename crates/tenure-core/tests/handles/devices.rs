@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::device::{Device as _, QueueId};
-use tenure_core::{Config, Error, Gpu, Queue};
+use tenure_core::{Config, DescriptorConfig, Error, FrameConfig, Gpu, Queue};
 use tenure_sim::{Device, Lag, Profile};
 
 use super::{device, gpu, mesh, submit};
@@ -42,9 +42,10 @@ fn a_device_has_one_manager_at_a_time() {
 #[test]
 fn a_manager_that_was_not_made_leaves_the_device_free() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let bad = Config { frames_in_flight: 0, ..Config::default() };
+    let bad = Config::from(FrameConfig { in_flight: 0, ..FrameConfig::default() });
     assert!(matches!(Gpu::new(device.clone(), bad), Err(Error::Config(_))));
-    let bad = Config { static_resource_descriptors: Some(u32::MAX), ..Config::default() };
+    let bad =
+        Config::from(DescriptorConfig { static_resources: Some(u32::MAX), ..DescriptorConfig::default() });
     assert!(Gpu::new(device.clone(), bad).is_err());
     drop(gpu(&device));
     device.faults().remove("hung");
@@ -58,7 +59,8 @@ fn a_manager_that_was_not_made_leaves_the_device_free() {
 #[test]
 fn a_device_that_did_not_finish_has_no_second_manager() {
     let device = device(Profile::DISCRETE, Lag::Manual);
-    let config = Config { shutdown_timeout: Duration::from_millis(10), ..Config::default() };
+    let config =
+        Config::from(FrameConfig { shutdown_timeout: Duration::from_millis(10), ..FrameConfig::default() });
     let first = Gpu::new(device.clone(), config).unwrap();
     submit(&first);
     assert!(first.shutdown().timed_out);

@@ -8,8 +8,8 @@ use tenure_core::device::{
 };
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
-    Buffer, BufferDesc, BufferViewDesc, Error, Gpu, MemoryUse, Queue, Recording, TexelData, Texture,
-    TextureDesc, UploadRing, UploadRingDesc,
+    Buffer, BufferDesc, BufferViewDesc, Error, Gpu, MemoryUse, Queue, Recording, SetLayoutDesc, TexelData,
+    Texture, TextureDesc, UploadRing, UploadRingDesc,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -65,7 +65,7 @@ impl Scene {
         recording.use_resource(&*bloom, Subresource::All, State::RENDER_TARGET)?;
         recording.raw().use_texture(bloom.raw(), Subresource::All, State::RENDER_TARGET);
         self.bind(gpu, recording)?;
-        let (mut commands, scratch) = recording.split();
+        let (commands, scratch) = recording.split();
         scratch.constants(&[1.0_f32; 16])?;
         let slice = self.ring.allocate(scratch, 256, 256)?;
         slice.write(0, &[3; 256])?;
@@ -77,7 +77,7 @@ impl Scene {
         let view = gpu.create_buffer_view(&self.mesh, &BufferViewDesc::raw())?;
         if limits.sets {
             let binding = SetBinding { binding: 0, kind: BindingKind::Buffer, count: 1 };
-            let layout = gpu.create_set_layout(&[binding], "layout")?;
+            let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("layout"))?;
             recording.split().1.set(&layout, &[(0, 0, (&view).into())])?;
         }
         if limits.visible_resources > 0 {

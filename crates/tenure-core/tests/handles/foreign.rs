@@ -1,13 +1,12 @@
 //! Everything that takes an object of a manager, with one of another manager: an error, and nothing happens.
 
 use tenure_core::device::{
-    BindingKind, BufferLayout, Format, SamplerDesc, SetBinding, State, Subresource, TextureRegion,
-    TileRegion, Usage,
+    BindingKind, BufferLayout, Format, SetBinding, State, Subresource, TextureRegion, TileRegion, Usage,
 };
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
-    BufferDesc, BufferViewDesc, Error, Gpu, Queue, ReservedDesc, TexelData, TextureDesc, TextureViewDesc,
-    UploadRingDesc,
+    BufferDesc, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Error, Gpu, Queue, ReservedDesc,
+    SamplerDesc, SetLayoutDesc, TexelData, TextureDesc, TextureViewDesc, UploadRingDesc,
 };
 use tenure_sim::{Device, Lag, Profile};
 
@@ -85,8 +84,8 @@ fn resources_of_another_manager_are_refused() {
     is_foreign("copy_texture_to_buffer, from", it.copy_texture_to_buffer(&texture, TEXEL, &out, LAYOUT));
     is_foreign("copy_texture_to_buffer, to", it.copy_texture_to_buffer(&my_texture, TEXEL, &buffer, LAYOUT));
     is_foreign("discard", it.discard(&texture, Subresource::All));
-    is_foreign("Recording::read_back", it.read_back(&buffer, 0, 4));
-    is_foreign("Recording::read_back_texture", it.read_back_texture(&texture, TEXEL));
+    is_foreign("Commands::read_back", it.read_back(&buffer, 0, 4));
+    is_foreign("Commands::read_back_texture", it.read_back_texture(&texture, TEXEL));
     is_foreign("Gpu::read_back", mine.read_back(&buffer, 0, 4));
     is_foreign("Gpu::read_back_texture", mine.read_back_texture(&texture, TEXEL));
     is_foreign("upload", mine.upload(&buffer, 0, &[1; 4]));
@@ -123,7 +122,7 @@ fn what_another_managers_recording_was_given_is_refused() {
     let mut theirs = other.record(Queue::Graphics, "theirs").unwrap();
     let mut it = mine.record(Queue::Graphics, "mine").unwrap();
     let (_, their_scratch) = theirs.split();
-    let (mut commands, scratch) = it.split();
+    let (commands, scratch) = it.split();
     let slice = ring.allocate(their_scratch, 1024, 512).unwrap();
     let constant = their_scratch.constants(&[1.0_f32; 4]).unwrap();
     let untyped = their_scratch.untyped_constants(&[1; 16]).unwrap();
@@ -133,7 +132,7 @@ fn what_another_managers_recording_was_given_is_refused() {
     is_foreign("Scratch::descriptors", scratch.descriptors(&[constant.into()]));
     assert!(matches!(scratch.find(untyped), Err(Error::OtherRecording { .. })));
     let layout = [SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 }];
-    let layout = mine.create_set_layout(&layout, "mine").unwrap();
+    let layout = mine.create_set_layout(&SetLayoutDesc::new(&layout).name("mine")).unwrap();
     is_foreign("Scratch::set, constants", scratch.set(&layout, &[(0, 0, constant.into())]));
     drop((it, theirs, layout, texture, buffer, ring));
     Pair { mine, other }.end();
@@ -151,22 +150,34 @@ fn descriptors_of_another_manager_are_refused() {
             SetBinding { binding: 0, kind: BindingKind::Buffer, count: 1 },
             SetBinding { binding: 1, kind: BindingKind::Sampler, count: 1 },
         ];
-        gpu.create_set_layout(&bindings, "layout").unwrap()
+        gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("layout")).unwrap()
     };
     let (my_view, my_layout) = (shown(&mine), layout(&mine));
     let (view, their_layout) = (shown(&other), layout(&other));
-    let sampler = other.create_sampler(&SamplerDesc::default(), "theirs").unwrap();
-    is_foreign("create_descriptor_table, view", mine.create_descriptor_table(&[(&view).into()], "table"));
+    let sampler = other.create_sampler(&SamplerDesc::default().name("theirs")).unwrap();
+    is_foreign(
+        "create_descriptor_table, view",
+        mine.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("table")),
+    );
     is_foreign(
         "create_descriptor_table, sampler",
-        mine.create_descriptor_table(&[(&sampler).into()], "table"),
+        mine.create_descriptor_table(&DescriptorTableDesc::new(&[(&sampler).into()]).name("table")),
     );
     let set = [(0, 0, (&view).into())];
-    is_foreign("create_descriptor_set, view", mine.create_descriptor_set(&my_layout, &set, "set"));
+    is_foreign(
+        "create_descriptor_set, view",
+        mine.create_descriptor_set(&DescriptorSetDesc::new(&my_layout, &set).name("set")),
+    );
     let smooth = [(1, 0, (&sampler).into())];
-    is_foreign("create_descriptor_set, sampler", mine.create_descriptor_set(&my_layout, &smooth, "set"));
+    is_foreign(
+        "create_descriptor_set, sampler",
+        mine.create_descriptor_set(&DescriptorSetDesc::new(&my_layout, &smooth).name("set")),
+    );
     let own = [(0, 0, (&my_view).into())];
-    is_foreign("create_descriptor_set, layout", mine.create_descriptor_set(&their_layout, &own, "set"));
+    is_foreign(
+        "create_descriptor_set, layout",
+        mine.create_descriptor_set(&DescriptorSetDesc::new(&their_layout, &own).name("set")),
+    );
     let mut it = mine.record(Queue::Graphics, "mine").unwrap();
     let (_, scratch) = it.split();
     is_foreign("Scratch::descriptors, view", scratch.descriptors(&[(&view).into()]));

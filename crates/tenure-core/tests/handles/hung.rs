@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::{Config, Gpu, Queue};
+use tenure_core::{Config, FrameConfig, Gpu, Queue};
 use tenure_sim::{CallKind, Lag, Profile};
 
-use super::watched::Watched;
-use super::{count, device, mesh, submit};
+use super::{device, mesh, submit};
 
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 fn config() -> Config {
-    Config { shutdown_timeout: TIMEOUT, ..Config::default() }
+    Config::from(FrameConfig { shutdown_timeout: TIMEOUT, ..FrameConfig::default() })
 }
 
 #[test]
@@ -42,8 +41,11 @@ fn shutdown_waits_for_a_hung_gpu_once() {
 fn a_hung_gpu_keeps_its_device() {
     for is_submitted_late in [false, true] {
         let sim = device(Profile::DISCRETE, Lag::Manual);
-        let (watched, device_dropped) = Watched::new(&sim);
-        let gpu = Gpu::new(watched, Config { shutdown_timeout: TIMEOUT / 5, ..config() }).unwrap();
+        let gpu = Gpu::new(
+            sim.clone(),
+            Config { frames: FrameConfig { shutdown_timeout: TIMEOUT / 5, ..config().frames }, ..config() },
+        )
+        .unwrap();
         let recording = gpu.record(Queue::Graphics, "endless").unwrap();
         if is_submitted_late {
             drop(gpu);
@@ -55,7 +57,7 @@ fn a_hung_gpu_keeps_its_device() {
         // Whoever submits what outlives the manager waits for it, and the last handle once more.
         let waits = if is_submitted_late { 2 } else { 1 };
         assert_eq!(sim.calls().made(CallKind::Wait), waits, "each ends after the timeout");
-        assert_eq!(count(&device_dropped), 0, "late: {is_submitted_late}");
+        assert!(sim.handles() > 1, "late: {is_submitted_late}");
         assert!(!sim.leaks().is_empty(), "its command list, at least");
         assert!(sim.run_until_idle());
         assert_eq!(sim.hazards(), [], "nothing was destroyed in use");
@@ -65,12 +67,11 @@ fn a_hung_gpu_keeps_its_device() {
 #[test]
 fn a_gpu_that_finishes_lets_its_device_go_with_the_last_handle() {
     let sim = device(Profile::DISCRETE, Lag::Submissions(2));
-    let (watched, device_dropped) = Watched::new(&sim);
-    let gpu = Gpu::new(watched, config()).unwrap();
+    let gpu = Gpu::new(sim.clone(), config()).unwrap();
     let recording = gpu.record(Queue::Graphics, "late").unwrap();
     drop(gpu);
-    assert_eq!(count(&device_dropped), 0);
+    assert!(sim.handles() > 1, "the recording keeps it");
     recording.submit().unwrap();
-    assert_eq!(count(&device_dropped), 1);
+    assert_eq!(sim.handles(), 1);
     sim.check_clean().unwrap();
 }

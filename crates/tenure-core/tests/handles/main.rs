@@ -25,7 +25,6 @@ mod refusals;
 mod texels;
 mod tiles;
 mod unused;
-mod watched;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -43,7 +42,7 @@ fn mesh(gpu: &Gpu<Device>, name: &'static str, size: u64) -> Buffer<Device> {
 
 /// A mapped buffer full of `byte`, aligned for copies of texels on every device.
 fn upload<D: tenure_core::device::Device>(gpu: &Gpu<D>, size: usize, byte: u8) -> Buffer<D> {
-    let desc = BufferDesc::new(size as u64, Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+    let desc = BufferDesc::new(size as u64, Usage::COPY_SRC).memory(MemoryUse::Upload);
     let buffer = gpu.create_buffer(&desc.alignment(512).name("upload")).unwrap();
     buffer.write(0, &vec![byte; size]).unwrap();
     buffer

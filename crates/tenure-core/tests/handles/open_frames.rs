@@ -1,6 +1,6 @@
 //! Frames that have begun and not ended.
 
-use tenure_core::{Config, Error, Gpu};
+use tenure_core::{Config, Error, FrameConfig, Gpu};
 use tenure_sim::{Lag, Profile};
 
 use super::device;
@@ -9,7 +9,7 @@ use super::device;
 fn no_more_frames_are_open_than_may_be_in_flight() {
     for limit in [1, 3] {
         let device = device(Profile::DISCRETE, Lag::None);
-        let config = Config { frames_in_flight: limit, ..Config::default() };
+        let config = Config::from(FrameConfig { in_flight: limit, ..FrameConfig::default() });
         let gpu = Gpu::new(device.clone(), config).unwrap();
         let mut frames: Vec<_> = (0..limit).map(|_| gpu.begin_frame().unwrap()).collect();
         let Err(error) = gpu.begin_frame() else { panic!("a frame too many") };

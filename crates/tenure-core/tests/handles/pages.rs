@@ -1,7 +1,7 @@
 //! Page allocators whose pages outlive them.
 
 use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Config, Gpu};
+use tenure_core::{BufferDesc, Config, FrameConfig, Gpu, PageAllocatorDesc};
 use tenure_sim::{Lag, Profile};
 
 use super::device;
@@ -10,8 +10,9 @@ use super::device;
 #[test]
 fn an_abandoned_page_is_quiet_until_its_last_resource_goes() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu = Gpu::new(device.clone(), Config { idle_frames: 0, ..Config::default() }).unwrap();
-    let pages = gpu.create_pages("level", 1 << 20);
+    let gpu =
+        Gpu::new(device.clone(), Config::from(FrameConfig { idle: 0, ..FrameConfig::default() })).unwrap();
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
     let survivor = pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("survivor")).unwrap();
     drop(pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap());
     drop(pages);

@@ -148,7 +148,7 @@ fn states_that_memory_fixes_are_refused() {
         let from_readback = recording.copy_buffer(&readback, 0, &local, 0, 1024);
         if is_fixed {
             for (answer, expected) in [
-                (into_dynamic, ("upload", MemoryUse::Dynamic, State::COPY_DST)),
+                (into_dynamic, ("upload", MemoryUse::Upload, State::COPY_DST)),
                 (from_readback, ("readback", MemoryUse::Readback, State::COPY_SRC)),
             ] {
                 let Err(Error::FixedState { name, memory, state }) = answer else { panic!("{answer:?}") };

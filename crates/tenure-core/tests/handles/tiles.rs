@@ -1,17 +1,14 @@
 //! Tile mappings: in the order of the calls, whatever queues and threads they come from, and alive
 //! as long as anything may go through them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use tenure_core::device::{self, Permit, State, Subresource, TileRegion, Usage};
 use tenure_core::memory::PoolKind;
-use tenure_core::{Buffer, Config, Gpu, Queue, Recording, Reserved, ReservedDesc, Used};
-use tenure_sim::{Lag, Profile};
+use tenure_core::{Buffer, Config, FrameConfig, Gpu, Queue, Recording, Reserved, ReservedDesc, Used};
+use tenure_sim::{CallKind, Lag, Profile};
 
-use super::watched::Watched;
 use super::{SECOND, bytes, device, readback, upload};
 
 const TILE: TileRegion = TileRegion::buffer(0, 1);
@@ -112,7 +109,7 @@ fn mappings_keep_the_order_of_their_calls_across_queues() {
 #[test]
 fn tiles_outlive_what_was_submitted_before_they_were_mapped() {
     let device = device(Profile::DISCRETE, Lag::Manual);
-    let config = Config { idle_frames: 0, frames_in_flight: 8, ..Config::default() };
+    let config = Config::from(FrameConfig { idle: 0, in_flight: 8, ..FrameConfig::default() });
     let gpu = Gpu::new(device.clone(), config).unwrap();
     let (sparse, source) = (reserved(&gpu, "sparse"), upload(&gpu, BYTES as usize, 9));
     let mut recording = gpu.record(Queue::Copy, "slow copy").unwrap();
@@ -140,23 +137,12 @@ fn tiles_outlive_what_was_submitted_before_they_were_mapped() {
 fn a_thread_that_maps_in_between_does_not_lose_its_tile() {
     let sim = device(Profile::DISCRETE, Lag::None);
     let copy_queue = Queue::Copy.id(device::Device::properties(&sim));
-    let is_inside = Arc::new(AtomicBool::new(false));
-    let inside = is_inside.clone();
-    let (watched, _) = Watched::new(&sim);
-    let gpu = Gpu::new(
-        watched.after_tiles(move |queue| {
-            if queue == copy_queue {
-                inside.store(true, Ordering::SeqCst);
-                thread::sleep(Duration::from_millis(150));
-            }
-        }),
-        Config::default(),
-    )
-    .unwrap();
+    let gpu = Gpu::new(sim.clone(), Config::default()).unwrap();
     let (first, second) = (reserved(&gpu, "first"), reserved(&gpu, "second"));
     thread::scope(|scope| {
+        sim.faults().delay_return(CallKind::UpdateTiles, Duration::from_millis(150));
         scope.spawn(|| first.map(Queue::Copy, TILE).unwrap());
-        while !is_inside.load(Ordering::SeqCst) {
+        while device::Device::completed(&sim, copy_queue) == Ok(0) {
             thread::yield_now();
         }
         first.map(Queue::Graphics, TILE).unwrap();

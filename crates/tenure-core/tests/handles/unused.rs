@@ -145,7 +145,7 @@ fn a_buffer_is_kept_once_commands_can_name_it() {
             }
         }
         let dynamic = |gpu: &Gpu<Device>| {
-            let desc = BufferDesc::new(4096, Usage::CONSTANT).memory(MemoryUse::Dynamic);
+            let desc = BufferDesc::new(4096, Usage::CONSTANT).memory(MemoryUse::Upload);
             gpu.create_buffer(&desc).unwrap()
         };
         let write = |_: &Gpu<Device>, it: &Buffer<Device>| it.write(0, &[1; 64]).unwrap();

@@ -1,9 +1,9 @@
 //! What errors say: names instead of numbers, the limit, and what to do.
 
-use tenure_core::device::{Device as _, Format, SamplerDesc, State, Subresource, Usage};
+use tenure_core::device::{Device as _, Format, SamplerInfo, State, Subresource, Usage};
 use tenure_core::{
-    BufferDesc, BufferViewDesc, Config, Error, Gpu, MemoryUse, Queue, TextureDesc, TextureViewDesc,
-    UploadRingDesc,
+    BufferDesc, BufferViewDesc, Config, Error, Gpu, MemoryUse, Queue, SamplerDesc, TextureDesc,
+    TextureViewDesc, UploadRingDesc,
 };
 use tenure_sim::{Device, Profile};
 
@@ -68,7 +68,7 @@ fn descriptions_are_refused_with_names_and_limits() {
                 .to_owned(),
         ),
         (
-            text(gpu.create_sampler(&SamplerDesc { anisotropy: 32, ..SamplerDesc::default() }, "sampler")),
+            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo { anisotropy: 32, ..SamplerInfo::default() }).name("sampler"))),
             "sampler: invalid description: anisotropy = 32 (at most 16)".to_owned(),
         ),
         (
@@ -87,7 +87,7 @@ fn uses_are_refused_with_what_is_missing() {
     let rock = gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX).name("rock")).unwrap();
     let sky = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("sky");
     let sky = gpu.create_texture(&sky).unwrap();
-    let dynamic = BufferDesc::new(256, Usage::VERTEX).memory(MemoryUse::Dynamic).name("wind");
+    let dynamic = BufferDesc::new(256, Usage::VERTEX).memory(MemoryUse::Upload).name("wind");
     let dynamic = gpu.create_buffer(&dynamic).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     let table = [
@@ -109,7 +109,7 @@ fn uses_are_refused_with_what_is_missing() {
         ),
         (
             text(recording.use_resource(&dynamic, Subresource::All, State::COPY_DST)),
-            "wind: a buffer in Dynamic memory cannot be in the state COPY_DST: the CPU fills it, with write()",
+            "wind: a buffer in Upload memory cannot be in the state COPY_DST: the CPU fills it, with write()",
         ),
         (text(rock.write(0, &[1])), "rock: not mapped: only dynamic and readback buffers are"),
     ];

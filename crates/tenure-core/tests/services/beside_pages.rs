@@ -3,13 +3,14 @@
 use proptest::prelude::*;
 use tenure_core::device::{Api, Device as _, QueueId, QueueKind, State, Subresource, Usage};
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue, Strategy as Placing, UploadRing,
+    Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, PoolConfig, Queue, StagingConfig,
+    Strategy as Placing, UploadConfig, UploadRing,
 };
 use tenure_core::{LocationKind, UploadRingDesc};
 use tenure_sim::{Device, Lag, Profile};
 
-use super::support::Rng;
 use super::{SECOND, device, end, finish, gpu};
+use test_random::Rng;
 
 /// A buffer and what it ought to hold.
 struct Kept {
@@ -33,14 +34,15 @@ struct Program {
 impl Program {
     fn new(device: &Device, strategy: Placing, seed: u64) -> Self {
         let config = Config {
-            strategy,
-            upload_page: 64 << 10,
-            readback_page: 64 << 10,
-            constant_page: 4 << 10,
-            max_pending_upload: 256 << 10,
-            max_pooled_buffer: 64 << 10,
-            max_pooled_upload: 64 << 10,
-            idle_frames: 1,
+            pools: PoolConfig { strategy, max_pooled_buffer: 64 << 10, ..PoolConfig::default() },
+            staging: StagingConfig {
+                upload_page: 64 << 10,
+                readback_page: 64 << 10,
+                constant_page: 4 << 10,
+                max_pending: 256 << 10,
+            },
+            uploads: UploadConfig { max_pooled: 64 << 10, ..UploadConfig::default() },
+            frames: FrameConfig { idle: 1, ..FrameConfig::default() },
             ..Config::default()
         };
         let gpu = gpu(device, config);
@@ -69,7 +71,7 @@ impl Program {
         let is_target = match self.gpu.upload(&buffer, 0, &model) {
             Ok(_) => true,
             Err(Error::FixedState { .. }) => {
-                assert!(is_d3d12 && matches!(memory, MemoryUse::Dynamic | MemoryUse::GpuUpload));
+                assert!(is_d3d12 && matches!(memory, MemoryUse::Upload | MemoryUse::GpuUpload));
                 buffer.write(0, &model).unwrap();
                 false
             }
@@ -109,7 +111,7 @@ impl Program {
             recording.raw().expect_bytes(raw, offset, &kept.model);
         }
         if !is_copy {
-            let (mut commands, scratch) = recording.split();
+            let (commands, scratch) = recording.split();
             let constant = scratch.constant_bytes(&constants).unwrap();
             let (offset, size) = (constant.offset(), constant.size());
             commands.raw().use_buffer(constant.raw(), offset, size, State::VERTEX_OR_CONSTANT);
@@ -127,7 +129,7 @@ impl Program {
             return;
         }
         let mut recording = self.gpu.record(Queue::Graphics, "slice").unwrap();
-        let (mut commands, scratch) = recording.split();
+        let (commands, scratch) = recording.split();
         match self.ring.allocate(scratch, part.len() as u64, 4) {
             Ok(slice) => {
                 slice.write(0, &part).unwrap();
@@ -196,7 +198,7 @@ proptest! {
 
     #[test]
     fn any_upload_holds_beside_any_buffer(seed: u64, profile in 0..Profile::ALL.len(), strategy in 0..3_usize) {
-        let strategy = [Placing::Tenure, Placing::Placed, Placing::Committed][strategy];
+        let strategy = [Placing::Pooled, Placing::Placed, Placing::Committed][strategy];
         random_program(Profile::ALL[profile], strategy, seed);
     }
 }
@@ -205,7 +207,7 @@ proptest! {
 #[test]
 fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
     for &profile in Profile::ALL {
-        for memory in [MemoryUse::Dynamic, MemoryUse::GpuUpload] {
+        for memory in [MemoryUse::Upload, MemoryUse::GpuUpload] {
             let device = device(profile, Lag::Manual);
             let gpu = gpu(&device, Config::default());
             let desc = |size| {

@@ -1,4 +1,4 @@
-//! Constants (spec U2).
+//! Constants.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -6,17 +6,20 @@ use std::thread;
 use proptest::prelude::*;
 use tenure_core::device::{Allowed, Device as _, DeviceError, Features, QueueId, State};
 use tenure_core::memory::PoolKind;
-use tenure_core::{Config, Constant, Error, Gpu, Queue, Recording, Strategy as Placing};
+use tenure_core::{
+    Config, Constant, Error, FrameConfig, Gpu, PoolConfig, Queue, Recording, StagingConfig,
+    Strategy as Placing, UploadConfig,
+};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
-use super::support::Rng;
 use super::{device, end, finish, gpu, live};
+use test_random::Rng;
 
 const PAGE: u64 = 64 << 10;
 
 /// The GPU finds `bytes` where the constant says, in the state that draws read it in.
 fn expect(recording: &mut Recording<Device>, bytes: &[u8]) -> (u64, u64) {
-    let (mut commands, scratch) = recording.split();
+    let (commands, scratch) = recording.split();
     let constant = scratch.constant_bytes(bytes).unwrap();
     commands.raw().use_buffer(constant.raw(), constant.offset(), constant.size(), State::VERTEX_OR_CONSTANT);
     commands.raw().expect_bytes(constant.raw(), constant.offset(), bytes);
@@ -31,10 +34,17 @@ fn constants_are_where_they_are_said_to_be() {
             let properties = device.properties();
             (properties.constant_alignment, properties.features.contains(Features::DEVICE_ADDRESS))
         };
-        for strategy in [Placing::Tenure, Placing::Placed, Placing::Committed] {
-            let gpu = gpu(&device, Config { strategy, constant_page: 4 << 10, ..Config::default() });
+        for strategy in [Placing::Pooled, Placing::Placed, Placing::Committed] {
+            let gpu = gpu(
+                &device,
+                Config {
+                    pools: PoolConfig { strategy, ..PoolConfig::default() },
+                    staging: StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() },
+                    ..Config::default()
+                },
+            );
             let mut recording = gpu.record(Queue::Graphics, "constants").unwrap();
-            let (mut commands, scratch) = recording.split();
+            let (commands, scratch) = recording.split();
             let mut addresses = Vec::new();
             for index in 0..200_u32 {
                 let value = [index; 19];
@@ -101,7 +111,8 @@ fn pages_are_filled_to_their_end_and_recycled() {
 #[test]
 fn a_discarded_recording_gives_its_pages_back() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu = gpu(&device, Config { constant_page: 4 << 10, ..Config::default() });
+    let gpu =
+        gpu(&device, Config::from(StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() }));
     let mut recording = gpu.record(Queue::Graphics, "discarded").unwrap();
     for _ in 0..100 {
         recording.split().1.constant_bytes(&[1; 1024]).unwrap();
@@ -114,7 +125,7 @@ fn a_discarded_recording_gives_its_pages_back() {
     }
     assert_eq!(live(&gpu, PoolKind::UploadPages), 25, "they are had again");
     drop(recording);
-    for _ in 0..=gpu.config().idle_frames + 1 {
+    for _ in 0..=gpu.config().frames.idle + 1 {
         gpu.begin_frame().unwrap().end().unwrap();
     }
     gpu.purge().unwrap();
@@ -123,9 +134,9 @@ fn a_discarded_recording_gives_its_pages_back() {
 }
 
 #[test]
-fn idle_pages_go_back_after_their_grace() {
+fn idle_pages_go_back_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu = gpu(&device, Config { idle_frames: 3, ..Config::default() });
+    let gpu = gpu(&device, Config::from(FrameConfig { idle: 3, ..FrameConfig::default() }));
     let frame = |constants: usize| {
         let frame = gpu.begin_frame().unwrap();
         let mut open: Vec<_> =
@@ -152,9 +163,9 @@ fn idle_pages_go_back_after_their_grace() {
 
 /// A burst's pages go when it is over, also while others are in use all the time.
 #[test]
-fn pages_that_only_a_burst_needed_go_back_after_their_grace() {
+fn pages_that_only_a_burst_needed_go_back_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
-    let gpu = gpu(&device, Config { idle_frames: 4, ..Config::default() });
+    let gpu = gpu(&device, Config::from(FrameConfig { idle: 4, ..FrameConfig::default() }));
     let frame = |pages: u64| {
         let frame = gpu.begin_frame().unwrap();
         let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
@@ -178,7 +189,11 @@ fn pages_that_only_a_burst_needed_go_back_after_their_grace() {
 #[test]
 fn pages_are_given_up_when_memory_is_short() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let config = Config { strategy: Placing::Committed, constant_page: 4 << 10, ..Config::default() };
+    let config = Config {
+        pools: PoolConfig { strategy: Placing::Committed, ..PoolConfig::default() },
+        staging: StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() },
+        ..Config::default()
+    };
     let gpu = gpu(&device, config);
     let mut recording = gpu.record(Queue::Graphics, "many").unwrap();
     for _ in 0..100 {
@@ -200,7 +215,8 @@ fn pages_are_given_up_when_memory_is_short() {
 #[test]
 fn threads_take_each_others_free_pages_before_new_ones() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu = gpu(&device, Config { constant_page: 4 << 10, ..Config::default() });
+    let gpu =
+        gpu(&device, Config::from(StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() }));
     for _ in 0..20 {
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -220,7 +236,7 @@ fn threads_take_each_others_free_pages_before_new_ones() {
 #[test]
 fn what_is_larger_than_a_page_gets_one_of_its_own() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
-    let gpu = gpu(&device, Config { max_pooled_upload: 256 << 10, ..Config::default() });
+    let gpu = gpu(&device, Config::from(UploadConfig { max_pooled: 256 << 10, ..UploadConfig::default() }));
     let mut recording = gpu.record(Queue::Graphics, "large").unwrap();
     let (small, _) = expect(&mut recording, &[1; 64]);
     expect(&mut recording, &vec![2; 100_000]);
@@ -268,7 +284,7 @@ fn untyped_constants_are_refused_by_other_recordings() {
     let second_untyped = first.split().1.untyped_constants(&[8; 100]).unwrap();
     assert_eq!(untyped.recording(), first.id());
     {
-        let (mut commands, scratch) = first.split();
+        let (commands, scratch) = first.split();
         for (untyped, byte) in [(untyped, 7), (second_untyped, 8)] {
             let found = scratch.find(untyped).unwrap();
             assert_eq!(found.size(), 100);
@@ -303,7 +319,14 @@ fn untyped_constants_are_refused_by_other_recordings() {
 /// What the simulated GPU finds is what was pushed, whatever is open, in flight, discarded or late.
 fn random_program(profile: Profile, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
-    let gpu = gpu(&device, Config { constant_page: 8 << 10, idle_frames: 1, ..Config::default() });
+    let gpu = gpu(
+        &device,
+        Config {
+            staging: StagingConfig { constant_page: 8 << 10, ..StagingConfig::default() },
+            frames: FrameConfig { idle: 1, ..FrameConfig::default() },
+            ..Config::default()
+        },
+    );
     let queues = u8::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);
     let mut open: Vec<Recording<Device>> = Vec::new();
@@ -326,7 +349,7 @@ fn random_program(profile: Profile, seed: u64) {
                 for recording in &mut open {
                     let size = usize::try_from(1 + rng.below(3000) * rng.below(5)).unwrap();
                     let bytes: Vec<u8> = step.to_le_bytes().iter().copied().cycle().take(size).collect();
-                    let (mut commands, scratch) = recording.split();
+                    let (commands, scratch) = recording.split();
                     let constant = scratch.constant_bytes(&bytes).unwrap();
                     commands.raw().expect_bytes(constant.raw(), constant.offset(), &bytes);
                 }
@@ -350,7 +373,8 @@ proptest! {
 #[test]
 fn threads_never_share_bytes() {
     let device = device(Profile::DISCRETE, Lag::Random { max: 4 });
-    let gpu = gpu(&device, Config { constant_page: 4 << 10, ..Config::default() });
+    let gpu =
+        gpu(&device, Config::from(StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() }));
     for _ in 0..20 {
         let frame = gpu.begin_frame().unwrap();
         let recordings: Vec<_> = thread::scope(|scope| {

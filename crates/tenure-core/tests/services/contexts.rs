@@ -1,4 +1,4 @@
-//! Recording contexts: what one recording returns, another takes (spec T5).
+//! Recording contexts: what one recording returns, another takes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -57,7 +57,7 @@ impl<'a> Scene<'a> {
         let (mesh, target) = (&self.meshes[thread], &self.targets[thread]);
         self.gpu.upload(mesh, 0, &[byte; 10_000])?;
         let mut recording = frame.record(Queue::Graphics, "thread")?;
-        let (mut commands, scratch) = recording.split();
+        let (commands, scratch) = recording.split();
         for index in 0..100_u8 {
             let constant = scratch.constants(&[byte ^ index; 64])?;
             commands.raw().expect_bytes(constant.raw(), constant.offset(), &[byte ^ index; 64]);
@@ -144,7 +144,7 @@ fn a_dropped_context_is_recycled_at_once() {
         finish(&gpu);
     }
     let calls = device.calls();
-    let of_uploads = u64::from(gpu.config().frames_in_flight);
+    let of_uploads = u64::from(gpu.config().frames.in_flight);
     assert_eq!(
         calls.live_lists,
         1 + of_uploads,

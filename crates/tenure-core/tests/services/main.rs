@@ -1,5 +1,5 @@
 //! What a frame needs for itself: constants, upload rings, uploads, readbacks, recording contexts
-//! (spec U2 to U5, T5), on the simulated device with all of its checks.
+//! on the simulated device with all of its checks.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::time::Duration;
@@ -15,8 +15,6 @@ mod model;
 mod pending;
 mod readbacks;
 mod ring;
-#[path = "../support/mod.rs"]
-mod support;
 mod texels;
 mod uploads;
 mod visible;

@@ -4,7 +4,7 @@ use tenure_core::device::{Dimension, Format, State, Subresource, TextureInfo, Te
 use tenure_core::{Gpu, Queue, Texture, TextureDesc};
 use tenure_sim::Device;
 
-use super::support::Rng;
+use test_random::Rng;
 
 pub(crate) const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 

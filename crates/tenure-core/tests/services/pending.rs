@@ -4,8 +4,8 @@ use tenure_core::device::{BufferLayout, Format, State, Subresource, TextureRegio
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, Queue, Recording, Texture, TextureDesc};
 use tenure_sim::{Device, Lag, Options, Profile, Step};
 
-use super::support::Rng;
 use super::{SECOND, end};
+use test_random::Rng;
 
 const SIZE: u64 = 4096;
 const REGION: TextureRegion = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [16, 16, 1] };
@@ -61,7 +61,7 @@ fn record(recording: &mut Recording<Device>, queue: Queue, scene: &Scene, rng: &
                 if ask {
                     recording.barriers();
                 }
-                let (mut commands, _) = recording.split();
+                let (commands, _) = recording.split();
                 commands.raw().use_texture(texture.raw(), Subresource::All, State::UNORDERED_ACCESS);
             }
             3 => recording.copy_buffer(one, 0, other, 0, SIZE).unwrap(),

@@ -1,4 +1,4 @@
-//! Readbacks (spec U5).
+//! Readbacks.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,13 +14,14 @@ use tenure_core::device::{
 };
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, ObjectKind, Queue, Readback, TexelData, TextureDesc,
+    Awaited, Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, ObjectKind, Queue, Readback,
+    StagingConfig, TexelData, TextureDesc,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::model::{Model, SAMPLED, random_desc, random_region};
-use super::support::Rng;
 use super::{SECOND, device, end, finish, gpu, live};
+use test_random::Rng;
 
 const GRAPHICS: QueueId = QueueId(0);
 
@@ -33,7 +34,8 @@ fn rock(gpu: &Gpu<Device>, bytes: &[u8]) -> Buffer<Device> {
 fn bytes_of_every_location_come_back() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 4 });
-        let gpu = gpu(&device, Config { readback_page: 64 << 10, ..Config::default() });
+        let gpu =
+            gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
         let mut rng = Rng::new(1);
         for (size, usage) in [
             (5000, Usage::VERTEX),
@@ -112,7 +114,8 @@ fn each_readback_sees_what_was_recorded_before_it() {
 
 fn random_texels(profile: Profile, seed: u64) {
     let device = device(profile, Lag::Random { max: 5 });
-    let gpu = gpu(&device, Config { readback_page: 64 << 10, ..Config::default() });
+    let gpu =
+        gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
     let mut rng = Rng::new(seed);
     for _ in 0..6 {
         let desc = random_desc(&mut rng);
@@ -177,7 +180,8 @@ fn a_discarded_recording_ends_its_readbacks() {
 #[test]
 fn a_readback_may_be_dropped_at_any_time() {
     let device = device(Profile::DISCRETE, Lag::Manual);
-    let gpu = gpu(&device, Config { readback_page: 64 << 10, ..Config::default() });
+    let gpu =
+        gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
     let rock = rock(&gpu, &[7; 40_000]);
     for size in [100, 40_000] {
         let mut recording = gpu.record(Queue::Graphics, "readback").unwrap();
@@ -200,7 +204,7 @@ fn a_readback_may_be_dropped_at_any_time() {
 #[test]
 fn readback_memory_is_recycled() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
-    let gpu = gpu(&device, Config { idle_frames: 4, ..Config::default() });
+    let gpu = gpu(&device, Config::from(FrameConfig { idle: 4, ..FrameConfig::default() }));
     let rock = rock(&gpu, &[7; 700_000]);
     let mut pending: Vec<Readback<Device>> = Vec::new();
     let mut created = 0;
@@ -300,7 +304,7 @@ fn waiting_begins_before_the_submission() {
     let readback = recording.read_back(&rock, 0, 100).unwrap();
     let begun = Instant::now();
     let late = readback.wait(Duration::from_millis(20));
-    assert!(matches!(late, Err(Error::Timeout { what: "recording of a readback", .. })), "{late:?}");
+    assert!(matches!(late, Err(Error::Timeout { what: Awaited::ReadbackSubmission, .. })), "{late:?}");
     assert!(begun.elapsed() >= Duration::from_millis(20));
     thread::scope(|scope| {
         let waiting = scope.spawn(|| readback.wait(10 * SECOND));
@@ -520,7 +524,8 @@ fn queues_read_side_by_side() {
 #[test]
 fn pages_that_last_for_many_frames_take_turns() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
-    let gpu = gpu(&device, Config { readback_page: 64 << 10, ..Config::default() });
+    let gpu =
+        gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
     let rock = rock(&gpu, &[7; 3000]);
     let mut made = Vec::new();
     for _ in 0..200 {

@@ -1,14 +1,14 @@
-//! Uploads of texels (spec U4).
+//! Uploads of texels.
 
 use proptest::prelude::*;
 use tenure_core::device::{Device as _, DeviceError, Format, QueueId, QueueKind, TextureRegion, Usage};
 use tenure_core::memory::PoolKind;
-use tenure_core::{Config, Error, Gpu, Queue, TexelData, Texture, TextureDesc, UploadStats};
+use tenure_core::{Config, Error, Gpu, Queue, StagingConfig, TexelData, Texture, TextureDesc, UploadStats};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::model::{Model, SAMPLED, random_desc, random_region};
-use super::support::Rng;
 use super::{device, end, gpu, live};
+use test_random::Rng;
 
 /// A texture that begins with random texels.
 fn filled(gpu: &Gpu<Device>, desc: &TextureDesc, rng: &mut Rng) -> (Texture<Device>, Model) {
@@ -21,7 +21,8 @@ fn filled(gpu: &Gpu<Device>, desc: &TextureDesc, rng: &mut Rng) -> (Texture<Devi
 fn initial_texels_of_every_shape_arrive() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 4 });
-        let gpu = gpu(&device, Config { upload_page: 64 << 10, ..Config::default() });
+        let gpu =
+            gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
         let mut rng = Rng::new(1);
         for format in Format::ALL.iter().filter(|format| !format.is_depth()) {
             let side = if format.block().width > 1 { 36 } else { 37 };
@@ -120,7 +121,7 @@ fn the_queue_follows_the_region() {
 
 fn random_program(profile: Profile, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
-    let gpu = gpu(&device, Config { upload_page: 64 << 10, ..Config::default() });
+    let gpu = gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
     let queues = u8::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);
     let mut alive: Vec<(Texture<Device>, Model)> = Vec::new();
@@ -194,9 +195,9 @@ fn bad_texels_change_nothing() {
         let enough = TexelData::new(&bytes);
         let before = (gpu.stats(), gpu.upload_stats());
         for (region, what) in [
-            (TextureRegion { mip: 2, ..all }, "the mip must exist (2, limit 2)"),
-            (TextureRegion { layer: 3, ..all }, "the layer must exist (3, limit 3)"),
-            (TextureRegion { mip: u32::MAX, layer: u32::MAX, ..all }, "the mip must exist"),
+            (TextureRegion { mip: 2, ..all }, "the mip exists (2, limit 2)"),
+            (TextureRegion { layer: 3, ..all }, "the layer exists (3, limit 3)"),
+            (TextureRegion { mip: u32::MAX, layer: u32::MAX, ..all }, "the mip exists"),
             (TextureRegion { extent: [17, 8, 1], ..all }, "within the mip (17, limit 16)"),
             (TextureRegion { extent: [0, 8, 1], ..all }, "within the mip"),
             (TextureRegion { extent: [16, 8, 2], ..all }, "within the mip (2, limit 1)"),
@@ -229,7 +230,8 @@ fn bad_texels_change_nothing() {
             let Error::Device { name, source: DeviceError::InvalidCall { value, limit, .. } } = error else {
                 panic!("{error}");
             };
-            assert_eq!((name.as_str(), value, limit), ("grass", data.row_pitch.unwrap(), 64));
+            let pitch = Some(data.row_pitch.unwrap().into());
+            assert_eq!((name.as_str(), value, limit), ("grass", pitch, Some(64_u64.into())));
         }
         let cube = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [8, 8, 8] };
         let error = gpu.upload_texture(&volume, cube, enough.rows(7)).unwrap_err();
@@ -266,7 +268,7 @@ fn initial_data_is_taken_as_a_whole() {
         let Error::Device { source: DeviceError::InvalidCall { value, limit, .. }, .. } = error else {
             panic!("{error}");
         };
-        assert_eq!((value, limit), (count as u64, 3));
+        assert_eq!((value, limit), (Some((count as u64).into()), Some(3_u64.into())));
     }
     gpu.purge().unwrap();
     assert_eq!((gpu.upload_stats(), gpu.stats().live_objects), (UploadStats::default(), 0));

@@ -1,4 +1,4 @@
-//! Uploads of bytes (spec U4); those of texels are in `texels`.
+//! Uploads of bytes; those of texels are in `texels`.
 
 use std::thread;
 
@@ -9,12 +9,13 @@ use tenure_core::device::{
 use tenure_core::memory::PoolKind;
 use tenure_core::time::SyncPoint;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Queue, Strategy as Placing, UploadStats,
+    Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, LocationKind, MemoryUse, PoolConfig, Queue,
+    StagingConfig, Strategy as Placing, UploadStats,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
-use super::support::Rng;
 use super::{SECOND, device, end, finish, gpu, live};
+use test_random::Rng;
 
 fn mesh(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     let desc = BufferDesc::new(size, Usage::VERTEX | Usage::COPY_SRC).name("mesh");
@@ -43,7 +44,8 @@ fn bytes(rng: &mut Rng, size: usize) -> Vec<u8> {
 fn what_is_uploaded_is_found_by_what_is_submitted_next() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 4 });
-        let gpu = gpu(&device, Config { upload_page: 64 << 10, ..Config::default() });
+        let gpu =
+            gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
         let mut rng = Rng::new(1);
         for (size, usage, location) in [
             (5000, Usage::VERTEX, LocationKind::Range),
@@ -70,7 +72,7 @@ fn what_is_uploaded_is_found_by_what_is_submitted_next() {
 fn initial_data_of_mapped_buffers_is_written_at_once() {
     let device = device(Profile::D3D12_REBAR, Lag::None);
     let gpu = gpu(&device, Config::default());
-    for memory in [MemoryUse::Dynamic, MemoryUse::GpuUpload] {
+    for memory in [MemoryUse::Upload, MemoryUse::GpuUpload] {
         let desc = BufferDesc::new(500, Usage::CONSTANT).memory(memory);
         let buffer = gpu.create_buffer_with(&desc, &[4; 400]).unwrap();
         let mut read = [0; 400];
@@ -93,8 +95,8 @@ fn neighbours_become_one_copy() {
             let start = part * 64;
             gpu.upload(&large, start as u64, &data[start..start + 64]).unwrap();
         }
-        let pending =
-            UploadStats { uploads: 1000, bytes: 64_000, pending_bytes: 64_000, ..UploadStats::default() };
+        let mut pending = UploadStats::default();
+        (pending.uploads, pending.bytes, pending.pending_bytes) = (1000, 64_000, 64_000);
         assert_eq!(gpu.upload_stats(), pending);
         gpu.flush_uploads().unwrap();
         let stats = gpu.upload_stats();
@@ -196,7 +198,14 @@ fn what_is_uploaded_to_may_be_dropped() {
 #[test]
 fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
-    let gpu = gpu(&device, Config { idle_frames: 4, upload_page: 64 << 10, ..Config::default() });
+    let gpu = gpu(
+        &device,
+        Config {
+            frames: FrameConfig { idle: 4, ..FrameConfig::default() },
+            staging: StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() },
+            ..Config::default()
+        },
+    );
     let (small, large) = (mesh(&gpu, 10_000), mesh(&gpu, 300_000));
     let data = bytes(&mut Rng::new(4), 300_000);
     let mut created = 0;
@@ -226,7 +235,11 @@ fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
 #[test]
 fn too_much_that_is_pending_is_submitted() {
     let device = device(Profile::DISCRETE, Lag::Submissions(1));
-    let config = Config { max_pending_upload: 1 << 20, upload_page: 64 << 10, ..Config::default() };
+    let config = Config::from(StagingConfig {
+        max_pending: 1 << 20,
+        upload_page: 64 << 10,
+        ..StagingConfig::default()
+    });
     let gpu = gpu(&device, config);
     let buffer = mesh(&gpu, 1 << 20);
     let data = vec![7; 100_000];
@@ -266,11 +279,11 @@ fn bad_uploads_change_nothing() {
         let closed = gpu.create_buffer(&desc.name("closed")).unwrap();
         let error = untouched(&gpu, || gpu.upload(&closed, 0, &[1]));
         assert!(matches!(&error, Error::State { name, .. } if name.as_str() == "closed"), "{error}");
-        let dynamic = BufferDesc::new(100, Usage::VERTEX).memory(MemoryUse::Dynamic).name("dynamic");
+        let dynamic = BufferDesc::new(100, Usage::VERTEX).memory(MemoryUse::Upload).name("dynamic");
         let dynamic = gpu.create_buffer(&dynamic).unwrap();
         if device.properties().state_model == StateModel::Promotion {
             let error = untouched(&gpu, || gpu.upload(&dynamic, 0, &[1]));
-            assert!(matches!(error, Error::FixedState { memory: MemoryUse::Dynamic, .. }), "{error}");
+            assert!(matches!(error, Error::FixedState { memory: MemoryUse::Upload, .. }), "{error}");
             let usage = Usage::ACCELERATION_STRUCTURE;
             let tlas = gpu.create_buffer(&BufferDesc::new(1000, usage).name("tlas")).unwrap();
             let error = untouched(&gpu, || gpu.upload(&tlas, 0, &[1]));
@@ -299,7 +312,10 @@ fn a_shortage_at_any_call_loses_nothing() {
         for kind in [CallKind::CreateCommitted, CallKind::CreateList, CallKind::Submit] {
             for n in 1..6 {
                 let device = device(profile, Lag::Submissions(2));
-                let gpu = gpu(&device, Config { upload_page: 64 << 10, ..Config::default() });
+                let gpu = gpu(
+                    &device,
+                    Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }),
+                );
                 let buffers: Vec<_> = (0..6).map(|_| mesh(&gpu, 50_000)).collect();
                 let mut models = vec![None; 6];
                 let fault = Fault::nth(n, FaultKind::OutOfHostMemory).of(kind);
@@ -389,10 +405,9 @@ fn what_is_pending_at_the_end_is_submitted() {
 fn random_program(profile: Profile, strategy: Placing, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
     let config = Config {
-        strategy,
-        upload_page: 64 << 10,
-        max_pending_upload: 256 << 10,
-        idle_frames: 1,
+        pools: PoolConfig { strategy, ..PoolConfig::default() },
+        staging: StagingConfig { upload_page: 64 << 10, max_pending: 256 << 10, ..StagingConfig::default() },
+        frames: FrameConfig { idle: 1, ..FrameConfig::default() },
         ..Config::default()
     };
     let gpu = gpu(&device, config);
@@ -438,7 +453,7 @@ proptest! {
 
     #[test]
     fn uploads_are_what_an_array_would_hold(seed: u64, profile in 0..Profile::ALL.len(), placed: bool) {
-        let strategy = if placed { Placing::Placed } else { Placing::Tenure };
+        let strategy = if placed { Placing::Placed } else { Placing::Pooled };
         random_program(Profile::ALL[profile], strategy, seed);
     }
 }
@@ -446,7 +461,7 @@ proptest! {
 #[test]
 fn threads_upload_side_by_side() {
     let device = device(Profile::VULKAN_NVIDIA, Lag::Random { max: 4 });
-    let gpu = gpu(&device, Config { upload_page: 64 << 10, ..Config::default() });
+    let gpu = gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
     let shared = mesh(&gpu, 4 * 10_000);
     thread::scope(|scope| {
         let (gpu, shared) = (&gpu, &shared);

@@ -8,8 +8,8 @@ use tenure_core::{
 };
 use tenure_sim::{Device, Lag, Options, Profile, Step};
 
-use super::support::Rng;
 use super::{SECOND, end, finish};
+use test_random::Rng;
 
 const SIZE: u64 = 2048;
 const USAGE: Usage = Usage::UNORDERED_ACCESS.union(Usage::SHADER_READ).union(Usage::COPY_SRC);

@@ -4,12 +4,10 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on may panic")]
 
+mod alternation;
 mod model;
 #[path = "../support/random.rs"]
 mod random;
-#[path = "../support/mod.rs"]
-mod support;
-mod turns;
 
 use tenure_core::device::{Api, Device as _, Format, QueueId, State, StateModel, Subresource, Usage};
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, Queue, Recording, Texture, TextureDesc};

@@ -94,8 +94,8 @@ fn no_barrier_in_front_of_the_recording_touches_what_is_activated() {
         let (bloom, shadow) = (target(), target());
         for serial in 1..4 {
             let mut tracker = tracker(model, GRAPHICS);
-            for (taker, loser) in [(&bloom, &shadow), (&shadow, &bloom)] {
-                tracker.activate(taker, std::slice::from_ref(loser), State::COMMON);
+            for (taker, previous_owner) in [(&bloom, &shadow), (&shadow, &bloom)] {
+                tracker.activate(taker, std::slice::from_ref(previous_owner), State::COMMON);
                 used(&mut tracker, taker, State::RENDER_TARGET);
                 used(&mut tracker, taker, State::PIXEL_SHADER);
             }
@@ -154,10 +154,10 @@ fn a_state_that_changed_in_between_is_put_right_in_front() {
 fn mips_used_one_by_one_leave_the_barrier_open_to_all_uses() {
     let (write, read) = (State::UNORDERED_ACCESS, State::NON_PIXEL_SHADER);
     let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
-    let (chain, loser) = (cell(ResourceKind::Texture, 3, usage), target());
+    let (chain, previous_owner) = (cell(ResourceKind::Texture, 3, usage), target());
     let mut tracker = tracker(StateModel::Explicit, GRAPHICS);
-    used(&mut tracker, &loser, State::RENDER_TARGET);
-    tracker.activate(&chain, &[loser], State::COMMON);
+    used(&mut tracker, &previous_owner, State::RENDER_TARGET);
+    tracker.activate(&chain, &[previous_owner], State::COMMON);
     tracker.require(&chain, Subresource::One(0), write).unwrap();
     let first = Short::Transition(Subresource::One(0), State::COMMON, write);
     let aliasing = Short::Aliasing(true, State::RENDER_TARGET, State::allowed_for(usage));

@@ -34,7 +34,7 @@ struct World {
     trackers: Vec<Tracker<Handle>>,
     serials: [u64; 8],
     /// The queue that each resource was activated on last.
-    home: Vec<Option<usize>>,
+    last_queue: Vec<Option<usize>>,
     seen: Seen,
 }
 
@@ -56,10 +56,10 @@ impl World {
             if is_exact { tracker.on(QueueId(id)) } else { tracker }
         });
         let trackers = trackers.collect();
-        let home = vec![None; resources.len()];
+        let last_queue = vec![None; resources.len()];
         let program = Program { queues, resources, bytes, batches: Vec::new() };
         let (owners, serials, seen) = (Owners::new(), [0; 8], Seen::default());
-        Self { rules, is_exact, program, owners, trackers, serials, home, seen }
+        Self { rules, is_exact, program, owners, trackers, serials, last_queue, seen }
     }
 
     /// Makes sure that a resource has its bytes; false when the queue cannot give it any.
@@ -74,21 +74,23 @@ impl World {
         let kind = self.program.queues[queue].kind;
         let may = cell.may_activate_on(kind, self.rules.model()) || activated.contains(&index);
         let mut trial = self.owners.clone();
-        let losers = trial.take(index, bytes);
-        if losers.is_empty() {
+        let previous_owners = trial.take(index, bytes);
+        if previous_owners.is_empty() {
             return true;
         }
         if !may {
             return false;
         }
         self.owners = trial;
-        let losers: Vec<Handle> = losers.iter().map(|loser| self.program.resources[*loser].clone()).collect();
+        let resources = &self.program.resources;
+        let previous_owners: Vec<Handle> =
+            previous_owners.iter().map(|index| resources[*index].clone()).collect();
         let others = if !self.is_exact && random.percent(10) { State::all() } else { State::COMMON };
-        self.trackers[queue].activate(&cell, &losers, others);
+        self.trackers[queue].activate(&cell, &previous_owners, others);
         self.seen.activations += 1;
         self.seen.again += usize::from(activated.contains(&index));
-        self.seen.crossings += usize::from(self.home[index].is_some_and(|home| home != queue));
-        self.home[index] = Some(queue);
+        self.seen.crossings += usize::from(self.last_queue[index].is_some_and(|last| last != queue));
+        self.last_queue[index] = Some(queue);
         activated.push(index);
         true
     }

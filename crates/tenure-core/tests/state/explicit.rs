@@ -60,8 +60,8 @@ struct Sub {
     accesses: Vec<Access>,
 }
 
-/// Where an event happens.
-struct Place<'a> {
+/// The submission that an event happens in.
+struct ExecutionPoint<'a> {
     queue: usize,
     serial: u64,
     family: u32,
@@ -91,7 +91,7 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
     for (batch, events) in program.events(skipped) {
         let properties = &program.queues[batch.queue];
         let known = clocks.begin(batch);
-        let place = Place {
+        let point = ExecutionPoint {
             queue: batch.queue,
             serial: batch.serial,
             family: properties.family,
@@ -106,8 +106,8 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
                     for index in program.range(resource, subresource) {
                         let sub = &mut subs[resource][index];
                         match transfer {
-                            None => sub.barrier(&place, before, after),
-                            Some(transfer) => sub.hand_over(&place, transfer, before, after),
+                            None => sub.barrier(&point, before, after),
+                            Some(transfer) => sub.hand_over(&point, transfer, before, after),
                         }
                         .map_err(explain)?;
                     }
@@ -115,25 +115,25 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
                 Event::Unordered { resource } => {
                     let both = [State::UNORDERED_ACCESS, State::ACCELERATION_STRUCTURE];
                     for sub in &mut subs[resource] {
-                        both.iter().for_each(|state| sub.pick_up(&place, *state, *state));
+                        both.iter().for_each(|state| sub.pick_up(&point, *state, *state));
                     }
                 }
                 Event::Aliasing { resource, from, to } => {
-                    let losers = owners.take(resource, program.bytes[resource].clone());
-                    let parts = losers.iter().flat_map(|loser| &subs[*loser]);
+                    let previous_owners = owners.take(resource, program.bytes[resource].clone());
+                    let parts = previous_owners.iter().flat_map(|owner| &subs[*owner]);
                     let mut inherited: Vec<Access> = parts.flat_map(|sub| sub.accesses.clone()).collect();
                     for access in &mut inherited {
-                        let mine = access.queue == place.queue;
-                        if !mine && !access.precedes(&place, from) {
+                        let mine = access.queue == point.queue;
+                        if !mine && !access.precedes(&point, from) {
                             return Err(explain(format!("does not wait for {}", access.queue)));
                         }
-                        if mine && access.precedes(&place, from) {
+                        if mine && access.precedes(&point, from) {
                             access.reach |= to;
                         }
                         (access.write, access.foreign) = (true, true);
                     }
                     // What other queues did is done.
-                    inherited.retain(|access| access.queue == place.queue);
+                    inherited.retain(|access| access.queue == point.queue);
                     for sub in &mut subs[resource] {
                         // What it did itself before is among what those did who had the bytes since.
                         let accesses = inherited.clone();
@@ -143,7 +143,7 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
                 }
                 Event::Use { resource, subresource, state, ordered } => {
                     owners.check(resource, program.bytes[resource].clone())?;
-                    subs[resource][subresource as usize].access(&place, state, ordered).map_err(explain)?;
+                    subs[resource][subresource as usize].access(&point, state, ordered).map_err(explain)?;
                 }
             }
         }
@@ -153,47 +153,47 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
 
 impl Access {
     /// True when a barrier from `before` on that queue comes after the access.
-    fn precedes(&self, place: &Place<'_>, before: State) -> bool {
-        match self.queue == place.queue {
+    fn precedes(&self, point: &ExecutionPoint<'_>, before: State) -> bool {
+        match self.queue == point.queue {
             // An aliasing barrier alone makes it available.
             true if self.foreign => before.intersects(self.reach),
             true => before.intersects(self.state | self.reach),
-            false => place.known[self.queue] >= self.serial,
+            false => point.known[self.queue] >= self.serial,
         }
     }
 
     /// True when a use in `state` comes after the access and sees it.
-    fn is_seen(&self, place: &Place<'_>, state: State) -> bool {
-        match self.queue == place.queue {
+    fn is_seen(&self, point: &ExecutionPoint<'_>, state: State) -> bool {
+        match self.queue == point.queue {
             true => self.reach.contains(state),
-            false => place.known[self.queue] >= self.serial,
+            false => point.known[self.queue] >= self.serial,
         }
     }
 }
 
 impl Sub {
-    fn own(&mut self, place: &Place<'_>) -> Verdict {
+    fn own(&mut self, point: &ExecutionPoint<'_>) -> Verdict {
         if !self.texture {
             return Ok(()); // buffers belong to all families
         }
-        if self.in_flight.is_some() || self.owner.is_some_and(|owner| owner != place.family) {
+        if self.in_flight.is_some() || self.owner.is_some_and(|owner| owner != point.family) {
             return Err(format!("owned by family {:?}", self.owner));
         }
-        self.owner = Some(place.family);
+        self.owner = Some(point.family);
         Ok(())
     }
 
-    fn pick_up(&mut self, place: &Place<'_>, before: State, after: State) {
-        for access in self.accesses.iter_mut().filter(|access| access.queue == place.queue) {
-            if access.precedes(place, before) {
+    fn pick_up(&mut self, point: &ExecutionPoint<'_>, before: State, after: State) {
+        for access in self.accesses.iter_mut().filter(|access| access.queue == point.queue) {
+            if access.precedes(point, before) {
                 access.reach |= after;
             }
         }
     }
 
-    fn barrier(&mut self, place: &Place<'_>, before: State, after: State) -> Verdict {
-        self.own(place)?;
-        if !place.allowed.contains(before | after) {
+    fn barrier(&mut self, point: &ExecutionPoint<'_>, before: State, after: State) -> Verdict {
+        self.own(point)?;
+        if !point.allowed.contains(before | after) {
             return Err("illegal".into());
         }
         if self.texture && layout(self.rules, before) != self.layout {
@@ -201,17 +201,17 @@ impl Sub {
         }
         // What comes from nothing waits for its own stages.
         let before = if before.is_empty() { after } else { before };
-        self.pick_up(place, before, after);
+        self.pick_up(point, before, after);
         if self.texture && layout(self.rules, after) != self.layout {
-            self.all_precede(place, before)?;
-            self.rewrite(place, after);
+            self.all_precede(point, before)?;
+            self.rewrite(point, after);
         }
         Ok(())
     }
 
     fn hand_over(
         &mut self,
-        place: &Place<'_>,
+        point: &ExecutionPoint<'_>,
         transfer: QueueTransfer,
         before: State,
         after: State,
@@ -219,57 +219,57 @@ impl Sub {
         if !self.texture {
             return Err("buffers are not handed over".into());
         }
-        if transfer.from.index() == place.queue {
-            self.own(place)?;
-            self.all_precede(place, before)?;
-            if !place.allowed.contains(before) || layout(self.rules, before) != self.layout {
+        if transfer.from.index() == point.queue {
+            self.own(point)?;
+            self.all_precede(point, before)?;
+            if !point.allowed.contains(before) || layout(self.rules, before) != self.layout {
                 return Err("illegal release".into());
             }
-            self.in_flight = Some((transfer, before, after, place.serial));
+            self.in_flight = Some((transfer, before, after, point.serial));
             return Ok(());
         }
         let Some((released, from, to, serial)) = self.in_flight.take() else {
             return Err("acquired without a release".into());
         };
-        let waited = place.known[transfer.from.index()] >= serial;
-        let mine = transfer.to.index() == place.queue;
+        let waited = point.known[transfer.from.index()] >= serial;
+        let mine = transfer.to.index() == point.queue;
         if (released, from, to) != (transfer, before, after) || !waited || !mine {
             return Err("the acquire does not match the release".into());
         }
-        if !place.allowed.contains(after) {
+        if !point.allowed.contains(after) {
             return Err("illegal acquire".into());
         }
-        self.owner = Some(place.family);
-        self.rewrite(place, after);
+        self.owner = Some(point.family);
+        self.rewrite(point, after);
         Ok(())
     }
 
-    fn all_precede(&self, place: &Place<'_>, before: State) -> Verdict {
-        match self.accesses.iter().find(|access| !access.precedes(place, before)) {
+    fn all_precede(&self, point: &ExecutionPoint<'_>, before: State) -> Verdict {
+        match self.accesses.iter().find(|access| !access.precedes(point, before)) {
             Some(access) => Err(format!("not after {:?} on {}", access.state, access.queue)),
             None => Ok(()),
         }
     }
 
     /// The barrier itself is a write, after all there was.
-    fn rewrite(&mut self, place: &Place<'_>, after: State) {
+    fn rewrite(&mut self, point: &ExecutionPoint<'_>, after: State) {
         self.layout = layout(self.rules, after);
-        let (queue, serial) = (place.queue, place.serial);
+        let (queue, serial) = (point.queue, point.serial);
         self.accesses =
             vec![Access { queue, serial, state: State::COMMON, write: true, reach: after, foreign: false }];
     }
 
-    fn access(&mut self, place: &Place<'_>, state: State, ordered: bool) -> Verdict {
-        self.own(place)?;
+    fn access(&mut self, point: &ExecutionPoint<'_>, state: State, ordered: bool) -> Verdict {
+        self.own(point)?;
         if self.texture && layout(self.rules, state) != self.layout {
             return Err(format!("the layout is {}", self.layout));
         }
         let write = writes(state);
         let exempt = |access: &Access| {
-            !ordered && !access.foreign && access.queue == place.queue && access.state == state
+            !ordered && !access.foreign && access.queue == point.queue && access.state == state
         };
         for access in self.accesses.iter().filter(|access| access.write || write) {
-            if !exempt(access) && !access.is_seen(place, state) {
+            if !exempt(access) && !access.is_seen(point, state) {
                 return Err(format!("hazard with {:?} on {}", access.state, access.queue));
             }
         }
@@ -279,9 +279,9 @@ impl Sub {
         for bit in state.iter() {
             // A newer access of the same kind is the harder one to come after.
             let same =
-                |access: &Access| !access.foreign && (access.queue, access.state) == (place.queue, bit);
+                |access: &Access| !access.foreign && (access.queue, access.state) == (point.queue, bit);
             self.accesses.retain(|access| !same(access));
-            let (queue, serial) = (place.queue, place.serial);
+            let (queue, serial) = (point.queue, point.serial);
             self.accesses.push(Access {
                 queue,
                 serial,

@@ -102,19 +102,19 @@ impl Owners {
 
     /// Gives the bytes to a resource; the others that had some, once each.
     pub(crate) fn take(&mut self, resource: usize, bytes: Range<usize>) -> Vec<usize> {
-        let mut losers: Vec<usize> = self.0[bytes.clone()].iter().flatten().copied().collect();
-        losers.sort_unstable();
-        losers.dedup();
-        losers.retain(|loser| *loser != resource);
+        let mut previous_owners: Vec<usize> = self.0[bytes.clone()].iter().flatten().copied().collect();
+        previous_owners.sort_unstable();
+        previous_owners.dedup();
+        previous_owners.retain(|previous_owner| *previous_owner != resource);
         self.0[bytes].fill(Some(resource));
-        losers
+        previous_owners
     }
 
     /// Whoever uses bytes has them, or finds them free.
     pub(crate) fn check(&mut self, resource: usize, bytes: Range<usize>) -> Verdict {
         match self.take(resource, bytes).as_slice() {
             [] => Ok(()),
-            losers => Err(format!("{losers:?} have bytes of {resource}")),
+            previous_owners => Err(format!("{previous_owners:?} have bytes of {resource}")),
         }
     }
 }

@@ -53,8 +53,8 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                 }
                 Event::Aliasing { resource, .. } => {
                     // What the others did is done, on whatever queue.
-                    for loser in owners.take(resource, program.bytes[resource].clone()) {
-                        for sub in &subs[loser] {
+                    for previous_owner in owners.take(resource, program.bytes[resource].clone()) {
+                        for sub in &subs[previous_owner] {
                             sub.is_done(batch.queue, &known)?;
                         }
                     }

@@ -1,6 +1,6 @@
 //! Choices that repeat, among things and by chance.
 
-use crate::support::Rng;
+use test_random::Rng;
 
 pub(crate) struct Random(Rng);
 

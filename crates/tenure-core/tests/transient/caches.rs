@@ -1,7 +1,7 @@
-//! What is kept from frame to frame, and for how long.
+//! Which resources and heaps are kept from frame to frame, and for how long.
 
-use tenure_core::Config;
 use tenure_core::Queue;
+use tenure_core::{Config, FrameConfig, TransientConfig};
 use tenure_sim::Profile;
 
 use crate::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, sample, storage, target};
@@ -35,11 +35,11 @@ fn a_thousand_equal_frames_create_nothing_after_the_second() {
     }
 }
 
-/// Resources beyond the capacity go after the latency, oldest first; those within it stay.
+/// Resources beyond the capacity are evicted after the latency, oldest first; those within it are kept.
 #[test]
-fn what_nobody_wants_goes_after_the_latency() {
+fn unused_resources_are_evicted_after_the_latency() {
     let device = device(Profile::DISCRETE);
-    let config = Config { transient_cache: 4, transient_latency: 3, ..Config::default() };
+    let config = Config::from(TransientConfig { cache: 4, latency: 3, ..TransientConfig::default() });
     let gpu = gpu_with(&device, config);
     let frame_with = |sides: &[u32]| {
         let frame = gpu.begin_frame().unwrap();
@@ -64,9 +64,9 @@ fn what_nobody_wants_goes_after_the_latency() {
 }
 
 #[test]
-fn heaps_that_nobody_used_go_after_the_latency_and_take_their_resources_along() {
+fn unused_heaps_are_destroyed_with_their_resources_after_the_latency() {
     let device = device(Profile::DISCRETE);
-    let config = Config { transient_heap: 0, transient_latency: 4, ..Config::default() };
+    let config = Config::from(TransientConfig { heap: 0, latency: 4, ..TransientConfig::default() });
     let gpu = gpu_with(&device, config);
     let frame_of = |size: u64| {
         let frame = gpu.begin_frame().unwrap();
@@ -96,7 +96,7 @@ fn heaps_that_nobody_used_go_after_the_latency_and_take_their_resources_along() 
     finish(&device, gpu);
 }
 
-/// A view is made once for each API resource that is kept.
+/// A view is created once for each cached API resource.
 #[test]
 fn views_are_kept_with_their_resources() {
     use tenure_core::TextureViewDesc;
@@ -121,17 +121,20 @@ fn views_are_kept_with_their_resources() {
     }
 }
 
-/// What acquired bytes and never used them passes on whom they were from, even when it goes.
+/// A resource that acquired bytes and never used them hands on their previous owners, even when it is evicted.
 #[test]
-fn an_unused_resource_that_goes_passes_on_what_was_before_it() {
+fn an_evicted_unused_resource_hands_on_its_previous_owners() {
     for &profile in PROFILES {
         if !crate::has_queue(&device(profile), tenure_core::device::QueueKind::Compute) {
             continue;
         }
         let options = tenure_sim::Options::new(profile).lag(tenure_sim::Lag::Submissions(1000));
         let device = tenure_sim::Device::with_options(options);
-        let config =
-            Config { transient_cache: 0, transient_latency: 1, frames_in_flight: 16, ..Config::default() };
+        let config = Config {
+            transient: TransientConfig { cache: 0, latency: 1, ..TransientConfig::default() },
+            frames: FrameConfig { in_flight: 16, ..FrameConfig::default() },
+            ..Config::default()
+        };
         let gpu = gpu_with(&device, config);
         let frame = gpu.begin_frame().unwrap();
         let mut compute = frame.record(Queue::Compute, "compute").unwrap();
@@ -157,9 +160,9 @@ fn an_unused_resource_that_goes_passes_on_what_was_before_it() {
     }
 }
 
-/// What is kept for later frames is not the program's: it has what it acquired, until it drops that.
+/// Cached resources do not count as the program's objects: only acquired ones do, until they are dropped.
 #[test]
-fn only_what_is_acquired_is_a_live_object() {
+fn only_acquired_resources_are_live_objects() {
     for &profile in PROFILES {
         let device = device(profile);
         let gpu = gpu(&device);

@@ -4,31 +4,31 @@ use std::time::{Duration, Instant};
 
 use tenure_core::device::{State, Subresource};
 use tenure_core::transient::graph::Graph;
-use tenure_core::{Config, Error, Gpu, Queue};
+use tenure_core::{Config, Error, Gpu, Queue, TransientConfig};
 use tenure_sim::{Device, Lag, Options};
 
-use crate::support::Rng;
 use crate::{MIB, PROFILES, clear, fill, finish, gpu, gpu_with, has_queue, sample, storage};
+use test_random::Rng;
 
 const LATENCY: u32 = 3;
 const CACHE: u32 = 4;
 
 fn small_cache() -> Config {
-    Config {
-        transient_heap: 4 * MIB,
-        transient_cache: CACHE,
-        transient_latency: LATENCY,
-        ..Config::default()
-    }
+    Config::from(TransientConfig {
+        heap: 4 * MIB,
+        cache: CACHE,
+        latency: LATENCY,
+        ..TransientConfig::default()
+    })
 }
 
-/// A device that reports at once what is wrong and is done with everything when it is submitted.
+/// A device that reports errors at once and completes every submission immediately.
 fn prompt(profile: tenure_sim::Profile) -> Device {
     Device::with_options(Options::new(profile).lag(Lag::None))
 }
 
-/// Two that take turns in the same bytes and are never used go as others do: the heap and all that is in it
-/// after the latency.
+/// Two unused resources that overlap in memory are destroyed like others: the heap with its resources, after the
+/// latency.
 #[test]
 fn two_unused_resources_do_not_keep_each_other() {
     for &profile in PROFILES {
@@ -51,7 +51,7 @@ fn two_unused_resources_do_not_keep_each_other() {
     }
 }
 
-/// What a frame comes to in time, and what there may be after it.
+/// Measures the time of frames, and checks the number of resources after each.
 struct Watch {
     frames: u32,
     times: Vec<Duration>,
@@ -63,8 +63,7 @@ impl Watch {
         Self { frames: 0, times: Vec::new(), most_pending: 0 }
     }
 
-    /// Runs a frame and holds what is left of it against `cached`, the most resources that may be kept, and
-    /// `heaps`.
+    /// Runs a frame, and checks that at most `cached` resources and `heaps` heaps are left after it.
     fn frame(&mut self, gpu: &Gpu<Device>, cached: u64, heaps: u64, frame: impl FnOnce()) {
         let start = Instant::now();
         frame();
@@ -79,8 +78,8 @@ impl Watch {
         assert!(stats.pending_releases <= cached, "frame {}: {stats:?}", self.frames);
     }
 
-    /// The frames of the last quarter take no longer than those of the first: by the quickest tenth of each,
-    /// and with room for what else the machine does.
+    /// Checks that frames of the last quarter take no longer than those of the first, by the quickest tenth of
+    /// each, with a margin for other load on the machine.
     fn check_time(&self) {
         let quickest = |times: &[Duration]| {
             let mut times = times.to_vec();
@@ -94,9 +93,9 @@ impl Watch {
     }
 }
 
-/// Thousands of frames in which each resource is used, or acquired and not used, or left out, by chance, of
-/// sizes and orders that change: what is kept stays within the cache and the latency, nothing waits for its
-/// release for ever, and frames do not become slower.
+/// Thousands of frames in which each resource is at random used, acquired but not used, or left out, with changing
+/// sizes and orders: the cache stays within its capacity and latency, everything is released in the end, and
+/// frames do not become slower.
 #[test]
 fn random_culling_leaves_nothing_behind() {
     for (seed, &profile) in (1..).zip(PROFILES) {
@@ -104,7 +103,7 @@ fn random_culling_leaves_nothing_behind() {
         let gpu = gpu_with(&device, small_cache());
         let mut chance = Rng::new(seed);
         let mut watch = Watch::new();
-        // Eight a frame at most, of each sort, within the latency, and a cache of each sort in each heap.
+        // At most eight textures and eight buffers a frame within the latency, and a cache of both in each heap.
         let heaps = 3;
         let cached = 16 * u64::from(LATENCY + 1) + 2 * heaps * u64::from(CACHE);
         for _ in 0..1500 {
@@ -149,8 +148,8 @@ fn random_culling_leaves_nothing_behind() {
     }
 }
 
-/// The same of graphs: passes are left out, resources are declared and used by no pass, or declared by a pass
-/// that does not use them after all.
+/// The same with graphs: passes are left out, resources are declared but used by no pass, or declared by a pass
+/// that does not use them.
 #[test]
 fn random_culling_in_graphs_leaves_nothing_behind() {
     for (seed, &profile) in (1..).zip(PROFILES) {
@@ -176,7 +175,7 @@ fn random_culling_in_graphs_leaves_nothing_behind() {
                     if chance.below(4) > 0 {
                         let state = if is_texture { State::RENDER_TARGET } else { State::COPY_DST };
                         let pass = graph.pass(Queue::Graphics, "pass");
-                        // A resource in several states is one that the pass itself brings into them, or not.
+                        // A resource in several states is transitioned by the pass itself, or not at all.
                         let read = if is_texture { State::PIXEL_SHADER } else { State::NON_PIXEL_SHADER };
                         let declared = pass.uses(id, state);
                         let _ = if uses { declared } else { declared.uses(id, read) }.id();

@@ -1,23 +1,23 @@
-//! Programs that have no frames: they submit and purge.
+//! Programs without frames, which only submit and purge.
 
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{Subresource, Usage};
-use tenure_core::{BufferDesc, BufferViewDesc, Config, Queue};
+use tenure_core::{BufferDesc, BufferViewDesc, Config, Queue, TransientConfig};
 use tenure_sim::{Device, Lag, Options};
 
-use crate::support::Rng;
 use crate::{MIB, PROFILES, clear, fill, finish, gpu_with, sample, storage};
+use test_random::Rng;
 
-/// The quickest of the later rounds takes no longer than that of the first ones, with room for what else the machine
-/// does: against growth without end, while the unit tests of the lists look at their lengths.
+/// Checks that the quickest of the later rounds takes no longer than the quickest of the first, with a margin for
+/// other load on the machine: against unbounded growth. Unit tests check the lengths of lists.
 fn assert_steady(rounds: &[Duration]) {
     let (first, last) = (&rounds[..rounds.len() / 2], &rounds[rounds.len() / 2..]);
     let (first, last) = (first.iter().min().unwrap(), last.iter().min().unwrap());
     assert!(*last < *first * 20 + Duration::from_millis(20), "{rounds:?}");
 }
 
-/// Equal resources, over and over.
+/// The same resources again and again.
 #[test]
 fn equal_submissions_create_nothing_and_do_not_slow_down() {
     let mut first_frames = Vec::new();
@@ -43,7 +43,7 @@ fn equal_submissions_create_nothing_and_do_not_slow_down() {
         }
         assert_steady(&rounds);
         assert_eq!((gpu.stats().transient.created, gpu.stats().transient.heaps), (1, 1), "{profile:?}");
-        // The first frame of all has nothing to make up for.
+        // No eviction is due in the first frame.
         let start = Instant::now();
         gpu.begin_frame().unwrap().end().unwrap();
         first_frames.push(start.elapsed());
@@ -53,14 +53,14 @@ fn equal_submissions_create_nothing_and_do_not_slow_down() {
     assert!(first_frames.iter().min() < Some(&Duration::from_millis(200)), "{first_frames:?}");
 }
 
-/// Sizes that were never there before, each with a purge: what is kept stays within the cache and the latency, as
-/// with frames; uploads, readbacks, constants and views come along.
+/// Always new sizes, each with a purge: the cache stays within its capacity and latency, as with frames; with uploads,
+/// readbacks, constants and views.
 #[test]
-fn what_nobody_wants_goes_with_the_purges() {
+fn unused_resources_are_evicted_by_purges() {
     for &profile in PROFILES {
         let device = Device::with_options(Options::new(profile).lag(Lag::None));
         let config =
-            Config { transient_heap: MIB, transient_cache: 4, transient_latency: 3, ..Config::default() };
+            Config::from(TransientConfig { heap: MIB, cache: 4, latency: 3, ..TransientConfig::default() });
         let gpu = gpu_with(&device, config);
         let lasting = BufferDesc::new(1024, Usage::SHADER_READ | Usage::COPY_DST | Usage::COPY_SRC);
         let lasting = gpu.create_buffer(&lasting.name("lasting")).unwrap();
@@ -98,7 +98,7 @@ fn what_nobody_wants_goes_with_the_purges() {
             reserved.push((gpu.stats().reserved, gpu.stats().live_objects));
         }
         assert_steady(&rounds);
-        // A heap more or less, by chance.
+        // The number of heaps varies by one with timing.
         let is_bounded = |now: &(u64, u64)| now.0 <= reserved[1].0 + 2 * MIB && now.1 <= reserved[1].1 + 16;
         assert!(reserved.iter().all(is_bounded), "{profile:?}: {reserved:?}");
         drop(lasting);
@@ -106,11 +106,14 @@ fn what_nobody_wants_goes_with_the_purges() {
     }
 }
 
-/// Purges beside frames, and purges that only wait, do not make a cache forget sooner.
+/// Purges between frames, and purges that only wait, do not evict resources earlier.
 #[test]
 fn purges_beside_frames_are_no_frames() {
     let device = Device::with_options(Options::new(tenure_sim::Profile::DISCRETE).lag(Lag::None));
-    let gpu = gpu_with(&device, Config { transient_cache: 0, transient_latency: 4, ..Config::default() });
+    let gpu = gpu_with(
+        &device,
+        Config::from(TransientConfig { cache: 0, latency: 4, ..TransientConfig::default() }),
+    );
     let frame = gpu.begin_frame().unwrap();
     let mut list = frame.record(Queue::Graphics, "list").unwrap();
     let buffer = list.transient_buffer(&storage(64, "buffer")).unwrap();

@@ -1,5 +1,4 @@
-//! Transient resources on the simulated device, which finds every byte that two of them share at the
-//! wrong time.
+//! Transient resources on the simulated device, which reports every byte that two of them use at the same time.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use tenure_core::device::{Format, QueueKind, State, Subresource, Usage};
@@ -14,8 +13,6 @@ mod online;
 mod pending;
 mod refusals;
 mod shortage;
-#[path = "../support/mod.rs"]
-mod support;
 
 const PROFILES: &[Profile] = Profile::ALL;
 
@@ -39,7 +36,7 @@ fn target(side: u32, name: impl Into<tenure_core::Name>) -> TextureDesc {
     TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).name(name)
 }
 
-/// The counts of samples that the device has for such targets, 1 among them.
+/// The sample counts that the device supports for such targets, including 1.
 fn sample_counts(device: &Device) -> Vec<u32> {
     use tenure_core::device::{Device as _, ResourceDesc};
     let has = |samples: &u32| {
@@ -49,10 +46,10 @@ fn sample_counts(device: &Device) -> Vec<u32> {
     [1, 2, 4, 8].into_iter().filter(has).collect()
 }
 
-/// A target of a random size, every third of them with several samples a texel where the device has that.
+/// A target of a random size, every third of them multisampled where the device supports it.
 fn random_target(
     device: &Device,
-    chance: &mut support::Rng,
+    chance: &mut test_random::Rng,
     name: impl Into<tenure_core::Name>,
 ) -> TextureDesc {
     let counts = sample_counts(device);
@@ -72,7 +69,7 @@ fn clear(list: &mut Recording<Device>, texture: &Texture<Device>, byte: u8) {
     list.raw().clear_texture(texture.raw(), Subresource::All, &[byte; 4]);
 }
 
-/// Samples all of it, and finds what it was cleared to.
+/// Samples all of it, and checks that it holds `byte`.
 fn sample(list: &mut Recording<Device>, texture: &Texture<Device>, byte: u8) {
     list.use_resource(texture, Subresource::All, State::PIXEL_SHADER).unwrap();
     list.barriers();
@@ -87,7 +84,7 @@ fn fill(list: &mut Recording<Device>, buffer: &Buffer<Device>, byte: u8) {
     list.raw().fill_buffer(buffer.raw(), 0, buffer.size(), byte);
 }
 
-/// Reads all of it on a queue of any kind that runs shaders.
+/// Reads all of it in shaders, on a graphics or compute queue.
 fn read(list: &mut Recording<Device>, buffer: &Buffer<Device>, byte: u8) {
     list.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
     list.barriers();
@@ -95,7 +92,7 @@ fn read(list: &mut Recording<Device>, buffer: &Buffer<Device>, byte: u8) {
     list.raw().expect_bytes(buffer.raw(), 0, &[byte; 16]);
 }
 
-/// Ends it all and finds nothing wrong.
+/// Drops the manager, and checks that the device reports no errors.
 fn finish(device: &Device, gpu: Gpu<Device>) {
     let report = gpu.shutdown();
     assert!(report.is_clean(), "{report:?}");

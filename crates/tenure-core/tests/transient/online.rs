@@ -1,15 +1,17 @@
-//! Acquired and dropped pass by pass.
+//! Resources acquired and dropped pass by pass.
 
-use tenure_core::{Config, Queue};
+use tenure_core::device::State;
+use tenure_core::transient::graph::Graph;
+use tenure_core::{Config, Error, Queue, TransientConfig};
 
-use crate::support::Rng;
 use crate::{
     MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, has_queue, read, sample, storage, target,
 };
+use test_random::Rng;
 
-/// A chain: each target is read by the next pass only, so two places serve them all.
+/// A chain: each target is read by the next pass only, so two offsets are enough for all.
 #[test]
-fn a_chain_of_targets_takes_turns_in_two_places() {
+fn a_chain_of_targets_alternates_between_two_offsets() {
     for &profile in PROFILES {
         let device = device(profile);
         let gpu = gpu(&device);
@@ -35,13 +37,14 @@ fn a_chain_of_targets_takes_turns_in_two_places() {
     }
 }
 
-/// Buffers and textures of many sizes in random order, kept for random times, on random queues: whatever
-/// the simulated device knows to check.
+/// Buffers and textures of many sizes in random order, kept for random times, on random queues, with all checks of
+/// the simulated device.
 #[test]
-fn random_frames_share_memory_and_never_bytes() {
+fn random_frames_share_memory_without_conflicts() {
     for (seed, &profile) in (1..).zip(PROFILES) {
         let device = device(profile);
-        let gpu = gpu_with(&device, Config { transient_heap: 4 * MIB, ..Config::default() });
+        let gpu =
+            gpu_with(&device, Config::from(TransientConfig { heap: 4 * MIB, ..TransientConfig::default() }));
         let mut chance = Rng::new(seed);
         for _ in 0..60 {
             let frame = gpu.begin_frame().unwrap();
@@ -79,7 +82,7 @@ fn random_frames_share_memory_and_never_bytes() {
                         _ => {}
                     }
                 }
-                // Some recordings never reach the GPU: what they took over was never handed over.
+                // Some recordings are never submitted: the bytes they acquired stay with the previous owners.
                 if chance.below(8) == 0 {
                     drop(list);
                 } else {
@@ -96,7 +99,7 @@ fn random_frames_share_memory_and_never_bytes() {
 
 /// A resource that is used in several recordings, one after the other.
 #[test]
-fn a_resource_lives_on_in_recordings_that_are_submitted_later() {
+fn a_resource_can_be_used_in_recordings_submitted_later() {
     for &profile in PROFILES {
         let device = device(profile);
         let gpu = gpu(&device);
@@ -121,7 +124,7 @@ fn a_resource_lives_on_in_recordings_that_are_submitted_later() {
     }
 }
 
-/// Two recordings are open at once: neither gets what the other may still use.
+/// Two recordings are open at once: neither acquires bytes that the other may still use.
 #[test]
 fn recordings_that_are_open_at_once_do_not_share() {
     for &profile in PROFILES {
@@ -145,16 +148,17 @@ fn recordings_that_are_open_at_once_do_not_share() {
     }
 }
 
-/// First fit alone needs more than a plan does; the second frame has last frame's plan.
+/// First fit alone needs more memory than a plan; the second frame uses the plan of the first.
 #[test]
 fn the_next_frame_is_placed_by_the_plan_of_the_last() {
     let device = device(tenure_sim::Profile::DISCRETE);
-    let gpu = gpu_with(&device, Config { transient_heap: 16 * MIB, ..Config::default() });
+    let gpu =
+        gpu_with(&device, Config::from(TransientConfig { heap: 16 * MIB, ..TransientConfig::default() }));
     let mut footprints = Vec::new();
     for _ in 0..6 {
         let frame = gpu.begin_frame().unwrap();
         let mut list = frame.record(Queue::Compute, "frame").unwrap();
-        // The small one in the hole of the first keeps the large one out of it.
+        // The small one is placed in the first free range, which is then too short for the large one.
         let early = list.transient_buffer(&storage(4 * MIB, "early")).unwrap();
         fill(&mut list, &early, 1);
         let long = list.transient_buffer(&storage(MIB, "long")).unwrap();
@@ -180,10 +184,10 @@ fn the_next_frame_is_placed_by_the_plan_of_the_last() {
     finish(&device, gpu);
 }
 
-/// A resource outlives the recording that acquired it and was discarded, and so did, in that recording alone, the
-/// one that had its bytes before: it comes after what was submitted before both, on whatever queue.
+/// A resource outlives the discarded recording that acquired it; the previous owner of its bytes was used in that
+/// recording alone. Its later use waits for everything that used the bytes before both, on any queue.
 #[test]
-fn what_a_discarded_recording_acquired_comes_after_all_that_had_its_bytes() {
+fn a_resource_of_a_discarded_recording_waits_for_all_previous_owners() {
     for &profile in PROFILES {
         let device = device(profile);
         let gpu = gpu(&device);
@@ -207,5 +211,53 @@ fn what_a_discarded_recording_acquired_comes_after_all_that_had_its_bytes() {
         }
         assert_eq!(gpu.stats().transient.heaps_created, 1, "{profile:?}");
         finish(&device, gpu);
+    }
+}
+
+/// Multisampled targets beside others: on Direct3D 12 they are aligned to 64 KiB or 4 MiB, in heaps that are aligned
+/// to 4 MiB. With graphs and pass by pass, and with heaps of the default size and of exactly the requested one.
+#[test]
+fn multisampled_targets_are_placed_in_heaps_that_are_aligned_for_them() {
+    for &profile in PROFILES {
+        for transient_heap in [Config::default().transient.heap, 0] {
+            let device = device(profile);
+            let gpu = gpu_with(
+                &device,
+                Config::from(TransientConfig { heap: transient_heap, ..TransientConfig::default() }),
+            );
+            for samples in crate::sample_counts(&device) {
+                for side in [16, 64, 1024] {
+                    let desc = target(side, "multisampled").samples(samples);
+                    let mut graph = Graph::new();
+                    let (plain, multisampled) =
+                        (graph.texture(target(side, "plain")), graph.texture(desc.clone()));
+                    for (id, state) in [
+                        (plain, State::RENDER_TARGET),
+                        (plain, State::PIXEL_SHADER),
+                        (multisampled, State::RENDER_TARGET),
+                    ] {
+                        let _ = graph.pass(Queue::Graphics, "pass").uses(id, state).id();
+                    }
+                    let frame = gpu.begin_frame().unwrap();
+                    let run: Result<_, Error> = frame.execute(&graph, |pass, list, resources| {
+                        match pass.index() {
+                            0 => clear(list, resources.texture(plain)?, 1),
+                            1 => sample(list, resources.texture(plain)?, 1),
+                            _ => clear(list, resources.texture(multisampled)?, 2),
+                        }
+                        Ok(())
+                    });
+                    run.unwrap();
+                    let mut list = frame.record(Queue::Graphics, "by hand").unwrap();
+                    let texture = list.transient_texture(&desc).unwrap();
+                    clear(&mut list, &texture, 3);
+                    sample(&mut list, &texture, 3);
+                    drop(texture);
+                    frame.submit(list).unwrap();
+                    frame.end().unwrap();
+                }
+            }
+            finish(&device, gpu);
+        }
     }
 }

@@ -1,19 +1,19 @@
-//! Uses that were noted and whose barriers nobody asked for, and uses that were refused, beside others that
-//! have the same bytes next.
+//! Uses that were noted without a barrier being recorded, and uses that were refused, while another resource
+//! acquires the same bytes next.
 
 use tenure_core::device::{State, Subresource, Usage};
-use tenure_core::{BufferDesc, Config, Queue};
+use tenure_core::{BufferDesc, Config, Queue, TransientConfig};
 use tenure_sim::{CallKind, Fault, FaultKind};
 
 use super::{MIB, PROFILES, device, gpu_with, target};
 
 fn config() -> Config {
-    Config { transient_heap: MIB, ..Config::default() }
+    Config::from(TransientConfig { heap: MIB, ..TransientConfig::default() })
 }
 
-/// A draw is skipped after its use was noted, and another resource has the bytes next.
+/// A draw is skipped after its use was noted, and another resource acquires the bytes next.
 #[test]
-fn what_was_noted_comes_before_the_next_owner() {
+fn a_noted_use_comes_before_the_next_owner() {
     for profile in PROFILES {
         for noted in [State::PIXEL_SHADER, State::COPY_SRC] {
             let device = device(*profile);
@@ -36,9 +36,9 @@ fn what_was_noted_comes_before_the_next_owner() {
     }
 }
 
-/// A use that its queue, or a shortage, refuses leaves the bytes with who had them.
+/// A use that fails, because of its queue or a shortage, leaves the bytes with the previous owner.
 #[test]
-fn what_was_refused_has_no_bytes() {
+fn a_refused_use_does_not_take_the_bytes() {
     for profile in PROFILES {
         for short in [false, true] {
             let device = device(*profile);
@@ -62,7 +62,7 @@ fn what_was_refused_has_no_bytes() {
                 } else {
                     recording.use_resource(&refused, Subresource::All, State::ACCELERATION_STRUCTURE)
                 };
-                // Without a queue for copies alone, and with a page at hand, nothing is refused.
+                // Without a copy queue, and with a free page, nothing is refused.
                 let _refused = answer;
                 device.faults().clear();
             }

@@ -1,4 +1,4 @@
-//! What a careless program may not do.
+//! Misuse that is refused with an error.
 
 use tenure_core::device::{Format, State, Subresource, Usage};
 use tenure_core::{BufferDesc, Error, MemoryUse, Queue, TextureDesc};
@@ -7,7 +7,7 @@ use tenure_sim::Profile;
 use crate::{MIB, device, fill, finish, gpu, storage, target};
 
 #[test]
-fn a_recording_that_may_go_first_cannot_use_what_another_acquired() {
+fn a_recording_cannot_use_a_resource_that_an_open_one_acquired() {
     let device = device(Profile::DISCRETE);
     let gpu = gpu(&device);
     let mut one = gpu.record(Queue::Graphics, "one").unwrap();
@@ -30,11 +30,11 @@ fn a_recording_that_may_go_first_cannot_use_what_another_acquired() {
 }
 
 #[test]
-fn what_cannot_be_transient_is_refused_and_leaves_nothing() {
+fn descriptions_that_cannot_be_transient_are_refused_without_side_effects() {
     let device = device(Profile::DISCRETE);
     let gpu = gpu(&device);
     let list = gpu.record(Queue::Graphics, "list").unwrap();
-    let mapped = storage(64, "mapped").memory(MemoryUse::Dynamic);
+    let mapped = storage(64, "mapped").memory(MemoryUse::Upload);
     assert!(matches!(list.transient_buffer(&mapped), Err(Error::Transient { .. })));
     assert!(matches!(list.transient_buffer(&storage(0, "empty")), Err(Error::Device { .. })));
     assert!(matches!(list.transient_buffer(&storage(4, "odd").alignment(3)), Err(Error::Device { .. })));
@@ -48,7 +48,7 @@ fn what_cannot_be_transient_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn an_upload_goes_to_what_lasts() {
+fn transient_resources_cannot_be_uploaded_to() {
     let device = device(Profile::DISCRETE);
     let gpu = gpu(&device);
     let list = gpu.record(Queue::Graphics, "list").unwrap();

@@ -1,8 +1,8 @@
-//! Memory that is short for a while, or for good.
+//! Memory that is short, for a while or permanently.
 
 use tenure_core::device::{State, Usage};
 use tenure_core::transient::graph::Graph;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, TransientConfig};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 use crate::{MIB, PROFILES, finish, gpu_with, storage};
@@ -12,7 +12,7 @@ fn with_memory(profile: Profile, bytes: u64) -> Device {
 }
 
 fn gpu(device: &Device) -> Gpu<Device> {
-    gpu_with(device, Config { transient_latency: 0, ..Config::default() })
+    gpu_with(device, Config::from(TransientConfig { latency: 0, ..TransientConfig::default() }))
 }
 
 /// A graph whose one pass uses buffers of those sizes, all at once.
@@ -46,24 +46,24 @@ fn idle(gpu: &Gpu<Device>, frames: u32) {
     (0..frames).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
 }
 
-/// Buffers that leave no room.
-fn hogs(gpu: &Gpu<Device>) -> Vec<Buffer<Device>> {
+/// Buffers that use all memory.
+fn fill_memory(gpu: &Gpu<Device>) -> Vec<Buffer<Device>> {
     let desc = BufferDesc::new(MIB, Usage::VERTEX).own_resource().name("hog");
     std::iter::from_fn(|| gpu.create_buffer(&desc).ok()).collect()
 }
 
 const SMALL: [u64; 8] = [MIB; 8];
 
-/// What was too much for a moment is no longer too much as soon as there is room: not even a frame later.
+/// A graph that failed for lack of memory runs as soon as there is memory again, in the same frame.
 #[test]
-fn a_shortage_is_over_when_there_is_room() {
+fn a_shortage_ends_as_soon_as_memory_is_free() {
     for &profile in PROFILES {
         let device = with_memory(profile, 64 * MIB);
         let gpu = gpu(&device);
         run(&gpu, &[16 * MIB]).unwrap();
         idle(&gpu, 40);
         gpu.trim();
-        let hogs = hogs(&gpu);
+        let hogs = fill_memory(&gpu);
         for sizes in [&SMALL[..], &[16 * MIB], &[4 * MIB, MIB]] {
             let refused = run(&gpu, sizes).unwrap_err();
             assert!(matches!(refused, Error::OutOfMemory(_)), "{profile:?}: {refused}");
@@ -77,8 +77,8 @@ fn a_shortage_is_over_when_there_is_room() {
     }
 }
 
-/// While there is room in small pieces only, graphs run in them, frame after frame, though larger ones are tried
-/// now and then; once there is room again, they are back in one heap.
+/// While only small heaps can be created, graphs run in those, and larger ones are tried now and then; once there is
+/// memory again, graphs return to one heap.
 #[test]
 fn graphs_in_small_heaps_run_on_and_return_to_one() {
     for &profile in PROFILES {
@@ -106,7 +106,7 @@ fn graphs_in_small_heaps_run_on_and_return_to_one() {
     }
 }
 
-/// Who says that memory was given back need not wait for the next trial.
+/// After `Gpu::trim` a larger heap is tried at once.
 #[test]
 fn a_trim_has_larger_heaps_tried_at_once() {
     let device = with_memory(Profile::DISCRETE, 64 * MIB);

@@ -45,7 +45,7 @@ fn the_programs_own_device_is_wrapped() {
     assert_eq!(wrapped.raw(), own.raw());
     let gpu = Gpu::new(wrapped, Config::default()).unwrap();
     let staging =
-        gpu.create_buffer(&BufferDesc::new(5000, Usage::COPY_SRC).memory(MemoryUse::Dynamic)).unwrap();
+        gpu.create_buffer(&BufferDesc::new(5000, Usage::COPY_SRC).memory(MemoryUse::Upload)).unwrap();
     let readback =
         gpu.create_buffer(&BufferDesc::new(5000, Usage::COPY_DST).memory(MemoryUse::Readback)).unwrap();
     staging.write(0, &pattern(5000, 1)).unwrap();
@@ -69,7 +69,7 @@ fn queues_that_do_not_fit_are_refused() {
     match distinct_from(&own) {
         Some(other) => {
             let foreign = own_queue(&other, D3D12_COMMAND_LIST_TYPE_DIRECT);
-            refused(new(&[direct, foreign]), "the queue belongs to the device");
+            refused(new(&[direct, foreign]), "an object is used with the device that made it");
         }
         // The second device is the first, and so are its queues.
         None => drop(new(&[direct, own_queue(&device(), D3D12_COMMAND_LIST_TYPE_DIRECT)]).unwrap()),
@@ -147,7 +147,7 @@ fn the_programs_own_resources_are_adopted() {
         let wrapped = Resource::from_raw(&device, own_buffer(&device, 4096, heap), info).unwrap();
         gpu.adopt_buffer(wrapped, &desc, state).unwrap()
     };
-    let staging = adopt(D3D12_HEAP_TYPE_UPLOAD, MemoryUse::Dynamic, State::COPY_SRC);
+    let staging = adopt(D3D12_HEAP_TYPE_UPLOAD, MemoryUse::Upload, State::COPY_SRC);
     let local = adopt(D3D12_HEAP_TYPE_DEFAULT, MemoryUse::GpuOnly, State::COMMON);
     let readback = adopt(D3D12_HEAP_TYPE_READBACK, MemoryUse::Readback, State::COPY_DST);
     assert_eq!(local.location(), LocationKind::Adopted);
@@ -218,7 +218,7 @@ fn what_is_adopted_is_what_it_is_said_to_be() {
     match distinct_from(&one) {
         Some(other) => {
             let foreign = Resource::from_raw(&other, raw.clone(), buffer(4096));
-            refused(foreign, "an adopted resource belongs to the device");
+            refused(foreign, "an object is used with the device that made it");
         }
         // The second device is the first, and so are its resources.
         None => drop(Resource::from_raw(&device(), raw.clone(), buffer(4096)).unwrap()),

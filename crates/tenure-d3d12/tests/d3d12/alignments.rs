@@ -1,4 +1,4 @@
-//! The ladder of alignments: small ones are asked for first.
+//! Alignments: the smallest is asked for first.
 
 use tenure_core::TextureDesc;
 use tenure_core::device::{Device as _, Format, Requirements, ResourceDesc, Usage};

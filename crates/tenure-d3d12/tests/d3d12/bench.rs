@@ -69,7 +69,10 @@ pub(crate) fn heap_desc(size: u64, memory: MemoryTypeId, category: HeapCategory)
 #[track_caller]
 pub(crate) fn refused<T>(answer: Result<T, DeviceError>, rule: &str) -> (u64, u64) {
     match answer.err() {
-        Some(DeviceError::InvalidCall { rule: broken, value, limit }) if broken == rule => (value, limit),
+        Some(DeviceError::InvalidCall { rule: broken, value, limit }) if broken.text() == rule => {
+            let number = |value: Option<FieldValue>| value.and_then(FieldValue::number).unwrap_or(0);
+            (number(value), number(limit))
+        }
         other => panic!("expected a refusal by '{rule}', not {other:?}"),
     }
 }
@@ -78,7 +81,7 @@ pub(crate) fn refused<T>(answer: Result<T, DeviceError>, rule: &str) -> (u64, u6
 #[track_caller]
 pub(crate) fn refused_state<T>(answer: Result<T, DeviceError>, rule: &str) -> (State, State) {
     match answer.err() {
-        Some(DeviceError::InvalidState { rule: broken, state, allowed }) if broken == rule => {
+        Some(DeviceError::InvalidState { rule: broken, state, allowed }) if broken.text() == rule => {
             (state, allowed)
         }
         other => panic!("expected a refusal by '{rule}', not {other:?}"),

@@ -46,7 +46,7 @@ fn heaps_hold_their_own_category_only() {
 fn tier_1_keeps_categories_apart() {
     let device = tier1();
     let refusal = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any));
-    refused(refusal, "the device allows heaps for everything (heap tier)");
+    refused(refusal, "the device allows heaps for everything");
     let category = |desc: &ResourceDesc| device.requirements(desc).unwrap().category;
     assert_eq!(category(&buffer(64, Usage::VERTEX)), HeapCategory::Buffers);
     assert_eq!(category(&texture(64, Format::R32Float, Usage::SHADER_READ)), HeapCategory::Textures);
@@ -85,7 +85,7 @@ fn multisampled_textures_need_heaps_aligned_for_them() {
     let desc = ResourceDesc::Texture(target.info);
     let narrow = device.create_heap(&heap_desc(4 * MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
     let placed = device.create_placed(PERMIT, &desc, &narrow, 0);
-    assert_eq!(refused(placed, "the heap is aligned as the resource"), (64 * KIB, 4 * MIB));
+    assert_eq!(refused(placed, "the heap is aligned as the resource needs it"), (4 * MIB, 64 * KIB));
     let wide = HeapDesc { alignment: 4 * MIB, ..heap_desc(4 * MIB, GPU_ONLY, HeapCategory::Any) };
     let heap = device.create_heap(&wide).unwrap();
     device.create_placed(PERMIT, &desc, &heap, 0).unwrap();
@@ -96,11 +96,11 @@ fn heaps_have_sizes_and_alignments_that_there_are() {
     let device = device();
     let desc = heap_desc(MIB, GPU_ONLY, HeapCategory::Any);
     let create = |desc: HeapDesc| device.create_heap(&desc);
-    let aligned = "the heap's alignment is one of the two allowed";
+    let aligned = "the device has heaps of this alignment";
     for alignment in [0, 1, 4 * KIB, 128 * KIB, MIB, 8 * MIB, u64::MAX] {
         refused(create(HeapDesc { alignment, ..desc.clone() }), aligned);
     }
-    let whole = "the heap's size is a multiple of its alignment";
+    let whole = "the heap's size is a multiple of its alignment, and not 0";
     for size in [0, 1, MIB + 1, 64 * KIB - 1] {
         refused(create(HeapDesc { size, ..desc.clone() }), whole);
     }
@@ -235,10 +235,10 @@ fn objects_of_another_device_are_refused() {
     let heap = other.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
     refused(
         one.create_placed(PERMIT, &buffer(64, Usage::VERTEX), &heap, 0),
-        "the heap belongs to the device",
+        "an object is used with the device that made it",
     );
     let mapped = other.create_committed(&buffer(64, Usage::COPY_SRC), UPLOAD).unwrap();
-    refused(one.map(&mapped), "the resource belongs to the device");
+    refused(one.map(&mapped), "an object is used with the device that made it");
 }
 
 #[test]

@@ -82,19 +82,19 @@ fn texels_stay_inside_and_rows_in_their_places() {
         scene
             .refused(rule, |list| list.copy_texture_to_buffer(&scene.image, region, &scene.readback, layout));
     };
-    copy("the copy's offset is aligned", BufferLayout { offset: 256, ..LAYOUT }, WHOLE);
+    copy("the offset of texels in the buffer is aligned", BufferLayout { offset: 256, ..LAYOUT }, WHOLE);
     copy("the row pitch is aligned", BufferLayout { row_pitch: 384, ..LAYOUT }, WHOLE);
-    let rows = "a row fits its pitch and a slice its rows";
+    let rows = "the row pitch holds a row, and the rows hold a slice";
     copy(rows, BufferLayout { row_pitch: 0, ..LAYOUT }, WHOLE);
     copy("the range is inside the resource", BufferLayout { offset: 512 * 170, ..LAYOUT }, WHOLE);
     copy("the range is inside the resource", BufferLayout { row_pitch: 1 << 40, ..LAYOUT }, WHOLE);
     copy(rows, BufferLayout { row_pitch: 1 << 60, ..LAYOUT }, WHOLE);
-    copy("the mip must exist", LAYOUT, TextureRegion { mip: 1, ..WHOLE });
-    copy("the layer must exist", LAYOUT, TextureRegion { layer: 1, ..WHOLE });
-    copy("the texels must lie within the mip", LAYOUT, TextureRegion { origin: [1, 0, 0], ..WHOLE });
-    copy("the texels must lie within the mip", LAYOUT, TextureRegion { extent: [64, 64, 0], ..WHOLE });
+    copy("the mip exists", LAYOUT, TextureRegion { mip: 1, ..WHOLE });
+    copy("the layer exists", LAYOUT, TextureRegion { layer: 1, ..WHOLE });
+    copy("the texels lie within the mip", LAYOUT, TextureRegion { origin: [1, 0, 0], ..WHOLE });
+    copy("the texels lie within the mip", LAYOUT, TextureRegion { extent: [64, 64, 0], ..WHOLE });
     let far = TextureRegion { origin: [u32::MAX; 3], extent: [u32::MAX; 3], ..WHOLE };
-    copy("the texels must lie within the mip", LAYOUT, far);
+    copy("the texels lie within the mip", LAYOUT, far);
     scene
         .bench
         .recorded(GRAPHICS, |list| {
@@ -114,7 +114,7 @@ fn what_no_copy_reaches_is_refused() {
     let stencil = make(TextureDesc::d2(64, 64, Format::D24UnormS8Uint, Usage::DEPTH_STENCIL));
     let part = TextureRegion { extent: [32, 64, 1], ..WHOLE };
     for (rule, image, region) in [
-        ("a texture copied to or from a buffer must have one sample", &samples, WHOLE),
+        ("a texture copied to or from a buffer has one sample", &samples, WHOLE),
         ("depth is copied a whole subresource at a time", &depth, part),
         ("depth and stencil are not copied as one (planes)", &stencil, WHOLE),
     ] {
@@ -162,14 +162,14 @@ fn transition(resource: &Resource, before: State, after: State) -> Barrier<'_, t
 fn barriers_name_states_that_queue_and_memory_know() {
     let scene = scene();
     let record = |queue, barrier| scene.bench.recorded(queue, |list| list.barriers(&[barrier]));
-    let known = "the queue must know the state";
+    let known = "the queue knows the state";
     refused_state(record(COPY, transition(&scene.image, State::COMMON, State::PIXEL_SHADER)), known);
     let target = texture(64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
     let target = scene.bench.device.create_committed(&target, GPU_ONLY).unwrap();
     refused_state(record(COMPUTE, transition(&target, State::RENDER_TARGET, State::COPY_SRC)), known);
     let mixed = transition(&scene.image, State::COMMON, State::COPY_DST | State::PIXEL_SHADER);
     refused_state(record(GRAPHICS, mixed), "a write state stands alone");
-    let made = "the usage of the resource must allow the state";
+    let made = "the usage of the resource allows the state";
     for state in [State::RENDER_TARGET, State::DEPTH_WRITE, State::UNORDERED_ACCESS] {
         refused_state(record(GRAPHICS, transition(&scene.image, State::COMMON, state)), made);
         refused_state(record(GRAPHICS, transition(&scene.image, state, State::COPY_SRC)), made);
@@ -186,12 +186,12 @@ fn barriers_name_states_that_queue_and_memory_know() {
         // Enhanced barriers name accesses, all of which such memory has; COMMON is what has no contents.
         to_index.unwrap();
         to_resolve.unwrap();
-        refused(to_common, "nothing is moved to COMMON (undefined contents)");
+        refused(to_common, "no resource is moved to COMMON, whose contents are undefined");
     }
     let read = record(GRAPHICS, transition(&scene.staging, State::COPY_SRC, State::COPY_DST));
-    refused_state(read, "upload heaps are only read");
+    refused_state(read, "the GPU only reads upload heaps");
     let copied = record(GRAPHICS, transition(&scene.readback, State::COPY_DST, State::COPY_SRC));
-    refused_state(copied, "readback heaps are only copied to");
+    refused_state(copied, "the GPU only copies to readback heaps");
     let beyond = Barrier::Transition {
         resource: &scene.image,
         subresource: Subresource::One(1),
@@ -237,10 +237,10 @@ fn errors_of_recording_are_kept_until_close() {
 fn resources_of_another_device_are_refused() {
     let (scene, other) = (scene(), device());
     let foreign = other.create_committed(&buffer(100, Usage::COPY_SRC), GPU_ONLY).unwrap();
-    scene.refused("the resource belongs to the device", |list| {
+    scene.refused("an object is used with the device that made it", |list| {
         list.copy_buffer(&foreign, 0, &scene.local, 0, 4);
     });
-    scene.refused("the resource belongs to the device", |list| {
+    scene.refused("an object is used with the device that made it", |list| {
         list.barriers(&[transition(&foreign, State::COMMON, State::COPY_DST)]);
     });
 }
@@ -300,7 +300,7 @@ fn volumes_keep_their_slices_apart() {
     let thin = BufferLayout { rows: 7, ..from };
     let answer =
         bench.recorded(GRAPHICS, |list| list.copy_buffer_to_texture(&staging, thin, &volume, region));
-    refused(answer, "a row fits its pitch and a slice its rows");
+    refused(answer, "the row pitch holds a row, and the rows hold a slice");
     let flat = info(16, Format::Rgba8Unorm, usage);
     assert!(matches!(
         bench.device.create_committed(&ResourceDesc::Texture(flat), UPLOAD),

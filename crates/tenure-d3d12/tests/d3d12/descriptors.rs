@@ -143,30 +143,30 @@ fn what_cannot_be_filled_in_changes_nothing() {
     let copy = |heap, index| DescriptorSource::Copy { heap, index };
     let constants = |offset, size| DescriptorSource::Constants { resource: &buffer, offset, size };
     let fill = |source| device.fill_descriptors(PERMIT, to, 0, &[good, source]);
-    refused(fill(copy(from, 2)), "a descriptor that is copied was made");
-    refused(fill(copy(from, COUNT)), "the index is inside the heap of descriptors");
-    refused(fill(copy(to, 0)), "descriptors are copied from where shaders do not see them");
+    refused(fill(copy(from, 2)), "a descriptor that is copied was written");
+    refused(fill(copy(from, COUNT)), "the descriptors are inside their heap");
+    refused(fill(copy(to, 0)), "descriptors are written and copied from in heaps that shaders do not see");
     let samplers = viewer.hidden(DescriptorKind::Sampler);
-    refused(fill(copy(samplers, 0)), "a descriptor is copied to a heap of its kind");
-    refused(fill(constants(16, 256)), "constants are aligned");
-    assert_eq!(refused(fill(constants(0, 100)), "the size of constants is aligned"), (100, 256));
-    assert_eq!(refused(fill(constants(1024, 256)), "the view is inside the buffer"), (1280, 1024));
+    refused(fill(copy(samplers, 0)), "a descriptor is of the kind that its heap holds");
+    refused(fill(constants(16, 256)), "the offset and the size of constants are aligned");
+    assert_eq!(
+        refused(fill(constants(0, 100)), "the offset and the size of constants are aligned"),
+        (100, 256)
+    );
+    assert_eq!(refused(fill(constants(1024, 256)), "a view of a buffer is inside it"), (1280, 1024));
     bad(fill(constants(0, 0)), "size");
     let other = crate::bench::device();
     let theirs = heap_of(&other, kind, false);
-    refused(fill(copy(&theirs, 0)), "the heap of descriptors belongs to the device");
-    let inside = "the index is inside the heap of descriptors";
+    refused(fill(copy(&theirs, 0)), "an object is used with the device that made it");
+    let inside = "the descriptors are inside their heap";
     refused(device.fill_descriptors(PERMIT, to, COUNT - 1, &[good, good]), inside);
     refused(device.fill_descriptors(PERMIT, to, u32::MAX, &[good, good]), inside);
-    refused(
-        device.fill_descriptors(PERMIT, from, 0, &[good]),
-        "descriptors are filled in where shaders see them",
-    );
-    refused(other.fill_descriptors(PERMIT, to, 0, &[good]), "the heap of descriptors belongs to the device");
-    let kinds = "a descriptor is made in a heap of its kind";
+    refused(device.fill_descriptors(PERMIT, from, 0, &[good]), "heaps that shaders see are filled");
+    refused(other.fill_descriptors(PERMIT, to, 0, &[good]), "an object is used with the device that made it");
+    let kinds = "a descriptor is of the kind that its heap holds";
     refused(device.fill_descriptors(PERMIT, &viewer.samplers, 0, &[constants(0, 256)]), kinds);
     device.clear_descriptors(PERMIT, from, 1, 1, None);
-    refused(device.fill_descriptors(PERMIT, to, 0, &[good]), "a descriptor that is copied was made");
+    refused(device.fill_descriptors(PERMIT, to, 0, &[good]), "a descriptor that is copied was written");
     drop(other);
     assert_eq!(viewer.see(TYPED_BUFFER, &[0]), [11; 4]);
 }
@@ -205,7 +205,7 @@ fn lists_take_heaps_that_shaders_see() {
     let other = heap_of(&device(), DescriptorKind::Resource, true);
     refused(
         viewer.bench.recorded(GRAPHICS, |list| list.set_descriptor_heaps(Some(&other), None)),
-        "the heap of descriptors belongs to the device",
+        "an object is used with the device that made it",
     );
     let (views, samplers) = (Some(&viewer.views), Some(&viewer.samplers));
     for queue in [GRAPHICS, COMPUTE, COPY] {

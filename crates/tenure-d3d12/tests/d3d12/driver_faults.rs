@@ -3,7 +3,7 @@
 use tenure_core::device::{
     Device as _, DeviceError, Features, FieldValue, Format, HeapCategory, ResourceDesc, Usage,
 };
-use tenure_core::{BufferDesc, Config, Gpu, LocationKind, Queue, TextureDesc};
+use tenure_core::{BufferDesc, Config, Gpu, LocationKind, PageAllocatorDesc, Queue, TextureDesc};
 use tenure_d3d12::drivers::{AdapterId, DriverVersion, INTEL, Workarounds};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAGS,
@@ -114,7 +114,7 @@ fn the_manager_commits_everything_then() {
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
     let image = gpu.create_texture(&desc).unwrap();
     assert_eq!(image.location(), LocationKind::Committed);
-    let pages = gpu.create_pages("level", 1 << 20);
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
     let paged = pages.create_texture(&desc).unwrap();
     let frame = gpu.begin_frame().unwrap();
     let list = frame.record(Queue::Graphics, "pass").unwrap();

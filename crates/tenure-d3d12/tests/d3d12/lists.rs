@@ -54,7 +54,7 @@ fn lists_belong_to_one_queue_of_one_device() {
     let other = device();
     refused(
         other.submit(PERMIT, COMPUTE, &[&list], &[], 1),
-        "a list is submitted to the device that made it",
+        "an object is used with the device that made it",
     );
     let nowhere = QueueId(3);
     refused(bench.device.submit(PERMIT, nowhere, &[], &[], 1), "the queue exists");

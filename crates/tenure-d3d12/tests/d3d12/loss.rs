@@ -108,7 +108,7 @@ fn the_manager_survives_the_loss() {
     let device = device();
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let staging =
-        gpu.create_buffer(&BufferDesc::new(100, Usage::COPY_SRC).memory(MemoryUse::Dynamic)).unwrap();
+        gpu.create_buffer(&BufferDesc::new(100, Usage::COPY_SRC).memory(MemoryUse::Upload)).unwrap();
     let target = gpu.create_buffer(&BufferDesc::new(100, Usage::VERTEX)).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "lost").unwrap();
     recording.copy_buffer(&staging, 0, &target, 0, 100).unwrap();

@@ -50,7 +50,7 @@ fn names_of_handles_reach_the_api() {
     let desc = BufferDesc::new(200 * MIB, Usage::VERTEX).name("terrain");
     let terrain = gpu.create_buffer(&desc).unwrap();
     assert_eq!(name(terrain.raw().raw()), "terrain");
-    let desc = BufferDesc::new(100, Usage::VERTEX).memory(MemoryUse::Dynamic).name("shared");
+    let desc = BufferDesc::new(100, Usage::VERTEX).memory(MemoryUse::Upload).name("shared");
     let shared = gpu.create_buffer(&desc).unwrap();
     assert!(!name(shared.raw().raw()).is_empty(), "the buffer that ranges share has its pool's name");
 }

@@ -4,7 +4,7 @@ use crate::harness::PERMIT;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
     BufferAccess, BufferInfo, BufferView, Descriptor, DescriptorKind, DescriptorSource, Device as _,
-    DeviceError, Elements, Format, MemoryTypeId, Plane, ResourceDesc, SamplerDesc, TextureAccess,
+    DeviceError, Elements, Format, MemoryTypeId, Plane, ResourceDesc, SamplerInfo, TextureAccess,
     TextureInfo, TextureView, Usage, ViewShape,
 };
 use tenure_d3d12::{DescriptorHeap, Device, Resource};
@@ -66,34 +66,40 @@ fn buffers_are_viewed_within_their_rules() {
     let (constants, raw) = (BufferAccess::Constants, Elements::Raw);
     for access in [BufferAccess::Read, BufferAccess::ReadWrite] {
         view(16, 99_984, access(raw)).unwrap();
-        assert_eq!(refused(view(4, 16, access(raw)), "a raw view is aligned"), (4, 16));
-        assert_eq!(refused(view(0, 6, access(raw)), "the view has whole elements"), (6, 4));
+        assert_eq!(refused(view(4, 16, access(raw)), "the offset of a view of a buffer is aligned"), (4, 16));
+        assert_eq!(refused(view(0, 6, access(raw)), "a view of a buffer has whole elements"), (6, 4));
         bad(view(0, 0, access(raw)), "size");
-        let inside = "the view is inside the buffer";
+        let inside = "a view of a buffer is inside it";
         assert_eq!(refused(view(0, 100_004, access(raw)), inside), (100_004, 100_000));
         refused(view(u64::MAX - 15, 16, access(raw)), inside);
         refused(view(16, u64::MAX, access(raw)), inside);
         let structured = |stride| access(Elements::Structured(stride));
         view(24, 48, structured(12)).unwrap();
-        refused(view(16, 48, structured(12)), "the view begins at a whole element");
-        refused(view(24, 50, structured(12)), "the view has whole elements");
+        refused(view(16, 48, structured(12)), "the offset of a view of a buffer is aligned");
+        refused(view(24, 50, structured(12)), "a view of a buffer has whole elements");
         for stride in [0, 6, 2052, u32::MAX] {
             assert_eq!(bad(view(0, 48, structured(stride)), "stride"), stride.into());
         }
         let typed = |format| access(Elements::Typed(format));
         view(4, 96, typed(Format::R32Float)).unwrap();
-        refused(view(2, 96, typed(Format::R32Float)), "the view begins at a whole element");
-        refused(view(8, 16, typed(Format::Rgba32Float)), "the view begins at a whole element");
-        refused(view(0, 24, typed(Format::Rgba32Float)), "the view has whole elements");
+        refused(view(2, 96, typed(Format::R32Float)), "the offset of a view of a buffer is aligned");
+        refused(view(8, 16, typed(Format::Rgba32Float)), "the offset of a view of a buffer is aligned");
+        refused(view(0, 24, typed(Format::Rgba32Float)), "a view of a buffer has whole elements");
         for format in [Format::D32Float, Format::Bc1Unorm, Format::D24UnormS8Uint] {
             assert_eq!(bad(view(0, 64, typed(format)), "format"), format.into());
         }
     }
     view(256, 65_536, constants).unwrap();
-    assert_eq!(refused(view(128, 256, constants), "constants are aligned"), (128, 256));
-    assert_eq!(refused(view(0, 64, constants), "the size of constants is aligned"), (64, 256));
-    refused(view(0, 65_792, constants), "the view is not too large (bytes)");
-    refused(view(99_840, 256, constants), "the view is inside the buffer");
+    assert_eq!(
+        refused(view(128, 256, constants), "the offset and the size of constants are aligned"),
+        (128, 256)
+    );
+    assert_eq!(
+        refused(view(0, 64, constants), "the offset and the size of constants are aligned"),
+        (64, 256)
+    );
+    refused(view(0, 65_792, constants), "a view of a buffer is not too large");
+    refused(view(99_840, 256, constants), "a view of a buffer is inside it");
 }
 
 /// Two heaps of gigabytes would be needed to ask for such views of a real buffer, so it is the
@@ -110,12 +116,12 @@ fn views_are_not_larger_than_the_api_allows() {
         let view = BufferView { offset: 0, size, access: BufferAccess::Read(elements) };
         scene.write(&Descriptor::Buffer { resource: &buffer, view })
     };
-    let bytes = "the view is not too large (bytes)";
+    let bytes = "a view of a buffer is not too large";
     assert_eq!(refused(view(size, Elements::Raw), bytes), (size, limits.storage_size));
     refused(view(size, Elements::Structured(4)), bytes);
     let most = u64::from(limits.typed_elements);
     let typed = Elements::Typed(Format::R8Unorm);
-    assert_eq!(refused(view(most + 1, typed), "the view is not too large (elements)"), (most + 1, most));
+    assert_eq!(refused(view(most + 1, typed), "a view of a buffer is not too large"), (most + 1, most));
     view(most, typed).unwrap();
 }
 
@@ -146,16 +152,19 @@ fn usages_and_owners_are_kept() {
         assert_eq!(missing_usage(scene.view(&texture.0, view)), (access.usage(), texture.1.usage));
     }
     let other = Refusals::new();
-    refused(other.view(&texture.0, sampled), "the resource belongs to the device");
+    refused(other.view(&texture.0, sampled), "an object is used with the device that made it");
     let descriptor = Descriptor::Texture { resource: &texture.0, view: sampled };
     let write =
         |heap: &DescriptorHeap, index| scene.device.write_descriptor(PERMIT, heap, index, &descriptor);
-    refused(write(&other.hidden[0], 0), "the heap of descriptors belongs to the device");
-    refused(write(&scene.visible[0], 0), "descriptors are made where shaders do not see them");
-    let inside = "the index is inside the heap of descriptors";
+    refused(write(&other.hidden[0], 0), "an object is used with the device that made it");
+    refused(
+        write(&scene.visible[0], 0),
+        "descriptors are written and copied from in heaps that shaders do not see",
+    );
+    let inside = "the descriptors are inside their heap";
     assert_eq!(refused(write(&scene.hidden[0], COUNT), inside), (u64::from(COUNT), u64::from(COUNT)));
     for heap in &scene.hidden[1..] {
-        refused(write(heap, 0), "a descriptor is made in a heap of its kind");
+        refused(write(heap, 0), "a descriptor is of the kind that its heap holds");
     }
 }
 
@@ -170,10 +179,10 @@ fn textures_are_viewed_within_their_rules() {
     view(all).unwrap();
     bad(view(TextureView { mips: 0, ..all }), "mips");
     bad(view(TextureView { layers: 0, ..all }), "layers");
-    let mips = "the mips of the view exist";
+    let mips = "the mips of a view exist";
     assert_eq!(refused(view(TextureView { first_mip: 1, ..all }), mips), (4, 3));
     refused(view(TextureView { first_mip: u32::MAX, mips: u32::MAX, ..all }), mips);
-    let layers = "the layers of the view exist";
+    let layers = "the layers of a view exist";
     assert_eq!(refused(view(TextureView { first_layer: 7, layers: 6, ..all }), layers), (13, 12));
     refused(view(TextureView { first_layer: u32::MAX, layers: u32::MAX, ..all }), layers);
     refused(view(TextureView { shape: ViewShape::D2, layers: 2, ..all }), "a view of one layer has one");
@@ -190,7 +199,7 @@ fn textures_are_viewed_within_their_rules() {
     for access in [TextureAccess::Storage, TextureAccess::RenderTarget] {
         let one = TextureView { access, mips: 1, ..all };
         view(one).unwrap();
-        refused(view(TextureView { mips: 2, ..one }), "what is written through a view has one mip");
+        assert_eq!(bad(view(TextureView { mips: 2, ..one }), "mips"), 2_u32.into());
         bad(view(TextureView { shape: ViewShape::Cube, layers: 6, ..one }), "shape");
     }
     let wide = TextureDesc::d2(32, 16, Format::Rgba8Unorm, Usage::SHADER_READ).layers(6);
@@ -253,22 +262,22 @@ fn textures_of_the_program_are_looked_at() {
     let adopted = Resource::from_raw(&scene.device, raw, part).unwrap();
     let view = BufferView { offset: 512, size: 16, access: BufferAccess::Read(Elements::Raw) };
     let answer = scene.write(&Descriptor::Buffer { resource: &adopted, view });
-    assert_eq!(refused(answer, "the view is inside the buffer"), (528, 512));
+    assert_eq!(refused(answer, "a view of a buffer is inside it"), (528, 512));
 }
 
 #[test]
 fn samplers_stay_in_their_ranges() {
     let scene = Refusals::new();
-    let sampler = SamplerDesc::default();
-    scene.write(&Descriptor::Sampler(SamplerDesc { anisotropy: 16, ..sampler })).unwrap();
+    let sampler = SamplerInfo::default();
+    scene.write(&Descriptor::Sampler(SamplerInfo { anisotropy: 16, ..sampler })).unwrap();
     for (desc, field) in [
-        (SamplerDesc { anisotropy: 17, ..sampler }, "anisotropy"),
-        (SamplerDesc { anisotropy: 0, ..sampler }, "anisotropy"),
-        (SamplerDesc { mip_bias: 16.0, ..sampler }, "mip_bias"),
-        (SamplerDesc { mip_bias: f32::NAN, ..sampler }, "mip_bias"),
-        (SamplerDesc { min_lod: -1.0, ..sampler }, "min_lod"),
-        (SamplerDesc { min_lod: 2.0, max_lod: 1.0, ..sampler }, "max_lod"),
-        (SamplerDesc { max_lod: f32::INFINITY, ..sampler }, "max_lod"),
+        (SamplerInfo { anisotropy: 17, ..sampler }, "anisotropy"),
+        (SamplerInfo { anisotropy: 0, ..sampler }, "anisotropy"),
+        (SamplerInfo { mip_bias: 16.0, ..sampler }, "mip_bias"),
+        (SamplerInfo { mip_bias: f32::NAN, ..sampler }, "mip_bias"),
+        (SamplerInfo { min_lod: -1.0, ..sampler }, "min_lod"),
+        (SamplerInfo { min_lod: 2.0, max_lod: 1.0, ..sampler }, "max_lod"),
+        (SamplerInfo { max_lod: f32::INFINITY, ..sampler }, "max_lod"),
     ] {
         bad(scene.write(&Descriptor::Sampler(desc)), field);
     }

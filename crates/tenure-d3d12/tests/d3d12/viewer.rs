@@ -3,7 +3,7 @@
 use crate::harness::PERMIT;
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorKind,
-    DescriptorSource, Device as _, Plane, ResourceDesc, SamplerDesc, State, Subresource, TextureAccess,
+    DescriptorSource, Device as _, Plane, ResourceDesc, SamplerInfo, State, Subresource, TextureAccess,
     TextureInfo, TextureRegion, TextureView, Usage, ViewShape,
 };
 use tenure_d3d12::{DescriptorHeap, Device, List, Options, Resource};
@@ -114,7 +114,7 @@ impl Viewer {
         self.show(index, &Descriptor::Texture { resource, view });
     }
 
-    pub(crate) fn show_sampler(&self, index: u32, desc: SamplerDesc) {
+    pub(crate) fn show_sampler(&self, index: u32, desc: SamplerInfo) {
         self.show(index, &Descriptor::Sampler(desc));
     }
 

@@ -4,7 +4,7 @@ use crate::harness::PERMIT;
 use tenure_core::TextureDesc;
 use tenure_core::device::{
     AddressMode, BorderColor, BufferAccess, BufferView, ClearValue, Descriptor, DescriptorKind, Device as _,
-    Dimension, Elements, Filter, Format, Plane, SamplerDesc, State, TextureAccess, TextureInfo, TextureView,
+    Dimension, Elements, Filter, Format, Plane, SamplerInfo, State, TextureAccess, TextureInfo, TextureView,
     Usage, ViewShape,
 };
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{D3D12_CLEAR_FLAG_DEPTH, D3D12_CLEAR_FLAG_STENCIL};
@@ -205,7 +205,7 @@ fn textures_are_seen_in_every_shape() {
 #[test]
 fn cubes_have_six_faces() {
     let mut viewer = Viewer::new();
-    viewer.show_sampler(0, SamplerDesc { mag: Filter::Nearest, min: Filter::Nearest, ..Default::default() });
+    viewer.show_sampler(0, SamplerInfo { mag: Filter::Nearest, min: Filter::Nearest, ..Default::default() });
     let (cubes, info) = painted(&mut viewer, TextureDesc::d2(4, 4, Format::Rgba8Unorm, TEXELS).layers(18));
     let all = whole(&info, ViewShape::CubeArray);
     let one = TextureView { shape: ViewShape::Cube, layers: 6, ..all };
@@ -336,20 +336,20 @@ fn samplers_find_what_they_are_asked_for() {
     viewer.show_texture(0, &texture, whole(&info, ViewShape::D2));
     let outside =
         shader(SAMPLED.declared, "uint4(round(image.SampleLevel(source, float2(3, 0.5), 0) * 255.0))", BOTH);
-    let border = SamplerDesc { address: [AddressMode::Border; 3], ..SamplerDesc::default() };
-    let opaque = SamplerDesc { border: BorderColor::OpaqueBlack, ..border };
-    let white = SamplerDesc { border: BorderColor::OpaqueWhite, ..border };
-    let second = SamplerDesc { min_lod: 1.0, ..SamplerDesc::default() };
+    let border = SamplerInfo { address: [AddressMode::Border; 3], ..SamplerInfo::default() };
+    let opaque = SamplerInfo { border: BorderColor::OpaqueBlack, ..border };
+    let white = SamplerInfo { border: BorderColor::OpaqueWhite, ..border };
+    let second = SamplerInfo { min_lod: 1.0, ..SamplerInfo::default() };
     for (index, (desc, shader, expected)) in [
-        (SamplerDesc::default(), SAMPLED, bytes_of(word(0, 0))),
+        (SamplerInfo::default(), SAMPLED, bytes_of(word(0, 0))),
         (second, SAMPLED, bytes_of(word(1, 0))),
-        (SamplerDesc { mip_bias: 2.0, ..SamplerDesc::default() }, SAMPLED, bytes_of(word(2, 0))),
-        (SamplerDesc { anisotropy: 16, ..SamplerDesc::default() }, SAMPLED, bytes_of(word(0, 0))),
+        (SamplerInfo { mip_bias: 2.0, ..SamplerInfo::default() }, SAMPLED, bytes_of(word(2, 0))),
+        (SamplerInfo { anisotropy: 16, ..SamplerInfo::default() }, SAMPLED, bytes_of(word(0, 0))),
         (border, SAMPLED, bytes_of(word(0, 0))),
         (border, outside, [0; 4]),
         (opaque, outside, [0, 0, 0, 255]),
         (white, outside, [255; 4]),
-        (SamplerDesc { address: [AddressMode::Clamp; 3], ..border }, outside, bytes_of(word(0, 0))),
+        (SamplerInfo { address: [AddressMode::Clamp; 3], ..border }, outside, bytes_of(word(0, 0))),
     ]
     .into_iter()
     .enumerate()

@@ -1,45 +1,45 @@
-//! The states of a search, one behind the other.
+//! The states of a search, on a stack.
 
 use core::ops::Range;
 
 use super::Unit;
-use super::ground::Ground;
-use super::nogood::Fingerprint;
+use super::domain::Domain;
+use super::nogoods::Fingerprint;
 use crate::problem::Problem;
 
-/// What is left to be placed, and where that can be. A child is a copy of its parent without an
-/// item: there is nothing to undo, and what a loop reads lies side by side.
+/// The items that are left in each state, and where they can be placed. A child is a copy of its parent without
+/// one item: nothing has to be undone, and the data that a loop reads is contiguous.
 ///
-/// Each state has sections of its own, since what is left needs fewer.
+/// Each state has sections of its own, as the remaining items need fewer.
 pub(super) struct Arena<T> {
     /// The lowest offset that each item can have.
     pub(super) low: Vec<T>,
     size: Vec<T>,
     start: Vec<T>,
     end: Vec<T>,
-    /// Not 0: the item is not at `low`; something must raise it first.
-    pub(super) held: Vec<T>,
-    /// The number of the reason for which it is held.
-    pub(super) why: Vec<u32>,
+    /// Not 0 if the item is postponed: it is not placed at `low`, which another placement must raise first.
+    pub(super) postponed: Vec<T>,
+    /// The number of the reason for which it is postponed.
+    pub(super) reason: Vec<u32>,
     pub(super) item: Vec<u32>,
-    /// A lower bound of the offset of each item: what is held lies on another one.
-    eff: Vec<T>,
+    /// A lower bound of the offset of each item: a postponed item rests on another one.
+    lower: Vec<T>,
     /// The item from which that bound follows, or [`NONE`].
     support: Vec<u32>,
-    /// What is left in each section.
-    rem: Vec<T>,
-    /// For each section, two items that may be low enough to come first there.
-    firsts: Vec<[u32; 2]>,
-    /// How many items go on into the next section.
+    /// The sum of the sizes of the remaining items in each section.
+    remaining: Vec<T>,
+    /// For each section, two items that may be low enough to be the lowest there.
+    candidates: Vec<[u32; 2]>,
+    /// How many items continue into the next section.
     crossing: Vec<u32>,
-    /// The section of the problem that each section was.
-    home: Vec<u32>,
+    /// The section of the problem that corresponds to each section.
+    origin: Vec<u32>,
 }
 
-/// No item of a state.
+/// The index of no item.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Where a state is.
+/// The location of a state in the arena.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Node {
     /// The first item, and how many.
@@ -48,10 +48,10 @@ pub(super) struct Node {
     /// The first section, and how many.
     base: usize,
     sections: usize,
-    /// From and to which section something differs from the parent.
-    pub(super) news: (usize, usize),
+    /// The range of sections that differ from the parent.
+    pub(super) changed: (usize, usize),
     pub(super) fingerprint: Fingerprint,
-    /// Where what comes after the state goes.
+    /// The end of the state, where its children begin.
     pub(super) top: Top,
 }
 
@@ -62,25 +62,25 @@ pub(super) struct Top {
     sections: usize,
 }
 
-/// The items of a state, side by side.
+/// The items and sections of a state.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a, T> {
     pub(super) low: &'a [T],
     pub(super) size: &'a [T],
     pub(super) start: &'a [T],
     pub(super) end: &'a [T],
-    pub(super) held: &'a [T],
-    pub(super) why: &'a [u32],
+    pub(super) postponed: &'a [T],
+    pub(super) reason: &'a [u32],
     pub(super) item: &'a [u32],
-    pub(super) rem: &'a [T],
-    pub(super) home: &'a [u32],
+    pub(super) remaining: &'a [T],
+    pub(super) origin: &'a [u32],
 }
 
-/// What has been found out about a state, and is handed on to its children.
-pub(super) struct Marks<'a, T> {
-    pub(super) eff: &'a mut [T],
+/// Facts derived about a state, which its children inherit.
+pub(super) struct Derived<'a, T> {
+    pub(super) lower: &'a mut [T],
     pub(super) support: &'a mut [u32],
-    pub(super) firsts: &'a mut [[u32; 2]],
+    pub(super) candidates: &'a mut [[u32; 2]],
 }
 
 impl<T: Unit> View<'_, T> {
@@ -97,30 +97,30 @@ impl<T: Unit> View<'_, T> {
         self.start[a] < self.end[b] && self.start[b] < self.end[a]
     }
 
-    /// The highest offset at which something can come first in a section with all else above it.
-    pub(super) fn slack(&self, ground: &Ground<T>, most: T, x: usize) -> T {
-        ground.slack(self.home[x], most - self.rem[x])
+    /// The highest offset at which an item can be the lowest in a section, with all others above it.
+    pub(super) fn slack(&self, domain: &Domain<T>, most: T, x: usize) -> T {
+        domain.slack(self.origin[x], most - self.remaining[x])
     }
 
-    pub(super) fn is_held(&self, k: usize) -> bool {
-        self.held[k] != T::default()
+    pub(super) fn is_postponed(&self, k: usize) -> bool {
+        self.postponed[k] != T::default()
     }
 
-    /// What comes next lies below this: otherwise something could be moved below it.
+    /// The next item is placed below this: otherwise another item could be moved below it.
     pub(super) fn limit(&self, capacity: T) -> T {
         let top = self.low.iter().zip(self.size).map(|(&low, &size)| low + size).min().unwrap_or(T::FAR);
-        let rem = self.rem.iter().copied().max().unwrap_or_default();
-        top.min(capacity - rem + T::of(1))
+        let remaining = self.remaining.iter().copied().max().unwrap_or_default();
+        top.min(capacity - remaining + T::of(1))
     }
 
-    /// What tells the state from others.
-    pub(super) fn fingerprint(&self, salt: &[Fingerprint]) -> Fingerprint {
+    /// A hash of the state.
+    pub(super) fn fingerprint(&self, zobrist: &[Fingerprint]) -> Fingerprint {
         let mut sum = [self.len() as u64, 0];
         for (&item, low) in self.item.iter().zip(self.low) {
-            let salt = salt[item as usize];
+            let zobrist = zobrist[item as usize];
             let low = low.units() + 0x1_0000_0001;
-            sum[0] = sum[0].wrapping_add(salt[0].wrapping_mul(low));
-            sum[1] = sum[1].wrapping_add(salt[1].wrapping_mul(low));
+            sum[0] = sum[0].wrapping_add(zobrist[0].wrapping_mul(low));
+            sum[1] = sum[1].wrapping_add(zobrist[1].wrapping_mul(low));
         }
         [sum[0] ^ sum[0] >> 32, sum[1] | 1]
     }
@@ -133,15 +133,15 @@ impl<T: Unit> Arena<T> {
             size: Vec::new(),
             start: Vec::new(),
             end: Vec::new(),
-            held: Vec::new(),
-            why: Vec::new(),
+            postponed: Vec::new(),
+            reason: Vec::new(),
             item: Vec::new(),
-            eff: Vec::new(),
+            lower: Vec::new(),
             support: Vec::new(),
-            rem: Vec::new(),
-            firsts: Vec::new(),
+            remaining: Vec::new(),
+            candidates: Vec::new(),
             crossing: Vec::new(),
-            home: Vec::new(),
+            origin: Vec::new(),
         }
     }
 
@@ -153,21 +153,21 @@ impl<T: Unit> Arena<T> {
             size: &self.size[items.clone()],
             start: &self.start[items.clone()],
             end: &self.end[items.clone()],
-            held: &self.held[items.clone()],
-            why: &self.why[items.clone()],
+            postponed: &self.postponed[items.clone()],
+            reason: &self.reason[items.clone()],
             item: &self.item[items],
-            rem: &self.rem[sections.clone()],
-            home: &self.home[sections],
+            remaining: &self.remaining[sections.clone()],
+            origin: &self.origin[sections],
         }
     }
 
     /// The lower bounds of a state's offsets.
-    pub(super) fn eff(&self, node: &Node) -> &[T] {
-        &self.eff[node.items..][..node.len]
+    pub(super) fn lower(&self, node: &Node) -> &[T] {
+        &self.lower[node.items..][..node.len]
     }
 
     /// A state with its marks.
-    pub(super) fn marked(&mut self, node: &Node) -> (View<'_, T>, Marks<'_, T>) {
+    pub(super) fn with_derived(&mut self, node: &Node) -> (View<'_, T>, Derived<'_, T>) {
         let items = node.items..node.items + node.len;
         let sections = node.base..node.base + node.sections;
         let view = View {
@@ -175,100 +175,100 @@ impl<T: Unit> Arena<T> {
             size: &self.size[items.clone()],
             start: &self.start[items.clone()],
             end: &self.end[items.clone()],
-            held: &self.held[items.clone()],
-            why: &self.why[items.clone()],
+            postponed: &self.postponed[items.clone()],
+            reason: &self.reason[items.clone()],
             item: &self.item[items.clone()],
-            rem: &self.rem[sections.clone()],
-            home: &self.home[sections.clone()],
+            remaining: &self.remaining[sections.clone()],
+            origin: &self.origin[sections.clone()],
         };
-        let marks = Marks {
-            eff: &mut self.eff[items.clone()],
+        let derived = Derived {
+            lower: &mut self.lower[items.clone()],
             support: &mut self.support[items],
-            firsts: &mut self.firsts[sections],
+            candidates: &mut self.candidates[sections],
         };
-        (view, marks)
+        (view, derived)
     }
 
     pub(super) fn top(&self) -> Top {
-        Top { items: self.low.len(), sections: self.rem.len() }
+        Top { items: self.low.len(), sections: self.remaining.len() }
     }
 
-    /// Forgets what came after.
+    /// Removes all later states.
     pub(super) fn cut(&mut self, Top { items, sections }: Top) {
         self.low.truncate(items);
         self.size.truncate(items);
         self.start.truncate(items);
         self.end.truncate(items);
-        self.held.truncate(items);
-        self.why.truncate(items);
+        self.postponed.truncate(items);
+        self.reason.truncate(items);
         self.item.truncate(items);
-        self.eff.truncate(items);
+        self.lower.truncate(items);
         self.support.truncate(items);
-        self.rem.truncate(sections);
-        self.firsts.truncate(sections);
+        self.remaining.truncate(sections);
+        self.candidates.truncate(sections);
         self.crossing.truncate(sections);
-        self.home.truncate(sections);
+        self.origin.truncate(sections);
     }
 
-    /// The state in which nothing is placed. Clears everything else.
-    pub(super) fn root(&mut self, problem: &Problem, ground: &Ground<T>) -> Node {
+    /// The state in which no item is placed. Removes all other states.
+    pub(super) fn root(&mut self, problem: &Problem, domain: &Domain<T>) -> Node {
         self.cut(Top::default());
         let sections = problem.sections();
-        self.rem.resize(sections, T::default());
-        self.firsts.resize(sections, [NONE; 2]);
+        self.remaining.resize(sections, T::default());
+        self.candidates.resize(sections, [NONE; 2]);
         self.crossing.resize(sections, 0);
-        self.home.extend(0..sections as u32);
+        self.origin.extend(0..sections as u32);
         for item in 0..problem.len() {
             let (start, end) = (problem.start[item] as usize, problem.end[item] as usize);
             let size = T::of(problem.size[item]);
-            let low = ground.settle(item as u32, T::default());
+            let low = domain.next_valid(item as u32, T::default());
             self.low.push(low);
-            self.eff.push(low);
+            self.lower.push(low);
             self.support.push(NONE);
-            self.held.push(T::default());
-            self.why.push(0);
+            self.postponed.push(T::default());
+            self.reason.push(0);
             self.size.push(size);
             self.start.push(T::of(start as u64));
             self.end.push(T::of(end as u64));
             self.item.push(item as u32);
-            for rem in &mut self.rem[start..end] {
-                *rem = *rem + size;
+            for remaining in &mut self.remaining[start..end] {
+                *remaining = *remaining + size;
             }
             for crossing in &mut self.crossing[start..end - 1] {
                 *crossing += 1;
             }
         }
-        Node { len: problem.len(), sections, news: (0, sections), ..Node::default() }
+        Node { len: problem.len(), sections, changed: (0, sections), ..Node::default() }
     }
 
-    /// The state after the item `at` is put where it can be lowest, and whether it falls apart.
-    pub(super) fn child(&mut self, node: &Node, at: usize, ground: &Ground<T>) -> (Node, bool) {
+    /// The state after the item `at` is placed at its lowest offset, and whether it has independent parts.
+    pub(super) fn child(&mut self, node: &Node, at: usize, domain: &Domain<T>) -> (Node, bool) {
         let me = node.items + at;
         let (s, e, size) = (self.start[me], self.end[me], self.size[me]);
-        let (items, base, len) = (self.low.len(), self.rem.len(), node.len - 1);
+        let (items, base, len) = (self.low.len(), self.remaining.len(), node.len - 1);
         self.copy_without(node.items, node.len, me);
-        let (from, to) = self.raise(items, (s, e), self.low[me] + size, ground);
+        let (from, to) = self.raise(items, (s, e), self.low[me] + size, domain);
         let sections = node.base..node.base + node.sections;
-        self.rem.extend_from_within(sections.clone());
+        self.remaining.extend_from_within(sections.clone());
         self.crossing.extend_from_within(sections.clone());
-        self.home.extend_from_within(sections.clone());
-        self.firsts.extend_from_within(sections);
+        self.origin.extend_from_within(sections.clone());
+        self.candidates.extend_from_within(sections);
         let range = base + s.index()..base + e.index();
         self.forget(items, base, &range, at as u32);
-        for rem in &mut self.rem[range.clone()] {
-            *rem = *rem - size;
+        for remaining in &mut self.remaining[range.clone()] {
+            *remaining = *remaining - size;
         }
-        let mut falls_apart = false;
+        let mut has_parts = false;
         for crossing in &mut self.crossing[range.start..range.end - 1] {
             *crossing -= 1;
-            falls_apart |= *crossing == 0;
+            has_parts |= *crossing == 0;
         }
-        let mut child = Node { items, len, base, news: (from.index(), to.index()), ..*node };
-        if !falls_apart {
+        let mut child = Node { items, len, base, changed: (from.index(), to.index()), ..*node };
+        if !has_parts {
             self.merge(&mut child, e);
             self.merge(&mut child, s);
         }
-        (child, falls_apart)
+        (child, has_parts)
     }
 
     fn copy_without(&mut self, from: usize, len: usize, without: usize) {
@@ -280,15 +280,15 @@ impl<T: Unit> Arena<T> {
         copy(&mut self.size, from, len, without);
         copy(&mut self.start, from, len, without);
         copy(&mut self.end, from, len, without);
-        copy(&mut self.held, from, len, without);
-        copy(&mut self.why, from, len, without);
+        copy(&mut self.postponed, from, len, without);
+        copy(&mut self.reason, from, len, without);
         copy(&mut self.item, from, len, without);
-        copy(&mut self.eff, from, len, without);
+        copy(&mut self.lower, from, len, without);
         copy(&mut self.support, from, len, without);
     }
 
-    /// Renames the items in the marks of a state from which the item `at` was taken out; it was alive
-    /// in the sections `range`.
+    /// Renumbers the items in the derived facts of a state from which the item `at` was removed; it was alive in
+    /// the sections `range`.
     fn forget(&mut self, items: usize, base: usize, range: &Range<usize>, at: u32) {
         let renamed = |k: u32| match k {
             _ if k == at => NONE,
@@ -298,47 +298,47 @@ impl<T: Unit> Arena<T> {
         for support in &mut self.support[items..] {
             *support = renamed(*support);
         }
-        for firsts in &mut self.firsts[base..] {
-            *firsts = firsts.map(renamed);
+        for candidates in &mut self.candidates[base..] {
+            *candidates = candidates.map(renamed);
         }
-        // With more room there, what came first without a choice may not any more.
-        for firsts in &mut self.firsts[range.clone()] {
-            if firsts[0] == firsts[1] {
-                *firsts = [NONE; 2];
+        // With more room there, an item that was forced to be the lowest may no longer be.
+        for candidates in &mut self.candidates[range.clone()] {
+            if candidates[0] == candidates[1] {
+                *candidates = [NONE; 2];
             }
         }
     }
 
-    /// What overlaps the sections `[s, e)` is at `top` or above. It is held no longer if that is news.
-    /// Returns from and to which section there is news.
-    fn raise(&mut self, items: usize, (s, e): (T, T), top: T, ground: &Ground<T>) -> (T, T) {
+    /// Raises items that overlap the sections `[s, e)` to `top`. Those that rise are no longer postponed. Returns the
+    /// range of sections that changed.
+    fn raise(&mut self, items: usize, (s, e): (T, T), top: T, domain: &Domain<T>) -> (T, T) {
         let (mut from, mut to) = (s, e);
         let low = &mut self.low[items..];
-        let (held, eff) = (&mut self.held[items..], &mut self.eff[items..]);
+        let (postponed, lower) = (&mut self.postponed[items..], &mut self.lower[items..]);
         let (start, end, item) = (&self.start[items..], &self.end[items..], &self.item[items..]);
-        let lists = low.iter_mut().zip(held).zip(eff).zip(start).zip(end);
-        for ((((low, held), eff), &start), &end) in lists {
+        let lists = low.iter_mut().zip(postponed).zip(lower).zip(start).zip(end);
+        for ((((low, postponed), lower), &start), &end) in lists {
             let rises = (start < e) & (s < end) & (*low < top);
             *low = if rises { top } else { *low };
-            *eff = if rises { top } else { *eff };
-            *held = if rises { T::default() } else { *held };
+            *lower = if rises { top } else { *lower };
+            *postponed = if rises { T::default() } else { *postponed };
             from = from.min(if rises { start } else { T::FAR });
             to = to.max(if rises { end } else { T::default() });
         }
-        if !ground.is_plain {
+        if !domain.is_plain {
             for (k, &item) in item.iter().enumerate() {
                 if self.low[items + k] == top {
-                    let low = ground.settle(item, top);
+                    let low = domain.next_valid(item, top);
                     self.low[items + k] = low;
-                    self.eff[items + k] = self.eff[items + k].max(low);
+                    self.lower[items + k] = self.lower[items + k].max(low);
                 }
             }
         }
         (from, to)
     }
 
-    /// Merges the sections on either side of a boundary, unless something ends and something starts
-    /// there: otherwise one of them holds all that the other holds.
+    /// Merges the sections on both sides of a boundary, unless one item ends and another starts there: otherwise
+    /// one of them contains all items of the other.
     fn merge(&mut self, node: &mut Node, boundary: T) {
         let at = boundary.index();
         if at == 0 || at >= node.sections {
@@ -357,26 +357,26 @@ impl<T: Unit> Arena<T> {
         for end in end {
             *end = if *end > boundary { *end - T::of(1) } else { *end };
         }
-        // What is left of the smaller one goes.
+        // The section with the smaller remaining sum is removed.
         let (left, right) = (node.base + at - 1, node.base + at);
-        let smaller = if self.rem[left] < self.rem[right] { left } else { right };
-        self.rem.remove(smaller);
-        self.home.remove(smaller);
-        self.firsts.remove(smaller);
+        let smaller = if self.remaining[left] < self.remaining[right] { left } else { right };
+        self.remaining.remove(smaller);
+        self.origin.remove(smaller);
+        self.candidates.remove(smaller);
         self.crossing.remove(left);
         node.sections -= 1;
-        node.news.0 = node.news.0.saturating_sub(1);
-        node.news.1 = node.news.1.min(node.sections);
+        node.changed.0 = node.changed.0.saturating_sub(1);
+        node.changed.1 = node.changed.1.min(node.sections);
     }
 
-    /// The sections from and to which the parts of a node reach.
+    /// The ranges of sections of the independent parts of a node.
     pub(super) fn parts(&self, node: &Node) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let mut from = 0;
         for at in 0..node.sections {
             let is_last = at + 1 == node.sections || self.crossing[node.base + at] == 0;
             if is_last {
-                if self.rem[node.base + at] > T::default() {
+                if self.remaining[node.base + at] > T::default() {
                     parts.push(from..at + 1);
                 }
                 from = at + 1;
@@ -385,9 +385,9 @@ impl<T: Unit> Arena<T> {
         parts
     }
 
-    /// A part of a node, with its members (by their place in the node) in the order given.
+    /// A part of a node, with its members (by their indices in the node) in the given order.
     pub(super) fn part(&mut self, node: &Node, part: Range<usize>, members: &[usize]) -> Node {
-        let (items, base) = (self.low.len(), self.rem.len());
+        let (items, base) = (self.low.len(), self.remaining.len());
         let first = T::of(part.start as u64);
         let mut renamed = vec![NONE; node.len + 1];
         for (at, &k) in members.iter().enumerate() {
@@ -399,19 +399,19 @@ impl<T: Unit> Arena<T> {
             self.size.push(self.size[k]);
             self.start.push(self.start[k] - first);
             self.end.push(self.end[k] - first);
-            self.held.push(self.held[k]);
-            self.why.push(self.why[k]);
+            self.postponed.push(self.postponed[k]);
+            self.reason.push(self.reason[k]);
             self.item.push(self.item[k]);
-            self.eff.push(self.eff[k]);
+            self.lower.push(self.lower[k]);
             self.support.push(renamed(self.support[k]));
         }
         let sections = node.base + part.start..node.base + part.end;
-        self.rem.extend_from_within(sections.clone());
+        self.remaining.extend_from_within(sections.clone());
         self.crossing.extend_from_within(sections.clone());
-        self.home.extend_from_within(sections.clone());
-        self.firsts.extend_from_within(sections);
-        for firsts in &mut self.firsts[base..] {
-            *firsts = firsts.map(renamed);
+        self.origin.extend_from_within(sections.clone());
+        self.candidates.extend_from_within(sections);
+        for candidates in &mut self.candidates[base..] {
+            *candidates = candidates.map(renamed);
         }
         Node { items, len: members.len(), base, sections: part.len(), ..*node }
     }

@@ -1,16 +1,16 @@
-//! Which placements a failure depends on: what the search need not change, and what it must.
+//! Conflict analysis: which placements a failure depends on, and so which of them the search must change.
 //!
-//! A failure follows from bounds, a bound from others that are lower, and in the end from items that
-//! were placed. So every question is "why does this item lie at this offset or above?", and the
-//! answers are found from the highest offset down; none can depend on itself.
+//! A failure follows from bounds, a bound from others that are lower, and finally from placed items. Each step
+//! explains why an item lies at some offset or above; explanations proceed from the highest offset down, so that
+//! none depends on itself.
 
 use std::collections::BinaryHeap;
 
 use super::Unit;
 use super::arena::View;
-use super::bound::{Bounds, Dead};
-use super::ground::Ground;
-use super::lid::Lid;
+use super::bound::{Bounds, Failure};
+use super::domain::Capacity;
+use super::domain::Domain;
 use super::sets::{self, Sets};
 use crate::problem::Problem;
 
@@ -25,19 +25,19 @@ struct Raise {
 
 const NONE: u32 = u32::MAX;
 
-/// What has been placed where, and what that did.
+/// The placed items, and the items that each placement raised.
 pub(super) struct Placements<T> {
     pub(super) offsets: Vec<T>,
     size: Vec<T>,
     pub(super) placed: Vec<u64>,
     trail: Vec<Raise>,
-    /// For each item, the latest entry of the trail that says what raised it.
+    /// For each item, the latest entry of the trail about it.
     raised: Vec<u32>,
     /// For each item, those that it overlaps.
     neighbours: Sets,
 }
 
-/// For each item, those that it overlaps: what begins before it ends, without what ends before it
+/// For each item, those that it overlaps in time: those that begin before it ends, without those that end before it
 /// begins.
 fn neighbours(problem: &Problem) -> Sets {
     let (n, sections) = (problem.len(), problem.sections());
@@ -72,12 +72,12 @@ impl<T: Unit> Placements<T> {
         }
     }
 
-    /// Where the trail ends now.
+    /// The current length of the trail.
     pub(super) fn now(&self) -> usize {
         self.trail.len()
     }
 
-    /// Takes back everything after.
+    /// Undoes all later entries.
     pub(super) fn undo(&mut self, now: usize) {
         while self.trail.len() > now {
             let Some(Raise { item, by, before }) = self.trail.pop() else { break };
@@ -89,7 +89,7 @@ impl<T: Unit> Placements<T> {
         }
     }
 
-    /// Notes that the item `at` of a state is placed where it can be lowest.
+    /// Notes that the item `at` of a state is placed at its lowest offset.
     pub(super) fn place(&mut self, view: View<'_, T>, at: usize) {
         let (item, offset) = (view.item[at], view.low[at]);
         let top = offset + view.size[at];
@@ -110,9 +110,9 @@ impl<T: Unit> Placements<T> {
     }
 
     /// Adds the placements that keep an item at `least` or above.
-    pub(super) fn add_raisers(&self, conflict: &mut [u64], ground: &Ground<T>, item: u32, least: T) {
+    pub(super) fn add_raisers(&self, conflict: &mut [u64], domain: &Domain<T>, item: u32, least: T) {
         let size = self.size[item as usize];
-        let mut least = ground.unsettle(item, least);
+        let mut least = domain.weakest_cause(item, least);
         let mut at = self.raised[item as usize];
         while least > T::default() && at != NONE {
             let raise = self.trail[at as usize];
@@ -121,78 +121,83 @@ impl<T: Unit> Placements<T> {
                 continue;
             }
             sets::insert(conflict, raise.by);
-            // It lies above that one because it does not fit below.
-            least = ground.unsettle(item, self.offsets[raise.by as usize] - size + T::of(1));
+            // The item lies above that one because it does not fit below it.
+            least = domain.weakest_cause(item, self.offsets[raise.by as usize] - size + T::of(1));
         }
     }
 }
 
-/// Finds the placements that a failure depends on.
-#[derive(Default)]
-pub(super) struct Blame<T> {
+/// Finds the placements that a failure depends on, its conflict set.
+pub(super) struct ConflictAnalysis<T> {
     pub(super) conflict: Vec<u64>,
     queue: BinaryHeap<(T, usize)>,
-    /// How high each item has been asked about.
-    asked: Vec<T>,
+    /// The highest offset that was explained for each item.
+    explained: Vec<T>,
 }
 
-/// What is known about a state.
+/// The data about a state that an analysis reads.
 #[derive(Clone, Copy)]
-pub(super) struct Scene<'a, T> {
+pub(super) struct StateContext<'a, T> {
     pub(super) view: View<'a, T>,
-    /// The lower bounds of offsets that held items have.
-    pub(super) eff: &'a [T],
-    pub(super) ground: &'a Ground<T>,
-    pub(super) lid: &'a Lid<T>,
+    /// The lower bounds of offsets that follow from postponed items.
+    pub(super) lower: &'a [T],
+    pub(super) domain: &'a Domain<T>,
+    pub(super) capacity: &'a Capacity<T>,
     pub(super) placements: &'a Placements<T>,
     pub(super) reasons: &'a Sets,
 }
 
-impl<T: Unit> Blame<T> {
+impl<T: Unit> Default for ConflictAnalysis<T> {
+    fn default() -> Self {
+        Self { conflict: Vec::new(), queue: BinaryHeap::new(), explained: Vec::new() }
+    }
+}
+
+impl<T: Unit> ConflictAnalysis<T> {
     pub(super) fn new(items: usize) -> Self {
-        Self { conflict: vec![0; items.div_ceil(64).max(1)], queue: BinaryHeap::new(), asked: Vec::new() }
+        Self { conflict: vec![0; items.div_ceil(64).max(1)], queue: BinaryHeap::new(), explained: Vec::new() }
     }
 
-    /// A failure that depends on where everything in a state can be.
-    pub(super) fn all(&mut self, scene: Scene<'_, T>) {
+    /// Analyses a failure that depends on the lowest offsets of all items of a state.
+    pub(super) fn all(&mut self, context: StateContext<'_, T>) {
         self.conflict.fill(0);
-        for (&item, &low) in scene.view.item.iter().zip(scene.view.low) {
-            scene.placements.add_raisers(&mut self.conflict, scene.ground, item, low);
+        for (&item, &low) in context.view.item.iter().zip(context.view.low) {
+            context.placements.add_raisers(&mut self.conflict, context.domain, item, low);
         }
     }
 
-    /// A failure that the bounds show.
-    pub(super) fn find(&mut self, scene: Scene<'_, T>, bounds: &Bounds<T>, dead: Dead) {
-        let Scene { view, eff, ground, lid, placements, reasons } = scene;
+    /// Analyses a failure that the bounds show.
+    pub(super) fn find(&mut self, context: StateContext<'_, T>, bounds: &Bounds<T>, failure: Failure) {
+        let StateContext { view, lower, domain, capacity, placements, reasons } = context;
         self.conflict.fill(0);
         self.queue.clear();
-        self.asked.clear();
-        self.asked.resize(view.len(), T::default());
-        match dead {
-            Dead::Item(k) => self.ask(k, lid.of(view.item[k]) - view.size[k] + T::of(1)),
-            Dead::Section(x) => self.ask_section(scene, x, None),
+        self.explained.clear();
+        self.explained.resize(view.len(), T::default());
+        match failure {
+            Failure::Item(k) => self.explain(k, capacity.of(view.item[k]) - view.size[k] + T::of(1)),
+            Failure::Section(x) => self.explain_section(context, x, None),
         }
         while let Some((least, k)) = self.queue.pop() {
-            if least < self.asked[k] {
+            if least < self.explained[k] {
                 continue;
             }
             let (item, low) = (view.item[k], view.low[k]);
-            let least = ground.unsettle(item, least);
-            placements.add_raisers(&mut self.conflict, ground, item, least.min(low));
+            let least = domain.weakest_cause(item, least);
+            placements.add_raisers(&mut self.conflict, domain, item, least.min(low));
             if low >= least {
                 continue;
             }
-            if let Some((x, forced)) = bounds.cause(view, eff, k, least) {
+            if let Some((x, forced)) = bounds.cause(view, lower, k, least) {
                 let first = (forced.first, least - view.size[forced.first]);
-                self.ask_section(scene, x, Some(first));
+                self.explain_section(context, x, Some(first));
                 continue;
             }
-            if !view.is_held(k) {
+            if !view.is_postponed(k) {
                 debug_assert!(false, "nothing raised the item");
-                return self.all(scene);
+                return self.all(context);
             }
-            // It is held, and so lies on another one.
-            sets::add(&mut self.conflict, reasons.row(view.why[k] as usize));
+            // It is postponed, and so rests on another one.
+            sets::add(&mut self.conflict, reasons.row(view.reason[k] as usize));
             let neighbours = placements.neighbours.row(item as usize).iter().zip(&placements.placed);
             for other in sets::numbers(neighbours.map(|(all, placed)| all & placed)) {
                 if placements.size[other] < least {
@@ -201,28 +206,28 @@ impl<T: Unit> Blame<T> {
             }
             let own = low + view.size[k];
             for other in (0..view.len()).filter(|&other| other != k && view.overlaps(k, other)) {
-                self.ask(other, own.min(least - view.size[other]));
+                self.explain(other, own.min(least - view.size[other]));
             }
         }
     }
 
-    /// Why is an item at `least` or above?
-    fn ask(&mut self, k: usize, least: T) {
-        if self.asked[k] < least {
-            self.asked[k] = least;
+    /// Queues the question why an item is at `least` or above.
+    fn explain(&mut self, k: usize, least: T) {
+        if self.explained[k] < least {
+            self.explained[k] = least;
             self.queue.push((least, k));
         }
     }
 
-    /// Why is everything in a section too high to come first there, except for what does, which has a
-    /// question of its own?
-    fn ask_section(&mut self, scene: Scene<'_, T>, x: usize, first: Option<(usize, T)>) {
-        let view = scene.view;
-        let least = view.slack(scene.ground, scene.lid.most, x) + T::of(1);
+    /// Queues the question why all items of a section are too high to be the lowest there. The one that is, `first`,
+    /// has a bound of its own.
+    fn explain_section(&mut self, context: StateContext<'_, T>, x: usize, first: Option<(usize, T)>) {
+        let view = context.view;
+        let least = view.slack(context.domain, context.capacity.most, x) + T::of(1);
         for k in (0..view.len()).filter(|&k| view.range(k).contains(&x)) {
             match first {
-                Some((first, least)) if first == k => self.ask(k, least),
-                _ => self.ask(k, least),
+                Some((first, least)) if first == k => self.explain(k, least),
+                _ => self.explain(k, least),
             }
         }
     }

@@ -1,77 +1,73 @@
-//! The search for a plan within a capacity.
+//! The backtracking search for a plan within a capacity.
+//!
+//! Items are placed in order of offset. A state is the set of items that are left, each with the lowest offset
+//! that the placed ones leave it. The search branches by *schedule or postpone*: an item is placed at its lowest
+//! offset or postponed until another placement raises that offset. Bounds detect infeasible states, conflict
+//! analysis finds the placements that a failure depends on, and the search jumps back to the latest of them.
 
 mod arena;
 mod bound;
 mod conflict;
-mod ground;
-mod lessons;
-mod lid;
-mod nogood;
+mod domain;
+mod nogoods;
 mod portfolio;
-mod rank;
 mod sets;
-mod support;
 mod unit;
-mod watch;
 
-pub(crate) use portfolio::{Solver, solver};
-use rank::{Guide, SearchKey};
-use unit::Unit;
-pub(crate) use watch::Watch;
-
-use crate::mix;
+use crate::numbers::mix;
 use crate::problem::Problem;
 use arena::{Arena, Node, Top, View};
-use bound::{Bounds, Dead};
-use conflict::{Blame, Placements, Scene};
-use ground::Ground;
-use lessons::Lessons;
-use lid::Lid;
-use nogood::{Fingerprint, Nogoods};
+use bound::{Bounds, Failure};
+use conflict::{ConflictAnalysis, Placements, StateContext};
+use domain::{Capacity, Domain};
+use nogoods::{FailedStates, Fingerprint, LearnedNogoods};
+use portfolio::{BranchingOrder, SearchKey};
+pub(crate) use portfolio::{Solver, StopCondition, solver};
 use sets::Sets;
+use unit::Unit;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All are placed.
+    /// All items are placed.
     Solved,
-    /// There is no plan within the capacity.
-    Impossible,
+    /// It is proven that there is no plan within the capacity.
+    Infeasible,
     /// The limit was reached.
-    Open,
+    Undecided,
 }
 
-/// A search among the plans of a problem within a capacity.
+/// The state of a search.
 struct Search<'a, T> {
     problem: &'a Problem,
-    lid: Lid<T>,
-    ground: Ground<T>,
-    /// Items that cannot be told apart have the same number.
-    twins: Vec<u32>,
-    /// Failures of each section.
+    capacity: Capacity<T>,
+    domain: Domain<T>,
+    /// A class for each item; interchangeable items have the same.
+    symmetry_classes: Vec<u32>,
+    /// The number of failures in each section.
     failures: Vec<u32>,
-    nogoods: Nogoods,
-    lessons: Lessons,
-    salt: Vec<Fingerprint>,
+    failed_states: FailedStates,
+    learned: LearnedNogoods,
+    zobrist: Vec<Fingerprint>,
     arena: Arena<T>,
     frames: Vec<Frame>,
     bounds: Bounds<T>,
     placements: Placements<T>,
-    /// For each reason for which an item is held, the placements that it depends on.
+    /// For each reason for which an item is postponed, the placements that it depends on.
     reasons: Sets,
-    blame: Blame<T>,
+    analysis: ConflictAnalysis<T>,
     /// Placements so far, of all runs.
     nodes: u64,
 }
 
 enum Frame {
-    /// A set of items that hang together, of which one after the other is tried as the next.
+    /// A connected set of items, which are tried as the next to place, one after the other.
     Choice { node: Node, tried: Option<usize>, since: usize, reasons: usize },
-    /// Sets that do not touch in time, each of which needs a plan.
+    /// Sets of items in disjoint time ranges, which are planned independently.
     Split { nodes: Vec<Node>, top: Top },
 }
 
-/// What to do next.
+/// The next step of the search.
 enum Step {
     /// Try the next item of the innermost node.
     Try,
@@ -86,29 +82,29 @@ impl<'a, T: Unit> Search<'a, T> {
         let n = problem.len();
         Self {
             problem,
-            lid: Lid::new(problem, capacity),
-            ground: Ground::new(problem),
-            twins: twins(problem),
+            capacity: Capacity::new(problem, capacity),
+            domain: Domain::new(problem),
+            symmetry_classes: symmetry_classes(problem),
             failures: vec![0; problem.sections()],
-            nogoods: Nogoods::new(),
-            lessons: Lessons::new(n),
-            salt: (0..n as u64).map(|k| [mix::mix(2 * k) | 1, mix::mix(2 * k + 1) | 1]).collect(),
+            failed_states: FailedStates::new(),
+            learned: LearnedNogoods::new(n),
+            zobrist: (0..n as u64).map(|k| [mix(2 * k) | 1, mix(2 * k + 1) | 1]).collect(),
             arena: Arena::new(),
             frames: Vec::new(),
             bounds: Bounds::new(),
             placements: Placements::new(problem),
             reasons: Sets::new(n, 0),
-            blame: Blame::new(n),
+            analysis: ConflictAnalysis::new(n),
             nodes: 0,
         }
     }
 
-    /// Where each item is, after a run that solved it, in units.
+    /// The offset of each item, in units, after a run that solved the problem.
     fn offsets(&self) -> Vec<u64> {
         self.placements.offsets.iter().map(|offset| offset.units()).collect()
     }
 
-    /// Makes old failures count less.
+    /// Reduces the weight of old failures.
     fn decay(&mut self) {
         for failures in &mut self.failures {
             *failures -= *failures / 4;
@@ -116,37 +112,37 @@ impl<'a, T: Unit> Search<'a, T> {
     }
 
     /// Searches until `limit` placements more.
-    fn run(&mut self, guide: &Guide, limit: u64, watch: &Watch<'_>) -> Outcome {
+    fn run(&mut self, order: &BranchingOrder, limit: u64, stop: &StopCondition<'_>) -> Outcome {
         let limit = self.nodes.saturating_add(limit);
         self.frames.clear();
         self.placements.undo(0);
         self.reasons.truncate(0);
-        let root = self.arena.root(self.problem, &self.ground);
-        if !self.is_open(&root, Some(root.news)) {
-            return Outcome::Impossible;
+        let root = self.arena.root(self.problem, &self.domain);
+        if !self.is_feasible(&root, Some(root.changed)) {
+            return Outcome::Infeasible;
         }
-        let mut step = self.split(&root, guide);
+        let mut step = self.split(&root, order);
         loop {
             step = match step {
-                Step::Try if self.nodes >= limit => return Outcome::Open,
-                Step::Try if watch.is_over(self.nodes) => return Outcome::Open,
-                Step::Try => self.next(guide),
+                Step::Try if self.nodes >= limit => return Outcome::Undecided,
+                Step::Try if stop.is_over(self.nodes) => return Outcome::Undecided,
+                Step::Try => self.next(order),
                 Step::Solved => match self.solved() {
                     Some(step) => step,
                     None => return Outcome::Solved,
                 },
                 Step::Failed => match self.frames.pop() {
-                    None => return Outcome::Impossible,
+                    None => return Outcome::Infeasible,
                     Some(Frame::Split { .. }) => Step::Failed,
                     Some(Frame::Choice { node, tried, since, reasons }) => {
-                        self.back(node, tried, since, reasons)
+                        self.backtrack(node, tried, since, reasons)
                     }
                 },
             }
         }
     }
 
-    /// A component has a plan: on to the next one of the innermost split.
+    /// Continues with the next part of the innermost split, after one was solved.
     fn solved(&mut self) -> Option<Step> {
         while let Some(frame) = self.frames.pop() {
             if let Frame::Split { mut nodes, top } = frame
@@ -160,11 +156,11 @@ impl<'a, T: Unit> Search<'a, T> {
         None
     }
 
-    /// The parts of a node one after the other, the smallest first.
-    fn split(&mut self, node: &Node, guide: &Guide) -> Step {
+    /// Divides a node into its independent parts, the smallest first.
+    fn split(&mut self, node: &Node, order: &BranchingOrder) -> Step {
         let mut nodes = Vec::new();
         for part in self.arena.parts(node) {
-            let members = guide.rank(self.problem, self.arena.view(node), &self.failures, &part);
+            let members = order.rank(self.problem, self.arena.view(node), &self.failures, &part);
             nodes.push(self.arena.part(node, part, &members));
         }
         // Taken from the end.
@@ -175,12 +171,12 @@ impl<'a, T: Unit> Search<'a, T> {
         self.choose(first)
     }
 
-    /// Goes down to a node that does not fall apart.
+    /// Descends to a connected node.
     fn choose(&mut self, mut node: Node) -> Step {
         node.top = self.arena.top();
-        node.fingerprint = self.arena.view(&node).fingerprint(&self.salt);
-        if self.nogoods.holds(node.fingerprint) {
-            return self.fail_all(&node);
+        node.fingerprint = self.arena.view(&node).fingerprint(&self.zobrist);
+        if self.failed_states.holds(node.fingerprint) {
+            return self.fail_by_all(&node);
         }
         let (since, reasons) = (self.placements.now(), self.reasons.len());
         self.frames.push(Frame::Choice { node, tried: None, since, reasons });
@@ -188,124 +184,127 @@ impl<'a, T: Unit> Search<'a, T> {
     }
 
     /// Tries the next item of the innermost node.
-    fn next(&mut self, guide: &Guide) -> Step {
+    fn next(&mut self, order: &BranchingOrder) -> Step {
         let Some(Frame::Choice { node, tried, .. }) = self.frames.last_mut() else { return Step::Failed };
         let view = self.arena.view(node);
-        let Some(at) = candidate(view, view.limit(self.lid.most)) else {
+        let Some(at) = candidate(view, view.limit(self.capacity.most)) else {
             let node = *node;
-            return self.fail_all(&node);
+            return self.fail_by_all(&node);
         };
         let (item, offset) = (view.item[at], view.low[at]);
         let node = *node;
-        let lesson = self.lessons.find(item, offset.units(), &self.placements.placed, |set| {
-            sum(set, &self.salt, &self.placements.offsets)
+        let nogood = self.learned.find(item, offset.units(), &self.placements.placed, |set| {
+            hash_of(set, &self.zobrist, &self.placements.offsets)
         });
-        if let Some(lesson) = lesson {
+        if let Some(nogood) = nogood {
             let reason = self.reasons.len();
-            self.reasons.push(lesson);
+            self.reasons.push(nogood);
             *tried = None;
-            return self.hold(&node, at, reason);
+            return self.postpone(&node, at, reason);
         }
         *tried = Some(at);
         self.nodes += 1;
         self.placements.place(view, at);
-        let (child, falls_apart) = self.arena.child(&node, at, &self.ground);
+        let (child, has_parts) = self.arena.child(&node, at, &self.domain);
         if child.len == 0 {
             return Step::Solved;
         }
-        if !self.is_open(&child, Some(child.news)) || !self.is_open_further(&child) {
+        if !self.is_feasible(&child, Some(child.changed)) || !self.is_feasible_by_forced(&child) {
             return Step::Failed;
         }
-        if falls_apart { self.split(&child, guide) } else { self.choose(child) }
+        if has_parts { self.split(&child, order) } else { self.choose(child) }
     }
 
-    /// The item tried last at a node could not be placed, or nothing more can be tried.
-    fn back(&mut self, node: Node, tried: Option<usize>, since: usize, reasons: usize) -> Step {
+    /// Backtracks to a node whose last item could not be placed, or whose items have all been tried.
+    fn backtrack(&mut self, node: Node, tried: Option<usize>, since: usize, reasons: usize) -> Step {
         self.placements.undo(since);
         let item = tried.map(|at| self.arena.item[node.items + at]);
-        // Where the item has nothing to do with the failure, nothing else in its place helps.
-        let Some((at, item)) = tried.zip(item).filter(|(_, item)| sets::holds(&self.blame.conflict, *item))
+        // If the failure does not depend on the item, placing another one instead does not help.
+        let Some((at, item)) =
+            tried.zip(item).filter(|(_, item)| sets::holds(&self.analysis.conflict, *item))
         else {
             self.reasons.truncate(reasons);
-            self.nogoods.keep(node.fingerprint);
+            self.failed_states.keep(node.fingerprint);
             return Step::Failed;
         };
         let offset = self.arena.low[node.items + at];
-        let conflict = &mut self.blame.conflict;
+        let conflict = &mut self.analysis.conflict;
         sets::remove(conflict, item);
-        self.placements.add_raisers(conflict, &self.ground, item, offset);
-        let sum = sum(conflict, &self.salt, &self.placements.offsets);
-        self.lessons.keep(item, offset.units(), conflict, sum);
+        self.placements.add_raisers(conflict, &self.domain, item, offset);
+        let sum = hash_of(conflict, &self.zobrist, &self.placements.offsets);
+        self.learned.keep(item, offset.units(), conflict, sum);
         let reason = self.reasons.len();
         self.reasons.push(conflict);
         self.arena.cut(node.top);
         self.frames.push(Frame::Choice { node, tried: None, since, reasons });
-        self.hold(&node, at, reason)
+        self.postpone(&node, at, reason)
     }
 
-    /// The item `at` of a node cannot be where it could be: something must raise it first. The same
-    /// is true of what cannot be told apart from it.
-    fn hold(&mut self, node: &Node, at: usize, reason: usize) -> Step {
-        let twin = self.twins[self.arena.item[node.items + at] as usize];
+    /// Postpones the item `at` of a node, and the items that are interchangeable with it: they cannot be at their
+    /// lowest offset, so another placement must raise that first.
+    fn postpone(&mut self, node: &Node, at: usize, reason: usize) -> Step {
+        let class = self.symmetry_classes[self.arena.item[node.items + at] as usize];
         for k in node.items..node.items + node.len {
-            if self.twins[self.arena.item[k] as usize] == twin && self.arena.held[k] == T::default() {
-                self.arena.held[k] = T::of(1);
-                self.arena.why[k] = reason as u32;
+            if self.symmetry_classes[self.arena.item[k] as usize] == class
+                && self.arena.postponed[k] == T::default()
+            {
+                self.arena.postponed[k] = T::of(1);
+                self.arena.reason[k] = reason as u32;
             }
         }
-        if self.is_open(node, None) { Step::Try } else { Step::Failed }
+        if self.is_feasible(node, None) { Step::Try } else { Step::Failed }
     }
 
-    fn scene(&self, node: &Node) -> Scene<'_, T> {
-        Scene {
+    fn context(&self, node: &Node) -> StateContext<'_, T> {
+        StateContext {
             view: self.arena.view(node),
-            eff: self.arena.eff(node),
-            ground: &self.ground,
-            lid: &self.lid,
+            lower: self.arena.lower(node),
+            domain: &self.domain,
+            capacity: &self.capacity,
             placements: &self.placements,
             reasons: &self.reasons,
         }
     }
 
-    /// Whether the bounds leave a chance; if not, `blame` says because of what. `news` is from and to
-    /// which section something has changed besides what is held.
-    fn is_open(&mut self, node: &Node, news: Option<(usize, usize)>) -> bool {
-        let ((view, marks), failures) = (self.arena.marked(node), &mut self.failures);
-        let failed = |x: usize| failures[view.home[x] as usize] += 1;
-        let dead = self.bounds.first(view, marks, news, &self.ground, &self.lid, failed);
-        self.is_alive(node, dead)
+    /// Whether the bounds show no failure; if they do, `analysis` has its conflict set. `changed` is the range of sections
+    /// that changed, apart from postponed items.
+    fn is_feasible(&mut self, node: &Node, changed: Option<(usize, usize)>) -> bool {
+        let ((view, derived), failures) = (self.arena.with_derived(node), &mut self.failures);
+        let failed = |x: usize| failures[view.origin[x] as usize] += 1;
+        let failure = self.bounds.first(view, derived, changed, &self.domain, &self.capacity, failed);
+        self.has_no_failure(node, failure)
     }
 
-    /// The same with sharper bounds. Needs what `is_open` left.
-    fn is_open_further(&mut self, node: &Node) -> bool {
-        let ((view, marks), failures) = (self.arena.marked(node), &mut self.failures);
-        let failed = |x: usize| failures[view.home[x] as usize] += 1;
-        let dead = self.bounds.second(view, marks, &self.ground, &self.lid, failed);
-        self.is_alive(node, dead)
+    /// The same with sharper bounds, after `is_feasible`.
+    fn is_feasible_by_forced(&mut self, node: &Node) -> bool {
+        let ((view, derived), failures) = (self.arena.with_derived(node), &mut self.failures);
+        let failed = |x: usize| failures[view.origin[x] as usize] += 1;
+        let failure = self.bounds.second(view, derived, &self.domain, &self.capacity, failed);
+        self.has_no_failure(node, failure)
     }
 
-    fn is_alive(&mut self, node: &Node, dead: Option<Dead>) -> bool {
-        let Some(dead) = dead else { return true };
-        let mut blame = core::mem::take(&mut self.blame);
-        blame.find(self.scene(node), &self.bounds, dead);
-        self.blame = blame;
+    fn has_no_failure(&mut self, node: &Node, failure: Option<Failure>) -> bool {
+        let Some(failure) = failure else { return true };
+        let mut analysis = core::mem::take(&mut self.analysis);
+        analysis.find(self.context(node), &self.bounds, failure);
+        self.analysis = analysis;
         false
     }
 
-    fn fail_all(&mut self, node: &Node) -> Step {
-        let mut blame = core::mem::take(&mut self.blame);
-        blame.all(self.scene(node));
-        self.blame = blame;
+    fn fail_by_all(&mut self, node: &Node) -> Step {
+        let mut analysis = core::mem::take(&mut self.analysis);
+        analysis.all(self.context(node));
+        self.analysis = analysis;
         Step::Failed
     }
 }
 
-/// The lowest item that is not held, the first in order among equals.
+/// The lowest item that is not postponed; of equal ones the first in order.
 fn candidate<T: Unit>(view: View<'_, T>, limit: T) -> Option<usize> {
     let mut best = limit;
     let mut at = None;
     for k in 0..view.len() {
-        if view.low[k] < best && !view.is_held(k) {
+        if view.low[k] < best && !view.is_postponed(k) {
             best = view.low[k];
             at = Some(k);
         }
@@ -313,30 +312,30 @@ fn candidate<T: Unit>(view: View<'_, T>, limit: T) -> Option<usize> {
     at
 }
 
-/// A number that tells placements from others.
-fn sum<T: Unit>(set: &[u64], salt: &[Fingerprint], offsets: &[T]) -> Fingerprint {
+/// A hash of placements.
+fn hash_of<T: Unit>(set: &[u64], zobrist: &[Fingerprint], offsets: &[T]) -> Fingerprint {
     let mut sum: Fingerprint = [0; 2];
     for item in sets::numbers(set.iter().copied()) {
         let offset = offsets[item].units() + 0x1_0000_0001;
-        sum[0] = sum[0].wrapping_add(salt[item][0].wrapping_mul(offset));
-        sum[1] = sum[1].wrapping_add(salt[item][1].wrapping_mul(offset));
+        sum[0] = sum[0].wrapping_add(zobrist[item][0].wrapping_mul(offset));
+        sum[1] = sum[1].wrapping_add(zobrist[item][1].wrapping_mul(offset));
     }
     sum
 }
 
-/// A number for each item, the same for those that are alike in everything that matters.
-fn twins(problem: &Problem) -> Vec<u32> {
+/// A class for each item, the same for items that are equal in everything that placing depends on.
+fn symmetry_classes(problem: &Problem) -> Vec<u32> {
     let alike = |item: usize| {
         let (start, end, size) = (problem.start[item], problem.end[item], problem.size[item]);
         (start, end, size, problem.align(item), problem.padding(item))
     };
     let mut items: Vec<usize> = (0..problem.len()).collect();
     items.sort_unstable_by_key(|&item| alike(item));
-    let mut twins = vec![0; problem.len()];
+    let mut symmetry_classes = vec![0; problem.len()];
     for group in items.chunk_by(|&a, &b| alike(a) == alike(b)) {
         for &item in group {
-            twins[item] = group[0] as u32;
+            symmetry_classes[item] = group[0] as u32;
         }
     }
-    twins
+    symmetry_classes
 }

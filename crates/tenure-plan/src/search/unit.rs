@@ -1,4 +1,4 @@
-//! The numbers that the search counts in.
+//! The number types of the search: the smallest that fits, for vector instructions.
 
 use core::ops::{Add, Sub};
 

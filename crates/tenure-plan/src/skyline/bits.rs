@@ -1,6 +1,6 @@
-//! What is not placed yet, as sets of bits: for some hundred items.
+//! The items that are not placed yet, as bit sets: for some hundred items.
 
-use super::{Left, Place};
+use super::{Segment, Unplaced};
 use crate::problem::Problem;
 
 /// Bits by rank: the first bit of a set is its best item.
@@ -13,7 +13,7 @@ pub(super) struct Bits<'a> {
     until: Vec<u64>,
     /// For each alignment, the items that need it or a finer one.
     aligned: Vec<u64>,
-    left: Vec<u64>,
+    unplaced: Vec<u64>,
 }
 
 impl<'a> Bits<'a> {
@@ -24,12 +24,12 @@ impl<'a> Bits<'a> {
         let mut from = vec![0u64; (sections + 1) * words];
         let mut until = vec![0u64; (sections + 1) * words];
         let mut aligned = vec![0u64; levels.len() * words];
-        let mut left = vec![0u64; words];
+        let mut unplaced = vec![0u64; words];
         for (rank, &item) in order.iter().enumerate() {
             let (word, bit) = (rank / 64, 1 << (rank % 64));
             from[problem.start[item as usize] as usize * words + word] |= bit;
             until[problem.end[item as usize] as usize * words + word] |= bit;
-            left[word] |= bit;
+            unplaced[word] |= bit;
             for (level, align) in levels.iter().enumerate() {
                 if problem.align(item as usize) <= *align {
                     aligned[level * words + word] |= bit;
@@ -42,22 +42,22 @@ impl<'a> Bits<'a> {
         for at in words..(sections + 1) * words {
             until[at] |= until[at - words];
         }
-        Self { order, words, from, until, aligned, left }
+        Self { order, words, from, until, aligned, unplaced }
     }
 
-    /// What lies within the place, word by word.
-    fn within(&self, place: Place) -> impl Iterator<Item = u64> {
-        let from = &self.from[place.start as usize * self.words..][..self.words];
-        let until = &self.until[place.end as usize * self.words..][..self.words];
-        self.left.iter().zip(from).zip(until).map(|((left, from), until)| left & from & until)
+    /// The items within the segment, word by word.
+    fn within(&self, segment: Segment) -> impl Iterator<Item = u64> {
+        let from = &self.from[segment.start as usize * self.words..][..self.words];
+        let until = &self.until[segment.end as usize * self.words..][..self.words];
+        self.unplaced.iter().zip(from).zip(until).map(|((unplaced, from), until)| unplaced & from & until)
     }
 
-    /// The word and the bit of the first item of all within the place.
-    fn find(&self, place: Place) -> Option<(usize, u32)> {
-        let from = &self.from[place.start as usize * self.words..][..self.words];
-        let until = &self.until[place.end as usize * self.words..][..self.words];
-        for (word, left) in self.left[..self.words].iter().enumerate() {
-            let within = left & from[word] & until[word];
+    /// The word and the bit of the first item within the segment.
+    fn find(&self, segment: Segment) -> Option<(usize, u32)> {
+        let from = &self.from[segment.start as usize * self.words..][..self.words];
+        let until = &self.until[segment.end as usize * self.words..][..self.words];
+        for (word, unplaced) in self.unplaced[..self.words].iter().enumerate() {
+            let within = unplaced & from[word] & until[word];
             if within != 0 {
                 return Some((word, within.trailing_zeros()));
             }
@@ -70,17 +70,17 @@ impl<'a> Bits<'a> {
     }
 }
 
-impl Left for Bits<'_> {
-    fn take(&mut self, place: Place, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32> {
+impl Unplaced for Bits<'_> {
+    fn take(&mut self, segment: Segment, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32> {
         if self.aligned.is_empty() && fits.is_none() {
-            let (word, bit) = self.find(place)?;
-            self.left[word] ^= 1 << bit;
+            let (word, bit) = self.find(segment)?;
+            self.unplaced[word] ^= 1 << bit;
             return Some(self.order[word * 64 + bit as usize]);
         }
         let mut found = None;
-        for (word, mut within) in self.within(place).enumerate() {
+        for (word, mut within) in self.within(segment).enumerate() {
             if within != 0 && !self.aligned.is_empty() {
-                within &= if place.levels > 0 { self.aligned(place.levels - 1)[word] } else { 0 };
+                within &= if segment.levels > 0 { self.aligned(segment.levels - 1)[word] } else { 0 };
             }
             if let Some(fits) = fits {
                 while within != 0 && !fits(self.order[word * 64 + within.trailing_zeros() as usize]) {
@@ -93,18 +93,18 @@ impl Left for Bits<'_> {
             }
         }
         let (word, bit) = found?;
-        self.left[word] ^= 1 << bit;
+        self.unplaced[word] ^= 1 << bit;
         Some(self.order[word * 64 + bit as usize])
     }
 
-    fn first(&self, place: Place) -> Option<u32> {
-        let (word, bit) = self.find(place)?;
+    fn first(&self, segment: Segment) -> Option<u32> {
+        let (word, bit) = self.find(segment)?;
         Some(word as u32 * 64 + bit)
     }
 
-    fn suited(&self, place: Place) -> Option<u32> {
-        let level = place.levels.checked_sub(1)?;
-        let within = self.within(place).zip(self.aligned(level)).map(|(within, aligned)| within & aligned);
+    fn suited(&self, segment: Segment) -> Option<u32> {
+        let level = segment.levels.checked_sub(1)?;
+        let within = self.within(segment).zip(self.aligned(level)).map(|(within, aligned)| within & aligned);
         let (word, bits) = within.enumerate().find(|(_, bits)| *bits != 0)?;
         Some(word as u32 * 64 + bits.trailing_zeros())
     }
@@ -114,14 +114,14 @@ impl Left for Bits<'_> {
     }
 
     fn remove(&mut self, rank: u32) -> u32 {
-        self.left[rank as usize / 64] ^= 1 << (rank % 64);
+        self.unplaced[rank as usize / 64] ^= 1 << (rank % 64);
         self.order[rank as usize]
     }
 
-    fn next_level(&self, place: Place, _within: u32) -> Option<usize> {
+    fn next_level(&self, segment: Segment, _within: u32) -> Option<usize> {
         let levels = self.aligned.len() / self.words.max(1);
-        (place.levels..levels).find(|&level| {
-            let mut within = self.within(place).zip(self.aligned(level));
+        (segment.levels..levels).find(|&level| {
+            let mut within = self.within(segment).zip(self.aligned(level));
             within.any(|(within, aligned)| within & aligned != 0)
         })
     }

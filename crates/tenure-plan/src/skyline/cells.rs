@@ -1,21 +1,21 @@
-//! What is not placed yet, as points (start, end) in nested cells: for many items.
+//! The items that are not placed yet, as points (start, end) in nested cells: for many items.
 //!
-//! A k-d tree (Bentley, 1975) in which each cell knows the best of its items and how far they reach.
-//! The items within a place are a quadrant; what lies in its corner is usually the best, so that few
-//! cells are looked at. Of items with different alignments each cell knows as well which alignments
-//! they have, and the best of those that need each alignment or a finer one: a search for what suits a
-//! height thus costs what a search without alignments does, however many there are.
+//! A k-d tree (Bentley, 1975) in which each cell stores the best rank of its items and their bounding box. The items
+//! within a segment are a quadrant; those in its corner are usually the best, so that few cells are visited. For
+//! items with different alignments each cell also stores which alignments they have, and the best rank of those
+//! that need each alignment or a finer one: a search for an item that suits a height costs the same as one without
+//! alignments, however many there are.
 
 use core::ops::Range;
 
-use super::{Left, Place};
+use super::{Segment, Unplaced};
 use crate::problem::Problem;
 
-/// The items that are left, and where each of them is in the tree.
+/// The items that are not placed yet, and where each of them is in the tree.
 pub(super) struct Cells {
     tree: Tree,
-    /// For each item, its place in the tree, and the node of its cell.
-    home: Vec<(u32, u32)>,
+    /// For each item, its index in the tree, and the node of its cell.
+    tree_position: Vec<(u32, u32)>,
     order: Vec<u32>,
 }
 
@@ -29,16 +29,16 @@ struct Tree {
     levels: Levels,
 }
 
-/// What the tree knows of alignments; nothing if there is one.
+/// The alignments of the items in the tree; empty if all have the same.
 struct Levels {
     /// How many there are.
     count: usize,
-    /// Of each point, which of them it needs.
+    /// For each point, which of them it needs.
     of_point: Vec<u8>,
-    /// Of each node, those that its items need: a bit each. (They are powers of two, and so at most 64.)
+    /// For each node, those that its items need, one bit each. (They are powers of two, so there are at most 64.)
     of_node: Vec<u64>,
-    /// Of each node, the best of its items that need at most the first alignment, the second, and so on; not the
-    /// last, as the node knows the best of all.
+    /// For each node, the best rank of its items that need at most the first alignment, the second, and so on; without
+    /// the last, as the node has the best of all.
     best: Vec<u32>,
 }
 
@@ -52,12 +52,12 @@ struct Point {
 }
 
 impl Point {
-    const fn is_within(&self, place: Place) -> bool {
-        self.start >= place.start && self.end <= place.end
+    const fn is_within(&self, segment: Segment) -> bool {
+        self.start >= segment.start && self.end <= segment.end
     }
 }
 
-/// What is left in a part of the tree.
+/// Bounding box and best rank of the unplaced items below a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Node {
     least_start: u32,
@@ -68,9 +68,9 @@ struct Node {
 }
 
 const NONE: u32 = u32::MAX;
-/// Items a cell, at most.
+/// The most items of a cell.
 const CELL: usize = 8;
-/// With obstacles in the way, this many items that do not fit are enough, for each alignment.
+/// With pins, a search gives up after so many items that do not fit, for each alignment.
 const LOOKS: usize = 256;
 
 /// Powers of two that a number of 64 bits holds.
@@ -102,12 +102,12 @@ impl Node {
         }
     }
 
-    fn is_within(&self, place: Place) -> bool {
-        self.least_start >= place.start && self.most_end <= place.end
+    fn is_within(&self, segment: Segment) -> bool {
+        self.least_start >= segment.start && self.most_end <= segment.end
     }
 
-    fn may_hold(&self, place: Place) -> bool {
-        self.most_start >= place.start && self.least_end <= place.end
+    fn may_hold(&self, segment: Segment) -> bool {
+        self.most_start >= segment.start && self.least_end <= segment.end
     }
 }
 
@@ -121,52 +121,52 @@ impl Cells {
         };
         let level = |item: u32| levels.partition_point(|&level| level < problem.align(item as usize));
         let tree = Tree::new((0..problem.len()).map(point).collect(), levels.len(), level);
-        let mut home = vec![(0, 0); problem.len()];
+        let mut tree_position = vec![(0, 0); problem.len()];
         for cell in tree.cells()..tree.nodes.len() {
             for at in tree.range(cell) {
-                home[tree.points[at].item as usize] = (at as u32, cell as u32);
+                tree_position[tree.points[at].item as usize] = (at as u32, cell as u32);
             }
         }
-        Self { tree, home, order: Vec::new() }
+        Self { tree, tree_position, order: Vec::new() }
     }
 
-    /// Nothing is placed, and this is the order.
+    /// Makes all items unplaced again, with this order.
     pub(super) fn refill(&mut self, order: &[u32]) {
         self.order.clear();
         self.order.extend_from_slice(order);
         for (rank, &item) in order.iter().enumerate() {
-            let (at, _) = self.home[item as usize];
+            let (at, _) = self.tree_position[item as usize];
             self.tree.points[at as usize].rank = rank as u32;
         }
         self.tree.refresh();
     }
 }
 
-impl Left for Cells {
-    fn take(&mut self, place: Place, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32> {
+impl Unplaced for Cells {
+    fn take(&mut self, segment: Segment, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32> {
         let best = match fits {
-            None => self.suited(place)?,
-            Some(fits) => self.tree.best_that(place, |rank| fits(self.order[rank as usize]))?,
+            None => self.suited(segment)?,
+            Some(fits) => self.tree.best_that(segment, |rank| fits(self.order[rank as usize]))?,
         };
         Some(self.remove(best))
     }
 
-    fn first(&self, place: Place) -> Option<u32> {
-        self.tree.best(place)
+    fn first(&self, segment: Segment) -> Option<u32> {
+        self.tree.best(segment)
     }
 
-    fn suited(&self, place: Place) -> Option<u32> {
+    fn suited(&self, segment: Segment) -> Option<u32> {
         let levels = &self.tree.levels;
-        if place.levels >= levels.count { self.tree.best(place) } else { self.tree.best_suited(place) }
+        if segment.levels >= levels.count { self.tree.best(segment) } else { self.tree.best_suited(segment) }
     }
 
-    fn next_level(&self, place: Place, within: u32) -> Option<usize> {
+    fn next_level(&self, segment: Segment, within: u32) -> Option<usize> {
         if self.tree.levels.is_one() {
-            return (place.levels < self.tree.levels.count).then_some(0);
+            return (segment.levels < self.tree.levels.count).then_some(0);
         }
-        let (at, _) = self.home[self.item(within) as usize];
+        let (at, _) = self.tree_position[self.item(within) as usize];
         let known = usize::from(self.tree.levels.of_point[at as usize]);
-        self.tree.next_level(place, Some(known).filter(|&level| level >= place.levels))
+        self.tree.next_level(segment, Some(known).filter(|&level| level >= segment.levels))
     }
 
     fn item(&self, rank: u32) -> u32 {
@@ -175,7 +175,7 @@ impl Left for Cells {
 
     fn remove(&mut self, rank: u32) -> u32 {
         let item = self.item(rank);
-        let (at, cell) = self.home[item as usize];
+        let (at, cell) = self.tree_position[item as usize];
         self.tree.remove(at as usize, cell as usize);
         item
     }
@@ -194,7 +194,7 @@ impl Levels {
         }
     }
 
-    /// Sets what a node knows by what its items are: their levels and ranks. Says whether that is new.
+    /// Updates a leaf from the levels and ranks of its items. Returns whether it changed.
     fn set_of_cell(&mut self, node: usize, items: impl Iterator<Item = (u8, u32)>) -> bool {
         let width = self.count - 1;
         let mut best = [NONE; MOST_LEVELS];
@@ -212,7 +212,7 @@ impl Levels {
         is_new
     }
 
-    /// The same by its children.
+    /// Updates an inner node from its children. Returns whether it changed.
     fn set_of_children(&mut self, node: usize) -> bool {
         let width = self.count - 1;
         let mask = self.of_node[2 * node] | self.of_node[2 * node + 1];
@@ -279,7 +279,7 @@ impl Tree {
         }
     }
 
-    /// Sets what a node knows; says whether that is new.
+    /// Updates a node; returns whether it changed.
     fn update(&mut self, node: usize) -> bool {
         let summary = self.summary(node);
         let is_new = core::mem::replace(&mut self.nodes[node], summary) != summary;
@@ -305,22 +305,22 @@ impl Tree {
         }
     }
 
-    /// The best rank within a place.
-    fn best(&self, place: Place) -> Option<u32> {
-        self.search(place, |node| self.nodes[node].best, |node| self.cell(node).iter())
+    /// The best rank within a segment.
+    fn best(&self, segment: Segment) -> Option<u32> {
+        self.search(segment, |node| self.nodes[node].best, |node| self.cell(node).iter())
     }
 
-    /// The same of the items whose alignment suits the place, where not all do.
-    fn best_suited(&self, place: Place) -> Option<u32> {
-        let levels = place.levels;
-        self.search(place, |node| self.levels.best(node, levels), |node| self.suited(node, levels))
+    /// The same among the items whose alignment suits the segment, where not all do.
+    fn best_suited(&self, segment: Segment) -> Option<u32> {
+        let levels = segment.levels;
+        self.search(segment, |node| self.levels.best(node, levels), |node| self.suited(node, levels))
     }
 
-    /// The best rank within a place, where `best` knows it for each node, and `points` has those of a cell.
+    /// The best rank within a segment, with `best` giving it for a node, and `points` the points of a cell.
     #[inline(always)]
     fn search<'a, P: Iterator<Item = &'a Point>>(
         &'a self,
-        place: Place,
+        segment: Segment,
         best_of: impl Fn(usize) -> u32,
         points: impl Fn(usize) -> P,
     ) -> Option<u32> {
@@ -329,14 +329,14 @@ impl Tree {
         while let Some(at) = stack.pop() {
             let node = &self.nodes[at];
             let best_here = best_of(at);
-            if best_here >= best || !node.may_hold(place) {
+            if best_here >= best || !node.may_hold(segment) {
                 continue;
             }
-            if node.is_within(place) {
+            if node.is_within(segment) {
                 best = best_here;
             } else if at >= self.cells() {
                 for point in points(at) {
-                    if point.rank < best && point.is_within(place) {
+                    if point.rank < best && point.is_within(segment) {
                         best = point.rank;
                     }
                 }
@@ -347,10 +347,10 @@ impl Tree {
         (best != NONE).then_some(best)
     }
 
-    /// The first alignment that an item within a place needs, of those that do not suit the place. `known` is
+    /// The first alignment that an item within a segment needs, of those that do not suit the segment. `known` is
     /// one of them.
-    fn next_level(&self, place: Place, known: Option<usize>) -> Option<usize> {
-        let coarser = u64::MAX.checked_shl(place.levels as u32).unwrap_or(0);
+    fn next_level(&self, segment: Segment, known: Option<usize>) -> Option<usize> {
+        let coarser = u64::MAX.checked_shl(segment.levels as u32).unwrap_or(0);
         let below = |level: Option<usize>| level.map_or(u64::MAX, |level| (1 << level) - 1);
         let mut next = known;
         let mut stack = Stack::new();
@@ -360,16 +360,16 @@ impl Tree {
                 break;
             }
             let (node, levels) = (&self.nodes[at], self.levels.of_node[at] & wanted);
-            if levels == 0 || !node.may_hold(place) {
+            if levels == 0 || !node.may_hold(segment) {
                 continue;
             }
-            if node.is_within(place) {
+            if node.is_within(segment) {
                 next = Some(levels.trailing_zeros() as usize);
             } else if at >= self.cells() {
                 for point in self.range(at) {
                     let level = usize::from(self.levels.of_point[point]);
                     let is_wanted = coarser & below(next) & 1 << level != 0;
-                    if is_wanted && self.points[point].rank != NONE && self.points[point].is_within(place) {
+                    if is_wanted && self.points[point].rank != NONE && self.points[point].is_within(segment) {
                         next = Some(level);
                     }
                 }
@@ -381,9 +381,9 @@ impl Tree {
         next
     }
 
-    /// The best rank among those suited that a condition holds for. May give up.
-    fn best_that(&self, place: Place, holds: impl Fn(u32) -> bool) -> Option<u32> {
-        let (levels, count) = (place.levels, self.levels.count);
+    /// The best rank, among the items whose alignment suits, for which a condition holds. May give up.
+    fn best_that(&self, segment: Segment, holds: impl Fn(u32) -> bool) -> Option<u32> {
+        let (levels, count) = (segment.levels, self.levels.count);
         let has_all = levels >= count;
         let best_of = |node: usize| {
             if has_all { self.nodes[node].best } else { self.levels.best(node, levels) }
@@ -393,7 +393,7 @@ impl Tree {
         let mut stack = Stack::new();
         let mut looks = LOOKS * levels.min(count).max(1);
         while let Some(at) = stack.pop() {
-            if best_of(at) >= best || !self.nodes[at].may_hold(place) || looks == 0 {
+            if best_of(at) >= best || !self.nodes[at].may_hold(segment) || looks == 0 {
                 continue;
             }
             if at < self.cells() {
@@ -402,7 +402,7 @@ impl Tree {
             }
             for point in self.range(at).filter(|&point| is_suited(point)) {
                 let point = self.points[point];
-                if point.rank < best && point.is_within(place) {
+                if point.rank < best && point.is_within(segment) {
                     if holds(point.rank) {
                         best = point.rank;
                     }
@@ -414,15 +414,14 @@ impl Tree {
     }
 }
 
-/// The nodes that a search has not looked at yet. A tree is less than 32 nodes deep, and of two children the
-/// second waits.
+/// The nodes that a search has still to visit. A tree is less than 32 levels deep, and one child a level waits.
 struct Stack {
     nodes: [u32; 64],
     depth: usize,
 }
 
 impl Stack {
-    /// With the root.
+    /// A stack with the root.
     #[inline(always)]
     fn new() -> Self {
         let mut nodes = [0; 64];
@@ -436,7 +435,7 @@ impl Stack {
         Some(self.nodes[self.depth] as usize)
     }
 
-    /// The better child is looked at first.
+    /// Pushes both children, the better one last, so that it is visited first.
     #[inline(always)]
     fn push_children(&mut self, node: usize, is_left_better: bool) {
         let (first, second) = if is_left_better { (0, 1) } else { (1, 0) };
@@ -446,7 +445,7 @@ impl Stack {
     }
 }
 
-/// Orders points such that each half of the cells holds the earlier starts, or ends, in turns.
+/// Orders points such that each half of the cells has the earlier starts or, on every other level, the earlier ends.
 fn divide(points: &mut [Point], bounds: &[u32], by_start: bool) {
     let cells = bounds.len() - 1;
     if cells < 2 {
@@ -466,58 +465,4 @@ fn divide(points: &mut [Point], bounds: &[u32], by_start: bool) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::bits::Bits;
-    use super::*;
-    use crate::Item;
-    use crate::mix::mix;
-
-    /// Items of up to so many alignments, from 1 on.
-    fn problem(seed: u64, count: u64, alignments: u64) -> Problem {
-        let draw = |which: u64, below: u64| mix(seed << 32 ^ which) % below;
-        let item = |at: u64| {
-            let first = draw(4 * at, 100);
-            let item = Item::new(first..first + 1 + draw(4 * at + 1, 40), 1 + draw(4 * at + 2, 500));
-            item.aligned(if at == 0 { 1 } else { 1 << draw(4 * at + 3, alignments) })
-        };
-        let items: Vec<Item> = (0..count).map(item).collect();
-        let origin: Vec<u32> = (0..count as u32).collect();
-        Problem::new(&items, &origin, |_| None)
-    }
-
-    #[test]
-    fn a_tree_and_sets_of_bits_say_the_same() {
-        for seed in 0..60 {
-            let problem = problem(seed, 1 + mix(seed) % 300, 1 + seed % 40);
-            let mut levels = problem.align.clone();
-            levels.sort_unstable();
-            levels.dedup();
-            let mut order: Vec<u32> = (0..problem.len() as u32).collect();
-            order.sort_by_key(|&item| mix(seed ^ u64::from(item) << 20));
-            let (mut cells, mut bits) = (Cells::new(&problem, &levels), Bits::new(&problem, &levels, &order));
-            cells.refill(&order);
-            for ask in 0..2_000 {
-                let draw = |which: u64, below: u64| (mix(seed << 40 ^ ask << 8 ^ which) % below) as u32;
-                let start = draw(0, problem.sections() as u64);
-                let end = start + 1 + draw(1, problem.sections() as u64 - u64::from(start));
-                let place = Place { start, end, levels: draw(2, levels.len() as u64 + 1) as usize };
-                let first = bits.first(place);
-                assert_eq!(cells.first(place), first);
-                if place.levels < levels.len() {
-                    assert_eq!(cells.suited(place), bits.suited(place));
-                    let left = cells.tree.points.iter().filter(|point| point.rank != NONE);
-                    let within = left.filter(|point| point.is_within(place));
-                    let level =
-                        |point: &Point| levels.binary_search(&problem.align(point.item as usize)).ok();
-                    let next = within.filter_map(level).filter(|level| *level >= place.levels).min();
-                    assert_eq!(first.and_then(|first| cells.next_level(place, first)), next);
-                }
-                let odd = |item: u32| item % 2 == 1;
-                let fits = (draw(3, 2) == 0).then_some(&odd as &dyn Fn(u32) -> bool);
-                if draw(4, 4) == 0 {
-                    assert_eq!(cells.take(place, fits), bits.take(place, fits), "{seed} {ask}");
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -1,9 +1,8 @@
-//! Plans in one pass: always fill the lowest place next.
+//! Plans in one pass, by the skyline heuristic: always fill the lowest segment next.
 //!
-//! What has been placed has an upper edge, a row of plateaus. One that is lower than its neighbours
-//! takes the first item in an order that lies within its sections, and falls into what remains to the
-//! left, the item, and what remains to the right; if no item fits, it rises to its lower neighbour and
-//! merges with it.
+//! The upper edge of the placed items is a row of plateaus. A plateau that is lower than its neighbours takes the
+//! first item, in some order, that fits within its sections. This divides it into the rest on the left, the item,
+//! and the rest on the right. If no item fits, it rises to its lower neighbour and merges with it.
 
 mod bits;
 mod cells;
@@ -16,79 +15,79 @@ use cells::Cells;
 use pins::Pins;
 use plateaus::Plateaus;
 
-/// Where everything is put, in units, and the peak in bytes.
+/// The offsets of all items in units, and the peak in bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Placing {
+pub(crate) struct Layout {
     pub(crate) offsets: Vec<u64>,
     pub(crate) peak: u64,
 }
 
-/// A place: its sections, and how many of the alignments, from the finest on, suit its height.
+/// A segment of the skyline: its sections, and how many of the alignments, from the finest on, suit its height.
 #[derive(Clone, Copy)]
-struct Place {
+struct Segment {
     start: u32,
     end: u32,
     levels: usize,
 }
 
-/// What has not been placed yet.
-trait Left {
-    /// Takes the first item in order that lies within a place, whose alignment suits it, and that
+/// The items that are not placed yet.
+trait Unplaced {
+    /// Takes the first item in order that lies within a segment, whose alignment suits it, and that
     /// `fits`.
-    fn take(&mut self, place: Place, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32>;
+    fn take(&mut self, segment: Segment, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32>;
 
-    /// The rank of the first item in order that lies within a place, whatever its alignment.
-    fn first(&self, place: Place) -> Option<u32>;
+    /// The rank of the first item in order that lies within a segment, whatever its alignment.
+    fn first(&self, segment: Segment) -> Option<u32>;
 
-    /// The same of those whose alignment suits the place.
-    fn suited(&self, place: Place) -> Option<u32>;
+    /// The same among the items whose alignment suits the segment.
+    fn suited(&self, segment: Segment) -> Option<u32>;
 
-    /// The first of the further levels at which an item lies within a place, where the item of the rank
+    /// The first of the coarser levels at which an item lies within a segment, where the item of the rank
     /// `within` does.
-    fn next_level(&self, place: Place, within: u32) -> Option<usize>;
+    fn next_level(&self, segment: Segment, within: u32) -> Option<usize>;
 
     /// The item of a rank.
     fn item(&self, rank: u32) -> u32;
 
-    /// Takes the item of a rank in the order, which is still there.
+    /// Takes the item of a rank, which is not placed yet.
     fn remove(&mut self, rank: u32) -> u32;
 }
 
-/// What becomes of a place.
+/// What is done with a segment.
 enum Next {
-    /// The item comes to lie in it.
+    /// The item is placed in it.
     Item(u32),
-    /// It rises, if not to this level then to something else.
+    /// It rises: to a multiple of this level, its lower neighbour or a pinned item, whichever is lowest.
     Rise(Option<usize>),
 }
 
 /// How a pass ended.
 pub(crate) struct Pass {
     /// The plan, unless the pass gave up.
-    pub(crate) placing: Option<Placing>,
-    /// How many items got a place.
+    pub(crate) layout: Option<Layout>,
+    /// How many items were placed.
     pub(crate) placed: u64,
-    /// The first item that came to end above the goal.
+    /// The first item that ends above the goal.
     pub(crate) above: Option<u32>,
 }
 
-/// Makes plans of a problem by one order after the other.
+/// Makes plans of a problem with one order after the other.
 pub(crate) struct Skyline<'a> {
     problem: &'a Problem,
-    /// Whether every height will do, everywhere.
+    /// Whether every height suits every item.
     is_plain: bool,
     pins: Pins,
-    /// The alignments, from the finest on; empty if every height will do.
+    /// The alignments, from the finest on; empty if every height suits every item.
     levels: Vec<u64>,
-    /// So much may stay empty below an item for the sake of its alignment, when it comes first.
+    /// The units that may stay empty below the first item in order, for its alignment.
     waste: u64,
     cells: Option<Cells>,
 }
 
-/// Up to this many items sets of bits are faster.
+/// Up to this many items, bit sets are faster than a tree.
 pub(crate) const FEW: usize = 1024;
 
-/// Which part of the greatest load may stay empty below an item.
+/// The part of the greatest load that may stay empty below an item.
 const WASTE: u64 = 200;
 
 impl<'a> Skyline<'a> {
@@ -101,18 +100,13 @@ impl<'a> Skyline<'a> {
         Self { problem, is_plain, pins: Pins::new(&problem.pins), levels, waste, cells: None }
     }
 
-    /// Of all items that could come next, the one with the lowest possible offset does; of several,
-    /// the first in `order`. Gives up where the peak would reach `ceiling` bytes, or when told to stop.
-    pub(crate) fn pass(
-        &mut self,
-        order: &[u32],
-        ceiling: u64,
-        stop: impl FnMut() -> bool,
-    ) -> Option<Placing> {
-        self.pass_towards(u64::MAX, order, ceiling, stop).placing
+    /// Places items by lowest possible offset; of several with the same, the first in `order`. Gives up where the peak
+    /// would reach `ceiling` bytes, or when told to stop.
+    pub(crate) fn pass(&mut self, order: &[u32], ceiling: u64, stop: impl FnMut() -> bool) -> Option<Layout> {
+        self.pass_towards(u64::MAX, order, ceiling, stop).layout
     }
 
-    /// The same, and what was in the way of a peak of `goal` bytes.
+    /// The same, and reports the first item that ends above `goal` bytes.
     pub(crate) fn pass_towards(
         &mut self,
         goal: u64,
@@ -133,7 +127,7 @@ impl<'a> Skyline<'a> {
 
     fn fill(
         &self,
-        left: &mut impl Left,
+        unplaced: &mut impl Unplaced,
         (goal, ceiling): (u64, u64),
         stop: &mut impl FnMut() -> bool,
     ) -> Pass {
@@ -141,7 +135,7 @@ impl<'a> Skyline<'a> {
         let mut plateaus = Plateaus::new(problem.sections(), &problem.base);
         let mut offsets = vec![0; problem.len()];
         let mut peak = problem.pinned_top();
-        let mut pass = Pass { placing: None, placed: 0, above: None };
+        let mut pass = Pass { layout: None, placed: 0, above: None };
         let mut steps = 0u32;
         while pass.placed < problem.len() as u64 {
             steps = steps.wrapping_add(1);
@@ -155,11 +149,11 @@ impl<'a> Skyline<'a> {
                 plateaus.cut((start, end), (from, to), height, top);
                 continue;
             }
-            let place = Place { start, end, levels: self.levels_at(height) };
-            let item = match self.next(left, place, height) {
+            let segment = Segment { start, end, levels: self.levels_at(height) };
+            let item = match self.next(unplaced, segment, height) {
                 Next::Item(item) => item,
                 Next::Rise(level) => {
-                    let Some(height) = self.rise(&plateaus, place, height, level) else { return pass };
+                    let Some(height) = self.rise(&plateaus, segment, height, level) else { return pass };
                     plateaus.raise(height);
                     continue;
                 }
@@ -178,7 +172,7 @@ impl<'a> Skyline<'a> {
             let (from, to, top) = (problem.start[at], problem.end[at], height + problem.size[at]);
             plateaus.cut((start, end), (from, to), height, top);
         }
-        pass.placing = Some(Placing { offsets, peak });
+        pass.layout = Some(Layout { offsets, peak });
         pass
     }
 
@@ -186,58 +180,64 @@ impl<'a> Skyline<'a> {
         self.levels.iter().take_while(|&&level| height.is_multiple_of(level)).count()
     }
 
-    fn next(&self, left: &mut impl Left, place: Place, height: u64) -> Next {
+    fn next(&self, unplaced: &mut impl Unplaced, segment: Segment, height: u64) -> Next {
         if self.is_plain {
-            return left.take(place, None).map_or(Next::Rise(None), Next::Item);
+            return unplaced.take(segment, None).map_or(Next::Rise(None), Next::Item);
         }
-        let bottom = self.pins.bottom_above(place.start, place.end, height);
-        if place.levels == self.levels.len() {
+        let bottom = self.pins.bottom_above(segment.start, segment.end, height);
+        if segment.levels == self.levels.len() {
             let item = match bottom {
-                None => left.take(place, None),
-                Some(bottom) => self.take_below_pins(left, place, height, bottom),
+                None => unplaced.take(segment, None),
+                Some(bottom) => self.take_below_pins(unplaced, segment, height, bottom),
             };
             return item.map_or(Next::Rise(None), Next::Item);
         }
-        let Some(first) = left.first(place) else { return Next::Rise(None) };
-        let gap = self.gap(left.item(first), height);
+        let Some(first) = unplaced.first(segment) else { return Next::Rise(None) };
+        let gap = self.gap(unplaced.item(first), height);
         if 0 < gap && gap <= self.waste {
-            // It can be there as soon as the place has risen a little.
-            return Next::Rise(left.next_level(place, first));
+            // It can be placed as soon as the segment has risen a little.
+            return Next::Rise(unplaced.next_level(segment, first));
         }
         let suited = match bottom {
-            None if gap == 0 => Some(left.remove(first)),
-            None => left.suited(place).map(|rank| left.remove(rank)),
-            Some(bottom) => self.take_below_pins(left, place, height, bottom),
+            None if gap == 0 => Some(unplaced.remove(first)),
+            None => unplaced.suited(segment).map(|rank| unplaced.remove(rank)),
+            Some(bottom) => self.take_below_pins(unplaced, segment, height, bottom),
         };
-        suited.map_or_else(|| Next::Rise(left.next_level(place, first)), Next::Item)
+        suited.map_or_else(|| Next::Rise(unplaced.next_level(segment, first)), Next::Item)
     }
 
-    /// Takes the first item that ends below what is pinned above it, of which the lowest begins at
-    /// `lowest` in all of the place.
-    fn take_below_pins(&self, left: &mut impl Left, place: Place, height: u64, lowest: u64) -> Option<u32> {
+    /// Takes the first item that ends below the items pinned above it; the lowest of those in the whole segment begins
+    /// at `lowest`.
+    fn take_below_pins(
+        &self,
+        unplaced: &mut impl Unplaced,
+        segment: Segment,
+        height: u64,
+        lowest: u64,
+    ) -> Option<u32> {
         let fits = |item: u32| {
             let item = item as usize;
             let (start, end, top) =
                 (self.problem.start[item], self.problem.end[item], height + self.problem.size[item]);
             top <= lowest || self.pins.bottom_above(start, end, height).is_none_or(|bottom| top <= bottom)
         };
-        left.take(place, Some(&fits))
+        unplaced.take(segment, Some(&fits))
     }
 
-    /// How far an item's alignment is above a height.
+    /// The distance from a height to the next multiple of an item's alignment.
     fn gap(&self, item: u32, height: u64) -> u64 {
         height.next_multiple_of(self.problem.align(item as usize)) - height
     }
 
-    /// How high a place rises in which nothing fits: to its lower neighbour, to what is pinned above
-    /// it, or to where something that needs a coarser alignment does fit.
-    fn rise(&self, plateaus: &Plateaus, place: Place, height: u64, level: Option<usize>) -> Option<u64> {
-        let shore = plateaus.shore();
+    /// How high a segment rises in which no item fits: to its lower neighbour, to the lowest item pinned above it, or
+    /// to where an item with a coarser alignment fits.
+    fn rise(&self, plateaus: &Plateaus, segment: Segment, height: u64, level: Option<usize>) -> Option<u64> {
+        let lower_neighbour = plateaus.lower_neighbour();
         if self.is_plain {
-            return shore;
+            return lower_neighbour;
         }
-        let bottom = self.pins.bottom_above(place.start, place.end, height);
+        let bottom = self.pins.bottom_above(segment.start, segment.end, height);
         let aligned = level.map(|level| height.next_multiple_of(self.levels[level]));
-        shore.into_iter().chain(bottom).chain(aligned).min()
+        lower_neighbour.into_iter().chain(bottom).chain(aligned).min()
     }
 }

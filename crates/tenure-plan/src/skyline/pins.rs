@@ -1,18 +1,17 @@
-//! What is pinned, as obstacles.
+//! Pinned items, as obstacles.
 
 use crate::problem::Pin;
 
-/// Pins in a tree of boxes: no two of them share a place and a time, so that a box is entered only
-/// where it holds something near.
+/// Pins in a tree of bounding boxes. Pins do not overlap, so a query enters few boxes that contain no result.
 pub(super) struct Pins {
     pins: Vec<Pin>,
-    /// Node k has the children 2k and 2k + 1; the last half stand for some pins each.
+    /// Node k has the children 2k and 2k + 1; the last half are leaves with some pins each.
     boxes: Vec<Bounds>,
     /// The first pin of each leaf, and the end.
     leaves: Vec<u32>,
 }
 
-/// Pins of a leaf, at most.
+/// The most pins of a leaf.
 const LEAF: usize = 8;
 
 /// The sections and heights of some pins.
@@ -40,7 +39,7 @@ impl Bounds {
         }
     }
 
-    /// Whether something in it may end above `height`, at some time in the sections.
+    /// Whether a pin in it may end above `height`, at some time in the sections.
     const fn is_near(self, start: u32, end: u32, height: u64) -> bool {
         self.start < end && start < self.end && self.top > height
     }
@@ -64,7 +63,7 @@ impl Pins {
         Self { pins, boxes, leaves }
     }
 
-    /// The lowest of those that end above `height`, at some time in the sections.
+    /// The lowest of the pins that end above `height`, at some time in the sections.
     fn lowest(&self, start: u32, end: u32, height: u64) -> Option<&Pin> {
         let mut best: Option<&Pin> = None;
         let mut stack = [0u32; 64];
@@ -96,19 +95,19 @@ impl Pins {
         best
     }
 
-    /// A pin in the way at this height: where within the sections, and its top.
+    /// A pin that overlaps this height: the sections it shares with the given ones, and its top.
     pub(super) fn reached(&self, start: u32, end: u32, height: u64) -> Option<(u32, u32, u64)> {
         let pin = self.lowest(start, end, height).filter(|pin| pin.offset <= height)?;
         Some((pin.start.max(start), pin.end.min(end), pin.top()))
     }
 
-    /// The lowest bottom of what is pinned above, where nothing is at this height.
+    /// The lowest bottom of the pins above this height, which no pin overlaps.
     pub(super) fn bottom_above(&self, start: u32, end: u32, height: u64) -> Option<u64> {
         self.lowest(start, end, height).map(|pin| pin.offset)
     }
 }
 
-/// Orders pins such that each half of the leaves holds the earlier ones, or the lower ones, in turns.
+/// Orders pins such that each half of the leaves has the earlier ones or, on every other level, the lower ones.
 fn divide(pins: &mut [Pin], leaves: &[u32], by_time: bool) {
     let count = leaves.len() - 1;
     if count < 2 {
@@ -130,7 +129,7 @@ fn divide(pins: &mut [Pin], leaves: &[u32], by_time: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mix::mix;
+    use crate::numbers::mix;
 
     #[test]
     fn the_lowest_pin_is_that_of_a_look_at_all() {

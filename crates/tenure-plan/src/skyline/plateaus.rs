@@ -1,15 +1,15 @@
-//! The upper edge of what has been placed: plateaus side by side, and a way from one that is lower
-//! than both its neighbours to the next.
+//! The skyline, the upper edge of the placed items, as a row of plateaus, and the descent to the next plateau that
+//! is lower than both its neighbours.
 //!
-//! Such plateaus do not share sections, so that no item fits into two of them: it does not matter
-//! which comes first. The way thus needs no queue: from where something has changed it goes down, to
-//! the left first. All that lies to the left of a place on the way is higher the further it is away.
+//! Such local minima do not share sections, so that no item fits into two of them, and their order does not matter.
+//! So no queue is needed: from the last change the descent goes to lower neighbours, to the left first. To the left
+//! of the current plateau, heights rise with the distance.
 
 /// Plateaus over all sections. A plateau is named by its first section.
 pub(super) struct Plateaus {
-    /// What begins at each section, and what ends before it; one more than there are sections.
+    /// The plateau that begins at each section, and the one that ends before it; one more than there are sections.
     edges: Vec<Edge>,
-    /// Where the way has come to.
+    /// The current plateau.
     at: u32,
 }
 
@@ -23,13 +23,13 @@ struct Edge {
     before: u32,
 }
 
-/// Beyond the first and the last section.
-const SHORE: u64 = u64::MAX;
+/// The height beyond the first and the last section.
+const BOUNDARY: u64 = u64::MAX;
 
 impl Plateaus {
-    /// One plateau of height 0, or what `base` says.
+    /// One plateau of height 0, or those of `base`.
     pub(super) fn new(sections: usize, base: &[u64]) -> Self {
-        let edge = Edge { height: SHORE, end: sections as u32, before: 0 };
+        let edge = Edge { height: BOUNDARY, end: sections as u32, before: 0 };
         let mut plateaus = Self { edges: vec![edge; sections + 1], at: 0 };
         plateaus.set(0, sections as u32, 0);
         let mut start = 0;
@@ -47,7 +47,7 @@ impl Plateaus {
         let Edge { height, mut end, before } = self.edges[start as usize];
         let (mut height, mut before) = (height, before);
         loop {
-            // What is to the left.
+            // The left neighbour.
             if start > 0 {
                 let left = self.edges[before as usize];
                 if left.height <= height {
@@ -87,17 +87,17 @@ impl Plateaus {
         }
     }
 
-    /// Raises the plateau that the way has come to.
+    /// Raises the current plateau.
     pub(super) fn raise(&mut self, height: u64) {
         self.edges[self.at as usize].height = height;
     }
 
-    /// The height of the lower neighbour of what the way has come to, if there is any.
-    pub(super) fn shore(&self) -> Option<u64> {
+    /// The height of the lower neighbour of the current plateau, if it has one.
+    pub(super) fn lower_neighbour(&self) -> Option<u64> {
         let here = self.edges[self.at as usize];
-        let left = if self.at > 0 { self.edges[here.before as usize].height } else { SHORE };
+        let left = if self.at > 0 { self.edges[here.before as usize].height } else { BOUNDARY };
         let least = left.min(self.edges[here.end as usize].height);
-        (least < SHORE).then_some(least)
+        (least < BOUNDARY).then_some(least)
     }
 
     fn set(&mut self, start: u32, end: u32, height: u64) {

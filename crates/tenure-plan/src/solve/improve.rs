@@ -1,42 +1,44 @@
-//! A better plan of one part.
+//! Improving the plan of one part, by searches in as many threads as are allowed, repairs and random orders.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::Builder;
 
 use super::Effort;
-use super::mend::Mender;
-use super::repair::repair;
-use super::sample::Sampler;
-use super::team::Team;
-use crate::budget::Budget;
-use crate::mix::mix;
+use super::neighbourhood::GoalRepair;
+use super::neighbourhood::lower_highest;
+use super::orders::Sampler;
+use crate::numbers::mix;
+use crate::options::Budget;
 use crate::problem::Problem;
-use crate::search::Outcome;
-use crate::skyline::Placing;
+use crate::search::{Outcome, Solver, StopCondition, solver};
+use crate::skyline::Layout;
 
-/// What an effort came to.
+/// The result of an improvement.
 pub(super) struct Improved {
-    /// A plan that is better than what there was.
-    pub(super) placing: Option<Placing>,
-    /// No plan has a lower peak, in bytes.
+    /// A better plan than the given one, if one was found.
+    pub(super) layout: Option<Layout>,
+    /// A lower bound of the peak, in bytes.
     pub(super) floor: u64,
 }
 
-/// Up to this many items (and pins) there is a search; its memory grows with the square.
+/// Up to this many items and pins are searched; the memory of a search grows with the square.
 pub(super) const SEARCHED: usize = 2048;
 
-/// Spends a budget on a plan of at most `goal` bytes, or one that is lower than `placing` at least.
+/// Spends a budget on a plan of at most `goal` bytes, or one that is lower than `layout` at least.
 pub(super) fn improve(
     problem: &Problem,
-    placing: &Placing,
+    layout: &Layout,
     goal: u64,
     budget: &mut Budget,
     effort: Effort,
 ) -> Improved {
-    let mut work = Work { problem, peak: placing.peak, placing: None, floor: problem.floor, effort };
+    let mut work = Work { problem, peak: layout.peak, layout: None, floor: problem.floor, effort };
     if problem.len() + problem.pins.len() <= SEARCHED {
-        work.search(placing, goal, budget);
+        work.search(layout, goal, budget);
     } else {
-        work.repair(placing, goal, budget);
+        work.repair_or_sample(layout, goal, budget);
     }
-    Improved { placing: work.placing, floor: work.floor }
+    Improved { layout: work.layout, floor: work.floor }
 }
 
 /// How many items are alive at a time, on average.
@@ -45,134 +47,133 @@ pub(super) fn alive(problem: &Problem) -> u64 {
     sections.sum::<u64>() / problem.sections().max(1) as u64
 }
 
-/// So many items alive at a time are too many to be taken out at once.
+/// With more items alive at a time, on average, a neighbourhood is too large to begin with repairs.
 const DENSE: u64 = 400;
 
 struct Work<'a> {
     problem: &'a Problem,
     peak: u64,
-    placing: Option<Placing>,
+    layout: Option<Layout>,
     floor: u64,
     effort: Effort,
 }
 
 impl<'a> Work<'a> {
-    /// Most of the budget goes into the search for a plan at the goal. As long as there is none, the
-    /// rest goes into making room in a plan that there is, and into searches above the goal and orders
-    /// at random, so that the plan gets better at all.
-    fn search(&mut self, placing: &Placing, goal: u64, budget: &mut Budget) {
+    /// Spends most of the budget on a search for a plan at the goal. As long as that is undecided, the rest goes into
+    /// repairs of the best plan, searches at capacities above the goal, and random orders, which improve the plan
+    /// in small steps.
+    fn search(&mut self, layout: &Layout, goal: u64, budget: &mut Budget) {
         let items = self.problem.len() as u64;
         let mut sampler = Sampler::new(self.problem, self.effort);
         let mut step = 64 * items;
         let mut capacity = goal.max(self.floor);
-        let mut team = self.team(capacity, 0);
-        let mut mender = self.mender(placing.clone(), capacity);
-        let mut probe = Probe::default();
+        let mut search = self.new_search(capacity, 0);
+        let mut repair = self.new_repair(layout.clone(), capacity);
+        let mut bisection = Bisection::default();
         while self.peak > capacity && !budget.is_over() {
-            match team.advance(step, budget) {
-                Outcome::Solved => self.adopt(capacity, team.offsets()),
-                Outcome::Impossible => {
+            match search.advance(step, budget) {
+                Outcome::Solved => self.adopt(capacity, search.offsets()),
+                Outcome::Infeasible => {
                     self.floor = self.problem.reachable(capacity + 1);
                 }
-                Outcome::Open => {
-                    self.mend(&mut mender, step / 2, budget);
+                Outcome::Undecided => {
+                    self.repair_towards(&mut repair, step / 2, budget);
                     let samples = (step / 16 / items.max(1)).max(1);
                     for _ in 0..samples {
                         if self.peak > capacity && !budget.is_over() {
                             self.sample(&mut sampler, budget);
                         }
                     }
-                    self.probe(&mut probe, capacity, step / 8, budget);
+                    self.bisect(&mut bisection, capacity, step / 8, budget);
                     step = step.saturating_mul(2);
                 }
             }
             if self.floor > capacity {
                 capacity = self.floor;
-                team = self.team(capacity, 0);
-                mender = self.mender(mender.placing, capacity);
+                search = self.new_search(capacity, 0);
+                repair = self.new_repair(repair.layout, capacity);
             }
         }
     }
 
-    fn mender(&self, placing: Placing, goal: u64) -> Mender<'a> {
-        Mender::new(self.problem, placing, goal, self.effort.seed)
+    fn new_repair(&self, layout: Layout, goal: u64) -> GoalRepair<'a> {
+        GoalRepair::new(self.problem, layout, goal, self.effort.seed)
     }
 
-    /// Makes room below the goal, with about `limit` placements.
-    fn mend(&mut self, mender: &mut Mender<'_>, limit: u64, budget: &mut Budget) {
+    /// Repairs the plan towards the goal, with about `limit` placements.
+    fn repair_towards(&mut self, repair: &mut GoalRepair<'_>, limit: u64, budget: &mut Budget) {
         let end = budget.spent().saturating_add(limit);
-        while mender.is_needed() && budget.spent() < end && !budget.is_over() {
-            budget.spend(mender.advance(budget.deadline()));
-            if mender.placing.peak < self.peak {
-                self.peak = mender.placing.peak;
-                self.placing = Some(mender.placing.clone());
+        while repair.is_needed() && budget.spent() < end && !budget.is_over() {
+            budget.spend(repair.advance(budget.deadline()));
+            if repair.layout.peak < self.peak {
+                self.peak = repair.layout.peak;
+                self.layout = Some(repair.layout.clone());
             }
         }
     }
 
-    /// Repairs the plan, and makes another one now and then.
-    fn repair(&mut self, placing: &Placing, goal: u64, budget: &mut Budget) {
+    /// Alternates between repairs of the plan and random orders.
+    fn repair_or_sample(&mut self, layout: &Layout, goal: u64, budget: &mut Budget) {
         let mut sampler = Sampler::new(self.problem, self.effort);
-        let mut placing = placing.clone();
-        // What either has cost. Where too much is alive at one time to be taken out at once, repairs
-        // wait.
+        let mut layout = layout.clone();
+        // The cost of either so far. Where too many items are alive at a time, repairs begin later.
         let (mut repairing, mut sampling, mut tries) = (0, self.problem.len() as u64 / 2, 0);
         if alive(self.problem) > DENSE {
             repairing = 2 * self.problem.len() as u64;
         }
-        while placing.peak > goal.max(self.floor) && !budget.is_over() {
-            let before = (budget.spent(), placing.peak);
+        while layout.peak > goal.max(self.floor) && !budget.is_over() {
+            let before = (budget.spent(), layout.peak);
             if repairing > sampling {
-                if let Some(better) = sampler.sample(placing.peak, budget) {
-                    placing = better;
+                if let Some(better) = sampler.sample(layout.peak, budget) {
+                    layout = better;
                 }
                 sampling += budget.spent() - before.0;
                 continue;
             }
             tries += 1;
             let goal = goal.max(self.floor);
-            let chance = mix(self.effort.seed ^ tries);
-            budget.spend(repair(self.problem, &mut placing, goal, chance, budget.deadline()));
-            // What helps costs nothing.
-            if placing.peak == before.1 {
+            let random_bits = mix(self.effort.seed ^ tries);
+            budget.spend(lower_highest(self.problem, &mut layout, goal, random_bits, budget.deadline()));
+            // A repair that gains something does not count.
+            if layout.peak == before.1 {
                 repairing += budget.spent() - before.0;
             }
         }
-        if placing.peak < self.peak {
-            self.peak = placing.peak;
-            self.placing = Some(placing);
+        if layout.peak < self.peak {
+            self.peak = layout.peak;
+            self.layout = Some(layout);
         }
     }
 
-    /// Searches once between a capacity and the best peak.
-    fn probe(&mut self, probe: &mut Probe, capacity: u64, limit: u64, budget: &mut Budget) {
+    /// Searches once at a capacity between the goal and the best peak.
+    fn bisect(&mut self, bisection: &mut Bisection, capacity: u64, limit: u64, budget: &mut Budget) {
         let least = self.problem.reachable(capacity + 1);
         if self.peak <= least || budget.is_over() {
             return;
         }
-        probe.tries += 1;
-        let below = (self.peak - 1 - least) >> (probe.failures + 1).min(63);
+        bisection.tries += 1;
+        let below = (self.peak - 1 - least) >> (bisection.failures + 1).min(63);
         let at = self.peak - 1 - below;
-        let mut team = self.team(at, probe.tries << 20);
-        match team.advance(limit, budget) {
+        let mut search = self.new_search(at, bisection.tries << 20);
+        match search.advance(limit, budget) {
             Outcome::Solved => {
-                self.adopt(at, team.offsets());
-                probe.failures = 0;
+                self.adopt(at, search.offsets());
+                bisection.failures = 0;
             }
-            Outcome::Impossible => self.floor = self.floor.max(self.problem.reachable(at + 1)),
-            Outcome::Open => probe.failures += 1,
+            Outcome::Infeasible => self.floor = self.floor.max(self.problem.reachable(at + 1)),
+            Outcome::Undecided => bisection.failures += 1,
         }
     }
 
     fn sample(&mut self, sampler: &mut Sampler<'_>, budget: &mut Budget) {
-        if let Some(placing) = sampler.sample(self.peak, budget) {
-            self.peak = placing.peak;
-            self.placing = Some(placing);
+        if let Some(layout) = sampler.sample(self.peak, budget) {
+            self.peak = layout.peak;
+            self.layout = Some(layout);
         }
     }
 
-    fn team(&self, capacity: u64, salt: u64) -> Team<'a> {
-        Team::new(self.problem, capacity, self.effort.threads, self.effort.seed.wrapping_add(salt))
+    fn new_search(&self, capacity: u64, salt: u64) -> ParallelSearch<'a> {
+        ParallelSearch::new(self.problem, capacity, self.effort.threads, self.effort.seed.wrapping_add(salt))
     }
 
     fn adopt(&mut self, capacity: u64, offsets: Vec<u64>) {
@@ -180,15 +181,71 @@ impl<'a> Work<'a> {
         debug_assert!(peak <= capacity, "the search passed its capacity");
         if peak < self.peak {
             self.peak = peak;
-            self.placing = Some(Placing { offsets, peak });
+            self.layout = Some(Layout { offsets, peak });
         }
     }
 }
 
-/// Where between the capacity and the best peak to search: the more failures, the nearer to what is
-/// known to do.
+/// The capacity between the goal and the best peak to search at: halfway, and with each failure nearer to the best
+/// peak.
 #[derive(Default)]
-struct Probe {
+struct Bisection {
     tries: u64,
     failures: u32,
+}
+
+/// Searches with different seeds, one a thread. The one that needs the fewest placements gives the result.
+pub(super) struct ParallelSearch<'a> {
+    solvers: Vec<Box<dyn Solver + 'a>>,
+    winner: usize,
+}
+
+impl<'a> ParallelSearch<'a> {
+    pub(super) fn new(problem: &'a Problem, capacity: u64, threads: usize, seed: u64) -> Self {
+        let member = |at: usize| solver(problem, capacity, seed.wrapping_add(at as u64));
+        Self { solvers: (0..threads.max(1)).map(member).collect(), winner: 0 }
+    }
+
+    /// Searches until about `limit` placements more, of all together.
+    pub(super) fn advance(&mut self, limit: u64, budget: &mut Budget) -> Outcome {
+        let limit = limit.min(budget.left()).div_ceil(self.solvers.len() as u64);
+        if let [solver] = &mut self.solvers[..] {
+            let before = solver.nodes();
+            let watch = StopCondition { deadline: budget.deadline(), fewest_nodes: None };
+            let outcome = solver.advance(limit, &watch);
+            budget.spend((solver.nodes() - before).max(1));
+            return outcome;
+        }
+        let before = self.solvers.iter().map(|solver| solver.nodes()).max().unwrap_or(0);
+        let fewest_nodes = AtomicU64::new(u64::MAX);
+        let watch = StopCondition { deadline: budget.deadline(), fewest_nodes: Some(&fewest_nodes) };
+        let run = |solver: &mut Box<dyn Solver + 'a>| {
+            let outcome = solver.advance(limit, &watch);
+            if outcome != Outcome::Undecided {
+                fewest_nodes.fetch_min(solver.nodes(), Ordering::Relaxed);
+            }
+            outcome
+        };
+        let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+            let start = |solver| Builder::new().spawn_scoped(scope, || run(solver));
+            let threads: Vec<_> = self.solvers.iter_mut().map(start).collect();
+            // A thread that cannot be started contributes nothing.
+            let joined = threads.into_iter().map(|thread| thread.ok()?.join().ok());
+            joined.map(|outcome| outcome.unwrap_or(Outcome::Undecided)).collect()
+        });
+        let done = (0..outcomes.len()).filter(|&at| outcomes[at] != Outcome::Undecided);
+        let winner = done.min_by_key(|&at| (self.solvers[at].nodes(), at));
+        let nodes = match winner {
+            Some(at) => self.solvers[at].nodes(),
+            None => self.solvers.iter().map(|solver| solver.nodes()).max().unwrap_or(0),
+        };
+        budget.spend(nodes.saturating_sub(before).max(1).saturating_mul(self.solvers.len() as u64));
+        self.winner = winner.unwrap_or(0);
+        winner.map_or(Outcome::Undecided, |at| outcomes[at])
+    }
+
+    /// The offset of each item in units, once it is solved.
+    pub(super) fn offsets(&self) -> Vec<u64> {
+        self.solvers[self.winner].offsets()
+    }
 }

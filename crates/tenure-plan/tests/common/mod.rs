@@ -6,6 +6,7 @@
 pub(crate) mod brute;
 
 use tenure_plan::{Item, Options, Plan, check, plan};
+pub(crate) use test_random::Rng;
 
 /// Plans, and checks whatever holds for every plan.
 pub(crate) fn planned(items: &[Item], options: &Options) -> Plan {
@@ -18,36 +19,9 @@ pub(crate) fn planned(items: &[Item], options: &Options) -> Plan {
     plan
 }
 
-/// SplitMix64.
-pub(crate) struct Rng(pub(crate) u64);
-
-impl Rng {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
-    }
-
-    /// Less than `bound`.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
-    }
-
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Log-uniform in `[1, most]`.
-    pub(crate) fn log_uniform(&mut self, most: f64) -> u64 {
-        most.powf(self.unit()) as u64
-    }
-
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at as u64 + 1) as usize);
-        }
-    }
+/// A log-uniform number in `[1, most]`.
+pub(crate) fn log_uniform(rng: &mut Rng, most: f64) -> u64 {
+    most.powf(rng.unit()) as u64
 }
 
 /// The frames, with their names.
@@ -73,7 +47,7 @@ pub(crate) fn mirrored(items: &[Item]) -> Vec<Item> {
 
 pub(crate) fn shuffled(items: &[Item], seed: u64) -> Vec<Item> {
     let mut items = items.to_vec();
-    Rng(seed).shuffle(&mut items);
+    Rng::new(seed).shuffle(&mut items);
     items
 }
 
@@ -89,7 +63,7 @@ pub(crate) fn scaled(items: &[Item], time: u64, size: u64) -> Vec<Item> {
 
 /// Without 3 to 10 % of the items.
 pub(crate) fn thinned(items: &[Item], seed: u64) -> Vec<Item> {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let share = 0.03 + 0.07 * rng.unit();
     items.iter().copied().filter(|_| rng.unit() > share).collect()
 }

@@ -6,7 +6,7 @@
 //! order among themselves. Direct3D 12 has the same rules within one submission, whose end orders
 //! everything.
 //!
-//! What other queues did is the business of the race check: whoever waited for it sees it.
+//! What other queues did is for the race check: a queue that waited for it sees it.
 
 use smallvec::SmallVec;
 use tenure_core::device::{QueueId, QueueSerial, State};
@@ -75,7 +75,7 @@ impl Accesses {
         let unseen = self.0.iter().filter(conflicts).filter(|access| !access.is_seen(known, state));
         let unseen = unseen.map(Access::named).reduce(State::union);
         if write {
-            // Whoever comes after this one comes after all before it.
+            // A use that comes after this one comes after all before it.
             self.0.clear();
         }
         if unseen.is_some() {

@@ -1,4 +1,4 @@
-//! Resources that share bytes of a heap take turns, and a barrier says when.
+//! Resources that share bytes of a heap use them one after the other, with an aliasing barrier in between.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::layout::Span;
 use crate::resource::{Memory, ResourceState};
 
 impl Execution<'_> {
-    /// A use: nobody else alive may have used the bytes since.
+    /// A use: no other live resource may have used the bytes since.
     pub(crate) fn check_aliasing(&self, resource: &Arc<ResourceState>) {
         let (Memory::Placed { heap, tenant, offset, size }, true) =
             (&resource.memory, self.is_on(Checks::ALIASING))
         else {
             return;
         };
-        for loser in heap.claim(*offset..offset + size, tenant) {
-            let detail = format!("{} used their common bytes of {} last", loser.label, heap.label);
-            self.report(HazardKind::MissingAliasingBarrier, &[&resource.label, &loser.label], detail);
+        for previous in heap.claim(*offset..offset + size, tenant) {
+            let detail = format!("{} used their common bytes of {} last", previous.label, heap.label);
+            self.report(HazardKind::MissingAliasingBarrier, &[&resource.label, &previous.label], detail);
         }
     }
 
@@ -38,21 +38,24 @@ impl Execution<'_> {
         if let (Memory::Placed { heap, tenant, offset, size }, true) =
             (&after.memory, self.is_on(Checks::ALIASING))
         {
-            let losers = heap.claim(*offset..offset + size, tenant);
-            for loser in losers {
-                let wrong = if before.is_some_and(|named| named.label.id != loser.label.id) {
-                    format!("the barrier names another resource, but {} used the bytes last", loser.label)
-                } else if let Some(missing) = loser.states.lock().left_open(self.place(), from) {
+            let previous_owners = heap.claim(*offset..offset + size, tenant);
+            for previous in previous_owners {
+                let wrong = if before.is_some_and(|named| named.label.id != previous.label.id) {
+                    format!("the barrier names another resource, but {} used the bytes last", previous.label)
+                } else if let Some(missing) = previous.states.lock().left_open(self.execution_point(), from) {
                     let (missing, from) = (Shown(missing), Shown(from));
-                    format!("the barrier comes after {from}, but {} used the bytes as {missing}", loser.label)
+                    format!(
+                        "the barrier comes after {from}, but {} used the bytes as {missing}",
+                        previous.label
+                    )
                 } else {
                     continue;
                 };
-                self.report(HazardKind::MissingAliasingBarrier, &[&after.label, &loser.label], wrong);
+                self.report(HazardKind::MissingAliasingBarrier, &[&after.label, &previous.label], wrong);
             }
         }
         self.forget_contents(after);
-        after.states.lock().activate(self.place(), to);
+        after.states.lock().activate(self.execution_point(), to);
         after.unordered.lock().settle();
     }
 

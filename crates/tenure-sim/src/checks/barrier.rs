@@ -15,8 +15,8 @@ impl Execution<'_> {
         let (Some(state), true) = (used.state, self.is_on(Checks::STATES)) else { return };
         self.touch(used.resource);
         let which = used.resource.layout.subresources(&used.span);
-        let place = self.place();
-        let result = used.resource.states.lock().use_as(place, which, state);
+        let point = self.execution_point();
+        let result = used.resource.states.lock().use_as(point, which, state);
         self.report_wrong(used.resource, result);
     }
 
@@ -27,8 +27,8 @@ impl Execution<'_> {
         states: (State, State),
         half: Option<(Role, u32)>,
     ) {
-        // A texture's transition may rewrite it: whoever has the bytes would lose them, and to another
-        // queue it is a write.
+        // A texture's transition may rewrite it: the bytes of an owner in between would be lost, and to
+        // another queue it is a write.
         if !resource.is_buffer() {
             self.check_aliasing(resource);
         }
@@ -38,8 +38,8 @@ impl Execution<'_> {
         let rewrites = half.is_some() || resource.states.lock().rewrites(which.clone(), states);
         if self.is_on(Checks::STATES) {
             self.touch(resource);
-            let place = self.place();
-            let result = resource.states.lock().transition(place, which, states, half);
+            let point = self.execution_point();
+            let result = resource.states.lock().transition(point, which, states, half);
             self.report_wrong(resource, result);
             self.settle_unordered(resource, &ranges, states, rewrites);
         }

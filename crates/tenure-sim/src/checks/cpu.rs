@@ -27,11 +27,10 @@ impl Shared {
             let detail = || format!("its mapping is used after {freed} was destroyed");
             let objects = vec![Part { resource, range: range.clone() }.to_string()];
             self.report(Checks::LIFETIME, kind, objects, detail, call);
-            return Err(DeviceError::InvalidCall {
-                rule: "a mapping is not used after its resource is destroyed",
-                value: range.start,
-                limit: 0,
-            });
+            return Err(DeviceError::invalid_value(
+                "a mapping is not used after its resource is destroyed",
+                range.start,
+            ));
         }
         if self.checks.contains(Checks::MAPPING) {
             let races = self.check_mapping(resource, range.clone(), write, call);

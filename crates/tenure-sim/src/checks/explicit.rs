@@ -8,7 +8,7 @@ use tenure_core::device::{QueueSerial, State};
 
 use super::accesses::Accesses;
 use super::layouts::Layout;
-use super::state::{Place, Wrong};
+use super::state::{ExecutionPoint, Wrong};
 
 /// The part of a transfer that is done: released, not yet acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +50,11 @@ impl Explicit {
         }
     }
 
-    pub(crate) fn use_as(&mut self, place: Place, wanted: State) -> Result<(), Wrong> {
-        let owned = self.own(place);
-        let placed = self.check_layout(place, wanted);
-        let is = if self.layout.is_some() { self.state } else { self.accesses.used_on(place.at.queue) };
-        let seen = self.accesses.use_as(place.known(), wanted);
+    pub(crate) fn use_as(&mut self, point: ExecutionPoint, wanted: State) -> Result<(), Wrong> {
+        let owned = self.own(point);
+        let placed = self.check_layout(point, wanted);
+        let is = if self.layout.is_some() { self.state } else { self.accesses.used_on(point.at.queue) };
+        let seen = self.accesses.use_as(point.known(), wanted);
         let seen = seen.map_err(|after| match std::mem::take(&mut self.activated) {
             true => Wrong::Aliased { to: after, wanted },
             false => Wrong::Unordered { is, after, wanted },
@@ -63,17 +63,17 @@ impl Explicit {
         owned.and(placed).and(seen)
     }
 
-    fn check_layout(&mut self, place: Place, wanted: State) -> Result<(), Wrong> {
+    fn check_layout(&mut self, point: ExecutionPoint, wanted: State) -> Result<(), Wrong> {
         let is = self.state;
         let Some(layout) = self.layout else { return Ok(()) };
-        let is_known = layout.is_known_to(place.kind);
+        let is_known = layout.is_known_to(point.kind);
         if is_known && layout.serves(is, wanted) {
             return Ok(());
         }
         // A mistake is reported once; from here on it is taken as put right.
         self.move_to(wanted);
         self.accesses = Accesses::default();
-        Err(if is_known { Wrong::Use { is, wanted } } else { Wrong::Unknown { is, kind: place.kind } })
+        Err(if is_known { Wrong::Use { is, wanted } } else { Wrong::Unknown { is, kind: point.kind } })
     }
 
     fn move_to(&mut self, state: State) {
@@ -83,17 +83,22 @@ impl Explicit {
     }
 
     /// A barrier on one queue.
-    pub(crate) fn transition(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
-        let owned = self.own(place);
+    pub(crate) fn transition(
+        &mut self,
+        point: ExecutionPoint,
+        before: State,
+        after: State,
+    ) -> Result<(), Wrong> {
+        let owned = self.own(point);
         let placed = self.check_before(before);
-        let sequence = self.follow(place, before, after);
+        let sequence = self.follow(point, before, after);
         // What comes from nothing waits for its own stages.
         let from = if before.is_empty() { after } else { before };
         let moves = self.rewrites(before, after);
-        let ordered = if moves { self.check_ordered(place, from, after) } else { Ok(()) };
-        self.accesses.barrier(place.known(), from, after);
+        let ordered = if moves { self.check_ordered(point, from, after) } else { Ok(()) };
+        self.accesses.barrier(point.known(), from, after);
         if moves {
-            self.accesses.rewrite(place.known(), after);
+            self.accesses.rewrite(point.known(), after);
         }
         self.activated &= !moves;
         self.move_to(after);
@@ -108,65 +113,70 @@ impl Explicit {
     /// The first half of a transfer.
     pub(crate) fn release(
         &mut self,
-        place: Place,
+        point: ExecutionPoint,
         (before, after): (State, State),
         to: u32,
     ) -> Result<(), Wrong> {
         if self.layout.is_none() {
             return Err(Wrong::HandedOver);
         }
-        let owned = self.own(place);
+        let owned = self.own(point);
         let placed = self.check_before(before);
-        let ordered = self.check_ordered(place, before, after);
-        self.accesses.rewrite(place.known(), State::COMMON);
+        let ordered = self.check_ordered(point, before, after);
+        self.accesses.rewrite(point.known(), State::COMMON);
         self.release = Some(Release { to, before, after });
         owned.and(placed).and(ordered)
     }
 
     /// The second half of a transfer.
-    pub(crate) fn acquire(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
+    pub(crate) fn acquire(
+        &mut self,
+        point: ExecutionPoint,
+        before: State,
+        after: State,
+    ) -> Result<(), Wrong> {
         if self.layout.is_none() {
             return Err(Wrong::HandedOver);
         }
-        let matched = self.release == Some(Release { to: place.family, before, after });
+        let matched = self.release == Some(Release { to: point.family, before, after });
         self.release = None;
-        self.owner = Some(place.family);
+        self.owner = Some(point.family);
         self.led = None;
-        self.accesses.rewrite(place.known(), after);
+        self.accesses.rewrite(point.known(), after);
         self.move_to(after);
-        if matched { Ok(()) } else { Err(Wrong::NotReleased { to: place.family }) }
+        if matched { Ok(()) } else { Err(Wrong::NotReleased { to: point.family }) }
     }
 
     /// It has bytes that others had. Its next uses are those in `to`; empty: any.
-    pub(crate) fn activate(&mut self, place: Place, to: State) {
+    pub(crate) fn activate(&mut self, point: ExecutionPoint, to: State) {
         let to = if to.is_empty() { State::all() } else { to };
         self.fresh = true;
         self.activated = true;
         self.owner = None;
         self.release = None;
         self.led = None;
-        self.accesses.rewrite(place.known(), to);
+        self.accesses.rewrite(point.known(), to);
     }
 
     /// What the queue has done that a barrier from `from` does not come after, if anything.
-    pub(crate) fn left_open(&self, place: Place, from: State) -> Option<State> {
-        self.accesses.left_open(place.known(), from)
+    pub(crate) fn left_open(&self, point: ExecutionPoint, from: State) -> Option<State> {
+        self.accesses.left_open(point.known(), from)
     }
 
-    /// Takes possession, or finds that somebody else has it.
-    fn own(&mut self, place: Place) -> Result<(), Wrong> {
+    /// Takes possession, or finds that another queue family has it.
+    fn own(&mut self, point: ExecutionPoint) -> Result<(), Wrong> {
         if self.layout.is_none() {
             return Ok(());
         }
         let wrong = match self.owner {
-            Some(owner) if owner != place.family || self.release.is_some() => {
+            Some(owner) if owner != point.family || self.release.is_some() => {
                 let owner = self.release.map_or(owner, |release| release.to);
-                Err(Wrong::Owner { owner, user: place.family })
+                Err(Wrong::Owner { owner, user: point.family })
             }
             _ => Ok(()),
         };
         // Said once; from here on it is taken as moved.
-        self.owner = Some(place.family);
+        self.owner = Some(point.family);
         self.release = None;
         wrong
     }
@@ -180,8 +190,8 @@ impl Explicit {
     }
 
     /// A barrier that writes comes after all that its queue did.
-    fn check_ordered(&self, place: Place, before: State, after: State) -> Result<(), Wrong> {
-        match self.accesses.left_open(place.known(), before) {
+    fn check_ordered(&self, point: ExecutionPoint, before: State, after: State) -> Result<(), Wrong> {
+        match self.accesses.left_open(point.known(), before) {
             None => Ok(()),
             Some(to) if self.activated => Err(Wrong::Aliased { to, wanted: after }),
             Some(missing) => Err(Wrong::NotAfter { before, missing }),
@@ -190,12 +200,12 @@ impl Explicit {
 
     /// Direct3D 12: a barrier waits for all that the one before it in the same submission let go on
     /// (Microsoft's specification of enhanced barriers, "Sequential Barriers").
-    fn follow(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
-        if !place.d3d12 {
+    fn follow(&mut self, point: ExecutionPoint, before: State, after: State) -> Result<(), Wrong> {
+        if !point.d3d12 {
             return Ok(());
         }
-        let led = self.led.replace((place.at, after));
-        match led.filter(|(at, _)| *at == place.at) {
+        let led = self.led.replace((point.at, after));
+        match led.filter(|(at, _)| *at == point.at) {
             Some((_, led)) if !stages(before).contains(&stages(led)) => {
                 Err(Wrong::NotAfter { before, missing: led })
             }

@@ -11,7 +11,7 @@
 
 use tenure_core::device::{QueueKind, QueueSerial, State};
 
-use super::state::{Place, Wrong};
+use super::state::{ExecutionPoint, Wrong};
 
 /// Which states a texture is promoted to from `COMMON`.
 const TEXTURE_PROMOTION: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
@@ -27,39 +27,44 @@ pub(crate) struct Legacy {
 }
 
 impl Legacy {
-    pub(crate) fn use_as(&mut self, place: Place, buffer: bool, wanted: State) -> Result<(), Wrong> {
-        let found = self.come_to(place).and_then(|()| self.promote(buffer, wanted));
+    pub(crate) fn use_as(&mut self, point: ExecutionPoint, buffer: bool, wanted: State) -> Result<(), Wrong> {
+        let found = self.come_to(point).and_then(|()| self.promote(buffer, wanted));
         if found.is_err() {
             // A mistake is reported once; from here on it is taken as put right.
             self.enter(wanted);
         }
-        self.at = Some(place.at);
+        self.at = Some(point.at);
         found
     }
 
     /// A read by shaders where the driver wants the source of copies named, too, by a barrier.
-    pub(crate) fn use_copied(&mut self, place: Place, wanted: State) -> Result<(), Wrong> {
+    pub(crate) fn use_copied(&mut self, point: ExecutionPoint, wanted: State) -> Result<(), Wrong> {
         let (is, wanted) = (self.state, wanted | State::COPY_SRC);
         let is_there = if is.contains(wanted) { Ok(()) } else { Err(Wrong::Use { is, wanted }) };
-        let found = self.come_to(place).and(is_there);
+        let found = self.come_to(point).and(is_there);
         if found.is_err() {
             self.enter(wanted);
         }
-        self.at = Some(place.at);
+        self.at = Some(point.at);
         found
     }
 
-    pub(crate) fn transition(&mut self, place: Place, before: State, after: State) -> Result<(), Wrong> {
+    pub(crate) fn transition(
+        &mut self,
+        point: ExecutionPoint,
+        before: State,
+        after: State,
+    ) -> Result<(), Wrong> {
         let found = self.check_before(before);
         self.enter(after);
-        self.at = Some(place.at);
+        self.at = Some(point.at);
         found
     }
 
     /// Back to `COMMON` at the end of a submission, if that used it and it does.
-    pub(crate) fn decay(&mut self, place: Place, buffer: bool) {
-        let everything = buffer || place.kind == QueueKind::Copy;
-        if self.at == Some(place.at) && (everything || (self.implied && !self.state.is_write())) {
+    pub(crate) fn decay(&mut self, point: ExecutionPoint, buffer: bool) {
+        let everything = buffer || point.kind == QueueKind::Copy;
+        if self.at == Some(point.at) && (everything || (self.implied && !self.state.is_write())) {
             self.state = State::COMMON;
             self.implied = false;
         }
@@ -71,10 +76,10 @@ impl Legacy {
     }
 
     /// The queue knows the state that it finds.
-    fn come_to(&self, place: Place) -> Result<(), Wrong> {
+    fn come_to(&self, point: ExecutionPoint) -> Result<(), Wrong> {
         let is = self.state;
-        let is_first = self.at != Some(place.at);
-        match place.kind {
+        let is_first = self.at != Some(point.at);
+        match point.kind {
             QueueKind::Copy if is_first && !is.is_empty() => Err(Wrong::Crossing { is }),
             kind if !State::allowed_on(kind).contains(is) => Err(Wrong::Unknown { is, kind }),
             _ => Ok(()),

@@ -15,9 +15,9 @@ use super::explicit::Explicit;
 use super::legacy::Legacy;
 use crate::hazard::HazardKind;
 
-/// Where a command runs, as far as states care.
+/// When and on which queue a command runs, as far as states depend on it.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct ExecutionPoint {
     pub(crate) d3d12: bool,
     pub(crate) at: QueueSerial,
     pub(crate) kind: QueueKind,
@@ -28,7 +28,7 @@ pub(crate) struct Place {
     pub(crate) observed: u64,
 }
 
-impl Place {
+impl ExecutionPoint {
     pub(crate) fn known(&self) -> Known {
         // On Direct3D 12 the end of a submission orders and flushes everything.
         let visible = if self.d3d12 { self.at.serial.saturating_sub(1) } else { self.heard_of };
@@ -215,22 +215,27 @@ impl States {
     }
 
     /// Uses subresources in `wanted`.
-    pub(crate) fn use_as(&mut self, place: Place, which: Range<u32>, wanted: State) -> Result<(), Wrong> {
+    pub(crate) fn use_as(
+        &mut self,
+        point: ExecutionPoint,
+        which: Range<u32>,
+        wanted: State,
+    ) -> Result<(), Wrong> {
         let buffer = self.buffer;
         let is_copied = self.copied_reads && wanted.intersects(State::SHADER_READ);
         match &mut self.model {
             Model::Fixed(is) if is.contains(wanted) => Ok(()),
             Model::Fixed(is) => Err(Wrong::Fixed { is: *is, wanted }),
-            Model::Legacy(parts) if is_copied => parts.change(&which, |part| part.use_copied(place, wanted)),
-            Model::Legacy(parts) => parts.change(&which, |part| part.use_as(place, buffer, wanted)),
-            Model::Explicit(parts) => parts.change(&which, |part| part.use_as(place, wanted)),
+            Model::Legacy(parts) if is_copied => parts.change(&which, |part| part.use_copied(point, wanted)),
+            Model::Legacy(parts) => parts.change(&which, |part| part.use_as(point, buffer, wanted)),
+            Model::Explicit(parts) => parts.change(&which, |part| part.use_as(point, wanted)),
         }
     }
 
     /// Moves subresources from `before` to `after`.
     pub(crate) fn transition(
         &mut self,
-        place: Place,
+        point: ExecutionPoint,
         which: Range<u32>,
         (before, after): (State, State),
         half: Option<(Role, u32)>,
@@ -238,11 +243,11 @@ impl States {
         let found = match &mut self.model {
             Model::Fixed(is) if before == after && is.contains(after) => Ok(()),
             Model::Fixed(is) => Err(Wrong::Fixed { is: *is, wanted: after }),
-            Model::Legacy(parts) => parts.change(&which, |part| part.transition(place, before, after)),
+            Model::Legacy(parts) => parts.change(&which, |part| part.transition(point, before, after)),
             Model::Explicit(parts) => parts.change(&which, |part| match half {
-                Some((Role::Acquire, _)) => part.acquire(place, before, after),
-                Some((Role::Release, to)) => part.release(place, (before, after), to),
-                None => part.transition(place, before, after),
+                Some((Role::Acquire, _)) => part.acquire(point, before, after),
+                Some((Role::Release, to)) => part.release(point, (before, after), to),
+                None => part.transition(point, before, after),
             }),
         };
         self.merge();
@@ -267,28 +272,28 @@ impl States {
 
     /// An aliasing barrier to the states `to`: the contents became undefined, on Vulkan with them
     /// what the layout was and who owned it, while Direct3D 12's legacy states stay.
-    pub(crate) fn activate(&mut self, place: Place, to: State) {
+    pub(crate) fn activate(&mut self, point: ExecutionPoint, to: State) {
         if let Model::Explicit(parts) = &mut self.model {
-            parts.entries.iter_mut().for_each(|part| part.activate(place, to));
+            parts.entries.iter_mut().for_each(|part| part.activate(point, to));
         }
         self.merge();
     }
 
     /// What the queue has done that a barrier after `from` does not come after, if anything. With
     /// legacy states barriers name no such thing.
-    pub(crate) fn left_open(&self, place: Place, from: State) -> Option<State> {
+    pub(crate) fn left_open(&self, point: ExecutionPoint, from: State) -> Option<State> {
         match &self.model {
-            Model::Explicit(parts) => parts.entries.iter().find_map(|part| part.left_open(place, from)),
+            Model::Explicit(parts) => parts.entries.iter().find_map(|part| part.left_open(point, from)),
             Model::Fixed(_) | Model::Legacy(_) => None,
         }
     }
 
     /// Back to `COMMON`, where Direct3D 12 does so when a submission completes: the subresources that
     /// it used.
-    pub(crate) fn decay(&mut self, place: Place) {
+    pub(crate) fn decay(&mut self, point: ExecutionPoint) {
         let buffer = self.buffer;
         if let Model::Legacy(parts) = &mut self.model {
-            parts.entries.iter_mut().for_each(|part| part.decay(place, buffer));
+            parts.entries.iter_mut().for_each(|part| part.decay(point, buffer));
             parts.merge();
         }
     }

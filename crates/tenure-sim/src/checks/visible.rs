@@ -78,7 +78,7 @@ impl Hidden {
         ranges.iter().for_each(|range| writes.ranges.insert(range.clone()));
     }
 
-    /// Somebody else has written these bytes, or was told of them.
+    /// Another write has replaced these bytes, or they were made visible.
     fn forget(&mut self, range: Range<u64>) {
         self.0.iter_mut().for_each(|writes| writes.ranges.remove(range.clone()));
     }

@@ -1,4 +1,4 @@
-//! Nothing reads bytes that nobody wrote.
+//! Nothing reads bytes that were never written.
 
 use crate::execute::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};

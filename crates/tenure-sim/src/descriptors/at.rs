@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::device::{BindingKind, BufferView, DeviceError, Properties, QueueId};
+use tenure_core::device::{BindingKind, BufferView, CallRule, DeviceError, Properties, QueueId};
 
 use crate::clock::SharedClock;
 use crate::descriptors::content::{Content, Slot, What};
 use crate::descriptors::heap::{DescriptorHeap, DescriptorHeapState};
 use crate::descriptors::set::{SetBlock, SetBlockState};
 use crate::object::Label;
-use crate::record::invalid;
+use crate::record::{broken_by, invalid};
 
 /// Where a draw or dispatch finds a descriptor.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,7 @@ impl At {
             DescriptorAt::Dynamic { block, set, binding, element, offset } => {
                 let alignment = properties.constant_alignment;
                 if !offset.is_multiple_of(alignment) {
-                    return Err(invalid("the offset of constants is aligned", offset, alignment));
+                    return Err(invalid(CallRule::ConstantsAligned, offset, alignment));
                 }
                 in_set(&block.state, set, (binding, element), Some(offset))
             }
@@ -168,11 +168,11 @@ fn in_heap(heap: &Arc<DescriptorHeapState>, index: u32) -> Result<Slots, DeviceE
         return Ok(Slots::Heap(Arc::clone(heap)));
     }
     if heap.kind().is_for_shaders() {
-        return Err(invalid("shaders find descriptors in heaps that they see", heap.label.id, 0));
+        return Err(broken_by("shaders find descriptors in heaps that they see", heap.label.id));
     }
     match heap.slot(index) {
         Slot::Holds(content) => Ok(Slots::Targets(Arc::clone(heap), content)),
-        _ => Err(invalid("a target's descriptor holds something", u64::from(index), 0)),
+        _ => Err(broken_by("a target's descriptor holds something", u64::from(index))),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure_core::device::{
-    BindingKind, BufferAccess, BufferView, Elements, Format, SamplerDesc, State, Subresource, TextureAccess,
+    BindingKind, BufferAccess, BufferView, Elements, Format, SamplerInfo, State, Subresource, TextureAccess,
     TextureRegion, TextureView,
 };
 
@@ -18,7 +18,7 @@ use crate::resource::ResourceState;
 pub(crate) enum What {
     Buffer { resource: Arc<ResourceState>, view: BufferView },
     Texture { resource: Arc<ResourceState>, view: TextureView },
-    Sampler(SamplerDesc),
+    Sampler(SamplerInfo),
 }
 
 impl What {

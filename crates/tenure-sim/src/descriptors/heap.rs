@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tenure_core::device::{Allowed, DescriptorHeapDesc, DescriptorKind, DescriptorLimits, DeviceError};
+use tenure_core::device::{DescriptorHeapDesc, DescriptorKind, DescriptorLimits, DeviceError, check};
 
 use crate::descriptors::content::Slot;
 use crate::descriptors::reads::Reads;
 use crate::object::Label;
-use crate::record::invalid;
 
 /// The most descriptors of a heap that shaders do not see, or of a block of sets: real drivers
 /// run out of memory for them somewhere.
@@ -46,11 +45,7 @@ impl DescriptorHeapState {
     }
 
     pub(crate) fn check_index(&self, index: u32) -> Result<(), DeviceError> {
-        let count = self.desc.count;
-        if index < count {
-            return Ok(());
-        }
-        Err(invalid("the descriptor is in the heap", u64::from(index), u64::from(count)))
+        check::descriptors_inside(index, 1, self.desc.count)
     }
 
     /// What is at an index; nothing is outside.
@@ -61,20 +56,11 @@ impl DescriptorHeapState {
 
 /// Checks a heap against what the device has.
 pub(crate) fn check_desc(limits: &DescriptorLimits, desc: &DescriptorHeapDesc) -> Result<(), DeviceError> {
-    let bad = |field, value: u32, allowed| Err(DeviceError::invalid_desc(field, value, allowed));
-    if desc.count == 0 {
-        return bad("count", 0, Allowed::AtLeast(1));
-    }
-    if !desc.shader_visible {
-        return Ok(());
-    }
-    if !desc.kind.is_for_shaders() {
-        return bad("shader_visible", 1, Allowed::Rule("0: shaders do not see targets"));
-    }
     match limits.visible(desc.kind) {
-        0 => Err(DeviceError::Unsupported { feature: "descriptor indexing" }),
-        limit if desc.count > limit => bad("count", desc.count, Allowed::AtMost(u64::from(limit))),
-        _ => Ok(()),
+        0 if desc.shader_visible && desc.kind.is_for_shaders() => {
+            Err(DeviceError::Unsupported { feature: "descriptor indexing" })
+        }
+        limit => check::descriptor_heap(desc, if desc.shader_visible { limit } else { u32::MAX }),
     }
 }
 

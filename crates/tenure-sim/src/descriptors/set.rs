@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tenure_core::device::{Allowed, BindingKind, DeviceError, SetBinding};
+use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, SetBinding, check};
 
 use crate::clock::Clock;
 use crate::descriptors::content::Slot;
@@ -24,15 +24,10 @@ pub(crate) struct LayoutState {
 /// Where the descriptors of each binding begin, and how many there are in all.
 fn places(bindings: &[SetBinding]) -> Result<(Vec<(SetBinding, u32)>, u32), DeviceError> {
     let bad = |field, value: u32, allowed| DeviceError::invalid_desc(field, value, allowed);
+    check::set_bindings(bindings, u32::MAX)?;
     let mut places: Vec<(SetBinding, u32)> = Vec::new();
     let mut total = 0_u32;
     for binding in bindings {
-        if places.iter().any(|(other, _)| other.binding == binding.binding) {
-            return Err(bad("binding", binding.binding, Allowed::Rule("a number that no other binding has")));
-        }
-        if binding.count == 0 {
-            return Err(bad("count", 0, Allowed::AtLeast(1)));
-        }
         places.push((*binding, total));
         let left = Allowed::AtMost(u64::from(u32::MAX - total));
         total = total.checked_add(binding.count).ok_or_else(|| bad("count", binding.count, left))?;
@@ -55,10 +50,10 @@ impl LayoutState {
         let found = self.bindings.iter().find(|(each, _)| each.binding == binding);
         let Some((found, start)) = found else {
             let bindings = self.bindings.len() as u64;
-            return Err(invalid("the layout has the binding", u64::from(binding), bindings));
+            return Err(invalid(CallRule::BindingExists, u64::from(binding), bindings));
         };
         if element >= found.count {
-            return Err(invalid("the binding has the element", u64::from(element), u64::from(found.count)));
+            return Err(invalid(CallRule::ElementExists, u64::from(element), u64::from(found.count)));
         }
         Ok((start + element, found.kind))
     }
@@ -93,7 +88,7 @@ impl SetBlockState {
         if u64::from(set) < sets {
             return Ok(());
         }
-        Err(invalid("the set is in the block", u64::from(set), sets))
+        Err(invalid(CallRule::SetExists, u64::from(set), sets))
     }
 }
 

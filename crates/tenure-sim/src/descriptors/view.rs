@@ -1,22 +1,14 @@
 //! What is wrong with a view by itself.
 
 use tenure_core::device::{
-    Allowed, BufferAccess, BufferView, DeviceError, Dimension, Elements, Format, Plane, Properties,
-    TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
+    Allowed, BufferAccess, BufferView, CallRule, DeviceError, Dimension, Elements, Format, Properties,
+    TextureAccess, TextureInfo, TextureView, ViewShape, check,
 };
 
-use crate::record::{inside, invalid};
+use crate::record::{broken, broken_by, invalid};
 use crate::resource::ResourceState;
 
-fn usage(resource: &ResourceState, wanted: Usage) -> Result<(), DeviceError> {
-    let usage = resource.desc.usage();
-    if usage.contains(wanted) {
-        return Ok(());
-    }
-    Err(DeviceError::MissingUsage { needs: wanted, has: usage })
-}
-
-fn aligned(rule: &'static str, value: u64, alignment: u64) -> Result<(), DeviceError> {
+fn aligned(rule: impl Into<CallRule>, value: u64, alignment: u64) -> Result<(), DeviceError> {
     if value.is_multiple_of(alignment.max(1)) { Ok(()) } else { Err(invalid(rule, value, alignment)) }
 }
 
@@ -31,13 +23,10 @@ pub(crate) fn buffer(
     view: &BufferView,
 ) -> Result<(), DeviceError> {
     if !resource.is_buffer() {
-        return Err(invalid("the resource is a buffer", resource.label.id, 0));
+        return Err(broken_by(CallRule::IsBuffer, resource.label.id));
     }
-    usage(resource, view.access.usage())?;
-    if view.size == 0 {
-        return Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1)));
-    }
-    inside(view.offset, view.size, resource.layout.bytes())?;
+    check::usage(resource.desc.usage(), view.access.usage())?;
+    check::buffer_view(view.offset, view.size, resource.layout.bytes())?;
     match view.access {
         BufferAccess::Constants => constants(properties, resource.address, view),
         BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements) => {
@@ -59,9 +48,9 @@ fn at_address(address: Option<u64>, view: &BufferView, alignment: u64) -> Result
 fn constants(properties: &Properties, address: Option<u64>, view: &BufferView) -> Result<(), DeviceError> {
     let alignment = properties.constant_alignment;
     at_address(address, view, alignment)?;
-    aligned("the offset of constants is aligned", view.offset, alignment)?;
+    aligned(CallRule::ConstantsAligned, view.offset, alignment)?;
     if is_d3d12(properties) {
-        aligned("the size of constants is aligned", view.size, alignment)?;
+        aligned(CallRule::ConstantsAligned, view.size, alignment)?;
     }
     within("the view of constants is not too large", view.size, properties.descriptors.constant_size)
 }
@@ -116,62 +105,43 @@ const fn is_plain(format: Format) -> bool {
 /// Checks a view of a texture.
 pub(crate) fn texture(resource: &ResourceState, view: &TextureView) -> Result<(), DeviceError> {
     let Some(info) = resource.layout.texture() else {
-        return Err(invalid("the resource is a texture", resource.label.id, 0));
+        return Err(broken_by(CallRule::IsTexture, resource.label.id));
     };
-    usage(resource, view.access.usage())?;
-    if view.format != info.format && !info.view_formats.contains(&view.format) {
-        let rule = "the texture's format, or one of its view_formats";
-        return Err(DeviceError::invalid_desc("format", view.format, Allowed::Rule(rule)));
-    }
-    for (field, rule, first, count, limit) in [
-        ("mips", "the mips in view exist", view.first_mip, view.mips, info.mips),
-        ("layers", "the layers in view exist", view.first_layer, view.layers, info.layers()),
-    ] {
-        if count == 0 {
-            return Err(DeviceError::invalid_desc(field, 0_u32, Allowed::AtLeast(1)));
-        }
-        within(rule, u64::from(first) + u64::from(count), u64::from(limit))?;
-    }
+    check::usage(resource.desc.usage(), view.access.usage())?;
+    check::view_format(view, info)?;
+    check::view_range(view, info)?;
     shape(info, view)?;
-    plane(view)?;
+    check::view_plane(view, view.format)?;
     access(view)
 }
 
 fn shape(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
     let volume = info.dimension == Dimension::D3;
     if (view.shape == ViewShape::D3) != volume {
-        return Err(invalid("a volume is shown as one, and nothing else is", u64::from(volume), 0));
+        return Err(broken_by("a volume is shown as one, and nothing else is", u64::from(volume)));
     }
     let layers = u64::from(view.layers);
     let square = info.width == info.height && info.samples == 1;
     match view.shape {
-        ViewShape::D2 if layers != 1 => Err(invalid("one layer is shown", layers, 1)),
-        ViewShape::Cube if layers != 6 => Err(invalid("a cube has six layers", layers, 6)),
+        ViewShape::D2 if layers != 1 => Err(invalid("one layer is shown", layers, 1_u64)),
+        ViewShape::Cube if layers != 6 => Err(invalid("a cube has six layers", layers, 6_u64)),
         ViewShape::CubeArray if !layers.is_multiple_of(6) => {
-            Err(invalid("cubes have six layers each", layers, 6))
+            Err(invalid("cubes have six layers each", layers, 6_u64))
         }
         ViewShape::Cube | ViewShape::CubeArray if !square => {
             Err(invalid("the faces of a cube are square", u64::from(info.width), u64::from(info.height)))
         }
         ViewShape::Cube | ViewShape::CubeArray if view.access != TextureAccess::Sampled => {
-            Err(invalid("cubes are only read", 0, 0))
+            Err(broken("cubes are only read"))
         }
         _ => Ok(()),
     }
 }
 
-fn plane(view: &TextureView) -> Result<(), DeviceError> {
-    let readable = view.format.has_stencil() && view.access == TextureAccess::Sampled;
-    if view.plane == Plane::Stencil && !readable {
-        return Err(invalid("stencil is read of formats that have it", 0, 0));
-    }
-    Ok(())
-}
-
 fn access(view: &TextureView) -> Result<(), DeviceError> {
     let one_mip = || match view.mips {
         1 => Ok(()),
-        mips => Err(invalid("one mip is written", u64::from(mips), 1)),
+        mips => Err(invalid("one mip is written", u64::from(mips), 1_u64)),
     };
     match view.access {
         TextureAccess::Sampled => Ok(()),

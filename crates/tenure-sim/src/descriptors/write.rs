@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tenure_core::device::{
-    BindingKind, BufferAccess, BufferView, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource,
-    DeviceError, QueueId,
+    BindingKind, BufferAccess, BufferView, CallRule, Descriptor, DescriptorHeapDesc, DescriptorKind,
+    DescriptorSource, DeviceError, QueueId,
 };
 
 use crate::calls::CallKind;
@@ -17,7 +17,7 @@ use crate::descriptors::view;
 use crate::device::Device;
 use crate::hazard::{Checks, HazardKind};
 use crate::object::{Label, ObjectKind};
-use crate::record::invalid;
+use crate::record::{broken_by, invalid};
 use crate::shared::{Request, Shared};
 
 type Source<'a> = DescriptorSource<'a, Device>;
@@ -62,22 +62,18 @@ impl Shared {
         self.call(CallKind::WriteDescriptor, request(1), || {
             let state = &heap.state;
             if state.desc.shader_visible {
-                return Err(invalid(
-                    "descriptors are made in heaps that shaders do not see",
-                    state.label.id,
-                    0,
-                ));
+                return Err(broken_by(CallRule::WrittenHidden, state.label.id));
             }
             state.check_index(index)?;
             if descriptor.kind() != state.kind() {
-                let rule = "a heap holds descriptors of its kind";
-                return Err(invalid(rule, descriptor.kind() as u64, state.kind() as u64));
+                let rule = CallRule::DescriptorKind;
+                return Err(invalid(rule, descriptor.kind(), state.kind()));
             }
             let what = self.check_descriptor(descriptor)?;
             let mut slots = state.slots.lock();
             let Some(slot) = slots.get_mut(index as usize) else { return Ok(()) };
             if slot.is_filled() {
-                return Err(invalid("a descriptor is made where there is none", u64::from(index), 0));
+                return Err(broken_by(CallRule::DescriptorCleared, u64::from(index)));
             }
             self.take_sampler(&what)?;
             *slot = Slot::Holds(Arc::new(Content::new(what)));
@@ -199,7 +195,7 @@ impl Shared {
         self.call(call, request(sources.len() as u64), || {
             let state = &heap.state;
             if !state.desc.shader_visible {
-                return Err(invalid("heaps are filled that shaders see", state.label.id, 0));
+                return Err(broken_by(CallRule::FilledVisible, state.label.id));
             }
             let range = indices(state, first, sources.len())?;
             for source in sources {
@@ -210,8 +206,8 @@ impl Shared {
                     DescriptorKind::Resource
                 };
                 if kind != state.kind() {
-                    let rule = "a heap holds descriptors of its kind";
-                    return Err(invalid(rule, kind as u64, state.kind() as u64));
+                    let rule = CallRule::DescriptorKind;
+                    return Err(invalid(rule, kind, state.kind()));
                 }
             }
             self.check_unread(state, range.clone(), HazardKind::DescriptorInUse, call.name());
@@ -228,8 +224,8 @@ impl Shared {
             DescriptorSource::Copy { heap, index } => {
                 let state = &heap.state;
                 if state.desc.shader_visible {
-                    let rule = "descriptors are copied from heaps that shaders do not see";
-                    return Err(invalid(rule, state.label.id, 0));
+                    let rule = CallRule::WrittenHidden;
+                    return Err(broken_by(rule, state.label.id));
                 }
                 state.check_index(*index)?;
                 let slots = state.slots.lock();
@@ -237,8 +233,8 @@ impl Shared {
                     Some(Slot::Holds(content)) => content
                         .what
                         .binding()
-                        .ok_or_else(|| invalid("shaders do not see targets", state.label.id, 0)),
-                    _ => Err(invalid("a descriptor that is copied holds something", u64::from(*index), 0)),
+                        .ok_or_else(|| broken_by(CallRule::TargetsHidden, state.label.id)),
+                    _ => Err(broken_by(CallRule::DescriptorWritten, u64::from(*index))),
                 }
             }
             DescriptorSource::Constants { resource, offset, size } => {
@@ -278,7 +274,7 @@ fn indices(heap: &DescriptorHeapState, first: u32, count: usize) -> Result<Range
         Some(end) if end <= limit => Ok(first..end),
         end => {
             let end = end.map_or(u64::MAX, u64::from);
-            Err(invalid("the descriptors are in the heap", end, u64::from(limit)))
+            Err(invalid(CallRule::DescriptorInside, end, u64::from(limit)))
         }
     }
 }

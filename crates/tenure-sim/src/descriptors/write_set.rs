@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{Allowed, DeviceError, SetBinding, SetWrite};
+use tenure_core::device::{Allowed, CallRule, DeviceError, SetBinding, SetWrite};
 
 use crate::calls::CallKind;
 use crate::clock::Clock;
@@ -94,11 +94,7 @@ impl Shared {
                 let (_, wanted) = state.layout.find(write.binding, write.element)?;
                 let given = self.check_source(&write.source)?;
                 if !wanted.takes(given) {
-                    return Err(invalid(
-                        "a binding holds descriptors of its kind",
-                        given as u64,
-                        wanted as u64,
-                    ));
+                    return Err(invalid(CallRule::BindingKind, given, wanted));
                 }
             }
             self.change_set(state, set, call.name(), |set| {

@@ -84,7 +84,7 @@ pub(super) const AMD_SMALL_BAR: Table = Table {
         split: false,
         dedicated_targets_from: 4 * MIB,
     },
-    // Types 4 to 7 are the device-coherent twins of 0 to 3, for debugging.
+    // Types 4 to 7 are the device-coherent variants of 0 to 3, for debugging.
     types: &[
         (LOCAL, 0),
         (HOST, 1),

@@ -252,7 +252,7 @@ fn descriptors_are_used_as_what_they_are() {
     for (index, (access, _)) in accesses.iter().enumerate() {
         heaps.put(&device, index as u32, &bytes(&rock, 0, 256, *access));
     }
-    samplers.put(&device, 0, &Descriptor::Sampler(SamplerDesc::default()));
+    samplers.put(&device, 0, &Descriptor::Sampler(SamplerInfo::default()));
     let mut serial = 0;
     for state in [State::COMMON, READ, State::VERTEX_OR_CONSTANT, State::UNORDERED_ACCESS, State::INDEX] {
         for (index, (_, right)) in accesses.iter().enumerate() {
@@ -416,8 +416,8 @@ fn texels_are_read_and_sampled_through_descriptors() {
         device.map(&up).unwrap().write(256, &rows[1]).unwrap();
         let out = out(&device);
         heaps.put(&device, 0, &sampled(&rock));
-        samplers.put(&device, 0, &Descriptor::Sampler(SamplerDesc::default()));
-        let nearest = SamplerDesc { mag: Filter::Nearest, ..SamplerDesc::default() };
+        samplers.put(&device, 0, &Descriptor::Sampler(SamplerInfo::default()));
+        let nearest = SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() };
         samplers.put(&device, 1, &Descriptor::Sampler(nearest));
         submit(&device, GRAPHICS, 1, &[], |list| {
             transition(list, &rock, State::COMMON, State::COPY_DST);

@@ -230,7 +230,7 @@ fn descriptors_go_where_they_belong() {
     let device = Device::new(Profile::DISCRETE);
     let rock = committed(&device, "rock", &texture(4, 4, Usage::SHADER_READ | Usage::RENDER_TARGET));
     let target = Descriptor::Texture { resource: &rock, view: first(TextureAccess::RenderTarget) };
-    let sampler = Descriptor::Sampler(SamplerDesc::default());
+    let sampler = Descriptor::Sampler(SamplerInfo::default());
     for (kind, descriptor) in [
         (DescriptorKind::Resource, sampled(&rock)),
         (DescriptorKind::RenderTarget, target),
@@ -254,7 +254,7 @@ fn filling_is_all_or_nothing() {
     let rock = painted(&device, 1, "rock", readable(4, 4));
     let page = committed(&device, "page", &buffer(1024, Usage::CONSTANT));
     device.write_descriptor(Permit::checked(), &heaps.made, 0, &sampled(&rock)).unwrap();
-    samplers.put(&device, 0, &Descriptor::Sampler(SamplerDesc::default()));
+    samplers.put(&device, 0, &Descriptor::Sampler(SamplerInfo::default()));
     let copy = |heap, index| DescriptorSource::Copy { heap, index };
     let constants = |offset, size| DescriptorSource::Constants { resource: &page, offset, size };
     let right = copy(&heaps.made, 0);
@@ -296,11 +296,11 @@ fn samplers_are_checked_and_counted() {
     let made = heap(&device, "made", DescriptorKind::Sampler, false);
     let write =
         |index, desc| device.write_descriptor(Permit::checked(), &made, index, &Descriptor::Sampler(desc));
-    let plain = SamplerDesc::default();
+    let plain = SamplerInfo::default();
     for (wrong, field) in [
-        (SamplerDesc { anisotropy: 17, ..plain }, "anisotropy"),
-        (SamplerDesc { max_lod: f32::NAN, ..plain }, "max_lod"),
-        (SamplerDesc { min_lod: 2000.0, ..plain }, "max_lod"),
+        (SamplerInfo { anisotropy: 17, ..plain }, "anisotropy"),
+        (SamplerInfo { max_lod: f32::NAN, ..plain }, "max_lod"),
+        (SamplerInfo { min_lod: 2000.0, ..plain }, "max_lod"),
     ] {
         assert!(
             matches!(write(0, wrong), Err(DeviceError::InvalidDesc { field: found, .. }) if found == field)

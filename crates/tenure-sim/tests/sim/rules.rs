@@ -38,9 +38,9 @@ fn heaps() {
     };
     refused(with(|desc| desc.size = 0), "multiple of its alignment");
     refused(with(|desc| desc.size = PAGE + 1), "multiple of its alignment");
-    refused(with(|desc| desc.alignment = 4096), "too small");
-    refused(with(|desc| desc.alignment = 3 * PAGE), "power of two");
-    refused(with(|desc| desc.alignment = 2 * PAGE), "one of the two");
+    refused(with(|desc| desc.alignment = 4096), "heaps of this alignment");
+    refused(with(|desc| desc.alignment = 3 * PAGE), "heaps of this alignment");
+    refused(with(|desc| desc.alignment = 2 * PAGE), "heaps of this alignment");
     refused(with(|desc| desc.size = 1 << 60), "not too large");
     refused(with(|desc| desc.memory = MemoryTypeId(77)), "memory type exists");
     with(|desc| (desc.size, desc.alignment) = (4 << 20, 4 << 20)).unwrap();
@@ -160,16 +160,19 @@ fn texture_copies() {
         up
     };
     copy(layout, region).unwrap();
-    refused(copy(BufferLayout { offset: 256, ..layout }, region), "offset is aligned");
+    refused(
+        copy(BufferLayout { offset: 256, ..layout }, region),
+        "offset of texels in the buffer is aligned",
+    );
     refused(copy(BufferLayout { row_pitch: 128, ..layout }, region), "pitch is aligned");
     refused(copy(BufferLayout { row_pitch: 0, ..layout }, region), "holds a row");
     refused(copy(BufferLayout { offset: 15 << 10, ..layout }, region), "inside the resource");
     refused(copy(BufferLayout { row_pitch: u64::MAX - 255, ..layout }, region), "inside the resource");
     refused(copy(layout, TextureRegion { mip: 2, ..region }), "mip exists");
     refused(copy(layout, TextureRegion { layer: 1, ..region }), "layer exists");
-    refused(copy(layout, TextureRegion { mip: 1, ..region }), "inside the texture");
-    refused(copy(layout, TextureRegion { extent: [0, 4, 1], ..region }), "inside the texture");
-    refused(copy(layout, TextureRegion { origin: [u32::MAX, 0, 0], ..region }), "inside the texture");
+    refused(copy(layout, TextureRegion { mip: 1, ..region }), "within the mip");
+    refused(copy(layout, TextureRegion { extent: [0, 4, 1], ..region }), "within the mip");
+    refused(copy(layout, TextureRegion { origin: [u32::MAX, 0, 0], ..region }), "within the mip");
     refused(copy(layout, TextureRegion { origin: [2, 0, 0], extent: [4, 4, 1], ..region }), "whole blocks");
     refused(copy(layout, TextureRegion { extent: [6, 4, 1], ..region }), "whole blocks");
     let swapped = recorded(&device, COPY, |list| list.copy_buffer_to_texture(&moss, layout, &rock, region));
@@ -181,11 +184,11 @@ fn states_that_the_queue_does_not_know() {
     let device = Device::new(Profile::DISCRETE);
     let (rock, moss) = things(&device);
     let draw = |list: &mut List| list.use_texture(&moss, Subresource::All, State::PIXEL_SHADER);
-    refused(recorded(&device, COPY, draw), "must know the state");
-    refused(recorded(&device, COMPUTE, draw), "must know the state");
+    refused(recorded(&device, COPY, draw), "knows the state");
+    refused(recorded(&device, COMPUTE, draw), "knows the state");
     recorded(&device, GRAPHICS, draw).unwrap();
     let barrier = |list: &mut List| transition(list, &rock, State::COMMON, State::INDEX);
-    refused(recorded(&device, COMPUTE, barrier), "must know the state");
+    refused(recorded(&device, COMPUTE, barrier), "knows the state");
     let both = |list: &mut List| list.use_buffer(&rock, 0, 1, State::COPY_DST | State::COPY_SRC);
     refused(recorded(&device, GRAPHICS, both), "stands alone");
     let missing = |list: &mut List| list.use_texture(&moss, Subresource::One(2), State::COPY_SRC);
@@ -201,7 +204,7 @@ fn barriers_that_make_no_sense() {
     });
     refused(aliasing, "placed and reserved");
     let nowhere = recorded(&device, GRAPHICS, |list| transition(list, &rock, State::COPY_SRC, State::COMMON));
-    refused(nowhere, "nothing is moved to COMMON");
+    refused(nowhere, "no resource is moved to COMMON");
     let hand_over = |from, to, queue| {
         recorded(&device, queue, |list| {
             list.barriers(&[Barrier::Transition {

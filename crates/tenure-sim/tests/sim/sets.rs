@@ -203,7 +203,11 @@ fn layouts_are_checked() {
     let twice = [binding(1, kind, 1), binding(2, kind, 1), binding(1, BindingKind::Buffer, 1)];
     assert_eq!(
         refused(&twice),
-        DeviceError::invalid_desc("binding", 1_u32, Allowed::Rule("a number that no other binding has"))
+        DeviceError::invalid_desc(
+            "binding",
+            1_u32,
+            Allowed::Rule("a number that no other binding of the set has")
+        )
     );
     assert_eq!(
         refused(&[binding(0, kind, 0)]),

@@ -1,15 +1,15 @@
-//! Which classes may have holes: one bit each, in two levels.
+//! A bitmap with one bit for each size class that may have holes, in two levels.
 
-/// More than there are classes: as many as the upper level has bits for.
+/// Words of the lower level: one for each bit of the upper level, which is more than the classes need.
 const WORDS: usize = 64;
 
-/// The word of a class. (The remainder changes nothing; it says that there is such a word.)
+/// The word of a class. (The remainder never changes the result; it lets the compiler drop the bounds check.)
 #[inline]
 const fn word_of(class: u32) -> usize {
     (class / 64) as usize % WORDS
 }
 
-/// A bit for each class, and one for each word of them. A search looks at three words at most.
+/// A bit for each class, and a bit for each word of these bits. A search reads three words at most.
 #[derive(Debug)]
 pub(super) struct ClassBits {
     words: [u64; WORDS],

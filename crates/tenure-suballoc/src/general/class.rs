@@ -1,10 +1,10 @@
-//! Size classes: which list a hole belongs to.
+//! Size classes, each of which has a list of its holes.
 
 /// log₂ of the classes per power of two.
 const STEPS_LOG2: u32 = 7;
 const STEPS: u32 = 1 << STEPS_LOG2;
 
-/// Classes of all `u32` sizes.
+/// The number of classes, for all `u32` sizes.
 pub(super) const CLASSES: u32 = class(u32::MAX) + 1;
 
 /// The class of holes of `units`: exact below 256, then 128 steps to the power of two, so that the
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_holds_what_lies_between_its_least_and_the_next() {
+    fn a_class_holds_the_sizes_from_its_least_to_below_the_next_least() {
         for c in 1..CLASSES {
             let first = least(c);
             assert_eq!(class(first), c);

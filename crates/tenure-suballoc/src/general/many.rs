@@ -23,13 +23,13 @@ use crate::{
 /// That of `General`, with one set of lists for the holes of all blocks; pieces of different blocks
 /// are never neighbours, so they never merge. A block therefore costs no time when allocating: there
 /// is no search for the right one. Between two holes of about the same size that must be split
-/// anyway, the one in the block with the lower number is taken, so that the higher blocks run empty.
+/// anyway, the allocator takes the one in the block with the lower number, so that the higher blocks run empty.
 ///
 /// # Efficiency
 /// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as that of `General`.
 /// Removing a block is O(1) while anything is allocated; when nothing is, it gives back the metadata
-/// beyond what is [reserved](Self::reserve), in O(pieces that there have been at once). So does `trim`, which
-/// otherwise gives back what lies behind the metadata of the last piece.
+/// beyond what is [reserved](Self::reserve), in O(most pieces at once so far). `trim` does the same then;
+/// while something is allocated, it gives back the metadata behind that of the last piece.
 ///
 /// # What is guaranteed
 /// As for `General`: a request fails only when no hole of any block has `size + align - granule`
@@ -66,7 +66,7 @@ pub struct GeneralBlocks {
     table: BlockTable,
     /// The anchor of each block's range.
     anchors: Vec<u32>,
-    /// Nodes that there is always room for.
+    /// The number of nodes for which memory is always kept.
     kept: usize,
     owner: Owner,
 }
@@ -90,19 +90,19 @@ impl GeneralBlocks {
         })
     }
 
-    /// Makes room for the metadata of `allocations` more, so that they take no memory later, not even from
-    /// the operating system on first touch. The room stays when the set runs empty.
+    /// Allocates the metadata of `allocations` more and touches its pages, so that allocating takes no memory
+    /// later, neither from the heap nor from the operating system. It is kept when the set runs empty.
     pub fn reserve(&mut self, allocations: usize) {
         let pieces = allocations.saturating_mul(2);
         self.ranges.slab.reserve(pieces);
         self.kept = self.kept.max(pieces.saturating_add(self.ranges.slab.len() as usize));
     }
 
-    /// Looks at allocations that are about to be freed, so that their metadata is in the cache by then.
+    /// Prefetches the metadata of allocations that are about to be freed.
     ///
-    /// It changes nothing, whatever the handles are. Frees wait for memory one after the other; here all
-    /// waits overlap. Worth it for some dozens at a time, where much is allocated and they may be
-    /// anywhere: it costs 2 ns each, and saves most of what a miss costs. O(handles).
+    /// It changes nothing, whatever the handles are. Frees have their cache misses one after the other; here
+    /// the misses overlap. Worth it for some dozens of frees at a time, when many allocations live and the
+    /// freed ones are scattered: it costs 2 ns each, and saves most of a cache miss. O(handles).
     ///
     /// ```
     /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};
@@ -135,8 +135,8 @@ impl GeneralBlocks {
         self.ranges.allocate_in(self.anchors[id as usize], units)
     }
 
-    /// Forgets the ranges of blocks that the table has removed, and its own memory if nothing is left
-    /// in the other blocks either.
+    /// Drops the ranges of blocks that the table has removed and, if nothing is allocated in the other
+    /// blocks either, gives back metadata.
     fn forget(&mut self, removed: &[BlockId]) {
         for id in removed {
             self.ranges.remove_range(self.anchors[id.index()]);
@@ -146,7 +146,7 @@ impl GeneralBlocks {
         }
     }
 
-    /// Gives back the metadata of pieces, if nothing is allocated.
+    /// Gives back the memory of the pieces' metadata, if nothing is allocated.
     fn give_back_metadata(&mut self) {
         if self.free_bytes() < self.capacity() || !self.ranges.has_grown(self.blocks().count(), self.kept) {
             return;
@@ -155,7 +155,7 @@ impl GeneralBlocks {
         self.add_ranges();
     }
 
-    /// Adds the ranges of all blocks, once they are forgotten.
+    /// Adds the ranges of all blocks again, after they were cleared.
     fn add_ranges(&mut self) {
         for id in self.table.ids() {
             let bytes = self.table.block_capacity(id).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! C4: any sizes, packed like best fit, in constant time.
+//! The general suballocator: any sizes, with the packing of best fit, in constant time.
 
 mod bits;
 mod class;

@@ -1,19 +1,18 @@
 //! A piece of a managed range.
 
-/// No node. The slot exists, looks like a piece in use, and its links mean nothing, so that code may
-/// read and write "the neighbour" at the end of a range or of a list without asking whether there is
-/// one.
+/// The null link. Slot 0 exists and looks like a piece in use, and its own links mean nothing: code may
+/// read and write the neighbour at the end of a range or of a list without checking that there is one.
 pub(super) const NIL: u32 = 0;
 
-/// Slots that are no pieces.
+/// The number of slots at the beginning that are never pieces: [`NIL`].
 pub(super) const SPECIAL: u32 = 1;
 
-/// A piece of a range, in use or free (a hole); or a range's anchor: a piece of no size before the
-/// first, by which the range is known. An anchor looks as if it were in use, but nobody has a handle.
+/// A piece of a range, in use or free (a hole); or a range's anchor: a piece of size 0 before the first,
+/// which identifies the range. An anchor is marked as in use, but has no handle.
 ///
-/// As large as half a cache line: allocating and freeing is mostly waiting for these. Not aligned to that:
-/// what a program's heap aligns anyway, the system can move by its page tables when the slab grows, and so
-/// need not copy. That some then lie on two lines costs less.
+/// Half a cache line large, because most of the time of allocating and freeing is cache misses on nodes. Only
+/// aligned to 16 bytes, as heap allocations are anyway: then `realloc` can grow a large slab by remapping its
+/// pages, without a copy, which is worth more than keeping each node on one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 pub(super) struct Node {
@@ -26,8 +25,8 @@ pub(super) struct Node {
     /// Neighbours by address, or [`NIL`].
     pub(super) prev: u32,
     pub(super) next: u32,
-    /// Odd while in use. It counts up whenever the piece is allocated and freed, and so tells a
-    /// handle that is still good from one that is not.
+    /// Odd while in use. It is incremented by each allocation and each free of the piece, so that the tag of
+    /// an old handle differs.
     pub(super) tag: u32,
     /// The block that the piece belongs to.
     pub(super) block: u32,
@@ -44,13 +43,13 @@ impl Node {
         self.tag & 1 == 0
     }
 
-    /// Units at the beginning of a piece in use that are only there to align the rest.
+    /// Units at the beginning of a piece in use that only serve to align the rest.
     #[inline]
     pub(super) const fn padding(&self) -> u32 {
         self.list_prev
     }
 
-    /// Makes a hole, that is in no list, a piece in use, and returns its tag.
+    /// Marks a hole that is in no list as in use, and returns its tag.
     #[inline]
     pub(super) const fn occupy(&mut self, padding: u32) -> u32 {
         self.tag = self.tag.wrapping_add(1);
@@ -65,7 +64,7 @@ impl Node {
     }
 
     /// Whether `units` at a multiple of `align_mask + 1` fit. Neither is above 2³¹, so that their sum
-    /// is a number.
+    /// does not overflow.
     #[inline]
     pub(super) const fn fits(&self, units: u32, align_mask: u32) -> bool {
         self.padding_to(align_mask) + units <= self.size

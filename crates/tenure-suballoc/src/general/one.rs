@@ -32,20 +32,20 @@ use crate::{AllocError, Allocation, BlockError, FreeError, Freed, Handle, Incons
 ///
 /// *Split.* What an aligned allocation leaves before and behind it becomes a hole, unless it is at
 /// most 1/32 of the request: then the allocation takes it, because such slivers cost more time and
-/// metadata than they are worth. `Allocation::size` and `padding` tell.
+/// metadata than they are worth. `Allocation::size` and `padding` say what was taken.
 ///
-/// *Free.* A piece knows its neighbours by address; those that are holes merge with it. The hole that was
-/// there keeps its place in the list while its class stays.
+/// *Free.* A piece has links to its neighbours by address; those that are holes merge with it. The merged hole
+/// keeps the older hole's position in the list if the class is the same.
 ///
 /// # Efficiency
 /// Allocating and freeing are O(1): at most a dozen holes looked at, at most two merges. 32 bytes for
 /// each piece, in use or free, and 4 for each class below the largest size (6 KiB for 64 MiB at
-/// 256 B). The slab of pieces grows when it must, by an eighth; [`reserve`](Self::reserve) does it
-/// beforehand, and [`trim`](Self::trim) gives it back.
+/// 256 B). The slab of pieces grows when it is full, by an eighth; [`reserve`](Self::reserve) grows it
+/// beforehand, and [`trim`](Self::trim) gives memory back.
 ///
 /// # What is guaranteed
 /// A request fails only when no hole has `size + align - granule` bytes, rounded up to a size class
-/// (by less than 1/128; not at all below 256 granules). Less may do by luck. An empty
+/// (by less than 1/128; not at all below 256 granules). A smaller hole may also fit. An empty
 /// range serves any size up to its capacity at any alignment.
 ///
 /// # Origin
@@ -108,18 +108,18 @@ impl General {
         Ok(Self { ranges, granule, capacity: granule.bytes(u64::from(units)), anchor, owner: Owner::next() })
     }
 
-    /// Makes room for the metadata of `allocations` more, so that they take no memory later, not even from
-    /// the operating system on first touch.
+    /// Allocates the metadata of `allocations` more and touches its pages, so that allocating takes no memory
+    /// later, neither from the heap nor from the operating system.
     pub fn reserve(&mut self, allocations: usize) {
         self.ranges.slab.reserve(allocations.saturating_mul(2));
     }
 
-    /// Gives back metadata: all but the lists, a word for each size class, if nothing is allocated; otherwise
-    /// what lies behind that of the last piece, as handles name places that cannot move. What was
-    /// [reserved](Self::reserve) goes, too.
+    /// Gives back metadata: all but the lists (a word for each size class) if nothing is allocated; otherwise
+    /// the nodes behind that of the last piece, because handles name slots, which cannot move. What was
+    /// [reserved](Self::reserve) is given back, too.
     ///
-    /// So it gives back much after a program has freed what it had allocated last, and little after it
-    /// has freed here and there. O(pieces that there have been at once).
+    /// So it gives back much after a program has freed its latest allocations, and little after it has freed
+    /// scattered ones. O(most pieces at once so far).
     ///
     /// ```
     /// use tenure_suballoc::{General, Suballocator};
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_wrap_around_when_all_is_freed_as_when_one_is() {
+    fn tags_wrap_around_in_clear_as_in_free() {
         let mut heap = General::new(1 << 20, 256).unwrap();
         let first = heap.allocate(256, 256).unwrap().handle;
         heap.free(first).unwrap();
@@ -270,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn trimming_gives_back_what_lies_behind_the_last_piece() {
+    fn trimming_gives_back_the_slots_behind_the_last_piece() {
         let mut heap = General::new(1 << 20, 256).unwrap();
         let handles: Vec<_> = (0..1000).map(|_| heap.allocate(256, 256).unwrap().handle).collect();
         handles[100..].iter().for_each(|&handle| {
             heap.free(handle).unwrap();
         });
         heap.trim();
-        // NIL, the anchor, the first hole's slot, which is vacant now, the 100, and the hole.
+        // NIL, the anchor, the slot of the first hole (vacant now), the 100 allocations, and the hole.
         assert_eq!((heap.ranges.slab.len(), heap.ranges.slab.vacant()), (104, 1));
         handles[100..].iter().for_each(|&handle| assert_eq!(heap.free(handle), Err(FreeError::DoubleFree)));
         heap.validate().unwrap();

@@ -1,4 +1,4 @@
-//! What is done to the pieces: lists, neighbours, slots.
+//! Operations on pieces: lists, neighbours, slots.
 
 use core::hint::select_unpredictable;
 
@@ -7,8 +7,8 @@ use super::class::class;
 use super::node::{NIL, Node};
 use super::search::Found;
 
-/// All of a slab, borrowed once for a whole operation: slices of its own stay in registers, where the
-/// slab's vectors would be looked up again after every write.
+/// All of a slab, borrowed once for a whole operation: the pointers of these slices stay in registers, while
+/// the compiler would reload those of the slab's vectors after every write.
 pub(super) struct Pieces<'a> {
     pub(super) nodes: &'a mut [Node],
     /// The first hole of each class, or [`NIL`].
@@ -18,7 +18,7 @@ pub(super) struct Pieces<'a> {
     pub(super) vacant: &'a mut u32,
 }
 
-/// What an allocation takes.
+/// The units that an allocation takes.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
     pub(super) offset: u32,
@@ -29,7 +29,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// That of a piece in use.
+    /// The extent of a piece in use.
     #[inline(always)]
     pub(super) const fn of(node: &Node) -> Self {
         let padding = node.padding();
@@ -55,10 +55,10 @@ impl Pieces<'_> {
         &mut self.nodes[slot as usize]
     }
 
-    /// Makes a vacant slot, of which there must be one, a hole in no list, between two pieces.
+    /// Turns a vacant slot, of which there must be one, into a hole between two pieces, in no list.
     ///
-    /// Its fields are written where they belong: a node that is made elsewhere is written in parts and
-    /// read as a whole to be copied, for which a processor waits.
+    /// The fields are written in place: a node built on the stack is written field by field and then loaded
+    /// in one wide read, which stalls because the stores cannot be forwarded to it.
     #[inline(always)]
     pub(super) fn insert_between(&mut self, prev: u32, next: u32, offset: u32, size: u32, block: u32) -> u32 {
         let slot = *self.vacant;
@@ -75,7 +75,7 @@ impl Pieces<'_> {
         slot
     }
 
-    /// Gives up a free piece that is in no list.
+    /// Makes the slot of a free piece that is in no list vacant.
     #[inline]
     pub(super) fn vacate(&mut self, slot: u32) {
         self.at_mut(slot).list_next = *self.vacant;
@@ -123,7 +123,7 @@ impl Pieces<'_> {
     /// Turns `padding + units` at the beginning of a hole into a piece in use, and the rest as well if
     /// it is a sliver. A slot must be vacant. `FIRST` says that the hole is the first of its list.
     ///
-    /// The rest keeps the hole's slot, and its place in the list if the class is still the same.
+    /// The rest keeps the hole's slot, and its position in the list if the class is still the same.
     #[inline(always)]
     pub(super) fn take<const FIRST: bool>(
         &mut self,
@@ -162,9 +162,9 @@ impl Pieces<'_> {
 
     /// Makes one hole of a piece and its free neighbours, of which there is one at least.
     ///
-    /// Two are rare enough for a branch. Which one it is, is as good as random, and would be guessed
-    /// wrongly every other time. The hole that was there keeps its slot, and its place in the list if
-    /// the class is still the same.
+    /// The case of two free neighbours is rare enough for a branch. Which of the two is free is random, so
+    /// that a branch would be mispredicted half of the time: hence the selects. The hole keeps its slot, and
+    /// its position in the list if the class is still the same.
     #[inline(always)]
     pub(super) fn merge(&mut self, slot: u32, node: &Node, left_is_free: bool, right_is_free: bool) {
         let Node { mut size, mut next, .. } = *node;

@@ -1,4 +1,4 @@
-//! The algorithm itself, in units (granules): lists of holes over any number of ranges.
+//! The algorithm, in units (granules): lists of holes over any number of ranges.
 
 use super::class::{CLASSES, class};
 use super::node::{NIL, Node};
@@ -9,9 +9,9 @@ use super::slab::Slab;
 /// Units in a range at most: the sum of a size and an alignment mask must fit in 32 bits.
 pub(super) const MAX_UNITS: u32 = 1 << 31;
 
-/// An allocation takes what would be left of its hole, up to this part of its own size: log₂ of 1/32.
+/// An allocation also takes what would be left of its hole, if that is at most 1/32 of its own size: as a shift.
 pub(super) const ABSORB: u32 = 5;
-/// An allocation takes nothing that it did not ask for.
+/// The shift with which an allocation takes nothing beyond its request.
 pub(super) const EXACT: u32 = 31;
 
 /// Holes by size class, and pieces by address, of ranges that never merge with one another.
@@ -45,20 +45,19 @@ impl Ranges {
         anchor
     }
 
-    /// Forgets all ranges, each of which must be one hole, and gives back their metadata but for that of
-    /// `kept` nodes.
+    /// Removes all ranges, each of which must be one hole, and gives back the memory of all nodes but `kept`.
     pub(super) fn clear(&mut self, kept: usize) {
         self.slab.clear(kept);
         self.free_units = 0;
     }
 
-    /// Forgets all ranges, and frees what is allocated in them. The metadata keeps its memory.
+    /// Removes all ranges with everything allocated in them. The metadata keeps its memory.
     pub(super) fn vacate(&mut self) {
         self.slab.vacate();
         self.free_units = 0;
     }
 
-    /// Gives back the metadata behind the last piece, but for that of `kept` nodes.
+    /// Gives back the memory of the nodes behind the last piece, but keeps that of `kept` nodes in all.
     pub(super) fn trim(&mut self, kept: usize) {
         self.slab.trim(kept);
     }
@@ -132,8 +131,8 @@ impl Ranges {
         placed
     }
 
-    /// Makes the first units of a hole one of its own. The rest stays where it was listed, which may
-    /// be the wrong class for its size now.
+    /// Splits the first units of a hole off as another hole. The rest stays in the list that it was in, which
+    /// may be the wrong class for its size now.
     #[inline(never)]
     fn cut_padding(&mut self, hole: u32, padding: u32) {
         let mut pieces = self.slab.pieces_and_room();
@@ -145,8 +144,8 @@ impl Ranges {
         pieces.link(low, padding);
     }
 
-    /// Reads what freeing pieces in these slots will read. The links of a slot that has no piece any more may
-    /// lead nowhere.
+    /// Reads the nodes that freeing the pieces in these slots will read. The links of a slot without a piece
+    /// may be out of bounds.
     #[inline]
     pub(super) fn expect(&self, slots: impl Iterator<Item = u32>) {
         let nodes = self.slab.nodes();
@@ -189,18 +188,18 @@ impl Ranges {
         core::iter::successors(piece(self.slab.at(anchor).next), move |(_, node)| piece(node.next))
     }
 
-    /// Those of them that are in use.
+    /// The allocations in an anchor's range, in order of their offsets.
     pub(super) fn allocations_of(&self, anchor: u32) -> impl Iterator<Item = Placed> {
         let in_use = self.pieces_of(anchor).filter(|(_, node)| !node.is_free());
         in_use.map(|(slot, node)| Placed { slot, tag: node.tag, extent: Extent::of(node) })
     }
 
-    /// Those of them that are free: offsets and sizes.
+    /// Offsets and sizes of the holes in an anchor's range, in order of their offsets.
     pub(super) fn holes_of(&self, anchor: u32) -> impl Iterator<Item = (u32, u32)> {
         self.pieces_of(anchor).filter(|(_, node)| node.is_free()).map(|(_, node)| (node.offset, node.size))
     }
 
-    /// Units of the first hole in the last class: the largest, but for the width of the class.
+    /// Units of the first hole in the last class: less than the largest by no more than the class's width.
     pub(super) fn largest_free_floor(&self) -> u32 {
         self.slab.last_class().map_or(0, |class| self.slab.at(self.slab.first(class)).size)
     }

@@ -1,18 +1,18 @@
-//! Which hole to take: the part that makes it pack like best fit in constant time.
+//! The search for a hole, which packs like best fit in constant time.
 
 use super::class::{class, class_above};
 use super::node::NIL;
 use super::pieces::Pieces;
 use super::ranges::Ranges;
 
-/// Holes looked at, at most, when the two heads do not fit.
+/// The most holes that are tried when the two heads do not fit.
 const MORE_HOLES: u32 = 8;
 
-/// Heads looked at, at most, in classes between the first and the sure one.
+/// The most heads that are tried in classes between the first one and the first whose holes are all large enough.
 const HEADS: u32 = 2;
 
 /// Padding of more than 1/8 of the request is worth a longer search: log₂ of that.
-const DEAR_PADDING: u32 = 3;
+const COSTLY_PADDING: u32 = 3;
 
 /// A hole is nearly exact when what it leaves is at most 1/32 of the request: log₂ of that.
 const NEARLY_EXACT: u32 = 5;
@@ -34,7 +34,7 @@ impl Pieces<'_> {
         Some(Found { class, hole: self.firsts[class as usize] })
     }
 
-    /// The head of the first class that may hold `units`: where to look first. It may not fit.
+    /// The head of the first class that may hold `units`, which is tried first. It may not fit.
     #[inline(always)]
     pub(super) fn search<const LOW: bool>(&self, units: u32, align_mask: u32) -> Option<Found> {
         let found = self.first_hole(class(units))?;
@@ -61,14 +61,14 @@ impl Pieces<'_> {
 }
 
 impl Ranges {
-    /// Goes on where the first hole does not fit.
+    /// Continues the search where the first hole does not fit.
     ///
-    /// It looks at two more heads on the way to the first class that surely fits, whatever the hole's
-    /// offset, and at the head of that. If there is no such class, it looks at some more holes between
-    /// the two; and instead of the two heads, if the sure class might waste much on padding.
+    /// It tries two more heads on the way to the first class that surely fits, whatever the hole's offset,
+    /// and then the head of that class. If there is no such class, it tries some more holes below it; it
+    /// tries these instead of the two heads if a hole of the sure class might waste much on padding.
     #[inline(always)]
     pub(super) fn search_on(&self, first: Found, units: u32, align_mask: u32) -> Option<Found> {
-        let dear = align_mask > units >> DEAR_PADDING;
+        let dear = align_mask > units >> COSTLY_PADDING;
         if dear {
             let found = self.search_between(first, units, align_mask);
             if found != NOTHING {

@@ -1,4 +1,4 @@
-//! Where the pieces and the lists of holes are kept.
+//! The storage of the pieces and of the lists of holes.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -27,9 +27,9 @@ pub(super) struct Slab {
 /// The slab grows by at least this part of its length: log₂ of 1/8. Doubling would leave half of it
 /// unused.
 const GROWTH: u32 = 3;
-/// And by at least so many.
+/// The slab grows by at least this many nodes.
 const LEAST_GROWTH: usize = 13;
-/// So many of the new slots are made vacant at once: no more, because one call waits for it.
+/// The number of new slots that are made vacant at once; few, because one call takes the time for all.
 const AT_ONCE: usize = 16;
 
 impl Slab {
@@ -45,8 +45,8 @@ impl Slab {
         }
     }
 
-    /// Forgets all pieces, none of which may be in use, and gives back their memory but for that of `kept`
-    /// nodes. The tags go on where they were: no handle of before is good again.
+    /// Removes all pieces, none of which may be in use, and gives back the memory of all nodes but `kept`. New
+    /// tags begin above the old ones, so that no old handle becomes valid again.
     pub(super) fn clear(&mut self, kept: usize) {
         let tags = self.nodes.iter().skip(SPECIAL as usize).map(|node| node.tag & !1);
         self.fresh_tag = tags.fold(self.fresh_tag, u32::max);
@@ -71,8 +71,8 @@ impl Slab {
         }
     }
 
-    /// Gives back the memory of vacant slots behind the last piece, but for that of `kept` nodes. Those before
-    /// it are taken from the lowest on from now on, so that the next time there is more behind.
+    /// Gives back the memory of vacant slots behind the last piece, but keeps that of `kept` nodes in all. The
+    /// vacant slots before it are used again from the lowest on, so that the next trim can give back more.
     ///
     /// O(slots).
     pub(super) fn trim(&mut self, kept: usize) {
@@ -89,7 +89,7 @@ impl Slab {
         }
     }
 
-    /// Makes vacant slots look like nothing else: like holes without a size.
+    /// Marks vacant slots as holes of size 0, which no piece is.
     fn mark_vacant(&mut self) {
         let mut slot = self.vacant;
         while slot != NIL {
@@ -99,7 +99,7 @@ impl Slab {
         }
     }
 
-    /// All of it, with a vacant slot.
+    /// All of the slab, after making sure that a slot is vacant.
     #[inline(always)]
     pub(super) fn pieces_and_room(&mut self) -> Pieces<'_> {
         if self.vacant == NIL {
@@ -108,13 +108,13 @@ impl Slab {
         self.pieces()
     }
 
-    /// By slot number.
+    /// The nodes by slot number.
     #[inline]
     pub(super) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// All of it.
+    /// All of the slab.
     #[inline(always)]
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         Pieces {
@@ -125,7 +125,7 @@ impl Slab {
         }
     }
 
-    /// Adds vacant slots, of which there are none.
+    /// Adds vacant slots when there are none.
     #[cold]
     fn grow(&mut self) {
         let first = self.nodes.len();
@@ -140,8 +140,8 @@ impl Slab {
         }
     }
 
-    /// Makes room for `pieces` more, and touches it, so that neither this crate nor the operating
-    /// system has to find memory for them later.
+    /// Allocates memory for `pieces` more and touches its pages, so that neither the heap nor the operating
+    /// system has to provide any later.
     pub(super) fn reserve(&mut self, pieces: usize) {
         let (len, before) = (self.nodes.len(), self.nodes.capacity());
         self.nodes.reserve(pieces);
@@ -188,7 +188,7 @@ impl Slab {
         self.nodes.len() as u32
     }
 
-    /// Whether there are more slots than this many pieces can have made.
+    /// Whether there are more slots than this many pieces need, with the growth step on top.
     pub(super) fn has_more_than(&self, pieces: usize) -> bool {
         self.nodes.len() >= SPECIAL as usize + pieces + AT_ONCE
     }

@@ -32,7 +32,7 @@ impl Granule {
         1 << self.log2
     }
 
-    /// The largest range that can be numbered, in bytes.
+    /// The largest range that can be managed, in bytes.
     #[inline]
     pub(super) fn max_capacity(self) -> u64 {
         self.bytes(u64::from(MAX_UNITS))
@@ -43,13 +43,13 @@ impl Granule {
         units.checked_shl(self.log2).filter(|bytes| bytes >> self.log2 == units).unwrap_or(u64::MAX)
     }
 
-    /// Bytes of units within a range, which has been counted in bytes.
+    /// Bytes of units within a range; cannot overflow, because the range's size in bytes does not.
     #[inline]
     pub(super) const fn bytes_in_range(self, units: u32) -> u64 {
         (units as u64) << self.log2
     }
 
-    /// The bytes of a hole: from where to where.
+    /// The byte range of a hole.
     pub(super) fn bytes_of_hole(self, (offset, size): (u32, u32)) -> Range<u64> {
         let start = self.bytes_in_range(offset);
         start..start + self.bytes_in_range(size)
@@ -81,7 +81,7 @@ impl Granule {
         Ok(Request { units: units as u32, align_mask: align_mask as u32 })
     }
 
-    /// The hole that surely serves a request, in bytes.
+    /// The size of a hole that surely serves a request, in bytes.
     pub(super) fn sure_fit(self, size: u64, align: u64) -> u64 {
         let Ok(request) = self.request(size, align, self.max_capacity()) else {
             return u64::MAX;

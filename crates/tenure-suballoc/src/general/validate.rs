@@ -1,4 +1,4 @@
-//! Checks of everything that the general allocator promises itself.
+//! Checks of all invariants of the general allocator.
 
 use super::class::class;
 use super::node::{NIL, SPECIAL};
@@ -7,7 +7,7 @@ use crate::Inconsistency;
 use crate::error::ensure;
 
 impl Ranges {
-    /// Walks the given ranges (anchor, block, units), which must be all there are, and all
+    /// Walks the given ranges (anchor, block, units), which must be all ranges, and all
     /// lists.
     pub(super) fn validate(
         &self,
@@ -45,7 +45,7 @@ impl Ranges {
         let (mut before, mut slot, mut end, mut after_hole) = (anchor, start.next, 0, false);
         while slot != NIL {
             let node = self.slab.at(slot);
-            ensure!(node.prev == before, "slot {slot}: its neighbour does not know it");
+            ensure!(node.prev == before, "slot {slot}: its neighbour has no link to it");
             ensure!(node.block == block, "slot {slot}: in block {}, not {block}", node.block);
             ensure!(node.offset == end, "slot {slot}: begins at {}, not {end}", node.offset);
             ensure!(node.size > 0, "slot {slot}: empty");
@@ -69,10 +69,10 @@ impl Ranges {
         for head in 1..self.slab.classes() {
             let (mut before, mut slot) = (NIL, self.slab.first(head));
             let is_empty = slot == NIL;
-            ensure!(self.slab.is_marked(head) != is_empty, "class {head}: marked, but empty, or neither");
+            ensure!(self.slab.is_marked(head) != is_empty, "class {head}: the mark and the list differ");
             while slot != NIL {
                 let node = self.slab.at(slot);
-                ensure!(node.list_prev == before, "slot {slot}: its list does not know it");
+                ensure!(node.list_prev == before, "slot {slot}: its list has no link to it");
                 ensure!(node.is_free(), "slot {slot}: in use, but listed");
                 ensure!(class(node.size) == head, "slot {slot}: in the list of another class");
                 holes += 1;

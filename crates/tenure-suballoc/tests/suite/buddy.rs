@@ -1,4 +1,4 @@
-//! C3.
+//! The buddy suballocator.
 
 use proptest::prelude::*;
 use tenure_suballoc::{BlockError, Buddy, Suballocator};

@@ -1,4 +1,4 @@
-//! C4 over one range.
+//! The general suballocator over one range.
 
 use proptest::prelude::*;
 use tenure_suballoc::{BlockError, FreeError, General, Suballocator};

@@ -1,4 +1,4 @@
-//! C1.
+//! The linear suballocator.
 
 use proptest::prelude::*;
 use tenure_suballoc::Linear;

@@ -1,4 +1,4 @@
-//! C2.
+//! The ring suballocator.
 
 use proptest::prelude::*;
 use tenure_suballoc::Ring;

@@ -1,4 +1,4 @@
-//! C5.
+//! The indexed slots.
 
 use proptest::prelude::*;
 use tenure_suballoc::{AllocError, FreeError, Handle, SlotRange, Slots};

@@ -1,7 +1,7 @@
-//! An adversary that leaves holes which are just too small.
+//! An adversarial workload: the gaps that it leaves are too small for the next allocations.
 
 use super::rng::Rng;
-use super::script::{Live, Play, Script};
+use super::script::{Live, Program, Script};
 use crate::{Kind, Layout, MemoryKind};
 
 const KINDS: [Kind; 2] =
@@ -35,7 +35,7 @@ impl Fragment {
         }
     }
 
-    /// Fills up with the class; returns where the new allocations begin.
+    /// Allocates blocks of `class` bytes up to `fill`; returns the index of the first new allocation.
     fn fill_up(&mut self, script: &mut Script) -> usize {
         let begin = self.live.len();
         while self.live_bytes + self.class <= self.fill {
@@ -48,7 +48,7 @@ impl Fragment {
         begin
     }
 
-    /// Frees every second of the new allocations. Which half stays is random.
+    /// Frees every second new allocation. Whether the even or the odd ones are freed is random.
     fn punch_holes(&mut self, begin: usize, script: &mut Script) {
         let stays = self.rng.below(2) as usize;
         for (index, live) in self.live.split_off(begin).into_iter().enumerate() {
@@ -71,7 +71,7 @@ impl Fragment {
     }
 }
 
-impl Play for Fragment {
+impl Program for Fragment {
     fn step(&mut self, script: &mut Script) {
         let begin = self.fill_up(script);
         if self.live.len() == begin {

@@ -1,13 +1,13 @@
-//! Constants and staging that live for a few frames.
+//! Constant and staging buffers that exist for a few frames.
 
 use std::collections::VecDeque;
 
 use super::rng::Rng;
-use super::script::{Live, Play, Script};
+use super::script::{Live, Program, Script};
 use crate::{Kind, Layout, MemoryKind};
 
 const CONSTANTS: Kind = Kind::new(MemoryKind::CpuToGpu, Layout::Linear);
-/// What Direct3D 12 asks of constant buffers, for size and alignment.
+/// The size granularity and the alignment of constant buffers in Direct3D 12.
 const UNIT: u64 = 256;
 const MAX_UNITS: u64 = 16;
 
@@ -18,7 +18,7 @@ const LATE_PERCENT: u64 = 5;
 pub(super) struct Frames {
     rng: Rng,
     per_frame: u64,
-    /// What each frame in flight holds, oldest first.
+    /// The allocations of each frame in flight, oldest frame first.
     in_flight: VecDeque<Vec<Live>>,
 }
 
@@ -32,7 +32,7 @@ impl Frames {
         }
     }
 
-    fn retire_but(&mut self, frames: usize, script: &mut Script) {
+    fn free_all_but(&mut self, frames: usize, script: &mut Script) {
         while self.in_flight.len() > frames {
             for constants in self.in_flight.pop_front().into_iter().flatten() {
                 script.free(constants);
@@ -41,10 +41,10 @@ impl Frames {
     }
 }
 
-impl Play for Frames {
+impl Program for Frames {
     fn step(&mut self, script: &mut Script) {
         let late = usize::from(self.rng.chance(LATE_PERCENT));
-        self.retire_but(FRAMES_IN_FLIGHT - 1 + late, script);
+        self.free_all_but(FRAMES_IN_FLIGHT - 1 + late, script);
         let quarter = self.per_frame / 4;
         let count = self.rng.within(self.per_frame - quarter, self.per_frame + quarter);
         let frame = (0..count).map_while(|_| {
@@ -56,6 +56,6 @@ impl Play for Frames {
     }
 
     fn finish(&mut self, script: &mut Script) {
-        self.retire_but(0, script);
+        self.free_all_but(0, script);
     }
 }

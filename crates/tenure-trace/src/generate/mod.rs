@@ -2,7 +2,6 @@
 
 mod fragment;
 mod frames;
-mod lognormal;
 mod rng;
 mod script;
 mod streaming;
@@ -15,12 +14,12 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::Event;
-use script::{Play, Script};
+use script::{Program, Script};
 
-/// What kind of program to imitate.
+/// The kind of program to imitate.
 ///
-/// Sizes below are those of a long recording. A short one (see [`generate`]) has a smaller world,
-/// so that it still shows the behaviour and not only the loading.
+/// Sizes below are those of a long recording. A short one (see [`generate`]) has fewer objects,
+/// so that it contains steady-state frames and not only the loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Workload {
@@ -35,11 +34,11 @@ pub enum Workload {
     /// A texture streamer: `streaming`.
     ///
     /// 16,384 textures, mip chains of 64 KiB to 85 MiB, all `gpu_only+optimal` and aligned to
-    /// 64 KiB (2 % are multisampled: 4 MiB). A camera wanders among them and wants more or fewer
-    /// mips of those nearby; a change of mips is a new allocation. At most 4 GiB are live: the
-    /// least recently used textures make room.
+    /// 64 KiB (2 % are multisampled: 4 MiB). A camera moves among them, and textures near it
+    /// have more mips; a change of mips is a new allocation. At most 4 GiB are live: the least
+    /// recently used textures are evicted.
     Streaming,
-    /// Constants and staging that live for a few frames: `frames`.
+    /// Constant and staging buffers that exist for a few frames: `frames`.
     ///
     /// Each frame takes 1,500 to 2,500 buffers of 256 B to 4 KiB, `cpu_to_gpu+linear`, aligned to
     /// 256 B, and frees those of three frames ago, in order. Now and then the GPU is a frame late.
@@ -109,13 +108,13 @@ pub struct UnknownWorkload {
 /// ```
 pub fn generate(workload: Workload, seed: u64, ops: u64) -> Generator {
     let allocs = ops.div_ceil(2);
-    let play: Box<dyn Play + Send> = match workload {
+    let program: Box<dyn Program + Send> = match workload {
         Workload::Voxel => Box::new(voxel::Voxel::new(seed, allocs)),
         Workload::Streaming => Box::new(streaming::Streaming::new(seed, allocs)),
         Workload::Frames => Box::new(frames::Frames::new(seed, allocs)),
         Workload::Fragment => Box::new(fragment::Fragment::new(seed, allocs)),
     };
-    Generator { workload, script: Script::new(allocs), play, finished: false }
+    Generator { workload, script: Script::new(allocs), program, finished: false }
 }
 
 /// The events of a synthetic recording; see [`generate`].
@@ -123,7 +122,7 @@ pub fn generate(workload: Workload, seed: u64, ops: u64) -> Generator {
 pub struct Generator {
     workload: Workload,
     script: Script,
-    play: Box<dyn Play + Send>,
+    program: Box<dyn Program + Send>,
     finished: bool,
 }
 
@@ -140,9 +139,9 @@ impl Iterator for Generator {
             }
             if self.script.spent() {
                 self.finished = true;
-                self.play.finish(&mut self.script);
+                self.program.finish(&mut self.script);
             } else {
-                self.play.step(&mut self.script);
+                self.program.step(&mut self.script);
             }
         }
     }

@@ -1,8 +1,11 @@
-//! Random numbers that never change: xoshiro256** seeded by splitmix64.
+//! Random numbers that are the same on every platform: xoshiro256** seeded by splitmix64, and the
+//! lognormal distribution.
 //!
-//! Both are by David Blackman and Sebastiano Vigna (<https://prng.di.unimi.it>), who placed them in
-//! the public domain. They are written out here so that a seed gives the same recording whatever
-//! becomes of any dependency.
+//! Both generators are by David Blackman and Sebastiano Vigna (<https://prng.di.unimi.it>), who placed them in
+//! the public domain. They are implemented here so that a seed gives the same recording with every
+//! version of every dependency.
+
+use std::f64::consts::{LN_2, LOG2_E};
 
 #[derive(Clone, Debug)]
 pub(super) struct Rng {
@@ -60,6 +63,31 @@ fn splitmix64(counter: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// A number whose logarithm is normal, with the given median and standard deviation `sigma` (at
+/// most 3).
+///
+/// The library functions `exp`, `ln` and `cos` differ in the last bit from platform to platform.
+/// This uses additions, multiplications and divisions alone, which IEEE 754 fixes to the last bit.
+pub(super) fn lognormal(rng: &mut Rng, median: f64, sigma: f64) -> f64 {
+    median * exp(sigma * normal(rng))
+}
+
+/// A nearly normal number by the Irwin–Hall method: the sum of twelve uniform numbers, minus 6, has
+/// mean 0 and variance 1, and lies within ±6.
+fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
+}
+
+/// e to the power of `x`, which must be within ±700: 2^k times the Taylor series of a remainder within
+/// ±ln 2 / 2, for which 14 terms are exact to the last bits.
+fn exp(x: f64) -> f64 {
+    let k = (x * LOG2_E).round();
+    let remainder = x - k * LN_2;
+    let series = (1..=14).rev().fold(1.0, |sum, n| 1.0 + remainder * sum / f64::from(n));
+    let exponent_bits = (1023 + k as i64) as u64;
+    series * f64::from_bits(exponent_bits << 52)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +120,29 @@ mod tests {
         }
         assert!(seen.iter().all(|&count| (800..1200).contains(&count)), "{seen:?}");
         assert_eq!(rng.below(0), 0);
+    }
+
+    #[test]
+    fn exp_agrees_with_the_standard_library() {
+        for step in -1800..=1800 {
+            let x = f64::from(step) / 100.0;
+            let error = (exp(x) / x.exp() - 1.0).abs();
+            assert!(error < 1e-14, "exp({x}) is off by {error}");
+        }
+    }
+
+    #[test]
+    fn median_and_spread_are_as_asked() {
+        let mut rng = Rng::new(3);
+        let mut numbers: Vec<_> = (0..100_000).map(|_| lognormal(&mut rng, 2500.0, 1.0)).collect();
+        numbers.sort_by(f64::total_cmp);
+        let near = |quantile: f64, expected: f64| {
+            let found = numbers[(quantile * 100_000.0) as usize];
+            assert!((found / expected - 1.0).abs() < 0.03, "{quantile}: {found}, not {expected}");
+        };
+        near(0.5, 2500.0);
+        // One standard deviation to either side.
+        near(0.158_655, 2500.0 / std::f64::consts::E);
+        near(0.841_345, 2500.0 * std::f64::consts::E);
     }
 }

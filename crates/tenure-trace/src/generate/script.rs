@@ -1,19 +1,20 @@
-//! What a workload writes its events into.
+//! The program behind a workload, and the list of events that it writes.
 
 use std::collections::VecDeque;
 
 use crate::{Event, Kind};
 
-/// A program that allocates.
-pub(super) trait Play {
-    /// Plays on for a while: a frame, usually. Repeated often enough it spends every allocation.
+/// An imitated program that allocates and frees memory.
+pub(super) trait Program {
+    /// Writes the events of the next part of the program, usually one frame. Repeated calls use up all
+    /// allocations of the script.
     fn step(&mut self, script: &mut Script);
 
-    /// Frees everything that is live.
+    /// Frees all live allocations.
     fn finish(&mut self, script: &mut Script);
 }
 
-/// A live allocation. Only [`Script::free`] takes it, so nothing is freed twice.
+/// A live allocation. [`Script::free`] consumes it, so no allocation is freed twice.
 #[derive(Debug)]
 pub(super) struct Live {
     id: u64,
@@ -26,7 +27,7 @@ impl Live {
     }
 }
 
-/// Numbers allocations and frames, and counts down the allocations that are left to make.
+/// Numbers allocations and frames, and counts down the remaining allocations.
 #[derive(Debug)]
 pub(super) struct Script {
     events: VecDeque<Event>,
@@ -44,7 +45,7 @@ impl Script {
         self.events.pop_front()
     }
 
-    /// True when every allocation is made.
+    /// True when no allocations remain.
     pub(super) fn spent(&self) -> bool {
         self.allocs_left == 0
     }

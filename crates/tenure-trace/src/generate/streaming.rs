@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rng::Rng;
-use super::script::{Live, Play, Script};
+use super::script::{Live, Program, Script};
 use crate::{Kind, Layout, MemoryKind};
 
 const TEXTURE: Kind = Kind::new(MemoryKind::GpuOnly, Layout::Optimal);
@@ -12,15 +12,15 @@ const PAGE: u64 = 64 * KIB;
 const MULTISAMPLED_ALIGN: u64 = 4 * KIB * KIB;
 const MULTISAMPLED_PERCENT: u64 = 2;
 
-/// The budget of a long recording. A short one has less, so that it still evicts; the least has
-/// room for the largest texture.
+/// The budget of a long recording. A short recording has a smaller one, so that textures are still
+/// evicted; the smallest budget holds the largest texture.
 const MAX_BUDGET: u64 = 4 * KIB * KIB * KIB;
 const MIN_BUDGET: u64 = 128 * KIB * KIB;
 const BUDGET_PER_ALLOC: u64 = 256 * KIB;
 
 const TEXTURES: u64 = 16_384;
-/// How many textures the camera sees to either side.
-const SIGHT: u64 = 48;
+/// The number of textures on either side of the camera that are visible.
+const VISIBLE: u64 = 48;
 const TOUCHED_PER_FRAME: u64 = 16;
 
 pub(super) struct Streaming {
@@ -31,7 +31,8 @@ pub(super) struct Streaming {
     camera: u64,
     /// Grows with every use of a texture.
     clock: u64,
-    /// Last use to texture, for those resident: the first is the least recently used.
+    /// Maps the time of the last use to the resident texture; the first entry is the least recently
+    /// used texture.
     used: BTreeMap<u64, usize>,
     resident_bytes: u64,
 }
@@ -86,7 +87,7 @@ impl Streaming {
         let Some(memory) = script.alloc(size, align, TEXTURE) else {
             return;
         };
-        // The new mips are copied from the old ones, so these go last.
+        // The new mips are copied from the old ones, so the old ones are freed last.
         self.evict(index, script);
         self.resident_bytes += size;
         self.used.insert(self.clock, index);
@@ -110,22 +111,22 @@ impl Streaming {
         }
     }
 
-    /// A texture in sight, finer the nearer it is.
-    fn look(&mut self) -> (usize, u64) {
-        let distance = self.rng.below(SIGHT);
+    /// A random visible texture and the number of mips to drop: fewer the nearer it is to the camera.
+    fn visible_texture(&mut self) -> (usize, u64) {
+        let distance = self.rng.below(VISIBLE);
         let side = if self.rng.chance(50) { TEXTURES - distance } else { distance };
         let index = (self.camera + side) % TEXTURES;
-        (index as usize, distance * 4 / SIGHT)
+        (index as usize, distance * 4 / VISIBLE)
     }
 }
 
-impl Play for Streaming {
+impl Program for Streaming {
     fn step(&mut self, script: &mut Script) {
         for _ in 0..TOUCHED_PER_FRAME {
-            let (index, dropped_mips) = self.look();
+            let (index, dropped_mips) = self.visible_texture();
             self.touch(index, dropped_mips, script);
         }
-        // Something out of sight: a reflection, a cut to another camera.
+        // Any other texture: for a reflection, or a cut to another camera.
         let index = self.rng.below(TEXTURES) as usize;
         let dropped_mips = self.rng.below(4);
         self.touch(index, dropped_mips, script);

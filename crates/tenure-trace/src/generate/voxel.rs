@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::lognormal::lognormal;
-use super::rng::Rng;
-use super::script::{Live, Play, Script};
+use super::rng::{Rng, lognormal};
+use super::script::{Live, Program, Script};
 use crate::{Kind, Layout, MemoryKind};
 
 const MESH: Kind = Kind::new(MemoryKind::GpuOnly, Layout::Linear);
@@ -26,9 +25,9 @@ struct Mesh([Option<Live>; 2]);
 pub(super) struct Voxel {
     rng: Rng,
     chunks: Vec<Mesh>,
-    /// Chunks that are loaded for the first time are those from here on.
+    /// The number of chunks loaded so far; `chunks[loaded..]` are still to be loaded.
     loaded: usize,
-    /// Staging buffers of the frames that the GPU may not have finished, oldest first.
+    /// The staging buffers of the frames that the GPU may still be executing, oldest frame first.
     staging: VecDeque<Vec<Live>>,
 }
 
@@ -100,7 +99,7 @@ impl Voxel {
     }
 }
 
-impl Play for Voxel {
+impl Program for Voxel {
     fn step(&mut self, script: &mut Script) {
         self.free_staging_but(FRAMES_STAGED - 1, script);
         self.staging.push_back(Vec::new());

@@ -1,10 +1,12 @@
 //! Views of buffers.
 
 use ash::vk;
-use tenure_core::device::{Allowed, BindingKind, BufferAccess, BufferView, DeviceError, Elements, Format};
+use tenure_core::device::{
+    Allowed, BindingKind, BufferAccess, BufferView, CallRule, DeviceError, Elements, Format, check,
+};
 
 use super::slot::{Slot, Value, Written};
-use crate::error::{bad, invalid};
+use crate::error::bad;
 use crate::format::to_vk_format;
 use crate::resource::{Resource, VkUsage};
 use crate::shared::Shared;
@@ -41,9 +43,7 @@ impl Shared {
             Elements::Typed(format) => Some(self.texel_format(format, kind)?),
             Elements::Raw | Elements::Structured(_) => None,
         };
-        if !view.size.is_multiple_of(elements.bytes()) {
-            return Err(invalid("a view of a buffer is of whole elements", view.size, elements.bytes()));
-        }
+        check::multiple(CallRule::ViewWholeElements, view.size, elements.bytes())?;
         match format {
             None => Ok(Slot::Shader(bytes(kind, buffer, view.offset, view.size))),
             Some(format) => self.create_texel_view(buffer, view, elements.bytes(), (kind, format)),
@@ -67,10 +67,7 @@ impl Shared {
         if !info.usage.contains(access.usage()) || !is_made_for_it {
             return Err(DeviceError::MissingUsage { needs: access.usage(), has: info.usage });
         }
-        let end = offset.saturating_add(size);
-        if size == 0 || end > info.size {
-            return Err(invalid("a view of a buffer is inside it, and not empty", end, info.size));
-        }
+        check::buffer_view(offset, size, info.size)?;
         let tables = &self.tables.descriptors;
         let (alignment, most) = match kind {
             BindingKind::Constants => (tables.constant_alignment, tables.contract.constant_size),
@@ -79,12 +76,8 @@ impl Shared {
             }
             _ => (tables.storage_alignment, tables.contract.storage_size),
         };
-        if !offset.is_multiple_of(alignment) {
-            return Err(invalid("the offset of a view of a buffer is aligned", offset, alignment));
-        }
-        if size > most {
-            return Err(invalid("a view of a buffer is not too large", size, most));
-        }
+        check::multiple(CallRule::ViewAligned, offset, alignment)?;
+        check::at_most(CallRule::ViewTooLarge, size, most)?;
         Ok(buffer)
     }
 
@@ -116,9 +109,7 @@ impl Shared {
         (kind, format): (BindingKind, vk::Format),
     ) -> Result<Slot, DeviceError> {
         let (elements, most) = (view.size / element.max(1), self.tables.descriptors.contract.typed_elements);
-        if elements > u64::from(most) {
-            return Err(invalid("a typed view has not too many elements", elements, u64::from(most)));
-        }
+        check::at_most(CallRule::ViewTooLarge, elements, u64::from(most))?;
         let info = vk::BufferViewCreateInfo::default()
             .buffer(buffer)
             .format(format)

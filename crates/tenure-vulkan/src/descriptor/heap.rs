@@ -6,15 +6,16 @@ use std::sync::Arc;
 use ash::vk;
 use parking_lot::Mutex;
 use tenure_core::device::{
-    Allowed, BindingKind, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource, DeviceError,
+    BindingKind, CallRule, Descriptor, DescriptorHeapDesc, DescriptorKind, DescriptorSource, DeviceError,
+    check,
 };
 
 use super::arrays::{Arrays, Indexed};
 use super::kinds::{heap_binding, heap_kind};
 use super::slot::{Slot, Value, Written};
-use super::writer::{BATCH, Place, Writer, write_nulls};
+use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
 use crate::device::Device;
-use crate::error::{bad, invalid, unsupported};
+use crate::error::{broken, broken_by, invalid, unsupported};
 use crate::shared::Shared;
 
 /// The most descriptors of one heap that shaders do not see.
@@ -48,18 +49,12 @@ impl Shared {
     ) -> Result<DescriptorHeap, DeviceError> {
         self.alive()?;
         let DescriptorHeapDesc { kind, count, shader_visible } = *desc;
-        if shader_visible && !kind.is_for_shaders() {
-            return Err(bad("shader_visible", 1_u32, Allowed::Rule("0: shaders do not see targets")));
-        }
         let tables = &self.tables.descriptors;
-        if shader_visible && tables.contract.visible(kind) == 0 {
+        if shader_visible && kind.is_for_shaders() && tables.contract.visible(kind) == 0 {
             return Err(unsupported("descriptor indexing"));
         }
         let most = if shader_visible { tables.contract.visible(kind) } else { MOST_HIDDEN };
-        if count == 0 || count > most {
-            let allowed = if count == 0 { Allowed::AtLeast(1) } else { Allowed::AtMost(u64::from(most)) };
-            return Err(bad("count", count, allowed));
-        }
+        check::descriptor_heap(desc, most)?;
         let content = if shader_visible {
             Content::Visible(self.create_indexed(Arrays::new(kind, count, tables.visible_constants))?)
         } else {
@@ -177,7 +172,7 @@ impl DescriptorHeap {
         if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
             return Ok(());
         }
-        Err(invalid("the heap of descriptors is of the same device", 0, 1))
+        Err(broken(CallRule::SameDevice))
     }
 
     /// What copies of a descriptor are made from.
@@ -186,19 +181,17 @@ impl DescriptorHeap {
         let found = self.slot(index).ok_or(self.not_hidden(index))?;
         match found {
             Slot::Shader(written) => Ok(written),
-            Slot::Nothing => Err(invalid("what is copied was made before", u64::from(index), 0)),
-            Slot::Target(_) => Err(invalid("targets are not seen by shaders", u64::from(index), 0)),
+            Slot::Nothing => Err(broken_by(CallRule::DescriptorWritten, u64::from(index))),
+            Slot::Target(_) => Err(broken_by(CallRule::TargetsHidden, u64::from(index))),
         }
     }
 
     fn not_hidden(&self, index: u32) -> DeviceError {
         match self.content {
             Content::Hidden(_) => {
-                invalid("the descriptor is inside its heap", u64::from(index), u64::from(self.count))
+                invalid(CallRule::DescriptorInside, u64::from(index), u64::from(self.count))
             }
-            Content::Visible(_) => {
-                invalid("descriptors are made in heaps that shaders do not see", u64::from(index), 0)
-            }
+            Content::Visible(_) => broken_by(CallRule::WrittenHidden, u64::from(index)),
         }
     }
 
@@ -213,12 +206,9 @@ impl DescriptorHeap {
         self.check_device(shared)?;
         let mut slot = self.hidden(index).ok_or(self.not_hidden(index))?.lock();
         if !slot.is_empty() {
-            return Err(invalid("an index is cleared before it is written again", u64::from(index), 0));
+            return Err(broken_by(CallRule::DescriptorCleared, u64::from(index)));
         }
-        if descriptor.kind() != self.kind {
-            let rule = "a descriptor is of the kind that its heap holds";
-            return Err(invalid(rule, descriptor.kind() as u64, self.kind as u64));
-        }
+        check::descriptor_kind(descriptor.kind(), self.kind)?;
         *slot = match descriptor {
             Descriptor::Buffer { resource, view } => shared.create_buffer_view(resource, view)?,
             Descriptor::Texture { resource, view } => shared.create_texture_view(resource, view)?,
@@ -237,12 +227,9 @@ impl DescriptorHeap {
         shared.alive()?;
         self.check_device(shared)?;
         let Some(indexed) = self.indexed() else {
-            return Err(invalid("heaps that shaders see are filled", 0, 1));
+            return Err(broken(CallRule::FilledVisible));
         };
-        let end = u64::from(first) + sources.len() as u64;
-        if end > u64::from(self.count) {
-            return Err(invalid("the descriptors are inside their heap", end, u64::from(self.count)));
-        }
+        check::descriptors_inside(first, sources.len() as u64, self.count)?;
         // All are looked at before any is written; a batch is written as a whole.
         if sources.len() > BATCH {
             for (index, source) in (first..).zip(sources) {
@@ -253,20 +240,17 @@ impl DescriptorHeap {
         for (element, source) in (first..).zip(sources) {
             let written = shared.resolve(source)?;
             self.check(indexed, element, written.kind)?;
-            let place = Place { set: indexed.set, binding: heap_binding(written.kind), element };
+            let target = WriteTarget { set: indexed.set, binding: heap_binding(written.kind), element };
             // SAFETY: the set is alive and has an array of this kind, of which the index is a part;
-            // by the contract nobody else uses it there, and what is written is alive.
-            unsafe { writer.write(place, written) };
+            // by the contract no other code uses it there, and what is written is alive.
+            unsafe { writer.write(target, written) };
         }
         writer.finish();
         Ok(())
     }
 
     fn check(&self, indexed: &Indexed, index: u32, kind: BindingKind) -> Result<(), DeviceError> {
-        if heap_kind(kind) != self.kind {
-            let rule = "a descriptor is of the kind that its heap holds";
-            return Err(invalid(rule, heap_kind(kind) as u64, self.kind as u64));
-        }
+        check::descriptor_kind(heap_kind(kind), self.kind)?;
         let constants = indexed.arrays.constants;
         if kind == BindingKind::Constants && index >= constants {
             let rule = "constants are at the first indices, where the device has fewer of them";
@@ -286,11 +270,12 @@ impl DescriptorHeap {
             }
             Content::Visible(indexed) if is_poisoned && self.shared.tables.descriptors.contract.null => {
                 for (kind, length) in indexed.arrays.lengths() {
-                    let place = Place { set: indexed.set, binding: heap_binding(kind), element: first };
+                    let target =
+                        WriteTarget { set: indexed.set, binding: heap_binding(kind), element: first };
                     let count = end.min(length).saturating_sub(first);
                     // SAFETY: null descriptors are enabled; the set is alive, the indices are inside
                     // the array, and by the contract nothing uses them.
-                    unsafe { write_nulls(&self.shared, place, kind, count) };
+                    unsafe { write_nulls(&self.shared, target, kind, count) };
                 }
             }
             Content::Visible(_) => {}

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use ash::vk;
 use tenure_core::device::{
-    AddressMode, Allowed, BindingKind, BorderColor, Compare, DeviceError, Filter, SamplerDesc,
+    AddressMode, Allowed, BindingKind, BorderColor, Compare, DeviceError, Filter, SamplerInfo,
 };
 
 use super::slot::{Slot, Value, Written};
@@ -27,7 +27,7 @@ impl SamplerCount {
 }
 
 impl Shared {
-    pub(super) fn create_sampler(&self, desc: &SamplerDesc) -> Result<Slot, DeviceError> {
+    pub(super) fn create_sampler(&self, desc: &SamplerInfo) -> Result<Slot, DeviceError> {
         let tables = &self.tables.descriptors;
         desc.validate(tables.contract.anisotropy)?;
         if desc.mip_bias.abs() > tables.mip_bias {
@@ -54,7 +54,7 @@ impl Shared {
     }
 }
 
-fn info(desc: &SamplerDesc) -> vk::SamplerCreateInfo<'static> {
+fn info(desc: &SamplerInfo) -> vk::SamplerCreateInfo<'static> {
     let [across, down, deep] = desc.address.map(address);
     vk::SamplerCreateInfo::default()
         .mag_filter(filter(desc.mag))

@@ -4,14 +4,14 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{Allowed, BindingKind, DeviceError, SetBinding, SetWrite};
+use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, SetBinding, SetWrite, check};
 
 use super::kinds::vk_type;
 use super::set_layout::SetLayout;
 use super::slot::Written;
-use super::writer::{BATCH, Place, Writer, write_nulls};
+use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
 use crate::device::Device;
-use crate::error::{bad, invalid};
+use crate::error::{bad, broken, invalid};
 use crate::shared::Shared;
 
 /// The most sets of a block.
@@ -35,12 +35,9 @@ impl Shared {
     ) -> Result<SetBlock, DeviceError> {
         self.alive()?;
         if !Arc::ptr_eq(self, layout.shared()) {
-            return Err(invalid("the layout is of the same device", 0, 1));
+            return Err(broken(CallRule::SameDevice));
         }
-        if sets == 0 || sets > MOST_SETS {
-            let allowed = if sets == 0 { Allowed::AtLeast(1) } else { Allowed::AtMost(u64::from(MOST_SETS)) };
-            return Err(bad("sets", sets, allowed));
-        }
+        check::count("sets", sets, MOST_SETS)?;
         let sizes = pool_sizes(layout.bindings(), sets)?;
         let layouts = vec![layout.raw(); usize::try_from(sets).unwrap_or(0)];
         let (pool, sets) = self.create_sets((vk::DescriptorPoolCreateFlags::empty(), &sizes), &layouts)?;
@@ -91,23 +88,16 @@ impl SetBlock {
         if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
             return Ok(());
         }
-        Err(invalid("the block of sets is of the same device", 0, 1))
+        Err(broken(CallRule::SameDevice))
     }
 
     /// What to write where, when the layout has such a descriptor there.
     fn resolve(&self, write: &SetWrite<'_, Device>) -> Result<Written, DeviceError> {
-        let found = self.bindings.iter().find(|known| known.binding == write.binding);
-        let Some(binding) = found else {
-            return Err(invalid("the layout has the binding", u64::from(write.binding), 0));
-        };
-        if write.element >= binding.count {
-            let rule = "the binding has the element";
-            return Err(invalid(rule, u64::from(write.element), u64::from(binding.count)));
-        }
+        let binding = check::set_element(&self.bindings, write.binding, write.element)?;
         let written = self.shared.resolve(&write.source)?;
         if !binding.kind.takes(written.kind) {
-            let rule = "a descriptor is of the kind of its binding";
-            return Err(invalid(rule, written.kind as u64, binding.kind as u64));
+            let rule = CallRule::BindingKind;
+            return Err(invalid(rule, written.kind, binding.kind));
         }
         Ok(Written { kind: binding.kind, ..written })
     }
@@ -122,7 +112,7 @@ impl SetBlock {
         shared.alive()?;
         self.check_device(shared)?;
         let count = self.sets.len() as u64;
-        let set = self.set(set).ok_or(invalid("the block has the set", u64::from(set), count))?;
+        let set = self.set(set).ok_or(invalid(CallRule::SetExists, u64::from(set), count))?;
         // All are looked at before any is written; a batch is written as a whole.
         if writes.len() > BATCH {
             for write in writes {
@@ -132,10 +122,10 @@ impl SetBlock {
         let mut writer = Writer::new(shared);
         for write in writes {
             let written = self.resolve(write)?;
-            let place = Place { set, binding: write.binding, element: write.element };
+            let target = WriteTarget { set, binding: write.binding, element: write.element };
             // SAFETY: the set is alive, and its layout has such a descriptor there; by the contract
-            // nobody else uses the set, and what is written is alive.
-            unsafe { writer.write(place, written) };
+            // no other code uses the set, and what is written is alive.
+            unsafe { writer.write(target, written) };
         }
         writer.finish();
         Ok(())
@@ -147,10 +137,10 @@ impl SetBlock {
             return;
         };
         for SetBinding { binding, kind, count } in self.bindings.iter().copied() {
-            let place = Place { set, binding, element: 0 };
+            let target = WriteTarget { set, binding, element: 0 };
             // SAFETY: null descriptors are enabled; the set is alive, its layout has just these, and by
             // the contract nothing uses them.
-            unsafe { write_nulls(&self.shared, place, kind, count) };
+            unsafe { write_nulls(&self.shared, target, kind, count) };
         }
     }
 

@@ -4,11 +4,10 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{Allowed, DeviceError, SetBinding};
+use tenure_core::device::{DeviceError, SetBinding, check};
 
 use super::kinds::vk_type;
 use crate::device::Device;
-use crate::error::bad;
 use crate::resource::Ownership;
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
@@ -35,7 +34,7 @@ impl Shared {
         bindings: &[SetBinding],
     ) -> Result<SetLayout, DeviceError> {
         self.alive()?;
-        check(bindings)?;
+        check::set_bindings(bindings, LAST_BINDING)?;
         self.tables.descriptors.check_set(bindings)?;
         let has_indexing = self.api.uses(OptionalFeatures::DESCRIPTOR_INDEXING);
         let flags: Vec<_> = bindings
@@ -67,25 +66,6 @@ impl Shared {
     }
 }
 
-const TWICE: &str = "a number that no other binding of the set has";
-
-/// Numbers differ, and each binding holds something.
-fn check(bindings: &[SetBinding]) -> Result<(), DeviceError> {
-    for (index, binding) in bindings.iter().enumerate() {
-        let is_known = bindings.iter().take(index).any(|known| known.binding == binding.binding);
-        if is_known {
-            return Err(bad("binding", binding.binding, Allowed::Rule(TWICE)));
-        }
-        if binding.binding > LAST_BINDING {
-            return Err(bad("binding", binding.binding, Allowed::AtMost(u64::from(LAST_BINDING))));
-        }
-        if binding.count == 0 {
-            return Err(bad("count", 0_u32, Allowed::AtLeast(1)));
-        }
-    }
-    Ok(())
-}
-
 impl SetLayout {
     /// Takes in a layout that a program made itself, for tenure's blocks of sets.
     ///
@@ -101,7 +81,7 @@ impl SetLayout {
         bindings: &[SetBinding],
         ownership: Ownership,
     ) -> Result<Self, DeviceError> {
-        check(bindings)?;
+        check::set_bindings(bindings, LAST_BINDING)?;
         let is_ours = ownership == Ownership::Tenure;
         Ok(Self { shared: device.shared().clone(), layout, bindings: bindings.into(), is_ours })
     }
@@ -137,24 +117,5 @@ impl SetLayout {
 impl fmt::Debug for SetLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} of {:?}", self.layout, self.bindings)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tenure_core::device::BindingKind;
-
-    #[test]
-    fn bindings_differ_and_hold_something() {
-        let of = |binding, count| SetBinding { binding, kind: BindingKind::Texture, count };
-        assert_eq!(check(&[]), Ok(()));
-        assert_eq!(check(&[of(3, 1), of(0, 7)]), Ok(()));
-        assert_eq!(check(&[of(3, 1), of(3, 1)]), Err(bad("binding", 3_u32, Allowed::Rule(TWICE))));
-        assert_eq!(check(&[of(3, 0)]), Err(bad("count", 0_u32, Allowed::AtLeast(1))));
-        assert_eq!(
-            check(&[of(u32::MAX, 1)]),
-            Err(bad("binding", u32::MAX, Allowed::AtMost(u64::from(LAST_BINDING))))
-        );
     }
 }

@@ -3,7 +3,7 @@
 use ash::vk;
 use tenure_core::device::{
     Allowed, BindingKind, DeviceError, Dimension, Plane, State, TextureAccess, TextureInfo, TextureView,
-    ViewShape,
+    ViewShape, check,
 };
 
 use super::slot::{Slot, Value, Written};
@@ -36,7 +36,7 @@ impl Shared {
         resource.check_device(self)?;
         let (image, info) = resource.as_image()?;
         check_usage(resource, info, view)?;
-        check_range(info, view)?;
+        check::view_range(view, info)?;
         let (shape, layers) = self.view_shape(resource, info, view)?;
         let format = self.view_format(resource, info, view)?;
         let range = vk::ImageSubresourceRange {
@@ -95,7 +95,7 @@ impl Shared {
             (Dimension::D2, ViewShape::Cube | ViewShape::CubeArray) if !is_target => {
                 if !has(vk::ImageCreateFlags::CUBE_COMPATIBLE) {
                     let rule = "cubes are views of square textures of six layers and one sample";
-                    return Err(invalid(rule, u64::from(info.layers()), 6));
+                    return Err(invalid(rule, u64::from(info.layers()), 6_u64));
                 }
                 self.cube_shape(view)
             }
@@ -134,8 +134,8 @@ impl Shared {
         };
         let format = if view.format == info.format { own } else { to_vk_format(view.format) };
         let is_cast = format != own;
-        if is_cast && !info.view_formats.contains(&view.format) {
-            return Err(wrong("the texture's format, or one of its view_formats"));
+        if is_cast {
+            check::view_format(view, info)?;
         }
         if is_cast && !flags.contains(vk::ImageCreateFlags::MUTABLE_FORMAT) {
             return Err(unsupported("views of this image in other formats (MUTABLE_FORMAT)"));
@@ -162,36 +162,11 @@ fn check_usage(resource: &Resource, info: &TextureInfo, view: &TextureView) -> R
     Err(DeviceError::MissingUsage { needs: usage, has: info.usage })
 }
 
-fn check_range(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
-    let ranges = [
-        ("mips", "the mips of a view exist", view.first_mip, view.mips, info.mips),
-        ("layers", "the layers of a view exist", view.first_layer, view.layers, info.layers()),
-    ];
-    for (field, rule, first, count, most) in ranges {
-        if count == 0 {
-            return Err(bad(field, 0_u32, Allowed::AtLeast(1)));
-        }
-        let end = u64::from(first) + u64::from(count);
-        if end > u64::from(most) {
-            return Err(invalid(rule, end, u64::from(most)));
-        }
-    }
-    if view.mips > 1 && view.access != TextureAccess::Sampled {
-        return Err(bad("mips", view.mips, Allowed::AtMost(1)));
-    }
-    Ok(())
-}
-
 fn view_aspect(info: &TextureInfo, view: &TextureView) -> Result<vk::ImageAspectFlags, DeviceError> {
     match (view.plane, view.access) {
         (Plane::First, TextureAccess::DepthStencil { .. }) => Ok(aspects(info.format)),
         (Plane::First, _) if info.format.is_depth() => Ok(vk::ImageAspectFlags::DEPTH),
         (Plane::First, _) => Ok(vk::ImageAspectFlags::COLOR),
-        (Plane::Stencil, TextureAccess::Sampled) if info.format.has_stencil() => {
-            Ok(vk::ImageAspectFlags::STENCIL)
-        }
-        (Plane::Stencil, _) => {
-            Err(bad("plane", Plane::Stencil, Allowed::Rule("Stencil only to sample a format with stencil")))
-        }
+        (Plane::Stencil, _) => check::view_plane(view, info.format).map(|()| vk::ImageAspectFlags::STENCIL),
     }
 }

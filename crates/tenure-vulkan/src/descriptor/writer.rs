@@ -13,9 +13,9 @@ pub(super) const BATCH: usize = 16;
 /// Null descriptors handed to the driver at once.
 const NULLS: usize = 64;
 
-/// Where a descriptor goes.
+/// The binding of a set that a descriptor is written to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct WriteTarget {
     pub(super) set: vk::DescriptorSet,
     pub(super) binding: u32,
     pub(super) element: u32,
@@ -25,7 +25,7 @@ pub(super) struct Place {
 /// finished it writes no more.
 pub(super) struct Writer<'a> {
     shared: &'a Shared,
-    batch: SmallVec<[(Place, Written); BATCH]>,
+    batch: SmallVec<[(WriteTarget, Written); BATCH]>,
 }
 
 impl<'a> Writer<'a> {
@@ -36,13 +36,13 @@ impl<'a> Writer<'a> {
     /// Writes a descriptor, now or before [`finish`](Self::finish) returns.
     ///
     /// # Safety
-    /// The set is alive, its layout has such a descriptor at that place, and nobody else uses it there
-    /// until `finish` returns. What is written is alive.
-    pub(super) unsafe fn write(&mut self, place: Place, written: Written) {
+    /// The set is alive, its layout has a descriptor of that kind at the target, and no other code uses
+    /// it until `finish` returns. The objects that the descriptor names are alive.
+    pub(super) unsafe fn write(&mut self, target: WriteTarget, written: Written) {
         if self.batch.len() == BATCH {
             self.flush();
         }
-        self.batch.push((place, written));
+        self.batch.push((target, written));
     }
 
     /// Writes what is left.
@@ -54,8 +54,8 @@ impl<'a> Writer<'a> {
         let writes: SmallVec<[_; BATCH]> = self
             .batch
             .iter()
-            .map(|(place, written)| {
-                let write = to(*place, written.kind);
+            .map(|(target, written)| {
+                let write = to(*target, written.kind);
                 match &written.value {
                     Value::Bytes(info) => write.buffer_info(core::slice::from_ref(info)),
                     Value::Texels(view) => write.texel_buffer_view(core::slice::from_ref(view)),
@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
             })
             .collect();
         if !writes.is_empty() {
-            // SAFETY: whoever called `write` promised what is needed of each.
+            // SAFETY: the caller of `write` promised what is needed of each.
             unsafe { self.shared.api.device.update_descriptor_sets(&writes, &[]) };
         }
         drop(writes);
@@ -72,20 +72,20 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn to(place: Place, kind: BindingKind) -> vk::WriteDescriptorSet<'static> {
+fn to(target: WriteTarget, kind: BindingKind) -> vk::WriteDescriptorSet<'static> {
     vk::WriteDescriptorSet::default()
-        .dst_set(place.set)
-        .dst_binding(place.binding)
-        .dst_array_element(place.element)
+        .dst_set(target.set)
+        .dst_binding(target.binding)
+        .dst_array_element(target.element)
         .descriptor_type(vk_type(kind))
 }
 
-/// Makes `count` descriptors from `place` on say that there is nothing; samplers cannot.
+/// Makes `count` descriptors from `target` on null descriptors; there are none for samplers.
 ///
 /// # Safety
-/// Null descriptors are enabled. The set is alive, its layout has such descriptors there, and nobody
-/// else uses them meanwhile.
-pub(super) unsafe fn write_nulls(shared: &Shared, place: Place, kind: BindingKind, count: u32) {
+/// Null descriptors are enabled. The set is alive, its layout has such descriptors there, and no
+/// other code uses them meanwhile.
+pub(super) unsafe fn write_nulls(shared: &Shared, target: WriteTarget, kind: BindingKind, count: u32) {
     let layout = match kind {
         BindingKind::StorageTexture => vk::ImageLayout::GENERAL,
         _ => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
@@ -96,7 +96,7 @@ pub(super) unsafe fn write_nulls(shared: &Shared, place: Place, kind: BindingKin
     let mut done = 0;
     while done < count {
         let left = usize::try_from(count - done).unwrap_or(NULLS).min(NULLS);
-        let write = to(Place { element: place.element + done, ..place }, kind);
+        let write = to(WriteTarget { element: target.element + done, ..target }, kind);
         let write = match kind {
             BindingKind::Constants | BindingKind::DynamicConstants | BindingKind::Buffer => {
                 write.buffer_info(buffers.get(..left).unwrap_or_default())

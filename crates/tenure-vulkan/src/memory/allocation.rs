@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use ash::vk;
 use parking_lot::{Mutex, RwLock};
-use tenure_core::device::{DeviceError, MemoryFlags, MemoryTypeId, Priority};
+use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId, Priority};
 
-use crate::error::invalid;
+use crate::error::{broken, broken_by, invalid};
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
 
@@ -17,7 +17,7 @@ use crate::shared::Shared;
 #[derive(Clone, Copy)]
 pub(crate) struct Address(NonNull<u8>);
 
-// SAFETY: an address is a number; what is done with it is the business of those who do it.
+// SAFETY: an address is a number; each use of it is unsafe, and checked where it is made.
 unsafe impl Send for Address {}
 // SAFETY: as above.
 unsafe impl Sync for Address {}
@@ -50,8 +50,8 @@ pub(crate) struct Memory {
     is_destroyed: AtomicBool,
     /// Once it is mapped: all of it, for as long as it lives.
     address: Mutex<Option<Address>>,
-    /// Where flushes are needed: held by all who write, from the first byte to the flush, and alone by
-    /// who invalidates.
+    /// Where flushes are needed: shared by writes, from the first byte to the flush, and exclusive to
+    /// invalidations.
     pub(crate) unflushed: RwLock<()>,
 }
 
@@ -71,7 +71,7 @@ impl Shared {
     pub(crate) fn memory_flags(&self, kind: MemoryTypeId) -> Result<MemoryFlags, DeviceError> {
         let types = &self.tables.properties.memory_types;
         let found = types.get(usize::from(kind.0)).map(|found| found.flags);
-        found.ok_or(invalid("the memory type exists", u64::from(kind.0), types.len() as u64))
+        found.ok_or(invalid(CallRule::MemoryTypeExists, u64::from(kind.0), types.len() as u64))
     }
 
     /// Takes memory from the driver.
@@ -124,7 +124,7 @@ const fn weight(priority: Priority) -> f32 {
 }
 
 impl Memory {
-    /// Memory that somebody else allocated. `address`: where they mapped byte 0, if they did.
+    /// Memory that the program allocated. `address`: where the program mapped byte 0, if it did.
     pub(crate) fn adopt(
         shared: &Arc<Shared>,
         handle: vk::DeviceMemory,
@@ -164,14 +164,14 @@ impl Memory {
     pub(crate) fn map(&self) -> Result<Address, DeviceError> {
         let flags = self.shared.memory_flags(self.kind)?;
         if !flags.contains(MemoryFlags::HOST_VISIBLE) {
-            return Err(invalid("mapped memory is host-visible", u64::from(flags.bits()), 0));
+            return Err(broken_by(CallRule::HostVisible, u64::from(flags.bits())));
         }
         let mut address = self.address.lock();
         if let Some(address) = *address {
             return Ok(address);
         }
         if !self.is_ours {
-            return Err(invalid("memory of another owner is mapped by its owner", 0, 1));
+            return Err(broken("memory of another owner is mapped by its owner"));
         }
         let flags = vk::MemoryMapFlags::empty();
         // SAFETY: the memory is host-visible and ours, and, under the lock, not mapped.

@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{DeviceError, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc};
+use tenure_core::device::{CallRule, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc, check};
 
 use super::allocation::{Allocation, Memory};
 use crate::error::invalid;
@@ -50,16 +50,10 @@ impl Shared {
         self.memory_flags(desc.memory)?;
         let least = properties.heap_alignment;
         if !desc.alignment.is_power_of_two() || desc.alignment < least {
-            let rule = "the heap's alignment is a power of two and not too small";
+            let rule = CallRule::HeapAlignment;
             return Err(invalid(rule, desc.alignment, least));
         }
-        if desc.size == 0 || !desc.size.is_multiple_of(desc.alignment) {
-            return Err(invalid("the heap's size is a multiple of its alignment", desc.size, desc.alignment));
-        }
-        if desc.size > properties.max_heap_size {
-            return Err(invalid("the heap is not too large", desc.size, properties.max_heap_size));
-        }
-        Ok(())
+        check::heap_size(desc, properties.max_heap_size)
     }
 
     pub(crate) fn create_heap(self: &Arc<Self>, desc: &HeapDesc) -> Result<Heap, DeviceError> {
@@ -81,15 +75,8 @@ impl Shared {
     }
 
     /// A heap takes its own category, or everything where `bufferImageGranularity` allows that.
-    pub(crate) fn check_category(&self, desc: &ResourceDesc, is: HeapCategory) -> Result<(), DeviceError> {
-        let own = own_category(desc);
-        let rule = match is {
-            HeapCategory::Any if self.tables.split => "the device allows heaps for everything",
-            HeapCategory::Any => return Ok(()),
-            is if is == own => return Ok(()),
-            _ => "the heap is of the resource's category",
-        };
-        Err(invalid(rule, is as u64, own as u64))
+    pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: HeapCategory) -> Result<(), DeviceError> {
+        check::category(own_category(desc), heap, !self.tables.split)
     }
 }
 

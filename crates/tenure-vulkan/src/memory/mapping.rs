@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ash::vk;
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
-use tenure_core::device::{DeviceError, mapped};
+use tenure_core::device::{CallRule, DeviceError, mapped};
 
 use super::allocation::{Address, Memory};
 use super::flush::{FlushRange, flush_range, torn_atoms};
@@ -49,7 +49,7 @@ impl Mapping {
     fn range(&self, offset: u64, size: usize) -> Result<Range<usize>, DeviceError> {
         self.memory.shared().alive()?;
         let end = u64::try_from(size).ok().and_then(|size| offset.checked_add(size));
-        let outside = || invalid("the range is inside the mapping", end.unwrap_or(u64::MAX), self.size);
+        let outside = || invalid(CallRule::InsideMapping, end.unwrap_or(u64::MAX), self.size);
         let end = end.filter(|end| *end <= self.size).ok_or_else(outside)?;
         match (usize::try_from(offset), usize::try_from(end)) {
             (Ok(start), Ok(end)) => Ok(start..end),
@@ -71,7 +71,7 @@ impl Mapping {
         vk::MappedMemoryRange::default().memory(self.memory.handle).offset(offset).size(size)
     }
 
-    /// Waits for whoever invalidates, and keeps others from it: that would undo what is written and not yet
+    /// Waits for invalidations and keeps others from beginning: they would undo what is written and not yet
     /// flushed.
     ///
     /// A flush takes whole atoms. Where the write is to a part of one, the processor may still have the rest

@@ -41,7 +41,7 @@ impl Queue {
         Self { properties, family, handle: Mutex::new(handle), clock }
     }
 
-    /// Runs `call` with the queue, while nobody else uses it.
+    /// Runs `call` with the queue, while no other code uses it.
     pub(crate) fn with<T>(&self, call: impl FnOnce(vk::Queue) -> T) -> T {
         let handle = self.handle.lock();
         call(*handle)

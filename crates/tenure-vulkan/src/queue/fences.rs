@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
-use tenure_core::device::{DeviceError, QueueId, QueueSerial};
+use tenure_core::device::{DeviceError, QueueId, QueueSerial, check};
 
 use super::clock::{Clock, SLICE, nanoseconds};
 use super::send::{Batch, Work};
-use super::submit::{check_serial, merge_waits};
+use super::submit::merge_waits;
 use super::sync_pool::SyncPool;
 use crate::error::invalid;
 use crate::shared::Shared;
@@ -136,7 +136,7 @@ impl Shared {
         let changes_tiles = matches!(work, Work::Binds(_));
         let own = {
             let state = fences.state.lock();
-            check_serial(signal, state.submitted)?;
+            check::serial(signal, state.submitted)?;
             // A change of mappings before has waited for all before it.
             if changes_tiles && state.bound.is_none() { state.submitted } else { 0 }
         };
@@ -236,7 +236,7 @@ impl Shared {
     ) -> Result<(), DeviceError> {
         let changes_tiles = matches!(work, Work::Binds(_));
         let mut state = fences.state.lock();
-        check_serial(signal, state.submitted)?;
+        check::serial(signal, state.submitted)?;
         waited.extend(state.bound);
         let bound = if changes_tiles { Some(self.take_semaphore()?) } else { None };
         let batch = Batch {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, QueueId, QueueSerial};
+use tenure_core::device::{DeviceError, QueueId, QueueSerial, check};
 
 use super::clock::{Clock, nanoseconds};
 use super::send::{Batch, Work};
-use super::submit::{check_serial, merge_waits};
+use super::submit::merge_waits;
 use crate::shared::Shared;
 
 /// A queue's clock: the semaphore's value is the newest completed serial.
@@ -90,7 +90,7 @@ impl Shared {
     ) -> Result<(), DeviceError> {
         let mut bound = timeline.bound.lock();
         let submitted = timeline.submitted();
-        check_serial(signal, submitted)?;
+        check::serial(signal, submitted)?;
         let changes_tiles = matches!(work, Work::Binds(_));
         // The API orders neither changes of mappings after submissions nor the other way round.
         let own = if changes_tiles { submitted } else { *bound };

@@ -1,7 +1,7 @@
 //! Memory that changes hands in one batch of barriers.
 //!
 //! Where the first transition of an image that takes over memory is in the batch, its own barrier
-//! waits for those who had the memory: the change of layout comes after them. That is not enough,
+//! waits for the previous owners of the memory: the change of layout comes after them. That is not enough,
 //! because an image barrier makes only writes through that image available, and synchronization
 //! validation takes its execution dependency, too, to be for that image alone. So all that take over
 //! memory share one memory barrier, which is as narrow as what they do.
@@ -26,7 +26,7 @@ pub(crate) struct Takeovers(SmallVec<[Takeover; 4]>);
 impl Takeovers {
     /// A buffer, or an image, has memory that was used as `from` and is used as `to` next.
     pub(crate) fn add(&mut self, image: Option<vk::Image>, from: Half, to: Half) {
-        // What nobody used on this queue needs nothing.
+        // Memory that this queue did not use needs no barrier.
         if !from.stages.is_empty() {
             self.0.push(Takeover { image, from, to });
         }

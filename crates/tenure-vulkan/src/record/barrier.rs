@@ -124,7 +124,7 @@ impl Batch {
         self.push_memory(half.writes(), half);
     }
 
-    /// Orders those who had memory that changes hands before those who have it now.
+    /// Orders the previous owners of memory before the resources that take it over.
     pub(crate) fn end_takeovers(&mut self) {
         if let Some([from, to]) = self.takeovers.memory() {
             self.push_memory(from, to);

@@ -1,20 +1,15 @@
 //! What is wrong with a copy by itself: the checks made while recording.
 
 use ash::vk;
-use tenure_core::device::{BufferLayout, DeviceError, Properties, TextureInfo, TextureRegion, Usage};
+use tenure_core::device::{
+    BufferLayout, CallRule, DeviceError, Properties, TextureInfo, TextureRegion, Usage, check,
+};
 
 use crate::error::{invalid, unsupported};
 use crate::format::{aspects, has_stencil};
 use crate::resource::{Resource, VkUsage};
 use crate::setup::Family;
 use crate::shared::Shared;
-
-fn inside(offset: u64, size: u64, limit: u64) -> Result<(), DeviceError> {
-    match offset.checked_add(size) {
-        Some(end) if end <= limit => Ok(()),
-        end => Err(invalid("the range is inside the resource", end.unwrap_or(u64::MAX), limit)),
-    }
-}
 
 /// The resource was created as a source or destination of copies.
 fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
@@ -41,13 +36,12 @@ pub(crate) fn buffer_copy(
     src.check_device(shared)?;
     dst.check_device(shared)?;
     let ((from, source), (to, destination)) = (src.as_buffer()?, dst.as_buffer()?);
-    inside(src_offset, size, source.size)?;
-    inside(dst_offset, size, destination.size)?;
+    check::range(CallRule::InsideResource, src_offset, size, source.size)?;
+    check::range(CallRule::InsideResource, dst_offset, size, destination.size)?;
     check_usage(src, Usage::COPY_SRC)?;
     check_usage(dst, Usage::COPY_DST)?;
-    let apart = src_offset.abs_diff(dst_offset);
-    if from == to && apart < size {
-        return Err(invalid("a copy within a buffer does not overlap itself", apart, size));
+    if from == to {
+        check::copy_within(src_offset, dst_offset, size)?;
     }
     let copy = vk::BufferCopy { src_offset, dst_offset, size };
     Ok((size > 0).then_some((from, to, copy)))
@@ -75,7 +69,7 @@ pub(crate) fn texel_copy(
         if to_texture { (Usage::COPY_SRC, Usage::COPY_DST) } else { (Usage::COPY_DST, Usage::COPY_SRC) };
     check_usage(buffer, of_buffer)?;
     check_usage(texture, of_texture)?;
-    region.check(info).map_err(|(rule, value, limit)| invalid(rule, value, limit))?;
+    region.check(info)?;
     check_format(info, family)?;
     check_granularity(info, &region, family.transfer_granularity)?;
     check_layout(&shared.tables.properties, layout, info, &region, held.size)?;
@@ -127,22 +121,11 @@ fn check_layout(
     limit: u64,
 ) -> Result<(), DeviceError> {
     let block = u64::from(info.format.block().bytes);
-    let offset_step = properties.copy_offset_alignment.max(block);
-    if !layout.offset.is_multiple_of(offset_step) {
-        return Err(invalid("the copy's offset is aligned", layout.offset, offset_step));
-    }
-    let pitch_step = properties.copy_pitch_alignment.max(block);
-    if !layout.row_pitch.is_multiple_of(pitch_step) {
-        return Err(invalid("the row pitch is aligned", layout.row_pitch, pitch_step));
-    }
+    let alignments = [properties.copy_offset_alignment, properties.copy_pitch_alignment];
+    let alignments = alignments.map(|alignment| alignment.max(block));
     let most = u64::from(i32::MAX.unsigned_abs());
-    if layout.row_pitch > most {
-        return Err(invalid("the row pitch is not too large", layout.row_pitch, most));
-    }
-    match layout.bytes(info.format, region.extent) {
-        Some(bytes) => inside(layout.offset, bytes, limit),
-        None => Err(invalid("rows and slices hold what is copied", layout.row_pitch, u64::from(layout.rows))),
-    }
+    check::at_most("the row pitch is not too large".into(), layout.row_pitch, most)?;
+    check::copy_layout(layout, alignments, (info.format, region.extent), limit)
 }
 
 /// The API counts rows in texels, and slices in rows of texels.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ash::vk;
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, QueueId, QueueKind, State, Subresource, TextureRegion,
+    Barrier, BufferLayout, CallRule, CommandList, DeviceError, QueueId, QueueKind, State, Subresource,
+    TextureRegion, check,
 };
 
 use super::barrier::Batch;
@@ -14,7 +15,7 @@ use super::copies::{buffer_copy, texel_copy};
 use super::stages::QueueStages;
 use crate::descriptor::DescriptorHeap;
 use crate::device::Device;
-use crate::error::invalid;
+use crate::error::{broken, invalid};
 use crate::resource::Resource;
 use crate::shared::Shared;
 
@@ -111,17 +112,14 @@ impl List {
     /// The command buffer, when it may be submitted to `queue`.
     pub(crate) fn closed(&self, shared: &Shared, queue: QueueId) -> Result<vk::CommandBuffer, DeviceError> {
         if !core::ptr::eq(Arc::as_ptr(&self.shared), shared) {
-            return Err(invalid("a list is submitted to the device that made it", 0, 1));
+            return Err(broken(CallRule::SameDevice));
         }
-        if self.queue != queue {
-            let rule = "a list is submitted to the queue it was made for";
-            return Err(invalid(rule, u64::from(queue.0), u64::from(self.queue.0)));
-        }
+        check::list_queue(queue, self.queue)?;
         if self.phase != Phase::Closed {
-            return Err(invalid("a submitted list is closed", 0, 1));
+            return Err(broken(CallRule::SubmittedClosed));
         }
         if self.submitted.load(Ordering::Relaxed) > 0 {
-            return Err(invalid("a list is begun anew before it is submitted again", 1, 0));
+            return Err(broken(CallRule::SubmittedOnce));
         }
         Ok(self.buffer)
     }
@@ -148,7 +146,7 @@ impl List {
     /// Records a command that passed its checks; keeps the first error for `close`.
     fn record<T>(&mut self, checked: Result<T, DeviceError>, record: impl FnOnce(&mut Self, T)) {
         if self.phase != Phase::Open {
-            let error = invalid("commands are recorded between begin and close", 0, 1);
+            let error = broken(CallRule::RecordedOpen);
             self.error.get_or_insert(error);
             return;
         }
@@ -165,10 +163,10 @@ impl CommandList<Device> for List {
     fn begin(&mut self) -> Result<(), DeviceError> {
         self.shared.alive()?;
         if self.phase == Phase::Open {
-            return Err(invalid("a list is closed before it is begun again", 0, 1));
+            return Err(broken(CallRule::BegunClosed));
         }
         if self.phase == Phase::Broken {
-            return Err(invalid("a list that could not be closed or begun is not begun again", 0, 1));
+            return Err(broken(CallRule::BegunSound));
         }
         self.check_idle("a list is begun again when its last submission is complete")?;
         let device = &self.shared.api.device;
@@ -188,7 +186,7 @@ impl CommandList<Device> for List {
 
     fn close(&mut self) -> Result<(), DeviceError> {
         if self.phase != Phase::Open {
-            return Err(invalid("a list is begun before it is closed", 0, 1));
+            return Err(broken(CallRule::ClosedOpen));
         }
         self.phase = Phase::Broken;
         // SAFETY: the buffer is open.

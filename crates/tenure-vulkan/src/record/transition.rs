@@ -1,12 +1,12 @@
 //! Barriers as they are recorded: checked, joined to batches, handed to the driver.
 
 use ash::vk;
-use tenure_core::device::{Barrier, DeviceError, QueueKind, QueueTransfer, State, Subresource, Usage};
+use tenure_core::device::{Barrier, CallRule, DeviceError, QueueTransfer, State, Subresource, Usage, check};
 
 use super::barrier::{Batch, Half, OlderBatch, Side, dependency, subresource_range};
 use super::list::List;
 use crate::device::Device;
-use crate::error::invalid;
+use crate::error::{broken, invalid};
 use crate::resource::{Object, Resource};
 
 impl List {
@@ -24,7 +24,7 @@ impl List {
             Barrier::Unordered { resource } => {
                 let unordered = self.stages.unordered(resource.desc.usage());
                 if unordered.stages.is_empty() {
-                    let rule = "the queue must know the state";
+                    let rule = CallRule::QueueKnowsState;
                     let (state, allowed) = (State::UNORDERED_ACCESS, State::allowed_on(self.kind));
                     return Err(DeviceError::InvalidState { rule, state, allowed });
                 }
@@ -45,7 +45,7 @@ impl List {
         for resource in before.into_iter().chain([after]) {
             resource.check_device(&self.shared)?;
         }
-        // Nobody knows what all of the former owners could be used for.
+        // The usages of former owners that the barrier does not name are unknown.
         let usage = before.map_or(Usage::UNORDERED_ACCESS, |before| before.desc.usage());
         let from = match from == State::all() {
             true => Half::EVERYTHING,
@@ -69,9 +69,9 @@ impl List {
         batch: &mut Batch,
     ) -> Result<(), DeviceError> {
         resource.check_device(&self.shared)?;
-        check_subresource(resource, subresource)?;
+        check::subresource(&resource.desc, subresource)?;
         if states[1].is_empty() {
-            return Err(invalid("nothing is moved to COMMON (UNDEFINED) on Vulkan", 0, 1));
+            return Err(broken(CallRule::NeverToCommon));
         }
         let Some(side) = self.side(resource, states, transfer)? else { return Ok(()) };
         let side = match resource.object {
@@ -100,16 +100,16 @@ impl List {
         transfer: Option<QueueTransfer>,
     ) -> Result<Option<Side>, DeviceError> {
         let Some(QueueTransfer { from, to }) = transfer else {
-            check_state(self.kind, before)?;
-            check_state(self.kind, after)?;
+            check::state(self.kind, before)?;
+            check::state(self.kind, after)?;
             return Ok(Some(Side::Alone));
         };
         if resource.buffer().is_some() {
             return Err(invalid("buffers are not handed over", u64::from(from.0), u64::from(to.0)));
         }
         let (source, destination) = (self.shared.queue(from)?, self.shared.queue(to)?);
-        check_state(source.properties.kind, before)?;
-        check_state(destination.properties.kind, after)?;
+        check::state(source.properties.kind, before)?;
+        check::state(destination.properties.kind, after)?;
         let families = [source.properties.family, destination.properties.family];
         match self.queue {
             // Between queues of one family there is nothing to hand over: one of them does it.
@@ -118,7 +118,7 @@ impl List {
             queue if queue == to && families[0] == families[1] => Ok(None),
             queue if queue == to => Ok(Some(Side::Acquire(families))),
             queue => {
-                let rule = "a transfer is recorded on one of its two queues";
+                let rule = CallRule::TransferQueue;
                 Err(invalid(rule, u64::from(queue.0), u64::from(to.0)))
             }
         }
@@ -133,7 +133,7 @@ impl List {
     ) -> Result<(), DeviceError> {
         resource.check_device(&self.shared)?;
         let (_, info) = resource.as_image()?;
-        check_subresource(resource, subresource)?;
+        check::subresource(&resource.desc, subresource)?;
         let state = State::to_discard(info.usage, self.kind);
         state.map(drop).ok_or_else(|| DeviceError::cannot_discard(info.usage))
     }
@@ -163,7 +163,7 @@ impl List {
 
     /// The queue knows every state in which the CPU is told that something was written.
     pub(super) fn check_written(&self, written: State) -> Result<(), DeviceError> {
-        written.iter().try_for_each(|state| check_state(self.kind, state))
+        written.iter().try_for_each(|state| check::state(self.kind, state))
     }
 
     /// Lets the CPU see what was written in these states, by anything that was created for them.
@@ -172,27 +172,4 @@ impl List {
         batch.push_host_reads(self.stages.of(written, Usage::all()));
         batch
     }
-}
-
-fn check_subresource(resource: &Resource, subresource: Subresource) -> Result<(), DeviceError> {
-    let count = resource.desc.subresources();
-    match subresource {
-        Subresource::One(index) if index >= count => {
-            Err(invalid("the subresource exists", u64::from(index), u64::from(count)))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A queue knows only some states, and write states stand alone.
-fn check_state(kind: QueueKind, state: State) -> Result<(), DeviceError> {
-    if !state.is_valid() {
-        return Err(DeviceError::write_state_alone(state));
-    }
-    let allowed = State::allowed_on(kind);
-    if !allowed.contains(state) {
-        let rule = "the queue must know the state";
-        return Err(DeviceError::InvalidState { rule, state, allowed });
-    }
-    Ok(())
 }

@@ -13,12 +13,12 @@ use crate::error::invalid;
 use crate::memory::{Address, Memory};
 use crate::shared::Shared;
 
-/// Who destroys an adopted object, and frees its memory where that is given.
+/// The owner of an adopted object, which destroys it and frees its memory where that is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ownership {
     /// tenure, when the resource is destroyed.
     Tenure,
-    /// Whoever made it, later than tenure's resource is destroyed.
+    /// The program that made it, later than tenure's resource is destroyed.
     Caller,
 }
 
@@ -49,7 +49,7 @@ pub struct RawBuffer {
     pub usage: vk::BufferUsageFlags,
     /// Its memory, if it is to be mapped or freed: see [`Resource::from_raw_buffer`].
     pub memory: Option<RawMemory>,
-    /// Who destroys it.
+    /// Its owner, which destroys it.
     pub ownership: Ownership,
 }
 
@@ -68,7 +68,7 @@ pub struct RawImage {
     pub flags: vk::ImageCreateFlags,
     /// Its memory, if tenure is to free it.
     pub memory: Option<RawMemory>,
-    /// Who destroys it.
+    /// Its owner, which destroys it.
     pub ownership: Ownership,
 }
 

@@ -4,10 +4,10 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{BufferInfo, DeviceError, ResourceDesc, State, TextureInfo};
+use tenure_core::device::{BufferInfo, CallRule, DeviceError, ResourceDesc, State, TextureInfo};
 
 use super::object::{Object, Plan};
-use crate::error::invalid;
+use crate::error::broken;
 use crate::memory::{Mapping, Memory};
 use crate::record::image_layout;
 use crate::shared::Shared;
@@ -17,11 +17,11 @@ use crate::sparse::Sparse;
 pub(crate) enum Backing {
     /// In memory of its own, mostly from its beginning on.
     Committed { memory: Arc<Memory>, offset: u64 },
-    /// At an offset of a heap, or of memory that somebody else frees.
+    /// At an offset of a heap, or of memory that the program frees.
     Placed { memory: Arc<Memory>, offset: u64 },
     /// Wherever its tiles are mapped to.
     Reserved(Box<Sparse>),
-    /// Nobody told.
+    /// The program did not say.
     Unknown,
 }
 
@@ -137,7 +137,7 @@ impl Resource {
         if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
             return Ok(());
         }
-        Err(invalid("the resource is of the same device", 0, 1))
+        Err(broken(CallRule::SameDevice))
     }
 
     pub(crate) fn place(&self) -> Option<(&Arc<Memory>, u64)> {
@@ -152,14 +152,14 @@ impl Resource {
     pub(crate) fn as_buffer(&self) -> Result<(vk::Buffer, &BufferInfo), DeviceError> {
         match (self.object, &self.desc) {
             (Object::Buffer(buffer), ResourceDesc::Buffer(info)) => Ok((buffer, info)),
-            _ => Err(invalid("the resource is a buffer", 0, 1)),
+            _ => Err(broken(CallRule::IsBuffer)),
         }
     }
 
     pub(crate) fn as_image(&self) -> Result<(vk::Image, &TextureInfo), DeviceError> {
         match (self.object, &self.desc) {
             (Object::Image(image), ResourceDesc::Texture(info)) => Ok((image, info)),
-            _ => Err(invalid("the resource is a texture", 0, 1)),
+            _ => Err(broken(CallRule::IsTexture)),
         }
     }
 
@@ -168,7 +168,7 @@ impl Resource {
         let (_, info) = self.as_buffer()?;
         match self.place() {
             Some((memory, offset)) => Mapping::new(memory, offset, info.size),
-            None => Err(invalid("only buffers with known memory are mapped", 0, 1)),
+            None => Err(broken("only buffers with known memory are mapped")),
         }
     }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{DeviceError, MemoryTypeId, Priority, ResourceDesc};
+use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, ResourceDesc, check};
 
 use super::handle::{Backing, Resource};
 use super::object::{Object, Plan};
-use crate::error::invalid;
+use crate::error::broken;
 use crate::memory::{Allocation, Heap, Memory, Needs};
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
@@ -15,12 +15,7 @@ use crate::shared::Shared;
 impl Shared {
     fn check_memory_type(&self, allowed: u32, kind: MemoryTypeId) -> Result<(), DeviceError> {
         self.memory_flags(kind)?;
-        let bit = 1_u32.checked_shl(u32::from(kind.0)).unwrap_or(0);
-        if allowed & bit == 0 {
-            let rule = "the resource can live in this memory type";
-            return Err(invalid(rule, u64::from(kind.0), u64::from(allowed)));
-        }
-        Ok(())
+        check::memory_type(allowed, kind)
     }
 
     pub(crate) fn create_committed(
@@ -34,13 +29,11 @@ impl Shared {
         let needs = self.needs_of(bare.object);
         self.check_memory_type(self.contract(desc, needs)?.memory_types, kind)?;
         let (size, most) = (needs.memory.size, self.tables.properties.max_heap_size);
-        if size > most {
-            return Err(invalid("the resource is not too large", size, most));
-        }
+        check::at_most(CallRule::ResourceTooLarge, size, most)?;
         let memory = self.allocate(Allocation {
             size,
             kind,
-            priority: Priority::for_usage(desc.usage()),
+            priority: desc.usage().priority(),
             holds_buffers: matches!(bare.object, Object::Buffer(_)),
             dedicated: self.dedicated(bare.object, needs),
         })?;
@@ -70,7 +63,7 @@ impl Shared {
     ) -> Result<Resource, DeviceError> {
         self.alive()?;
         if !Arc::ptr_eq(self, heap.memory.shared()) {
-            return Err(invalid("the heap is of the same device", 0, 1));
+            return Err(broken(CallRule::SameDevice));
         }
         let plan = self.plan(desc)?;
         self.check_category(desc, heap.category)?;
@@ -90,17 +83,10 @@ impl Shared {
         offset: u64,
     ) -> Result<(), DeviceError> {
         if needs.requires_dedicated {
-            return Err(invalid("the driver requires memory of its own for the resource", 1, 0));
+            return Err(broken(CallRule::RequiresDedicated));
         }
         let needs = self.contract(desc, needs)?;
-        self.check_memory_type(needs.memory_types, heap.memory.kind)?;
-        if !offset.is_multiple_of(needs.alignment) {
-            return Err(invalid("the offset is aligned", offset, needs.alignment));
-        }
-        match offset.checked_add(needs.size) {
-            Some(end) if end <= heap.memory.size => Ok(()),
-            end => Err(invalid("the resource is inside the heap", end.unwrap_or(u64::MAX), heap.memory.size)),
-        }
+        check::placement(&needs, (heap.memory.kind, heap.memory.size), offset)
     }
 
     fn bind(&self, object: Object, memory: &Memory, offset: u64) -> Result<(), DeviceError> {

@@ -73,7 +73,7 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if let Some(messenger) = self.messenger.take() {
-            // SAFETY: it is ours and nobody else knows it.
+            // SAFETY: it is ours, and no other code has it.
             unsafe { messenger.functions.destroy_debug_utils_messenger(messenger.handle, None) };
         }
         // SAFETY: devices hold on to their instance, so all of them are gone.

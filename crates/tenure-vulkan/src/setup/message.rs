@@ -111,7 +111,7 @@ unsafe extern "system" fn receive(
     if let (Some(data), Some(sink)) = (data, sink) {
         // SAFETY: the strings and the array of objects are valid during the call.
         let message = unsafe { read(severity, kinds, data) };
-        // A panic must not unwind into the driver; there is nobody to tell it to.
+        // A panic must not unwind into the driver; there is no caller to report it to.
         let _swallowed = catch_unwind(AssertUnwindSafe(|| (sink.0)(&message)));
     }
     vk::FALSE

@@ -1,4 +1,4 @@
-//! Wrapping a device that somebody else made.
+//! Wrapping a device that the program made.
 
 use std::ffi::CString;
 
@@ -26,7 +26,7 @@ pub struct RawQueue {
     pub kind: Option<QueueKind>,
 }
 
-/// A device that somebody else made, and how it was made.
+/// A device that the program made, and how it was made.
 ///
 /// ```
 /// use ash::vk;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, Dimension, ResourceDesc, TextureInfo, TileLayout, Usage};
+use tenure_core::device::{CallRule, DeviceError, Dimension, ResourceDesc, TextureInfo, TileLayout, Usage};
 
 use super::tiling::Tiling;
-use crate::error::{invalid, unsupported};
+use crate::error::{broken, unsupported};
 use crate::memory::Memory;
 use crate::resource::{Backing, ImagePlan, Object, Plan, Resource, SPARSE_BUFFER, SPARSE_IMAGE};
 use crate::setup::OptionalFeatures;
@@ -34,7 +34,7 @@ impl Resource {
     pub(crate) fn sparse(&self) -> Result<&Sparse, DeviceError> {
         match &self.backing {
             Backing::Reserved(sparse) => Ok(sparse),
-            _ => Err(invalid("the resource is reserved", 0, 1)),
+            _ => Err(broken(CallRule::IsReserved)),
         }
     }
 

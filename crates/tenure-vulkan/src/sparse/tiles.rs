@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial, TileSource, TileUpdate};
+use tenure_core::device::{CallRule, DeviceError, QueueId, QueueSerial, TileSource, TileUpdate, check};
 
 use super::reserved::{Sparse, Target};
-use super::tiling::{Place, Tile};
+use super::tiling::{Tile, TilePart};
 use crate::device::Device;
-use crate::error::invalid;
+use crate::error::{broken, invalid};
 use crate::memory::Heap;
 use crate::queue::{Binds, Work};
 use crate::resource::{Object, Resource};
@@ -55,20 +55,26 @@ impl<'a> Changes<'a> {
     fn binds(&self) -> Binds {
         let mut binds = Binds::default();
         for Change { resource, tile, target, .. } in &self.list {
-            let Some(place) = tile.place else { continue };
+            let Some(part) = tile.part else { continue };
             let (memory, memory_offset) = target
                 .as_ref()
                 .map_or((vk::DeviceMemory::null(), 0), |target| (target.memory.handle, target.offset));
-            match (resource.object, place) {
-                (Object::Buffer(buffer), Place::Bytes { offset, size } | Place::Packed { offset, size }) => {
+            match (resource.object, part) {
+                (
+                    Object::Buffer(buffer),
+                    TilePart::Bytes { offset, size } | TilePart::Packed { offset, size },
+                ) => {
                     let bind = bytes_bind(offset, size, memory, memory_offset);
                     binds.buffers.entry(buffer).or_default().push(bind);
                 }
-                (Object::Image(image), Place::Bytes { offset, size } | Place::Packed { offset, size }) => {
+                (
+                    Object::Image(image),
+                    TilePart::Bytes { offset, size } | TilePart::Packed { offset, size },
+                ) => {
                     let bind = bytes_bind(offset, size, memory, memory_offset);
                     binds.tails.entry(image).or_default().push(bind);
                 }
-                (Object::Image(image), Place::Texels { mip, layer, origin, extent }) => {
+                (Object::Image(image), TilePart::Texels { mip, layer, origin, extent }) => {
                     let bind = vk::SparseImageMemoryBind::default()
                         .subresource(
                             vk::ImageSubresource::default()
@@ -82,7 +88,7 @@ impl<'a> Changes<'a> {
                         .memory_offset(memory_offset);
                     binds.images.entry(image).or_default().push(bind);
                 }
-                (Object::Buffer(_), Place::Texels { .. }) => {}
+                (Object::Buffer(_), TilePart::Texels { .. }) => {}
             }
         }
         binds.buffers.values_mut().chain(binds.tails.values_mut()).for_each(join);
@@ -177,7 +183,7 @@ impl Shared {
                 let from = source.sparse()?;
                 let copied = from.tiling.tiles(region)?;
                 if copied.len() != tiles.len() {
-                    let rule = "mappings are copied between regions of one size";
+                    let rule = CallRule::TileRegionsOfOneSize;
                     return Err(invalid(rule, copied.len() as u64, tiles.len() as u64));
                 }
                 let targets: Vec<_> =
@@ -201,29 +207,12 @@ impl Shared {
         tiles: u64,
     ) -> Result<(), DeviceError> {
         if !core::ptr::eq(self, Arc::as_ptr(heap.memory.shared())) {
-            return Err(invalid("the heap is of the same device", 0, 1));
+            return Err(broken(CallRule::SameDevice));
         }
         self.check_category(&resource.desc, heap.category)?;
-        check_memory_type(sparse, heap.memory.kind)?;
-        let tile = sparse.tiling.layout.tile_size;
-        if !offset.is_multiple_of(tile) {
-            return Err(invalid("the heap offset of a tile is aligned", offset, tile));
-        }
-        let end = tiles.checked_mul(tile).and_then(|bytes| bytes.checked_add(offset));
-        match end {
-            Some(end) if end <= heap.memory.size => Ok(()),
-            _ => Err(invalid("the tiles are inside the heap", end.unwrap_or(u64::MAX), heap.memory.size)),
-        }
+        check::memory_type(sparse.memory_types, heap.memory.kind)?;
+        check::tiles_in_heap(tiles, sparse.tiling.layout.tile_size, offset, heap.memory.size)
     }
-}
-
-fn check_memory_type(sparse: &Sparse, kind: MemoryTypeId) -> Result<(), DeviceError> {
-    let bit = 1_u32.checked_shl(u32::from(kind.0)).unwrap_or(0);
-    if sparse.memory_types & bit != 0 {
-        return Ok(());
-    }
-    let rule = "the resource can live in this memory type";
-    Err(invalid(rule, u64::from(kind.0), u64::from(sparse.memory_types)))
 }
 
 fn check_copied(sparse: &Sparse, from: &Sparse, targets: &[Option<Target>]) -> Result<(), DeviceError> {
@@ -231,5 +220,8 @@ fn check_copied(sparse: &Sparse, from: &Sparse, targets: &[Option<Target>]) -> R
     if mine != theirs {
         return Err(invalid("mappings are copied between resources with tiles of one size", theirs, mine));
     }
-    targets.iter().flatten().try_for_each(|target| check_memory_type(sparse, target.memory.kind))
+    targets
+        .iter()
+        .flatten()
+        .try_for_each(|target| check::memory_type(sparse.memory_types, target.memory.kind))
 }

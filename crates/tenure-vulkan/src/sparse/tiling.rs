@@ -1,7 +1,7 @@
 //! How reserved resources are divided into tiles, and where each tile lies.
 
 use ash::vk;
-use tenure_core::device::{DeviceError, TextureInfo, TileLayout, TileRegion};
+use tenure_core::device::{CallRule, DeviceError, TextureInfo, TileLayout, TileRegion, check};
 
 use crate::error::invalid;
 use crate::tables::TILE;
@@ -39,9 +39,9 @@ pub(crate) struct Tiling {
     packed_base: u64,
 }
 
-/// Where a tile lies, in the API's words.
+/// The part of a resource that a tile is, as the API describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum TilePart {
     /// Bytes of a buffer.
     Bytes { offset: u64, size: u64 },
     /// Texels of a mip of a layer.
@@ -50,11 +50,12 @@ pub(crate) enum Place {
     Packed { offset: u64, size: u64 },
 }
 
-/// A tile by number, and where it lies; nowhere: it was made up to give each layer as many.
+/// A tile by number, and the part of the resource that it is. `None` for the tiles that only pad each layer to the
+/// same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tile {
     pub(crate) number: u64,
-    pub(crate) place: Option<Place>,
+    pub(crate) part: Option<TilePart>,
 }
 
 impl Tiling {
@@ -120,12 +121,7 @@ impl Tiling {
     /// [`DeviceError::InvalidCall`] when it leaves the subresource.
     pub(crate) fn tiles(&self, region: &TileRegion) -> Result<Vec<Tile>, DeviceError> {
         let (base, size, packed_layer) = self.subresource(region.subresource)?;
-        for ((origin, extent), limit) in region.origin.into_iter().zip(region.extent).zip(size) {
-            let end = u64::from(origin) + u64::from(extent);
-            if extent == 0 || end > u64::from(limit) {
-                return Err(invalid("the tile region is inside the resource", end, u64::from(limit)));
-            }
-        }
+        check::tile_region(region, size)?;
         let [x, y, z] = region.origin;
         let [width, height, depth] = region.extent;
         let [across, down, _] = size.map(u64::from);
@@ -135,11 +131,11 @@ impl Tiling {
             for y in y..y + height {
                 for x in x..x + width {
                     let index = (u64::from(z) * down + u64::from(y)) * across + u64::from(x);
-                    let place = match packed_layer {
-                        Some(layer) => self.packed_place(layer, u64::from(x)),
-                        None => self.place(region.subresource, [x, y, z]),
+                    let part = match packed_layer {
+                        Some(layer) => self.packed_part(layer, u64::from(x)),
+                        None => self.part(region.subresource, [x, y, z]),
                     };
-                    tiles.push(Tile { number: base.saturating_add(index), place });
+                    tiles.push(Tile { number: base.saturating_add(index), part });
                 }
             }
         }
@@ -149,7 +145,7 @@ impl Tiling {
     /// The number of a subresource's first tile, its tiles, and the layer whose packed mips it is.
     fn subresource(&self, subresource: u32) -> Result<(u64, [u32; 3], Option<u32>), DeviceError> {
         let count = self.layout.subresources.len() as u64;
-        let unknown = invalid("the subresource exists and has tiles", u64::from(subresource), count);
+        let unknown = invalid(CallRule::SubresourceExists, u64::from(subresource), count);
         let index = usize::try_from(subresource).unwrap_or(usize::MAX);
         let (Some(base), Some(tiles)) = (self.bases.get(index), self.layout.subresources.get(index)) else {
             return Err(unknown);
@@ -167,12 +163,12 @@ impl Tiling {
         Ok((base, [self.layout.packed_tiles, 1, 1], Some(layer)))
     }
 
-    fn place(&self, subresource: u32, tile: [u32; 3]) -> Option<Place> {
+    fn part(&self, subresource: u32, tile: [u32; 3]) -> Option<TilePart> {
         let size = self.layout.tile_size;
         match &self.shape {
             Shape::Buffer(bytes) => {
                 let offset = u64::from(tile[0]).checked_mul(size)?;
-                Some(Place::Bytes { offset, size: size.min(bytes.checked_sub(offset)?) })
+                Some(TilePart::Bytes { offset, size: size.min(bytes.checked_sub(offset)?) })
             }
             Shape::Image { info, .. } => {
                 let (mip, layer) = (subresource % info.mips, subresource / info.mips);
@@ -182,12 +178,12 @@ impl Tiling {
                     origin[axis] = tile[axis].checked_mul(self.layout.tile_extent[axis])?;
                     extent[axis] = self.layout.tile_extent[axis].min(whole[axis].checked_sub(origin[axis])?);
                 }
-                Some(Place::Texels { mip, layer, origin, extent })
+                Some(TilePart::Texels { mip, layer, origin, extent })
             }
         }
     }
 
-    fn packed_place(&self, layer: u32, tile: u64) -> Option<Place> {
+    fn packed_part(&self, layer: u32, tile: u64) -> Option<TilePart> {
         let Shape::Image { tail: Some(tail), .. } = &self.shape else { return None };
         let block = self.layout.tile_size;
         let (start, tile) = if tail.stride == 0 {
@@ -197,7 +193,7 @@ impl Tiling {
             (tail.offset.checked_add(tail.stride.checked_mul(u64::from(layer))?)?, tile)
         };
         let inside = tile.checked_mul(block).filter(|inside| *inside < tail.size)?;
-        Some(Place::Packed { offset: start.checked_add(inside)?, size: block.min(tail.size - inside) })
+        Some(TilePart::Packed { offset: start.checked_add(inside)?, size: block.min(tail.size - inside) })
     }
 }
 
@@ -251,8 +247,8 @@ mod tests {
         let tiling = Tiling::buffer(BLOCK * 2 + 4096, 4096);
         assert_eq!(tiling.layout.subresources, [[3, 1, 1]]);
         let tiles = tiling.tiles(&TileRegion::buffer(1, 2)).unwrap();
-        assert_eq!(tiles[0], Tile { number: 1, place: Some(Place::Bytes { offset: BLOCK, size: BLOCK }) });
-        assert_eq!(tiles[1].place, Some(Place::Bytes { offset: 2 * BLOCK, size: 4096 }));
+        assert_eq!(tiles[0], Tile { number: 1, part: Some(TilePart::Bytes { offset: BLOCK, size: BLOCK }) });
+        assert_eq!(tiles[1].part, Some(TilePart::Bytes { offset: 2 * BLOCK, size: 4096 }));
         assert_eq!(Tiling::buffer(1 << 20, 1 << 18).layout.tile_size, 1 << 18, "no smaller than a block");
         for wrong in [TileRegion::buffer(3, 1), TileRegion::buffer(0, 0), TileRegion::buffer(u32::MAX, 2)] {
             assert!(tiling.tiles(&wrong).is_err(), "{wrong:?}");
@@ -267,9 +263,9 @@ mod tests {
         let expected = [[3, 2, 1], [2, 1, 1], [0; 3], [3, 2, 1], [2, 1, 1], [0; 3]];
         assert_eq!(tiling.layout.subresources, expected);
         let tiles = tiling.tiles(&region(3, [1, 1, 0], [2, 1, 1])).unwrap();
-        let texels = |origin, extent| Some(Place::Texels { mip: 0, layer: 1, origin, extent });
-        assert_eq!(tiles[0].place, texels([128, 128, 0], [128, 72, 1]));
-        assert_eq!(tiles[1].place, texels([256, 128, 0], [44, 72, 1]));
+        let texels = |origin, extent| Some(TilePart::Texels { mip: 0, layer: 1, origin, extent });
+        assert_eq!(tiles[0].part, texels([128, 128, 0], [128, 72, 1]));
+        assert_eq!(tiles[1].part, texels([256, 128, 0], [44, 72, 1]));
         assert_eq!((tiles[0].number, tiles[1].number), (8 + 4, 8 + 5));
     }
 
@@ -279,9 +275,9 @@ mod tests {
             Tiling::image(&info(256, 256, 2, 9), BLOCK, &found(2, 2 * BLOCK, 4 * BLOCK, Default::default()));
         assert_eq!((tiling.layout.first_packed_mip, tiling.layout.packed_tiles), (2, 2));
         let tiles = tiling.tiles(&region(9 + 2, [0; 3], [2, 1, 1])).unwrap();
-        let packed = |offset| Some(Place::Packed { offset, size: BLOCK });
-        assert_eq!(tiles[0].place, packed((1 << 20) + 4 * BLOCK));
-        assert_eq!(tiles[1].place, packed((1 << 20) + 5 * BLOCK));
+        let packed = |offset| Some(TilePart::Packed { offset, size: BLOCK });
+        assert_eq!(tiles[0].part, packed((1 << 20) + 4 * BLOCK));
+        assert_eq!(tiles[1].part, packed((1 << 20) + 5 * BLOCK));
         assert!(tiling.tiles(&region(3, [0; 3], [1, 1, 1])).is_err(), "only the first packed mip names them");
     }
 
@@ -294,10 +290,10 @@ mod tests {
         let mut offsets = Vec::new();
         for layer in 0..2 {
             for tile in tiling.tiles(&region(layer * 9 + 2, [0; 3], [2, 1, 1])).unwrap() {
-                offsets.push(tile.place);
+                offsets.push(tile.part);
             }
         }
-        let packed = |tile: u64| Some(Place::Packed { offset: (1 << 20) + tile * BLOCK, size: BLOCK });
+        let packed = |tile: u64| Some(TilePart::Packed { offset: (1 << 20) + tile * BLOCK, size: BLOCK });
         assert_eq!(offsets, [packed(0), packed(1), packed(2), None]);
     }
 

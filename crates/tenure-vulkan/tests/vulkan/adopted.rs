@@ -162,7 +162,7 @@ fn a_manager_takes_them_in() {
     let device = gpu.device().clone();
     let (buffer, memory) = engine_buffer(&device, USAGE);
     let native = adopt(&device, raw_buffer(buffer, Some(memory), Ownership::Tenure)).unwrap();
-    let desc = BufferDesc::new(SIZE, COPIES).memory(MemoryUse::Dynamic).name("terrain");
+    let desc = BufferDesc::new(SIZE, COPIES).memory(MemoryUse::Upload).name("terrain");
     let staging = gpu.adopt_buffer(native, &desc, State::COMMON).unwrap();
     assert_eq!(staging.location(), LocationKind::Adopted);
     staging.write(0, &bytes(4096, 3)).unwrap();

@@ -13,7 +13,7 @@ pub(crate) fn load(gpu: &Gpu<Device>) {
         kept_buffers.push(gpu.create_buffer(&mesh).unwrap());
     }
     for size in [300, 70_000, 2 << 20] {
-        for memory in [MemoryUse::GpuOnly, MemoryUse::Dynamic, MemoryUse::Readback] {
+        for memory in [MemoryUse::GpuOnly, MemoryUse::Upload, MemoryUse::Readback] {
             let usage = if memory == MemoryUse::Readback { Usage::COPY_DST } else { Usage::CONSTANT };
             kept_buffers.push(gpu.create_buffer(&BufferDesc::new(size, usage).memory(memory)).unwrap());
         }

@@ -100,7 +100,9 @@ pub(crate) fn bytes(size: usize, seed: u8) -> Vec<u8> {
 #[track_caller]
 pub(crate) fn is_invalid<T: std::fmt::Debug>(result: Result<T, DeviceError>, rule: &str) {
     match result {
-        Err(DeviceError::InvalidCall { rule: broken, .. }) => assert!(broken.contains(rule), "{broken}"),
+        Err(DeviceError::InvalidCall { rule: broken, .. }) => {
+            assert!(broken.text().contains(rule), "{broken}")
+        }
         other => panic!("{rule}: {other:?}"),
     }
 }

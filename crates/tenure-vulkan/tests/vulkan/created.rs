@@ -123,7 +123,10 @@ fn what_is_not_there_is_an_error() {
 fn pooled_memory_is_as_advised() {
     let advice = Validation { best_practices: true, ..validated().validation };
     let vulkan = Vulkan::new(validated().validation(advice));
-    let config = tenure_core::Config { min_block: 4 << 20, ..tenure_core::Config::default() };
+    let config = tenure_core::Config::from(tenure_core::PoolConfig {
+        min_block: 4 << 20,
+        ..tenure_core::PoolConfig::default()
+    });
     let gpu = tenure_core::Gpu::new(vulkan.device(), config).unwrap();
     crate::advice::load(&gpu);
     assert!(gpu.shutdown().is_clean());

@@ -100,7 +100,7 @@ fn the_limit_on_allocations_is_kept() {
     vulkan.end();
 }
 
-/// A manager falls down its ladder: smaller blocks, then memory of its own, then another type.
+/// What a manager tries in turn: smaller blocks, then memory of its own, then another type.
 #[test]
 fn a_manager_lives_with_shortages() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
@@ -124,7 +124,7 @@ fn a_manager_lives_with_shortages() {
     assert!(matches!(refused, Err(Error::OutOfMemory { .. })), "{:?}", refused.err());
     vulkan.disguise().forgive();
     drop(gpu.create_texture(&image).unwrap());
-    drop(gpu.create_buffer(&desc.memory(MemoryUse::Dynamic)).unwrap());
+    drop(gpu.create_buffer(&desc.memory(MemoryUse::Upload)).unwrap());
     assert!(gpu.shutdown().is_clean());
     vulkan.end();
 }

@@ -193,12 +193,12 @@ fn objects_of_another_device_are_refused() {
     let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();
     list.close().unwrap();
-    is_invalid(other.create_placed(PERMIT, &desc, &heap, 0), "same device");
+    is_invalid(other.create_placed(PERMIT, &desc, &heap, 0), "device that made it");
     is_invalid(other.submit(PERMIT, GRAPHICS, &[&list], &[], 1), "device that made it");
     let foreign = [(), ()].map(|()| other.create_committed(&desc, MemoryTypeId(0)).unwrap());
     list.begin().unwrap();
     list.copy_buffer(&foreign[0], 0, &foreign[1], 0, 256);
-    is_invalid(list.close(), "same device");
+    is_invalid(list.close(), "device that made it");
     foreign.into_iter().for_each(|resource| other.destroy_resource(PERMIT, resource));
     device.destroy_list(PERMIT, list);
     device.destroy_heap(PERMIT, heap);

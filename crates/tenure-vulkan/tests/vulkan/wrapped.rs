@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use conformance::Harness as _;
 use tenure_core::device::{
     Compare, Descriptor, DescriptorHeapDesc, DescriptorKind, Device as _, Dimension, Features, Format,
-    MemoryFlags, QueueId, QueueKind, ResourceDesc, SamplerDesc, TextureInfo, Usage,
+    MemoryFlags, QueueId, QueueKind, ResourceDesc, SamplerInfo, TextureInfo, Usage,
 };
 use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue};
 use tenure_vulkan::ash::{self, vk};
@@ -166,7 +166,7 @@ fn an_engines_device_is_used_and_left_alone() {
         let not_enabled = Features::DEVICE_ADDRESS | Features::RESERVED_BUFFERS | Features::MEMORY_BUDGET;
         assert!(!features.intersects(not_enabled), "{features:?}");
         let gpu = Gpu::new(device, Config::default()).unwrap();
-        let staging = BufferDesc::new(1000, Usage::COPY_SRC).memory(MemoryUse::Dynamic).name("staging");
+        let staging = BufferDesc::new(1000, Usage::COPY_SRC).memory(MemoryUse::Upload).name("staging");
         let staging = gpu.create_buffer(&staging).unwrap();
         staging.write(0, &[42; 1000]).unwrap();
         let readback = BufferDesc::new(1000, Usage::COPY_DST).memory(MemoryUse::Readback);
@@ -357,12 +357,12 @@ fn a_portability_subset_is_asked_what_it_can() {
         device.destroy_resource(PERMIT, volume);
         let heap = DescriptorHeapDesc { kind: DescriptorKind::Sampler, count: 4, shader_visible: false };
         let heap = device.create_descriptor_heap(&heap).unwrap();
-        let compares = SamplerDesc { compare: Some(Compare::Less), ..SamplerDesc::default() };
-        let biased = SamplerDesc { mip_bias: 0.5, ..SamplerDesc::default() };
+        let compares = SamplerInfo { compare: Some(Compare::Less), ..SamplerInfo::default() };
+        let biased = SamplerInfo { mip_bias: 0.5, ..SamplerInfo::default() };
         let write = |index, desc| device.write_descriptor(PERMIT, &heap, index, &Descriptor::Sampler(desc));
         assert_eq!(write(0, compares).is_ok(), can, "samplers that compare");
         assert_eq!(write(1, biased).is_ok(), can, "samplers with a bias");
-        assert!(write(2, SamplerDesc::default()).is_ok());
+        assert!(write(2, SamplerInfo::default()).is_ok());
         device.clear_descriptors(PERMIT, &heap, 0, 4, None);
         device.destroy_descriptor_heap(PERMIT, heap);
     }

@@ -1,7 +1,7 @@
 //! Faces that look alike become one quad.
 
-use super::Block;
 use super::volume::Volume;
+use crate::block::Block;
 
 /// A rectangle of faces that look alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 //! From blocks to triangles.
 
-mod block;
 mod greedy;
 mod vertex;
 mod volume;
 
-pub use block::Block;
 pub use vertex::{VERTEX_STRIDE, Vertex};
 
 use glam::Vec3;
@@ -23,8 +21,10 @@ pub struct ChunkMesh {
 }
 
 impl ChunkMesh {
-    /// The mesh of the chunk whose south-western corner is at the given x and z.
-    pub(crate) fn new(terrain: &Terrain, corner: [i32; 2]) -> Self {
+    /// The mesh of one chunk of the landscape.
+    #[must_use]
+    pub fn new(terrain: &Terrain, chunk: usize) -> Self {
+        let corner = Terrain::corner(chunk);
         let volume = Volume::new(terrain, corner);
         let quads = greedy::quads(&volume, |[x, y, z]| terrain.is_sunny(x, y, z));
         let vertices: Vec<Vertex> = quads.iter().flat_map(|quad| quad.vertices(terrain)).collect();

@@ -1,6 +1,6 @@
 //! The blocks of one chunk, and one more on each side.
 
-use super::Block;
+use crate::block::Block;
 use crate::terrain::{CHUNK, SEA, Terrain, trees};
 
 const SIDE: usize = CHUNK + 2;

@@ -4,8 +4,11 @@ use std::num::NonZero;
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::device::{Device, Format, State, Subresource, Usage};
-use tenure_core::{BufferDesc, Gpu, MemoryUse, Queue, Recording, ShutdownReport, Texture, TextureDesc};
+use tenure_core::device::Device;
+use tenure_core::{
+    BufferDesc, Format, Gpu, MemoryUse, Queue, Recording, ShutdownReport, State, Subresource, Texture,
+    TextureDesc, Usage,
+};
 
 use super::meshes::MeshBuffer;
 use super::staging::{fill_buffers, fill_tiles};
@@ -99,7 +102,7 @@ impl<D: Device> Show<D> {
             for (chunks, meshes) in chunks.chunks(share).zip(meshes.chunks_mut(share)) {
                 scope.spawn(|| {
                     for (chunk, mesh) in chunks.iter().zip(meshes) {
-                        *mesh = Some(self.terrain.mesh(*chunk));
+                        *mesh = Some(ChunkMesh::new(&self.terrain, *chunk));
                     }
                 });
             }
@@ -135,7 +138,7 @@ impl<D: Device> Show<D> {
     }
 
     fn draw(&self, recording: &mut Recording<D>, frame: u64, painter: &mut impl Painter<D>) -> Result<usize> {
-        let constants = BufferDesc::new(CONSTANTS_SIZE, Usage::CONSTANT).memory(MemoryUse::Dynamic);
+        let constants = BufferDesc::new(CONSTANTS_SIZE, Usage::CONSTANT).memory(MemoryUse::Upload);
         let constants = self.gpu.create_buffer(&constants.name("constants"))?;
         constants.write(0, &self.camera.constants())?;
         recording.use_resource(&constants, Subresource::All, State::VERTEX_OR_CONSTANT)?;
@@ -145,7 +148,7 @@ impl<D: Device> Show<D> {
         let draws: Result<Vec<Draw<'_, D>>> = visible.map(|mesh| mesh.draw(recording)).collect();
         let draws = draws?;
         recording.barriers();
-        let slot = (frame % u64::from(self.gpu.config().frames_in_flight)) as usize;
+        let slot = (frame % u64::from(self.gpu.config().frames.in_flight)) as usize;
         let pass = Pass { slot, targets: &self.targets, constants: &constants, draws: &draws };
         painter.draw(recording.raw(), &pass)?;
         self.targets.use_for_resolving(recording)?;

@@ -1,16 +1,17 @@
 //! Bytes on their way to the GPU.
 
-use tenure_core::device::{
-    BufferLayout, CommandList, Device, Permit, State, Subresource, TextureRegion, Usage,
+use tenure_core::device::{CommandList, Device, Permit};
+use tenure_core::{
+    Buffer, BufferDesc, BufferLayout, Gpu, MemoryUse, Recording, State, Subresource, Texture, TextureRegion,
+    Usage,
 };
-use tenure_core::{Buffer, BufferDesc, Gpu, MemoryUse, Recording, Texture};
 
 use crate::Result;
 use crate::tiles::Tiles;
 
 /// A buffer for the CPU to write and copies to read. Drop it as soon as the copies are recorded.
 fn staging<D: Device>(gpu: &Gpu<D>, size: u64) -> Result<Buffer<D>> {
-    let desc = BufferDesc::new(size, Usage::COPY_SRC).memory(MemoryUse::Dynamic);
+    let desc = BufferDesc::new(size, Usage::COPY_SRC).memory(MemoryUse::Upload);
     let alignment = gpu.device().properties().copy_offset_alignment;
     Ok(gpu.create_buffer(&desc.alignment(alignment).name("staging"))?)
 }

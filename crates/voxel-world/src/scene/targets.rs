@@ -1,7 +1,10 @@
 //! What is drawn to, and the way of the picture to the CPU.
 
-use tenure_core::device::{ClearValue, Device, Format, State, Subresource, TextureRegion, Usage};
-use tenure_core::{Gpu, ReadbackTexture, Recording, Texture, TextureDesc};
+use tenure_core::device::Device;
+use tenure_core::{
+    ClearValue, Format, Gpu, ReadbackTexture, Recording, State, Subresource, Texture, TextureDesc,
+    TextureRegion, Usage,
+};
 
 use crate::{Picture, Result};
 

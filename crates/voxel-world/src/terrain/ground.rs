@@ -3,8 +3,8 @@
 use fastnoise_lite::{FastNoiseLite, FractalType, NoiseType};
 
 use super::SEA;
+use crate::block::Block;
 use crate::grid::Grid;
-use crate::mesh::Block;
 
 /// Above this, more or less, lies snow.
 const SNOW: f32 = 118.0;

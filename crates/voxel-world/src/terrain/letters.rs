@@ -1,7 +1,7 @@
 //! What is built while the world is drawn: a word of stone, one letter after the other.
 
+use crate::block::Block;
 use crate::grid::Grid;
-use crate::mesh::Block;
 
 /// Five by seven dots a letter, from the top; bit 4 is on the left.
 pub(super) const WORD: [[u8; 7]; 6] = [

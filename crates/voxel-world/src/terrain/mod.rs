@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use fastnoise_lite::FastNoiseLite;
 use glam::Vec3;
 
+use crate::block::Block;
 use crate::grid::Grid;
-use crate::mesh::{Block, ChunkMesh};
 
 /// Chunks from west to east.
 pub const CHUNKS_X: usize = 160;
@@ -58,10 +58,9 @@ impl Terrain {
         CHUNKS_X * CHUNKS_Z
     }
 
-    /// The mesh of one chunk.
-    #[must_use]
-    pub fn mesh(&self, chunk: usize) -> ChunkMesh {
-        ChunkMesh::new(self, [(chunk % CHUNKS_X * CHUNK) as i32, (chunk / CHUNKS_X * CHUNK) as i32])
+    /// The x and z of a chunk's south-western corner.
+    pub(crate) const fn corner(chunk: usize) -> [i32; 2] {
+        [(chunk % CHUNKS_X * CHUNK) as i32, (chunk / CHUNKS_X * CHUNK) as i32]
     }
 
     /// How many times the landscape can be edited.
@@ -137,18 +136,21 @@ fn chunks_around(x: i32, z: i32) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::ChunkMesh;
 
     #[test]
     fn the_world_has_twenty_thousand_meshes_and_edits_change_a_few() {
         let mut terrain = Terrain::new();
         assert_eq!(terrain.chunks(), 20_000);
-        let before = terrain.mesh(0).bytes().to_vec();
+        let before = ChunkMesh::new(&terrain, 0).bytes().to_vec();
         for edit in 0..terrain.edits() {
             let changed = terrain.edit(edit);
             assert!((4..400).contains(&changed.len()), "edit {edit} changed {} chunks", changed.len());
             assert!(changed.iter().all(|chunk| *chunk < terrain.chunks()));
         }
-        assert_eq!(terrain.mesh(0).bytes(), before, "far from every letter nothing changes");
-        assert!((0..terrain.chunks()).step_by(7).all(|chunk| terrain.mesh(chunk).index_count() > 0));
+        assert_eq!(ChunkMesh::new(&terrain, 0).bytes(), before, "far from every letter nothing changes");
+        assert!(
+            (0..terrain.chunks()).step_by(7).all(|chunk| ChunkMesh::new(&terrain, chunk).index_count() > 0)
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use super::SEA;
 use super::ground::{hash, noise, surface};
+use crate::block::Block;
 use crate::grid::Grid;
-use crate::mesh::Block;
 
 /// At most one tree grows in a square of this many blocks.
 const PLOT: i32 = 5;

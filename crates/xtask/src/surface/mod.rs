@@ -23,8 +23,8 @@ use crate::outcome::{Outcome, Trouble};
 use crate::toolchain::Release;
 
 /// The release whose rustdoc is asked: what it answers is in a format that changes with the release, and
-/// the crate `public-api`, which reads it, is of a version for exactly this one. It is the oldest that the
-/// workspace builds with, so that it is the one at hand, or one that rustup fetches.
+/// the crate `public-api`, which reads it, is of a version for exactly this one. It is the one at hand, or one
+/// that rustup fetches.
 const RELEASE: &str = "1.95";
 
 const ORIGINAL: &str = "gpu-allocator@0.28.0";

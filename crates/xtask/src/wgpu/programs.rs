@@ -13,7 +13,7 @@ use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
 /// Seconds that a program may take.
-const PATIENCE: u32 = 600;
+const TIMEOUT: u32 = 600;
 
 /// A program of `programs/`.
 #[derive(Clone, Copy)]
@@ -201,7 +201,7 @@ fn draw(
         environment: &[environment, &[("LP_NUM_THREADS", "1")]].concat(),
         folder: &root(),
         output: &output,
-        seconds: PATIENCE,
+        seconds: TIMEOUT,
     })?;
     if !ended.is_success() {
         let said = fs::read_to_string(&output).unwrap_or_default();

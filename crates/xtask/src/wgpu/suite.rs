@@ -24,7 +24,7 @@ const LOOK: (&str, &str) = ("wgpu-info", "generate_gpuconfig_report");
 const LEFT_OUT: &str = "oom_test";
 
 /// Seconds that a test may take, as in wgpu's own settings.
-const PATIENCE: u32 = 90;
+const TIMEOUT: u32 = 90;
 
 /// Runs the tests of a checkout of wgpu with both allocators.
 pub(crate) fn run(checkout: &Path, is_native: bool) -> Outcome {
@@ -179,7 +179,7 @@ impl Bench {
         output: &Path,
     ) -> Result<Ended, Trouble> {
         let folder = &self.checkout;
-        self.host.run(&Run { program, arguments, environment, folder, output, seconds: PATIENCE })
+        self.host.run(&Run { program, arguments, environment, folder, output, seconds: TIMEOUT })
     }
 }
 

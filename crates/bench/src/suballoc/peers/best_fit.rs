@@ -1,11 +1,12 @@
-//! Best fit on two ordered maps: the reference for packing, at any price.
+//! Best fit on two ordered maps, over one range and over blocks: the reference for packing, without
+//! regard to time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 
-/// Takes the smallest hole that fits with its alignment, and of equal ones the lowest.
+/// Allocates from the smallest hole that fits with the alignment, and among equal holes from the lowest.
 pub(super) struct BestFit {
     capacity: u64,
     granule: u64,
@@ -16,7 +17,7 @@ pub(super) struct BestFit {
 }
 
 impl BestFit {
-    /// Without any memory.
+    /// An allocator without memory.
     pub(super) fn empty(granule: u64) -> Self {
         Self { capacity: 0, granule, by_offset: BTreeMap::new(), by_size: BTreeSet::new() }
     }
@@ -27,7 +28,7 @@ impl BestFit {
         self.capacity += size;
     }
 
-    /// Takes a hole away, if it is one: says whether it was.
+    /// Removes the memory if it is a single hole; returns whether it was.
     pub(super) fn take_away(&mut self, offset: u64, size: u64) -> bool {
         let is_hole = self.by_size.contains(&(size, offset));
         if is_hole {
@@ -89,5 +90,91 @@ impl Peer for BestFit {
 
     fn reserved(&self) -> u64 {
         self.capacity
+    }
+}
+
+/// Best fit with one set of holes for all blocks. The blocks are in one address space, with a gap after
+/// each, so that holes of different blocks never merge.
+pub(super) struct BestFitBlocks {
+    holes: BestFit,
+    block_bytes: u64,
+    gap: u64,
+    /// Whether the block of each index exists.
+    blocks: Vec<bool>,
+    /// An empty block that is kept.
+    spare: Option<usize>,
+}
+
+impl BestFitBlocks {
+    fn stride(&self) -> u64 {
+        self.block_bytes + self.gap
+    }
+
+    fn add_block(&mut self) {
+        let block = self.blocks.iter().position(|exists| !exists).unwrap_or(self.blocks.len());
+        if block == self.blocks.len() {
+            self.blocks.push(false);
+        }
+        self.blocks[block] = true;
+        self.holes.add(block as u64 * self.stride(), self.block_bytes);
+    }
+
+    fn remove_if_empty(&mut self, block: usize) {
+        self.blocks[block] = !self.holes.take_away(block as u64 * self.stride(), self.block_bytes);
+    }
+
+    fn is_empty(&mut self, block: usize) -> bool {
+        let offset = block as u64 * self.stride();
+        let is_empty = self.holes.take_away(offset, self.block_bytes);
+        if is_empty {
+            self.holes.add(offset, self.block_bytes);
+        }
+        is_empty
+    }
+}
+
+impl Peer for BestFitBlocks {
+    type Handle = (u64, u64);
+
+    fn new(trace: &Trace, _capacity: u64) -> Self {
+        Self {
+            holes: BestFit::empty(trace.granule),
+            block_bytes: trace.block_bytes,
+            // The size of a block, so that offsets in every block are aligned as in the first.
+            gap: trace.block_bytes,
+            blocks: Vec::new(),
+            spare: None,
+        }
+    }
+
+    fn allocate(&mut self, size: u64, align: u64) -> Option<Placed<(u64, u64)>> {
+        let placed = self.holes.allocate(size, align).or_else(|| {
+            self.add_block();
+            self.holes.allocate(size, align)
+        })?;
+        let block = placed.offset / self.stride();
+        let start = block * self.stride();
+        let taken = placed.taken.start - start..placed.taken.end - start;
+        Some(Placed { block, offset: placed.offset - start, taken, ..placed })
+    }
+
+    fn free(&mut self, handle: (u64, u64)) {
+        let block = (handle.0 / self.stride()) as usize;
+        self.holes.free(handle);
+        if !self.is_empty(block) {
+            return;
+        }
+        let spare = self.spare.filter(|&spare| spare != block && self.blocks[spare]);
+        match spare {
+            Some(spare) if self.is_empty(spare) => {
+                self.remove_if_empty(block.max(spare));
+                self.spare = Some(block.min(spare));
+            }
+            _ => self.spare = Some(block),
+        }
+    }
+
+    fn reserved(&self) -> u64 {
+        self.holes.reserved()
     }
 }

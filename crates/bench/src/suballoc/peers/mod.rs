@@ -1,17 +1,11 @@
-//! The allocators that are measured: one trait, one file each.
+//! The measured allocators.
 
 mod best_fit;
-mod best_fit_blocks;
 mod buddy;
-mod buddy_system;
-mod bump;
-mod general;
-pub(crate) mod general_blocks;
+pub(crate) mod general;
 mod gpu_alloc;
-mod growing_buddy;
-mod lifo;
-mod offset_allocator;
-mod range_alloc;
+mod lower_bounds;
+mod other_crates;
 mod ring;
 #[cfg(not(windows))]
 mod vk_mem;
@@ -28,10 +22,10 @@ use super::{check, metadata, packing, replay, reserved, singles};
 
 /// An allocator that can replay a trace.
 pub trait Peer: Sized {
-    /// What it takes to free an allocation.
+    /// The data needed to free an allocation.
     type Handle;
 
-    /// Manages `capacity` bytes, or blocks; all alignments will be at least the trace's granule.
+    /// An allocator for `capacity` bytes, or for blocks; all alignments are at least the granule of the trace.
     fn new(trace: &Trace, capacity: u64) -> Self;
 
     /// Allocates; `None` when it is full.
@@ -40,57 +34,57 @@ pub trait Peer: Sized {
     /// Frees.
     fn free(&mut self, handle: Self::Handle);
 
-    /// Ends a frame, for those that free by frame.
+    /// Ends a frame, for allocators that free by frame.
     fn end_frame(&mut self) {}
 
-    /// Gives back what it can of its own memory, for those that have to be asked.
+    /// Frees unused metadata, for allocators that do so only on request.
     fn trim(&mut self) {}
 
-    /// Bytes of memory that it has now: the capacity, or all blocks.
+    /// Bytes of managed memory: the capacity, or the sum of all blocks.
     fn reserved(&self) -> u64;
 }
 
 /// An allocation.
 pub struct Placed<H> {
-    /// What to free it by.
+    /// The handle to free it with.
     pub handle: H,
-    /// Which of many blocks it lies in.
+    /// The number of its block.
     pub block: u64,
-    /// Where it begins, in bytes from the start of the block.
+    /// Its offset in the block, in bytes.
     pub offset: u64,
-    /// All that it takes of the block, with what it has been given beyond the request.
+    /// The range of the block that it occupies, including padding and rounding.
     pub taken: Range<u64>,
 }
 
 impl<H> Placed<H> {
-    /// An allocation of so many bytes in the one range, with nothing before it.
+    /// An allocation of `size` bytes in one range, without padding.
     #[inline]
     fn new(handle: H, offset: u64, size: u64) -> Self {
         Self { handle, block: 0, offset, taken: offset..offset + size }
     }
 }
 
-/// What a peer is there for.
+/// The role of a peer in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// One of tenure's.
+    /// An allocator of tenure.
     Ours,
-    /// What it takes to do nothing useful: no allocator can be faster.
-    Floor,
+    /// A lower bound for the time: it does not manage memory.
+    LowerBound,
     /// The reference for packing.
     Packing,
-    /// Somebody else's.
+    /// An allocator of another project.
     Other,
 }
 
-/// How a peer's memory is divided.
+/// The memory that a peer divides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// One range, of a size that is found by trying.
+    /// One range, whose size is found by trying.
     One,
-    /// Blocks, added when nothing fits; of those that ran empty one at most is kept.
+    /// Blocks, added when a request fits into none; at most one empty block is kept.
     Blocks,
-    /// Memory plays no role.
+    /// No memory: a lower bound for the time.
     None,
 }
 
@@ -98,29 +92,29 @@ pub enum Space {
 pub struct Contender {
     /// The name to print.
     pub name: &'static str,
-    /// What it is there for.
+    /// Its role in the comparison.
     pub role: Role,
-    /// How its memory is divided.
+    /// The memory that it divides.
     pub space: Space,
-    /// Takes so long that it is measured on the first part of the traces, and only when asked for.
+    /// Whether it is so slow that it is measured on the first part of the traces only, and only on request.
     pub is_slow: bool,
-    /// Whether what it takes for itself can be counted: it comes from Rust's heap.
+    /// Whether its metadata can be counted: it is allocated from Rust's heap.
     pub is_counted: bool,
     /// Whether it can replay a trace.
     pub can_replay: fn(&Trace) -> bool,
     /// Replays a trace, given the bytes of the range.
     pub time: fn(&Trace, u64) -> replay::Timed,
-    /// Replays a trace and takes the time of each call.
+    /// Replays a trace and measures the time of each call.
     pub singles: fn(&Trace, u64, &mut singles::Singles),
-    /// Whether a range of so many bytes is enough for a trace.
+    /// Whether a range of the given number of bytes is enough for a trace.
     pub serves: fn(&Trace, u64) -> bool,
-    /// Replays a trace and says how many bytes of memory it had.
+    /// Replays a trace and measures the reserved memory.
     pub reserved: fn(&Trace) -> reserved::Reserved,
-    /// Replays a trace and says how many bytes of its own it needed.
+    /// Replays a trace and measures the bytes of metadata.
     pub metadata: fn(&Trace, u64) -> metadata::Metadata,
-    /// Replays a trace and looks whether allocations overlap or are not aligned.
+    /// Replays a trace and checks that no allocations overlap and all are aligned.
     pub check: fn(&Trace, u64) -> Result<check::Checked, String>,
-    /// Replays a trace; one of the calls is made from a function of its own, to be counted.
+    /// Replays a trace; the calls are made from separate functions, whose instructions callgrind counts.
     pub counted: fn(&Trace, u64),
 }
 
@@ -139,7 +133,7 @@ impl Contender {
             reserved: reserved::measure::<P>,
             metadata: metadata::measure::<P>,
             check: check::check::<P>,
-            counted: crate::instructions::counted::replay::<P>,
+            counted: super::counted::replay::<P>,
         }
     }
 
@@ -166,7 +160,7 @@ pub const TIME_REFERENCE: &str = "offset-allocator";
 /// The name of the reference for time in blocks.
 pub const BLOCKS_TIME_REFERENCE: &str = "vk-mem, blocks";
 
-/// All of them.
+/// All peers.
 #[must_use]
 pub fn all() -> Vec<Contender> {
     let is_ring = |trace: &Trace| trace.is_ring;
@@ -175,25 +169,21 @@ pub fn all() -> Vec<Contender> {
         Contender::new::<general::Reserved>("General, reserved", Role::Ours, Space::One),
         Contender::new::<buddy::OneBuddy>("Buddy", Role::Ours, Space::One),
         Contender::new::<ring::FrameRing>("Ring", Role::Ours, Space::One).only(is_ring),
-        Contender::new::<bump::Bump>("floor: bump", Role::Floor, Space::None),
-        Contender::new::<lifo::Lifo>("floor: LIFO per size", Role::Floor, Space::None),
+        Contender::new::<lower_bounds::Bump>("floor: bump", Role::LowerBound, Space::None),
+        Contender::new::<lower_bounds::Lifo>("floor: LIFO per size", Role::LowerBound, Space::None),
         Contender::new::<best_fit::BestFit>(PACKING_REFERENCE, Role::Packing, Space::One),
-        Contender::new::<offset_allocator::Offsets>(TIME_REFERENCE, Role::Other, Space::One),
+        Contender::new::<other_crates::Offsets>(TIME_REFERENCE, Role::Other, Space::One),
         #[cfg(not(windows))]
         Contender::new::<vk_mem::Tlsf>("vk-mem, TLSF", Role::Other, Space::One).uncounted(),
         #[cfg(not(windows))]
         Contender::new::<vk_mem::Linear>("vk-mem, linear", Role::Other, Space::One).only(is_ring).uncounted(),
-        Contender::new::<buddy_system::Frames>("buddy_system_allocator", Role::Other, Space::One),
-        Contender::new::<range_alloc::Ranges>("range-alloc", Role::Other, Space::One).slow(),
+        Contender::new::<other_crates::Frames>("buddy_system_allocator", Role::Other, Space::One),
+        Contender::new::<other_crates::Ranges>("range-alloc", Role::Other, Space::One).slow(),
     ];
     let blocks = [
-        Contender::new::<general_blocks::Blocks>("GeneralBlocks", Role::Ours, Space::Blocks),
-        Contender::new::<growing_buddy::Buddies>("Growing<Buddy>", Role::Ours, Space::Blocks),
-        Contender::new::<best_fit_blocks::BestFitBlocks>(
-            BLOCKS_PACKING_REFERENCE,
-            Role::Packing,
-            Space::Blocks,
-        ),
+        Contender::new::<general::Blocks>("GeneralBlocks", Role::Ours, Space::Blocks),
+        Contender::new::<buddy::Buddies>("Growing<Buddy>", Role::Ours, Space::Blocks),
+        Contender::new::<best_fit::BestFitBlocks>(BLOCKS_PACKING_REFERENCE, Role::Packing, Space::Blocks),
         #[cfg(not(windows))]
         Contender::new::<vk_mem_blocks::VkMemBlocks>(BLOCKS_TIME_REFERENCE, Role::Other, Space::Blocks)
             .uncounted(),

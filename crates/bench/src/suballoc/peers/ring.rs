@@ -1,4 +1,4 @@
-//! `Ring`.
+//! tenure's ring.
 
 use tenure_suballoc::Ring;
 
@@ -6,7 +6,7 @@ use super::{Peer, Placed};
 use crate::suballoc::trace::Trace;
 use crate::suballoc::workloads::FRAMES_LIVE;
 
-/// tenure's ring, which frees by frame: nothing is done for the single ones.
+/// tenure's ring, which frees whole frames: the free of a single allocation does nothing.
 pub(super) struct FrameRing {
     ring: Ring<usize>,
     frame: usize,

@@ -1,4 +1,4 @@
-//! The counters themselves.
+//! The counters of a [`Counted`](super::Counted) device.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::super::meter::Meter;
 
-/// What can be alive.
+/// The kinds of objects whose live number is counted.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Heap,
@@ -27,7 +27,8 @@ pub struct Live {
     pub lists: u64,
 }
 
-/// Each is exact; two read one after the other need not fit together while threads are at work.
+/// Each counter is exact; two counters read one after the other may be inconsistent while other threads
+/// change them.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     reserved: AtomicU64,
@@ -72,7 +73,7 @@ impl Counters {
     }
 }
 
-/// Shows what a [`Counted`](super::Counted) device counted. It does not keep the device.
+/// Reads the counters of a [`Counted`](super::Counted) device. It holds no reference to the device.
 #[derive(Clone, Debug)]
 pub struct Gauge(Arc<Counters>);
 
@@ -94,7 +95,7 @@ impl Gauge {
         }
     }
 
-    /// What is alive at this moment; when the device's user is gone, what it left behind.
+    /// The live objects at this moment.
     pub fn live(&self) -> Live {
         let of = |kind: Kind| self.0.live[kind as usize].load(Relaxed);
         Live { heaps: of(Kind::Heap), resources: of(Kind::Resource), lists: of(Kind::List) }

@@ -1,9 +1,9 @@
-//! Command lists, with resources and barriers translated.
+//! Command lists, barriers and updates of tile mappings: the counted resources in them are replaced
+//! by the inner ones.
 
 use smallvec::SmallVec;
-use tenure::device::{
-    Barrier, BufferLayout, CommandList, Device, DeviceError, State, Subresource, TextureRegion,
-};
+use tenure::device::{Barrier, CommandList, Device, TileSource, TileUpdate};
+use tenure::{BufferLayout, DeviceError, State, Subresource, TextureRegion};
 
 use super::{Counted, Resource};
 
@@ -15,7 +15,7 @@ impl<D: Device> List<D> {
         Self(inner)
     }
 
-    /// The list behind it, to record into.
+    /// The inner list, to record into.
     pub const fn inner(&self) -> &D::List {
         &self.0
     }
@@ -35,7 +35,7 @@ impl<D: Device> CommandList<Counted<D>> for List<D> {
     }
 
     fn barriers(&mut self, barriers: &[Barrier<'_, Counted<D>>]) {
-        let barriers: SmallVec<[_; 16]> = barriers.iter().map(inner).collect();
+        let barriers: SmallVec<[_; 16]> = barriers.iter().map(inner_barrier).collect();
         self.0.barriers(&barriers);
     }
 
@@ -87,7 +87,7 @@ impl<D: Device> CommandList<Counted<D>> for List<D> {
     }
 }
 
-fn inner<'a, D: Device>(barrier: &Barrier<'a, Counted<D>>) -> Barrier<'a, D> {
+fn inner_barrier<'a, D: Device>(barrier: &Barrier<'a, Counted<D>>) -> Barrier<'a, D> {
     match *barrier {
         Barrier::Transition { resource, subresource, before, after, transfer } => {
             Barrier::Transition { resource: &resource.inner, subresource, before, after, transfer }
@@ -98,4 +98,16 @@ fn inner<'a, D: Device>(barrier: &Barrier<'a, Counted<D>>) -> Barrier<'a, D> {
             Barrier::Aliasing { before, after: &after.inner, from, to }
         }
     }
+}
+
+/// The update of tile mappings, with the counted resources and heaps replaced by the inner ones.
+pub(super) fn inner_update<'a, D: Device>(update: &TileUpdate<'a, Counted<D>>) -> TileUpdate<'a, D> {
+    let source = match &update.source {
+        TileSource::Heap { heap, offset } => TileSource::Heap { heap: &heap.inner, offset: *offset },
+        TileSource::Unmapped => TileSource::Unmapped,
+        TileSource::CopyOf { resource, region } => {
+            TileSource::CopyOf { resource: &resource.inner, region: *region }
+        }
+    };
+    TileUpdate { resource: &update.resource.inner, region: update.region, source }
 }

@@ -1,26 +1,26 @@
-//! A device that counts what is asked of the driver, in front of one that does not.
+//! A wrapper around any device that counts the calls to the driver.
 
 mod counters;
 mod list;
-mod tiles;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use tenure::device::{
-    Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device, DeviceError, HeapBudget, HeapDesc,
-    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
-    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
+    Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device, HeapBudget, HeapDesc, ManagerSlot,
+    MemoryTypeId, ObjectRef, Permit, Properties, QueueSerial, Requirements, ResourceDesc, SetWrite,
+    TileLayout, TileUpdate,
 };
+use tenure::{DeviceError, QueueId, SetBinding};
 
 use counters::{Counters, Kind};
 pub use counters::{Gauge, Live};
 pub use list::List;
 
-/// Any device, with the driver's memory allocations, objects and time counted.
+/// A wrapper around any device that counts the memory allocations, the objects and the time of the driver.
 ///
-/// Everything is passed on as it is. A heap counts with its size, a committed resource with what
+/// Every call is passed to the inner device unchanged. A heap counts with its size, a committed resource with what
 /// the device says it requires. The time is that of the calls about memory: creating, destroying
 /// and mapping heaps and resources, and asking what they require. Counting costs two readings of
 /// the clock and some relaxed atomic additions a call; any thread may call. Clones share the
@@ -39,7 +39,7 @@ pub use list::List;
 /// assert_eq!((gauge.meter().reserved_bytes, gauge.live().heaps), (1 << 20, 1));
 /// device.destroy_heap(Permit::checked(), heap);
 /// assert_eq!((gauge.meter().reserved_bytes, gauge.meter().allocations), (0, 1));
-/// # Ok::<(), tenure::device::DeviceError>(())
+/// # Ok::<(), tenure::DeviceError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Counted<D> {
@@ -56,35 +56,36 @@ pub struct Heap<D: Device> {
 /// A resource of a [`Counted`] device.
 pub struct Resource<D: Device> {
     inner: D::Resource,
-    /// Of the driver's memory; 0 where it is placed, reserved or not to be counted.
+    /// Bytes of driver memory; 0 for a placed, reserved or uncounted resource.
     bytes: u64,
     is_counted: bool,
 }
 
 impl<D: Device> Resource<D> {
-    /// The resource behind it.
+    /// The inner resource.
     pub const fn inner(&self) -> &D::Resource {
         &self.inner
     }
 }
 
 impl<D: Device> Counted<D> {
-    /// Counts from now on.
+    /// Wraps `inner`, with all counters at 0.
     pub fn new(inner: D) -> Self {
         Self { inner, counters: Arc::default() }
     }
 
-    /// The device behind it.
+    /// The inner device.
     pub const fn inner(&self) -> &D {
         &self.inner
     }
 
-    /// The counters, which can be read when the device is gone, too.
+    /// The counters, which can be read after the device was dropped, too.
     pub fn gauge(&self) -> Gauge {
         Gauge::new(Arc::clone(&self.counters))
     }
 
-    /// Takes a resource in that was created behind the counters' back: only its being alive shows.
+    /// Wraps a resource that was created on the inner device. It counts as a live object, and in no
+    /// other counter.
     pub fn adopt(&self, inner: D::Resource) -> Resource<D> {
         self.counters.live(Kind::Resource);
         Resource { inner, bytes: 0, is_counted: false }
@@ -103,9 +104,9 @@ impl<D: Device> Counted<D> {
     }
 }
 
-/// The permit for the device behind a counting one.
+/// The permit for the inner device.
 const fn inner_permit<D: Device>(_: Permit<Counted<D>>) -> Permit<D> {
-    // SAFETY: each call is passed on as it is, and its caller had a permit for it.
+    // SAFETY: each call is passed on unchanged, and its caller had a permit for it.
     unsafe { Permit::new() }
 }
 
@@ -152,7 +153,7 @@ impl<D: Device> Device for Counted<D> {
         desc: &ResourceDesc,
         memory: MemoryTypeId,
     ) -> Result<Resource<D>, DeviceError> {
-        // Our own question, which is not what the program asked of the driver.
+        // This query is made by the counter, not by the program: it is not timed.
         let bytes = self.inner.requirements(desc)?.size;
         let inner = self.timed(|inner| inner.create_committed(desc, memory))?;
         self.counters.created();
@@ -330,7 +331,7 @@ impl<D: Device> Device for Counted<D> {
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
-        let updates: Vec<_> = updates.iter().map(tiles::inner).collect();
+        let updates: Vec<_> = updates.iter().map(list::inner_update).collect();
         self.inner.update_tiles(inner_permit(permit), queue, &updates, waits, signal)
     }
 

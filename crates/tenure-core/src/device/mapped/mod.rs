@@ -14,9 +14,6 @@
 #[cfg(all(target_arch = "aarch64", not(any(miri, tenure_portable_copies))))]
 #[path = "aarch64.rs"]
 mod machine;
-#[cfg(any(miri, tenure_portable_copies, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-#[path = "portable.rs"]
-mod machine;
 #[cfg(all(target_arch = "x86_64", not(any(miri, tenure_portable_copies))))]
 #[path = "x86_64.rs"]
 mod machine;
@@ -45,6 +42,30 @@ pub unsafe fn write_bytes(to: NonNull<u8>, bytes: &[u8]) {
 pub unsafe fn read_bytes(from: NonNull<u8>, out: &mut [u8]) {
     // SAFETY: the caller answers for `from`, and `out` is a slice.
     unsafe { machine::read(out.as_mut_ptr(), from.as_ptr(), out.len()) };
+}
+
+/// Copies byte by byte, on every machine.
+#[cfg(any(miri, tenure_portable_copies, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod machine {
+    use core::sync::atomic::{AtomicU8, Ordering};
+
+    /// # Safety
+    /// As [`write_bytes`](super::write_bytes).
+    pub(super) unsafe fn write(to: *mut u8, from: *const u8, count: usize) {
+        for index in 0..count {
+            // SAFETY: the caller gives so many bytes of both; those of `to` are accessed atomically alone.
+            unsafe { AtomicU8::from_ptr(to.add(index)).store(*from.add(index), Ordering::Relaxed) };
+        }
+    }
+
+    /// # Safety
+    /// As [`read_bytes`](super::read_bytes).
+    pub(super) unsafe fn read(to: *mut u8, from: *mut u8, count: usize) {
+        for index in 0..count {
+            // SAFETY: as in `write`.
+            unsafe { *to.add(index) = AtomicU8::from_ptr(from.add(index)).load(Ordering::Relaxed) };
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
-//! Which passes go into one recording, and what recordings wait for.
+//! Which passes go into one recording, which other recordings it waits for, and what each pass acquires and
+//! discards.
 //!
 //! A queue's passes stay in one recording until something must happen between two of them: another
 //! queue waits for the first, or the second waits for another queue.
 
-use super::PassId;
-use super::grouped::Grouped;
+use super::flow::{Flow, Grouped, writes};
 use super::order::join;
-use crate::device::{MAX_QUEUES, QueueId};
+use super::{Graph, PassId, ResourceId};
+use crate::device::{MAX_QUEUES, QueueId, QueueKind, State, StateModel};
 
 /// Passes that follow each other on one queue, for one recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,40 +16,40 @@ pub struct Batch {
     pub queue: QueueId,
     /// The passes, in the order in which they run.
     pub passes: Vec<PassId>,
-    /// The earlier batches of other queues that it must wait for, by index; none that are waited for
-    /// anyway.
+    /// The earlier batches of other queues that it must wait for, by index, without those that another wait
+    /// implies.
     pub waits: Vec<usize>,
 }
 
 /// The batches in an order in which they can be submitted: that in which they end.
 pub(super) fn batches(queues: &[QueueId], dependencies: &Grouped<usize>) -> Vec<Batch> {
-    let mut cutter = Cutter::default();
+    let mut builder = BatchBuilder::default();
     for (pass, queue) in queues.iter().enumerate() {
-        cutter.add(pass, *queue, dependencies.get(pass));
+        builder.add(pass, *queue, dependencies.get(pass));
     }
-    cutter.finish()
+    builder.finish()
 }
 
-/// Per queue, a number of its first batches.
+/// For each queue, a number of its first batches: those that have ended.
 type Known = [usize; MAX_QUEUES];
 
-/// A batch in the making, in the order in which they begin.
-struct Draft {
+/// A batch that is being built. Drafts are numbered in the order in which they begin.
+struct BatchDraft {
     queue: QueueId,
     /// How many batches of its queue come before.
     position: usize,
     passes: Vec<PassId>,
-    /// Drafts.
+    /// The drafts that it waits for.
     waits: Vec<usize>,
-    /// What has ended when it begins.
+    /// The batches that have ended when it begins.
     before: Known,
 }
 
 #[derive(Default)]
-struct Cutter {
-    drafts: Vec<Draft>,
+struct BatchBuilder {
+    drafts: Vec<BatchDraft>,
     /// The drafts of each queue.
-    lanes: [Vec<usize>; MAX_QUEUES],
+    drafts_of_queue: [Vec<usize>; MAX_QUEUES],
     /// Whether the last draft of each queue still takes passes.
     open: [bool; MAX_QUEUES],
     /// The draft of each pass.
@@ -57,7 +58,7 @@ struct Cutter {
     ended: Vec<usize>,
 }
 
-impl Cutter {
+impl BatchBuilder {
     fn add(&mut self, pass: usize, queue: QueueId, dependencies: &[usize]) {
         let own = queue.index();
         let missing = self.missing(own, dependencies);
@@ -68,21 +69,21 @@ impl Cutter {
             for draft in &missing {
                 let waited = &self.drafts[*draft];
                 let other = waited.queue.index();
-                if waited.position + 1 == self.lanes[other].len() && self.open[other] {
+                if waited.position + 1 == self.drafts_of_queue[other].len() && self.open[other] {
                     self.end(other);
                 }
             }
             self.begin(queue, missing);
         }
-        if let Some(&draft) = self.lanes[own].last() {
+        if let Some(&draft) = self.drafts_of_queue[own].last() {
             self.of_pass.push(draft);
             self.drafts[draft].passes.push(PassId::new(pass));
         }
     }
 
-    /// What has ended when the next pass of a queue begins, if that waits for nothing more.
+    /// The batches that have ended when the next pass of a queue begins, without further waits.
     fn known(&self, queue: usize) -> Known {
-        let Some(&last) = self.lanes[queue].last() else { return [0; MAX_QUEUES] };
+        let Some(&last) = self.drafts_of_queue[queue].last() else { return [0; MAX_QUEUES] };
         let last = &self.drafts[last];
         let mut known = last.before;
         if !self.open[queue] {
@@ -91,12 +92,12 @@ impl Cutter {
         known
     }
 
-    /// The drafts that the next pass of a queue must wait for, which nothing else makes it wait for.
+    /// The drafts that the next pass of a queue must wait for, and that no earlier wait implies.
     fn missing(&self, queue: usize, dependencies: &[usize]) -> Vec<usize> {
         let known = self.known(queue);
         let mut newest: [Option<usize>; MAX_QUEUES] = [None; MAX_QUEUES];
         for draft in dependencies.iter().map(|&pass| self.of_pass[pass]) {
-            let Draft { queue: other, position, .. } = self.drafts[draft];
+            let BatchDraft { queue: other, position, .. } = self.drafts[draft];
             let other = other.index();
             if other != queue && position >= known[other] {
                 newest[other] = newest[other].max(Some(draft));
@@ -104,7 +105,7 @@ impl Cutter {
         }
         let newest: Vec<usize> = newest.into_iter().flatten().collect();
         let is_implied = |draft: &usize| {
-            let Draft { queue, position, .. } = self.drafts[*draft];
+            let BatchDraft { queue, position, .. } = self.drafts[*draft];
             newest.iter().any(|other| self.drafts[*other].before[queue.index()] > position)
         };
         newest.iter().copied().filter(|draft| !is_implied(draft)).collect()
@@ -119,20 +120,21 @@ impl Cutter {
             let other = waited.queue.index();
             before[other] = before[other].max(waited.position + 1);
         }
-        let position = self.lanes[own].len();
-        self.lanes[own].push(self.drafts.len());
-        self.drafts.push(Draft { queue, position, passes: Vec::new(), waits, before });
+        let position = self.drafts_of_queue[own].len();
+        self.drafts_of_queue[own].push(self.drafts.len());
+        self.drafts.push(BatchDraft { queue, position, passes: Vec::new(), waits, before });
         self.open[own] = true;
     }
 
     fn end(&mut self, queue: usize) {
-        self.ended.extend(self.lanes[queue].last());
+        self.ended.extend(self.drafts_of_queue[queue].last());
         self.open[queue] = false;
     }
 
     fn finish(mut self) -> Vec<Batch> {
         let still_open = (0..MAX_QUEUES).filter(|&queue| self.open[queue]);
-        let mut rest: Vec<usize> = still_open.filter_map(|queue| self.lanes[queue].last().copied()).collect();
+        let mut rest: Vec<usize> =
+            still_open.filter_map(|queue| self.drafts_of_queue[queue].last().copied()).collect();
         rest.sort_unstable();
         self.ended.append(&mut rest);
         let mut index = vec![0; self.drafts.len()];
@@ -140,12 +142,84 @@ impl Cutter {
             index[*draft] = at;
         }
         let mut batches: Vec<(usize, Batch)> = Vec::with_capacity(self.drafts.len());
-        for (draft, Draft { queue, passes, waits, .. }) in self.drafts.into_iter().enumerate() {
+        for (draft, BatchDraft { queue, passes, waits, .. }) in self.drafts.into_iter().enumerate() {
             let mut waits: Vec<usize> = waits.into_iter().map(|wait| index[wait]).collect();
             waits.sort_unstable();
             batches.push((index[draft], Batch { queue, passes, waits }));
         }
         batches.sort_unstable_by_key(|(at, _)| *at);
         batches.into_iter().map(|(_, batch)| batch).collect()
+    }
+}
+
+/// The resources to acquire, discard or leave in `COMMON` around each pass.
+#[derive(Clone, Debug)]
+pub(super) struct Lists {
+    /// The resources that each pass is the first to use.
+    pub(super) acquires: Grouped<ResourceId>,
+    /// The resources that no pass uses after each pass, in the order of the batches.
+    pub(super) discards: Grouped<ResourceId>,
+    /// Of those, the ones that must be left in `COMMON`.
+    pub(super) to_common: Grouped<ResourceId>,
+}
+
+/// First and last use of a resource, in the order of the batches.
+#[derive(Clone, Copy)]
+struct Life {
+    first: usize,
+    last: usize,
+    /// The states that it may be in after the last use.
+    state: State,
+}
+
+impl Lists {
+    pub(super) fn new(graph: &Graph, flow: &Flow, batches: &[Batch], model: StateModel) -> Self {
+        let lifetimes = lifetimes(flow, batches);
+        let (mut acquires, mut discards, mut to_common) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, lifetime) in lifetimes.iter().enumerate() {
+            let Some(lifetime) = lifetime else { continue };
+            let resource = ResourceId::new(index);
+            acquires.push((lifetime.first, resource));
+            discards.push((lifetime.last, resource));
+            let is_texture = graph.resources.get(index).is_some_and(|desc| desc.is_texture());
+            if model == StateModel::Promotion && is_texture && !can_follow(flow, *lifetime) {
+                to_common.push((lifetime.last, resource));
+            }
+        }
+        let count = flow.queues.len();
+        Self {
+            acquires: Grouped::of_pairs(count, acquires),
+            discards: Grouped::of_pairs(count, discards),
+            to_common: Grouped::of_pairs(count, to_common),
+        }
+    }
+}
+
+fn lifetimes(flow: &Flow, batches: &[Batch]) -> Vec<Option<Life>> {
+    let mut lifetimes: Vec<Option<Life>> = vec![None; flow.resources];
+    let passes = batches.iter().flat_map(|batch| &batch.passes).map(|pass| pass.index());
+    for pass in passes {
+        for one in flow.uses.get(pass) {
+            let lifetime = &mut lifetimes[one.resource.index()];
+            let before = lifetime.map_or(State::COMMON, |lifetime| lifetime.state);
+            let state = match () {
+                // After a use on a copy queue, resources are in `COMMON`.
+                () if flow.kinds[pass] == QueueKind::Copy => State::COMMON,
+                () if writes(one.states | before) => one.states,
+                () => one.states | before,
+            };
+            let first = lifetime.map_or(pass, |lifetime| lifetime.first);
+            *lifetime = Some(Life { first, last: pass, state });
+        }
+    }
+    lifetimes
+}
+
+/// Whether the queue that acquires a texture can take it from the state in which it was left, on an API
+/// whose states are the device's. Buffers are in `COMMON` after each submission.
+fn can_follow(flow: &Flow, lifetime: Life) -> bool {
+    match flow.kinds[lifetime.first] {
+        QueueKind::Copy => lifetime.state.is_empty(),
+        kind => State::allowed_on(kind).contains(lifetime.state),
     }
 }

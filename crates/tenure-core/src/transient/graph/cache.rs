@@ -1,13 +1,15 @@
-//! Plans of the graphs that were seen last.
+//! Plans of the last graphs, kept for equal ones, reused for similar ones, and improved over time.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
+use tenure_plan::PlanError;
 
-use super::improve::{Better, Efforts};
-use super::pack::Spot;
-use super::{Compiled, Graph, GraphError, Memory, similar};
+use super::compiled::options;
+use super::layout::{BestLayout, BoundedLayout, Layout, LayoutMethod, Problem};
+use super::pack::Address;
+use super::{Compiled, Graph, GraphError, Memory, Need, TransientDesc};
 use crate::device::Properties;
 
 /// How many plans to keep, and how hard to search.
@@ -15,10 +17,10 @@ use crate::device::Properties;
 pub struct PlanOptions {
     /// How many plans are kept; 0 counts as 1. Default 16.
     pub plans: usize,
-    /// How many placements to try for each way to plan a new graph, beyond a first plan. Default
+    /// How many placements each layout method tries for a new graph, beyond a first plan. Default
     /// 20,000; most frames need some hundreds at most.
     pub nodes: u64,
-    /// How many placements to try at most each time a plan is asked for again that may not be the best.
+    /// How many placements to try at most each time a plan is requested again that is not proven optimal.
     /// 0: none. Default 2,000.
     pub improve_nodes: u64,
 }
@@ -29,18 +31,18 @@ impl Default for PlanOptions {
     }
 }
 
-/// Plans of the graphs that were seen last.
+/// A cache of the plans of the last graphs.
 ///
 /// Equal graphs are planned once. A graph that has changed is planned with its resources where they were
 /// in the most similar plan, as far as that costs no more than one percent of the peak. Each time a plan
-/// is asked for that may not be the best, some search goes into a better one; it is adopted if the peak
-/// falls by a 64th and 64 KiB at least, because what moves must be made again.
+/// is requested that is not proven optimal, a short search tries to improve it; a better plan is adopted if the
+/// peak falls by at least a 64th and 64 KiB, because resources that move must be created again.
 ///
-/// What is found depends on the graphs asked for, and their order, alone.
+/// The plans depend only on the sequence of requested graphs.
 #[derive(Debug)]
 pub struct PlanCache {
     options: PlanOptions,
-    /// The last used first.
+    /// The most recently used first.
     entries: Vec<Entry>,
 }
 
@@ -48,7 +50,7 @@ pub struct PlanCache {
 struct Entry {
     hash: u64,
     compiled: Arc<Compiled>,
-    efforts: Efforts,
+    search: ImprovementSearch,
 }
 
 /// A plan, and where it came from.
@@ -63,14 +65,14 @@ pub struct Found {
 /// Where a plan came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It was there: the same as the last time.
+    /// From the cache: the same as the last time.
     Cached,
-    /// It was there, and a better one has taken its place.
+    /// It replaces one from the cache that was not as good.
     Improved {
         /// How many resources are not where they were.
         moved: usize,
     },
-    /// It was made.
+    /// It was made now.
     Planned {
         /// How many resources were in the most similar plan.
         known: usize,
@@ -141,29 +143,28 @@ impl PlanCache {
     ) -> Result<Found, M::Error> {
         let mut previous = Vec::new();
         let similar = |needs: &[_]| {
-            let places =
-                self.entries.iter().map(|entry| similar::places(&graph.resources, needs, &entry.compiled));
-            // Of equally similar ones, the one used last.
+            let places = self.entries.iter().map(|entry| places(&graph.resources, needs, &entry.compiled));
+            // Of equally similar plans, the most recently used.
             previous = places.rev().max_by_key(|places| known(places)).unwrap_or_default();
             previous.clone()
         };
         let compiled = Compiled::new(graph, properties, memory, similar, self.options.nodes)?;
-        let moved = similar::moved(&previous, &compiled.plan.layout);
+        let moved = moved(&previous, &compiled.plan.layout);
         let compiled = Arc::new(compiled);
         self.entries.truncate(self.options.plans.max(1) - 1);
-        let entry = Entry { hash, compiled: Arc::clone(&compiled), efforts: Efforts::default() };
+        let entry = Entry { hash, compiled: Arc::clone(&compiled), search: ImprovementSearch::default() };
         self.entries.insert(0, entry);
         Ok(Found { compiled, origin: Origin::Planned { known: known(&previous), moved } })
     }
 }
 
 impl Entry {
-    /// The plan, or a better one that takes its place.
+    /// The plan, or a better one that replaces it.
     fn found(&mut self, nodes: u64) -> Result<Found, GraphError> {
         let Compiled { analysis, plan } = &*self.compiled;
-        let origin = match self.efforts.search(&analysis.problem, plan, nodes).map_err(GraphError::Plan)? {
+        let origin = match self.search.search(&analysis.problem, plan, nodes).map_err(GraphError::Plan)? {
             None => Origin::Cached,
-            Some(Better { plan, moved }) => {
+            Some(Improvement { plan, moved }) => {
                 self.compiled = Arc::new(Compiled { analysis: Arc::clone(analysis), plan });
                 Origin::Improved { moved }
             }
@@ -172,7 +173,7 @@ impl Entry {
     }
 }
 
-fn known(places: &[Option<Spot>]) -> usize {
+fn known(places: &[Option<Address>]) -> usize {
     places.iter().flatten().count()
 }
 
@@ -180,4 +181,103 @@ fn hash_of(graph: &Graph) -> u64 {
     let mut hasher = FxHasher::default();
     graph.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Where resources of the same name, description and class were in the plan of another graph. Of several that are
+/// declared alike, the first is matched with the first, and so on.
+pub(super) fn places(
+    descs: &[TransientDesc],
+    needs: &[Option<Need>],
+    other: &Compiled,
+) -> Vec<Option<Address>> {
+    let mut known: FxHashMap<&TransientDesc, Vec<(u32, Address)>> = FxHashMap::default();
+    for (index, desc) in other.graph().resources.iter().enumerate().rev() {
+        if let Some(address) = other.plan.layout.address(index) {
+            known.entry(desc).or_default().push(address);
+        }
+    }
+    let find = |(desc, need): (&TransientDesc, &Option<Need>)| {
+        let need = (*need)?;
+        let (class, address) = known.get_mut(desc)?.pop()?;
+        (class == need.class && class != Need::ALONE).then_some(address)
+    };
+    descs.iter().zip(needs).map(find).collect()
+}
+
+/// How many resources that had an address have another one now.
+pub(super) fn moved(previous: &[Option<Address>], layout: &Layout) -> usize {
+    let is_moved = |(resource, address): (usize, &Option<Address>)| {
+        address.is_some_and(|address| layout.address(resource).is_none_or(|(_, now)| now != address))
+    };
+    previous.iter().enumerate().filter(|pair| is_moved(*pair)).count()
+}
+
+/// The gain for which resources are moved: one part in so many of the peak, and so many bytes.
+const MIN_GAIN: (u64, u64) = (64, 64 << 10);
+
+/// After so many searches in a row without gain, no more are made.
+const MAX_FAILURES: u32 = 16;
+
+/// After so many searches without gain a search may use the whole budget; the one before it half of that, and so
+/// on.
+const WARM_UP: u32 = 3;
+
+/// The searches for an improvement of a plan so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ImprovementSearch {
+    /// How many searches were made; the seed of the next.
+    searches: u64,
+    /// How many searches in a row gained nothing.
+    failures: u32,
+}
+
+/// A better plan, and its cost.
+#[derive(Debug)]
+pub(super) struct Improvement {
+    pub(super) plan: BestLayout,
+    /// How many resources move, and must be created again.
+    pub(super) moved: usize,
+}
+
+impl ImprovementSearch {
+    /// Searches for a plan whose gain is worth moving resources, trying `nodes` placements at most.
+    pub(super) fn search(
+        &mut self,
+        problem: &Problem,
+        plan: &BestLayout,
+        nodes: u64,
+    ) -> Result<Option<Improvement>, PlanError> {
+        if nodes == 0 || self.failures >= MAX_FAILURES {
+            return Ok(None);
+        }
+        let peak = plan.layout.peak;
+        let Some(most) = peak.checked_sub(MIN_GAIN.1.max(peak / MIN_GAIN.0)) else { return Ok(None) };
+        let Some(method) = self.next_method(plan, most) else { return Ok(None) };
+        self.searches = self.searches.saturating_add(1);
+        let nodes = nodes >> WARM_UP.saturating_sub(self.failures);
+        let resources = 0..problem.needs.len();
+        let previous: Vec<Option<Address>> =
+            resources.map(|index| plan.layout.address(index).map(|(_, address)| address)).collect();
+        let found = problem.layout(method, &previous, &options(nodes, self.searches))?;
+        let Some(BoundedLayout { layout, .. }) = found.filter(|found| found.layout.peak <= most) else {
+            self.failures += 1;
+            return Ok(None);
+        };
+        self.failures = 0;
+        let moved = moved(&previous, &layout);
+        Ok(Some(Improvement { plan: BestLayout { layout, ..plan.clone() }, moved }))
+    }
+
+    /// The next layout method, in rotation, of those whose lower bound is no more than `most` bytes.
+    fn next_method(&self, plan: &BestLayout, most: u64) -> Option<LayoutMethod> {
+        let promising = || plan.methods.iter().filter(|(_, bound)| *bound <= most);
+        let turn = self.searches.checked_rem(promising().count() as u64)?;
+        promising().nth(usize::try_from(turn).ok()?).map(|(method, _)| *method)
+    }
+
+    /// How many searches there were.
+    #[cfg(test)]
+    pub(super) const fn searches(&self) -> u64 {
+        self.searches
+    }
 }

@@ -1,37 +1,37 @@
-//! A graph compiled: what the executor follows.
+//! A compiled graph, which the executor follows.
 
 use core::ops::Range;
 use std::sync::Arc;
 
 use tenure_plan::{Options, Stability};
 
+use super::batch::Lists;
 use super::batch::{Batch, batches};
-use super::depend::dependencies;
 use super::flow::{Flow, PassUse};
-use super::layout::{Best, Problem};
-use super::lifetime::plain;
-use super::lists::Lists;
+use super::layout::{BestLayout, Problem};
 use super::order::Order;
-use super::pack::{Limits, Spot};
+use super::order::dependencies;
+use super::order::plain;
+use super::pack::{Address, Limits};
 use super::{Graph, GraphError, HeapPlan, Memory, Need, PassId, Placement, ResourceId, TransientDesc};
 use crate::device::{Properties, QueueId};
 
 /// How much higher a plan may be than the best one found, in thousandths, so that more resources stay
-/// where they were when a graph has changed. It is less than what moving resources must gain in
-/// [`PlanCache`](super::PlanCache): an improvement never undoes what was done to keep things in place.
+/// where they were when a graph has changed. It is less than the gain for which
+/// [`PlanCache`](super::PlanCache) moves resources, so an improvement never undoes this.
 const STAY: u32 = 10;
 
-/// A graph compiled for a device: its passes in recordings, what is to be done around each, and where
-/// each resource goes.
+/// A graph compiled for a device: its passes in recordings, the acquires and discards around each, and where
+/// each resource is placed.
 ///
-/// Ids are those of the graph. One that is not of the graph has no uses and no place.
+/// Ids are those of the graph. An unknown id has no uses and no placement.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub(super) analysis: Arc<Analysis>,
-    pub(super) plan: Best,
+    pub(super) plan: BestLayout,
 }
 
-/// All that does not depend on where resources go.
+/// The part of a compiled graph that does not depend on where resources are placed.
 #[derive(Debug)]
 pub(super) struct Analysis {
     pub(super) graph: Graph,
@@ -40,33 +40,33 @@ pub(super) struct Analysis {
     lists: Lists,
 }
 
-/// What is to be done for a pass: acquire, bring into states, run, leave in `COMMON`, discard.
+/// The steps of a pass: acquire, bring into states, run, leave in `COMMON`, discard.
 #[derive(Clone, Copy, Debug)]
 pub struct PassPlan<'c> {
     /// Its name.
     pub name: &'static str,
     /// Its queue.
     pub queue: QueueId,
-    /// What it uses, each resource once.
+    /// Its uses, each resource once.
     pub uses: &'c [PassUse],
     /// The resources that it is the first to use, and must write.
     pub acquires: &'c [ResourceId],
     /// The resources that are no longer used after it, in the order of the batches.
     pub discards: &'c [ResourceId],
-    /// Of those, textures to be left in `COMMON`: the queue on which they are acquired could not take
-    /// them from the state of their last use.
+    /// Textures among [`discards`](Self::discards) to be left in `COMMON`, because the queue on which they are
+    /// acquired cannot take them from the state of their last use.
     pub to_common: &'c [ResourceId],
 }
 
 impl Compiled {
     /// Compiles a graph.
     ///
-    /// `previous` says where resources were, `nodes` how many placements to try for each way.
+    /// `previous` tells where resources were, `nodes` how many placements each layout method tries.
     pub(super) fn new<M: Memory>(
         graph: &Graph,
         properties: &Properties,
         memory: &mut M,
-        previous: impl FnOnce(&[Option<Need>]) -> Vec<Option<Spot>>,
+        previous: impl FnOnce(&[Option<Need>]) -> Vec<Option<Address>>,
         nodes: u64,
     ) -> Result<Self, M::Error> {
         let flow = Flow::new(graph, properties)?;
@@ -94,7 +94,7 @@ impl Compiled {
         &self.analysis.batches
     }
 
-    /// What is to be done for a pass; `None` for one that is not of the graph.
+    /// The steps of a pass; `None` for one that is not of the graph.
     #[must_use]
     pub fn pass(&self, pass: PassId) -> Option<PassPlan<'_>> {
         let Analysis { graph, problem, lists, .. } = &*self.analysis;
@@ -115,13 +115,13 @@ impl Compiled {
         self.analysis.graph.desc(resource)
     }
 
-    /// What a resource needs of memory; `None` for one that no pass uses.
+    /// The memory requirements of a resource; `None` for one that no pass uses.
     #[must_use]
     pub fn need(&self, resource: ResourceId) -> Option<Need> {
         self.analysis.problem.needs.get(resource.index()).copied().flatten()
     }
 
-    /// Where a resource goes; `None` for one that no pass uses.
+    /// Where a resource is placed; `None` for one that no pass uses.
     #[must_use]
     pub fn placement(&self, resource: ResourceId) -> Option<Placement> {
         self.plan.layout.places.get(resource.index()).copied().flatten()
@@ -139,19 +139,19 @@ impl Compiled {
         self.plan.layout.peak
     }
 
-    /// No plan of this graph has a lower peak, in bytes, if all sizes of heaps were allowed.
+    /// A lower bound, in bytes, of the peak of any plan of this graph with heaps of any size.
     #[must_use]
     pub const fn lower_bound(&self) -> u64 {
         self.plan.lower_bound
     }
 
-    /// Whether no plan has a lower peak.
+    /// Whether the plan is proven optimal: no plan has a lower peak.
     #[must_use]
     pub const fn is_proven(&self) -> bool {
         self.plan.layout.peak == self.plan.lower_bound
     }
 
-    /// Bytes of all resources, as if none shared memory.
+    /// Bytes of all resources if none shared memory.
     #[must_use]
     pub fn bytes_apart(&self) -> u64 {
         let needs = self.analysis.problem.needs.iter().flatten();
@@ -176,14 +176,14 @@ impl Compiled {
     }
 }
 
-/// How a layout is searched for.
+/// The options of a search for a layout.
 pub(super) const fn options(nodes: u64, seed: u64) -> Options {
     Options::new().nodes(nodes).seed(seed).stability(Stability::Within(STAY))
 }
 
 type Needs = (Vec<Option<Need>>, Limits);
 
-/// What the resources that passes use need.
+/// The memory requirements of the resources that passes use.
 fn needs<M: Memory>(graph: &Graph, flow: &Flow, memory: &mut M) -> Result<Needs, M::Error> {
     let mut needs = vec![None; graph.resources.len()];
     let mut limits = Limits::new();

@@ -1,14 +1,14 @@
-//! Resources of several queues placed by what may really be in use at the same time.
+//! Placing resources of several queues by their exact conflicts, without intervals.
 //!
-//! Extended to intervals, lifetimes overlap more than they have to: of two short resources on either of
-//! two queues that run side by side, each may only exclude the other queue's. Here two resources exclude
-//! each other if neither is done with before the other begins, and nothing else does.
+//! Lifetimes that are extended to intervals overlap more than necessary: with two short resources on each of
+//! two queues that run side by side, a resource may conflict only with those of the other queue. Here two
+//! resources conflict if neither's uses have all ended before the other's begin.
 //!
 //! # Algorithm
-//! Resources are placed in some order, each at the lowest offset that is free of those placed before that
-//! exclude it. The order is searched: one of those that end highest moves forward, and what is not higher
-//! than before is kept. It begins with the offsets of another layout, lowest first, which come to no more
-//! than that layout. O(n log n) for each resource placed, as hill climbing over orders is elsewhere.
+//! Local search over placement orders. Resources are placed in an order, each at the lowest offset that is free
+//! of the conflicting ones placed before. A step moves one of the resources with the highest end forward, and is
+//! kept if the peak is not higher. The search begins with another layout's resources by rising offset, which
+//! gives a peak no higher than that layout's. O(n log n) for each resource placed.
 
 use core::ops::Range;
 
@@ -16,25 +16,25 @@ use tenure_plan::Options;
 
 use super::flow::Flow;
 use super::order::Order;
-use super::pack::{Limits, Parcel, Spot};
+use super::pack::{Address, Limits, PackItem};
 use crate::device::MAX_QUEUES;
 
-/// More resources than this are not searched: the table of who excludes whom is quadratic.
-const MOST: usize = 1024;
+/// More resources than this are not searched: the number of conflicts is quadratic.
+const MAX_RESOURCES: usize = 1024;
 
-/// Searches in a row without gain before the search goes back to the best order.
-const PATIENCE: u32 = 24;
+/// After so many steps in a row without gain the search goes back to the best order.
+const MAX_FAILURES: u32 = 24;
 
-/// Who must not share bytes with whom.
+/// For each resource, those that it must not share bytes with.
 pub(super) struct Conflicts(Vec<Vec<u32>>);
 
 /// The first and the last pass of a resource on each queue.
 type Ends = [Option<(usize, usize)>; MAX_QUEUES];
 
 impl Conflicts {
-    /// Those among `resources`, by their places in it; `None` if there are too many.
+    /// The conflicts among `resources`, by their indices in it; `None` if there are too many resources.
     pub(super) fn new(flow: &Flow, order: &Order, resources: &[usize]) -> Option<Self> {
-        if resources.len() > MOST {
+        if resources.len() > MAX_RESOURCES {
             return None;
         }
         let mut ends: Vec<Ends> = vec![[None; MAX_QUEUES]; flow.resources];
@@ -60,81 +60,83 @@ impl Conflicts {
     }
 }
 
-/// Whether all uses of one have ended before any of the other begins.
+/// Whether all uses of one resource have ended before any use of the other begins.
 fn is_before(order: &Order, one: &Ends, other: &Ends) -> bool {
     let lasts = || one.iter().flatten().map(|(_, last)| *last);
     other.iter().flatten().all(|(first, _)| lasts().all(|last| order.is_before(last, *first)))
 }
 
-/// Places parcels, each class for itself; `None` if a class comes to more than a heap of it can hold.
+/// Places items, each class for itself; `None` if a class needs more bytes than one of its heaps can have.
 ///
-/// `start` is where they are in another layout; what is not there, or in another heap, comes last.
+/// `start` is where they are in another layout; items without an address, or in another heap, come last.
 pub(super) fn pack_conflicts(
-    parcels: &[Parcel],
+    pack_items: &[PackItem],
     conflicts: &Conflicts,
-    start: &[Option<Spot>],
+    start: &[Option<Address>],
     limits: &Limits,
     options: &Options,
-) -> Option<Vec<Spot>> {
-    let mut classes: Vec<u32> = parcels.iter().map(|parcel| parcel.class).collect();
+) -> Option<Vec<Address>> {
+    let mut classes: Vec<u32> = pack_items.iter().map(|item| item.class).collect();
     classes.sort_unstable();
     classes.dedup();
-    let mut spots = vec![Spot { ordinal: 0, offset: 0 }; parcels.len()];
+    let mut addresses = vec![Address { ordinal: 0, offset: 0 }; pack_items.len()];
     for class in classes {
         let mut order: Vec<u32> =
-            (0..).zip(parcels).filter(|(_, parcel)| parcel.class == class).map(|(index, _)| index).collect();
+            (0..).zip(pack_items).filter(|(_, item)| item.class == class).map(|(index, _)| index).collect();
         let before = |index: &u32| start.get(*index as usize).copied().flatten();
-        order.sort_by_key(|index| before(index).map_or((usize::MAX, 0), |spot| (spot.ordinal, spot.offset)));
+        order.sort_by_key(|index| {
+            before(index).map_or((usize::MAX, 0), |address| (address.ordinal, address.offset))
+        });
         let passes = options.nodes / (order.len() as u64).max(1);
-        let mut search = Search::new(parcels, conflicts, order, options.seed);
+        let mut search = Search::new(pack_items, conflicts, order, options.seed);
         search.run(passes);
         if search.best.peak > limits.get(&class).copied().unwrap_or(u64::MAX) {
             return None;
         }
         for (&index, &offset) in search.best.order.iter().zip(&search.best.offsets) {
-            spots[index as usize].offset = offset;
+            addresses[index as usize].offset = offset;
         }
     }
-    Some(spots)
+    Some(addresses)
 }
 
-/// An order, and what it comes to.
+/// A placement order and its result.
 #[derive(Clone, Default)]
 struct Tried {
     order: Vec<u32>,
-    /// In that order.
+    /// In the same order.
     offsets: Vec<u64>,
     peak: u64,
 }
 
 struct Search<'p> {
-    parcels: &'p [Parcel],
+    pack_items: &'p [PackItem],
     conflicts: &'p Conflicts,
-    /// By parcel; `u64::MAX` for one that is not placed.
+    /// By item; `u64::MAX` for one that is not placed.
     offsets: Vec<u64>,
     taken: Vec<Range<u64>>,
     now: Tried,
     best: Tried,
-    chance: u64,
+    random: u64,
 }
 
 impl<'p> Search<'p> {
-    fn new(parcels: &'p [Parcel], conflicts: &'p Conflicts, order: Vec<u32>, seed: u64) -> Self {
+    fn new(pack_items: &'p [PackItem], conflicts: &'p Conflicts, order: Vec<u32>, seed: u64) -> Self {
         let mut search = Self {
-            parcels,
+            pack_items,
             conflicts,
-            offsets: vec![u64::MAX; parcels.len()],
+            offsets: vec![u64::MAX; pack_items.len()],
             taken: Vec::new(),
             now: Tried::default(),
             best: Tried::default(),
-            chance: seed,
+            random: seed,
         };
         search.now = search.place(order);
         search.best = search.now.clone();
         search
     }
 
-    /// Places all in an order.
+    /// Places all items in an order.
     fn place(&mut self, order: Vec<u32>) -> Tried {
         self.offsets.fill(u64::MAX);
         let mut tried = Tried { offsets: Vec::with_capacity(order.len()), peak: 0, order };
@@ -142,22 +144,22 @@ impl<'p> Search<'p> {
             let offset = self.lowest(index as usize);
             self.offsets[index as usize] = offset;
             tried.offsets.push(offset);
-            tried.peak = tried.peak.max(offset.saturating_add(self.parcels[index as usize].size));
+            tried.peak = tried.peak.max(offset.saturating_add(self.pack_items[index as usize].size));
         }
         tried
     }
 
-    /// The lowest offset that nothing placed excludes.
+    /// The lowest offset at which the item overlaps no placed item that it conflicts with.
     fn lowest(&mut self, index: usize) -> u64 {
         self.taken.clear();
         for &other in &self.conflicts.0[index] {
             let offset = self.offsets[other as usize];
             if offset != u64::MAX {
-                self.taken.push(offset..offset.saturating_add(self.parcels[other as usize].size));
+                self.taken.push(offset..offset.saturating_add(self.pack_items[other as usize].size));
             }
         }
         self.taken.sort_unstable_by_key(|range| range.start);
-        let Parcel { size, alignment, .. } = self.parcels[index];
+        let PackItem { size, alignment, .. } = self.pack_items[index];
         let mut offset = 0_u64;
         for range in &self.taken {
             if offset.saturating_add(size) <= range.start {
@@ -170,31 +172,31 @@ impl<'p> Search<'p> {
     }
 
     fn run(&mut self, passes: u64) {
-        let mut in_vain = 0;
+        let mut failures = 0;
         for _ in 0..passes {
             let Some(order) = self.neighbour() else { return };
             let tried = self.place(order);
             if tried.peak < self.best.peak {
                 self.best = tried.clone();
-                in_vain = 0;
+                failures = 0;
             } else {
-                in_vain += 1;
+                failures += 1;
             }
             if tried.peak <= self.now.peak {
                 self.now = tried;
             }
-            if in_vain > PATIENCE {
+            if failures > MAX_FAILURES {
                 self.now = self.best.clone();
-                in_vain = 0;
+                failures = 0;
             }
         }
     }
 
-    /// The order with one of the highest moved forward, and now and then two others exchanged.
+    /// The order with one of the highest items moved forward, and sometimes two others exchanged.
     fn neighbour(&mut self) -> Option<Vec<u32>> {
         let tops = self.now.order.iter().zip(&self.now.offsets);
         let is_high = |(index, offset): (&u32, &u64)| {
-            offset.saturating_add(self.parcels[*index as usize].size) >= self.now.peak
+            offset.saturating_add(self.pack_items[*index as usize].size) >= self.now.peak
         };
         let at = tops.into_iter().position(is_high).filter(|at| *at > 0 || self.now.order.len() > 1)?;
         let mut order = self.now.order.clone();
@@ -210,8 +212,8 @@ impl<'p> Search<'p> {
 
     /// SplitMix64 (Steele, Lea and Flood, 2014).
     fn below(&mut self, limit: usize) -> usize {
-        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.chance;
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((mixed ^ (mixed >> 31)) % (limit.max(1) as u64)) as usize

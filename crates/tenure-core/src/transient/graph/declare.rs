@@ -1,23 +1,22 @@
-//! The declaration: which passes there are, on which queues, and what they use.
+//! The declaration of a graph: its passes, their queues, and the resources they use.
 
-use super::{PassId, ResourceId, TransientDesc};
-use crate::device::State;
-use crate::{BufferDesc, Queue, TextureDesc};
+use std::hash::{Hash, Hasher};
+
+use crate::device::{BufferInfo, ResourceDesc, State, Usage, texture_key};
+use crate::{BufferDesc, Name, Queue, TextureDesc};
 
 /// The passes of a frame in an order in which they can run, and the resources that live only there.
 ///
-/// A value that knows nothing of a device: it can be built anew each frame, cloned, and compared;
-/// two that are equal have the same plan. What is wrong with it is said when it is compiled.
+/// A plain value, independent of devices: it can be built anew each frame, cloned, and compared; two that are
+/// equal have the same plan. Errors are reported when it is compiled.
 ///
 /// Passes on one queue run in the order of declaration. Between queues, a pass waits for an earlier
-/// one if both use a resource and one of them may write it, or if it is said to come
+/// one if both use a resource and one of them may write it, or if it is declared to run
 /// [`after`](PassBuilder::after) it. The first pass that uses a resource must clear, discard or write
 /// all of it, so it must use it in a write state.
 ///
 /// ```
-/// use tenure::device::{Format, State, Usage};
-/// use tenure::transient::graph::Graph;
-/// use tenure::{BufferDesc, Queue, TextureDesc};
+/// use tenure::{BufferDesc, Format, Graph, Queue, State, TextureDesc, Usage};
 ///
 /// let mut graph = Graph::new();
 /// let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
@@ -35,9 +34,9 @@ use crate::{BufferDesc, Queue, TextureDesc};
 pub struct Graph {
     pub(super) resources: Vec<TransientDesc>,
     pub(super) passes: Vec<Pass>,
-    /// Of all passes, one after the other.
+    /// The uses of all passes, one after the other.
     pub(super) uses: Vec<Use>,
-    /// Of all passes, one after the other.
+    /// The `after` declarations of all passes, one after the other.
     pub(super) after: Vec<PassId>,
 }
 
@@ -46,9 +45,9 @@ pub struct Graph {
 pub(super) struct Pass {
     pub(super) queue: Queue,
     pub(super) name: &'static str,
-    /// Where its uses end; they begin where those of the pass before end.
+    /// The end of its uses in `Graph::uses`; they begin where those of the pass before end.
     uses_end: usize,
-    /// Where the passes that it comes after end.
+    /// The end of its declarations in `Graph::after`.
     after_end: usize,
 }
 
@@ -66,7 +65,7 @@ impl Graph {
         Self { resources: Vec::new(), passes: Vec::new(), uses: Vec::new(), after: Vec::new() }
     }
 
-    /// Forgets all that was declared, and keeps the memory for the next declaration.
+    /// Removes all declarations, and keeps the allocated memory for the next ones.
     pub fn clear(&mut self) {
         self.resources.clear();
         self.passes.clear();
@@ -79,8 +78,7 @@ impl Graph {
         self.resource(TransientDesc::Texture(desc))
     }
 
-    /// Declares a buffer, of memory for the GPU alone. It is an API resource of its own, whatever the
-    /// description says.
+    /// Declares a buffer in GPU-only memory. It is an API resource of its own, whatever the description says.
     pub fn buffer(&mut self, desc: BufferDesc) -> ResourceId {
         self.resource(TransientDesc::Buffer(desc))
     }
@@ -98,24 +96,24 @@ impl Graph {
         PassBuilder { graph: self }
     }
 
-    /// How many passes there are.
+    /// The number of passes.
     #[must_use]
     pub const fn passes(&self) -> usize {
         self.passes.len()
     }
 
-    /// How many resources there are.
+    /// The number of resources.
     #[must_use]
     pub const fn resources(&self) -> usize {
         self.resources.len()
     }
 
-    /// What the passes are called, in the order of declaration.
+    /// The ids of the passes, in the order of declaration.
     pub fn pass_ids(&self) -> impl ExactSizeIterator<Item = PassId> + use<> {
         (0..self.passes.len()).map(PassId::new)
     }
 
-    /// What the resources are called, in the order of declaration.
+    /// The ids of the resources, in the order of declaration.
     pub fn resource_ids(&self) -> impl ExactSizeIterator<Item = ResourceId> + use<> {
         (0..self.resources.len()).map(ResourceId::new)
     }
@@ -131,14 +129,14 @@ impl Graph {
         self.resources.iter().enumerate().map(|(index, desc)| (ResourceId::new(index), desc))
     }
 
-    /// What the pass of that index uses.
+    /// The uses of the pass of that index.
     pub(super) fn uses_of(&self, pass: usize) -> &[Use] {
         let start = self.before(pass).map_or(0, |before| before.uses_end);
         let end = self.passes.get(pass).map_or(start, |it| it.uses_end);
         self.uses.get(start..end).unwrap_or_default()
     }
 
-    /// What the pass of that index comes after.
+    /// The passes that the pass of that index is declared to run after.
     pub(super) fn after_of(&self, pass: usize) -> &[PassId] {
         let start = self.before(pass).map_or(0, |before| before.after_end);
         let end = self.passes.get(pass).map_or(start, |it| it.after_end);
@@ -150,21 +148,21 @@ impl Graph {
     }
 }
 
-/// The pass that was declared last, to say more about it.
+/// Builder for the pass that was declared last.
 #[derive(Debug)]
 pub struct PassBuilder<'g> {
     graph: &'g mut Graph,
 }
 
 impl PassBuilder<'_> {
-    /// The pass uses the resource, all of it, in that state; the state is brought about before it.
+    /// Declares that the pass uses the whole resource in that state; it is transitioned before the pass.
     ///
-    /// One resource may be named several times. If all states are reads that one layout serves, it is
-    /// brought into all of them. Otherwise (two parts of it in different states, say) the pass itself
+    /// One resource may be declared several times. If all states are reads in the same image layout, it is
+    /// transitioned to all of them. Otherwise (two subresources in different states, say) the pass itself
     /// must ask for the states; at most one of them may write.
     ///
-    /// The pass must make the use: with Direct3D 12's legacy barriers it is the use that brings a buffer
-    /// into its state.
+    /// The pass must really use it: with Direct3D 12's legacy barriers, the use itself promotes a buffer to the
+    /// state.
     pub fn uses(self, resource: ResourceId, state: State) -> Self {
         self.graph.uses.push(Use { resource, state });
         if let Some(pass) = self.graph.passes.last_mut() {
@@ -173,7 +171,7 @@ impl PassBuilder<'_> {
         self
     }
 
-    /// The pass runs after that earlier one, for a reason that resources do not tell.
+    /// Declares that the pass runs after an earlier one, for a reason other than the resources they use.
     pub fn after(self, pass: PassId) -> Self {
         self.graph.after.push(pass);
         if let Some(pass) = self.graph.passes.last_mut() {
@@ -182,9 +180,127 @@ impl PassBuilder<'_> {
         self
     }
 
-    /// What to call the pass.
+    /// The id of the pass.
     #[must_use]
     pub fn id(self) -> PassId {
         PassId::new(self.graph.passes.len().saturating_sub(1))
+    }
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        ///
+        /// An index: valid for every graph with the same declarations in the same order. An index beyond those of
+        /// the graph is an error when the graph is compiled.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The id of the index; beyond `u32::MAX` an id that no graph has.
+            pub(super) fn new(index: usize) -> Self {
+                Self(u32::try_from(index).unwrap_or(u32::MAX))
+            }
+
+            /// Its index in the order of declaration, from 0.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+id! {
+    /// A pass of a [`Graph`](super::Graph).
+    PassId
+}
+
+id! {
+    /// A resource of a [`Graph`](super::Graph).
+    ResourceId
+}
+
+/// A resource as a graph declares it.
+///
+/// Two are equal if their descriptions and names are; clear values are compared bit by bit, so that a
+/// description always equals itself.
+#[derive(Clone, Debug)]
+pub enum TransientDesc {
+    /// A texture.
+    Texture(TextureDesc),
+    /// A buffer.
+    Buffer(BufferDesc),
+}
+
+impl TransientDesc {
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        match self {
+            Self::Texture(desc) => &desc.name,
+            Self::Buffer(desc) => &desc.name,
+        }
+    }
+
+    /// All its declared usages.
+    #[must_use]
+    pub const fn usage(&self) -> Usage {
+        match self {
+            Self::Texture(desc) => desc.info.usage,
+            Self::Buffer(desc) => desc.usage,
+        }
+    }
+
+    /// True for a texture.
+    #[must_use]
+    pub const fn is_texture(&self) -> bool {
+        matches!(self, Self::Texture(_))
+    }
+
+    /// The description for the device.
+    #[must_use]
+    pub fn to_resource_desc(&self) -> ResourceDesc {
+        match self {
+            Self::Texture(desc) => ResourceDesc::Texture(desc.info.clone()),
+            Self::Buffer(desc) => ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }),
+        }
+    }
+
+    /// The alignment requested beyond the device's requirement, in bytes.
+    pub(super) const fn alignment(&self) -> u64 {
+        match self {
+            Self::Texture(_) => 1,
+            Self::Buffer(desc) => desc.alignment,
+        }
+    }
+}
+
+/// All of a buffer's description except the name.
+fn buffer_key(desc: &BufferDesc) -> impl Hash + Eq {
+    let BufferDesc { size, usage, memory, stride, alignment, own_resource, name: _ } = desc;
+    (*size, *usage, *memory, *stride, *alignment, *own_resource)
+}
+
+impl PartialEq for TransientDesc {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = match (self, other) {
+            (Self::Texture(one), Self::Texture(other)) => texture_key(&one.info) == texture_key(&other.info),
+            (Self::Buffer(one), Self::Buffer(other)) => buffer_key(one) == buffer_key(other),
+            _ => false,
+        };
+        is_same && self.name() == other.name()
+    }
+}
+
+impl Eq for TransientDesc {}
+
+impl Hash for TransientDesc {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Texture(desc) => texture_key(&desc.info).hash(state),
+            Self::Buffer(desc) => buffer_key(desc).hash(state),
+        }
+        self.name().hash(state);
     }
 }

@@ -1,7 +1,6 @@
-//! The declaration, checked, as plain data: who uses what, where, and how.
+//! The checked declaration as plain data: the queue, uses and dependencies of each pass.
 
 use super::declare::Use;
-use super::grouped::Grouped;
 use super::{Graph, GraphError, ResourceId, TransientDesc};
 use crate::device::{MAX_QUEUES, Properties, QueueId, QueueKind, State};
 use crate::memory::MemoryUse;
@@ -14,23 +13,23 @@ pub struct PassUse {
     pub resource: ResourceId,
     /// All states that the pass declared.
     pub states: State,
-    /// Whether the whole resource is to be brought into these states before the pass. If not, they do
-    /// not go together, and the pass itself asks for each of them.
+    /// Whether the whole resource is transitioned to these states before the pass. If not, the states exclude
+    /// each other, and the pass itself asks for each of them.
     pub automatic: bool,
 }
 
-/// Who uses what, where.
+/// The queue, uses and dependencies of each pass.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     /// The queue of each pass; its index is below [`MAX_QUEUES`].
     pub(super) queues: Vec<QueueId>,
-    /// What that queue can do.
+    /// The kind of that queue.
     pub(super) kinds: Vec<QueueKind>,
-    /// What each pass uses, each resource once.
+    /// The uses of each pass, each resource once.
     pub(super) uses: Grouped<PassUse>,
-    /// What each pass is said to come after: earlier passes.
+    /// The earlier passes that each pass is declared to run after.
     pub(super) after: Grouped<usize>,
-    /// How many resources there are.
+    /// The number of resources.
     pub(super) resources: usize,
 }
 
@@ -51,7 +50,7 @@ impl Flow {
             after: Grouped::new(),
             resources: graph.resources.len(),
         };
-        // The pass that used each resource last, and where that use is.
+        // The last pass to use each resource, and the index of that use.
         let mut seen = vec![None; graph.resources.len()];
         for pass in 0..count {
             let kind = flow.add_queue(graph, pass, properties)?;
@@ -124,7 +123,7 @@ impl Flow {
         Ok(())
     }
 
-    /// The first use of everything must write it.
+    /// Checks that the first use of each resource writes it.
     fn check_first_uses(&self, graph: &Graph) -> Result<(), GraphError> {
         let mut used = vec![false; self.resources];
         for (pass, uses) in self.uses.iter().enumerate() {
@@ -144,7 +143,7 @@ impl Flow {
     }
 }
 
-/// States that stand alone.
+/// States that exclude all others.
 const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
 
 /// Whether a resource can be in both states at once, in the image layout that either use expects.
@@ -184,4 +183,64 @@ fn check_use(graph: &Graph, pass: usize, one: Use, kind: QueueKind) -> Result<&T
         return Err(GraphError::NotOnQueue { pass, resource: resource(), state, kind });
     }
     Ok(desc)
+}
+
+/// Lists of different lengths, one for each index, in one allocation.
+#[derive(Clone, Debug)]
+pub(super) struct Grouped<T> {
+    items: Vec<T>,
+    /// Where each list ends.
+    ends: Vec<usize>,
+}
+
+impl<T> Grouped<T> {
+    pub(super) const fn new() -> Self {
+        Self { items: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Ends the list that has been pushed to, and begins the next.
+    pub(super) fn finish(&mut self) {
+        self.ends.push(self.items.len());
+    }
+
+    /// Appends an item to the unfinished list. Returns its index among all items.
+    pub(super) fn push(&mut self, item: T) -> usize {
+        self.items.push(item);
+        self.items.len() - 1
+    }
+
+    /// The lists of pairs (index of the list, item), items in the order of the pairs.
+    pub(super) fn of_pairs(count: usize, mut pairs: Vec<(usize, T)>) -> Self {
+        pairs.sort_by_key(|(index, _)| *index);
+        let mut grouped = Self::new();
+        let mut pairs = pairs.into_iter().peekable();
+        for index in 0..count {
+            while let Some((_, item)) = pairs.next_if(|(at, _)| *at == index) {
+                grouped.push(item);
+            }
+            grouped.finish();
+        }
+        grouped
+    }
+
+    /// The number of lists.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The list of an index; empty for an index beyond the last.
+    pub(super) fn get(&self, index: usize) -> &[T] {
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(index).copied().unwrap_or(start);
+        self.items.get(start..end).unwrap_or_default()
+    }
+
+    pub(super) fn at_mut(&mut self, place: usize) -> Option<&mut T> {
+        self.items.get_mut(place)
+    }
+
+    /// The lists in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[T]> {
+        (0..self.len()).map(|index| self.get(index))
+    }
 }

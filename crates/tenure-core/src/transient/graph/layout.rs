@@ -1,4 +1,4 @@
-//! The ways to lay resources out, and the best of them.
+//! The layout methods, and the best layout of all of them.
 
 use core::cmp::Reverse;
 use core::ops::Range;
@@ -8,40 +8,40 @@ use tenure_plan::{Options, PlanError};
 
 use super::conflict::{Conflicts, pack_conflicts};
 use super::flow::Flow;
-use super::lifetime::{extended, plain, sole_queues};
-use super::nest::{Lane, pack_nested};
 use super::order::Order;
-use super::pack::{Limits, Packed, Parcel, Spot, pack};
+use super::order::{extended, plain, sole_queues};
+use super::pack::{Address, Limits, PackItem, Packed, pack};
+use super::pack::{QueueLifetime, pack_nested};
 use super::{HeapPlan, Need, Placement};
 
-/// Everything that layouts depend on.
+/// The input of all layout methods.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) flow: Flow,
     pub(super) order: Order,
-    /// What each resource needs; `None` for one that no pass uses.
+    /// The requirements of each resource; `None` for one that no pass uses.
     pub(super) needs: Vec<Option<Need>>,
     pub(super) limits: Limits,
 }
 
-/// A way to lay resources out. Each is valid by itself.
+/// How lifetimes are turned into conflicts between resources. Every method gives valid layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// The uses on all queues but `kept` are extended.
+pub(super) enum LayoutMethod {
+    /// Uses on all queues but `kept` are extended over the passes that may run meanwhile.
     Extended {
         /// The queue whose uses are not extended.
         kept: usize,
     },
-    /// The same; and what is used on one other queue only is first placed among itself.
+    /// The same; but resources used on one other queue only are first placed among themselves, as one block.
     Nested {
         /// The queue whose uses are not extended.
         kept: usize,
     },
-    /// Nothing is extended: resources exclude each other if neither is done with before the other begins.
+    /// No extension: resources conflict if neither's uses have ended before the other's begin.
     Exact,
 }
 
-/// Where each resource goes.
+/// Where each resource is placed.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     /// `None` for a resource that no pass uses.
@@ -52,32 +52,32 @@ pub(super) struct Layout {
     pub(super) peak: u64,
 }
 
-/// A layout, and how much lower one of the same way can be at best.
-pub(super) struct Bounded {
+/// A layout, and a lower bound of the peak for its method.
+pub(super) struct BoundedLayout {
     pub(super) layout: Layout,
     pub(super) lower_bound: u64,
 }
 
-/// The best layout, and what could be better.
+/// The best layout, and lower bounds.
 #[derive(Clone, Debug)]
-pub(super) struct Best {
+pub(super) struct BestLayout {
     pub(super) layout: Layout,
-    /// No layout of any way has a lower peak, in bytes.
+    /// A lower bound, in bytes, of the peak by any method.
     pub(super) lower_bound: u64,
-    /// The ways that were tried, with bounds on what each can come to.
-    pub(super) ways: Vec<(Way, u64)>,
+    /// The methods that were tried, each with a lower bound of its peak.
+    pub(super) methods: Vec<(LayoutMethod, u64)>,
 }
 
 impl Problem {
-    /// The ways that may differ, the most promising first: the main queue, that with the most bytes in
-    /// use, keeps its lifetimes as they are; or another one does; or the others share among themselves.
-    fn ways(&self) -> Vec<Way> {
+    /// The interval methods that may differ, the most promising first: the queue with the most bytes in use keeps
+    /// its lifetimes; or another queue does; or the other queues' resources are nested.
+    fn methods(&self) -> Vec<LayoutMethod> {
         let queues = self.queues_by_bytes();
-        let nested = queues.first().filter(|_| queues.len() > 1).map(|&kept| Way::Nested { kept });
-        queues.iter().map(|&kept| Way::Extended { kept }).chain(nested).collect()
+        let nested = queues.first().filter(|_| queues.len() > 1).map(|&kept| LayoutMethod::Nested { kept });
+        queues.iter().map(|&kept| LayoutMethod::Extended { kept }).chain(nested).collect()
     }
 
-    /// The queues with passes, that with the most bytes in use first.
+    /// The queues with passes, the one with the most bytes in use first.
     fn queues_by_bytes(&self) -> Vec<usize> {
         let mut bytes: BTreeMap<usize, u128> = self.order.queues().map(|queue| (queue, 0)).collect();
         for (pass, uses) in self.flow.uses.iter().enumerate() {
@@ -90,33 +90,38 @@ impl Problem {
         queues.into_iter().map(|(queue, _)| queue).collect()
     }
 
-    /// The layout with the lowest peak of all ways; of equals the first.
-    pub(super) fn best(&self, previous: &[Option<Spot>], options: &Options) -> Result<Best, PlanError> {
+    /// The layout with the lowest peak of all methods; of equal ones the first.
+    pub(super) fn best(
+        &self,
+        previous: &[Option<Address>],
+        options: &Options,
+    ) -> Result<BestLayout, PlanError> {
         let lower_bound = self.lower_bound()?;
-        let mut ways = Vec::new();
+        let mut methods = Vec::new();
         let mut best: Option<Layout> = None;
-        for way in self.ways() {
+        for method in self.methods() {
             if best.as_ref().is_some_and(|best| best.peak <= lower_bound) {
                 break;
             }
-            let Some(found) = self.layout(way, previous, options)? else { continue };
-            ways.push((way, found.lower_bound));
+            let Some(found) = self.layout(method, previous, options)? else { continue };
+            methods.push((method, found.lower_bound));
             if best.as_ref().is_none_or(|best| found.layout.peak < best.peak) {
                 best = Some(found.layout);
             }
         }
         let mut layout = best.unwrap_or_else(|| self.assemble(&[], &[]));
         if layout.peak > lower_bound && self.order.queues().nth(1).is_some() {
-            let start: Vec<Option<Spot>> =
-                (0..self.needs.len()).map(|resource| layout.spot(resource).map(|(_, spot)| spot)).collect();
+            let start: Vec<Option<Address>> = (0..self.needs.len())
+                .map(|resource| layout.address(resource).map(|(_, address)| address))
+                .collect();
             let exact = self.exact(&start, options).filter(|exact| exact.peak < layout.peak);
             layout = exact.unwrap_or(layout);
-            ways.push((Way::Exact, lower_bound));
+            methods.push((LayoutMethod::Exact, lower_bound));
         }
-        Ok(Best { layout, lower_bound, ways })
+        Ok(BestLayout { layout, lower_bound, methods })
     }
 
-    /// No valid layout has a lower peak than this, in bytes.
+    /// A lower bound, in bytes, of the peak of every valid layout.
     fn lower_bound(&self) -> Result<u64, PlanError> {
         let declared = (0..self.order.len()).collect();
         let is_chain = self.order.queues().nth(1).is_none();
@@ -126,12 +131,12 @@ impl Problem {
         }
         let mut bound = 0;
         for times in times {
-            let (_, mut parcels) = self.parcels(plain(&self.flow, &times), &[]);
+            let (_, mut pack_items) = self.pack_items(plain(&self.flow, &times), &[]);
             if self.may_divide() {
-                // In one heap, alignment costs bytes that it may not cost in several.
-                parcels.iter_mut().for_each(|parcel| parcel.alignment = 1);
+                // Alignment may cost bytes in one heap that it does not cost in several.
+                pack_items.iter_mut().for_each(|item| item.alignment = 1);
             }
-            let packed = pack(&parcels, &Limits::new(), &Options::new().nodes(0))?;
+            let packed = pack(&pack_items, &Limits::new(), &Options::new().nodes(0))?;
             bound = bound.max(packed.lower_bound);
         }
         Ok(bound.saturating_add(self.bytes_alone()))
@@ -148,91 +153,91 @@ impl Problem {
             .any(|(class, limit)| bytes.get(class).is_some_and(|bytes| *bytes > u128::from(*limit)))
     }
 
-    /// A layout in one of the ways; `None` if it cannot be had in that way. For [`Way::Exact`], `previous`
+    /// A layout by one of the methods; `None` if the method gives none. For [`LayoutMethod::Exact`], `previous`
     /// is a valid layout.
     pub(super) fn layout(
         &self,
-        way: Way,
-        previous: &[Option<Spot>],
+        method: LayoutMethod,
+        previous: &[Option<Address>],
         options: &Options,
-    ) -> Result<Option<Bounded>, PlanError> {
-        let intervals = |kept| self.parcels(extended(&self.flow, &self.order, kept), previous);
-        let (resources, Packed { spots, lower_bound }) = match way {
-            Way::Extended { kept } => {
-                let (resources, parcels) = intervals(kept);
-                (resources, pack(&parcels, &self.limits, options)?)
+    ) -> Result<Option<BoundedLayout>, PlanError> {
+        let intervals = |kept| self.pack_items(extended(&self.flow, &self.order, kept), previous);
+        let (resources, Packed { addresses, lower_bound }) = match method {
+            LayoutMethod::Extended { kept } => {
+                let (resources, pack_items) = intervals(kept);
+                (resources, pack(&pack_items, &self.limits, options)?)
             }
-            Way::Nested { kept } => {
-                let (resources, parcels) = intervals(kept);
-                let lanes = self.lanes(&resources, kept);
-                (resources, pack_nested(&parcels, &lanes, &self.limits, options)?)
+            LayoutMethod::Nested { kept } => {
+                let (resources, pack_items) = intervals(kept);
+                let queue_lifetimes = self.queue_lifetimes(&resources, kept);
+                (resources, pack_nested(&pack_items, &queue_lifetimes, &self.limits, options)?)
             }
-            Way::Exact => {
+            LayoutMethod::Exact => {
                 let exact = self.exact(previous, options);
-                return Ok(exact.map(|layout| Bounded { layout, lower_bound: 0 }));
+                return Ok(exact.map(|layout| BoundedLayout { layout, lower_bound: 0 }));
             }
         };
         let lower_bound = lower_bound.saturating_add(self.bytes_alone());
-        Ok(Some(Bounded { layout: self.assemble(&resources, &spots), lower_bound }))
+        Ok(Some(BoundedLayout { layout: self.assemble(&resources, &addresses), lower_bound }))
     }
 
-    /// A layout in which only those exclude each other that may be in use at the same time; `None` if there
-    /// are too many resources, or a class does not fit into one heap. `start` is a valid layout.
-    fn exact(&self, start: &[Option<Spot>], options: &Options) -> Option<Layout> {
+    /// A layout in which only resources conflict that may be in use at the same time; `None` if there are too many
+    /// resources, or a class does not fit into one heap. `start` is a valid layout.
+    fn exact(&self, start: &[Option<Address>], options: &Options) -> Option<Layout> {
         let declared: Vec<usize> = (0..self.order.len()).collect();
-        let (resources, parcels) = self.parcels(plain(&self.flow, &declared), &[]);
+        let (resources, pack_items) = self.pack_items(plain(&self.flow, &declared), &[]);
         let conflicts = Conflicts::new(&self.flow, &self.order, &resources)?;
-        let start: Vec<Option<Spot>> =
+        let start: Vec<Option<Address>> =
             resources.iter().map(|&resource| start.get(resource).copied().flatten()).collect();
-        let spots = pack_conflicts(&parcels, &conflicts, &start, &self.limits, options)?;
-        Some(self.assemble(&resources, &spots))
+        let addresses = pack_conflicts(&pack_items, &conflicts, &start, &self.limits, options)?;
+        Some(self.assemble(&resources, &addresses))
     }
 
-    /// The resources that may share memory, and what is to be placed for each.
-    fn parcels(
+    /// The resources that may share memory, and the item to place for each.
+    fn pack_items(
         &self,
-        lives: Vec<Option<Range<usize>>>,
-        previous: &[Option<Spot>],
-    ) -> (Vec<usize>, Vec<Parcel>) {
-        let parcel = |(resource, life): (usize, Option<_>)| {
+        lifetimes: Vec<Option<Range<usize>>>,
+        previous: &[Option<Address>],
+    ) -> (Vec<usize>, Vec<PackItem>) {
+        let item = |(resource, lifetime): (usize, Option<_>)| {
             let Need { size, alignment, class, .. } =
                 self.needs[resource].filter(|need| need.class != Need::ALONE)?;
             let previous = previous.get(resource).copied().flatten();
-            Some((resource, Parcel { life: life?, size, alignment, class, previous }))
+            Some((resource, PackItem { lifetime: lifetime?, size, alignment, class, previous }))
         };
-        lives.into_iter().enumerate().filter_map(parcel).unzip()
+        lifetimes.into_iter().enumerate().filter_map(item).unzip()
     }
 
-    /// The lives of those resources that are used on one queue only, if not on the one that is kept.
-    fn lanes(&self, resources: &[usize], kept: usize) -> Vec<Option<Lane>> {
+    /// The lifetimes of the resources that are used on one queue only, other than the kept one.
+    fn queue_lifetimes(&self, resources: &[usize], kept: usize) -> Vec<Option<QueueLifetime>> {
         let declared: Vec<usize> = (0..self.order.len()).collect();
-        let lives = plain(&self.flow, &declared);
+        let lifetimes = plain(&self.flow, &declared);
         let queues = sole_queues(&self.flow, &self.order);
-        let lane = |&resource: &usize| {
+        let queue_lifetime = |&resource: &usize| {
             let queue = queues[resource].filter(|queue| *queue != kept)?;
-            Some(Lane { queue, life: lives[resource].clone()? })
+            Some(QueueLifetime { queue, lifetime: lifetimes[resource].clone()? })
         };
-        resources.iter().map(lane).collect()
+        resources.iter().map(queue_lifetime).collect()
     }
 
-    /// Bytes of what shares with nothing.
+    /// Bytes of the resources with dedicated memory.
     fn bytes_alone(&self) -> u64 {
         let alone = self.needs.iter().flatten().filter(|need| need.class == Need::ALONE);
         alone.fold(0, |sum, need| sum.saturating_add(need.size))
     }
 
-    /// The heaps that the spots need, and those of what shares with nothing.
-    fn assemble(&self, resources: &[usize], spots: &[Spot]) -> Layout {
-        let mut spot_of: Vec<Option<Spot>> = vec![None; self.needs.len()];
-        for (&resource, &spot) in resources.iter().zip(spots) {
-            spot_of[resource] = Some(spot);
+    /// The layout of these addresses: their heaps, and those of resources with dedicated memory.
+    fn assemble(&self, resources: &[usize], addresses: &[Address]) -> Layout {
+        let mut address_of: Vec<Option<Address>> = vec![None; self.needs.len()];
+        for (&resource, &address) in resources.iter().zip(addresses) {
+            address_of[resource] = Some(address);
         }
         let mut heaps: BTreeMap<(u32, usize), HeapPlan> = BTreeMap::new();
         let mut keys = vec![None; self.needs.len()];
         for (resource, need) in self.needs.iter().enumerate() {
             let Some(need) = need else { continue };
             let (ordinal, offset) =
-                spot_of[resource].map_or((resource, 0), |spot| (spot.ordinal, spot.offset));
+                address_of[resource].map_or((resource, 0), |address| (address.ordinal, address.offset));
             let class = need.class;
             let heap =
                 heaps.entry((class, ordinal)).or_insert(HeapPlan { class, ordinal, size: 0, alignment: 1 });
@@ -250,10 +255,10 @@ impl Problem {
 }
 
 impl Layout {
-    /// Where a resource is, in terms that mean the same in other layouts.
-    pub(super) fn spot(&self, resource: usize) -> Option<(u32, Spot)> {
+    /// The class and address of a resource, which can be compared with those in other layouts.
+    pub(super) fn address(&self, resource: usize) -> Option<(u32, Address)> {
         let Placement { heap, offset } = self.places.get(resource).copied().flatten()?;
         let heap = self.heaps.get(heap)?;
-        Some((heap.class, Spot { ordinal: heap.ordinal, offset }))
+        Some((heap.class, Address { ordinal: heap.ordinal, offset }))
     }
 }

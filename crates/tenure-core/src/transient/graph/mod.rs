@@ -1,4 +1,4 @@
-//! A frame's passes and what they use: declared, analysed and planned (spec X1, X2).
+//! A frame's passes and the resources they use: declared, analysed and planned.
 //!
 //! A [`Graph`] says which passes there are, on which queues, and what they use in which states.
 //! [`PlanCache`] makes a [`Compiled`] of it, once for equal graphs, which says
@@ -8,15 +8,13 @@
 //! * where each resource goes ([`Placement`]), such that no two share bytes that may be in use at the same
 //!   time, in as little memory as possible.
 //!
-//! Nothing here knows a device but for its [`Properties`](crate::device::Properties), and what resources
-//! need, which a [`Memory`] says. It can be used with other executors than tenure's.
+//! Of the device, this module knows only its [`Properties`](crate::device::Properties) and the memory
+//! requirements that a [`Memory`] reports. It can be used with other executors than tenure's.
 //!
 //! ```
-//! use tenure::device::{Device as _, Format, State, Usage};
-//! use tenure::transient::graph::{
-//!     Graph, GraphError, Memory, Need, PlanCache, PlanOptions, TransientDesc,
-//! };
-//! use tenure::{Queue, TextureDesc};
+//! use tenure::device::Device as _;
+//! use tenure::transient::graph::{Memory, Need, PlanCache, PlanOptions};
+//! use tenure::{Format, Graph, GraphError, Queue, State, TextureDesc, TransientDesc, Usage};
 //!
 //! /// Textures of four bytes a texel, in pages of 64 KiB.
 //! struct Pages;
@@ -54,50 +52,40 @@
 //! # Several queues
 //!
 //! Two resources may share bytes if every use of the one has ended before the first use of the other
-//! begins, by the order of the passes on each queue and what waits for what. The planner knows
-//! intervals only, so that order is brought into some, in several ways; and where none of those is known
-//! to be the best, the offsets are searched anew without intervals. The lowest plan is taken.
+//! begins, by the order of the passes on each queue and the waits between queues. The planner
+//! ([`tenure_plan`]) works on intervals, so this partial order is turned into intervals by several layout
+//! methods. If none of them is proven optimal, a last method searches for offsets without intervals. The plan
+//! with the lowest peak is taken.
 //!
-//! | way | what is on the queue with the most bytes | what is on others |
+//! | method | resources on the queue with the most bytes | resources on other queues |
 //! | --- | --- | --- |
-//! | extended | lives from its first to its last pass | lives through all that may run meanwhile |
-//! | the other way round | lives through all that may run meanwhile | one of them from first to last |
-//! | nested | lives from its first to its last pass | shares among itself, in a block that lives through all that may run meanwhile |
-//! | exact | excludes only what may really be in use at the same time | the same |
+//! | extended | live from their first to their last pass | live through all passes that may run meanwhile |
+//! | extended, another queue kept | live through all passes that may run meanwhile | those of one queue live from their first to their last pass |
+//! | nested | live from their first to their last pass | share among themselves, in a block that lives through all passes that may run meanwhile |
+//! | exact | exclude only resources that may be in use at the same time | the same |
 //!
-//! No plan can be lower than one for the time in which every pass runs as early as it can, or as late:
-//! what lives at the same time there must not share bytes in any plan. That gives the
-//! [lower bound](Compiled::lower_bound).
+//! The [lower bound](Compiled::lower_bound) comes from two schedules: every pass as early as it can run, or as
+//! late. Resources that live at the same time in one of them share bytes in no plan.
 
 mod batch;
 mod cache;
 mod compiled;
 mod conflict;
 mod declare;
-mod depend;
-mod error;
 mod flow;
-mod grouped;
-mod id;
-mod improve;
 mod layout;
-mod lifetime;
-mod lists;
 mod need;
-mod nest;
 mod order;
 mod pack;
-mod resource;
-mod similar;
 #[cfg(test)]
 mod tests;
 
+pub use crate::error::GraphError;
 pub use batch::Batch;
 pub use cache::{Found, Origin, PlanCache, PlanOptions};
 pub use compiled::{Compiled, PassPlan};
-pub use declare::{Graph, PassBuilder};
-pub use error::GraphError;
+#[doc(no_inline)]
+pub use declare::{Graph, TransientDesc};
+pub use declare::{PassBuilder, PassId, ResourceId};
 pub use flow::PassUse;
-pub use id::{PassId, ResourceId};
 pub use need::{HeapPlan, Memory, Need, Placement};
-pub use resource::TransientDesc;

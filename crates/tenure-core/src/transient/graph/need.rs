@@ -1,43 +1,43 @@
-//! What resources need, and where they go.
+//! Memory requirements of resources, and where a plan places them.
 
 use super::{GraphError, TransientDesc};
 
-/// What a resource needs of memory.
+/// The memory requirements of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Need {
-    /// Bytes it occupies.
+    /// Size in bytes.
     pub size: u64,
-    /// Bytes, of its offset; a power of two.
+    /// Alignment of its offset in bytes; a power of two.
     pub alignment: u64,
-    /// Bytes, of the heap that it is placed in; a power of two. More than `alignment` for multisampled textures on
-    /// Direct3D 12: see [`Properties::heap_alignment_for`](crate::device::Properties::heap_alignment_for).
+    /// Alignment of the heap that it is placed in, in bytes; a power of two. More than `alignment` for multisampled
+    /// textures on Direct3D 12: see [`Properties::heap_alignment_for`](crate::device::Properties::heap_alignment_for).
     pub heap_alignment: u64,
-    /// Resources of one class may share a heap; [`ALONE`](Self::ALONE) shares with none.
+    /// Resources of one class may share a heap; those of class [`ALONE`](Self::ALONE) share with none.
     pub class: u32,
 }
 
 impl Need {
-    /// The class of what needs memory of its own.
+    /// The class of resources that need dedicated memory.
     pub const ALONE: u32 = u32::MAX;
 }
 
-/// Who knows what resources need. Asked when a graph is planned, not when a plan is found.
+/// A source of memory requirements. It is asked when a graph is planned, not when a plan is found in the cache.
 pub trait Memory {
-    /// Why it may not know.
+    /// Why requirements are not available.
     type Error: From<GraphError>;
 
-    /// What a resource needs.
+    /// The requirements of a resource.
     ///
     /// # Errors
-    /// Whatever keeps it from being known; the graph is then not planned.
+    /// If they are not available; the graph is then not planned.
     fn need(&mut self, resource: &TransientDesc) -> Result<Need, Self::Error>;
 
-    /// The largest heap that there can be of a class, in bytes. Asked for the class of each resource, but
-    /// not for [`Need::ALONE`].
+    /// The largest heap that a class can have, in bytes. Asked for the class of each resource, but not for
+    /// [`Need::ALONE`].
     fn largest_heap(&mut self, class: u32) -> u64;
 
-    /// Heaps of a class are planned no larger than this, in bytes, but for a resource that is larger by itself:
-    /// less than [`largest_heap`](Self::largest_heap) where memory is short. Asked as that is.
+    /// Heaps of a class are planned no larger than this, in bytes, unless a resource is larger by itself: less than
+    /// [`largest_heap`](Self::largest_heap) where memory is short. Asked as [`largest_heap`](Self::largest_heap) is.
     fn preferred_heap(&mut self, class: u32) -> u64 {
         self.largest_heap(class)
     }

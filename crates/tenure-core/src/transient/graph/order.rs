@@ -1,24 +1,33 @@
-//! Which pass has ended before which begins, whatever the GPU does in what time.
+//! The order of passes: dependencies, which pass has ended before which begins, and lifetimes by that order.
 //!
-//! Passes on one queue follow each other, so what comes before a pass is, for each queue, a number of
-//! its first passes: a vector clock. That makes the order linear in the passes, and the passes that may
-//! run at the same time as one a run of passes on each other queue.
+//! Passes on one queue run one after the other, so the passes that have ended before a pass begins are, for
+//! each queue, a number of its first passes: a vector clock. So the order takes memory linear in the passes,
+//! and the passes that may run at the same time as a pass are consecutive on each other queue.
+//!
+//! # Lifetimes
+//!
+//! Lifetimes are intervals of passes in the order of declaration. Two resources may share bytes if every use of
+//! the one has ended before the first use of the other begins. For passes that may run at the same time, the
+//! order of declaration does not tell that. So the uses on all queues but one are extended over all passes that
+//! may run meanwhile: of two uses that may be at the same time, at least one is on a queue that is extended,
+//! and its interval contains the other. Resources whose intervals do not overlap may then share.
 
+use core::ops::Range;
+
+use super::flow::{Flow, Grouped, writes};
 use crate::device::{MAX_QUEUES, QueueId};
 
-use super::grouped::Grouped;
-
-/// Which pass has ended before which begins.
+/// For each pass, the passes that have ended before it begins.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     /// The passes of each queue.
-    lanes: [Vec<usize>; MAX_QUEUES],
-    passes: Vec<Place>,
+    passes_of_queue: [Vec<usize>; MAX_QUEUES],
+    passes: Vec<PassPosition>,
 }
 
-/// A pass among the others.
+/// The position of a pass on its queue and among the other queues.
 #[derive(Clone, Debug)]
-struct Place {
+struct PassPosition {
     queue: usize,
     /// How many passes of its queue come before.
     position: usize,
@@ -29,23 +38,24 @@ struct Place {
 impl Order {
     /// The order of passes by their queues and direct dependencies on earlier ones.
     pub(super) fn new(queues: &[QueueId], dependencies: &Grouped<usize>) -> Self {
-        let mut order = Self { lanes: Default::default(), passes: Vec::with_capacity(queues.len()) };
+        let mut order =
+            Self { passes_of_queue: Default::default(), passes: Vec::with_capacity(queues.len()) };
         for (pass, queue) in queues.iter().map(|queue| queue.index()).enumerate() {
-            let same = order.lanes[queue].last().copied();
+            let same = order.passes_of_queue[queue].last().copied();
             let mut before = [0; MAX_QUEUES];
             for &earlier in dependencies.get(pass).iter().chain(&same) {
                 let earlier = &order.passes[earlier];
                 join(&mut before, &earlier.before);
                 before[earlier.queue] = before[earlier.queue].max(earlier.position + 1);
             }
-            let position = order.lanes[queue].len();
-            order.lanes[queue].push(pass);
-            order.passes.push(Place { queue, position, before });
+            let position = order.passes_of_queue[queue].len();
+            order.passes_of_queue[queue].push(pass);
+            order.passes.push(PassPosition { queue, position, before });
         }
         order
     }
 
-    /// How many passes there are.
+    /// The number of passes.
     pub(super) fn len(&self) -> usize {
         self.passes.len()
     }
@@ -57,12 +67,16 @@ impl Order {
 
     /// The queues that have passes.
     pub(super) fn queues(&self) -> impl Iterator<Item = usize> {
-        self.lanes.iter().enumerate().filter(|(_, lane)| !lane.is_empty()).map(|(queue, _)| queue)
+        self.passes_of_queue
+            .iter()
+            .enumerate()
+            .filter(|(_, passes)| !passes.is_empty())
+            .map(|(queue, _)| queue)
     }
 
     /// Whether one pass has ended before the other begins.
     pub(super) fn is_before(&self, one: usize, other: usize) -> bool {
-        let Place { queue, position, .. } = self.passes[one];
+        let PassPosition { queue, position, .. } = self.passes[one];
         self.passes[other].before[queue] > position
     }
 
@@ -71,10 +85,10 @@ impl Order {
         let own = self.passes[pass].queue;
         let others = (0..MAX_QUEUES).filter(|queue| *queue != own);
         let runs = others.filter_map(|queue| {
-            let lane = &self.lanes[queue];
+            let passes = &self.passes_of_queue[queue];
             let start = self.passes[pass].before[queue];
-            let end = lane.partition_point(|&other| !self.is_before(pass, other));
-            lane.get(start..end).and_then(|run| Some((*run.first()?, *run.last()?)))
+            let end = passes.partition_point(|&other| !self.is_before(pass, other));
+            passes.get(start..end).and_then(|run| Some((*run.first()?, *run.last()?)))
         });
         runs.fold((pass, pass), |(first, last), run| (first.min(run.0), last.max(run.1)))
     }
@@ -89,8 +103,7 @@ impl Order {
         levels
     }
 
-    /// The same from the other end: each pass as late as no chain behind it becomes longer than the
-    /// longest of all.
+    /// The same from the end: for each pass the latest level at which no chain becomes longer than the longest.
     pub(super) fn latest(&self) -> Vec<usize> {
         let height = self.earliest().into_iter().max().unwrap_or(0);
         let mut levels = vec![height; self.len()];
@@ -105,14 +118,90 @@ impl Order {
 
     /// On each queue the last pass that has ended before this one begins.
     fn just_before(&self, pass: usize) -> impl Iterator<Item = usize> {
-        let lanes = self.lanes.iter().zip(self.passes[pass].before);
-        lanes.filter_map(|(lane, count)| lane.get(count.checked_sub(1)?).copied())
+        let passes_of_queue = self.passes_of_queue.iter().zip(self.passes[pass].before);
+        passes_of_queue.filter_map(|(passes, count)| passes.get(count.checked_sub(1)?).copied())
     }
 }
 
-/// What comes before either.
+/// The passes before either of two.
 pub(super) fn join(one: &mut [usize; MAX_QUEUES], other: &[usize; MAX_QUEUES]) {
     for (one, other) in one.iter_mut().zip(other) {
         *one = (*one).max(*other);
     }
+}
+
+/// The earlier passes that each pass depends on directly. Passes on one queue follow each other anyway.
+///
+/// A read depends on the write before it, a write on the reads since the write before it and on that one.
+pub(super) fn dependencies(flow: &Flow) -> Grouped<usize> {
+    let mut resources = vec![LastUses::default(); flow.resources];
+    let mut found = Grouped::new();
+    for (pass, uses) in flow.uses.iter().enumerate() {
+        let mut direct: Vec<usize> = flow.after.get(pass).to_vec();
+        for one in uses {
+            let last_uses = &mut resources[one.resource.index()];
+            direct.extend(last_uses.write);
+            if writes(one.states) {
+                direct.append(&mut last_uses.reads);
+                last_uses.write = Some(pass);
+            } else {
+                last_uses.reads.push(pass);
+            }
+        }
+        direct.sort_unstable();
+        direct.dedup();
+        for earlier in direct {
+            found.push(earlier);
+        }
+        found.finish();
+    }
+    found
+}
+
+/// The last write of a resource, and the reads since.
+#[derive(Clone, Default)]
+struct LastUses {
+    write: Option<usize>,
+    reads: Vec<usize>,
+}
+
+/// The lifetime of each resource; `None` for one that no pass uses. On every queue but `kept` uses are
+/// extended over all passes that may run at the same time.
+pub(super) fn extended(flow: &Flow, order: &Order, kept: usize) -> Vec<Option<Range<usize>>> {
+    spans(flow, |pass| if order.queue(pass) == kept { (pass, pass) } else { order.concurrent(pass) })
+}
+
+/// The lifetime of each resource from its first use to its last, each pass being at its time.
+///
+/// If every pass is at a later time than those before it, resources that overlap can never share bytes: of two
+/// that can, one has its last use at an earlier time than the other its first.
+pub(super) fn plain(flow: &Flow, times: &[usize]) -> Vec<Option<Range<usize>>> {
+    spans(flow, |pass| (times[pass], times[pass]))
+}
+
+/// For each resource, from the earliest start to behind the latest end of its passes' extents.
+fn spans(flow: &Flow, extent: impl Fn(usize) -> (usize, usize)) -> Vec<Option<Range<usize>>> {
+    let mut lifetimes: Vec<Option<Range<usize>>> = vec![None; flow.resources];
+    for (pass, uses) in flow.uses.iter().enumerate() {
+        let (first, last) = extent(pass);
+        for one in uses {
+            let lifetime = lifetimes[one.resource.index()].get_or_insert(first..last);
+            *lifetime = lifetime.start.min(first)..lifetime.end.max(last + 1);
+        }
+    }
+    lifetimes
+}
+
+/// The only queue that uses each resource; `None` if there are several, or none.
+pub(super) fn sole_queues(flow: &Flow, order: &Order) -> Vec<Option<usize>> {
+    let mut queues: Vec<(Option<usize>, bool)> = vec![(None, true); flow.resources];
+    for (pass, uses) in flow.uses.iter().enumerate() {
+        let queue = order.queue(pass);
+        for one in uses {
+            let (known, is_sole) = &mut queues[one.resource.index()];
+            *is_sole &= known.is_none_or(|known| known == queue);
+            *known = Some(queue);
+        }
+    }
+    queues.into_iter().map(|(queue, is_sole)| queue.filter(|_| is_sole)).collect()
 }

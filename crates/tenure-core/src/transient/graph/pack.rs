@@ -1,88 +1,95 @@
-//! Offsets in as many address spaces as the limits on their sizes need.
+//! Offsets by intervals, in as many address spaces as the limits on their sizes need.
+//!
+//! # Nesting
+//!
+//! Extended over the passes that may run on the main queue meanwhile, the resources of another queue's chain of
+//! passes all overlap, though many of them never live at the same time. [`pack_nested`] places those that overlap
+//! among themselves first, by the order of their own passes. The result is one block, which lives as long as any
+//! of them, and is placed with the other resources.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
 
 use tenure_plan::{Item, Options, PlanError, Stability, plan};
 
-/// Something to be placed: a resource, or several as one block.
+/// An item to place: a resource, or several as one block.
 #[derive(Clone, Debug)]
-pub(super) struct Parcel {
-    pub(super) life: Range<usize>,
+pub(super) struct PackItem {
+    pub(super) lifetime: Range<usize>,
     pub(super) size: u64,
     pub(super) alignment: u64,
     pub(super) class: u32,
-    /// Where it was, if anywhere.
-    pub(super) previous: Option<Spot>,
+    /// Its address in an earlier plan, if it had one.
+    pub(super) previous: Option<Address>,
 }
 
-/// A place in one of the address spaces of a class.
+/// An offset in one of the address spaces of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
-    /// Which of its class the address space is.
+pub(super) struct Address {
+    /// The number of the address space in its class.
     pub(super) ordinal: usize,
     pub(super) offset: u64,
 }
 
-/// Where parcels go.
+/// Where items are placed.
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
-    pub(super) spots: Vec<Spot>,
-    /// No plan of these parcels has a lower peak; 0 if that is not known.
+    pub(super) addresses: Vec<Address>,
+    /// A lower bound of the peak of any plan of these items; 0 if none is known.
     pub(super) lower_bound: u64,
 }
 
-/// How large an address space of a class may be; without limit for one that is not there.
+/// The largest size of an address space of each class; a class that is missing has no limit.
 pub(super) type Limits = BTreeMap<u32, u64>;
 
-/// Places the parcels. No parcel is larger than the limit of its class.
+/// Places the items. No item may be larger than the limit of its class.
 ///
-/// What ends above the limit goes to another address space of the same class, and all is planned again;
-/// what was where no longer matters then, lest a heap is added to keep things in place.
-pub(super) fn pack(parcels: &[Parcel], limits: &Limits, options: &Options) -> Result<Packed, PlanError> {
+/// Items that end above the limit are moved to another address space of the same class, and all are planned again,
+/// then without regard to their previous addresses: no heap should be added just to keep those.
+pub(super) fn pack(pack_items: &[PackItem], limits: &Limits, options: &Options) -> Result<Packed, PlanError> {
     let mut spaces = Spaces::default();
-    let mut of_parcel: Vec<usize> = parcels.iter().map(|parcel| spaces.of(parcel.class, 0)).collect();
+    let mut space_of_item: Vec<usize> = pack_items.iter().map(|item| spaces.of(item.class, 0)).collect();
     let mut options = *options;
     loop {
-        let pairs = parcels.iter().zip(&of_parcel);
-        let items: Vec<Item> = pairs.map(|(parcel, &space)| parcel.item(space, &spaces)).collect();
+        let pairs = pack_items.iter().zip(&space_of_item);
+        let items: Vec<Item> = pairs.map(|(item, &space)| item.item(space, &spaces)).collect();
         let plan = plan(&items, &options)?;
         let is_settled = options.stability == Stability::Ignored;
         let mut fits = true;
-        for ((parcel, space), offset) in parcels.iter().zip(&mut of_parcel).zip(&plan.offsets) {
-            let limit = limits.get(&parcel.class).copied().unwrap_or(u64::MAX);
-            // What begins at 0 stays, so that this comes to an end.
-            if *offset > 0 && offset.saturating_add(parcel.size) > limit {
+        for ((item, space), offset) in pack_items.iter().zip(&mut space_of_item).zip(&plan.offsets) {
+            let limit = limits.get(&item.class).copied().unwrap_or(u64::MAX);
+            // Items at offset 0 stay, so that this terminates.
+            if *offset > 0 && offset.saturating_add(item.size) > limit {
                 fits = false;
                 if is_settled {
                     let ordinal = spaces.ordinal(*space);
-                    *space = spaces.of(parcel.class, ordinal + 1);
+                    *space = spaces.of(item.class, ordinal + 1);
                 }
             }
         }
         if fits {
-            let pairs = of_parcel.iter().zip(plan.offsets);
-            let spots =
-                pairs.map(|(&space, offset)| Spot { ordinal: spaces.ordinal(space), offset }).collect();
-            // Other ways to divide a class between address spaces may leave less between resources.
+            let pairs = space_of_item.iter().zip(plan.offsets);
+            let addresses =
+                pairs.map(|(&space, offset)| Address { ordinal: spaces.ordinal(space), offset }).collect();
+            // Another division of a class between address spaces may leave less unused.
             let is_whole = spaces.known.iter().all(|(_, ordinal)| *ordinal == 0);
-            return Ok(Packed { spots, lower_bound: if is_whole { plan.lower_bound } else { 0 } });
+            return Ok(Packed { addresses, lower_bound: if is_whole { plan.lower_bound } else { 0 } });
         }
         options = options.stability(Stability::Ignored);
     }
 }
 
-impl Parcel {
+impl PackItem {
     fn item(&self, space: usize, spaces: &Spaces) -> Item {
-        let life = self.life.start as u64..self.life.end as u64;
+        let lifetime = self.lifetime.start as u64..self.lifetime.end as u64;
         let class = u32::try_from(space).unwrap_or(u32::MAX);
-        let item = Item::new(life, self.size).aligned(self.alignment).in_class(class);
-        let is_here = |spot: &Spot| spot.ordinal == spaces.ordinal(space);
-        self.previous.filter(is_here).map_or(item, |spot| item.previously_at(spot.offset))
+        let item = Item::new(lifetime, self.size).aligned(self.alignment).in_class(class);
+        let is_here = |address: &Address| address.ordinal == spaces.ordinal(space);
+        self.previous.filter(is_here).map_or(item, |address| item.previously_at(address.offset))
     }
 }
 
-/// The address spaces in use: class, and which of it.
+/// The address spaces in use, by class and number in the class.
 #[derive(Default)]
 struct Spaces {
     known: Vec<(u32, usize)>,
@@ -100,4 +107,131 @@ impl Spaces {
     fn ordinal(&self, space: usize) -> usize {
         self.known.get(space).map_or(0, |(_, ordinal)| *ordinal)
     }
+}
+
+/// The lifetime of a resource on the only queue that uses it.
+#[derive(Clone, Debug)]
+pub(super) struct QueueLifetime {
+    pub(super) queue: usize,
+    /// From its first pass to behind its last, not extended.
+    pub(super) lifetime: Range<usize>,
+}
+
+/// Places the items, those of one queue as blocks where that saves bytes.
+pub(super) fn pack_nested(
+    pack_items: &[PackItem],
+    queue_lifetimes: &[Option<QueueLifetime>],
+    limits: &Limits,
+    options: &Options,
+) -> Result<Packed, PlanError> {
+    let mut outer = Vec::with_capacity(pack_items.len());
+    // The outer item that each item is in, and the offset in it.
+    let mut within = vec![(0, 0); pack_items.len()];
+    let mut is_tight = true;
+    for group in groups(pack_items, queue_lifetimes) {
+        if let Some(block) = Block::new(&group, pack_items, queue_lifetimes, limits, options)? {
+            for (&member, &offset) in group.iter().zip(&block.offsets) {
+                within[member] = (outer.len(), offset);
+            }
+            is_tight &= block.is_tight;
+            outer.push(block.item);
+        } else {
+            for member in group {
+                within[member] = (outer.len(), 0);
+                outer.push(pack_items[member].clone());
+            }
+        }
+    }
+    let packed = pack(&outer, limits, options)?;
+    let place = |&(outer, offset): &(usize, u64)| {
+        let address = packed.addresses[outer];
+        Address { offset: address.offset.saturating_add(offset), ..address }
+    };
+    let lower_bound = if is_tight { packed.lower_bound } else { 0 };
+    Ok(Packed { addresses: within.iter().map(place).collect(), lower_bound })
+}
+
+/// The items in groups that may become blocks: of one queue and class, with lifetimes linked by overlaps.
+fn groups(pack_items: &[PackItem], queue_lifetimes: &[Option<QueueLifetime>]) -> Vec<Vec<usize>> {
+    let kind = |member: usize| {
+        queue_lifetimes[member]
+            .as_ref()
+            .map(|queue_lifetime| (queue_lifetime.queue, pack_items[member].class))
+    };
+    let mut members: Vec<usize> = (0..pack_items.len()).collect();
+    members.sort_by_key(|&member| (kind(member), pack_items[member].lifetime.start));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut end = 0;
+    for member in members {
+        let lifetime = &pack_items[member].lifetime;
+        let last = groups.last_mut();
+        let linked = |group: &Vec<usize>| {
+            let same = group.last().is_some_and(|&other| kind(other) == kind(member));
+            same && kind(member).is_some() && lifetime.start < end
+        };
+        match last.filter(|group| linked(group)) {
+            Some(group) => {
+                group.push(member);
+                end = end.max(lifetime.end);
+            }
+            None => {
+                groups.push(vec![member]);
+                end = lifetime.end;
+            }
+        }
+    }
+    groups
+}
+
+/// A group whose members are placed among themselves.
+struct Block {
+    item: PackItem,
+    /// The offsets of its members from the beginning of the block.
+    offsets: Vec<u64>,
+    /// Whether no block of these members is smaller.
+    is_tight: bool,
+}
+
+impl Block {
+    /// The block of a group; `None` if its members cannot share bytes, or if it is larger than a heap.
+    fn new(
+        group: &[usize],
+        pack_items: &[PackItem],
+        queue_lifetimes: &[Option<QueueLifetime>],
+        limits: &Limits,
+        options: &Options,
+    ) -> Result<Option<Self>, PlanError> {
+        let members = || {
+            group.iter().filter_map(|&member| Some((&pack_items[member], queue_lifetimes[member].as_ref()?)))
+        };
+        let Some((first, _)) = members().next() else { return Ok(None) };
+        let alignment = members().map(|(item, _)| item.alignment).fold(1, u64::max);
+        let base = previous_base(members().map(|(item, _)| item), alignment);
+        let planner_item = |(item, queue_lifetime): (&PackItem, &QueueLifetime)| {
+            let lifetime = queue_lifetime.lifetime.start as u64..queue_lifetime.lifetime.end as u64;
+            let alone = Item::new(lifetime, item.size).aligned(item.alignment);
+            let before = item.previous.zip(base).filter(|(address, base)| address.ordinal == base.ordinal);
+            let offset = before.and_then(|(address, base)| address.offset.checked_sub(base.offset));
+            offset.map_or(alone, |offset| alone.previously_at(offset))
+        };
+        let items: Vec<Item> = members().map(planner_item).collect();
+        let plan = plan(&items, options)?;
+        let apart: u128 = members().map(|(item, _)| u128::from(item.size)).sum();
+        let limit = limits.get(&first.class).copied().unwrap_or(u64::MAX);
+        if u128::from(plan.peak) >= apart || plan.peak > limit {
+            return Ok(None);
+        }
+        let start = members().map(|(item, _)| item.lifetime.start).min().unwrap_or(0);
+        let end = members().map(|(item, _)| item.lifetime.end).max().unwrap_or(0);
+        let (size, class) = (plan.peak, first.class);
+        let item = PackItem { lifetime: start..end, size, alignment, class, previous: base };
+        Ok(Some(Self { item, offsets: plan.offsets, is_tight: plan.proven }))
+    }
+}
+
+/// The address of the block of these items in an earlier plan, if they were in one.
+fn previous_base<'p>(pack_items: impl Iterator<Item = &'p PackItem>, alignment: u64) -> Option<Address> {
+    let addresses = pack_items.filter_map(|item| item.previous);
+    let lowest = addresses.min_by_key(|address| (address.ordinal, address.offset))?;
+    Some(Address { offset: lowest.offset - lowest.offset % alignment, ..lowest })
 }

@@ -330,7 +330,7 @@ impl<R: BlockRules> Player<'_, R> {
         }
     }
 
-    /// Checks which block stays when all are empty: the last within its grace.
+    /// Checks which block stays when all are empty: the youngest within the idle frames.
     fn check_kept(&self, kept: &[usize]) {
         // How many frames ago it ran empty.
         let idle = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };

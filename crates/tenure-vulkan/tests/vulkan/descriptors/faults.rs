@@ -6,7 +6,7 @@ use tenure_core::device::{
     BindingKind, BufferAccess, Descriptor, DescriptorKind, Device as _, DeviceError, Format, SetBinding,
     TextureAccess, Usage,
 };
-use tenure_core::{BufferDesc, BufferViewDesc, Config, Error, Gpu, Queue};
+use tenure_core::{BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Error, Gpu, Queue};
 use tenure_vulkan::Options;
 use tenure_vulkan::ash::vk;
 
@@ -64,11 +64,14 @@ fn a_pool_comes_with_the_first_table() {
         for _ in 0..2 {
             vulkan.disguise().fail("vkCreateDescriptorPool", vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         }
-        let refused = gpu.create_descriptor_table(&[(&view).into()], "grass").err();
+        let refused =
+            gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("grass")).err();
         let is_named = matches!(&refused, Some(Error::Device { name, .. }) if name.as_str() == "grass");
         assert!(is_named, "{refused:?}");
         let asked = pools();
-        let tables = [(); 2].map(|()| gpu.create_descriptor_table(&[(&view).into()], "grass").unwrap());
+        let tables = [(); 2].map(|()| {
+            gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("grass")).unwrap()
+        });
         recording.split().1.descriptors(&[(&view).into()]).unwrap();
         assert_eq!(pools(), asked + 1, "of views, and none of samplers");
         drop(tables);

@@ -4,7 +4,7 @@ use crate::harness::PERMIT;
 use conformance::{Look, Through};
 use tenure_core::device::{
     Allowed, BindingKind, BufferAccess, BufferView, Descriptor, DescriptorHeapDesc, DescriptorKind,
-    DescriptorSource, Device as _, DeviceError, Dimension, Elements, Format, Plane, SamplerDesc, SetBinding,
+    DescriptorSource, Device as _, DeviceError, Dimension, Elements, Format, Plane, SamplerInfo, SetBinding,
     SetWrite, TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
 };
 use tenure_vulkan::Options;
@@ -142,7 +142,7 @@ fn what_is_not_enabled_is_unsupported() {
     let features = vk::PhysicalDeviceFeatures::default();
     let room = Room::new(Vulkan::new(Options { features, ..validated() }));
     assert_eq!(room.device.properties().descriptors.anisotropy, 1);
-    let sampler = SamplerDesc { anisotropy: 2, ..nearest() };
+    let sampler = SamplerInfo { anisotropy: 2, ..nearest() };
     let refused = room.write(0, &Descriptor::Sampler(sampler)).unwrap_err();
     assert_eq!(refused, DeviceError::invalid_desc("anisotropy", 2_u32, Allowed::AtMost(1)));
     let info = TextureInfo { depth_or_layers: 12, ..texture(16, Format::Rgba8Unorm, Usage::SHADER_READ) };
@@ -158,13 +158,13 @@ fn what_is_not_enabled_is_unsupported() {
 fn bad_samplers_are_refused() {
     let room = Room::new(Vulkan::new(validated()));
     for sampler in [
-        SamplerDesc { mip_bias: 16.0, ..nearest() },
-        SamplerDesc { mip_bias: f32::NAN, ..nearest() },
-        SamplerDesc { anisotropy: 0, ..nearest() },
-        SamplerDesc { anisotropy: 17, ..nearest() },
-        SamplerDesc { min_lod: -1.0, ..nearest() },
-        SamplerDesc { max_lod: f32::INFINITY, ..nearest() },
-        SamplerDesc { min_lod: 3.0, max_lod: 2.0, ..nearest() },
+        SamplerInfo { mip_bias: 16.0, ..nearest() },
+        SamplerInfo { mip_bias: f32::NAN, ..nearest() },
+        SamplerInfo { anisotropy: 0, ..nearest() },
+        SamplerInfo { anisotropy: 17, ..nearest() },
+        SamplerInfo { min_lod: -1.0, ..nearest() },
+        SamplerInfo { max_lod: f32::INFINITY, ..nearest() },
+        SamplerInfo { min_lod: 3.0, max_lod: 2.0, ..nearest() },
     ] {
         let refused = room.write(0, &Descriptor::Sampler(sampler)).unwrap_err();
         assert!(matches!(refused, DeviceError::InvalidDesc { .. }), "{sampler:?}: {refused:?}");
@@ -203,7 +203,8 @@ fn what_does_not_fit_a_heap_is_refused() {
     is_call(fill(&heap, 0, &[DescriptorSource::Copy { heap: &room.views, index: 99 }]));
     let constants = |offset, size| DescriptorSource::Constants { resource: &room.buffer, offset, size };
     is_call(fill(&heap, 0, &[constants(4, 16)]));
-    is_call(fill(&heap, 0, &[constants(0, 0)]));
+    let empty = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
+    assert_eq!(fill(&heap, 0, &[constants(0, 0)]), Err(empty));
     is_call(fill(&heap, 0, &[constants(0, 9 * PART)]));
     assert_eq!(fill(&heap, 0, &[]), Ok(()));
     room.device.destroy_descriptor_heap(PERMIT, heap);

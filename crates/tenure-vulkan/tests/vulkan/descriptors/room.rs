@@ -7,7 +7,7 @@ use conformance::{Harness as _, Look, Probe, Through};
 use tenure_core::device::{
     Barrier, BufferAccess, BufferLayout, BufferView, CommandList as _, Descriptor, DescriptorHeapDesc,
     DescriptorKind, DescriptorSource, Device as _, DeviceError, Elements, Filter, Format, Mapping as _,
-    MemoryFlags, Plane, ResourceDesc, SamplerDesc, SetBinding, State, Subresource, TextureAccess,
+    MemoryFlags, Plane, ResourceDesc, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
     TextureInfo, TextureRegion, TextureView, Usage, ViewShape,
 };
 use tenure_vulkan::{DescriptorHeap, Device, OptionalFeatures, Resource, SetLayout};
@@ -62,9 +62,9 @@ pub(crate) fn whole(access: TextureAccess, format: Format) -> TextureView {
     }
 }
 
-pub(crate) fn nearest() -> SamplerDesc {
+pub(crate) fn nearest() -> SamplerInfo {
     let filter = Filter::Nearest;
-    SamplerDesc { mag: filter, min: filter, mip: filter, ..SamplerDesc::default() }
+    SamplerInfo { mag: filter, min: filter, mip: filter, ..SamplerInfo::default() }
 }
 
 fn hidden(device: &Device, kind: DescriptorKind) -> DescriptorHeap {

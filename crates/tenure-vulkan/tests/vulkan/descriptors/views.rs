@@ -3,7 +3,7 @@
 use crate::harness::PERMIT;
 use tenure_core::device::{
     AddressMode, BorderColor, Compare, Descriptor, DescriptorHeapDesc, DescriptorKind, Device as _,
-    Dimension, Filter, Format, Plane, SamplerDesc, TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
+    Dimension, Filter, Format, Plane, SamplerInfo, TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
 };
 use tenure_vulkan::{DescriptorHeap, Device};
 
@@ -136,11 +136,11 @@ fn samplers_of_every_kind_are_made() {
         let desc = DescriptorHeapDesc { kind: DescriptorKind::Sampler, count, shader_visible: false };
         room.device.create_descriptor_heap(&desc).unwrap()
     };
-    let mut samplers = vec![SamplerDesc::default(), nearest()];
+    let mut samplers = vec![SamplerInfo::default(), nearest()];
     let modes = [AddressMode::Repeat, AddressMode::Mirror, AddressMode::Clamp, AddressMode::Border];
-    samplers.extend(modes.map(|mode| SamplerDesc { address: [mode; 3], ..SamplerDesc::default() }));
+    samplers.extend(modes.map(|mode| SamplerInfo { address: [mode; 3], ..SamplerInfo::default() }));
     let borders = [BorderColor::TransparentBlack, BorderColor::OpaqueBlack, BorderColor::OpaqueWhite];
-    samplers.extend(borders.map(|border| SamplerDesc { border, address: [modes[3]; 3], ..nearest() }));
+    samplers.extend(borders.map(|border| SamplerInfo { border, address: [modes[3]; 3], ..nearest() }));
     let compares = [
         Compare::Never,
         Compare::Less,
@@ -151,11 +151,11 @@ fn samplers_of_every_kind_are_made() {
         Compare::GreaterOrEqual,
         Compare::Always,
     ];
-    samplers.extend(compares.map(|compare| SamplerDesc { compare: Some(compare), ..nearest() }));
+    samplers.extend(compares.map(|compare| SamplerInfo { compare: Some(compare), ..nearest() }));
     let most = room.device.properties().descriptors.anisotropy;
     let filters = [Filter::Nearest, Filter::Linear];
-    samplers.extend(filters.map(|mip| SamplerDesc { mip, anisotropy: most, mip_bias: -2.0, ..nearest() }));
-    samplers.push(SamplerDesc { min_lod: 2.5, max_lod: 2.5, ..SamplerDesc::default() });
+    samplers.extend(filters.map(|mip| SamplerInfo { mip, anisotropy: most, mip_bias: -2.0, ..nearest() }));
+    samplers.push(SamplerInfo { min_lod: 2.5, max_lod: 2.5, ..SamplerInfo::default() });
     let heap = heap(u32::try_from(samplers.len()).unwrap());
     for (index, sampler) in (0..).zip(&samplers) {
         let made = room.device.write_descriptor(PERMIT, &heap, index, &Descriptor::Sampler(*sampler));

@@ -1,17 +1,17 @@
 //! All graphs in which a chain of passes leaves the main queue and comes back, up to a small size.
 
-use super::Plain;
+use super::PlainGraph;
 use crate::device::State;
 use crate::transient::graph::Need;
 use crate::transient::graph::pack::Limits;
 
 /// A chain on queue 0 and one on queue 1, which begins after one pass of the first chain, or at once,
 /// and which another pass waits for, or none.
-fn forks(graphics: usize, compute: usize) -> Vec<Plain> {
+fn forks(graphics: usize, compute: usize) -> Vec<PlainGraph> {
     let mut graphs = Vec::new();
     for fork in 0..=graphics {
         for join in fork..=graphics {
-            let mut graph = Plain::default();
+            let mut graph = PlainGraph::default();
             let mut last = None;
             for pass in 0..=graphics {
                 if pass == fork {
@@ -46,7 +46,7 @@ fn choices(count: usize, of: usize) -> Vec<Vec<usize>> {
 }
 
 /// The graph with one resource for each set of passes, a bit for each pass.
-fn with_uses(graph: &Plain, sets: &[usize], first: State) -> Plain {
+fn with_uses(graph: &PlainGraph, sets: &[usize], first: State) -> PlainGraph {
     let mut graph = graph.clone();
     for (resource, set) in sets.iter().enumerate() {
         graph.needs.push(Need { size: 1 << resource, alignment: 1, heap_alignment: 1, class: 0 });

@@ -1,37 +1,37 @@
-//! Each way to lay resources out against the rule, written down naively.
+//! Compares each layout method with a naive implementation of the sharing rule.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod exhaustive;
-mod patience;
+mod improvement;
+mod methods;
 mod random;
-mod ways;
 
 use tenure_plan::Options;
 
-use super::depend::dependencies;
+use super::flow::Grouped;
 use super::flow::{Flow, PassUse, writes};
-use super::grouped::Grouped;
-use super::layout::{Layout, Problem, Way};
+use super::layout::{Layout, LayoutMethod, Problem};
 use super::order::Order;
+use super::order::dependencies;
 use super::pack::Limits;
 use super::{Need, ResourceId};
 use crate::device::{QueueId, QueueKind, State};
 
-/// A graph as plain data: what a declaration comes to.
+/// A graph as plain data: the content of a declaration.
 #[derive(Clone, Debug, Default)]
-struct Plain {
+struct PlainGraph {
     /// The queue of each pass.
     queues: Vec<u8>,
     /// Resource and state, of each pass.
     uses: Vec<Vec<(usize, State)>>,
-    /// What each pass comes after.
+    /// The passes that each pass is declared to run after.
     after: Vec<Vec<usize>>,
-    /// What each resource needs.
+    /// The requirements of each resource.
     needs: Vec<Need>,
 }
 
-impl Plain {
+impl PlainGraph {
     fn pass(&mut self, queue: u8, after: &[usize]) -> usize {
         self.queues.push(queue);
         self.uses.push(Vec::new());
@@ -105,7 +105,7 @@ impl Plain {
     }
 
     /// The pairs of resources that must not share bytes.
-    fn rivals(&self) -> Vec<(usize, usize)> {
+    fn conflicts(&self) -> Vec<(usize, usize)> {
         let (order, users) = (self.order(), self.users());
         let precedes =
             |one: usize, other: usize| users[one].iter().all(|&a| users[other].iter().all(|&b| order[a][b]));
@@ -113,16 +113,18 @@ impl Plain {
         pairs.filter(|&(one, other)| !precedes(one, other) && !precedes(other, one)).collect()
     }
 
-    /// Every way there is, whatever the bytes on each queue.
-    fn ways(&self) -> Vec<Way> {
+    /// All interval methods, whatever the bytes on each queue.
+    fn methods(&self) -> Vec<LayoutMethod> {
         let mut queues = self.queues.clone();
         queues.sort_unstable();
         queues.dedup();
-        let both = |queue: u8| [Way::Extended { kept: queue.into() }, Way::Nested { kept: queue.into() }];
+        let both = |queue: u8| {
+            [LayoutMethod::Extended { kept: queue.into() }, LayoutMethod::Nested { kept: queue.into() }]
+        };
         queues.into_iter().flat_map(both).collect()
     }
 
-    /// Checks that no two resources share bytes that must not, and that all are where they may be.
+    /// Checks that no two conflicting resources share bytes, and that all placements keep alignments and limits.
     fn check(&self, layout: &Layout, limits: &Limits) {
         let users = self.users();
         for (resource, need) in self.needs.iter().enumerate() {
@@ -136,7 +138,7 @@ impl Plain {
             assert!(place.offset + need.size <= heap.size);
             assert!(heap.size <= limits.get(&need.class).copied().unwrap_or(u64::MAX));
         }
-        for (one, other) in self.rivals() {
+        for (one, other) in self.conflicts() {
             let (Some(a), Some(b)) = (layout.places[one], layout.places[other]) else { continue };
             let apart = a.heap != b.heap
                 || a.offset + self.needs[one].size <= b.offset
@@ -146,18 +148,18 @@ impl Plain {
         assert_eq!(layout.peak, layout.heaps.iter().map(|heap| heap.size).sum::<u64>());
     }
 
-    /// Lays the graph out in every way, and checks each.
+    /// Lays the graph out by every method, and checks each layout.
     fn check_all(&self, limits: &Limits) {
         let problem = self.problem(limits.clone());
         let options = Options::new().nodes(200);
         let mut lowest = u64::MAX;
-        for way in self.ways() {
-            let found = problem.layout(way, &[], &options).unwrap().unwrap();
+        for method in self.methods() {
+            let found = problem.layout(method, &[], &options).unwrap().unwrap();
             self.check(&found.layout, limits);
             assert!(found.lower_bound <= found.layout.peak);
             lowest = lowest.min(found.layout.peak);
         }
-        if let Some(exact) = problem.layout(Way::Exact, &[], &options).unwrap() {
+        if let Some(exact) = problem.layout(LayoutMethod::Exact, &[], &options).unwrap() {
             self.check(&exact.layout, limits);
             lowest = lowest.min(exact.layout.peak);
         }

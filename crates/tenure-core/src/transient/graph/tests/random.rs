@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::Plain;
+use super::PlainGraph;
 use crate::device::State;
 use crate::transient::graph::Need;
 use crate::transient::graph::pack::Limits;
@@ -20,16 +20,16 @@ fn need() -> impl Strategy<Value = Need> {
     })
 }
 
-/// A pass: its queue, what it uses, and how far back the passes are that it comes after.
+/// A pass: its queue, its uses, and how far back the passes are that it runs after.
 fn pass(resources: usize) -> impl Strategy<Value = (u8, Vec<(usize, usize)>, Vec<usize>)> {
     let uses = vec((0..resources, 0..STATES.len()), 0..4);
     (prop_oneof![3 => Just(0), 2 => Just(1), 1 => Just(2)], uses, vec(1_usize..6, 0..2))
 }
 
-pub(super) fn plain() -> impl Strategy<Value = Plain> {
+pub(super) fn plain() -> impl Strategy<Value = PlainGraph> {
     (1_usize..9).prop_flat_map(|resources| {
         (vec(need(), resources), vec(pass(resources), 1..13)).prop_map(|(needs, passes)| {
-            let mut plain = Plain { needs, ..Plain::default() };
+            let mut plain = PlainGraph { needs, ..PlainGraph::default() };
             for (index, (queue, uses, back)) in passes.into_iter().enumerate() {
                 let after: Vec<usize> = back.iter().filter_map(|back| index.checked_sub(*back)).collect();
                 plain.pass(queue, &after);
@@ -49,7 +49,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn nothing_shares_bytes_that_may_be_used_at_the_same_time(plain in plain()) {
+    fn resources_in_use_at_the_same_time_share_no_bytes(plain in plain()) {
         plain.check_all(&Limits::new());
     }
 
@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn what_comes_later_is_at_a_later_time(plain in plain()) {
+    fn later_passes_are_at_later_times(plain in plain()) {
         let (order, problem) = (plain.order(), plain.problem(Limits::new()));
         let times = [problem.order.earliest(), problem.order.latest()];
         for times in &times {

@@ -1,0 +1,76 @@
+//! The suite of suballocators, as a user runs it.
+
+use std::path::Path;
+
+use bench::suballoc::peers::{self, Space};
+
+use crate::program::{refused, succeeded};
+
+#[test]
+fn no_peer_lets_allocations_overlap_on_any_workload() {
+    let said = succeeded(&["suballoc", "--check", "--short", "--slow", "--seed", "5"]);
+    for peer in peers::all().iter().filter(|peer| peer.space != Space::None) {
+        let lines: Vec<_> =
+            said.lines().filter(|line| line.starts_with(&format!("{} on W", peer.name))).collect();
+        // Those that can only be rings replay one workload.
+        assert!(lines.len() == 7 || lines.len() == 1, "{}: {lines:?}", peer.name);
+        assert!(lines.iter().all(|line| !line.contains(": 0 allocations")), "{lines:?}");
+    }
+}
+
+#[test]
+fn recordings_are_replayed_and_checked() {
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/egui_demo_app.csv.gz");
+    let recording = recording.display().to_string();
+    let said = succeeded(&["suballoc", "--check", "--trace", &recording]);
+    assert!(said.contains("General on egui_demo_app: ") && said.contains(", 0 refused"), "{said}");
+    assert!(!said.contains("W1"));
+    let said = succeeded(&[
+        "suballoc",
+        "--check",
+        "--trace",
+        &recording,
+        "--workload",
+        "w7",
+        "--only",
+        "floor",
+        "--only",
+        "Buddy",
+    ]);
+    assert!(said.contains("W7") && !said.contains("W1"), "{said}");
+}
+
+#[test]
+fn the_json_has_every_table() {
+    let arguments = ["suballoc", "--json", "--short", "--rounds", "1", "--workload", "W4"];
+    let peers = ["--only", "General", "--only", "Ring", "--only", "offset", "--only", "best fit"];
+    let said = succeeded(&[&arguments[..], &peers].concat());
+    let value: serde_json::Value =
+        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let tables = value["tables"].as_array().map_or(&[][..], Vec::as_slice);
+    let figure = |title: &str, peer: &str| {
+        let table =
+            tables.iter().find(|table| table["title"].as_str().is_some_and(|it| it.starts_with(title)));
+        table.and_then(|table| table["peers"][peer]["W4"].as_f64())
+    };
+    assert!(figure("one range: nanoseconds per call", "Ring").is_some_and(|time| time > 0.0));
+    assert!(figure("many blocks: nanoseconds per call", "GeneralBlocks").is_some_and(|time| time > 0.0));
+    assert_eq!(figure("allocations that failed", "General"), Some(0.0));
+    assert!(figure("one range: smallest", "General").is_some_and(|part| (1.0..1.2).contains(&part)));
+    assert!(figure("many blocks: most bytes reserved", "GeneralBlocks").is_some_and(|part| part >= 1.0));
+    assert!(figure("metadata at most", "offset-allocator").is_some_and(|bytes| bytes > 1e6));
+    assert!(value["opening a block of 64 MiB"]["GeneralBlocks"]["nanoseconds"].is_number());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    assert!(refused(&["suballoc", "--only", "jemalloc"]).contains("jemalloc"));
+    assert!(refused(&["suballoc", "--workload", "W8"]).contains("W8"));
+    assert!(refused(&["suballoc", "--trace", "/no/such/file.csv"]).contains("/no/such/file.csv"));
+    assert!(refused(&["suballoc", "--rounds", "0"]).contains("rounds"));
+    assert!(refused(&["suballoc", "--seed", "one"]).contains("seed"));
+    assert!(refused(&["suballoc", "--check", "--json"]).contains("--json"));
+    assert!(refused(&["instructions", "--workload", "W8"]).contains("W8"));
+    assert!(refused(&["instructions", "--only", "jemalloc"]).contains("jemalloc"));
+    assert!(refused(&["instructions", "--replay", "jemalloc"]).contains("jemalloc"));
+}

@@ -1,0 +1,261 @@
+//! Resources that shaders read, one for each kind of descriptor, and the expected results.
+
+use std::sync::Arc;
+
+use tenure_core::device::{
+    BindingKind, BufferAccess, Device, Elements, Filter, Format, SamplerInfo, State, Subresource,
+    TextureAccess, Usage,
+};
+use tenure_core::{
+    Bind, Buffer, BufferDesc, BufferViewDesc, Commands, Name, Sampler, SamplerDesc, Texture, TextureDesc,
+    TextureViewDesc, View,
+};
+
+use crate::bench::Bench;
+use crate::{Harness, Look};
+use test_random::Rng;
+
+/// The kind of a shader input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Constants,
+    Buffer,
+    StorageBuffer,
+    TypedBuffer,
+    TypedStorageBuffer,
+    Texture,
+    StorageTexture,
+    /// A texture that is sampled between its texels.
+    Smooth,
+    /// A texture that is sampled at the nearest of its texels.
+    Sharp,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Constants,
+        Self::Buffer,
+        Self::StorageBuffer,
+        Self::TypedBuffer,
+        Self::TypedStorageBuffer,
+        Self::Texture,
+        Self::StorageTexture,
+        Self::Smooth,
+        Self::Sharp,
+    ];
+
+    /// The access of a buffer view; `None` for a texture.
+    const fn buffer(self) -> Option<BufferAccess> {
+        match self {
+            Self::Constants => Some(BufferAccess::Constants),
+            Self::Buffer => Some(BufferAccess::Read(Elements::Raw)),
+            Self::StorageBuffer => Some(BufferAccess::ReadWrite(Elements::Raw)),
+            Self::TypedBuffer => Some(BufferAccess::Read(Elements::Typed(Format::R32Uint))),
+            Self::TypedStorageBuffer => Some(BufferAccess::ReadWrite(Elements::Typed(Format::R32Uint))),
+            Self::Texture | Self::StorageTexture | Self::Smooth | Self::Sharp => None,
+        }
+    }
+
+    const fn texture(self) -> TextureAccess {
+        match self {
+            Self::StorageTexture => TextureAccess::Storage,
+            _ => TextureAccess::Sampled,
+        }
+    }
+
+    const fn usage(self) -> Usage {
+        match self.buffer() {
+            Some(access) => access.usage(),
+            None => self.texture().usage(),
+        }
+    }
+
+    fn state(self) -> State {
+        // On a queue without pixel shaders, too.
+        State::allowed_for(self.usage()).difference(State::PIXEL_SHADER)
+    }
+
+    /// The kind of its binding in a set.
+    pub(crate) fn binding(self) -> BindingKind {
+        match (self.buffer(), self) {
+            (Some(access), _) => access.into(),
+            (None, Self::StorageTexture) => BindingKind::StorageTexture,
+            (None, _) => BindingKind::Texture,
+        }
+    }
+
+    /// The read of it; `None` if it needs a sampler.
+    pub(crate) const fn look<'a, D: Device>(self) -> Option<Look<'a, D>> {
+        match self {
+            Self::Constants => Some(Look::Constants),
+            Self::Buffer => Some(Look::Buffer),
+            Self::StorageBuffer => Some(Look::StorageBuffer),
+            Self::TypedBuffer => Some(Look::TypedBuffer),
+            Self::TypedStorageBuffer => Some(Look::TypedStorageBuffer),
+            Self::Texture => Some(Look::Texture),
+            Self::StorageTexture => Some(Look::StorageTexture),
+            Self::Smooth | Self::Sharp => None,
+        }
+    }
+
+    fn sampler(self) -> Option<SamplerInfo> {
+        let filter = match self {
+            Self::Smooth => Filter::Linear,
+            Self::Sharp => Filter::Nearest,
+            _ => return None,
+        };
+        Some(SamplerInfo { mag: filter, min: filter, ..SamplerInfo::default() })
+    }
+
+    /// The result of a read at the begin of these bytes or texels.
+    fn words(self, bytes: &[u8]) -> [u32; 4] {
+        let word = |index: usize| u32::from_le_bytes(bytes[4 * index..4 * index + 4].try_into().unwrap());
+        match self {
+            Self::Constants | Self::Buffer | Self::StorageBuffer => std::array::from_fn(word),
+            _ => [word(0); 4],
+        }
+    }
+}
+
+/// The resource.
+enum Shown<D: Device> {
+    Buffer(Arc<Buffer<D>>),
+    Texture(Arc<Texture<D>>),
+}
+
+/// A view of a resource, and the result that shaders read through it.
+pub(crate) struct ShaderInput<D: Device> {
+    pub(crate) kind: Kind,
+    pub(crate) view: View<D>,
+    pub(crate) sampler: Option<Sampler<D>>,
+    shown: Shown<D>,
+    memory: Memory,
+}
+
+/// What is to be seen of an input, with or without it.
+pub(crate) struct Memory {
+    kind: Kind,
+    name: Name,
+    words: [u32; 4],
+}
+
+impl Memory {
+    /// Checks what was seen.
+    #[track_caller]
+    pub(crate) fn check(&self, seen: [u32; 4], what: &str) {
+        // Devices round a mixture of texels as they like.
+        let slack = u32::from(self.kind == Kind::Smooth);
+        let is_right = seen.iter().zip(self.words).all(|(seen, word)| seen.abs_diff(word) <= slack);
+        let Self { kind, name, words } = self;
+        assert!(is_right, "{what}: {seen:x?} is seen of {kind:?} '{name}', and not {words:x?}");
+    }
+}
+
+impl<D: Device> ShaderInput<D> {
+    fn new(kind: Kind, view: View<D>, shown: Shown<D>, words: [u32; 4]) -> Self {
+        let memory = Memory { kind, name: view.name().clone(), words };
+        Self { kind, view, sampler: None, shown, memory }
+    }
+
+    /// Drops it, but for what is to be seen.
+    pub(crate) fn remember(self) -> Memory {
+        self.memory
+    }
+
+    /// Records the transition that its next read needs.
+    pub(crate) fn prepare(&self, commands: &mut Commands<D>) {
+        let state = self.kind.state();
+        match &self.shown {
+            Shown::Buffer(buffer) => commands.use_resource(&**buffer, Subresource::All, state).unwrap(),
+            Shown::Texture(texture) => commands.use_resource(&**texture, Subresource::All, state).unwrap(),
+        }
+    }
+
+    pub(crate) fn bind(&self) -> Bind<'_, D> {
+        (&self.view).into()
+    }
+
+    /// Checks what was seen.
+    #[track_caller]
+    pub(crate) fn check(&self, seen: [u32; 4], what: &str) {
+        self.memory.check(seen, what);
+    }
+}
+
+impl<H: Harness> Bench<'_, H> {
+    /// Something of a kind, with contents of its own.
+    pub(crate) fn input(&self, kind: Kind, rng: &mut Rng) -> ShaderInput<H::Device> {
+        match kind {
+            Kind::Smooth | Kind::Sharp => self.picture(kind, rng),
+            _ if kind.buffer().is_some() => self.buffer_parts(kind, 1, rng).remove(0),
+            _ => self.texture_parts(kind, (1, 1), rng).remove(0),
+        }
+    }
+
+    /// One of each kind.
+    pub(crate) fn inputs(&self, rng: &mut Rng) -> Vec<ShaderInput<H::Device>> {
+        Kind::ALL.into_iter().map(|kind| self.input(kind, rng)).collect()
+    }
+
+    /// Views of parts of one buffer.
+    pub(crate) fn buffer_parts(&self, kind: Kind, parts: u64, rng: &mut Rng) -> Vec<ShaderInput<H::Device>> {
+        /// Bytes of a part, which begins as aligned as any view wants.
+        const PART: u64 = 512;
+        let desc = BufferDesc::new(parts * PART, kind.usage()).alignment(256).name("input");
+        let buffer = Arc::new(self.gpu.create_buffer(&desc).unwrap());
+        let bytes = rng.bytes(desc.size);
+        self.upload(&buffer, 0, &bytes);
+        let access = kind.buffer().unwrap();
+        (0..parts)
+            .map(|part| {
+                let view = BufferViewDesc::new(access).range(part * PART, PART / 2);
+                let view = view.name(format!("bytes {}", part * PART));
+                let view = self.gpu.create_buffer_view(&buffer, &view).unwrap();
+                let start = usize::try_from(part * PART).unwrap();
+                let words = kind.words(&bytes[start..]);
+                ShaderInput::new(kind, view, Shown::Buffer(buffer.clone()), words)
+            })
+            .collect()
+    }
+
+    /// Views of each subresource of one texture: mips, layers.
+    pub(crate) fn texture_parts(
+        &self,
+        kind: Kind,
+        (mips, layers): (u32, u32),
+        rng: &mut Rng,
+    ) -> Vec<ShaderInput<H::Device>> {
+        let desc = TextureDesc::d2(16, 16, Format::R32Uint, kind.usage()).mips(mips).layers(layers);
+        let texture = Arc::new(self.gpu.create_texture(&desc.name("input")).unwrap());
+        let texels = crate::texels::random(texture.info(), rng);
+        self.upload_texels(&texture, &texels);
+        let indices = (0..layers).flat_map(|layer| (0..mips).map(move |mip| (mip, layer)));
+        indices
+            .zip(&texels)
+            .map(|((mip, layer), texels)| {
+                let view = TextureViewDesc::new(kind.texture()).mips(mip, 1).layers(layer, 1);
+                let view = view.name(format!("mip {mip} of layer {layer}"));
+                let view = self.gpu.create_texture_view(&texture, &view).unwrap();
+                ShaderInput::new(kind, view, Shown::Texture(texture.clone()), kind.words(texels))
+            })
+            .collect()
+    }
+
+    /// Two columns of one colour beside two of another: the middle is on the second, or between.
+    fn picture(&self, kind: Kind, rng: &mut Rng) -> ShaderInput<H::Device> {
+        let desc = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ).name("picture");
+        let texture = self.gpu.create_texture(&desc).unwrap();
+        let colours = [rng.bytes(4), rng.bytes(4)];
+        let row = [0, 0, 1, 1].map(|column: usize| colours[column].clone()).concat();
+        self.upload_texels(&texture, &vec![row.repeat(4)]);
+        let words = std::array::from_fn(|channel| {
+            let [left, right] = [0, 1].map(|colour: usize| u32::from(colours[colour][channel]));
+            if kind == Kind::Smooth { (left + right) / 2 } else { right }
+        });
+        let sampler =
+            self.gpu.create_sampler(&SamplerDesc::new(kind.sampler().unwrap()).name("sampler")).unwrap();
+        let view = self.gpu.create_texture_view(&texture, &TextureViewDesc::sampled()).unwrap();
+        let input = ShaderInput::new(kind, view, Shown::Texture(Arc::new(texture)), words);
+        ShaderInput { sampler: Some(sampler), ..input }
+    }
+}

@@ -1,0 +1,29 @@
+//! The examples of the README and of the guide, compiled and run.
+//!
+//! They are documentation tests of this crate, which is not published: the published crates include no file from
+//! outside their folders.
+
+#![cfg(doctest)]
+
+macro_rules! chapters {
+    ($($name:ident: $file:literal,)*) => {$(
+        #[doc = include_str!($file)]
+        struct $name;
+    )*};
+}
+
+chapters! {
+    Readme: "../../../README.md",
+    QuickStart: "../../../docs/guide/quick-start.md",
+    Memory: "../../../docs/guide/memory.md",
+    OutOfMemory: "../../../docs/guide/out-of-memory.md",
+    Uploading: "../../../docs/guide/uploading.md",
+    ConstantsPerDraw: "../../../docs/guide/constants-per-draw.md",
+    Lifetimes: "../../../docs/guide/lifetimes.md",
+    RenderGraphs: "../../../docs/guide/render-graphs.md",
+    Threads: "../../../docs/guide/threads.md",
+    Window: "../../../docs/guide/window.md",
+    Migrating: "../../../docs/guide/migrating.md",
+    Ci: "../../../docs/guide/ci.md",
+    Questions: "../../../docs/guide/questions.md",
+}

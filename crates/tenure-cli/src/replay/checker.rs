@@ -1,0 +1,71 @@
+//! Checking the bytes that the GPU reads.
+
+use tenure::device::Device;
+use tenure::{Buffer, Error, Gpu, Recording, State, SyncPoint, sim};
+
+use super::objects::Content;
+
+/// The expected first bytes of a buffer at one point of a command recording.
+pub(super) struct CheckedRead<'a, D: Device> {
+    /// The buffer, in the state in which draws read vertices.
+    pub(super) buffer: &'a Buffer<D>,
+    /// The slot of the buffer; several buffers have the same name.
+    pub(super) slot: usize,
+    /// The expected bytes.
+    pub(super) content: Content,
+}
+
+/// Compares the bytes that the GPU reads with the expected ones.
+pub(super) trait ReadChecker<D: Device> {
+    /// Creates the resources of the checker, before any other resource is created.
+    fn begin(&mut self, gpu: &Gpu<D>) -> Result<(), Error>;
+
+    /// Records a read of a buffer that is to be checked.
+    fn record_read(
+        &mut self,
+        gpu: &Gpu<D>,
+        recording: &mut Recording<D>,
+        read: &CheckedRead<'_, D>,
+    ) -> Result<(), Error>;
+
+    /// The reads recorded since the last call are complete at `at`. Called once per frame.
+    fn submitted(&mut self, gpu: &Gpu<D>, at: SyncPoint) -> Result<(), Error>;
+
+    /// Drops the resources of the checker and returns the number of checked reads. All submissions
+    /// must be complete.
+    fn finish(&mut self) -> Result<u64, Error>;
+}
+
+/// The checker for the simulated device, which compares the bytes and reports hazards.
+#[derive(Default)]
+pub(super) struct SimulatedChecker {
+    recorded: u64,
+}
+
+impl ReadChecker<sim::Device> for SimulatedChecker {
+    fn begin(&mut self, _: &Gpu<sim::Device>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn record_read(
+        &mut self,
+        _: &Gpu<sim::Device>,
+        recording: &mut Recording<sim::Device>,
+        read: &CheckedRead<'_, sim::Device>,
+    ) -> Result<(), Error> {
+        let CheckedRead { buffer, content, .. } = read;
+        let (list, bytes) = (recording.raw(), content.bytes());
+        list.use_buffer(buffer.raw(), buffer.offset(), bytes.len() as u64, State::VERTEX_OR_CONSTANT);
+        list.expect_bytes(buffer.raw(), buffer.offset(), bytes);
+        self.recorded += 1;
+        Ok(())
+    }
+
+    fn submitted(&mut self, _: &Gpu<sim::Device>, _: SyncPoint) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<u64, Error> {
+        Ok(self.recorded)
+    }
+}

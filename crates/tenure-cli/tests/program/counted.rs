@@ -1,0 +1,157 @@
+//! A counted device behaves as the device behind it, and counts what that counts itself.
+
+#[path = "../../../conformance/tests/support/probe.rs"]
+mod probe;
+
+use conformance::{Harness, Probe};
+use tenure::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc};
+use tenure::sim::{CallKind, Fault, FaultKind, Profile};
+use tenure::{BufferInfo, DeviceError, Usage, sim};
+use tenure_cli::replay::{Counted, List, Live, Meter};
+
+/// The suite of all devices, with a counter in front; at the end of each case the counts are
+/// compared.
+struct Both(Counted<sim::Device>);
+
+impl Both {
+    fn new(profile: Profile) -> Self {
+        let options = sim::Options::new(profile).lag(sim::Lag::Random { max: 6 }).seed(5);
+        Self(Counted::new(sim::Device::with_options(options)))
+    }
+}
+
+impl Harness for Both {
+    type Device = Counted<sim::Device>;
+
+    fn device(&self) -> Self::Device {
+        self.0.clone()
+    }
+
+    fn probe(&self, list: &List<sim::Device>, probe: &Probe<'_, Self::Device>) {
+        let Probe { through, look, out, offset } = probe;
+        probe::record(list.inner(), through, look, out.inner(), *offset);
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::from_iter(self.0.inner().check_clean().err().iter().map(ToString::to_string));
+        let (counted, its_own) = (meter(&self.0), timeless(Meter::of(self.0.inner())));
+        if counted != its_own {
+            problems.push(format!("counted {counted:?}, the device {its_own:?}"));
+        }
+        let live = self.0.gauge().live();
+        if live != Live::default() {
+            problems.push(format!("{live:?} at the end"));
+        }
+        problems
+    }
+}
+
+mod d3d12 {
+    conformance::suite!(super::Both::new(tenure::sim::Profile::D3D12_TIER1));
+}
+
+mod vulkan {
+    conformance::suite!(super::Both::new(tenure::sim::Profile::VULKAN_NVIDIA));
+}
+
+/// Without what one side measures and the other models.
+fn timeless(meter: Meter) -> Meter {
+    Meter { cost_ns: 0, ..meter }
+}
+
+fn meter(device: &Counted<sim::Device>) -> Meter {
+    timeless(device.gauge().meter())
+}
+
+const HEAP: HeapDesc = HeapDesc {
+    size: 1 << 20,
+    alignment: 1 << 16,
+    memory: MemoryTypeId(0),
+    category: HeapCategory::Any,
+    priority: Priority::Normal,
+};
+
+fn buffer(size: u64) -> ResourceDesc {
+    ResourceDesc::Buffer(BufferInfo { size, usage: Usage::VERTEX })
+}
+
+#[test]
+fn memory_is_what_the_device_requires_and_its_peak_stays() {
+    let device = Counted::new(sim::Device::new(Profile::DISCRETE));
+    let heap = device.create_heap(&HEAP).unwrap();
+    let placed = device.create_placed(Permit::checked(), &buffer(100), &heap, 0).unwrap();
+    let committed = device.create_committed(&buffer(100), MemoryTypeId(0)).unwrap();
+    let reserved = device.create_reserved(&buffer(1 << 16)).unwrap();
+    let taken = (1 << 20) + (64 << 10);
+    let all = Meter {
+        reserved_bytes: taken,
+        peak_reserved_bytes: taken,
+        allocations: 2,
+        creates: 4,
+        destroys: 0,
+        cost_ns: 0,
+    };
+    assert_eq!(meter(&device), all);
+    assert_eq!(device.gauge().live(), Live { heaps: 1, resources: 3, lists: 0 });
+    assert!(device.gauge().meter().cost_ns > 0);
+    for resource in [placed, committed, reserved] {
+        device.destroy_resource(Permit::checked(), resource);
+    }
+    device.destroy_heap(Permit::checked(), heap);
+    assert_eq!(meter(&device), Meter { reserved_bytes: 0, destroys: 4, ..all });
+    assert_eq!(device.gauge().live(), Live::default());
+}
+
+#[test]
+fn what_fails_was_not_created() {
+    let inner = sim::Device::new(Profile::DISCRETE);
+    let device = Counted::new(inner.clone());
+    for call in [CallKind::CreateHeap, CallKind::CreateCommitted, CallKind::CreateReserved] {
+        inner.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(call));
+    }
+    let is_short = |error: Option<DeviceError>| error.is_some_and(|error| error.is_shortage());
+    assert!(is_short(device.create_heap(&HEAP).err()));
+    assert!(is_short(device.create_committed(&buffer(100), MemoryTypeId(0)).err()));
+    assert!(is_short(device.create_reserved(&buffer(100)).err()));
+    assert_eq!((meter(&device), device.gauge().live()), (Meter::default(), Live::default()));
+    assert!(device.gauge().meter().cost_ns > 0, "the driver took its time all the same");
+}
+
+#[test]
+fn what_was_created_behind_its_back_shows_only_as_alive() {
+    let device = Counted::new(sim::Device::new(Profile::DISCRETE));
+    let foreign = device.inner().create_committed(&buffer(100), MemoryTypeId(1)).unwrap();
+    let adopted = device.adopt(foreign);
+    device.map(&adopted).unwrap();
+    assert_eq!(device.gauge().meter(), Meter::default());
+    assert_eq!(device.gauge().live().resources, 1);
+    device.destroy_resource(Permit::checked(), adopted);
+    assert_eq!(device.gauge().meter(), Meter::default());
+    assert_eq!(device.gauge().live(), Live::default());
+    device.inner().check_clean().unwrap();
+}
+
+#[test]
+fn counts_of_many_threads_add_up() {
+    const THREADS: u64 = 8;
+    const ROUNDS: u64 = 500;
+    let device = Counted::new(sim::Device::new(Profile::DISCRETE));
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    let heap = device.create_heap(&HEAP).unwrap();
+                    device.destroy_resource(
+                        Permit::checked(),
+                        device.create_placed(Permit::checked(), &buffer(100), &heap, 0).unwrap(),
+                    );
+                    device.destroy_heap(Permit::checked(), heap);
+                }
+            });
+        }
+    });
+    let Meter { reserved_bytes, peak_reserved_bytes, allocations, creates, destroys, .. } = meter(&device);
+    let made = THREADS * ROUNDS;
+    assert_eq!((reserved_bytes, allocations, creates, destroys), (0, made, 2 * made, 2 * made));
+    assert!((HEAP.size..=THREADS * HEAP.size).contains(&peak_reserved_bytes), "{peak_reserved_bytes}");
+}

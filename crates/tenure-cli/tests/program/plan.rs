@@ -1,0 +1,150 @@
+//! `tenure plan` from outside.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tenure_plan::{check, csv};
+
+const FRAME: &str = "id,lower,upper,size\n\
+                     shadow,0,3,16\n\
+                     gbuffer,1,5,32\n\
+                     light,3,6,16\n\
+                     <bloom>,5,7,32\n";
+
+fn tenure(args: &[&str], input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.arg("plan").args(args);
+    let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = streams.spawn().unwrap();
+    // A program that stops early closes its input.
+    let _closed = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn summary(args: &[&str]) -> Value {
+    let output = tenure(args, FRAME);
+    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn json_has_every_field() {
+    let mut object = summary(&["-", "--json"]);
+    assert!(object["wall_us"].is_u64());
+    object.as_object_mut().unwrap().remove("wall_us");
+    let wanted = serde_json::json!(
+        { "buffers": 4, "lower_bound": 48, "peak": 48, "proven": true, "nodes": 0 }
+    );
+    assert_eq!(object, wanted);
+}
+
+#[test]
+fn words_tell_the_same() {
+    let output = tenure(&["-"], FRAME);
+    let told = text(&output.stdout);
+    assert!(told.starts_with("4 resources in 48 bytes, which is as low as can be; "), "{told}");
+}
+
+#[test]
+fn every_effort_is_accepted() {
+    for more in [["--nodes", "0"], ["--budget-us", "100"], ["--threads", "2"], ["--capacity", "1000"]] {
+        assert_eq!(summary(&["-", "--json", more[0], more[1]])["lower_bound"], 48);
+    }
+    assert_eq!(status(&tenure(&["-", "--nodes", "1", "--budget-us", "1"], FRAME)), 2);
+    assert_eq!(status(&tenure(&["-", "--threads", "0"], FRAME)), 2);
+}
+
+#[test]
+fn a_capacity_that_cannot_be_kept_is_told() {
+    let output = tenure(&["-", "--capacity", "47"], FRAME);
+    assert_eq!(status(&output), 1);
+    assert!(text(&output.stdout).contains("No plan within 47 was found"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn files_hold_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (source, placed, picture) = (path("frame.csv"), path("placed.csv"), path("plan.svg"));
+    fs::write(&source, FRAME).unwrap();
+    let output = tenure(&[&source, "--out", &placed, "--svg", &picture], "");
+    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+
+    let placed = fs::read_to_string(placed).unwrap();
+    let items = csv::read(FRAME.as_bytes()).unwrap().items;
+    let lines: Vec<&str> = placed.lines().collect();
+    assert_eq!(lines[0], "id,lower,upper,size,offset");
+    for (line, original) in lines[1..].iter().zip(FRAME.lines().skip(1)) {
+        assert!(line.starts_with(&format!("{original},")), "{line}");
+    }
+    let offsets: Vec<u64> =
+        lines[1..].iter().map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(check(&items, &offsets), Ok(48));
+
+    let picture = fs::read_to_string(picture).unwrap();
+    assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
+    assert_eq!(picture.matches("<title>").count(), 5, "one for each resource, and one for the memory");
+    assert!(picture.contains(">gbuffer</text>") && picture.contains("&lt;bloom&gt;"), "{picture}");
+}
+
+#[test]
+fn alignments_classes_and_pins_are_read() {
+    let input = "size,id,class,upper,lower,alignment,pinned\n\
+                 5,a,0,2,0,4,\n\
+                 5,b,0,2,0,4,8\n\
+                 9,c,1,2,0,,\n";
+    let output = tenure(&["-", "--json"], input);
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((object["peak"].as_u64(), object["proven"].as_bool()), (Some(22), Some(true)));
+}
+
+#[test]
+fn bad_files_are_errors_with_line_numbers() {
+    let header = "id,lower,upper,size\n";
+    let cases = [
+        ("", "stdin:1: the header has no column id"),
+        ("id,lower,size\n", "stdin:1: the header has no column upper"),
+        ("id,lower,upper,size,size\n", "stdin:1: the header has the column size twice"),
+        ("a,0,1,1\nb,2,2,1\n", "stdin:3: lower (2) is not less than upper (2)"),
+        ("a,3,2,1\n", "stdin:2: lower (3) is not less than upper (2)"),
+        ("a,0,1,-7\n", "stdin:2: size is -7, which is less than 0"),
+        ("a,0,1,99999999999999999999999\n", "stdin:2: size is 99999999999999999999999, which is too large"),
+        ("a,0,1,\n", "stdin:2: there is no size"),
+        ("a,0,1\n", "stdin:2: there is no size"),
+        ("a,0,1,x\n", "stdin:2: size is \"x\", which is no number"),
+        ("a,0,1,1.5\n", "stdin:2: size is \"1.5\", which is no number"),
+        ("a,0,1,1\n\nb,0,1,1\na,0,1,1\n", "stdin:5: the id \"a\" is that of line 2"),
+        ("a,0,1,18446744073709551615\n", "stdin: up to item 0 the items are larger"),
+    ];
+    for (lines, wanted) in cases {
+        let is_header = lines.is_empty() || lines.starts_with("id");
+        let input = if is_header { lines.to_owned() } else { format!("{header}{lines}") };
+        let output = tenure(&["-", "--json"], &input);
+        let told = text(&output.stderr);
+        assert_eq!(status(&output), 2, "{input:?}: {told}");
+        assert!(told.starts_with(wanted), "{input:?}: {told}");
+        assert_eq!(text(&output.stdout), "", "{input:?}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_or_written_are_named() {
+    let output = tenure(&["no-such-file.csv"], "");
+    assert_eq!(status(&output), 2);
+    assert!(text(&output.stderr).starts_with("no-such-file.csv: "), "{}", text(&output.stderr));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_str().unwrap();
+    let output = tenure(&["-", "--out", folder], FRAME);
+    assert_eq!(status(&output), 2);
+    assert!(text(&output.stderr).starts_with(folder), "{}", text(&output.stderr));
+}

@@ -1,0 +1,76 @@
+//! An API object with what tenure keeps beside it.
+
+use crate::device::{
+    Api, Device, Features, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, State, StateModel, Usage,
+};
+use crate::state::StateCell;
+
+/// An API resource, its usage states, and its mapping and address where it has them.
+///
+/// Shared by all handles into it: a buffer that is divided into ranges has one state.
+pub(crate) struct ApiResource<D: Device> {
+    pub(crate) object: D::Resource,
+    pub(crate) states: StateCell,
+    pub(crate) mapping: Option<D::Mapping>,
+    pub(crate) address: Option<u64>,
+    /// The states that its memory and its usage leave it, on Direct3D 12 fewer than all.
+    pub(crate) possible: State,
+}
+
+impl<D: Device> ApiResource<D> {
+    /// Takes an API resource in. `state` is what it was left in; `None` for one just created.
+    #[inline]
+    pub(crate) fn new(
+        device: &D,
+        object: D::Resource,
+        desc: &ResourceDesc,
+        mapping: Option<D::Mapping>,
+        state: Option<State>,
+    ) -> Self {
+        let address = match desc {
+            ResourceDesc::Buffer(_) => device.gpu_address(&object),
+            ResourceDesc::Texture(_) => None,
+        };
+        let states = StateCell::for_resource(desc, state.unwrap_or_else(|| initial_state(device, desc)))
+            .with_layouts_of(device.properties().api);
+        let is_copied = device.properties().features.contains(Features::COPY_SRC_WITH_READS);
+        let states = if is_copied { states.with_copied_reads() } else { states };
+        Self { object, states, mapping, address, possible: possible_states(device, desc) }
+    }
+
+    /// The same, in such memory: Direct3D 12 keeps what is in upload heaps readable and what is in
+    /// readback heaps a destination of copies, for life.
+    pub(crate) fn in_memory(self, properties: &Properties, memory: MemoryTypeId) -> Self {
+        let flags = properties.memory_types.get(usize::from(memory.0)).map(|found| found.flags);
+        let is_fixed = |flags: &MemoryFlags| {
+            let is_host = flags.contains(MemoryFlags::HOST_VISIBLE);
+            properties.api == Api::Direct3D12 && is_host && !flags.contains(MemoryFlags::DEVICE_LOCAL)
+        };
+        let states = match flags.filter(is_fixed) {
+            Some(flags) if flags.contains(MemoryFlags::HOST_CACHED) => State::COPY_DST,
+            Some(_) => State::all().difference(State::WRITES),
+            None => State::all(),
+        };
+        Self { possible: self.possible & states, ..self }
+    }
+}
+
+/// Direct3D 12 uses the buffer of an acceleration structure as nothing else, whatever its barriers.
+fn possible_states<D: Device>(device: &D, desc: &ResourceDesc) -> State {
+    let is_structure = desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
+    let is_fixed = device.properties().api == Api::Direct3D12;
+    if is_structure && is_fixed { State::ACCELERATION_STRUCTURE } else { State::all() }
+}
+
+/// D3D12 creates the buffer of an acceleration structure in its state, for life.
+fn initial_state<D: Device>(device: &D, desc: &ResourceDesc) -> State {
+    let is_structure = desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
+    let is_fixed = device.properties().state_model == StateModel::Promotion;
+    if is_structure && is_fixed { State::ACCELERATION_STRUCTURE } else { State::COMMON }
+}
+
+impl<D: Device> AsRef<StateCell> for ApiResource<D> {
+    fn as_ref(&self) -> &StateCell {
+        &self.states
+    }
+}

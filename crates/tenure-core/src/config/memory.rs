@@ -1,0 +1,246 @@
+//! Pools, pages and heaps.
+
+use std::fmt;
+
+use super::error::Check;
+use super::{ConfigError, ConfigUnit, GIB, KIB, MIB};
+
+/// The most shards that a pool may be divided into.
+pub(crate) const MAX_POOL_SHARDS: usize = 16;
+
+/// Where lasting resources go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Strategy {
+    /// The [placement policy](crate::memory::policy): small resources share, large ones stand alone.
+    #[default]
+    Pooled,
+    /// An API resource of its own for everything, placed in pooled heaps. For comparison, and for
+    /// drivers with trouble in sub-ranges.
+    Placed,
+    /// A committed resource for everything. For comparison, and to rule the pools out when hunting
+    /// a bug.
+    Committed,
+}
+
+impl Strategy {
+    /// Its name on command lines and in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pooled => "pooled",
+            Self::Placed => "placed",
+            Self::Committed => "committed",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The suballocator of upload buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UploadSuballocator {
+    /// The general suballocator, for all sizes in one pool: less memory and fewer blocks on recorded
+    /// programs. `tenure replay --uploads buddy` shows the other.
+    #[default]
+    General,
+    /// A buddy allocator for small buffers in a pool of their own, the general suballocator for the rest.
+    Buddy,
+}
+
+/// Where lasting buffers and textures are placed, and the blocks that they share: part of
+/// [`Config`](crate::Config).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolConfig {
+    /// Where lasting resources go. Default: the placement policy.
+    pub strategy: Strategy,
+    /// Bytes of one backing buffer of the pool of small buffers, a power of two. Vertex and index buffers up
+    /// to this share such a backing buffer. Default 64 KiB; 64 KiB to 16 MiB.
+    ///
+    /// Larger packs more buffers into an API resource and calls the driver less often; smaller leaves less
+    /// memory unused when few buffers remain in each.
+    pub small_buffer_slot: u64,
+    /// Bytes of the smallest block that a pool asks the driver for. Default 192 KiB; 64 KiB to 256 MiB.
+    ///
+    /// Blocks grow with what the pool holds, so this is for young pools: larger calls the driver less often
+    /// while a program starts; smaller reserves less in pools that stay small.
+    pub min_block: u64,
+    /// Bytes of the largest block of a pool of buffers. Default 32 MiB; 64 KiB to 4 GiB.
+    ///
+    /// Larger means fewer blocks of memory, of which some drivers allow 4,096; smaller blocks run empty,
+    /// and are given back, sooner.
+    pub max_buffer_block: u64,
+    /// Bytes of the largest block of a pool of textures. Default 64 MiB; 64 KiB to 4 GiB. Textures above
+    /// this are committed.
+    pub max_texture_block: u64,
+    /// Bytes above which a buffer is committed: has memory of its own. Default 16 MiB; up to
+    /// `max_buffer_block`.
+    ///
+    /// Smaller returns the memory of large buffers at once; larger creates and destroys them faster.
+    pub max_pooled_buffer: u64,
+    /// A pool grows by blocks of what it holds divided by this. Default 16; 1 to 64.
+    ///
+    /// Larger reserves less memory; smaller calls the driver less often.
+    pub growth_divisor: u64,
+    /// Shards that a pool may be divided into when threads contend for it; 1 for one pool that all threads
+    /// share, and placement that depends on the order of calls alone. Default 8; 1 to 16.
+    ///
+    /// A thread that finds a pool locked often enough gets a shard of its own, which divides pieces of the
+    /// first one's blocks; requests above 64 KiB are never sharded. More shards let more threads allocate at
+    /// once, and leave more memory unused in each.
+    pub shards: u32,
+}
+
+impl Default for PoolConfig {
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::Pooled,
+            small_buffer_slot: 64 * KIB,
+            min_block: 192 * KIB,
+            max_buffer_block: 32 * MIB,
+            max_texture_block: 64 * MIB,
+            max_pooled_buffer: 16 * MIB,
+            growth_divisor: 16,
+            shards: 8,
+        }
+    }
+}
+
+impl PoolConfig {
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        Check::bytes("pools.small_buffer_slot", self.small_buffer_slot).power_of_two(64 * KIB, 16 * MIB)?;
+        Check::bytes("pools.min_block", self.min_block).range(64 * KIB, 256 * MIB)?;
+        Check::bytes("pools.max_buffer_block", self.max_buffer_block).range(64 * KIB, 4 * GIB)?;
+        Check::bytes("pools.max_texture_block", self.max_texture_block).range(64 * KIB, 4 * GIB)?;
+        Check::bytes("pools.max_pooled_buffer", self.max_pooled_buffer).range(0, self.max_buffer_block)?;
+        let count = |field, value| Check::new(field, value, ConfigUnit::Count);
+        count("pools.growth_divisor", self.growth_divisor).range(1, 64)?;
+        count("pools.shards", self.shards.into()).range(1, MAX_POOL_SHARDS as u64)
+    }
+}
+
+/// Where buffers of [`MemoryUse::Upload`](crate::MemoryUse::Upload) are placed: part of
+/// [`Config`](crate::Config). Their pools' blocks start at [`PoolConfig::min_block`] bytes, as those of
+/// others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UploadConfig {
+    /// The suballocator of upload buffers. Default: the general one.
+    pub suballocator: UploadSuballocator,
+    /// Bytes up to which an upload buffer goes to the buddy suballocator, if there is one. Default 64 KiB;
+    /// 256 B up to `max_block`.
+    ///
+    /// A buddy allocator rounds sizes up to powers of two: larger wastes more memory on large buffers.
+    pub max_small: u64,
+    /// Bytes above which an upload buffer is committed: has memory of its own. Default 64 MiB; `max_small`
+    /// to 4 GiB.
+    ///
+    /// Smaller returns the memory of large buffers at once; larger creates and destroys them faster. It
+    /// bounds the blocks of the pool of uploads, too.
+    pub max_pooled: u64,
+    /// Bytes of the largest block of the buddy suballocator, whose blocks are powers of two. Default 4 MiB;
+    /// 64 KiB to 256 MiB.
+    pub max_block: u64,
+}
+
+impl Default for UploadConfig {
+    fn default() -> Self {
+        Self {
+            suballocator: UploadSuballocator::General,
+            max_small: 64 * KIB,
+            max_pooled: 64 * MIB,
+            max_block: 4 * MIB,
+        }
+    }
+}
+
+impl UploadConfig {
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        Check::bytes("uploads.max_block", self.max_block).range(64 * KIB, 256 * MIB)?;
+        Check::bytes("uploads.max_small", self.max_small).range(256, self.max_block)?;
+        Check::bytes("uploads.max_pooled", self.max_pooled).range(self.max_small, 4 * GIB)
+    }
+}
+
+/// The pages that constants, uploads and readbacks share: part of [`Config`](crate::Config).
+///
+/// Larger pages are taken less often; smaller ones leave less memory unused at their ends. Uploads and
+/// readbacks of half a page or more, and constants larger than a page, get a buffer of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagingConfig {
+    /// Bytes of the pages that [constants](crate::Scratch) of a recording are pushed to, a power of two.
+    /// Default 64 KiB; 4 KiB to 4 MiB.
+    pub constant_page: u64,
+    /// Bytes of the pages that [uploads](crate::Gpu::upload) are staged in, a power of two. Default 1 MiB;
+    /// 64 KiB to 64 MiB.
+    pub upload_page: u64,
+    /// Bytes of the pages that readbacks share, a power of two. Default 1 MiB; 64 KiB to 64 MiB.
+    pub readback_page: u64,
+    /// Bytes of pending uploads at which these are submitted without waiting for a submission or the end of
+    /// a frame. Default 64 MiB; 64 KiB to 4 GiB.
+    ///
+    /// Larger copies more in one submission; smaller starts the copies sooner and needs less staging memory.
+    pub max_pending: u64,
+}
+
+impl Default for StagingConfig {
+    fn default() -> Self {
+        Self { constant_page: 64 * KIB, upload_page: MIB, readback_page: MIB, max_pending: 64 * MIB }
+    }
+}
+
+impl StagingConfig {
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        Check::bytes("staging.constant_page", self.constant_page).power_of_two(4 * KIB, 4 * MIB)?;
+        Check::bytes("staging.upload_page", self.upload_page).power_of_two(64 * KIB, 64 * MIB)?;
+        Check::bytes("staging.readback_page", self.readback_page).power_of_two(64 * KIB, 64 * MIB)?;
+        Check::bytes("staging.max_pending", self.max_pending).range(64 * KIB, 4 * GIB)
+    }
+}
+
+/// Heaps and API resources of [transient resources](crate::transient): part of [`Config`](crate::Config).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransientConfig {
+    /// Bytes of a heap for transient resources that no graph was declared for, or the request where that is
+    /// larger; 0: heaps of exactly the requests. Default 128 MiB; up to 4 GiB.
+    ///
+    /// Larger lets more resources share memory; smaller reserves less when few are used.
+    pub heap: u64,
+    /// API resources of each sort, buffers and textures, that a heap keeps although nothing uses them.
+    /// Default 64; up to 1,000,000.
+    ///
+    /// More saves creating them again when a program alternates between graphs; fewer holds less memory for
+    /// the driver's own data.
+    pub cache: u32,
+    /// Frames after which unused heaps go, and API resources beyond `cache`. Default 16; at most 1,000,000.
+    ///
+    /// More saves calls of the driver where use comes and goes; fewer returns memory sooner.
+    pub latency: u32,
+    /// Placements that are tried each frame to improve the plan of a graph that is not known to be the
+    /// best. Default 2,000, a fraction of a millisecond; 0: plans stay as they are. At most 1,000,000,000.
+    ///
+    /// More finds a smaller plan within fewer frames, and costs more CPU time in each until then.
+    pub improvement: u64,
+}
+
+impl Default for TransientConfig {
+    fn default() -> Self {
+        Self { heap: 128 * MIB, cache: 64, latency: 16, improvement: 2000 }
+    }
+}
+
+impl TransientConfig {
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        Check::bytes("transient.heap", self.heap).range(0, 4 * GIB)?;
+        let count = |field, value| Check::new(field, value, ConfigUnit::Count);
+        count("transient.cache", self.cache.into()).range(0, 1_000_000)?;
+        count("transient.improvement", self.improvement).range(0, 1_000_000_000)?;
+        Check::new("transient.latency", self.latency.into(), ConfigUnit::Frames).range(0, 1_000_000)
+    }
+}

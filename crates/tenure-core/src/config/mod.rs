@@ -1,0 +1,159 @@
+//! What a program may choose, and the defaults.
+
+mod descriptors;
+mod error;
+mod memory;
+
+use std::time::Duration;
+
+pub use descriptors::DescriptorConfig;
+pub use error::{ConfigError, ConfigRule, ConfigUnit};
+pub(crate) use memory::MAX_POOL_SHARDS;
+pub use memory::{PoolConfig, StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator};
+
+pub(crate) use error::Check;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// Everything about a [`Gpu`](crate::Gpu) that is a choice, part by part.
+///
+/// The defaults suit a program of any size: a setting is worth changing after
+/// [`Gpu::stats`](crate::Gpu::stats) or a measurement has shown a reason. Sizes are bytes. Whatever is
+/// chosen, blocks are never larger than the device allows, nor, but for larger requests, than an eighth of
+/// the memory heap that they are taken from.
+///
+/// Later versions may add fields, here and in the parts: end literals with `..Default::default()`.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure::{Config, FrameConfig, PoolConfig};
+///
+/// let config = Config {
+///     frames: FrameConfig { in_flight: 2, ..Default::default() },
+///     pools: PoolConfig { min_block: 1 << 20, ..Default::default() },
+///     ..Default::default()
+/// };
+/// assert!(config.validate().is_ok());
+///
+/// // One part alone:
+/// let config = Config::from(PoolConfig { shards: 1, ..Default::default() });
+/// assert_eq!(config.pools.shards, 1);
+///
+/// // Or a field at a time:
+/// let mut config = Config::default();
+/// config.frames.in_flight = 0;
+/// let refused = config.validate().unwrap_err();
+/// assert_eq!(refused.field, "frames.in_flight");
+/// assert_eq!(refused.to_string(), "configuration: frames.in_flight = 0 frames: must be 1 to 16 frames");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// How far the CPU may be ahead of the GPU, and how long it waits.
+    pub frames: FrameConfig,
+    /// Where lasting buffers and textures are placed, and the blocks that they share.
+    pub pools: PoolConfig,
+    /// Where buffers of [`MemoryUse::Upload`](crate::MemoryUse::Upload) are placed.
+    pub uploads: UploadConfig,
+    /// The pages of constants, uploads and readbacks.
+    pub staging: StagingConfig,
+    /// Descriptor heaps and sets.
+    pub descriptors: DescriptorConfig,
+    /// Heaps and API resources of [transient resources](crate::transient).
+    pub transient: TransientConfig,
+    /// Keep a backtrace of each creation for the report of leaks. Default off: it costs microseconds a
+    /// creation, and memory for each live object.
+    pub leak_backtraces: bool,
+}
+
+impl Config {
+    /// Checks every field against its range.
+    ///
+    /// What depends on the device, the descriptors that it has, is checked by
+    /// [`Gpu::new`](crate::Gpu::new).
+    ///
+    /// # Errors
+    /// [`ConfigError`] for the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.frames.validate()?;
+        self.pools.validate()?;
+        self.uploads.validate()?;
+        self.staging.validate()?;
+        self.descriptors.validate()?;
+        self.transient.validate()
+    }
+}
+
+/// The defaults, but for one part.
+macro_rules! from_part {
+    ($($part:ident: $Part:ty),+) => {
+        $(impl From<$Part> for Config {
+            fn from($part: $Part) -> Self {
+                Self { $part, ..Self::default() }
+            }
+        })+
+    };
+}
+from_part!(
+    frames: FrameConfig,
+    pools: PoolConfig,
+    uploads: UploadConfig,
+    staging: StagingConfig,
+    descriptors: DescriptorConfig,
+    transient: TransientConfig
+);
+
+/// How far the CPU may be ahead of the GPU, and how long it waits: part of [`Config`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameConfig {
+    /// Frames that the CPU may be ahead, the one being recorded included. Default 3; 1 to 16.
+    ///
+    /// More lets the CPU run on while the GPU is behind, but adds latency, and everything that changes
+    /// each frame (constants, staging memory, command lists) exists once more. Fewer makes
+    /// [`begin_frame`](crate::Gpu::begin_frame) wait sooner.
+    pub in_flight: u32,
+    /// Frames after which an unused block, or a page that no recording took, is given back to the driver.
+    /// Default 16; at most 1,000,000.
+    ///
+    /// More saves calls of the driver where use comes and goes; fewer returns memory sooner. A pool that
+    /// needs a block again soon after giving one back waits twice as long from then on, up to 64 times
+    /// this, and half as long again when the block is not missed; soon is within 16 times what the pool
+    /// waits.
+    pub idle: u32,
+    /// How long [`begin_frame`](crate::Gpu::begin_frame) waits for the GPU before that is an error.
+    /// Default 10 s; at most an hour.
+    ///
+    /// It should be longer than the operating system's own limit for a hung GPU (2 s by default on
+    /// Windows), so that a lost device is reported as lost.
+    pub timeout: Duration,
+    /// How long shutting down waits for the GPU. Default 5 s; at most an hour.
+    ///
+    /// Objects that the GPU may still use after that are leaked, and reported, rather than destroyed.
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for FrameConfig {
+    fn default() -> Self {
+        Self {
+            in_flight: 3,
+            idle: tenure_suballoc::DEFAULT_IDLE_FRAMES,
+            timeout: Duration::from_secs(10),
+            shutdown_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl FrameConfig {
+    fn validate(&self) -> Result<(), ConfigError> {
+        let frames = |field, value: u32| Check::new(field, value.into(), ConfigUnit::Frames);
+        frames("frames.in_flight", self.in_flight).range(1, 16)?;
+        frames("frames.idle", self.idle).range(0, 1_000_000)?;
+        let time = |field, value: Duration| {
+            let millis = u64::try_from(value.as_millis()).unwrap_or(u64::MAX);
+            Check::new(field, millis, ConfigUnit::Milliseconds).range(0, 3_600_000)
+        };
+        time("frames.timeout", self.timeout)?;
+        time("frames.shutdown_timeout", self.shutdown_timeout)
+    }
+}

@@ -1,0 +1,313 @@
+//! The state that all modules above share: the device, its clock, its memory, and the release queue.
+//!
+//! Handles hold an `Arc` of the [`Context`], so that it lives as long as the last of them. It knows no
+//! descriptors, staging memory, command lists or uploads: it calls them through [`Services`].
+
+mod placing;
+mod purge;
+mod ref_shard;
+mod retired;
+
+use std::any::Any;
+use std::backtrace::Backtrace;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use parking_lot::Mutex;
+
+use ref_shard::RefShardTable;
+pub(crate) use ref_shard::{RefShard, RefShards};
+use retired::UserObjects;
+pub(crate) use retired::{CpuSlot, PieceId, Retired, RetiredDescriptor, StaticRange};
+
+use crate::Name;
+use crate::config::Config;
+use crate::device::{Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial};
+use crate::error::{ContractRule, Error};
+use crate::memory::Pools;
+use crate::record::RecorderSlot;
+use crate::registry::{ObjectKind, Record, RecordKey, Registry};
+use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
+
+/// Alignments of the device that the creation of resources needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alignments {
+    pub(crate) constant: u64,
+    pub(crate) storage: u64,
+    pub(crate) acceleration_structure: u64,
+    pub(crate) copy_pitch: u64,
+    pub(crate) copy_offset: u64,
+}
+
+/// What all handles of one manager share. Each holds it, so that it lives as long as the last of them.
+pub(crate) struct Context<D: Device> {
+    pub(crate) config: Config,
+    pub(crate) alignments: Alignments,
+    pub(crate) max_buffer_size: u64,
+    pub(crate) clock: Clock,
+    pub(crate) recordings: Recordings,
+    pub(crate) releases: ReleaseQueue<Retired<D>>,
+    pub(crate) pools: Pools<D>,
+    pub(crate) registry: Registry,
+    pub(crate) recorder: RecorderSlot,
+    ref_shards: RefShardTable<D>,
+    pub(crate) pacer: Mutex<FramePacer>,
+    pub(crate) frame: AtomicU64,
+    pub(crate) waits: Waits,
+    /// Batches of uploads that are open: they are submitted before anything else.
+    pub(crate) pending_uploads: AtomicUsize,
+    /// Set once the manager is gone: objects that are dropped later are released as early as possible.
+    pub(crate) is_shut_down: AtomicBool,
+    /// Dropped objects of the program's own that nothing uses any more. A call that may run the program's
+    /// code drops them.
+    users: UserObjects,
+    /// The services above, for cold paths. They hold no context.
+    services: OnceLock<Box<dyn Services<D>>>,
+    /// The transient resources, whose type only their own module knows. They hold the context.
+    transients: OnceLock<Weak<dyn Any + Send + Sync>>,
+    /// The claim to the device's manager slot, which is free again after the last handle.
+    manager_claim: Option<ManagerClaim>,
+    /// Declared last, because everything above belongs to it. Shared, so that it can be kept
+    /// alive for good when the GPU does not finish.
+    device: Arc<D>,
+}
+
+/// How often and how long the CPU waited for the GPU.
+#[derive(Debug, Default)]
+pub(crate) struct Waits {
+    pub(crate) frames: AtomicU64,
+    pub(crate) nanoseconds: AtomicU64,
+}
+
+/// The services above the context. The manager links them once, when it is made. All calls are on cold
+/// paths: at the end of a frame, when memory is short, after a loss of the device, or at the end.
+pub(crate) trait Services<D: Device>: Send + Sync {
+    /// The clock was polled: wakes the readbacks that are complete.
+    fn note_polled(&self, context: &Context<D>);
+
+    /// Gives back the full pages of constants that nothing uses any more.
+    fn release_free_pages(&self, context: &Context<D>);
+
+    /// Gives back all pages of constants, uploads and readbacks that are kept for later.
+    fn release_pages(&self, context: &Context<D>);
+
+    /// Ends what counts as one frame of each upload ring.
+    fn close_rings(&self, context: &Context<D>);
+
+    /// Submits the uploads that are pending.
+    fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error>;
+
+    /// Gives up the uploads that are pending: the device is lost.
+    fn give_up_uploads(&self, context: &Context<D>, error: &Error);
+
+    /// Frees descriptors that nothing uses any more.
+    fn free_descriptors(&self, context: &Context<D>, retired: RetiredDescriptor<D>);
+
+    /// Destroys the API objects of all services. The GPU is idle, and no handle is left.
+    fn destroy(self: Box<Self>, device: &D);
+}
+
+impl<D: Device> Context<D> {
+    pub(crate) fn new(device: D, config: Config) -> Result<Arc<Self>, Error> {
+        config.validate()?;
+        let properties = device.properties();
+        let queues = properties.queues.len();
+        if queues == 0 || queues > MAX_QUEUES {
+            let rule = ContractRule::Queues { queues, max: MAX_QUEUES };
+            return Err(Error::Contract { rule });
+        }
+        let alignments = Alignments {
+            constant: checked_alignment("constant_alignment", properties.constant_alignment)?,
+            // Shaders may read a storage buffer through a typed view.
+            storage: checked_alignment("storage_alignment", properties.storage_alignment)?
+                .max(checked_alignment("typed_alignment", properties.descriptors.typed_alignment)?),
+            acceleration_structure: checked_alignment(
+                "acceleration_structure_alignment",
+                properties.acceleration_structure_alignment,
+            )?,
+            copy_pitch: checked_alignment("copy_pitch_alignment", properties.copy_pitch_alignment)?,
+            copy_offset: checked_alignment("copy_offset_alignment", properties.copy_offset_alignment)?,
+        };
+        let max_buffer_size = properties.max_buffer_size;
+        let manager_claim = device.manager_slot().take().ok_or(Error::DeviceInUse)?;
+        // A device may have been in use before.
+        let completed: Result<Vec<u64>, DeviceError> =
+            (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
+        let pools = Pools::new(&device)?;
+        Ok(Arc::new(Self {
+            pacer: Mutex::new(FramePacer::new(config.frames.in_flight)),
+            alignments,
+            max_buffer_size,
+            clock: Clock::starting_at(&completed?),
+            recordings: Recordings::new(),
+            releases: ReleaseQueue::new(),
+            pools,
+            registry: Registry::default(),
+            recorder: RecorderSlot::default(),
+            ref_shards: RefShardTable::new(),
+            frame: AtomicU64::new(0),
+            waits: Waits::default(),
+            pending_uploads: AtomicUsize::new(0),
+            is_shut_down: AtomicBool::new(false),
+            users: UserObjects::default(),
+            services: OnceLock::new(),
+            transients: OnceLock::new(),
+            config,
+            manager_claim: Some(manager_claim),
+            device: Arc::new(device),
+        }))
+    }
+
+    /// Links the services, once, by the manager that made both.
+    pub(crate) fn link(&self, services: Box<dyn Services<D>>) {
+        let _was_empty = self.services.set(services);
+    }
+
+    fn services(&self) -> Option<&dyn Services<D>> {
+        self.services.get().map(|services| &**services)
+    }
+
+    /// Links the transient resources, once, by the manager that made both.
+    pub(crate) fn link_transients(&self, transients: Weak<dyn Any + Send + Sync>) {
+        let _was_empty = self.transients.set(transients);
+    }
+
+    /// The transient resources; `None` once the manager is gone.
+    pub(crate) fn transients<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let is_over = self.is_shut_down.load(Ordering::Acquire);
+        let transients = self.transients.get().filter(|_| !is_over).and_then(Weak::upgrade);
+        transients.and_then(|transients| transients.downcast().ok())
+    }
+
+    /// The device.
+    #[inline]
+    pub(crate) fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// The frame that began last.
+    pub(crate) fn current_frame(&self) -> u64 {
+        self.frame.load(Ordering::Relaxed)
+    }
+
+    /// Registers a new object.
+    #[inline]
+    pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RecordKey {
+        let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
+        self.registry.insert(Record {
+            name: name.clone(),
+            kind,
+            bytes,
+            frame: self.current_frame(),
+            backtrace,
+        })
+    }
+
+    /// Queues a dropped object for release.
+    #[inline]
+    pub(crate) fn release(&self, retired: Retired<D>, born: Stamp, bytes: u64) {
+        self.releases.push(&self.recordings, retired, born, bytes);
+        self.settle();
+    }
+
+    /// Queues an object for release that was dropped before anything on the GPU could use it.
+    #[inline]
+    pub(crate) fn release_unused(&self, retired: Retired<D>, bytes: u64) {
+        self.releases.push_unused(retired, bytes);
+        self.settle();
+    }
+
+    /// Queues dropped descriptors for release.
+    #[inline]
+    pub(crate) fn release_descriptors(&self, retired: RetiredDescriptor<D>, born: Stamp) {
+        self.release(Retired::Descriptors(retired), born, 0);
+    }
+
+    /// Queues descriptors for release that only the submission of one recording uses.
+    pub(crate) fn release_recorded(&self, retired: RetiredDescriptor<D>, submission: SyncPoint) {
+        self.releases.push_after(Retired::Descriptors(retired), submission, 0);
+    }
+
+    /// Checks that a sync point was submitted, and by this manager.
+    pub(crate) fn check_submitted(&self, point: &SyncPoint) -> Result<(), Error> {
+        if self.clock.is_foreign(point) {
+            return Err(Error::Foreign { name: "sync point".into() });
+        }
+        let submitted = self.clock.submitted();
+        let never = point.iter().find(|at| at.serial > submitted.serial(at.queue));
+        never.map_or(Ok(()), |QueueSerial { queue, serial }| {
+            Err(Error::NeverSubmitted { queue, serial, newest: submitted.serial(queue) })
+        })
+    }
+
+    /// Names the object in an error, and remembers a loss of the device.
+    pub(crate) fn refused(&self, name: &Name, source: DeviceError) -> Error {
+        let answer: Result<(), _> = self.clock.note_loss(Err(source.clone()));
+        debug_assert!(answer.is_err());
+        Error::device(name, source)
+    }
+
+    /// Polls the clock, and wakes the tasks whose readbacks are complete.
+    pub(crate) fn poll(&self) -> Result<SyncPoint, DeviceError> {
+        let polled = self.clock.poll(self.device());
+        if let Some(services) = self.services() {
+            services.note_polled(self);
+        }
+        polled
+    }
+
+    /// Frees memory at once: all objects that the GPU is done with, and idle blocks.
+    pub(crate) fn make_room(&self) {
+        self.poll_clock();
+        if let Some(services) = self.services() {
+            services.release_free_pages(self);
+        }
+        self.purge_memory();
+        self.pools.reclaim(self.device());
+    }
+
+    /// Releases the objects that the GPU is done with, except those of the program's own.
+    pub(crate) fn reclaim(&self) {
+        self.poll_clock();
+        self.purge_memory();
+    }
+
+    /// Polls the clock.
+    fn poll_clock(&self) {
+        // The clock notes a loss of the device, and the next call reports it.
+        let _noted = self.clock.poll(self.device());
+    }
+
+    /// True while uploads wait to be submitted. One atomic load.
+    #[inline]
+    pub(crate) fn has_pending_uploads(&self) -> bool {
+        self.pending_uploads.load(Ordering::Acquire) > 0
+    }
+
+    /// Submits the pending uploads, so that the next submission finds their data.
+    #[inline]
+    pub(crate) fn flush_pending_uploads(&self) -> Result<(), Error> {
+        if self.has_pending_uploads() { self.flush_uploads() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn flush_uploads(&self) -> Result<(), Error> {
+        self.services().map_or(Ok(()), |services| services.flush_uploads(self))
+    }
+
+    /// Calls `ask`; if the device is short of memory, frees memory and calls it once more.
+    pub(crate) fn retry<T>(&self, mut ask: impl FnMut() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
+        match ask() {
+            Err(error) if error.is_shortage() => {
+                self.make_room();
+                ask()
+            }
+            answer => answer,
+        }
+    }
+}
+
+fn checked_alignment(property: &'static str, value: u64) -> Result<u64, Error> {
+    let rule = ContractRule::PowerOfTwo { property, value };
+    if value.is_power_of_two() { Ok(value) } else { Err(Error::Contract { rule }) }
+}

@@ -1,0 +1,123 @@
+//! Finding memory for resources.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Context;
+use crate::Name;
+use crate::api_resource::ApiResource;
+use crate::device::{
+    Device, DeviceError, HeapBudget, MAX_QUEUES, Permit, QueueId, QueueSerial, Requirements, ResourceDesc,
+    TileUpdate,
+};
+use crate::error::{Error, OutOfMemory};
+use crate::memory::{
+    AllocationFailure, Backing, Class, MemoryUse, PoolKind, RangeRequest, ResourceRequest, Store,
+    Suballocation,
+};
+use crate::time::SyncPoint;
+
+impl<D: Device> Context<D> {
+    /// What a resource needs from its heap.
+    #[inline]
+    pub(crate) fn requirements(&self, name: &Name, desc: &ResourceDesc) -> Result<Requirements, Error> {
+        self.clock.check().map_err(|source| Error::device(name, source))?;
+        desc.validate().map_err(|source| Error::device(name, source))?;
+        self.device.requirements(desc).map_err(|source| self.refused(name, source))
+    }
+
+    /// What [`place_range`](Self::place_range) comes to in steady state, without anything that may fail.
+    #[inline]
+    pub(crate) fn take_range(
+        &self,
+        kind: PoolKind,
+        memory_use: MemoryUse,
+        size: u64,
+        align: u64,
+    ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
+        if self.clock.loss().is_some() {
+            return None;
+        }
+        self.pools.take_range(self.device(), &self.config, (kind, memory_use), size, align)
+    }
+
+    #[cold]
+    pub(crate) fn place_range(&self, request: RangeRequest<'_>) -> Result<Backing<D>, Error> {
+        self.clock.check().map_err(|source| Error::device(request.name, source))?;
+        let found = self.pools.place_range(self.device(), &self.config, request, || self.make_room());
+        found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))
+    }
+
+    #[inline]
+    pub(crate) fn place_resource(&self, request: ResourceRequest<'_>) -> Result<Backing<D>, Error> {
+        self.clock.check().map_err(|source| Error::device(request.name, source))?;
+        let found = self.pools.place_resource(self.device(), &self.config, request, || self.make_room());
+        found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
+    }
+
+    /// Takes memory for tiles.
+    pub(crate) fn place_tiles(
+        &self,
+        name: &Name,
+        needs: &Requirements,
+        size: u64,
+        tile: u64,
+    ) -> Result<(Suballocation, Store<D>), Error> {
+        self.clock.check().map_err(|source| Error::device(name, source))?;
+        let found =
+            self.pools.place_tiles(self.device(), &self.config, needs, size, tile, || self.make_room());
+        found.map_err(|fall| self.fallen(name, size, tile, fall))
+    }
+
+    pub(crate) fn fallen(&self, name: &Name, size: u64, alignment: u64, fall: AllocationFailure) -> Error {
+        match fall {
+            AllocationFailure::Refused(source) => self.refused(name, source),
+            AllocationFailure::Short { class, refusal } => {
+                let error = self.shortage(name, size, alignment, class, refusal);
+                if let Some(times) = self.pools.notices.failure(class) {
+                    tracing::warn!(target: "tenure", %error, times, "allocation failed");
+                }
+                Error::OutOfMemory(Box::new(error))
+            }
+        }
+    }
+
+    /// What there is to say about memory that is short.
+    pub(crate) fn shortage(
+        &self,
+        name: &Name,
+        size: u64,
+        alignment: u64,
+        class: Class,
+        refusal: DeviceError,
+    ) -> OutOfMemory {
+        let largest_free = self.pools.find(class).map_or(0, |shards| shards.totals().pool.largest_free);
+        let budget = self.budget_of(class);
+        OutOfMemory { name: name.clone(), size, alignment, class, budget, largest_free, refusal }
+    }
+
+    fn budget_of(&self, class: Class) -> HeapBudget {
+        let types = &self.device().properties().memory_types;
+        let heap = types.get(usize::from(class.memory.0)).map(|memory_type| usize::from(memory_type.heap));
+        let budgets = self.device.budget().unwrap_or_default();
+        heap.and_then(|heap| budgets.get(heap)).copied().unwrap_or_default()
+    }
+
+    /// Changes tile mappings as a submission. It counts as a recording while it is being submitted,
+    /// so that what is dropped meanwhile outlives it.
+    pub(crate) fn submit_tiles(
+        &self,
+        queue: QueueId,
+        updates: &[TileUpdate<'_, D>],
+        after: &SyncPoint,
+    ) -> Result<QueueSerial, DeviceError> {
+        let recording = self.recordings.open("tile mappings", self.current_frame());
+        let waits: SmallVec<[_; MAX_QUEUES]> = after.iter().filter(|wait| wait.queue != queue).collect();
+        let submitted = self
+            .clock
+            .submit(queue, |serial| self.device.update_tiles(Permit::own(), queue, updates, &waits, serial));
+        self.recordings.close(recording);
+        submitted
+    }
+}

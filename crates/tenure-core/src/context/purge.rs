@@ -1,0 +1,197 @@
+//! Giving back what nothing uses any more.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering;
+
+use super::{Context, Retired};
+use crate::device::{Device, DeviceError};
+use crate::memory::{Backing, RUN};
+use crate::time::{Batch, Batches, NotIdle, SyncPoint};
+
+/// A panic of the program's own destructors, after everything else was given back.
+#[must_use = "either goes on or is logged"]
+pub(crate) struct Panicked(Option<Box<dyn Any + Send>>);
+
+impl Panicked {
+    /// Lets the panic go on to the caller.
+    pub(crate) fn resume(self) {
+        if let Some(panic) = self.0 {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Ends the panic here: for callers that are being dropped themselves.
+    pub(crate) fn log(self) {
+        if self.0.is_some() {
+            tracing::error!(target: "tenure", "the destructor of a deferred object panicked");
+        }
+    }
+}
+
+impl<D: Device> Context<D> {
+    /// Gives back what nothing can use any more, as far as the clock knows.
+    pub(crate) fn purge(&self) -> Panicked {
+        self.purge_memory();
+        self.drop_users()
+    }
+
+    /// As [`purge`](Self::purge), everything when the device is lost, without running the program's code:
+    /// objects of its own go with the next purge. For calls inside which a program does not expect its destructors.
+    pub(crate) fn purge_memory(&self) {
+        let mut ready = Batches::new();
+        if self.clock.loss().is_none() {
+            self.releases.purge_batches(&self.recordings, &self.clock, &mut ready);
+        } else {
+            // A lost device uses nothing any more, so that this takes everything.
+            let taken = self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready);
+            debug_assert!(taken.is_ok(), "only a device that works can be busy");
+        }
+        if !ready.is_empty() {
+            self.give_back(&mut ready);
+            self.releases.recycle(&mut ready);
+        }
+    }
+
+    /// Gives back everything, because the GPU is idle or lost.
+    ///
+    /// # Errors
+    /// [`NotIdle`] when it is neither; then nothing is given back.
+    pub(crate) fn purge_all(&self) -> Result<Panicked, NotIdle> {
+        let mut ready = Batches::new();
+        self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready)?;
+        self.give_back(&mut ready);
+        Ok(self.drop_users())
+    }
+
+    /// After the manager is gone nobody ends frames: gives back what it can, each time that
+    /// something changes.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        if self.is_shut_down.load(Ordering::Acquire) {
+            self.end_quietly();
+        }
+    }
+
+    /// Polls and purges for a caller that is being dropped: a loss of the device is reported by
+    /// the next call, a panic of the program's own destructors is logged.
+    #[cold]
+    pub(crate) fn end_quietly(&self) {
+        let (_reported_by_the_next_call, panicked) = self.poll_and_purge();
+        panicked.log();
+    }
+
+    /// Asks how far the GPU is and gives back what it is done with; everything, when it is lost.
+    pub(crate) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
+        match self.poll() {
+            Ok(_) => {
+                if let Some(services) = self.services() {
+                    services.close_rings(self);
+                }
+                (Ok(()), self.purge())
+            }
+            // A lost device uses nothing any more, so that this always purges.
+            Err(lost) => {
+                if let Some(services) = self.services() {
+                    services.give_up_uploads(self, &lost.clone().into());
+                }
+                (Err(lost), self.purge_all().unwrap_or(Panicked(None)))
+            }
+        }
+    }
+
+    /// As [`settle`](Self::settle), after a submission: nobody else would wait for it.
+    pub(crate) fn settle_submission(&self) {
+        if self.is_shut_down.load(Ordering::Acquire) {
+            let timeout = self.config.frames.shutdown_timeout;
+            // When the time is over, the last handle to go waits once more.
+            let _is_complete = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
+            self.end_quietly();
+        }
+    }
+
+    /// Descriptors before what they show, and sets before their layouts; ranges before all, because they
+    /// are nobody's to show.
+    fn give_back(&self, ready: &mut [Batch<Retired<D>>]) {
+        let mut ranges = self.pools.freeing();
+        let mut has_others = false;
+        for mut run in ready.iter().flat_map(|batch| batch.runs(RUN)) {
+            ranges.free_run(run.clone().filter_map(Retired::as_range));
+            has_others |= run.any(|retired| retired.as_range().is_none());
+        }
+        drop(ranges);
+        if !has_others {
+            ready.iter_mut().for_each(Batch::clear);
+            return;
+        }
+        for batch in ready.iter_mut() {
+            batch.extract(Retired::goes_first, |retired| self.give_back_other(retired));
+        }
+        for batch in ready {
+            batch.take_items(|retired| self.give_back_other(retired));
+        }
+    }
+
+    fn give_back_other(&self, retired: Retired<D>) {
+        match retired {
+            // Has gone already.
+            Retired::Range(_) => {}
+            Retired::Backing(backing) => self.give_back_backing(backing),
+            Retired::Descriptors(retired) => {
+                if let Some(services) = self.services() {
+                    services.free_descriptors(self, retired);
+                }
+            }
+            Retired::User(object) => self.users.push(object),
+        }
+    }
+
+    fn give_back_backing(&self, backing: Backing<D>) {
+        if let Err(backing) = self.pools.release(self.device(), backing) {
+            // A recording that was just submitted has not quite let go of it: once more, next time.
+            self.releases.push_after(Retired::Backing(backing), SyncPoint::NONE, 0);
+        }
+    }
+
+    /// Runs the program's destructors, without any lock: they may drop further handles.
+    pub(super) fn drop_users(&self) -> Panicked {
+        let dropped =
+            self.users.take().into_iter().map(|object| catch_unwind(AssertUnwindSafe(|| drop(object))));
+        Panicked(dropped.filter_map(Result::err).last())
+    }
+}
+
+impl<D: Device> Drop for Context<D> {
+    /// The last handle is gone. The manager has waited for the GPU; a recording may have been
+    /// submitted since.
+    fn drop(&mut self) {
+        let timeout = self.config.frames.shutdown_timeout;
+        let waited = self.clock.wait(self.device(), &self.clock.submitted(), timeout);
+        if let Some(services) = self.services() {
+            services.release_pages(self);
+        }
+        match (waited, self.purge_all()) {
+            (Ok(false), _) | (_, Err(_)) => self.abandon(),
+            (_, Ok(purged)) => {
+                purged.log();
+                if let Some(services) = self.services.take() {
+                    services.destroy(&self.device);
+                }
+                self.pools.unmake_all(self.device());
+            }
+        }
+    }
+}
+
+impl<D: Device> Context<D> {
+    /// Leaves everything to the driver, for good, the device included: the GPU may still use it.
+    fn abandon(&mut self) {
+        tracing::error!(target: "tenure", "the GPU did not finish; its objects are left alone");
+        self.drop_users().log();
+        self.pools.abandon();
+        std::mem::forget(self.services.take());
+        std::mem::forget(std::mem::take(&mut self.releases));
+        std::mem::forget(self.manager_claim.take());
+        std::mem::forget(self.device.clone());
+    }
+}

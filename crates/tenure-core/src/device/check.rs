@@ -1,0 +1,526 @@
+//! Checks of the contract that every backend makes: each rule, and its error, is written once here.
+//!
+//! A backend calls them before it calls its API, in release builds too. All are free of allocations and
+//! of calls to the driver, and take time linear in what they are given.
+
+use super::{
+    Allowed, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Format, HeapCategory,
+    HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements, ResourceDesc, SetBinding, State,
+    Subresource, TextureAccess, TextureInfo, TextureView, TileRegion, Usage,
+};
+
+type Checked = Result<(), DeviceError>;
+
+/// `size` bytes from `offset` on end within `limit` bytes.
+///
+/// # Errors
+/// `rule`, with the end and the limit.
+#[inline]
+pub fn range(rule: CallRule, offset: u64, size: u64, limit: u64) -> Checked {
+    match offset.checked_add(size) {
+        Some(end) if end <= limit => Ok(()),
+        end => Err(DeviceError::invalid_call(rule, end.unwrap_or(u64::MAX), limit)),
+    }
+}
+
+/// A value is a multiple of another. Nothing is a multiple of 0.
+///
+/// # Errors
+/// `rule`, with both.
+#[inline]
+pub fn multiple(rule: CallRule, value: u64, of: u64) -> Checked {
+    if of != 0 && value.is_multiple_of(of) {
+        return Ok(());
+    }
+    Err(DeviceError::invalid_call(rule, value, of))
+}
+
+/// A value is not above a limit.
+///
+/// # Errors
+/// `rule`, with both.
+#[inline]
+pub fn at_most(rule: CallRule, value: u64, limit: u64) -> Checked {
+    if value <= limit { Ok(()) } else { Err(DeviceError::invalid_call(rule, value, limit)) }
+}
+
+/// A resource that can live in the memory types `allowed`, one in each bit, is to live in `memory`.
+///
+/// # Errors
+/// [`CallRule::MemoryTypeAllowed`].
+pub fn memory_type(allowed: u32, memory: MemoryTypeId) -> Checked {
+    let bit = 1_u32.checked_shl(u32::from(memory.0)).unwrap_or(0);
+    if allowed & bit != 0 {
+        return Ok(());
+    }
+    Err(DeviceError::invalid_call(CallRule::MemoryTypeAllowed, u32::from(memory.0), allowed))
+}
+
+/// The size of a heap. Which alignments there are is for the backend to say.
+///
+/// # Errors
+/// [`CallRule::HeapSize`], [`CallRule::HeapTooLarge`].
+pub fn heap_size(desc: &HeapDesc, max_heap_size: u64) -> Checked {
+    if desc.size == 0 {
+        return Err(DeviceError::invalid_call(CallRule::HeapSize, desc.size, desc.alignment));
+    }
+    multiple(CallRule::HeapSize, desc.size, desc.alignment)?;
+    at_most(CallRule::HeapTooLarge, desc.size, max_heap_size)
+}
+
+/// A resource of the category `own` is placed in a heap of the category `heap`, on a device that has
+/// heaps for everything or has not.
+///
+/// # Errors
+/// [`CallRule::HeapForEverything`], [`CallRule::HeapCategory`].
+pub fn category(own: HeapCategory, heap: HeapCategory, has_mixed_heaps: bool) -> Checked {
+    let rule = match heap {
+        HeapCategory::Any if has_mixed_heaps => return Ok(()),
+        HeapCategory::Any => CallRule::HeapForEverything,
+        heap if heap == own => return Ok(()),
+        _ => CallRule::HeapCategory,
+    };
+    Err(DeviceError::invalid_call(rule, heap, own))
+}
+
+/// A resource that needs `needs` is placed at `offset` of `heap_size` bytes of `memory`.
+///
+/// # Errors
+/// [`CallRule::RequiresDedicated`], [`CallRule::MemoryTypeAllowed`], [`CallRule::OffsetAligned`],
+/// [`CallRule::InsideHeap`].
+pub fn placement(needs: &Requirements, (memory, heap_size): (MemoryTypeId, u64), offset: u64) -> Checked {
+    if needs.requires_dedicated {
+        return Err(DeviceError::broken_rule(CallRule::RequiresDedicated));
+    }
+    memory_type(needs.memory_types, memory)?;
+    multiple(CallRule::OffsetAligned, offset, needs.alignment)?;
+    range(CallRule::InsideHeap, offset, needs.size, heap_size)
+}
+
+/// A region is not empty and lies within `extent` tiles.
+///
+/// # Errors
+/// [`CallRule::TileRegionInside`].
+pub fn tile_region(region: &TileRegion, extent: [u32; 3]) -> Checked {
+    for ((origin, size), limit) in region.origin.into_iter().zip(region.extent).zip(extent) {
+        let end = u64::from(origin) + u64::from(size);
+        if size == 0 || end > u64::from(limit) {
+            return Err(DeviceError::invalid_call(CallRule::TileRegionInside, end, limit));
+        }
+    }
+    Ok(())
+}
+
+/// So many tiles of `tile` bytes each are mapped to a heap of `heap_size` bytes from `offset` on.
+///
+/// # Errors
+/// [`CallRule::TileOffsetAligned`], [`CallRule::TilesInsideHeap`].
+pub fn tiles_in_heap(tiles: u64, tile: u64, offset: u64, heap_size: u64) -> Checked {
+    multiple(CallRule::TileOffsetAligned, offset, tile)?;
+    range(CallRule::TilesInsideHeap, offset, tiles.saturating_mul(tile), heap_size)
+}
+
+/// A list for the queue `made_for` is submitted to `queue`.
+///
+/// # Errors
+/// [`CallRule::ListQueue`].
+#[inline]
+pub fn list_queue(queue: QueueId, made_for: QueueId) -> Checked {
+    if queue == made_for {
+        return Ok(());
+    }
+    Err(DeviceError::invalid_call(CallRule::ListQueue, u32::from(queue.0), u32::from(made_for.0)))
+}
+
+/// A submission that signals `signal` follows the one that signals `submitted`.
+///
+/// # Errors
+/// [`CallRule::SerialOrder`].
+#[inline]
+pub fn serial(signal: u64, submitted: u64) -> Checked {
+    if submitted.checked_add(1) == Some(signal) {
+        return Ok(());
+    }
+    Err(DeviceError::invalid_call(CallRule::SerialOrder, signal, submitted.saturating_add(1)))
+}
+
+/// A write state stands alone, and a queue knows only some states.
+///
+/// # Errors
+/// [`DeviceError::InvalidState`].
+#[inline]
+pub fn state(queue: QueueKind, state: State) -> Checked {
+    if !state.is_valid() {
+        return Err(DeviceError::write_state_alone(state));
+    }
+    let allowed = State::allowed_on(queue);
+    if allowed.contains(state) {
+        return Ok(());
+    }
+    Err(DeviceError::InvalidState { rule: CallRule::QueueKnowsState, state, allowed })
+}
+
+/// A resource has the subresource.
+///
+/// # Errors
+/// [`CallRule::SubresourceExists`].
+#[inline]
+pub fn subresource(desc: &ResourceDesc, subresource: Subresource) -> Checked {
+    let count = desc.subresources();
+    match subresource {
+        Subresource::One(index) if index >= count => {
+            Err(DeviceError::invalid_call(CallRule::SubresourceExists, index, count))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A resource was created for a use.
+///
+/// # Errors
+/// [`DeviceError::MissingUsage`].
+#[inline]
+pub const fn usage(has: Usage, needs: Usage) -> Checked {
+    if has.contains(needs) { Ok(()) } else { Err(DeviceError::MissingUsage { needs, has }) }
+}
+
+/// A copy within one buffer does not overlap itself.
+///
+/// # Errors
+/// [`CallRule::CopyOverlap`].
+pub fn copy_within(src_offset: u64, dst_offset: u64, size: u64) -> Checked {
+    let apart = src_offset.abs_diff(dst_offset);
+    if apart >= size {
+        return Ok(());
+    }
+    Err(DeviceError::invalid_call(CallRule::CopyOverlap, apart, size))
+}
+
+/// Texels of a format lie in a buffer of `capacity` bytes as `layout` says, whose offset and row pitch
+/// are multiples of the two alignments.
+///
+/// # Errors
+/// [`CallRule::CopyOffsetAligned`], [`CallRule::RowPitchAligned`], [`CallRule::RowsHoldTexels`],
+/// [`CallRule::InsideResource`].
+pub fn copy_layout(
+    layout: BufferLayout,
+    [offset_alignment, pitch_alignment]: [u64; 2],
+    (format, extent): (Format, [u32; 3]),
+    capacity: u64,
+) -> Checked {
+    multiple(CallRule::CopyOffsetAligned, layout.offset, offset_alignment.max(1))?;
+    multiple(CallRule::RowPitchAligned, layout.row_pitch, pitch_alignment.max(1))?;
+    let short = || DeviceError::invalid_call(CallRule::RowsHoldTexels, layout.row_pitch, layout.rows);
+    let bytes = layout.bytes(format, extent).ok_or_else(short)?;
+    range(CallRule::InsideResource, layout.offset, bytes, capacity)
+}
+
+/// A heap of descriptors is not empty, holds at most `most`, and is visible only where shaders can see
+/// what it holds.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`].
+pub fn descriptor_heap(desc: &DescriptorHeapDesc, most: u32) -> Checked {
+    if desc.shader_visible && !desc.kind.is_for_shaders() {
+        let allowed = Allowed::Rule("0: shaders do not see targets");
+        return Err(DeviceError::invalid_desc("shader_visible", 1_u32, allowed));
+    }
+    count("count", desc.count, most)
+}
+
+/// A count is from 1 to `most`.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`] with the field.
+pub fn count(field: &'static str, count: u32, most: u32) -> Checked {
+    let allowed = match count {
+        0 => Allowed::AtLeast(1),
+        count if count > most => Allowed::AtMost(u64::from(most)),
+        _ => return Ok(()),
+    };
+    Err(DeviceError::invalid_desc(field, count, allowed))
+}
+
+/// A heap of `of` descriptors has `count` of them from `first` on.
+///
+/// # Errors
+/// [`CallRule::DescriptorInside`].
+#[inline]
+pub fn descriptors_inside(first: u32, count: u64, of: u32) -> Checked {
+    range(CallRule::DescriptorInside, u64::from(first), count, u64::from(of))
+}
+
+/// A descriptor is of the kind that its heap holds.
+///
+/// # Errors
+/// [`CallRule::DescriptorKind`].
+#[inline]
+pub fn descriptor_kind(descriptor: DescriptorKind, heap: DescriptorKind) -> Checked {
+    if descriptor == heap {
+        return Ok(());
+    }
+    Err(DeviceError::invalid_call(CallRule::DescriptorKind, descriptor, heap))
+}
+
+/// The numbers of a set's bindings differ and are not above `last`, and each binding holds something.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`].
+pub fn set_bindings(bindings: &[SetBinding], last: u32) -> Checked {
+    for (index, SetBinding { binding, count, .. }) in bindings.iter().enumerate() {
+        if bindings.iter().take(index).any(|known| known.binding == *binding) {
+            let allowed = Allowed::Rule("a number that no other binding of the set has");
+            return Err(DeviceError::invalid_desc("binding", *binding, allowed));
+        }
+        if *binding > last {
+            return Err(DeviceError::invalid_desc("binding", *binding, Allowed::AtMost(u64::from(last))));
+        }
+        if *count == 0 {
+            return Err(DeviceError::invalid_desc("count", 0_u32, Allowed::AtLeast(1)));
+        }
+    }
+    Ok(())
+}
+
+/// A set has the binding and the element; says which binding it is.
+///
+/// # Errors
+/// [`CallRule::BindingExists`], [`CallRule::ElementExists`].
+pub fn set_element(bindings: &[SetBinding], binding: u32, element: u32) -> Result<&SetBinding, DeviceError> {
+    let found = bindings.iter().find(|known| known.binding == binding);
+    let found = found.ok_or_else(|| DeviceError::invalid_value(CallRule::BindingExists, binding))?;
+    if element < found.count {
+        return Ok(found);
+    }
+    Err(DeviceError::invalid_call(CallRule::ElementExists, element, found.count))
+}
+
+/// The mips and the layers of a view of a texture exist, and there is one of each at least.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`] for none; [`CallRule::ViewMipsExist`], [`CallRule::ViewLayersExist`].
+pub fn view_range(view: &TextureView, info: &TextureInfo) -> Checked {
+    for (field, rule, first, count, limit) in [
+        ("mips", CallRule::ViewMipsExist, view.first_mip, view.mips, info.mips),
+        ("layers", CallRule::ViewLayersExist, view.first_layer, view.layers, info.layers()),
+    ] {
+        if count == 0 {
+            return Err(DeviceError::invalid_desc(field, 0_u32, Allowed::AtLeast(1)));
+        }
+        range(rule, u64::from(first), u64::from(count), u64::from(limit))?;
+    }
+    if view.mips > 1 && view.access != TextureAccess::Sampled {
+        return Err(DeviceError::invalid_desc("mips", view.mips, Allowed::AtMost(1)));
+    }
+    Ok(())
+}
+
+/// The format of a view is the texture's or one that it was created to be seen in.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`].
+pub fn view_format(view: &TextureView, info: &TextureInfo) -> Checked {
+    if view.format == info.format || info.view_formats.contains(&view.format) {
+        return Ok(());
+    }
+    let allowed = Allowed::Rule("the texture's format, or one of its view_formats");
+    Err(DeviceError::invalid_desc("format", view.format, allowed))
+}
+
+/// Stencil is sampled, of a format that has it.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`].
+pub fn view_plane(view: &TextureView, format: Format) -> Checked {
+    let is_read = view.access == TextureAccess::Sampled && format.has_stencil();
+    if view.plane != Plane::Stencil || is_read {
+        return Ok(());
+    }
+    let allowed = Allowed::Rule("Stencil only to sample a format with stencil");
+    Err(DeviceError::invalid_desc("plane", view.plane, allowed))
+}
+
+/// A view of a buffer is not empty and lies within its `capacity` bytes.
+///
+/// # Errors
+/// [`DeviceError::InvalidDesc`] for none; [`CallRule::ViewInside`].
+pub fn buffer_view(offset: u64, size: u64, capacity: u64) -> Checked {
+    if size == 0 {
+        return Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1)));
+    }
+    range(CallRule::ViewInside, offset, size, capacity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{BindingKind, FieldValue, ViewShape};
+    use crate::{TextureDesc, device::Priority};
+
+    fn broken(result: Checked) -> (CallRule, u64, u64) {
+        match result {
+            Err(DeviceError::InvalidCall {
+                rule,
+                value: Some(FieldValue::Number(value)),
+                limit: Some(FieldValue::Number(limit)),
+            }) => (rule, value, limit),
+            other => panic!("not a rule with numbers: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn ranges_end_inside_and_do_not_wrap() {
+        let check = |offset, size| range(CallRule::InsideResource, offset, size, 256);
+        assert_eq!((check(0, 256), check(256, 0)), (Ok(()), Ok(())));
+        assert_eq!(broken(check(1, 256)), (CallRule::InsideResource, 257, 256));
+        assert_eq!(broken(check(u64::MAX, 2)), (CallRule::InsideResource, u64::MAX, 256));
+        assert_eq!(multiple(CallRule::OffsetAligned, 512, 256), Ok(()));
+        assert_eq!(broken(multiple(CallRule::OffsetAligned, 0, 0)), (CallRule::OffsetAligned, 0, 0));
+    }
+
+    #[test]
+    fn memory_is_of_an_allowed_type() {
+        assert_eq!(memory_type(0b101, MemoryTypeId(2)), Ok(()));
+        assert_eq!(broken(memory_type(0b101, MemoryTypeId(1))), (CallRule::MemoryTypeAllowed, 1, 5));
+        assert!(memory_type(u32::MAX, MemoryTypeId(32)).is_err(), "there is no bit 32");
+    }
+
+    #[test]
+    fn heaps_take_their_own_category() {
+        use HeapCategory::{Any, Buffers, Textures};
+        assert_eq!((category(Buffers, Buffers, false), category(Buffers, Any, true)), (Ok(()), Ok(())));
+        let refused = category(Buffers, Textures, true).unwrap_err().to_string();
+        assert_eq!(refused, "invalid call: the heap is of the resource's category (Textures, limit Buffers)");
+        let mixed = DeviceError::invalid_call(CallRule::HeapForEverything, Any, Buffers);
+        assert_eq!(category(Buffers, Any, false), Err(mixed));
+    }
+
+    #[test]
+    fn placed_resources_fit_their_heap() {
+        let needs = Requirements {
+            size: 512,
+            alignment: 256,
+            memory_types: 1,
+            category: HeapCategory::Any,
+            prefers_dedicated: false,
+            requires_dedicated: false,
+        };
+        let check = |offset| placement(&needs, (MemoryTypeId(0), 1024), offset);
+        assert_eq!((check(0), check(512)), (Ok(()), Ok(())));
+        assert_eq!(broken(check(128)), (CallRule::OffsetAligned, 128, 256));
+        assert_eq!(broken(check(768)), (CallRule::InsideHeap, 1280, 1024));
+        let elsewhere = placement(&needs, (MemoryTypeId(1), 1024), 0);
+        assert_eq!(broken(elsewhere), (CallRule::MemoryTypeAllowed, 1, 1));
+        let dedicated = Requirements { requires_dedicated: true, ..needs };
+        let refused = placement(&dedicated, (MemoryTypeId(0), 1024), 0);
+        assert_eq!(refused, Err(DeviceError::broken_rule(CallRule::RequiresDedicated)));
+    }
+
+    #[test]
+    fn tiles_lie_in_their_resource_and_their_heap() {
+        let region = |origin, extent| TileRegion { subresource: 0, origin, extent };
+        assert_eq!(tile_region(&region([1, 0, 0], [1, 2, 1]), [2, 2, 1]), Ok(()));
+        let outside = tile_region(&region([1, 0, 0], [2, 2, 1]), [2, 2, 1]);
+        assert_eq!(broken(outside), (CallRule::TileRegionInside, 3, 2));
+        assert!(tile_region(&region([0; 3], [0, 1, 1]), [2, 2, 1]).is_err(), "empty");
+        assert_eq!(tiles_in_heap(2, 64, 64, 192), Ok(()));
+        assert_eq!(broken(tiles_in_heap(2, 64, 32, 192)), (CallRule::TileOffsetAligned, 32, 64));
+        assert_eq!(broken(tiles_in_heap(2, 64, 128, 192)), (CallRule::TilesInsideHeap, 256, 192));
+        assert!(tiles_in_heap(u64::MAX, 64, 0, 192).is_err(), "no overflow");
+    }
+
+    #[test]
+    fn serials_rise_by_one() {
+        assert_eq!(serial(1, 0), Ok(()));
+        for (signal, submitted) in [(0, 0), (2, 0), (5, 5), (4, 5), (0, u64::MAX)] {
+            assert!(serial(signal, submitted).is_err(), "{signal} after {submitted}");
+        }
+    }
+
+    #[test]
+    fn heap_sizes_are_whole() {
+        let heap = |size| HeapDesc {
+            size,
+            alignment: 64,
+            memory: MemoryTypeId(0),
+            category: HeapCategory::Any,
+            priority: Priority::Normal,
+        };
+        assert_eq!(heap_size(&heap(128), 128), Ok(()));
+        assert_eq!(broken(heap_size(&heap(0), 128)), (CallRule::HeapSize, 0, 64));
+        assert_eq!(broken(heap_size(&heap(96), 128)), (CallRule::HeapSize, 96, 64));
+        assert_eq!(broken(heap_size(&heap(192), 128)), (CallRule::HeapTooLarge, 192, 128));
+    }
+
+    #[test]
+    fn queues_know_their_states() {
+        assert_eq!(state(QueueKind::Copy, State::COPY_DST), Ok(()));
+        let refused = state(QueueKind::Copy, State::RENDER_TARGET);
+        assert!(matches!(refused, Err(DeviceError::InvalidState { rule: CallRule::QueueKnowsState, .. })));
+        let both = State::RENDER_TARGET | State::COPY_SRC;
+        assert_eq!(state(QueueKind::Graphics, both), Err(DeviceError::write_state_alone(both)));
+    }
+
+    #[test]
+    fn copies_within_a_buffer_are_apart() {
+        assert_eq!((copy_within(0, 64, 64), copy_within(64, 0, 64)), (Ok(()), Ok(())));
+        assert_eq!(broken(copy_within(0, 63, 64)), (CallRule::CopyOverlap, 63, 64));
+    }
+
+    #[test]
+    fn texels_fit_their_buffer() {
+        let check = |offset, row_pitch, rows| {
+            let layout = BufferLayout { offset, row_pitch, rows };
+            copy_layout(layout, [512, 256], (Format::Rgba8Unorm, [64, 4, 1]), 1024)
+        };
+        assert_eq!(check(0, 256, 4), Ok(()));
+        assert_eq!(broken(check(256, 256, 4)), (CallRule::CopyOffsetAligned, 256, 512));
+        assert_eq!(broken(check(0, 300, 4)), (CallRule::RowPitchAligned, 300, 256));
+        assert_eq!(broken(check(0, 0, 4)), (CallRule::RowsHoldTexels, 0, 4));
+        assert_eq!(broken(check(512, 256, 4)), (CallRule::InsideResource, 1536, 1024));
+    }
+
+    #[test]
+    fn bindings_have_numbers_and_elements() {
+        let of = |binding, count| SetBinding { binding, kind: BindingKind::Constants, count };
+        let bindings = [of(0, 2), of(3, 1)];
+        assert_eq!(set_bindings(&bindings, 3), Ok(()));
+        let refused = |bindings: &[SetBinding]| set_bindings(bindings, 3).unwrap_err().to_string();
+        assert!(refused(&[of(3, 1), of(3, 1)]).contains("no other binding"));
+        assert_eq!(refused(&[of(4, 1)]), "invalid description: binding = 4 (at most 3)");
+        assert_eq!(refused(&[of(3, 0)]), "invalid description: count = 0 (at least 1)");
+        assert_eq!(set_element(&bindings, 3, 0).map(|found| found.count), Ok(1));
+        let missing = DeviceError::invalid_value(CallRule::BindingExists, 1_u32);
+        assert_eq!(set_element(&bindings, 1, 0), Err(missing));
+        assert_eq!(broken(set_element(&bindings, 0, 2).map(|_| ())), (CallRule::ElementExists, 2, 2));
+    }
+
+    #[test]
+    fn views_show_what_is_there() {
+        let info = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).mips(3).layers(2).info;
+        let all = TextureView {
+            format: Format::Rgba8Unorm,
+            shape: ViewShape::D2Array,
+            first_mip: 0,
+            mips: 3,
+            first_layer: 0,
+            layers: 2,
+            plane: Plane::First,
+            access: TextureAccess::Sampled,
+        };
+        assert_eq!((view_range(&all, &info), view_format(&all, &info)), (Ok(()), Ok(())));
+        let mips = view_range(&TextureView { first_mip: 1, ..all }, &info);
+        assert_eq!(broken(mips), (CallRule::ViewMipsExist, 4, 3));
+        let layers = view_range(&TextureView { first_layer: u32::MAX, ..all }, &info);
+        assert_eq!(broken(layers), (CallRule::ViewLayersExist, u64::from(u32::MAX) + 2, 2));
+        assert!(view_range(&TextureView { mips: 0, ..all }, &info).is_err(), "empty");
+        assert!(view_range(&TextureView { access: TextureAccess::Storage, ..all }, &info).is_err());
+        assert!(view_format(&TextureView { format: Format::R8Unorm, ..all }, &info).is_err());
+        let stencil = TextureView { plane: Plane::Stencil, ..all };
+        assert_eq!(view_plane(&stencil, Format::D24UnormS8Uint), Ok(()));
+        assert!(view_plane(&stencil, Format::D32Float).is_err());
+        assert_eq!(buffer_view(0, 64, 64), Ok(()));
+        assert_eq!(broken(buffer_view(1, 64, 64)), (CallRule::ViewInside, 65, 64));
+        assert!(buffer_view(0, 0, 64).is_err(), "empty");
+    }
+}

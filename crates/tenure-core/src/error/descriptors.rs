@@ -1,0 +1,95 @@
+//! No descriptors are left: of which kind, and which objects have them.
+
+use std::fmt;
+
+use super::Error;
+use crate::Name;
+use crate::device::DescriptorKind;
+
+/// Where descriptors are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum DescriptorPart {
+    /// Heaps that shaders do not see. They grow.
+    Cpu,
+    /// The part of the heap that shaders see which is for tables.
+    Static,
+    /// The part of the heap that shaders see which is for recordings.
+    Dynamic,
+    /// The different samplers that a device takes at once.
+    Samplers,
+}
+
+impl fmt::Display for DescriptorPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "the heaps that shaders do not see",
+            Self::Static => "the static part",
+            Self::Dynamic => "the dynamic part",
+            Self::Samplers => "the samplers that the device takes at once",
+        })
+    }
+}
+
+/// Who has descriptors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DescriptorUser {
+    /// The name of the tables, samplers or recordings.
+    pub name: Name,
+    /// Descriptors of all of that name.
+    pub count: u32,
+}
+
+/// There are not as many free descriptors in a row as were asked for, even after giving back all that
+/// the GPU is done with. The parts are chosen in [`Config`](crate::Config).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no descriptors for {name}: {requested} in a row asked for, of kind {kind:?}, from {part}; of its {capacity} {free} \
+     are free, up to {largest_free} in a row, and {waiting} wait for the GPU; most are used by {}",
+    Users(users)
+)]
+#[non_exhaustive]
+pub struct NoDescriptors {
+    /// What they were for: a table, a sampler, or a recording.
+    pub name: Name,
+    /// Their kind.
+    pub kind: DescriptorKind,
+    /// Where they were to come from.
+    pub part: DescriptorPart,
+    /// How many in a row.
+    pub requested: u32,
+    /// How many there are.
+    pub capacity: u32,
+    /// How many of them are free.
+    pub free: u32,
+    /// The longest free row.
+    pub largest_free: u32,
+    /// How many were dropped and wait for recordings or the GPU.
+    pub waiting: u32,
+    /// Who has most of them; at most eight.
+    pub users: Vec<DescriptorUser>,
+}
+
+impl From<NoDescriptors> for Error {
+    fn from(error: NoDescriptors) -> Self {
+        tracing::warn!(target: "tenure", %error, "out of descriptors");
+        Self::NoDescriptors(Box::new(error))
+    }
+}
+
+struct Users<'a>(&'a [DescriptorUser]);
+
+impl fmt::Display for Users<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("nobody");
+        }
+        for (index, DescriptorUser { name, count }) in self.0.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}{name} ({count})")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,280 @@
+//! What can go wrong above the device.
+
+mod awaited;
+mod descriptors;
+mod graph;
+mod rules;
+
+pub use awaited::Awaited;
+pub use descriptors::{DescriptorPart, DescriptorUser, NoDescriptors};
+pub use graph::GraphError;
+pub use rules::{ContractRule, TileRule, TransientRule};
+
+use crate::device::{DeviceError, HeapBudget, QueueId, State};
+use crate::memory::{Class, MemoryUse};
+use crate::state::StateError;
+use crate::time::RecordingId;
+use crate::{ConfigError, Name};
+
+/// No memory could be found for a resource, after every step of the fallback chain of
+/// [`memory`](crate::memory).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "out of memory for {name}: {size} B aligned to {alignment} in {class} (heap budget {} B, used {} B; largest free \
+     range of the pool {largest_free} B; last refusal: {refusal})",
+    budget.budget, budget.usage
+)]
+#[non_exhaustive]
+pub struct OutOfMemory {
+    /// The resource.
+    pub name: Name,
+    /// Bytes asked for.
+    pub size: u64,
+    /// Bytes.
+    pub alignment: u64,
+    /// The class of memory that was preferred.
+    pub class: Class,
+    /// What the OS grants and counts for that memory's heap.
+    pub budget: HeapBudget,
+    /// Bytes of the largest free range in the pool of that class.
+    pub largest_free: u64,
+    /// What the driver said last.
+    pub refusal: DeviceError,
+}
+
+/// Why a call of [`Gpu`](crate::Gpu) failed. A failed call changes nothing.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A field of the configuration is out of range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// No memory.
+    #[error(transparent)]
+    OutOfMemory(Box<OutOfMemory>),
+    /// No descriptors.
+    #[error(transparent)]
+    NoDescriptors(Box<NoDescriptors>),
+    /// The device refused, or is lost.
+    #[error("{name}: {source}")]
+    Device {
+        /// The object concerned; empty when it is the device as a whole.
+        name: Name,
+        /// The device's answer.
+        source: DeviceError,
+    },
+    /// A resource cannot be used in the state asked for.
+    #[error("{name}: {source}")]
+    State {
+        /// The resource.
+        name: Name,
+        /// The rule that it breaks.
+        source: StateError,
+    },
+    /// An access outside a resource.
+    #[error("{name}: bytes {offset}..{offset}+{size} are outside its {capacity} bytes")]
+    OutOfRange {
+        /// The resource.
+        name: Name,
+        /// First byte of the access.
+        offset: u64,
+        /// Bytes of the access.
+        size: u64,
+        /// Bytes of the resource.
+        capacity: u64,
+    },
+    /// The CPU cannot reach the resource's memory.
+    #[error("{name}: not mapped: only dynamic and readback buffers are")]
+    NotMapped {
+        /// The resource.
+        name: Name,
+    },
+    /// The GPU did not finish in time.
+    #[error("the GPU did not finish {what} within {waited_ms} ms")]
+    Timeout {
+        /// What was waited for.
+        what: Awaited,
+        /// Milliseconds waited.
+        waited_ms: u64,
+    },
+    /// As many frames as may be in flight have begun and not ended.
+    #[error("{open} frames have begun and not ended, and no more than {limit} may be in flight")]
+    TooManyFrames {
+        /// Frames begun and not ended.
+        open: u32,
+        /// [`FrameConfig::in_flight`](crate::FrameConfig::in_flight).
+        limit: u32,
+    },
+    /// Something waits for a submission that was never made, and would wait for ever.
+    #[error("serial {serial} of queue {} was never submitted (the newest is {newest})", queue.0)]
+    NeverSubmitted {
+        /// The queue.
+        queue: QueueId,
+        /// The serial.
+        serial: u64,
+        /// The newest serial submitted.
+        newest: u64,
+    },
+    /// A device that has a manager already, or handles of one that is gone.
+    #[error(
+        "the device has a Gpu, or handles of one that is gone: it can have one at a time, which counts its submissions"
+    )]
+    DeviceInUse,
+    /// A resource, a recording, an upload or a sync point of another manager.
+    #[error("{name}: belongs to another Gpu")]
+    Foreign {
+        /// What it is.
+        name: Name,
+    },
+    /// The recording that was to read bytes back was not submitted.
+    #[error("{name}: not read back, because recording {recording} was discarded")]
+    Discarded {
+        /// What was to be read.
+        name: Name,
+        /// The recording.
+        recording: &'static str,
+    },
+    /// More than an upload ring could ever hold.
+    #[error("{name}: {size} B never fit into its {capacity} B")]
+    TooLarge {
+        /// The ring.
+        name: Name,
+        /// Bytes asked for.
+        size: u64,
+        /// Bytes of the ring.
+        capacity: u64,
+    },
+    /// What keeps an upload ring full may be used by a recording that is still open.
+    #[error(
+        "{name}: no room for {size} B: {used} of its {capacity} B are in use, and recording {recording}, open since \
+         frame {frame}, may use the oldest of them"
+    )]
+    HeldByRecording {
+        /// The ring.
+        name: Name,
+        /// Bytes asked for.
+        size: u64,
+        /// Bytes in use.
+        used: u64,
+        /// Bytes of the ring.
+        capacity: u64,
+        /// The recording that has been open for longest.
+        recording: &'static str,
+        /// The frame in which it was opened.
+        frame: u64,
+    },
+    /// What one recording was given is used in another.
+    #[error("constants of recording {name} ({id}) are used in recording {used_name} ({used_id})")]
+    OtherRecording {
+        /// The recording that they were made for.
+        name: &'static str,
+        /// Its number.
+        id: RecordingId,
+        /// The recording that they are used in.
+        used_name: &'static str,
+        /// Its number.
+        used_id: RecordingId,
+    },
+    /// A transient resource is used in a recording that may be submitted before the one that acquired it.
+    #[error(
+        "{name}: acquired in recording #{acquired_by}, which is still open, and used in recording {recording} ({id})"
+    )]
+    NotAcquired {
+        /// The resource.
+        name: Name,
+        /// The number of the recording in which it was acquired.
+        acquired_by: u64,
+        /// The recording in which it was used.
+        recording: &'static str,
+        /// Its number.
+        id: RecordingId,
+    },
+    /// A declared graph is wrong, or cannot be planned.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// A transient resource in a call that only lasting ones allow.
+    #[error("{name}: {rule}")]
+    Transient {
+        /// The resource.
+        name: Name,
+        /// The rule that it breaks.
+        rule: TransientRule,
+    },
+    /// The memory of a mapped buffer fixes its state on this API.
+    #[error(
+        "{name}: a buffer in {memory:?} memory cannot be in the state {state}{}",
+        if state.is_write() && !matches!(memory, MemoryUse::Readback) { ": the CPU fills it, with write()" } else { "" }
+    )]
+    FixedState {
+        /// The buffer.
+        name: Name,
+        /// Who reads and writes it.
+        memory: MemoryUse,
+        /// The state asked for.
+        state: State,
+    },
+    /// The device's tables contradict the contract, for example no memory type at all.
+    #[error("the device breaks the contract: {rule}")]
+    Contract {
+        /// The rule.
+        rule: ContractRule,
+    },
+    /// Tables of tenure's own contradict each other: a bug to be reported.
+    #[error("a bug of tenure: {what}")]
+    Internal {
+        /// What was found.
+        what: &'static str,
+    },
+    /// A tile of a reserved resource or of a tile pool that does not exist, or is not free.
+    #[error("{name}: {rule}")]
+    Tiles {
+        /// The resource.
+        name: Name,
+        /// The rule that it breaks.
+        rule: TileRule,
+    },
+}
+
+impl Error {
+    pub(crate) fn device(name: &Name, source: DeviceError) -> Self {
+        Self::Device { name: name.clone(), source }
+    }
+
+    /// Names the recording in an error of nothing in particular.
+    pub(crate) fn named(self, recording: &'static str) -> Self {
+        match self {
+            Self::Device { name, source } if name.is_empty() => {
+                Self::Device { name: recording.into(), source }
+            }
+            Self::State { name, source } if name.is_empty() => Self::State { name: recording.into(), source },
+            other => other,
+        }
+    }
+
+    /// True once the device is lost: nothing works any more.
+    #[must_use]
+    pub const fn is_device_lost(&self) -> bool {
+        matches!(self, Self::Device { source: DeviceError::Lost { .. }, .. })
+    }
+}
+
+impl From<DeviceError> for Error {
+    fn from(source: DeviceError) -> Self {
+        Self::Device { name: Name::default(), source }
+    }
+}
+
+impl From<tenure_heap::InvalidProperties> for Error {
+    fn from(invalid: tenure_heap::InvalidProperties) -> Self {
+        use tenure_heap::InvalidProperties;
+        Self::Contract {
+            rule: match invalid {
+                InvalidProperties::MemoryTypes { types, max } => ContractRule::MemoryTypes { types, max },
+                InvalidProperties::MemoryHeap { heap, heaps } => ContractRule::MemoryHeap { heap, heaps },
+                InvalidProperties::NotPowerOfTwo { property, value } => {
+                    ContractRule::PowerOfTwo { property, value }
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The rules that errors name.
+
+use crate::memory::MemoryUse;
+
+/// What a transient resource, or a call that is given one, must satisfy.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransientRule {
+    /// Transient buffers are in memory for the GPU alone.
+    #[error("a transient buffer must be of {:?} memory, not {memory:?}", MemoryUse::GpuOnly)]
+    GpuOnly {
+        /// The memory asked for.
+        memory: MemoryUse,
+    },
+    /// A buffer was asked for as a texture, or a texture as a buffer.
+    #[error("a buffer must be asked for as a buffer, a texture as a texture")]
+    WrongType,
+    /// A pass asked for a resource that it did not declare, or that does not exist.
+    #[error("a pass can use only the resources that it declared")]
+    NotDeclared,
+    /// The commands of a pass went to another recording than the one given.
+    #[error("a pass must be recorded into the recording that it was given")]
+    OtherRecording,
+    /// An upload to a transient resource, whose memory is its own only in recordings.
+    #[error("an upload must go to a lasting resource; copy to a transient one in a recording")]
+    NoUploads,
+    /// The [`Gpu`](crate::Gpu) is gone.
+    #[error("transient resources need their Gpu, which is gone")]
+    GpuIsGone,
+}
+
+/// What the tables of a device must satisfy.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContractRule {
+    /// The number of queues is out of range.
+    #[error("{queues} queues: must be 1 to {max}")]
+    Queues {
+        /// Queues that the device has.
+        queues: usize,
+        /// The most that are supported.
+        max: usize,
+    },
+    /// The number of memory types is out of range.
+    #[error("{types} memory types: must be 1 to {max}")]
+    MemoryTypes {
+        /// Memory types that the device has.
+        types: usize,
+        /// The most that are supported.
+        max: usize,
+    },
+    /// A memory type names a memory heap that does not exist.
+    #[error("a memory type is in memory heap {heap}, but there are {heaps}: each heap must exist")]
+    MemoryHeap {
+        /// The index of the heap.
+        heap: u8,
+        /// Memory heaps that the device has.
+        heaps: usize,
+    },
+    /// A property is not a power of two.
+    #[error("{property} = {value} B: must be a power of two")]
+    PowerOfTwo {
+        /// The field of [`Properties`](crate::device::Properties).
+        property: &'static str,
+        /// Its value, in bytes.
+        value: u64,
+    },
+}
+
+/// What a box of tiles of a reserved resource must satisfy.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TileRule {
+    /// The box is empty, or leaves its subresource.
+    #[error("the box ends at tile {end} of the {limit} along an axis: it must lie within and not be empty")]
+    OutOfRange {
+        /// The tile after the last one of the box, along the axis concerned.
+        end: u64,
+        /// Tiles of the subresource along that axis.
+        limit: u64,
+    },
+    /// The subresource does not exist, or is among the packed mips.
+    #[error("subresource {subresource} of {count} must exist and be tiled by itself")]
+    Subresource {
+        /// The subresource.
+        subresource: u32,
+        /// Subresources that the resource has.
+        count: u64,
+    },
+    /// Mappings are copied within one resource.
+    #[error("mappings must be copied from another resource")]
+    SameResource,
+    /// Mappings are copied between boxes of different shapes.
+    #[error("the boxes of {tiles} and {source_tiles} tiles must have the same extent")]
+    Extents {
+        /// Tiles of the box that is mapped.
+        tiles: usize,
+        /// Tiles of the box that is copied.
+        source_tiles: usize,
+    },
+}

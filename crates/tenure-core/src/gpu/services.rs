@@ -1,0 +1,86 @@
+//! What the context asks of the services above it, answered.
+
+use std::sync::Arc;
+
+use crate::command::{CommandService, ListPool};
+use crate::context::{Context, RetiredDescriptor, Services};
+use crate::descriptor::{DescriptorService, DescriptorStore};
+use crate::device::{Device, Permit};
+use crate::error::Error;
+use crate::staging::{StagingService, StagingStore};
+use crate::upload::Uploads;
+
+/// The services of a manager. They hold no context: the context holds them.
+pub(super) struct GpuServices<D: Device> {
+    staging: Arc<StagingStore<D>>,
+    descriptors: Arc<DescriptorStore<D>>,
+    lists: Arc<ListPool<D>>,
+    uploads: Arc<Uploads<D>>,
+}
+
+/// What the manager hands on to its handles.
+type HandleServices<D> = (Arc<CommandService<D>>, Arc<Uploads<D>>);
+
+/// Makes the services of a context and links them. Returns what the manager hands on to its handles.
+pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleServices<D>, Error> {
+    let properties = context.device().properties();
+    let store = Arc::new(DescriptorStore::new(&context.config, &properties.descriptors)?);
+    let descriptors = Arc::new(DescriptorService { store: store.clone(), context: context.clone() });
+    let staging = Arc::new(StagingService {
+        store: Arc::new(StagingStore::new()),
+        descriptors: descriptors.clone(),
+        context: context.clone(),
+    });
+    let lists = Arc::new(ListPool::new(properties));
+    let uploads = Arc::new(Uploads::new(properties, lists.clone()));
+    context.link(Box::new(GpuServices {
+        staging: staging.store.clone(),
+        descriptors: store,
+        lists: lists.clone(),
+        uploads: uploads.clone(),
+    }));
+    let commands = CommandService { lists, staging, descriptors, context: context.clone() };
+    Ok((Arc::new(commands), uploads))
+}
+
+impl<D: Device> Services<D> for GpuServices<D> {
+    fn note_polled(&self, context: &Context<D>) {
+        self.staging.readbacks.wake(&context.clock);
+    }
+
+    fn release_free_pages(&self, context: &Context<D>) {
+        self.staging.constants.release_free(context);
+    }
+
+    fn release_pages(&self, context: &Context<D>) {
+        self.staging.constants.release_all(context);
+        self.uploads.release(context);
+        self.staging.readbacks.release(context);
+    }
+
+    fn close_rings(&self, context: &Context<D>) {
+        self.staging.rings.close(&context.recordings, &context.clock);
+    }
+
+    fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error> {
+        self.uploads.flush(context).map(drop)
+    }
+
+    fn give_up_uploads(&self, context: &Context<D>, error: &Error) {
+        self.uploads.give_up_all(context, error);
+    }
+
+    fn free_descriptors(&self, context: &Context<D>, retired: RetiredDescriptor<D>) {
+        self.descriptors.free(context, retired);
+    }
+
+    fn destroy(self: Box<Self>, device: &D) {
+        for list in self.lists.take_all() {
+            device.destroy_list(Permit::own(), list);
+        }
+        // Whoever had a share in it has let go of that before the context.
+        if let Some(store) = Arc::into_inner(self.descriptors) {
+            store.destroy(device);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The fallback chain for resources and their ranges: what is done in each of its steps.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tenure_heap::{Fallback, Round, try_each_memory_type};
+
+use super::location::Backing;
+use super::maker::Maker;
+use super::objects::MemoryOwner;
+use super::policy::{Placement, shared_pool};
+use super::pool::Store;
+use super::pools::{Pools, allows};
+use super::{Class, MemoryUse, PoolKind, Suballocation};
+use crate::device::{BufferInfo, Device, DeviceError, MemoryTypeId, Requirements, ResourceDesc};
+use crate::{Config, Name, Strategy};
+
+/// Why no memory was found.
+#[derive(Debug)]
+pub(crate) enum AllocationFailure {
+    /// Each step was short of memory; the class preferred and the driver's last refusal.
+    Short { class: Class, refusal: DeviceError },
+    /// The device refused for another reason.
+    Refused(DeviceError),
+}
+
+/// A range of a shared buffer is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RangeRequest<'a> {
+    pub(crate) kind: PoolKind,
+    pub(crate) memory_use: MemoryUse,
+    /// Bytes of the range.
+    pub(crate) size: u64,
+    pub(crate) align: u64,
+    /// What to create, should it get memory of its own.
+    pub(crate) alone: &'a BufferInfo,
+    pub(crate) name: &'a Name,
+}
+
+/// An API resource of its own is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResourceRequest<'a> {
+    pub(crate) desc: &'a ResourceDesc,
+    pub(crate) needs: &'a Requirements,
+    pub(crate) placement: Placement,
+    pub(crate) memory_use: MemoryUse,
+    /// What counts the memory, should it get memory of its own.
+    pub(crate) owner: MemoryOwner,
+    pub(crate) name: &'a Name,
+}
+
+/// The steps of one request.
+struct Steps<'a, D: Device, C, E, N, A, M> {
+    pools: &'a Pools<D>,
+    /// The class in a memory type.
+    class: C,
+    existing_block: E,
+    new_block: N,
+    dedicated: A,
+    make_room: M,
+}
+
+impl<T, D, C, E, N, A, M> Fallback for Steps<'_, D, C, E, N, A, M>
+where
+    D: Device,
+    C: Fn(MemoryTypeId) -> Class,
+    E: Fn(MemoryTypeId) -> Result<Option<T>, DeviceError>,
+    N: Fn(MemoryTypeId, Round) -> Result<T, DeviceError>,
+    A: Fn(MemoryTypeId, Round, DeviceError) -> Result<T, DeviceError>,
+    M: Fn(),
+{
+    type Found = T;
+    type Error = DeviceError;
+
+    fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<T>, DeviceError> {
+        (self.existing_block)(memory)
+    }
+
+    fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<T, DeviceError> {
+        (self.new_block)(memory, round)
+    }
+
+    fn dedicated(
+        &mut self,
+        memory: MemoryTypeId,
+        round: Round,
+        refusal: DeviceError,
+    ) -> Result<T, DeviceError> {
+        (self.dedicated)(memory, round, refusal)
+    }
+
+    fn make_room(&mut self) {
+        (self.make_room)();
+    }
+
+    #[cold]
+    fn note_refusal(&mut self, memory: MemoryTypeId, refusal: &DeviceError) {
+        let class = (self.class)(memory);
+        if let Some(times) = self.pools.notices.refusal(class) {
+            tracing::debug!(target: "tenure", %class, %refusal, times, "no memory in this class; the next step follows");
+        }
+    }
+}
+
+impl<'a, T, D, C, E, N, A, M> Steps<'a, D, C, E, N, A, M>
+where
+    Self: Fallback<Found = T, Error = DeviceError>,
+    D: Device,
+    C: Fn(MemoryTypeId) -> Class,
+{
+    /// Tries each memory type that the resource allows.
+    fn run(mut self, order: &[MemoryTypeId], memory_types: u32) -> Result<T, AllocationFailure> {
+        let allowed = order.iter().copied().filter(|memory| allows(memory_types, *memory));
+        try_each_memory_type(&mut self, allowed).map_err(|failure| match failure {
+            tenure_heap::AllocationFailure::NoMemoryType => {
+                AllocationFailure::Refused(DeviceError::Unsupported {
+                    feature: "a memory type for this resource and use",
+                })
+            }
+            tenure_heap::AllocationFailure::OutOfMemory { preferred, refusal } => {
+                AllocationFailure::Short { class: (self.class)(preferred), refusal }
+            }
+            tenure_heap::AllocationFailure::Refused(error) => AllocationFailure::Refused(error),
+        })
+    }
+}
+
+impl<D: Device> Pools<D> {
+    /// Finds a range of a shared buffer. In steady state [`take_range`](Self::take_range) does the same with
+    /// fewer instructions.
+    pub(crate) fn place_range(
+        &self,
+        device: &D,
+        config: &Config,
+        request: RangeRequest<'_>,
+        make_room: impl Fn(),
+    ) -> Result<Backing<D>, AllocationFailure> {
+        let needs = self.range_needs(device, request.kind).map_err(AllocationFailure::Refused)?;
+        let class = |memory| Class { memory, category: needs.category, kind: request.kind };
+        let order = self.order(request.memory_use);
+        if let Some(first) = order.iter().find(|memory| allows(needs.memory_types, **memory)) {
+            self.note_usual(request.kind, request.memory_use, class(*first));
+        }
+        let maker = Maker { pools: self, device, config };
+        let RangeRequest { size, align, .. } = request;
+        let steps = Steps {
+            pools: self,
+            class,
+            existing_block: |memory| {
+                let shards = maker.pool(class(memory))?;
+                maker.existing(shards, size, align).map(|found| maker.range(shards, found)).transpose()
+            },
+            new_block: |memory, round| {
+                let shards = maker.pool(class(memory))?;
+                maker.range(shards, maker.grow(shards, size, align, round)?)
+            },
+            dedicated: |memory, round, _| maker.dedicated_buffer(request, memory, round),
+            make_room,
+        };
+        steps.run(order, needs.memory_types)
+    }
+
+    /// Finds a run of tiles in a heap. Tiles have no memory of their own to fall back on.
+    pub(crate) fn place_tiles(
+        &self,
+        device: &D,
+        config: &Config,
+        needs: &Requirements,
+        size: u64,
+        tile: u64,
+        make_room: impl Fn(),
+    ) -> Result<(Suballocation, Store<D>), AllocationFailure> {
+        let class = |memory| Class { memory, category: needs.category, kind: PoolKind::Tiles };
+        let maker = Maker { pools: self, device, config };
+        let steps = Steps {
+            pools: self,
+            class,
+            existing_block: |memory| {
+                let found = maker.existing(maker.pool(class(memory))?, size, tile);
+                Ok(found.map(|found| (found.suballocation, found.store)))
+            },
+            new_block: |memory, round| {
+                let found = maker.grow(maker.pool(class(memory))?, size, tile, round)?;
+                Ok((found.suballocation, found.store))
+            },
+            dedicated: |_, _, refusal| Err(refusal),
+            make_room,
+        };
+        steps.run(self.order(MemoryUse::GpuOnly), needs.memory_types)
+    }
+
+    /// Finds memory for an API resource and creates it there.
+    pub(crate) fn place_resource(
+        &self,
+        device: &D,
+        config: &Config,
+        request: ResourceRequest<'_>,
+        make_room: impl Fn(),
+    ) -> Result<Backing<D>, AllocationFailure> {
+        let needs = request.needs;
+        // The pool of committed resources that share memory because the device allows few more allocations.
+        let shared = shared_kind(&request, config);
+        let kind = match request.placement {
+            Placement::Placed(kind) | Placement::Range(kind) => Some(kind),
+            Placement::Committed => shared.filter(|_| self.objects.limits.is_near_max_allocations()),
+        };
+        let class =
+            |memory| Class { memory, category: needs.category, kind: kind.unwrap_or(PoolKind::Committed) };
+        let maker = Maker { pools: self, device, config };
+        let order = self.order_for(request.memory_use, request.desc);
+        // What is allocated lazily costs nothing as long as it is not used; a block would be.
+        let pool_of = |memory| kind.filter(|_| !maker.is_lazy(memory)).map(|_| maker.pool(class(memory)));
+        let steps = Steps {
+            pools: self,
+            class,
+            existing_block: |memory| match pool_of(memory) {
+                Some(shards) => maker.placed_in_existing(shards?, request),
+                None => Ok(None),
+            },
+            new_block: |memory, round| match pool_of(memory) {
+                Some(shards) => {
+                    let shards = shards?;
+                    let found = maker.grow(shards, needs.size, needs.alignment, round)?;
+                    maker.placed(shards, found, request)
+                }
+                None => maker.committed(request, memory, round),
+            },
+            dedicated: |memory, round, refusal: DeviceError| match (pool_of(memory), shared) {
+                (Some(_), _) => maker.committed(request, memory, round),
+                // A range that is free is better than none.
+                (None, Some(kind)) if refusal.is_shortage() && !maker.is_lazy(memory) => {
+                    match self.find(Class { kind, ..class(memory) }) {
+                        Some(shards) => maker.placed_in_existing(shards, request)?.ok_or(refusal),
+                        None => Err(refusal),
+                    }
+                }
+                _ => Err(refusal),
+            },
+            make_room,
+        };
+        steps.run(order, needs.memory_types)
+    }
+}
+
+/// The pool in which a resource may be placed that had better have memory of its own.
+fn shared_kind(request: &ResourceRequest<'_>, config: &Config) -> Option<PoolKind> {
+    let may_share = request.placement == Placement::Committed
+        && request.owner == MemoryOwner::Resource
+        && !request.needs.requires_dedicated
+        && config.pools.strategy != Strategy::Committed;
+    may_share.then(|| shared_pool(request.desc, request.needs))
+}
+
+/// Counts events that may repeat each frame.
+///
+/// The 1st, 2nd, 4th, 8th … of a kind is logged, with its number, so that a program whose memory is
+/// short for 7,300 allocations writes 13 lines.
+#[derive(Debug, Default)]
+pub(crate) struct Repeated(AtomicU64);
+
+impl Repeated {
+    /// Counts an event; its number when it is to be logged.
+    pub(crate) fn note(&self) -> Option<u64> {
+        let number = self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        number.is_power_of_two().then_some(number)
+    }
+}
+
+/// Allocations that failed, and memory types that were short of memory, by kind of pool.
+#[derive(Debug)]
+pub(crate) struct Notices {
+    failures: Box<[Repeated]>,
+    refusals: Box<[Repeated]>,
+}
+
+impl Default for Notices {
+    fn default() -> Self {
+        let counters = || PoolKind::ALL.iter().map(|_| Repeated::default()).collect();
+        Self { failures: counters(), refusals: counters() }
+    }
+}
+
+impl Notices {
+    /// An allocation failed for good; its number among those of its kind when it is to be logged.
+    pub(crate) fn failure(&self, class: Class) -> Option<u64> {
+        self.failures.get(class.kind as usize)?.note()
+    }
+
+    /// The driver refused memory of one type; as above.
+    pub(crate) fn refusal(&self, class: Class) -> Option<u64> {
+        self.refusals.get(class.kind as usize)?.note()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Repeated;
+
+    #[test]
+    fn thousands_of_events_are_a_dozen_lines() {
+        let repeated = Repeated::default();
+        let logged: Vec<u64> = (0..7300).filter_map(|_| repeated.note()).collect();
+        assert_eq!(logged, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096]);
+    }
+}

@@ -1,0 +1,331 @@
+//! Where a resource's bytes are: in a range, a heap, a page, or a part of a heap that others have before and after.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use tenure_suballoc::Linear;
+
+use super::objects::MemoryOwner;
+use super::pool::Suballocation;
+use crate::api_resource::ApiResource;
+use crate::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, State};
+use crate::time::SyncPoint;
+
+/// Where a resource's bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum LocationKind {
+    /// An API resource with memory of its own.
+    Committed,
+    /// An API resource in a heap that it shares.
+    Placed,
+    /// A range of a buffer that it shares.
+    Range,
+    /// An API resource in a page that is reset as a whole.
+    Page,
+    /// An API resource in bytes of a heap that other resources have before and after it.
+    Transient,
+    /// An address range whose tiles are mapped one by one.
+    Reserved,
+    /// An API resource that the program made, in memory of the program's own.
+    Adopted,
+}
+
+/// Where exactly: what must be given back when the resource goes.
+pub(crate) enum Location<D: Device> {
+    Range(Suballocation),
+    Placed(Suballocation),
+    Committed { size: u64, owner: MemoryOwner },
+    Page(PageRange<D>),
+    Transient(Arc<AliasedRange<D>>),
+    Reserved,
+    Adopted,
+}
+
+impl<D: Device> Location<D> {
+    pub(crate) const fn kind(&self) -> LocationKind {
+        match self {
+            Self::Range(_) => LocationKind::Range,
+            Self::Placed(_) => LocationKind::Placed,
+            Self::Committed { .. } => LocationKind::Committed,
+            Self::Page(_) => LocationKind::Page,
+            Self::Transient(_) => LocationKind::Transient,
+            Self::Reserved => LocationKind::Reserved,
+            Self::Adopted => LocationKind::Adopted,
+        }
+    }
+
+    /// Byte of the API resource at which the resource begins.
+    pub(crate) const fn offset(&self) -> u64 {
+        match self {
+            Self::Range(suballocation) => suballocation.offset,
+            _ => 0,
+        }
+    }
+
+    /// Bytes that the resource takes from its heap.
+    pub(crate) const fn reserved(&self) -> u64 {
+        match self {
+            Self::Range(suballocation) | Self::Placed(suballocation) => suballocation.reserved,
+            Self::Committed { size, .. } => *size,
+            Self::Page(aliased) => aliased.size,
+            // Its bytes are the heap's, and other resources have them as well.
+            Self::Transient(_) => 0,
+            Self::Reserved | Self::Adopted => 0,
+        }
+    }
+}
+
+/// An API resource and its location: the whole, or for a range the buffer that it is a part of.
+pub(crate) struct Backing<D: Device> {
+    pub(crate) api_resource: Arc<ApiResource<D>>,
+    pub(crate) location: Location<D>,
+}
+
+/// A page: a heap with a linear allocator, reset when the last resource in it is gone.
+pub(crate) struct Page<D: Device> {
+    pub(crate) size: u64,
+    pub(crate) memory: MemoryTypeId,
+    pub(crate) category: HeapCategory,
+    /// Bytes; of the heap.
+    pub(crate) alignment: u64,
+    fill: Mutex<Fill<D>>,
+}
+
+struct Fill<D: Device> {
+    bytes: Linear,
+    live: u64,
+    /// Shared only while a resource is being placed, which has its range by then. `None` once the
+    /// page is gone.
+    heap: Option<Arc<D::Heap>>,
+    /// The allocator is gone: the page goes with the last resource in it.
+    is_retired: bool,
+}
+
+/// The bytes of a page that one resource takes.
+pub(crate) struct PageRange<D: Device> {
+    pub(crate) page: Arc<Page<D>>,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
+
+impl<D: Device> Page<D> {
+    pub(crate) fn new(heap: D::Heap, desc: &HeapDesc) -> Self {
+        let HeapDesc { size, alignment, memory, category, .. } = *desc;
+        let heap = Some(Arc::new(heap));
+        let fill = Fill { bytes: Linear::new(size), live: 0, heap, is_retired: false };
+        Self { size, memory, category, alignment, fill: Mutex::new(fill) }
+    }
+
+    /// Takes the next bytes, with the heap to place a resource in. The caller drops its reference to
+    /// the heap before it gives the range up. `None` when the page is too full.
+    pub(crate) fn take(self: &Arc<Self>, size: u64, align: u64) -> Option<(PageRange<D>, Arc<D::Heap>)> {
+        let mut fill = self.fill.lock();
+        let heap = fill.heap.clone()?;
+        let offset = fill.bytes.allocate(size, align)?;
+        fill.live += 1;
+        Some((PageRange { page: self.clone(), offset, size }, heap))
+    }
+
+    /// Notes that a resource is gone. The last one resets the page, or, when the allocator is gone
+    /// too, yields the heap to be destroyed.
+    #[must_use]
+    pub(crate) fn leave(&self) -> Option<D::Heap> {
+        let mut fill = self.fill.lock();
+        fill.live -= 1;
+        if fill.live == 0 {
+            fill.bytes.reset();
+        }
+        fill.take_heap()
+    }
+
+    /// Notes that the allocator is gone. Yields the heap to be destroyed if nothing is in it.
+    #[must_use]
+    pub(crate) fn retire(&self) -> Option<D::Heap> {
+        let mut fill = self.fill.lock();
+        fill.is_retired = true;
+        fill.take_heap()
+    }
+
+    /// Bytes used since the last reset, and resources alive.
+    pub(crate) fn usage(&self) -> (u64, u64) {
+        let fill = self.fill.lock();
+        (fill.bytes.used(), fill.live)
+    }
+}
+
+impl<D: Device> Fill<D> {
+    fn take_heap(&mut self) -> Option<D::Heap> {
+        let is_over = self.is_retired && self.live == 0;
+        self.heap.take_if(|_| is_over).and_then(Arc::into_inner)
+    }
+}
+
+/// A heap that aliased ranges share; it goes with the last of them.
+pub(crate) struct SharedHeap<D: Device> {
+    pub(crate) heap: D::Heap,
+    pub(crate) size: u64,
+}
+
+/// What the first use of a resource has to be ordered after, because other resources had its bytes.
+pub(crate) struct AliasingHandoff<D: Device> {
+    /// The resources that had some of the bytes.
+    pub(crate) previous_owners: SmallVec<[Arc<ApiResource<D>>; 2]>,
+    /// The aliased ranges of those. A recording that used one of them may be discarded until the bytes are handed
+    /// over.
+    aliased_ranges: SmallVec<[Arc<AliasedRange<D>>; 2]>,
+    /// How previous owners used them that are not known any more.
+    pub(crate) others: State,
+    /// Submissions of those.
+    pub(crate) waits: SyncPoint,
+}
+
+impl<D: Device> AliasingHandoff<D> {
+    /// No resource had the bytes.
+    pub(crate) fn new() -> Self {
+        Self {
+            previous_owners: SmallVec::new(),
+            aliased_ranges: SmallVec::new(),
+            others: State::COMMON,
+            waits: SyncPoint::NONE,
+        }
+    }
+
+    pub(crate) fn is_first(&self) -> bool {
+        self.previous_owners.is_empty() && self.others.is_empty()
+    }
+
+    pub(crate) fn add_previous_owner(
+        &mut self,
+        api_resource: &Arc<ApiResource<D>>,
+        aliased: Option<&Arc<AliasedRange<D>>>,
+    ) {
+        if self.previous_owners.iter().all(|known| !Arc::ptr_eq(known, api_resource)) {
+            self.previous_owners.push(api_resource.clone());
+            self.aliased_ranges.extend(aliased.cloned());
+        }
+    }
+
+    /// The bytes are handed over: what previous owners did in recordings that were discarded orders nothing, so that
+    /// the first use comes after all that was submitted by then.
+    fn begin(mut self) -> Self {
+        for aliased in std::mem::take(&mut self.aliased_ranges) {
+            aliased.pass_on(&mut self);
+        }
+        self
+    }
+}
+
+/// A resource's share in a heap whose bytes it has only between two other resources.
+pub(crate) struct AliasedRange<D: Device> {
+    pub(crate) share: Arc<SharedHeap<D>>,
+    /// The next use has something to be ordered after.
+    is_pending: AtomicBool,
+    /// The recording that acquired it: it alone may use it until it is submitted. 0: the order is the acquirer's
+    /// part.
+    acquired_by: AtomicU64,
+    pending: Mutex<Pending<D>>,
+}
+
+/// What the next use of a resource has to be ordered after.
+struct Pending<D: Device> {
+    /// From which resources the acquisition at hand took bytes. Empty while the resource is not acquired, so that
+    /// resources in a cache never keep each other.
+    handoff: AliasingHandoff<D>,
+    /// A recording that used the resource was discarded: all that was submitted by then.
+    discarded: Option<SyncPoint>,
+}
+
+impl<D: Device> Pending<D> {
+    fn merge_discarded(&self, to: &mut AliasingHandoff<D>) {
+        if let Some(submitted) = &self.discarded {
+            to.others = State::all();
+            to.waits.merge(submitted);
+        }
+    }
+}
+
+impl<D: Device> AliasedRange<D> {
+    pub(crate) fn new(share: Arc<SharedHeap<D>>) -> Self {
+        Self {
+            share,
+            is_pending: AtomicBool::new(false),
+            acquired_by: AtomicU64::new(0),
+            pending: Mutex::new(Pending { handoff: AliasingHandoff::new(), discarded: None }),
+        }
+    }
+
+    /// The number of the recording that acquired it; 0: none in particular.
+    pub(crate) fn acquired_by(&self) -> u64 {
+        self.acquired_by.load(Ordering::Relaxed)
+    }
+
+    /// The resource has the bytes from now on.
+    pub(crate) fn acquire(&self, by: u64, handoff: AliasingHandoff<D>) {
+        self.acquired_by.store(by, Ordering::Relaxed);
+        if handoff.is_first() {
+            return;
+        }
+        let mut pending = self.pending.lock();
+        pending.handoff = handoff;
+        self.is_pending.store(true, Ordering::Relaxed);
+    }
+
+    /// The first use since other resources had the bytes: what it has to be ordered after.
+    pub(crate) fn begin(&self) -> Option<AliasingHandoff<D>> {
+        if !self.is_pending.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut pending = self.pending.lock();
+        if !self.is_pending.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        let mut handoff = std::mem::replace(&mut pending.handoff, AliasingHandoff::new());
+        pending.merge_discarded(&mut handoff);
+        pending.discarded = None;
+        // One lock at a time: the previous owners have their own.
+        drop(pending);
+        Some(handoff.begin())
+    }
+
+    /// The resource was dropped. True when it took bytes from other resources and never used them: they still belong
+    /// to those.
+    pub(crate) fn release(&self) -> bool {
+        if !self.is_pending.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut pending = self.pending.lock();
+        let handoff = std::mem::replace(&mut pending.handoff, AliasingHandoff::new());
+        self.is_pending.store(pending.discarded.is_some(), Ordering::Relaxed);
+        !handoff.is_first()
+    }
+
+    /// The recording of the first use was discarded: the next use is the first one, after anything.
+    pub(crate) fn rewind(&self, submitted: &SyncPoint) {
+        let mut pending = self.pending.lock();
+        pending.discarded.get_or_insert(SyncPoint::NONE).merge(submitted);
+        self.is_pending.store(true, Ordering::Relaxed);
+    }
+
+    /// What the next owner of the bytes has to be ordered after besides the resource's own uses.
+    pub(crate) fn pass_on(&self, to: &mut AliasingHandoff<D>) {
+        if self.is_pending.load(Ordering::Relaxed) {
+            self.pending.lock().merge_discarded(to);
+        }
+    }
+
+    /// The heap goes while the resource is acquired: its next use comes after all that was submitted of
+    /// the previous owners, and keeps none of them. Their aliased ranges stay: a recording that is open may have
+    /// used them, and may be discarded.
+    pub(crate) fn forget_previous_owners(&self) {
+        let AliasingHandoff { previous_owners, others, waits, .. } = &mut self.pending.lock().handoff;
+        for previous_owner in previous_owners.drain(..) {
+            *others = State::all();
+            waits.merge(&previous_owner.states.used());
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! What the steps of the fallback chain make: ranges, blocks and API resources.
+
+use std::sync::Arc;
+
+use tenure_heap::{Round, Unfit};
+
+use super::fallback::{RangeRequest, ResourceRequest};
+use super::location::{Backing, Location};
+use super::make::{buffer_usage, is_mapped, is_range_pool};
+use super::objects::{CommittedMemory, MemoryOwner, Objects};
+use super::policy::Placement;
+use super::pool::{HeapBlock, PoolShard, Store};
+use super::pools::Pools;
+use super::shards::{PIECE_ALIGNMENT, Shards, pieces};
+use super::{Class, MemoryUse, PoolKind, Suballocation};
+use crate::api_resource::ApiResource;
+use crate::device::{
+    BufferInfo, Device, DeviceError, HeapBudget, HeapDesc, MemoryFlags, MemoryTypeId, ResourceDesc,
+};
+use crate::{Config, Name};
+
+/// A range of a block.
+pub(super) struct Found<D: Device> {
+    pub(super) suballocation: Suballocation,
+    pub(super) store: Store<D>,
+    block: Block,
+}
+
+impl<D: Device> Found<D> {
+    fn old((suballocation, store): (Suballocation, Store<D>)) -> Self {
+        Self { suballocation, store, block: Block::Old }
+    }
+}
+
+/// How the block of a range came to be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Block {
+    /// It was there.
+    Old,
+    /// It was made for the range, and goes again if the range is not used after all.
+    New,
+}
+
+/// What every step needs.
+pub(super) struct Maker<'a, D: Device> {
+    pub(super) pools: &'a Pools<D>,
+    pub(super) device: &'a D,
+    pub(super) config: &'a Config,
+}
+
+impl<D: Device> Clone for Maker<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Maker<'_, D> {}
+
+/// A pool that is divided grows in smaller steps: what shards keep in hand is made up for.
+fn steps<D: Device>(shards: &Shards<D>) -> u64 {
+    if shards.made() > 1 { 4 } else { 1 }
+}
+
+/// A pool whose blocks are not what its kind says; [`Maker::make_block`] makes none such.
+fn wrong_store(kind: PoolKind) -> DeviceError {
+    let rule = "ranges are in buffers and placed resources in heaps (kind of pool)";
+    DeviceError::invalid_call(rule, kind as u64, PoolKind::ALL.len() as u64)
+}
+
+impl<'a, D: Device> Maker<'a, D> {
+    fn objects(&self) -> &'a Objects {
+        &self.pools.objects
+    }
+
+    pub(super) fn pool(&self, class: Class) -> Result<&'a Shards<D>, DeviceError> {
+        let no_such = DeviceError::Unsupported { feature: "more than 32 memory types" };
+        let shards = self.pools.find(class);
+        shards.or_else(|| self.pools.find_or_make(self.device, self.config, class)).ok_or(no_such)
+    }
+
+    fn budget(&self) -> Vec<HeapBudget> {
+        // A device that does not answer grants everything, and refuses the memory itself.
+        self.device.budget().unwrap_or_default()
+    }
+
+    pub(super) fn is_lazy(&self, memory: MemoryTypeId) -> bool {
+        let memory_type = self.device.properties().memory_types.get(usize::from(memory.0));
+        memory_type.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED))
+    }
+
+    /// A range of the blocks of the current thread's shard.
+    pub(super) fn existing(&self, shards: &Shards<D>, size: u64, align: u64) -> Option<Found<D>> {
+        let shard = self.pools.pool_of_thread(self.device, self.config, shards, size, align);
+        shard.allocate(size, align).map(Found::old)
+    }
+
+    /// A range although the current thread's shard has none: what another thread has added meanwhile, a part of a
+    /// piece that the first shard lends, a hole of another shard, or a part of a new block.
+    #[cold]
+    pub(super) fn grow(
+        &self,
+        shards: &Shards<D>,
+        size: u64,
+        align: u64,
+        round: Round,
+    ) -> Result<Found<D>, DeviceError> {
+        let (shard, _) = shards.of_thread(size, align);
+        if !shards.is_first(shard) {
+            let _borrowing = shard.lock_growth();
+            if let Some(found) = self.borrow(shards, shard, size, align) {
+                return Ok(Found::old(found));
+            }
+        }
+        let first = shards.first();
+        let _growing = first.lock_growth();
+        let again = self.borrow(shards, shard, size, align);
+        let again = again.or_else(|| {
+            self.call_in(shards, shard);
+            self.borrow(shards, shard, size, align)
+        });
+        // A hole that no other thread fills is better than memory from the driver.
+        let others = || shards.each().filter(|other| other.id != shard.id && align <= PIECE_ALIGNMENT);
+        if let Some(found) = again.or_else(|| others().find_map(|other| other.allocate(size, align))) {
+            return Ok(Found::old(found));
+        }
+        let (store, capacity) = self.make_block(shards, size, align, round)?;
+        self.add_block(first, store, capacity, size, align)
+    }
+
+    /// A new block for a range, and its size.
+    fn make_block(
+        &self,
+        shards: &Shards<D>,
+        size: u64,
+        align: u64,
+        round: Round,
+    ) -> Result<(Store<D>, u64), DeviceError> {
+        let first = shards.first();
+        let (memory, held) = (first.class.memory, first.taken() / steps(shards));
+        if first.class.kind == PoolKind::SmallBuffers {
+            // Such blocks are no allocations: they lie in heaps of another pool, which minds the limits.
+            let capacity = first.growth.sizes(size, align, held).next();
+            let capacity = capacity.ok_or(DeviceError::OutOfMemory { requested: size, memory })?;
+            return Ok((self.make_slot(shards, capacity, round)?, capacity));
+        }
+        let limits = &self.objects().limits;
+        let sizes = limits.scale(first.growth).sizes(size, align, held);
+        limits.make_block(
+            memory,
+            sizes,
+            round,
+            || self.budget(),
+            |capacity| {
+                if is_range_pool(first.class.kind) {
+                    self.make_buffer(shards, capacity)
+                } else {
+                    self.make_heap(shards, capacity)
+                }
+            },
+        )
+    }
+
+    /// A range of the blocks there are, or of a piece that the first shard lends.
+    fn borrow(
+        &self,
+        shards: &Shards<D>,
+        pool: &PoolShard<D>,
+        size: u64,
+        align: u64,
+    ) -> Option<(Suballocation, Store<D>)> {
+        if let Some(found) = pool.allocate(size, align) {
+            return Some(found);
+        }
+        if shards.is_first(pool) {
+            return None;
+        }
+        let piece =
+            shards.first().lend_piece(pieces(pool.taken(), size, pool.growth.max), PIECE_ALIGNMENT)?;
+        pool.add_piece(piece, size, align).unwrap_or_else(|piece| {
+            self.pools.let_go(self.device, piece);
+            None
+        })
+    }
+
+    /// Has the other shards give back the pieces that nothing lives in.
+    fn call_in(&self, shards: &Shards<D>, pool: &PoolShard<D>) {
+        let mut idle = Vec::new();
+        for other in shards.each().filter(|other| other.id != pool.id && !shards.is_first(other)) {
+            other.reclaim(&mut idle);
+        }
+        idle.into_iter().for_each(|piece| self.pools.let_go(self.device, piece));
+    }
+
+    /// Puts a new block into its pool, in place of the empty ones, which were too small for the
+    /// request. They go only now: had the driver refused the new one, nothing would have changed.
+    fn add_block(
+        &self,
+        pool: &PoolShard<D>,
+        store: Store<D>,
+        capacity: u64,
+        size: u64,
+        align: u64,
+    ) -> Result<Found<D>, DeviceError> {
+        let mut retired = Vec::new();
+        let added = pool.add_and_allocate(store, capacity, size, align, &mut retired);
+        retired.into_iter().for_each(|block| self.pools.let_go(self.device, block));
+        match added {
+            Ok((suballocation, store)) => Ok(Found { suballocation, store, block: Block::New }),
+            Err(Unfit { block, reason }) => {
+                // No other thread has seen the block, so nothing keeps it from being unmade.
+                let unmade = self.pools.unmake(self.device, block);
+                debug_assert!(unmade.is_ok(), "a block that was never shared can be unmade");
+                Err(DeviceError::Unsupported { feature: reason })
+            }
+        }
+    }
+
+    /// The backing that a range of a shared buffer is.
+    pub(super) fn range(&self, shards: &Shards<D>, found: Found<D>) -> Result<Backing<D>, DeviceError> {
+        match found.store.as_buffer() {
+            Some(buffer) => {
+                Ok(Backing { api_resource: buffer.clone(), location: Location::Range(found.suballocation) })
+            }
+            None => {
+                self.pools.free(found.suballocation.free_token());
+                Err(wrong_store(shards.first().class.kind))
+            }
+        }
+    }
+
+    fn make_heap(&self, shards: &Shards<D>, size: u64) -> Result<Store<D>, DeviceError> {
+        let pool = shards.first();
+        let Class { memory, category, kind } = pool.class;
+        let alignment = pool.heap_alignment;
+        let desc = HeapDesc { size, alignment, memory, category, priority: kind.priority() };
+        let heap = self.objects().create_heap(self.device, &desc, kind.as_str(), &shards.memory)?;
+        Ok(Store::Heap { heap: Arc::new(HeapBlock { heap, size }), pool: pool.id })
+    }
+
+    fn make_buffer(&self, shards: &Shards<D>, size: u64) -> Result<Store<D>, DeviceError> {
+        let pool = shards.first();
+        let Class { memory, kind, .. } = pool.class;
+        let desc = ResourceDesc::Buffer(BufferInfo { size, usage: pool.buffer_usage });
+        let name = Name::from(kind.as_str());
+        let own = CommittedMemory { memory, size, is_mapped: is_mapped(kind), part: &shards.memory };
+        let buffer = self.objects().create_committed(self.device, &desc, &own, &name)?;
+        tracing::debug!(target: "tenure", pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
+        Ok(Store::Buffer { buffer, size, pool: pool.id })
+    }
+
+    /// A backing buffer of the small-buffer pool: placed, so that many need few heaps, unless the
+    /// driver wants it otherwise.
+    fn make_slot(&self, shards: &Shards<D>, size: u64, round: Round) -> Result<Store<D>, DeviceError> {
+        let pool = shards.first();
+        let desc = ResourceDesc::Buffer(BufferInfo { size, usage: buffer_usage(pool.class.kind) });
+        let needs = self.device.requirements(&desc)?;
+        if needs.wants_dedicated() {
+            let limits = &self.objects().limits;
+            limits.check(pool.class.memory, size, round, || self.budget())?;
+            return self.make_buffer(shards, size);
+        }
+        let request = ResourceRequest {
+            desc: &desc,
+            needs: &needs,
+            placement: Placement::Placed(PoolKind::SmallBufferSlots),
+            memory_use: MemoryUse::GpuOnly,
+            owner: MemoryOwner::Resource,
+            name: &Name::from(pool.class.kind.as_str()),
+        };
+        let heaps = self.pool(Class { kind: PoolKind::SmallBufferSlots, ..pool.class })?;
+        let found = match self.existing(heaps, needs.size, needs.alignment) {
+            Some(found) => found,
+            None => self.grow(heaps, needs.size, needs.alignment, round)?,
+        };
+        let (buffer, suballocation) = self.create_placed(heaps, found, request)?;
+        Ok(Store::Slot { buffer, size, suballocation })
+    }
+
+    /// A resource placed in one of the pool's heaps, if there is room.
+    pub(super) fn placed_in_existing(
+        &self,
+        shards: &Shards<D>,
+        request: ResourceRequest<'_>,
+    ) -> Result<Option<Backing<D>>, DeviceError> {
+        let found = self.existing(shards, request.needs.size, request.needs.alignment);
+        found.map(|found| self.placed(shards, found, request)).transpose()
+    }
+
+    /// A resource placed in a range of one of the pool's heaps.
+    pub(super) fn placed(
+        &self,
+        shards: &Shards<D>,
+        found: Found<D>,
+        request: ResourceRequest<'_>,
+    ) -> Result<Backing<D>, DeviceError> {
+        let (api_resource, suballocation) = self.create_placed(shards, found, request)?;
+        Ok(Backing { api_resource, location: Location::Placed(suballocation) })
+    }
+
+    fn create_placed(
+        &self,
+        shards: &Shards<D>,
+        Found { suballocation, store, block }: Found<D>,
+        request: ResourceRequest<'_>,
+    ) -> Result<(Arc<ApiResource<D>>, Suballocation), DeviceError> {
+        let Store::Heap { heap, .. } = store else {
+            self.pools.free(suballocation.free_token());
+            return Err(wrong_store(shards.first().class.kind));
+        };
+        let mapped = request.memory_use.is_mapped().then_some(shards.first().class.memory);
+        let made = self.objects().create_placed(
+            self.device,
+            request.desc,
+            &heap.heap,
+            suballocation.offset,
+            mapped,
+            request.name,
+        );
+        drop(heap);
+        made.map(|api_resource| (api_resource, suballocation))
+            .inspect_err(|_| self.give_up(shards, suballocation, block))
+    }
+
+    /// Undoes a suballocation whose resource could not be made, and the block if it was made for it.
+    fn give_up(&self, shards: &Shards<D>, suballocation: Suballocation, block: Block) {
+        self.pools.free(suballocation.free_token());
+        if block == Block::New
+            && let Some(pool) = shards.get(suballocation.pool.shard())
+            && let Some(block) = pool.remove_if_empty(suballocation.block)
+        {
+            self.pools.let_go(self.device, block);
+        }
+    }
+
+    /// A resource with memory of its own.
+    pub(super) fn committed(
+        &self,
+        request: ResourceRequest<'_>,
+        memory: MemoryTypeId,
+        round: Round,
+    ) -> Result<Backing<D>, DeviceError> {
+        let size = request.needs.size;
+        // What is allocated lazily takes nothing of the budget as long as it is not used.
+        let round = if self.is_lazy(memory) { Round::WhateverBudget } else { round };
+        self.objects().limits.check(memory, size, round, || self.budget())?;
+        let (is_mapped, owner) = (request.memory_use.is_mapped(), request.owner);
+        let own = CommittedMemory { memory, size, is_mapped, part: self.objects().part_of(owner) };
+        let api_resource = self.objects().create_committed(self.device, request.desc, &own, request.name)?;
+        Ok(Backing { api_resource, location: Location::Committed { size, owner } })
+    }
+
+    /// Memory of its own for what was to be a range.
+    pub(super) fn dedicated_buffer(
+        &self,
+        request: RangeRequest<'_>,
+        memory: MemoryTypeId,
+        round: Round,
+    ) -> Result<Backing<D>, DeviceError> {
+        let desc = ResourceDesc::Buffer(request.alone.clone());
+        let needs = self.device.requirements(&desc)?;
+        let request = ResourceRequest {
+            desc: &desc,
+            needs: &needs,
+            placement: Placement::Committed,
+            memory_use: request.memory_use,
+            owner: MemoryOwner::Resource,
+            name: request.name,
+        };
+        self.committed(request, memory, round)
+    }
+}

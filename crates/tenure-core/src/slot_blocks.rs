@@ -1,0 +1,117 @@
+//! What the API makes many at a time, handed out one by one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tenure_suballoc::{Handle, Slots};
+
+/// One of the things in a block.
+pub(crate) struct Slot<T> {
+    /// The block. Given back with the slot, so that a block without slots in use has one owner.
+    pub(crate) object: Arc<T>,
+    pub(crate) index: u32,
+    block: u32,
+    handle: Handle,
+}
+
+struct Block<T> {
+    object: Arc<T>,
+    slots: Slots,
+    /// The frame since which it has been empty.
+    empty_since: Option<u64>,
+}
+
+/// Blocks, and which of their slots are taken. A slot comes from the first block with room, so that
+/// later ones run empty. Determinate, O(log blocks).
+pub(crate) struct SlotBlocks<T> {
+    blocks: Vec<Option<Block<T>>>,
+    /// The blocks with free slots.
+    with_room: BTreeSet<u32>,
+    empty: BTreeSet<u32>,
+    pub(crate) capacity: u64,
+    pub(crate) used: u64,
+    pub(crate) peak: u64,
+}
+
+impl<T> Default for SlotBlocks<T> {
+    fn default() -> Self {
+        let (with_room, empty) = (BTreeSet::new(), BTreeSet::new());
+        Self { blocks: Vec::new(), with_room, empty, capacity: 0, used: 0, peak: 0 }
+    }
+}
+
+impl<T> SlotBlocks<T> {
+    /// A free slot of a block that there is.
+    pub(crate) fn take(&mut self) -> Option<Slot<T>> {
+        let id = self.with_room()?;
+        let block = self.blocks.get_mut(id as usize)?.as_mut()?;
+        let range = block.slots.allocate(1).ok()?;
+        block.empty_since = None;
+        self.empty.remove(&id);
+        if block.slots.free_count() == 0 {
+            self.with_room.remove(&id);
+        }
+        self.used += 1;
+        self.peak = self.peak.max(self.used);
+        Some(Slot { object: block.object.clone(), index: range.first, block: id, handle: range.handle })
+    }
+
+    /// The first block with a free slot.
+    pub(crate) fn with_room(&self) -> Option<u32> {
+        self.with_room.first().copied()
+    }
+
+    /// Takes in a block of `capacity` slots, all free; gives it back when there can be none so large.
+    pub(crate) fn add(&mut self, object: T, capacity: u32, frame: u64) -> Result<(), T> {
+        let vacant = self.blocks.iter().position(Option::is_none).unwrap_or(self.blocks.len());
+        let (Ok(slots), Ok(id)) = (Slots::new(capacity), u32::try_from(vacant)) else { return Err(object) };
+        let block = Block { object: Arc::new(object), slots, empty_since: Some(frame) };
+        match self.blocks.get_mut(vacant) {
+            Some(place) => *place = Some(block),
+            None => self.blocks.push(Some(block)),
+        }
+        self.capacity += u64::from(capacity);
+        self.with_room.insert(id);
+        self.empty.insert(id);
+        Ok(())
+    }
+
+    /// A slot is free again.
+    pub(crate) fn free(&mut self, slot: Slot<T>, frame: u64) {
+        let Slot { object, block: id, handle, .. } = slot;
+        drop(object);
+        let Some(block) = self.blocks.get_mut(id as usize).and_then(Option::as_mut) else { return };
+        if block.slots.free(handle).is_err() {
+            return;
+        }
+        self.used -= 1;
+        self.with_room.insert(id);
+        if block.slots.is_empty() {
+            block.empty_since = Some(frame);
+            self.empty.insert(id);
+        }
+    }
+
+    /// Takes out the blocks that have been empty since before `oldest`.
+    pub(crate) fn retire(&mut self, oldest: u64, retired: &mut Vec<T>) {
+        while let Some(id) = self.empty.iter().copied().find(|id| self.is_idle(*id, oldest)) {
+            self.empty.remove(&id);
+            self.with_room.remove(&id);
+            if let Some(block) = self.blocks.get_mut(id as usize).and_then(Option::take) {
+                self.capacity -= u64::from(block.slots.capacity());
+                retired.extend(Arc::into_inner(block.object));
+            }
+        }
+    }
+
+    fn is_idle(&self, id: u32, oldest: u64) -> bool {
+        let block = self.blocks.get(id as usize).and_then(Option::as_ref);
+        block.and_then(|block| block.empty_since).is_some_and(|since| since < oldest)
+    }
+
+    /// Takes out all blocks; none of their slots is in use.
+    pub(crate) fn take_all(&mut self) -> Vec<T> {
+        let all = std::mem::take(self);
+        all.blocks.into_iter().flatten().filter_map(|block| Arc::into_inner(block.object)).collect()
+    }
+}

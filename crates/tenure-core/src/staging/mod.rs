@@ -1,0 +1,54 @@
+//! What a frame sends to the GPU and what comes back: constants, rings, readbacks, and the pages of
+//! mapped memory behind them.
+
+mod descriptors;
+mod page;
+mod page_pool;
+mod readback;
+mod ring;
+mod ring_frames;
+mod scratch;
+mod shared_pages;
+mod slice;
+mod texel_data;
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::descriptor::DescriptorService;
+use crate::device::Device;
+
+pub(crate) use page::{Page, Pages};
+pub(crate) use page_pool::PagePool;
+pub use readback::Readback;
+pub(crate) use readback::{Progress, Readbacks, Rows, Ticket};
+pub(crate) use ring::Rings;
+pub use ring::{UploadRing, UploadRingDesc, WhenTooLarge};
+pub use ring_frames::RingStats;
+pub use scratch::Scratch;
+pub(crate) use shared_pages::{Part, Purpose, SharedPages};
+pub use slice::{RingSlice, UntypedConstant};
+pub(crate) use texel_data::Footprint;
+pub use texel_data::TexelData;
+
+/// The staging memory of a manager: pages of constants between recordings, upload rings, and readbacks.
+pub(crate) struct StagingStore<D: Device> {
+    pub(crate) constants: PagePool<D>,
+    pub(crate) rings: Rings,
+    pub(crate) readbacks: Readbacks<D>,
+}
+
+impl<D: Device> StagingStore<D> {
+    pub(crate) fn new() -> Self {
+        Self { constants: PagePool::default(), rings: Rings::default(), readbacks: Readbacks::new() }
+    }
+}
+
+/// The staging memory with its context, for readbacks and the scratch memory of recordings.
+pub(crate) struct StagingService<D: Device> {
+    pub(crate) store: Arc<StagingStore<D>>,
+    /// For the descriptors of recordings.
+    pub(crate) descriptors: Arc<DescriptorService<D>>,
+    /// Declared last, as in every handle.
+    pub(crate) context: Arc<Context<D>>,
+}

@@ -1,0 +1,220 @@
+//! Pages: mapped ranges that are filled from front to back, and those of one recording.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use elsa::FrozenVec;
+
+use crate::context::{Context, Retired};
+use crate::device::{Device, DeviceError, Mapping};
+use crate::memory::Backing;
+use crate::resource::{Tracked, place_page};
+use crate::time::{Stamp, SyncPoint};
+use crate::{BufferDesc, Error};
+
+/// The last number given to a page.
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
+
+/// A mapped range of a buffer that only pages share, or a buffer of its own where the policy or the fallback
+/// chain says so.
+///
+/// It is no handle: whoever holds it gives it back with [`release`](Self::release).
+pub(crate) struct Page<D: Device> {
+    backing: Backing<D>,
+    /// A number that no other page of this process has.
+    id: u64,
+    size: u64,
+    /// Byte of the API buffer at which it begins.
+    base: u64,
+    /// The GPU address of its first byte.
+    address: Option<u64>,
+    born: Stamp,
+    /// It is filled from front to back, and may be again.
+    pub(super) is_common: bool,
+}
+
+impl<D: Device> Page<D> {
+    /// A page as `desc` says; of mapped memory.
+    pub(crate) fn new(context: &Context<D>, desc: &BufferDesc) -> Result<Self, Error> {
+        let backing = place_page(context, desc)?;
+        let base = backing.location.offset();
+        let address = backing.api_resource.address.map(|address| address + base);
+        let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Self {
+            backing,
+            id,
+            size: desc.size,
+            base,
+            address,
+            born: context.clock.stamp(),
+            is_common: false,
+        })
+    }
+
+    pub(super) const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Bytes.
+    pub(crate) const fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(crate) fn resource(&self) -> &D::Resource {
+        &self.backing.api_resource.object
+    }
+
+    /// Byte of the API buffer at which the page begins.
+    pub(crate) const fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The GPU address of the page's first byte, where the API has such.
+    pub(crate) const fn address(&self) -> Option<u64> {
+        self.address
+    }
+
+    pub(super) fn mapping(&self) -> Option<&D::Mapping> {
+        self.backing.api_resource.mapping.as_ref()
+    }
+
+    /// Copies bytes to an offset of the page.
+    #[inline]
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        match &self.backing.api_resource.mapping {
+            Some(mapping) => mapping.write(self.base + offset, bytes),
+            None => Err(self.not_mapped(offset)),
+        }
+    }
+
+    /// Copies bytes from an offset of the page.
+    pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
+        match &self.backing.api_resource.mapping {
+            Some(mapping) => mapping.read(self.base + offset, out),
+            None => Err(self.not_mapped(offset)),
+        }
+    }
+
+    /// What no page answers: its memory is of a use that is mapped.
+    #[cold]
+    fn not_mapped(&self, offset: u64) -> DeviceError {
+        DeviceError::invalid_call("pages are mapped", offset, self.size)
+    }
+
+    /// A share in the API buffer, by which states are followed.
+    pub(crate) fn tracked(&self) -> Tracked<D> {
+        Tracked(self.backing.api_resource.clone())
+    }
+
+    /// What it must outlive, if nothing more is recorded with it.
+    pub(super) fn needs(&self, context: &Context<D>) -> SyncPoint {
+        context.clock.submissions().since(self.born)
+    }
+
+    /// Nothing uses it any more: whatever is submitted from now on counts alone.
+    pub(super) fn begin_anew(&mut self, context: &Context<D>) {
+        self.born = context.clock.stamp();
+    }
+
+    /// Gives it back once no recording and no GPU work can use it any more.
+    pub(crate) fn release(self, context: &Context<D>) {
+        let bytes = self.backing.location.reserved();
+        context.release(Retired::from(self.backing), self.born, bytes);
+    }
+}
+
+/// The pages that a recording fills. The current one may have begun with an earlier recording.
+pub(crate) struct Pages<D: Device> {
+    /// The index of the pages in the [pool](super::PagePool) that they go back to.
+    thread_pages: usize,
+    pages: FrozenVec<Box<Page<D>>>,
+    current: Cell<usize>,
+    /// The next free byte of the current page, and its end; both 0 while there is none.
+    next: Cell<u64>,
+    end: Cell<u64>,
+}
+
+impl<D: Device> Pages<D> {
+    pub(super) fn new(thread_pages: usize) -> Self {
+        Self {
+            thread_pages,
+            pages: FrozenVec::new(),
+            current: Cell::new(0),
+            next: Cell::new(0),
+            end: Cell::new(0),
+        }
+    }
+
+    pub(super) const fn thread_pages(&self) -> usize {
+        self.thread_pages
+    }
+
+    /// Lets them go back to the pages of another thread.
+    pub(super) const fn move_to(&mut self, thread_pages: usize) {
+        self.thread_pages = thread_pages;
+    }
+
+    /// The next bytes of the current page at a multiple of `align`, a power of two: the page's
+    /// index, and the offset in it.
+    #[inline]
+    pub(super) fn bump(&self, size: u64, align: u64) -> Option<(usize, u64)> {
+        let offset = self.next.get().checked_add(align - 1)? & !(align - 1);
+        let end = offset.checked_add(size).filter(|end| *end <= self.end.get())?;
+        self.next.set(end);
+        Some((self.current.get(), offset))
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<&Page<D>> {
+        self.pages.get(index)
+    }
+
+    /// Takes a page in, of which the first `used` bytes are given out and the rest is to be filled
+    /// from here on. Its index.
+    pub(super) fn begin(&self, mut page: Box<Page<D>>, used: u64) -> (usize, &Page<D>) {
+        page.is_common = true;
+        self.end.set(page.size());
+        self.next.set(used);
+        let (index, page) = self.keep(page);
+        self.current.set(index);
+        (index, page)
+    }
+
+    /// Takes a page in that is full from the beginning. Its index.
+    pub(super) fn keep(&self, page: Box<Page<D>>) -> (usize, &Page<D>) {
+        (self.pages.len(), self.pages.push_get(page))
+    }
+
+    /// The recording is over: gives back every page that was made for one thing, and makes the current one
+    /// the first.
+    pub(super) fn end_recording(&mut self, context: &Context<D>) {
+        if self.next == self.end {
+            // It is full, too.
+            self.next.set(0);
+            self.end.set(0);
+        }
+        let current = self.current.replace(0);
+        let kept = self.kept();
+        let pages = self.pages.as_mut();
+        if kept > 0 {
+            pages.swap(0, current);
+        }
+        pages.extract_if(kept.., |page| !page.is_common).for_each(|page| page.release(context));
+    }
+
+    /// Hands out the full pages of a recording that is over.
+    pub(super) fn take_filled(&mut self) -> impl Iterator<Item = Box<Page<D>>> {
+        let kept = self.kept();
+        self.pages.as_mut().drain(kept..)
+    }
+
+    /// How many pages stay when the recording is over: the current one, if there is one.
+    fn kept(&self) -> usize {
+        usize::from(self.end.get() > 0).min(self.pages.len())
+    }
+
+    /// Gives back every page.
+    pub(super) fn release(mut self, context: &Context<D>) {
+        self.pages.as_mut().drain(..).for_each(|page| page.release(context));
+    }
+}

@@ -1,0 +1,247 @@
+//! The pool of constant pages that no recording holds.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::{Page, Pages};
+use crate::context::Context;
+use crate::device::Device;
+use crate::time::SyncPoint;
+
+/// Threads are told apart up to this number, modulo it.
+const THREADS: usize = 16;
+
+/// On cache lines of its own, so that threads do not slow each other.
+#[repr(align(128))]
+struct PaddedThreadPages<D: Device>(Mutex<ThreadPages<D>>);
+
+/// Pages that no recording holds, apart for each thread: a thread gets those back that it has filled before,
+/// which may still be in its cache, and contends with no other thread. If it has none, it takes another
+/// thread's, so that no memory is allocated while any page is free.
+pub(crate) struct PagePool<D: Device> {
+    threads: [PaddedThreadPages<D>; THREADS],
+    /// A bit for each index of `threads` that may have pages; set and cleared under its lock.
+    stocked: AtomicU32,
+}
+
+impl<D: Device> Default for PagePool<D> {
+    fn default() -> Self {
+        Self {
+            threads: std::array::from_fn(|_| PaddedThreadPages(Mutex::new(ThreadPages::new()))),
+            stocked: AtomicU32::new(0),
+        }
+    }
+}
+
+impl<D: Device> PagePool<D> {
+    /// Pages for a recording, which may have begun with an earlier one.
+    pub(super) fn take(&self) -> Box<Pages<D>> {
+        let own = crate::thread_slot::current() % THREADS;
+        let begun = self.threads[own].0.lock().take_begun();
+        let mut pages = begun
+            .or_else(|| self.of_others(own).find_map(|mut thread_pages| thread_pages.take_begun()))
+            .unwrap_or_else(|| Box::new(Pages::new(own)));
+        pages.move_to(own);
+        pages
+    }
+
+    /// A page that was filled before and that nothing uses any more; of the thread `own`, if it has one.
+    pub(super) fn take_free(&self, own: usize, context: &Context<D>) -> Option<Box<Page<D>>> {
+        let page = self.threads[own].0.lock().take_free(context);
+        let page =
+            page.or_else(|| self.of_others(own).find_map(|mut thread_pages| thread_pages.take_free(context)));
+        page.map(|mut page| {
+            page.begin_anew(context);
+            page
+        })
+    }
+
+    /// The pages of other threads, where there may be any and their lock is free.
+    fn of_others(&self, own: usize) -> impl Iterator<Item = MutexGuard<'_, ThreadPages<D>>> {
+        let others = self.stocked().filter(move |thread_pages| *thread_pages != own);
+        others.filter_map(|thread_pages| self.threads[thread_pages].0.try_lock())
+    }
+
+    /// The threads that may have pages.
+    fn stocked(&self) -> impl Iterator<Item = usize> + use<D> {
+        let stocked = self.stocked.load(Ordering::Acquire);
+        (0..THREADS).filter(move |thread_pages| stocked & (1 << thread_pages) != 0)
+    }
+
+    /// Takes the pages of a recording that was submitted or discarded, while it still counts as open.
+    pub(crate) fn put_back(&self, mut pages: Box<Pages<D>>, context: &Context<D>) {
+        pages.end_recording(context);
+        let number = pages.thread_pages();
+        let mut thread_pages = self.threads[number].0.lock();
+        pages.take_filled().for_each(|page| thread_pages.put_filled(page, context));
+        thread_pages.put_begun(pages, context);
+        let bit = 1 << number;
+        if self.stocked.load(Ordering::Relaxed) & bit == 0 {
+            self.stocked.fetch_or(bit, Ordering::Release);
+        }
+        drop(thread_pages);
+        if context.is_shut_down.load(Ordering::Acquire) {
+            self.release_all(context);
+        }
+    }
+
+    /// Gives back the pages that no recording has taken for the configured frames. Cost: those, and the
+    /// pages that were filled since the last time.
+    pub(crate) fn end_frame(&self, context: &Context<D>) {
+        let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
+        let mut gone = Gone::new();
+        for number in self.stocked() {
+            let mut thread_pages = self.threads[number].0.lock();
+            thread_pages.end_frame(oldest, context, &mut gone);
+            if thread_pages.is_empty() {
+                self.stocked.fetch_and(!(1 << number), Ordering::Release);
+            }
+        }
+        gone.release(context);
+    }
+
+    /// Gives back the full pages that nothing uses any more.
+    pub(crate) fn release_free(&self, context: &Context<D>) {
+        let mut gone = Gone::new();
+        self.stocked().for_each(|number| self.threads[number].0.lock().clear_free(context, &mut gone));
+        gone.release(context);
+    }
+
+    /// Gives all pages back.
+    pub(crate) fn release_all(&self, context: &Context<D>) {
+        let mut gone = Gone::new();
+        self.stocked().for_each(|number| self.threads[number].0.lock().clear(&mut gone));
+        gone.release(context);
+    }
+}
+
+/// A page or pages, and the frame in which a recording last had them.
+struct Since<T> {
+    frame: u64,
+    what: T,
+}
+
+/// The pages of one thread that no recording holds: partly filled ones, which the next recording goes on with,
+/// and full ones, which wait for recordings and queues as dropped resources do.
+///
+/// Each list is in the order in which the pages came: those at the front, or at the bottom, are the oldest.
+pub(super) struct ThreadPages<D: Device> {
+    /// The last used on top.
+    begun: Vec<Since<Box<Pages<D>>>>,
+    /// Full, with the newest recording that may use them.
+    waiting: VecDeque<Since<(Box<Page<D>>, u64)>>,
+    /// Full, with the sync point that they must outlive.
+    pending: VecDeque<Since<(Box<Page<D>>, SyncPoint)>>,
+    /// Nothing uses them, the last used on top.
+    free: Vec<Since<Box<Page<D>>>>,
+}
+
+impl<D: Device> ThreadPages<D> {
+    pub(super) const fn new() -> Self {
+        Self { begun: Vec::new(), waiting: VecDeque::new(), pending: VecDeque::new(), free: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.begun.is_empty() && self.waiting.is_empty() && self.pending.is_empty() && self.free.is_empty()
+    }
+
+    pub(super) fn take_begun(&mut self) -> Option<Box<Pages<D>>> {
+        self.begun.pop().map(|begun| begun.what)
+    }
+
+    pub(super) fn put_begun(&mut self, what: Box<Pages<D>>, context: &Context<D>) {
+        self.begun.push(Since { frame: context.current_frame(), what });
+    }
+
+    /// A full page that nothing uses any more.
+    pub(super) fn take_free(&mut self, context: &Context<D>) -> Option<Box<Page<D>>> {
+        self.find_free(context);
+        self.free.pop().map(|free| free.what)
+    }
+
+    /// Takes a full page. The recordings that are open may use it, none that is opened later.
+    pub(super) fn put_filled(&mut self, page: Box<Page<D>>, context: &Context<D>) {
+        let what = (page, context.recordings.newest());
+        self.waiting.push_back(Since { frame: context.current_frame(), what });
+    }
+
+    /// Resolves the sync points of pages whose recordings are closed, and finds the pages whose sync points
+    /// are complete.
+    ///
+    /// The numbers of recordings rise, so that the first page that must wait for one delays no page that need
+    /// not. A page that waits for a slow queue may delay those behind it, at most for as long as idle pages are
+    /// kept.
+    fn find_free(&mut self, context: &Context<D>) {
+        // The order matters: a recording older than `oldest_open` was submitted before `oldest_open` was
+        // read, so the serials, which are read later, include its submission.
+        let oldest_open = context.recordings.oldest_open();
+        while self.waiting.front().is_some_and(|waiting| waiting.what.1 < oldest_open)
+            && let Some(Since { frame, what: (page, _) }) = self.waiting.pop_front()
+        {
+            let point = page.needs(context);
+            self.pending.push_back(Since { frame, what: (page, point) });
+        }
+        let completed = context.clock.completed();
+        while self.pending.front().is_some_and(|pending| pending.what.1.is_covered_by(&completed))
+            && let Some(Since { frame, what: (page, _) }) = self.pending.pop_front()
+        {
+            self.free.push(Since { frame, what: page });
+        }
+    }
+
+    /// Gives up the pages that no recording has had since the frame `oldest`.
+    pub(super) fn end_frame(&mut self, oldest: u64, context: &Context<D>, gone: &mut Gone<D>) {
+        // As early as possible: a sync point that is resolved later includes more submissions that never used
+        // the page.
+        self.find_free(context);
+        let begun = self.begun.partition_point(|begun| begun.frame < oldest);
+        gone.begun.extend(self.begun.drain(..begun).map(|begun| *begun.what));
+        let free = self.free.partition_point(|free| free.frame < oldest);
+        gone.filled.extend(self.free.drain(..free).map(|free| *free.what));
+        while self.waiting.front().is_some_and(|waiting| waiting.frame < oldest)
+            && let Some(waiting) = self.waiting.pop_front()
+        {
+            gone.filled.push(*waiting.what.0);
+        }
+        while self.pending.front().is_some_and(|pending| pending.frame < oldest)
+            && let Some(pending) = self.pending.pop_front()
+        {
+            gone.filled.push(*pending.what.0);
+        }
+    }
+
+    /// Gives up the full pages that nothing uses any more.
+    pub(super) fn clear_free(&mut self, context: &Context<D>, gone: &mut Gone<D>) {
+        self.find_free(context);
+        gone.filled.extend(self.free.drain(..).map(|free| *free.what));
+    }
+
+    /// Gives up all pages.
+    pub(super) fn clear(&mut self, gone: &mut Gone<D>) {
+        gone.begun.extend(self.begun.drain(..).map(|begun| *begun.what));
+        gone.filled.extend(self.waiting.drain(..).map(|waiting| *waiting.what.0));
+        gone.filled.extend(self.pending.drain(..).map(|pending| *pending.what.0));
+        gone.filled.extend(self.free.drain(..).map(|free| *free.what));
+    }
+}
+
+/// Pages that were given up under a lock, to be released without it: once the manager is gone, a release may
+/// run the program's code.
+pub(super) struct Gone<D: Device> {
+    begun: Vec<Pages<D>>,
+    filled: Vec<Page<D>>,
+}
+
+impl<D: Device> Gone<D> {
+    pub(super) const fn new() -> Self {
+        Self { begun: Vec::new(), filled: Vec::new() }
+    }
+
+    /// Releases the pages.
+    pub(super) fn release(self, context: &Context<D>) {
+        self.begun.into_iter().for_each(|pages| pages.release(context));
+        self.filled.into_iter().for_each(|page| page.release(context));
+    }
+}

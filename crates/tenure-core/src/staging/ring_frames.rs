@@ -1,0 +1,123 @@
+//! The bytes of an upload ring, and the frames that hold them.
+
+use std::collections::VecDeque;
+
+use tenure_suballoc::Ring;
+
+use crate::time::{Clock, Recordings, Stamp, SyncPoint};
+
+/// A frame of a ring: what was allocated between two closes.
+#[derive(Debug)]
+struct Mark {
+    /// The newest recording that may use its bytes.
+    tag: u64,
+    /// When its first byte may have been given out: submissions before that do not use it.
+    opened: Stamp,
+    /// What must be complete before its bytes may be overwritten; known once no recording that may
+    /// use them is open.
+    point: Option<SyncPoint>,
+}
+
+/// What keeps the oldest bytes of a full ring from being overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Oldest {
+    /// The GPU: this must be complete.
+    Submitted(SyncPoint),
+    /// A recording that is still open.
+    Recording,
+}
+
+/// What an [`UploadRing`](super::UploadRing) has been through. Bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RingStats {
+    /// Its size.
+    pub capacity: u64,
+    /// Held by frames now, with padding and what was skipped at the end.
+    pub used: u64,
+    /// The most ever held at once.
+    pub peak_used: u64,
+    /// Frames that hold bytes now, besides the one being recorded.
+    pub frames: u64,
+    /// Allocations ever made, those with a buffer of their own included.
+    pub allocations: u64,
+    /// Bytes ever allocated, likewise.
+    pub bytes: u64,
+    /// Times that an allocation had to wait for a frame.
+    pub waits: u64,
+    /// Nanoseconds spent in those waits.
+    pub waited_ns: u64,
+    /// Allocations that were too large and got a buffer of their own.
+    pub dedicated: u64,
+}
+
+/// A ring of bytes with the frames that hold them, in the order in which they were closed.
+#[derive(Debug)]
+pub(crate) struct RingFrames {
+    ring: Ring<()>,
+    /// One for each closed frame of the ring.
+    marks: VecDeque<Mark>,
+    /// When the frame that is open began.
+    opened: Stamp,
+    pub(super) stats: RingStats,
+}
+
+impl RingFrames {
+    pub(super) fn new(capacity: u64, opened: Stamp) -> Self {
+        let stats = RingStats { capacity, ..RingStats::default() };
+        Self { ring: Ring::new(capacity), marks: VecDeque::new(), opened, stats }
+    }
+
+    /// Bytes for the open frame at a multiple of `align`; `None` when they do not fit now.
+    #[inline]
+    pub(super) fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
+        let offset = self.ring.allocate(size, align)?;
+        self.stats.allocations += 1;
+        self.stats.bytes += size;
+        self.stats.peak_used = self.stats.peak_used.max(self.ring.used());
+        Some(offset)
+    }
+
+    /// Ends the frame that is open, and frees those that the GPU is known to be done with.
+    pub(crate) fn close(&mut self, recordings: &Recordings, clock: &Clock) {
+        let (tag, next) = (recordings.newest(), clock.stamp());
+        if self.ring.close(()) > 0 {
+            self.marks.push_back(Mark { tag, opened: self.opened, point: None });
+        }
+        self.opened = next;
+        self.free(recordings, clock);
+    }
+
+    /// Frees the frames that the GPU is known to be done with.
+    pub(super) fn free(&mut self, recordings: &Recordings, clock: &Clock) {
+        self.date(recordings, clock);
+        let (marks, completed) = (&mut self.marks, clock.completed());
+        let is_done = |mark: &Mark| mark.point.is_some_and(|point| point.is_covered_by(&completed));
+        self.ring.release_while(|()| marks.front().is_some_and(is_done) && marks.pop_front().is_some());
+    }
+
+    /// Finds what those frames must outlive that no open recording can use any more: the last ones,
+    /// because tags rise.
+    fn date(&mut self, recordings: &Recordings, clock: &Clock) {
+        // The order matters: what is older than `oldest_open` was submitted before that was read,
+        // so the serials, read later, include it.
+        let oldest_open = recordings.oldest_open();
+        let undated = self.marks.iter_mut().rev().take_while(|mark| mark.point.is_none());
+        for mark in undated.filter(|mark| mark.tag < oldest_open) {
+            mark.point = Some(clock.submissions().since(mark.opened));
+        }
+    }
+
+    /// What to wait for before anything more can be freed.
+    pub(super) fn oldest(&self) -> Oldest {
+        match self.marks.front().and_then(|mark| mark.point) {
+            Some(point) => Oldest::Submitted(point),
+            // Nothing is closed, or what is may still be used.
+            None => Oldest::Recording,
+        }
+    }
+
+    pub(super) fn stats(&self) -> RingStats {
+        RingStats { used: self.ring.used(), frames: self.marks.len() as u64, ..self.stats }
+    }
+}

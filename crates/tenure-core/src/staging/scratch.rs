@@ -1,0 +1,233 @@
+//! Constants of one recording.
+
+use std::cell::OnceCell;
+
+use super::{Page, Pages, StagingService, UntypedConstant};
+use crate::context::Context;
+use crate::descriptor::{RecordedChunks, RecordedSets};
+use crate::device::{Allowed, Device, DeviceError, Usage};
+use crate::resource::{BufferSlice, Constant};
+use crate::time::RecordingId;
+use crate::{BufferDesc, Error, MemoryUse, Name};
+
+const NAME: &str = "constants";
+
+/// Memory for what one recording needs once: the constants of a frame or a draw, and its
+/// [descriptors](Self::descriptors) and [sets](Self::set) of them.
+/// From [`Recording::split`](crate::Recording::split).
+///
+/// # What it is good at
+/// Many small things that die with their submission: each costs a bump and a copy, and nothing at
+/// all when it dies. Its downside: whatever outlives the submission belongs into a
+/// [`Buffer`](crate::Buffer).
+///
+/// # Algorithm
+/// A bump through pages of [`StagingConfig::constant_page`](crate::StagingConfig::constant_page) bytes from the
+/// upload allocator. What is left of the last one serves a later recording; full pages serve others of the
+/// same thread once the GPU is done with them, and no byte is handed out twice before that. Pages that no
+/// recording has taken for [`FrameConfig::idle`](crate::FrameConfig::idle) go, through the release queue,
+/// and full ones when memory is short. What is larger than a page gets one of its own.
+///
+/// # Efficiency
+/// O(1): no lock and no allocation while a page lasts. Each recording has pages of its own, so
+/// threads never contend; in steady state a full page costs taking one of the thread's own pages from the pool.
+///
+/// # Origin
+/// The linear allocators of MiniEngine's and Diligent Engine's command contexts.
+pub struct Scratch<'r, D: Device> {
+    pub(crate) service: &'r StagingService<D>,
+    /// Taken from the pool with the first constant.
+    pub(crate) pages: &'r OnceCell<Box<Pages<D>>>,
+    pub(crate) chunks: &'r RecordedChunks,
+    pub(crate) sets: &'r OnceCell<Box<RecordedSets<D>>>,
+    pub(crate) id: RecordingId,
+    pub(crate) name: &'static str,
+}
+
+impl<D: Device> Clone for Scratch<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Scratch<'_, D> {}
+
+/// Bytes of a page of the recording.
+struct Room<'r, D: Device> {
+    page: &'r Page<D>,
+    index: usize,
+    offset: u64,
+}
+
+impl<'r, D: Device> Scratch<'r, D> {
+    /// Copies a value where the GPU finds it, at the device's constant alignment (256 bytes on
+    /// Direct3D 12).
+    ///
+    /// # Errors
+    /// As [`constant_bytes`](Self::constant_bytes).
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, Queue};
+    /// use tenure::sim;
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// let (commands, scratch) = recording.split();
+    /// let camera = scratch.constants(&[1.0_f32; 16])?;
+    /// assert!(camera.offset().is_multiple_of(256));
+    /// let _draw = (commands.raw(), camera.gpu_address());
+    /// recording.submit()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    ///
+    /// What was pushed is gone with the recording. The last line is one too many, and the compiler
+    /// says so:
+    ///
+    /// ```compile_fail,E0505
+    /// # use tenure::{Config, Gpu, Queue};
+    /// # use tenure::sim;
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// let camera = recording.split().1.constants(&[1.0_f32; 16])?;
+    /// recording.submit()?;
+    /// camera.gpu_address();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline]
+    pub fn constants<T: bytemuck::NoUninit>(&self, value: &T) -> Result<Constant<'r, D>, Error> {
+        self.constant_bytes(bytemuck::bytes_of(value))
+    }
+
+    /// As [`constants`](Self::constants), for bytes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when a new page is needed and not to be had; [`Error::Device`] for no
+    /// bytes at all, more than a buffer can hold, or a lost device.
+    #[inline]
+    pub fn constant_bytes(&self, bytes: &[u8]) -> Result<Constant<'r, D>, Error> {
+        let room = self.push(bytes)?;
+        Ok(self.constant(room.page, room.offset, bytes.len() as u64))
+    }
+
+    /// As [`constant_bytes`](Self::constant_bytes), for callers that cannot hold a borrow.
+    ///
+    /// # Errors
+    /// As [`constant_bytes`](Self::constant_bytes).
+    ///
+    /// ```
+    /// # use tenure::{Config, Error, Gpu, Queue};
+    /// # use tenure::sim;
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// let camera = recording.split().1.untyped_constants(&[1; 64])?;
+    /// assert_eq!(recording.split().1.find(camera)?.size(), 64);
+    /// recording.submit()?;
+    ///
+    /// let mut later = gpu.record(Queue::Graphics, "transparent")?;
+    /// let error = later.split().1.find(camera).err().expect("they are gone");
+    /// assert_eq!(error.to_string(), "constants of recording opaque (#1) are used in recording transparent (#2)");
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn untyped_constants(&self, bytes: &[u8]) -> Result<UntypedConstant, Error> {
+        let Room { page, index, offset } = self.push(bytes)?;
+        let (recording, name, size) = (self.id, self.name, bytes.len() as u64);
+        Ok(UntypedConstant { recording, name, page: index, page_id: page.id(), offset, size })
+    }
+
+    /// Where constants of this recording lie.
+    ///
+    /// # Errors
+    /// [`Error::OtherRecording`], with the names, for those of another one.
+    pub fn find(&self, constants: UntypedConstant) -> Result<Constant<'r, D>, Error> {
+        let UntypedConstant { recording, page, page_id, offset, size, .. } = constants;
+        let found = self.pages.get().and_then(|pages| pages.get(page));
+        match found.filter(|page| recording == self.id && page.id() == page_id) {
+            Some(page) => Ok(self.constant(page, offset, size)),
+            None => Err(Error::OtherRecording {
+                name: constants.name,
+                id: recording,
+                used_name: self.name,
+                used_id: self.id,
+            }),
+        }
+    }
+
+    #[inline]
+    fn context(&self) -> &'r Context<D> {
+        &self.service.context
+    }
+
+    #[inline]
+    fn push(&self, bytes: &[u8]) -> Result<Room<'r, D>, Error> {
+        let size = bytes.len() as u64;
+        let room = match self.bump(size) {
+            Some(room) => room,
+            None => self.make_room(size)?,
+        };
+        match room.page.write(room.offset, bytes) {
+            Ok(()) => Ok(room),
+            Err(source) => Err(self.refused(source)),
+        }
+    }
+
+    /// Room for `size` bytes in the current page.
+    #[inline]
+    fn bump(&self, size: u64) -> Option<Room<'r, D>> {
+        let pages: &'r Pages<D> = self.pages.get().filter(|_| size > 0)?;
+        let (index, offset) = pages.bump(size, self.service.context.alignments.constant)?;
+        Some(Room { page: pages.get(index)?, index, offset })
+    }
+
+    /// Room for `size` bytes in the page that an earlier recording left, or in a new one.
+    #[cold]
+    fn make_room(&self, size: u64) -> Result<Room<'r, D>, Error> {
+        if size == 0 {
+            return Err(self.refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
+        }
+        let had_pages = self.pages.get().is_some();
+        let pages: &'r Pages<D> = self.pages.get_or_init(|| self.service.store.constants.take());
+        if !had_pages && let Some(room) = self.bump(size) {
+            return Ok(room);
+        }
+        let page_size = self.service.context.config.staging.constant_page;
+        if size <= page_size
+            && let Some(page) = self.service.store.constants.take_free(pages.thread_pages(), self.context())
+        {
+            let (index, page) = pages.begin(page, size);
+            return Ok(Room { page, index, offset: 0 });
+        }
+        // Views of constants take whole multiples of their alignment on Direct3D 12.
+        let whole = size.checked_next_multiple_of(self.service.context.alignments.constant).unwrap_or(size);
+        let usage = Usage::READ_ONLY;
+        let desc = BufferDesc {
+            usage,
+            ..BufferDesc::new(whole.max(page_size), usage).memory(MemoryUse::Upload).name(NAME)
+        };
+        let page = Box::new(Page::new(self.context(), &desc)?);
+        let (index, page) = if size > page_size { pages.keep(page) } else { pages.begin(page, size) };
+        Ok(Room { page, index, offset: 0 })
+    }
+
+    /// A page for one thing alone, of this recording.
+    pub(super) fn dedicate(&self, desc: &BufferDesc) -> Result<&'r Page<D>, Error> {
+        let page = Box::new(Page::new(self.context(), desc)?);
+        let pages: &'r Pages<D> = self.pages.get_or_init(|| self.service.store.constants.take());
+        Ok(pages.keep(page).1)
+    }
+
+    #[cold]
+    fn refused(&self, source: DeviceError) -> Error {
+        self.service.context.refused(&Name::from(NAME), source)
+    }
+
+    #[inline]
+    fn constant(&self, page: &'r Page<D>, offset: u64, size: u64) -> Constant<'r, D> {
+        Constant(BufferSlice {
+            context: self.context(),
+            resource: page.resource(),
+            offset: page.base() + offset,
+            size,
+            address: page.address().map(|address| address + offset),
+        })
+    }
+}

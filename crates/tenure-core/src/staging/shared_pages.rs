@@ -1,0 +1,202 @@
+//! Pages of mapped memory that the copies of all threads share.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use parking_lot::Mutex;
+
+use super::Page;
+use crate::context::Context;
+use crate::device::{Device, DeviceError, Usage};
+use crate::time::SyncPoint;
+use crate::{BufferDesc, Config, Error, MemoryUse};
+
+/// Bytes; of a page: whole blocks of every format begin at a multiple of it, as does everything else
+/// that is copied.
+const PAGE_ALIGNMENT: u64 = 256;
+
+/// Bytes of a page, to be copied from or to.
+pub(crate) struct Part<D: Device> {
+    pub(crate) page: Arc<Page<D>>,
+    /// In the page.
+    pub(crate) offset: u64,
+}
+
+impl<D: Device> Part<D> {
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.page.write(self.offset + offset, bytes)
+    }
+
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.page.read(self.offset + offset, out)
+    }
+
+    /// Byte of the API buffer at which it begins.
+    pub(crate) fn start(&self) -> u64 {
+        self.page.base() + self.offset
+    }
+}
+
+/// What pages are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Copies read them.
+    Uploads,
+    /// Copies write them.
+    Readbacks,
+}
+
+/// A page that is being given out.
+struct Current<D: Device> {
+    page: Arc<Page<D>>,
+    next: u64,
+    /// The frame in which it was used last.
+    frame: u64,
+}
+
+/// A page that nobody holds, for the next time that one is full.
+struct Spare<D: Device> {
+    page: Page<D>,
+    /// The newest recording that may use it.
+    tag: u64,
+    /// What it must outlive; known once no recording that may use it is open.
+    point: Option<SyncPoint>,
+}
+
+struct State<D: Device> {
+    current: Option<Current<D>>,
+    spare: Option<Spare<D>>,
+}
+
+/// Where uploads and readbacks find their bytes: a bump through pages; what takes half a page or more
+/// has one to itself. Whoever lets go of a page last gives it back.
+///
+/// One page that was let go of is kept as long as pages are in use: it takes turns with the current
+/// one where a page lasts for many frames, so that its memory does not come and go.
+pub(crate) struct SharedPages<D: Device> {
+    purpose: Purpose,
+    state: Mutex<State<D>>,
+}
+
+impl<D: Device> SharedPages<D> {
+    pub(crate) const fn new(purpose: Purpose) -> Self {
+        Self { purpose, state: Mutex::new(State { current: None, spare: None }) }
+    }
+
+    const fn page_size(&self, config: &Config) -> u64 {
+        match self.purpose {
+            Purpose::Uploads => config.staging.upload_page,
+            Purpose::Readbacks => config.staging.readback_page,
+        }
+    }
+
+    /// Bytes at a multiple of `align`, a power of two.
+    pub(crate) fn reserve(&self, context: &Context<D>, size: u64, align: u64) -> Result<Part<D>, Error> {
+        let page_size = self.page_size(&context.config);
+        if size >= page_size / 2 {
+            let page = Arc::new(self.new_page(context, size, align)?);
+            return Ok(Part { page, offset: 0 });
+        }
+        let frame = context.current_frame();
+        let mut state = self.state.lock();
+        if let Some(current) = &mut state.current
+            && let Some(offset) = current.bump(size, align)
+        {
+            current.frame = frame;
+            return Ok(Part { page: current.page.clone(), offset });
+        }
+        let page = match state.take_spare(context) {
+            Some(page) => page,
+            None => self.new_page(context, page_size, align)?,
+        };
+        let page = Arc::new(page);
+        let part = Part { page: page.clone(), offset: 0 };
+        let full = state.current.replace(Current { page, next: size, frame });
+        drop(state);
+        if let Some(full) = full {
+            self.let_go(context, full.page);
+        }
+        Ok(part)
+    }
+
+    /// Lets go of a share in a page; the last one gives it back, or keeps it as the spare one.
+    pub(crate) fn let_go(&self, context: &Context<D>, page: Arc<Page<D>>) {
+        let Some(page) = Arc::into_inner(page) else { return };
+        if page.size() == self.page_size(&context.config) && !context.is_shut_down.load(Ordering::Acquire) {
+            let mut state = self.state.lock();
+            if state.current.is_some() && state.spare.is_none() {
+                state.spare = Some(Spare { page, tag: context.recordings.newest(), point: None });
+                return;
+            }
+        }
+        page.release(context);
+    }
+
+    /// Finds out what the spare page must outlive, and gives the pages back if nothing was taken from
+    /// them for the configured frames.
+    pub(crate) fn end_frame(&self, context: &Context<D>) {
+        let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
+        let mut state = self.state.lock();
+        // As soon as can be: the later, the more submissions it would have to outlive for nothing.
+        state.date_spare(context);
+        let is_idle = state.current.as_ref().is_some_and(|current| current.frame < oldest);
+        drop(state);
+        if is_idle {
+            self.release(context);
+        }
+    }
+
+    /// Gives the pages back that nobody holds.
+    pub(crate) fn release(&self, context: &Context<D>) {
+        let (current, spare) = {
+            let mut state = self.state.lock();
+            (state.current.take(), state.spare.take())
+        };
+        if let Some(page) = current.and_then(|current| Arc::into_inner(current.page)) {
+            page.release(context);
+        }
+        if let Some(spare) = spare {
+            spare.page.release(context);
+        }
+    }
+
+    fn new_page(&self, context: &Context<D>, size: u64, align: u64) -> Result<Page<D>, Error> {
+        let (usage, memory, name) = match self.purpose {
+            Purpose::Uploads => (Usage::COPY_SRC, MemoryUse::Upload, "staging"),
+            Purpose::Readbacks => (Usage::COPY_DST, MemoryUse::Readback, "readbacks"),
+        };
+        let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
+        Page::new(context, &desc.memory(memory).alignment(align.max(PAGE_ALIGNMENT)).name(name))
+    }
+}
+
+impl<D: Device> State<D> {
+    /// Finds what the spare page must outlive, once no recording that may use it is open.
+    fn date_spare(&mut self, context: &Context<D>) {
+        // The order matters: what is older than `oldest_open` was submitted before that was read,
+        // so the serials, read later, include it.
+        if let Some(spare) = &mut self.spare
+            && spare.point.is_none()
+            && spare.tag < context.recordings.oldest_open()
+        {
+            spare.point = Some(spare.page.needs(context));
+        }
+    }
+
+    /// The spare page, if no recording and no GPU work can use it any more.
+    fn take_spare(&mut self, context: &Context<D>) -> Option<Page<D>> {
+        self.date_spare(context);
+        let is_done = |spare: &mut Spare<D>| {
+            spare.point.is_some_and(|point| point.is_covered_by(&context.clock.completed()))
+        };
+        self.spare.take_if(is_done).map(|spare| spare.page)
+    }
+}
+
+impl<D: Device> Current<D> {
+    fn bump(&mut self, size: u64, align: u64) -> Option<u64> {
+        let offset = self.next.checked_add(align - 1)? & !(align - 1);
+        self.next = offset.checked_add(size).filter(|end| *end <= self.page.size())?;
+        Some(offset)
+    }
+}

@@ -1,0 +1,107 @@
+//! Constants without a borrow, and bytes of an upload ring.
+
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use crate::context::Context;
+use crate::device::{Device, DeviceError, Mapping, State, Usage};
+use crate::resource::BufferSlice;
+use crate::state::StateError;
+use crate::time::RecordingId;
+use crate::{Error, Name};
+
+/// Constants without a borrow, for callers that cannot hold one, as behind a C interface: from
+/// [`Scratch::untyped_constants`](super::Scratch::untyped_constants).
+///
+/// Where they lie is asked of their recording, with [`Scratch::find`](super::Scratch::find), which
+/// refuses those of another one: the compiler's rule, checked when the program runs. The check is
+/// two comparisons, and made in every build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UntypedConstant {
+    pub(super) recording: RecordingId,
+    pub(super) name: &'static str,
+    pub(super) page: usize,
+    /// Tells recordings of different managers apart, which number them alike.
+    pub(super) page_id: u64,
+    pub(super) offset: u64,
+    pub(super) size: u64,
+}
+
+impl UntypedConstant {
+    /// The recording that they were made for.
+    #[must_use]
+    pub const fn recording(&self) -> RecordingId {
+        self.recording
+    }
+}
+
+/// Mapped bytes for one submission: from [`UploadRing::allocate`](super::UploadRing::allocate).
+///
+/// It borrows the recording it was made for, so that it cannot be used once that is submitted; its
+/// bytes stay as they are until that has completed. Threads may fill it side by side.
+pub struct RingSlice<'r, D: Device> {
+    pub(super) bytes: BufferSlice<'r, D>,
+    pub(super) name: &'r Name,
+    pub(super) usage: Usage,
+    pub(super) mapping: &'r D::Mapping,
+}
+
+impl<D: Device> Clone for RingSlice<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for RingSlice<'_, D> {}
+
+impl<'r, D: Device> Deref for RingSlice<'r, D> {
+    type Target = BufferSlice<'r, D>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.bytes
+    }
+}
+
+impl<'r, D: Device> RingSlice<'r, D> {
+    /// The name of its ring.
+    #[must_use]
+    pub const fn name(&self) -> &'r Name {
+        self.name
+    }
+
+    /// Copies bytes to `offset`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::Device`].
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.check(offset, bytes.len() as u64)?;
+        let written = self.mapping.write(self.offset + offset, bytes);
+        written.map_err(|source: DeviceError| self.context.refused(self.name, source))
+    }
+
+    /// The CPU address of its first byte, if the device has addresses. Valid as long as the slice.
+    #[must_use]
+    pub fn mapped_ptr(&self) -> Option<NonNull<u8>> {
+        let offset = usize::try_from(self.offset).ok()?;
+        NonNull::new(self.mapping.as_ptr()?.as_ptr().wrapping_add(offset))
+    }
+
+    /// Refuses what another manager records.
+    pub(crate) fn check_copied(&self, context: &Context<D>) -> Result<(), Error> {
+        if !self.is_of(context) {
+            return Err(Error::Foreign { name: self.name.clone() });
+        }
+        let (state, allowed) = (State::COPY_SRC, State::allowed_for(self.usage));
+        let source = StateError::NotAllowedForUsage { state, allowed };
+        if allowed.contains(state) { Ok(()) } else { Err(Error::State { name: self.name.clone(), source }) }
+    }
+
+    /// Refuses what is outside of it.
+    pub(crate) fn check(&self, offset: u64, size: u64) -> Result<(), Error> {
+        let capacity = self.size;
+        let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
+        let name = || Name::from(format!("a slice of {}", self.name));
+        if is_inside { Ok(()) } else { Err(Error::OutOfRange { name: name(), offset, size, capacity }) }
+    }
+}

@@ -1,0 +1,99 @@
+//! Resource descriptions that were requested, with the device's memory requirements.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
+
+use crate::context::Context;
+use crate::device::{Device, Requirements, ResourceDesc, texture_key};
+use crate::{Error, Name};
+
+/// Identifies a description; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct DescriptionId(pub(super) u64);
+
+/// A resource description and its memory requirements.
+#[derive(Debug)]
+pub(super) struct Description {
+    pub(super) id: DescriptionId,
+    pub(super) desc: ResourceDesc,
+    pub(super) needs: Requirements,
+    /// Bytes; of the heap that it is placed in.
+    pub(super) heap_alignment: u64,
+}
+
+/// The descriptions that were requested; the device is asked once for the requirements of each.
+///
+/// A description is kept while resources refer to it; unused ones are removed when there are many.
+#[derive(Debug, Default)]
+pub(super) struct ResourceDescTable {
+    by_hash: FxHashMap<u64, SmallVec<[Arc<Description>; 1]>>,
+    /// The number of descriptions.
+    count: usize,
+    /// The number of descriptions at which unused ones are removed next.
+    next_sweep: usize,
+    last: u64,
+}
+
+/// Fewer descriptions than this are kept without a sweep: a new resolution adds one for each resource.
+const MIN_SWEEP: usize = 1024;
+
+impl ResourceDescTable {
+    /// The entry of a description, added if it is new.
+    ///
+    /// # Errors
+    /// The device's.
+    pub(super) fn get_or_add<D: Device>(
+        &mut self,
+        context: &Context<D>,
+        name: &Name,
+        desc: &ResourceDesc,
+    ) -> Result<Arc<Description>, Error> {
+        let hash = hash_of(desc);
+        let same_hash = self.by_hash.get(&hash).map_or(&[][..], SmallVec::as_slice);
+        if let Some(description) = same_hash.iter().find(|description| is_same(&description.desc, desc)) {
+            return Ok(description.clone());
+        }
+        let needs = context.requirements(name, desc)?;
+        let heap_alignment = context.device().properties().heap_alignment_for(desc, &needs);
+        self.last += 1;
+        let description =
+            Arc::new(Description { id: DescriptionId(self.last), desc: desc.clone(), needs, heap_alignment });
+        self.by_hash.entry(hash).or_default().push(description.clone());
+        self.count += 1;
+        if self.count >= self.next_sweep.max(MIN_SWEEP) {
+            self.forget_unused();
+        }
+        Ok(description)
+    }
+
+    fn forget_unused(&mut self) {
+        self.by_hash.retain(|_, descriptions| {
+            descriptions.retain(|description| Arc::strong_count(description) > 1);
+            !descriptions.is_empty()
+        });
+        self.count = self.by_hash.values().map(SmallVec::len).sum();
+        self.next_sweep = 2 * self.count;
+    }
+}
+
+fn hash_of(desc: &ResourceDesc) -> u64 {
+    let mut hasher = FxHasher::default();
+    match desc {
+        ResourceDesc::Buffer(info) => info.hash(&mut hasher),
+        ResourceDesc::Texture(info) => texture_key(info).hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+/// True for descriptions whose resources are interchangeable. Clear values are compared by their bits, so that
+/// NaN equals itself.
+fn is_same(one: &ResourceDesc, other: &ResourceDesc) -> bool {
+    match (one, other) {
+        (ResourceDesc::Texture(one), ResourceDesc::Texture(other)) => texture_key(one) == texture_key(other),
+        (ResourceDesc::Buffer(one), ResourceDesc::Buffer(other)) => one == other,
+        _ => false,
+    }
+}

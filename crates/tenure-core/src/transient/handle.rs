@@ -1,0 +1,123 @@
+//! Handles of transient resources, and acquiring them pass by pass.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::Transients;
+use super::object::{Cached, TransientResource};
+use super::pool::{EntryRef, Inner};
+use crate::device::Device;
+use crate::{Buffer, BufferDesc, Error, Name, Recording, Texture, TextureDesc, TransientRule, Used, View};
+
+/// A resource that lives for some passes of a frame and shares its memory with others, from
+/// [`Recording::transient_texture`](crate::Recording::transient_texture) or
+/// [`Recording::transient_buffer`](crate::Recording::transient_buffer).
+///
+/// It is used as any [`Texture`] or [`Buffer`], which it leads to. Its contents are undefined at first:
+/// the first use must clear, discard or fully write it. The barrier that hands the memory over comes
+/// with its first use ([`use_resource`](crate::Commands::use_resource), and all that asks for states by
+/// itself).
+///
+/// Until the recording that acquired it is submitted, no other recording may use it:
+/// [`Error::NotAcquired`]. After the handle is dropped, the same recording can acquire the bytes again, and
+/// others can once the recordings open at that time have ended.
+///
+/// With Direct3D 12's legacy barriers, leave a texture that was acquired on a compute queue, and used last
+/// in a state that only graphics queues know, in [`State::COMMON`](crate::device::State::COMMON): otherwise
+/// compute queues cannot take it from the cache, and it is created again each time. Graphs do so by themselves.
+///
+/// `Send` and `Sync`.
+pub struct Transient<D: Device, R: TransientResource<D>> {
+    cached: Arc<Cached<D, R>>,
+    name: Name,
+    entry_ref: EntryRef,
+    /// Declared last, as in every handle.
+    pool: Arc<Inner<D>>,
+}
+
+/// A transient [`Texture`].
+pub type TransientTexture<D> = Transient<D, Texture<D>>;
+
+/// A transient [`Buffer`].
+pub type TransientBuffer<D> = Transient<D, Buffer<D>>;
+
+impl<D: Device, R: TransientResource<D>> Transient<D, R> {
+    pub(super) const fn new(
+        pool: Arc<Inner<D>>,
+        cached: Arc<Cached<D, R>>,
+        name: Name,
+        entry_ref: EntryRef,
+    ) -> Self {
+        Self { cached, name, entry_ref, pool }
+    }
+
+    /// The name from its description.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// A view of it, which is kept with the API resource: created once, not each frame. O(views of it).
+    ///
+    /// # Errors
+    /// As [`Gpu::create_texture_view`](crate::Gpu::create_texture_view) and
+    /// [`Gpu::create_buffer_view`](crate::Gpu::create_buffer_view).
+    pub fn view(&self, desc: &R::ViewDesc) -> Result<&View<D>, Error> {
+        self.cached.view(&self.pool.commands.descriptors, desc)
+    }
+}
+
+impl<D: Device, R: TransientResource<D>> Deref for Transient<D, R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        &self.cached.resource
+    }
+}
+
+impl<'a, D: Device> From<&'a TransientTexture<D>> for Used<'a, D> {
+    fn from(texture: &'a TransientTexture<D>) -> Self {
+        Self::from(&**texture)
+    }
+}
+
+impl<'a, D: Device> From<&'a TransientBuffer<D>> for Used<'a, D> {
+    fn from(buffer: &'a TransientBuffer<D>) -> Self {
+        Self::from(&**buffer)
+    }
+}
+
+impl<D: Device, R: TransientResource<D>> Drop for Transient<D, R> {
+    fn drop(&mut self) {
+        self.pool.release(self.entry_ref);
+    }
+}
+
+impl<D: Device> Recording<D> {
+    /// Acquires a texture for some passes, with undefined contents, in memory that other resources used before
+    /// and will use after: see [`transient`](crate::transient). Creates nothing where the cache has such a
+    /// texture. O(transient resources in use), under a lock.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Device`] for an invalid description or a lost device.
+    pub fn transient_texture(&self, desc: &TextureDesc) -> Result<TransientTexture<D>, Error> {
+        self.transients(&desc.name)?.texture(self.id(), self.queue(), desc)
+    }
+
+    /// Acquires a buffer for some passes; as [`transient_texture`](Self::transient_texture). It is an API
+    /// buffer of its own.
+    ///
+    /// # Errors
+    /// As [`transient_texture`](Self::transient_texture); [`Error::Transient`] for memory other than the
+    /// GPU's.
+    pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
+        self.transients(&desc.name)?.buffer(self.id(), self.queue(), desc)
+    }
+
+    fn transients(&self, name: &Name) -> Result<Arc<Transients<D>>, Error> {
+        let rule = TransientRule::GpuIsGone;
+        self.context()
+            .transients::<Transients<D>>()
+            .ok_or_else(|| Error::Transient { name: name.clone(), rule })
+    }
+}

@@ -1,0 +1,201 @@
+//! Which ranges of a heap are in use, and which can be acquired again.
+//!
+//! A range that was given back may still be used by the recordings that were open at that time. A recording
+//! that is submitted after all of those can take it: one that was opened after they ended, or the only one
+//! of them that is still open.
+
+use std::ops::Range;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Dropped {
+    start: u64,
+    end: u64,
+    /// The newest recording that was open.
+    newest: u64,
+}
+
+/// The ranges of a heap that are in use.
+///
+/// First fit, as in the transient allocators of engines that have no graph: O(ranges) for each search, and a
+/// frame has some dozens.
+#[derive(Debug, Default)]
+pub(super) struct UsedRanges {
+    /// In order of address; none overlaps another.
+    live: Vec<Range<u64>>,
+    /// In order of address; they may overlap each other, and live ranges acquired since.
+    dropped: Vec<Dropped>,
+    /// The number of dropped ranges at which those without effect are removed next.
+    next_sweep: usize,
+}
+
+/// Fewer dropped ranges than this are kept without a sweep.
+const MIN_SWEEP: usize = 32;
+
+impl UsedRanges {
+    /// The lowest offset at which `size` bytes are free. `oldest_other` is the oldest open recording
+    /// other than the one that asks.
+    pub(super) fn first_fit(
+        &self,
+        size: u64,
+        alignment: u64,
+        capacity: u64,
+        oldest_other: u64,
+    ) -> Option<u64> {
+        let mut live = self.live.iter().map(|range| (range.start, range.end)).peekable();
+        let mut dropped = self.blocking(oldest_other).map(|dropped| (dropped.start, dropped.end)).peekable();
+        let mut offset = 0_u64;
+        loop {
+            let next = match (live.peek(), dropped.peek()) {
+                (Some(one), Some(other)) if one.0 <= other.0 => live.next(),
+                (Some(_), None) => live.next(),
+                (_, Some(_)) => dropped.next(),
+                (None, None) => None,
+            };
+            let end = offset.checked_add(size)?;
+            match next {
+                Some((start, used)) if end > start => {
+                    offset = offset.max(used.checked_next_multiple_of(alignment)?);
+                }
+                _ => return (end <= capacity).then_some(offset),
+            }
+        }
+    }
+
+    /// True when no recording but the one that asks can use any byte of the range.
+    pub(super) fn is_free(&self, range: &Range<u64>, oldest_other: u64) -> bool {
+        let first = self.live.partition_point(|live| live.end <= range.start);
+        let is_live = self.live.get(first).is_some_and(|live| live.start < range.end);
+        let overlaps = |dropped: &Dropped| dropped.start < range.end && range.start < dropped.end;
+        !is_live && !self.blocking(oldest_other).any(overlaps)
+    }
+
+    fn blocking(&self, oldest_other: u64) -> impl Iterator<Item = &Dropped> {
+        self.dropped.iter().filter(move |dropped| dropped.newest >= oldest_other)
+    }
+
+    /// Takes a range that is free.
+    pub(super) fn take(&mut self, range: Range<u64>) {
+        let at = self.live.partition_point(|live| live.start < range.start);
+        self.live.insert(at, range);
+    }
+
+    /// Gives a range back that the recording `newest`, and every older one that is open, may use; `oldest` is
+    /// the oldest open recording. O(ranges).
+    pub(super) fn drop_range(&mut self, range: &Range<u64>, newest: u64, oldest: u64) {
+        let Some(at) = self.live.iter().position(|live| live == range) else { return };
+        self.live.remove(at);
+        // Ranges dropped at the same time are joined, and older ones inside the range are replaced, so that a
+        // long recording adds few.
+        let mut joined = Dropped { start: range.start, end: range.end, newest };
+        self.dropped.retain(|other| {
+            let joins = other.newest == newest && other.start <= joined.end && joined.start <= other.end;
+            if joins {
+                joined.start = joined.start.min(other.start);
+                joined.end = joined.end.max(other.end);
+            }
+            let is_covered = other.newest <= newest && joined.start <= other.start && other.end <= joined.end;
+            !joins && !is_covered
+        });
+        let at = self.dropped.partition_point(|other| other.start < joined.start);
+        self.dropped.insert(at, joined);
+        // The end of a frame removes them, too; but not every program has frames.
+        if self.dropped.len() >= self.next_sweep.max(MIN_SWEEP) {
+            self.forget(oldest);
+            self.next_sweep = 2 * self.dropped.len();
+        }
+    }
+
+    /// Removes the dropped ranges that no open recording can use; `oldest` is the oldest open one.
+    pub(super) fn forget(&mut self, oldest: u64) {
+        self.dropped.retain(|dropped| dropped.newest >= oldest);
+    }
+
+    /// True when no range is in use, or may be used by an open recording.
+    pub(super) fn is_empty(&self) -> bool {
+        self.live.is_empty() && self.dropped.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{MIN_SWEEP, UsedRanges};
+
+    #[test]
+    fn only_the_recording_that_may_use_a_dropped_range_takes_it_again() {
+        let mut used = UsedRanges::default();
+        used.take(0..100);
+        used.drop_range(&(0..100), 7, 7);
+        // Recording 7 asks, and nothing older is open.
+        assert_eq!(used.first_fit(100, 1, 200, 8), Some(0));
+        // Recording 8 asks while 7 is open.
+        assert_eq!(used.first_fit(100, 1, 200, 7), Some(100));
+        assert!(!used.is_free(&(99..120), 7) && used.is_free(&(99..120), 8));
+        used.forget(8);
+        assert!(used.is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_without_overflow() {
+        let mut used = UsedRanges::default();
+        assert_eq!(used.first_fit(101, 1, 100, 1), None);
+        assert_eq!(used.first_fit(u64::MAX, 1, u64::MAX, 1), Some(0));
+        used.take(0..u64::MAX);
+        assert_eq!(used.first_fit(1, 4096, u64::MAX, 1), None);
+    }
+
+    /// Without calls of `forget`, as in a program without frames: ranges that no open recording can use do not
+    /// accumulate.
+    #[test]
+    fn what_was_dropped_long_ago_is_forgotten() {
+        let mut used = UsedRanges::default();
+        for recording in 1..10_000_u64 {
+            let range = recording % 100 * 7..recording % 100 * 7 + 9;
+            used.take(range.clone());
+            used.drop_range(&range, recording, recording);
+            assert!(used.dropped.len() <= MIN_SWEEP, "{}", used.dropped.len());
+        }
+    }
+
+    proptest! {
+        /// Compares with a search over every offset.
+        #[test]
+        fn the_lowest_offset_is_found(
+            steps in prop::collection::vec((1_u64..20, 0_u32..3, any::<prop::sample::Index>(), 0_u64..5), 1..60),
+            oldest_other in 0_u64..6,
+        ) {
+            let mut used = UsedRanges::default();
+            let mut live: Vec<std::ops::Range<u64>> = Vec::new();
+            let mut dropped: Vec<(std::ops::Range<u64>, u64)> = Vec::new();
+            for (size, alignment, which, newest) in steps {
+                let alignment = 1 << alignment;
+                let is_free = |range: &std::ops::Range<u64>| {
+                    let meets = |other: &std::ops::Range<u64>| other.start < range.end && range.start < other.end;
+                    !live.iter().any(meets)
+                        && !dropped.iter().any(|(other, newest)| *newest >= oldest_other && meets(other))
+                };
+                let best = (0..=100 - size)
+                    .filter(|offset: &u64| offset.is_multiple_of(alignment))
+                    .find(|offset| is_free(&(*offset..offset + size)));
+                let found = used.first_fit(size, alignment, 100, oldest_other);
+                prop_assert_eq!(found, best);
+                match found {
+                    Some(offset) => {
+                        let range = offset..offset + size;
+                        prop_assert!(used.is_free(&range, oldest_other));
+                        used.take(range.clone());
+                        live.push(range);
+                    }
+                    None if live.is_empty() => {}
+                    None => {
+                        let range = live.swap_remove(which.index(live.len()));
+                        used.drop_range(&range, newest, 0);
+                        dropped.push((range, newest));
+                    }
+                }
+                prop_assert!(live.iter().all(|range| !used.is_free(range, oldest_other)));
+            }
+        }
+    }
+}

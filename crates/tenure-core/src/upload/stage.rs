@@ -1,0 +1,178 @@
+//! From bytes and texels of the program to copies that wait for their batch.
+
+use std::sync::Arc;
+
+use super::copies::{Copy, Target};
+use super::{Upload, Uploads};
+use crate::command::check_region;
+use crate::context::Context;
+use crate::device::{BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion};
+use crate::resource::{Buffer, Texture, Tracked, Used};
+use crate::staging::{Footprint, TexelData};
+use crate::time::SyncPoint;
+use crate::{Error, Name, TransientRule};
+
+/// Bytes; of staged buffer data, so that what follows one another merges.
+const BYTE_ALIGNMENT: u64 = 4;
+
+impl<D: Device> Uploads<D> {
+    /// Stages bytes for a buffer.
+    pub(crate) fn upload(
+        &self,
+        context: &Arc<Context<D>>,
+        buffer: &Buffer<D>,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<Upload, Error> {
+        let to = destination(context, buffer, Subresource::All)?;
+        let (size, capacity) = (bytes.len() as u64, buffer.size());
+        if offset.checked_add(size).is_none_or(|end| end > capacity) {
+            return Err(Error::OutOfRange { name: buffer.name().clone(), offset, size, capacity });
+        }
+        if bytes.is_empty() {
+            return Ok(Upload::submitted(SyncPoint::NONE));
+        }
+        let staged = self.stage(context, size, BYTE_ALIGNMENT)?;
+        if let Err(source) = staged.write(0, bytes) {
+            self.unstage(context, staged);
+            return Err(context.refused(buffer.name(), source));
+        }
+        let target = Target::Bytes { offset: buffer.offset() + offset, size };
+        let on_graphics = !self.has_copy_queue();
+        Ok(self.push_uploads(context, [Copy::new(staged, to, target, on_graphics)], size))
+    }
+
+    /// Stages texels for a region of a texture.
+    pub(crate) fn upload_texture(
+        &self,
+        context: &Arc<Context<D>>,
+        texture: &Texture<D>,
+        region: TextureRegion,
+        data: TexelData<'_>,
+    ) -> Result<Upload, Error> {
+        let (copy, bytes) = self.stage_texels(context, texture, region, data)?;
+        Ok(self.push_uploads(context, [copy], bytes))
+    }
+
+    /// Stages texels for every subresource of a texture, in the order mip by mip, layer by layer.
+    /// When any is wrong, nothing is uploaded.
+    pub(crate) fn upload_all(
+        &self,
+        context: &Arc<Context<D>>,
+        texture: &Texture<D>,
+        data: &[TexelData<'_>],
+    ) -> Result<Upload, Error> {
+        let info = texture.info();
+        let count = data.len() as u64;
+        if count != u64::from(info.subresources()) {
+            let rule = "initial data is of every subresource";
+            let source = DeviceError::invalid_call(rule, count, u64::from(info.subresources()));
+            return Err(Error::device(texture.name(), source));
+        }
+        let parts = (0..info.layers()).flat_map(|layer| (0..info.mips).map(move |mip| (mip, layer)));
+        let mut staged = Vec::with_capacity(data.len());
+        let mut bytes = 0;
+        for ((mip, layer), data) in parts.zip(data) {
+            let region = TextureRegion { mip, layer, origin: [0; 3], extent: info.mip_extent(mip) };
+            match self.stage_texels(context, texture, region, *data) {
+                Ok((copy, size)) => {
+                    staged.push(copy);
+                    bytes += size;
+                }
+                Err(error) => {
+                    staged.into_iter().for_each(|copy| self.unstage(context, copy.into_part()));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(self.push_uploads(context, staged, bytes))
+    }
+
+    fn push_uploads(
+        &self,
+        context: &Context<D>,
+        copies: impl IntoIterator<Item = Copy<D>>,
+        bytes: u64,
+    ) -> Upload {
+        let (upload, pending) = self.push(context, copies, bytes);
+        if pending >= context.config.staging.max_pending {
+            // Refused for lack of memory it stays pending, and whoever submits next is told; what was
+            // refused for good is told to whoever waits for it.
+            let _told_later = self.flush(context);
+            context.reclaim();
+        }
+        upload
+    }
+
+    fn stage_texels(
+        &self,
+        context: &Arc<Context<D>>,
+        texture: &Texture<D>,
+        region: TextureRegion,
+        data: TexelData<'_>,
+    ) -> Result<(Copy<D>, u64), Error> {
+        let (name, info) = (texture.name(), texture.info());
+        let refuse = |source| Error::device(name, source);
+        let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip);
+        check_region(info, region, QueueKind::Graphics).map_err(refuse)?;
+        let to = destination(context, texture, Subresource::One(subresource))?;
+        let source = source_layout(name, info.format, region.extent, data)?;
+        let block = u64::from(info.format.block().bytes);
+        let pitch = context.alignments.copy_pitch.max(block);
+        let rows = Footprint::new(info.format, region.extent, pitch).map_err(refuse)?;
+        let staged = self.stage(context, rows.size, context.alignments.copy_offset.max(block))?;
+        let written = rows.fill(source, data.bytes, |offset, bytes| staged.write(offset, bytes));
+        if let Err(source) = written {
+            self.unstage(context, staged);
+            return Err(context.refused(name, source));
+        }
+        let target = Target::Texels { region, row_pitch: rows.row_pitch, rows: rows.rows, subresource };
+        let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
+        // Queues for copies alone may copy in coarse steps, and never depth.
+        let on_graphics = !self.has_copy_queue() || info.format.is_depth() || !is_whole;
+        Ok((Copy::new(staged, to, target, on_graphics), rows.size))
+    }
+}
+
+/// What an upload goes to, if it may.
+fn destination<'a, D: Device>(
+    context: &Arc<Context<D>>,
+    resource: impl Into<Used<'a, D>>,
+    part: Subresource,
+) -> Result<Tracked<D>, Error> {
+    let used = resource.into();
+    context.clock.check().map_err(|source| Error::device(used.name(), source))?;
+    if used.aliased_range().is_some() {
+        let rule = TransientRule::NoUploads;
+        return Err(Error::Transient { name: used.name().clone(), rule });
+    }
+    let tracked = used.check(context, State::COPY_DST)?;
+    let model = context.device().properties().state_model;
+    let checked = tracked.as_ref().check(part, State::COPY_DST, model, QueueKind::Graphics);
+    match checked {
+        Ok(()) => Ok(tracked),
+        Err(source) => Err(Error::State { name: used.name().clone(), source }),
+    }
+}
+
+/// How the program's texels lie, if there are enough.
+fn source_layout(
+    name: &Name,
+    format: crate::device::Format,
+    extent: [u32; 3],
+    data: TexelData<'_>,
+) -> Result<BufferLayout, Error> {
+    let refuse = |source| Error::device(name, source);
+    let tight = Footprint::new(format, extent, 1).map_err(refuse)?;
+    let row_pitch = data.row_pitch.unwrap_or(tight.row);
+    let layout = BufferLayout { offset: 0, row_pitch, rows: data.rows.unwrap_or(tight.rows) };
+    let Some(size) = layout.bytes(format, extent) else {
+        let rule = "the pitch of texels holds a row, their rows a slice, and all of them can be counted";
+        return Err(refuse(DeviceError::invalid_call(rule, row_pitch, tight.row)));
+    };
+    let capacity = data.bytes.len() as u64;
+    if size > capacity {
+        return Err(Error::OutOfRange { name: name.clone(), offset: 0, size, capacity });
+    }
+    Ok(layout)
+}

@@ -1,0 +1,260 @@
+//! Batches of uploads, from the first copy to the submission.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::Upload;
+use super::batch::Batch;
+use super::copies::{Copy, Sorter};
+use crate::command::{ListPool, Open};
+use crate::context::Context;
+use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
+use crate::staging::{Part, Purpose, SharedPages};
+use crate::state::StateError;
+use crate::time::SyncPoint;
+use crate::{Error, Name, Queue};
+
+const NAME: &str = "uploads";
+
+/// What uploads came to. Bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UploadStats {
+    /// Uploads ever made.
+    pub uploads: u64,
+    /// Bytes ever staged for them, with the padding of rows.
+    pub bytes: u64,
+    /// Copies ever recorded for them.
+    pub copies: u64,
+    /// Submissions ever made for them.
+    pub submissions: u64,
+    /// Bytes that wait to be submitted.
+    pub pending_bytes: u64,
+}
+
+/// What the next submission takes.
+struct Opened<D: Device> {
+    batch: Option<Batch<D>>,
+    /// A vector for a later batch.
+    spare: Vec<Copy<D>>,
+    uploads: u64,
+    bytes: u64,
+}
+
+/// Whoever holds it submits batches: one after the other, in the order in which they were opened.
+struct Submitter<D: Device> {
+    /// A batch that the driver had no memory for.
+    stuck: Option<Batch<D>>,
+    sorter: Sorter,
+}
+
+/// The uploads of a manager.
+pub(crate) struct Uploads<D: Device> {
+    lists: Arc<ListPool<D>>,
+    staging: SharedPages<D>,
+    opened: Mutex<Opened<D>>,
+    submitter: Mutex<Submitter<D>>,
+    /// Covers every submission made for uploads.
+    newest: Mutex<SyncPoint>,
+    copies: AtomicU64,
+    submissions: AtomicU64,
+    /// The queue for copies alone, where there is one.
+    copy: Option<QueueId>,
+    graphics: QueueId,
+}
+
+impl<D: Device> Uploads<D> {
+    pub(crate) fn new(properties: &Properties, lists: Arc<ListPool<D>>) -> Self {
+        let copy = Queue::Copy.id(properties);
+        let is_for_copies =
+            properties.queues.get(copy.index()).is_some_and(|queue| queue.kind == QueueKind::Copy);
+        Self {
+            lists,
+            staging: SharedPages::new(Purpose::Uploads),
+            opened: Mutex::new(Opened { batch: None, spare: Vec::new(), uploads: 0, bytes: 0 }),
+            submitter: Mutex::new(Submitter { stuck: None, sorter: Sorter::default() }),
+            newest: Mutex::new(SyncPoint::NONE),
+            copies: AtomicU64::new(0),
+            submissions: AtomicU64::new(0),
+            copy: is_for_copies.then_some(copy),
+            graphics: Queue::Graphics.id(properties),
+        }
+    }
+
+    pub(super) const fn has_copy_queue(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// Bytes to fill for one upload.
+    pub(super) fn stage(&self, context: &Context<D>, size: u64, align: u64) -> Result<Part<D>, Error> {
+        self.staging.reserve(context, size, align)
+    }
+
+    /// Gives up what was staged.
+    pub(super) fn unstage(&self, context: &Context<D>, staged: Part<D>) {
+        self.staging.let_go(context, staged.page);
+    }
+
+    /// Adds copies of `bytes` bytes to the batch that is submitted next; with the bytes of all of it.
+    pub(super) fn push(
+        &self,
+        context: &Context<D>,
+        copies: impl IntoIterator<Item = Copy<D>>,
+        bytes: u64,
+    ) -> (Upload, u64) {
+        let opened = &mut *self.opened.lock();
+        opened.uploads += 1;
+        opened.bytes += bytes;
+        let spare = &mut opened.spare;
+        let batch = opened.batch.get_or_insert_with(|| {
+            context.pending_uploads.fetch_add(1, Ordering::AcqRel);
+            let recording = context.recordings.open(NAME, context.current_frame());
+            Batch::new(recording, std::mem::take(spare))
+        });
+        batch.bytes += bytes;
+        copies.into_iter().for_each(|copy| batch.push(copy));
+        (Upload { state: batch.state.clone() }, batch.bytes)
+    }
+
+    /// Submits what is pending. What covers all that was submitted so far.
+    ///
+    /// # Errors
+    /// A shortage, after which the rest stays pending; anything else, after which what was pending
+    /// is given up.
+    pub(crate) fn flush(&self, context: &Context<D>) -> Result<SyncPoint, Error> {
+        let submitter = &mut *self.submitter.lock();
+        // The one that is stuck, and the one that is open.
+        for _ in 0..2 {
+            let next = submitter.stuck.take().or_else(|| self.opened.lock().batch.take());
+            let Some(mut batch) = next else { break };
+            match self.submit(context, &mut batch, &mut submitter.sorter) {
+                Ok(()) => {
+                    batch.state.settle(Ok(batch.point));
+                    self.end(context, batch);
+                }
+                Err(error) if is_shortage(&error) => {
+                    submitter.stuck = Some(batch);
+                    return Err(error);
+                }
+                Err(error) => {
+                    self.give_up(context, batch, error.clone());
+                    return Err(error);
+                }
+            }
+        }
+        Ok(*self.newest.lock())
+    }
+
+    /// Submits the copies of a batch, those of any queue first: of one resource, none comes before
+    /// one that only a graphics queue can make.
+    fn submit(&self, context: &Context<D>, batch: &mut Batch<D>, sorter: &mut Sorter) -> Result<(), Error> {
+        sorter.sort(&mut batch.copies);
+        for on_graphics in [false, true] {
+            if !batch.copies.iter().any(|copy| copy.on_graphics == on_graphics) {
+                continue;
+            }
+            let at = self.submit_to(context, batch, on_graphics)?;
+            let at = context.clock.point_at(at);
+            batch.point.merge(&at);
+            self.newest.lock().merge(&at);
+            self.submissions.fetch_add(1, Ordering::Relaxed);
+            for copy in batch.copies.extract_if(.., |copy| copy.on_graphics == on_graphics) {
+                self.copies.fetch_add(1, Ordering::Relaxed);
+                self.staging.let_go(context, copy.page);
+            }
+        }
+        Ok(())
+    }
+
+    fn submit_to(
+        &self,
+        context: &Context<D>,
+        batch: &Batch<D>,
+        on_graphics: bool,
+    ) -> Result<QueueSerial, Error> {
+        let queue = self.copy.filter(|_| !on_graphics).unwrap_or(self.graphics);
+        let name = Name::from(NAME);
+        let mut open =
+            self.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
+        let copies = || batch.copies.iter().filter(|copy| copy.on_graphics == on_graphics);
+        if let Err(source) = record(&mut open, copies) {
+            self.lists.discard_open(context, queue, open);
+            return Err(Error::State { name, source });
+        }
+        self.lists.submit_open(context, queue, open, &SyncPoint::NONE).map_err(|error| error.named(NAME))
+    }
+
+    fn give_up(&self, context: &Context<D>, mut batch: Batch<D>, error: Error) {
+        tracing::warn!(target: "tenure", %error, copies = batch.copies.len(), "uploads given up");
+        batch.state.settle(Err(error));
+        for copy in batch.copies.drain(..) {
+            self.staging.let_go(context, copy.page);
+        }
+        self.end(context, batch);
+    }
+
+    /// A batch is submitted or given up: from now on nothing is held back for it.
+    fn end(&self, context: &Context<D>, batch: Batch<D>) {
+        context.recordings.close(batch.recording);
+        self.opened.lock().spare = batch.copies;
+        context.pending_uploads.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// The device is lost, or the manager ends: nothing is submitted any more.
+    pub(crate) fn give_up_all(&self, context: &Context<D>, error: &Error) {
+        if !context.has_pending_uploads() {
+            return;
+        }
+        let submitter = &mut *self.submitter.lock();
+        let opened = self.opened.lock().batch.take();
+        for batch in submitter.stuck.take().into_iter().chain(opened) {
+            self.give_up(context, batch, error.clone());
+        }
+    }
+
+    /// Gives staging memory back that nobody has used for the configured frames.
+    pub(crate) fn end_frame(&self, context: &Context<D>) {
+        self.staging.end_frame(context);
+    }
+
+    /// Gives all staging memory back.
+    pub(crate) fn release(&self, context: &Context<D>) {
+        self.staging.release(context);
+    }
+
+    pub(crate) fn stats(&self) -> UploadStats {
+        let stuck = self.submitter.lock().stuck.as_ref().map_or(0, |batch| batch.bytes);
+        let opened = self.opened.lock();
+        UploadStats {
+            uploads: opened.uploads,
+            bytes: opened.bytes,
+            copies: self.copies.load(Ordering::Relaxed),
+            submissions: self.submissions.load(Ordering::Relaxed),
+            pending_bytes: opened.batch.as_ref().map_or(0, |batch| batch.bytes) + stuck,
+        }
+    }
+}
+
+/// Records copies: at once those whose order does not matter, with all barriers in front of them,
+/// then the others one by one.
+fn record<'a, D: Device, I: Iterator<Item = &'a Copy<D>>>(
+    open: &mut Open<D>,
+    copies: impl Fn() -> I,
+) -> Result<(), StateError> {
+    copies().filter(|copy| !copy.is_ordered).try_for_each(|copy| copy.require(open))?;
+    open.record_pending();
+    copies().filter(|copy| !copy.is_ordered).for_each(|copy| copy.record(&mut open.list));
+    for copy in copies().filter(|copy| copy.is_ordered) {
+        copy.require(open)?;
+        open.record_pending();
+        copy.record(&mut open.list);
+    }
+    Ok(())
+}
+
+/// True when a later try may do.
+fn is_shortage(error: &Error) -> bool {
+    matches!(error, Error::Device { source, .. } if DeviceError::is_shortage(source))
+}

@@ -1,0 +1,92 @@
+//! Budgets of the operating system, and the device's limit on allocations.
+
+use tenure_core::device::Device as _;
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, LocationKind, PoolConfig, Strategy, Usage};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+fn gpu(options: Options, config: Config) -> Gpu<Device> {
+    Gpu::new(Device::with_options(options), config).unwrap()
+}
+
+fn buffer(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
+    gpu.create_buffer(&BufferDesc::new(size, Usage::UNORDERED_ACCESS).name("buffer")).unwrap()
+}
+
+/// Bytes used of each memory heap.
+fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
+    gpu.device().budget().unwrap().iter().map(|heap| heap.usage).collect()
+}
+
+/// Placed and committed buffers go to system memory before the budget of the card's memory is exceeded; when
+/// nothing is granted any more, the driver still has the last word, and gives the card's memory first.
+#[test]
+fn other_memory_comes_before_more_than_is_granted() {
+    for size in [MIB, 40 * MIB] {
+        let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![128 * MIB, 256 * MIB]);
+        let gpu = gpu(options, Config::default());
+        let mut buffers = Vec::new();
+        while usage(&gpu)[1] == 0 {
+            buffers.push(buffer(&gpu, size));
+            assert!(usage(&gpu)[0] <= 128 * MIB, "within the budget of the card's memory");
+        }
+        let card = usage(&gpu)[0];
+        assert!(card + size > 128 * MIB || card >= 100 * MIB, "{card} B were granted and taken");
+        while usage(&gpu)[0] <= 128 * MIB {
+            buffers.push(buffer(&gpu, size));
+            assert!(usage(&gpu)[1] <= 256 * MIB, "within the budget of system memory");
+        }
+        // Beyond each budget: the order of preference again.
+        let system = usage(&gpu)[1];
+        buffers.push(buffer(&gpu, size));
+        assert_eq!(usage(&gpu)[1], system);
+        drop(buffers);
+        assert!(gpu.shutdown().is_clean());
+    }
+}
+
+/// The same device without limits on what is granted: all is in the card's memory.
+#[test]
+fn an_unknown_budget_grants_everything() {
+    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA).budgets(vec![0; 3]), Config::default());
+    let buffers: Vec<_> = (0..300).map(|_| buffer(&gpu, MIB)).collect();
+    assert!(usage(&gpu)[0] >= 300 * MIB);
+    assert_eq!(usage(&gpu)[1], 0);
+    drop(buffers);
+}
+
+/// A program with more committed buffers than the device allows allocations.
+#[test]
+fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
+    let pools = PoolConfig { max_pooled_buffer: 64 * KIB, ..PoolConfig::default() };
+    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config { pools, ..Config::default() });
+    let limit = gpu.device().properties().max_allocations;
+    let buffers: Vec<_> = (0..limit + 1000).map(|_| buffer(&gpu, 128 * KIB)).collect();
+    let committed = buffers.iter().filter(|found| found.location() == LocationKind::Committed).count() as u64;
+    assert!((limit / 2..limit).contains(&committed), "{committed} of {limit}");
+    assert!(buffers.iter().skip(committed as usize).all(|found| found.location() == LocationKind::Placed));
+    drop(buffers);
+    assert!(gpu.shutdown().is_clean());
+}
+
+/// At the limit, what was to be committed takes a hole of a block; with blocks ruled out it fails.
+#[test]
+fn a_hole_serves_when_the_device_allows_no_more_allocations() {
+    for strategy in [Strategy::Pooled, Strategy::Committed] {
+        let pools = PoolConfig { max_pooled_buffer: 64 * KIB, strategy, ..PoolConfig::default() };
+        let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config { pools, ..Config::default() });
+        let pooled = buffer(&gpu, 64 * KIB);
+        let fault = Fault::nth(1, FaultKind::TooManyAllocations);
+        for call in [CallKind::CreateHeap, CallKind::CreateCommitted] {
+            gpu.device().faults().inject(fault.clone().of(call).onwards());
+        }
+        let found = gpu.create_buffer(&BufferDesc::new(128 * KIB, Usage::UNORDERED_ACCESS).name("buffer"));
+        match strategy {
+            Strategy::Committed => assert!(found.is_err()),
+            _ => assert_eq!(found.unwrap().location(), LocationKind::Placed),
+        }
+        drop(pooled);
+    }
+}

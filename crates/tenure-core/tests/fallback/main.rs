@@ -1,0 +1,7 @@
+//! The fallback chain: what allocation tries, in order, when memory is short.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod faults;
+mod limits;
+mod scenario;
+mod steps;

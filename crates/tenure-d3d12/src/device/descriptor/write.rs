@@ -1,0 +1,224 @@
+//! Making, copying and clearing descriptors.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tenure_core::device::{CallRule, Descriptor, DescriptorKind, DescriptorSource, DeviceError, check};
+use windows::Win32::Graphics::Direct3D12::D3D12_CPU_DESCRIPTOR_HANDLE;
+
+use crate::Device;
+use crate::device::descriptor::content::Content;
+use crate::device::descriptor::heap::{DescriptorHeap, heap_type};
+use crate::device::descriptor::sampler::sampler;
+use crate::device::error::{broken, broken_by, invalid};
+use crate::device::inner::Inner;
+use crate::device::resource::object::Resource;
+
+/// Descriptors copied by one call at most; so many need no memory.
+const AT_ONCE: usize = 16;
+
+/// Copies to neighbouring indices that are one call.
+struct Run<'a> {
+    heap: &'a DescriptorHeap,
+    /// The index of the first one.
+    first: u32,
+    count: u32,
+    sources: SmallVec<[D3D12_CPU_DESCRIPTOR_HANDLE; AT_ONCE]>,
+}
+
+impl Run<'_> {
+    /// # Safety
+    /// The source is of a live heap of the same device and kind that shaders do not see and holds a
+    /// descriptor; no thread writes it meanwhile. The indices are as for [`flush`](Self::flush).
+    unsafe fn push(&mut self, source: D3D12_CPU_DESCRIPTOR_HANDLE) {
+        self.sources.push(source);
+        self.count = self.count.saturating_add(1);
+        if self.sources.len() == AT_ONCE {
+            // SAFETY: the caller's promise.
+            unsafe { self.flush() };
+        }
+    }
+
+    /// # Safety
+    /// The indices filled so far are inside the heap, no other thread writes them meanwhile, and no work
+    /// in flight reads them.
+    unsafe fn flush(&mut self) {
+        let count = self.count;
+        if let Some(first) = self.heap.cpu_handle(self.first).filter(|_| count > 0) {
+            let kind = heap_type(self.heap.desc.kind);
+            // SAFETY: one range of `count` descriptors inside a live heap of the kind, from `count`
+            // ranges of one; the arrays outlive the call. The rest is the caller's promise.
+            unsafe {
+                let (to, sizes) = (&raw const first, Some(&raw const count));
+                self.heap.device.raw.CopyDescriptors(1, to, sizes, count, self.sources.as_ptr(), None, kind);
+            }
+        }
+        self.sources.clear();
+        self.first = self.next();
+        self.count = 0;
+    }
+
+    /// The index that the next one is for.
+    const fn next(&self) -> u32 {
+        self.first.saturating_add(self.count)
+    }
+}
+
+fn outside(end: u64, count: u32) -> DeviceError {
+    invalid(CallRule::DescriptorInside, end, u64::from(count))
+}
+
+impl Inner {
+    /// A view is of a resource of the same device.
+    pub(crate) fn check_viewed(&self, resource: &Resource) -> Result<(), DeviceError> {
+        if std::ptr::eq(Arc::as_ptr(&resource.device), self) {
+            return Ok(());
+        }
+        Err(broken(CallRule::SameDevice))
+    }
+
+    pub(crate) fn write_descriptor(
+        &self,
+        heap: &DescriptorHeap,
+        index: u32,
+        descriptor: &Descriptor<'_, Device>,
+    ) -> Result<(), DeviceError> {
+        self.look()?;
+        heap.check_device(self)?;
+        if heap.desc.shader_visible {
+            return Err(broken(CallRule::WrittenHidden));
+        }
+        let at = heap.cpu_handle(index).ok_or(outside(u64::from(index), heap.desc.count))?;
+        check::descriptor_kind(descriptor.kind(), heap.desc.kind)?;
+        heap.set_content(index, Content::Nothing);
+        let content = match descriptor {
+            // SAFETY: the handle is of a live heap of this device and of the descriptor's kind, which
+            // shaders do not see. That no other thread writes or reads the index meanwhile is what the
+            // contract asks of the caller; so below.
+            Descriptor::Buffer { resource, view } => unsafe { self.write_buffer(resource, view, at) }?,
+            // SAFETY: as above.
+            Descriptor::Texture { resource, view } => unsafe { self.write_texture(resource, view, at) }?,
+            Descriptor::Sampler(desc) => {
+                desc.validate(self.properties.descriptors.anisotropy)?;
+                let desc = sampler(desc);
+                // SAFETY: as above; the description is a local that outlives the call.
+                unsafe { self.raw.CreateSampler(&raw const desc, at) };
+                Content::Other
+            }
+        };
+        heap.set_content(index, content);
+        self.messages.deliver();
+        Ok(())
+    }
+
+    /// Where a descriptor to copy is, and what it is.
+    fn copied(
+        &self,
+        to: &DescriptorHeap,
+        from: &DescriptorHeap,
+        index: u32,
+    ) -> Result<(D3D12_CPU_DESCRIPTOR_HANDLE, Content), DeviceError> {
+        from.check_device(self)?;
+        if from.desc.shader_visible {
+            return Err(broken(CallRule::WrittenHidden));
+        }
+        check::descriptor_kind(from.desc.kind, to.desc.kind)?;
+        let at = from.cpu_handle(index).ok_or(outside(u64::from(index), from.desc.count))?;
+        match from.content(index) {
+            Content::Nothing => Err(broken_by(CallRule::DescriptorWritten, u64::from(index))),
+            content => Ok((at, content)),
+        }
+    }
+
+    fn check_source(
+        &self,
+        heap: &DescriptorHeap,
+        source: &DescriptorSource<'_, Device>,
+    ) -> Result<(), DeviceError> {
+        match source {
+            DescriptorSource::Copy { heap: from, index } => self.copied(heap, from, *index).map(|_| ()),
+            DescriptorSource::Constants { resource, offset, size } => {
+                check::descriptor_kind(DescriptorKind::Resource, heap.desc.kind)?;
+                self.constants(resource, *offset, *size).map(|_| ())
+            }
+        }
+    }
+
+    pub(crate) fn fill_descriptors(
+        &self,
+        heap: &DescriptorHeap,
+        first: u32,
+        sources: &[DescriptorSource<'_, Device>],
+    ) -> Result<(), DeviceError> {
+        self.alive()?;
+        heap.check_device(self)?;
+        if !heap.desc.shader_visible {
+            return Err(broken(CallRule::FilledVisible));
+        }
+        check::descriptors_inside(first, sources.len() as u64, heap.desc.count)?;
+        // All of them first: what fails changes nothing.
+        for source in sources {
+            self.check_source(heap, source)?;
+        }
+        // SAFETY: the sources were checked, and the indices are inside the heap. That no other thread
+        // writes them meanwhile, that no work in flight reads them, and that no thread writes the sources
+        // is what the contract asks of the caller.
+        unsafe { self.fill(heap, first, sources) }
+        self.messages.deliver();
+        Ok(())
+    }
+
+    /// # Safety
+    /// The sources and the range of indices have passed their checks, and no other thread uses them meanwhile.
+    unsafe fn fill(&self, heap: &DescriptorHeap, first: u32, sources: &[DescriptorSource<'_, Device>]) {
+        let mut run = Run { heap, first, count: 0, sources: SmallVec::new() };
+        for source in sources {
+            let index = run.next();
+            match source {
+                DescriptorSource::Copy { heap: from, index: of } => {
+                    let Ok((at, content)) = self.copied(heap, from, *of) else { break };
+                    heap.set_content(index, content);
+                    // SAFETY: the caller's promise.
+                    unsafe { run.push(at) };
+                }
+                DescriptorSource::Constants { resource, offset, size } => {
+                    let desc = self.constants(resource, *offset, *size);
+                    let (Ok(desc), Some(at)) = (desc, heap.cpu_handle(index)) else { break };
+                    // SAFETY: the caller's promise; the description is a local that outlives the call, and
+                    // its range is inside a live buffer.
+                    unsafe {
+                        run.flush();
+                        self.raw.CreateConstantBufferView(Some(&raw const desc), at);
+                    }
+                    heap.set_content(index, Content::Constants);
+                    run.first = run.first.saturating_add(1);
+                }
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { run.flush() };
+    }
+
+    pub(crate) fn clear_descriptors(
+        &self,
+        heap: &DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    ) {
+        if heap.check_device(self).is_err() {
+            return;
+        }
+        let is_poisoned = freed_by.is_some() && heap.desc.shader_visible && self.alive().is_ok();
+        let end = first.saturating_add(count).min(heap.desc.count);
+        for index in first..end {
+            if let Some(at) = heap.cpu_handle(index).filter(|_| is_poisoned) {
+                // SAFETY: the handle is of a live heap of this device. That it is in nobody else's hands,
+                // the GPU's included, is what the contract asks of the caller: it frees the index.
+                unsafe { heap.content(index).write_null(&self.raw, at) };
+            }
+            heap.set_content(index, Content::Nothing);
+        }
+        self.messages.deliver();
+    }
+}

@@ -1,0 +1,139 @@
+//! From `HRESULT`s to errors.
+
+use tenure_core::device::{Allowed, ApiCode, CallRule, DeviceError, FieldValue, MemoryTypeId};
+use windows::Win32::Foundation::{E_NOTIMPL, E_OUTOFMEMORY};
+use windows::Win32::Graphics::Dxgi::{
+    DXGI_ERROR_DEVICE_HUNG, DXGI_ERROR_DEVICE_REMOVED, DXGI_ERROR_DEVICE_RESET,
+    DXGI_ERROR_DRIVER_INTERNAL_ERROR, DXGI_ERROR_INVALID_CALL, DXGI_ERROR_UNSUPPORTED,
+};
+use windows::core::{Error, HRESULT};
+
+/// What a call asked for, for the error it may end in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked {
+    /// Memory of a type.
+    Memory { bytes: u64, memory: MemoryTypeId },
+    /// Nothing that takes device memory; the name of the call.
+    Object(&'static str),
+}
+
+/// A rule that a call breaks, with what breaks it and what that is measured against.
+pub(crate) fn invalid(
+    rule: impl Into<CallRule>,
+    value: impl Into<FieldValue>,
+    limit: impl Into<FieldValue>,
+) -> DeviceError {
+    DeviceError::invalid_call(rule, value, limit)
+}
+
+/// A rule that a call breaks, with what breaks it.
+pub(crate) fn broken_by(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> DeviceError {
+    DeviceError::invalid_value(rule, value)
+}
+
+/// A rule that a call breaks, and that says it all.
+pub(crate) fn broken(rule: impl Into<CallRule>) -> DeviceError {
+    DeviceError::broken_rule(rule)
+}
+
+/// A description beyond what the device accepts.
+pub(crate) fn bad(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> DeviceError {
+    DeviceError::invalid_desc(field, value, allowed)
+}
+
+/// An `HRESULT` for an error.
+pub(crate) const fn code(result: HRESULT) -> ApiCode {
+    ApiCode::HResult(result.0.cast_unsigned())
+}
+
+/// A call that should not fail did, before there was a device that could be lost.
+pub(crate) fn unreachable_api(call: &'static str, error: &Error) -> DeviceError {
+    match error.code() {
+        E_OUTOFMEMORY => DeviceError::OutOfHostMemory { what: call },
+        DXGI_ERROR_UNSUPPORTED | E_NOTIMPL => DeviceError::Unsupported { feature: call },
+        result => DeviceError::ApiFailed { call, code: code(result) },
+    }
+}
+
+/// True for the answers of a device that is gone.
+pub(crate) const fn is_removal(result: HRESULT) -> bool {
+    matches!(
+        result,
+        DXGI_ERROR_DEVICE_REMOVED
+            | DXGI_ERROR_DEVICE_HUNG
+            | DXGI_ERROR_DEVICE_RESET
+            | DXGI_ERROR_DRIVER_INTERNAL_ERROR
+    )
+}
+
+/// Why a device is gone, in words.
+pub(crate) fn removal_reason(result: HRESULT) -> String {
+    let words = match result {
+        DXGI_ERROR_DEVICE_HUNG => "the GPU hung on commands that never ended or were malformed (DEVICE_HUNG)",
+        DXGI_ERROR_DEVICE_REMOVED => {
+            "the GPU was removed, switched off, or its driver was upgraded (DEVICE_REMOVED)"
+        }
+        DXGI_ERROR_DEVICE_RESET => "the GPU was reset after malformed commands (DEVICE_RESET)",
+        DXGI_ERROR_DRIVER_INTERNAL_ERROR => "the driver failed inside (DRIVER_INTERNAL_ERROR)",
+        DXGI_ERROR_INVALID_CALL => "the program gave the GPU invalid parameters (INVALID_CALL)",
+        E_OUTOFMEMORY => "memory ran out while the GPU needed it (E_OUTOFMEMORY)",
+        _ => return format!("the device was removed ({})", code(result)),
+    };
+    words.to_owned()
+}
+
+/// A failed call on a device that is still there.
+pub(crate) fn refusal(result: HRESULT, asked: Asked) -> DeviceError {
+    match (result, asked) {
+        (E_OUTOFMEMORY, Asked::Memory { bytes, memory }) => {
+            DeviceError::OutOfMemory { requested: bytes, memory }
+        }
+        (E_OUTOFMEMORY, Asked::Object(what)) => DeviceError::OutOfHostMemory { what },
+        (DXGI_ERROR_UNSUPPORTED | E_NOTIMPL, Asked::Object(feature)) => DeviceError::Unsupported { feature },
+        (DXGI_ERROR_UNSUPPORTED | E_NOTIMPL, Asked::Memory { .. }) => {
+            DeviceError::Unsupported { feature: "this resource or heap" }
+        }
+        (_, Asked::Memory { .. }) => {
+            DeviceError::ApiFailed { call: "creating a heap or a resource", code: code(result) }
+        }
+        (_, Asked::Object(call)) => DeviceError::ApiFailed { call, code: code(result) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::device::{DeviceError, MemoryTypeId};
+    use windows::Win32::Foundation::{E_INVALIDARG, E_OUTOFMEMORY};
+    use windows::Win32::Graphics::Dxgi::{
+        DXGI_ERROR_DEVICE_HUNG, DXGI_ERROR_DEVICE_REMOVED, DXGI_ERROR_DEVICE_RESET,
+        DXGI_ERROR_DRIVER_INTERNAL_ERROR, DXGI_ERROR_NOT_FOUND, DXGI_ERROR_UNSUPPORTED,
+    };
+
+    use super::{Asked, is_removal, refusal, removal_reason};
+
+    #[test]
+    fn removals_are_told_from_refusals() {
+        for gone in [
+            DXGI_ERROR_DEVICE_HUNG,
+            DXGI_ERROR_DEVICE_REMOVED,
+            DXGI_ERROR_DEVICE_RESET,
+            DXGI_ERROR_DRIVER_INTERNAL_ERROR,
+        ] {
+            assert!(is_removal(gone));
+            assert!(!removal_reason(gone).contains("0x"), "in words");
+        }
+        assert!(!is_removal(E_OUTOFMEMORY) && !is_removal(E_INVALIDARG));
+        assert!(removal_reason(DXGI_ERROR_NOT_FOUND).contains("0x887a0002"));
+    }
+
+    #[test]
+    fn shortages_are_shortages() {
+        let memory = Asked::Memory { bytes: 7, memory: MemoryTypeId(2) };
+        let short = refusal(E_OUTOFMEMORY, memory);
+        assert_eq!(short, DeviceError::OutOfMemory { requested: 7, memory: MemoryTypeId(2) });
+        assert!(refusal(E_OUTOFMEMORY, Asked::Object("CreateFence")).is_shortage());
+        let unsupported = refusal(DXGI_ERROR_UNSUPPORTED, Asked::Object("barriers"));
+        assert_eq!(unsupported, DeviceError::Unsupported { feature: "barriers" });
+        assert!(matches!(refusal(E_INVALIDARG, memory), DeviceError::ApiFailed { .. }));
+    }
+}

@@ -1,0 +1,5 @@
+//! Memory: heaps and budgets, mappings, and what resources need of it.
+
+pub(crate) mod heap;
+pub(crate) mod mapping;
+pub(crate) mod requirements;

@@ -1,0 +1,271 @@
+//! The device and all that is made with it.
+
+mod contract;
+mod descriptor;
+mod error;
+mod format;
+mod inner;
+mod memory;
+mod queue;
+mod record;
+mod resource;
+mod setup;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueKind};
+use windows::Win32::Graphics::Direct3D::D3D_FEATURE_LEVEL_11_0;
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_COMMAND_QUEUE_DESC, D3D12_FENCE_FLAG_NONE, D3D12CreateDevice, ID3D12CommandQueue, ID3D12Device,
+    ID3D12Fence,
+};
+use windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
+use windows::core::Interface;
+
+use crate::device::error::{broken, invalid, unreachable_api};
+use crate::device::inner::{Inner, Parts, made};
+use crate::device::queue::{Queue, list_type, queue_kind};
+use crate::device::resource::object::is_same;
+use crate::device::setup::adapter::{by_luid, warp};
+use crate::device::setup::caps::{Caps, Interfaces, feature_level};
+use crate::device::setup::message::{Messages, enable_debug_layer};
+use crate::device::setup::properties::{Facts, properties};
+use crate::drivers::Workarounds;
+
+pub use self::{
+    descriptor::heap::DescriptorHeap,
+    format::to_dxgi_format,
+    inner::LiveObjects,
+    memory::{heap::Heap, mapping::Mapping},
+    record::{barriers::to_barrier_layout, list::List, state::to_resource_states},
+    resource::object::Resource,
+    setup::{
+        adapter::{Adapter, AdapterInfo, adapters},
+        caps::FeatureLevel,
+        message::{Message, MessageSink, Severity},
+        options::{DriverFaults, Options},
+    },
+};
+
+/// A Direct3D 12 device with its queues. Clones are handles to the same device, which any thread
+/// may use.
+///
+/// ```no_run
+/// use tenure_core::{BufferDesc, Config, Gpu};
+/// use tenure_core::device::Usage;
+/// use tenure_d3d12::{Device, Options};
+///
+/// let gpu = Gpu::new(Device::create(&Options::default())?, Config::default())?;
+/// let rock = gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX).name("rock"))?;
+/// println!("{:?}, {} B into {:?}", rock.location(), rock.offset(), rock.raw().raw());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl Device {
+    /// Wraps a device of the program's own. The queues are those that tenure is to submit to, a
+    /// direct one first; the program may submit to them, too. Each gets a fence that counts
+    /// tenure's submissions.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] when a queue is another device's or for video, the first is not
+    /// direct, or there are none or more than [`MAX_QUEUES`]; what the driver answers.
+    ///
+    /// ```no_run
+    /// use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device};
+    /// use tenure_d3d12::{Device, Options};
+    ///
+    /// fn wrap(own: &ID3D12Device, direct: &ID3D12CommandQueue) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let device = Device::new(own, &[direct.clone()], &Options::default())?;
+    ///     println!("{}", device.adapter().name);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn new(
+        device: &ID3D12Device,
+        queues: &[ID3D12CommandQueue],
+        options: &Options,
+    ) -> Result<Self, DeviceError> {
+        // SAFETY: the interface is alive; the number is returned by value.
+        let adapter = by_luid(unsafe { device.GetAdapterLuid() })?;
+        Self::wrap(device, queues, &adapter, options)
+    }
+
+    /// Creates a device on the fastest adapter that can have one, hardware before software, with a
+    /// direct, a compute and a copy queue.
+    ///
+    /// # Errors
+    /// What the software adapter answers, the last to be tried.
+    pub fn create(options: &Options) -> Result<Self, DeviceError> {
+        let listed = if options.software { Vec::new() } else { adapters()? };
+        for adapter in listed.iter().filter(|adapter| !adapter.info().software) {
+            match Self::create_on(adapter, options) {
+                Ok(device) => return Ok(device),
+                Err(error) => {
+                    let name = &adapter.info().name;
+                    tracing::warn!(target: "tenure", name, %error, "no Direct3D 12 device on this adapter");
+                }
+            }
+        }
+        Self::create_on(&warp()?, options)
+    }
+
+    /// Creates a device of feature level 11.0 on an adapter, with a direct, a compute and a copy
+    /// queue.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, DeviceError> {
+        if options.validation {
+            // Where it is not installed the device is as good without: `is_validated` tells.
+            let _enabled = enable_debug_layer();
+        }
+        let mut raw: Option<ID3D12Device> = None;
+        // SAFETY: the adapter is alive and the pointer is to a local that outlives the call.
+        unsafe { D3D12CreateDevice(adapter.raw(), D3D_FEATURE_LEVEL_11_0, &raw mut raw) }
+            .map_err(|error| unreachable_api("D3D12CreateDevice", &error))?;
+        let raw = made(raw, "D3D12CreateDevice makes a device")?;
+        let queues = [QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy];
+        let queues = queues.iter().map(|kind| create_queue(&raw, *kind)).collect::<Result<Vec<_>, _>>()?;
+        Self::wrap(&raw, &queues, adapter, options)
+    }
+
+    fn wrap(
+        device: &ID3D12Device,
+        queues: &[ID3D12CommandQueue],
+        adapter: &Adapter,
+        options: &Options,
+    ) -> Result<Self, DeviceError> {
+        let queues = wrap_queues(device, queues)?;
+        let interfaces = Interfaces::of(device);
+        let caps = Caps::of(device, &interfaces, options);
+        let info = adapter.info();
+        let workarounds = match options.driver_faults {
+            DriverFaults::Table => Workarounds::of(&info.id()),
+            DriverFaults::Ignored => Workarounds::default(),
+            DriverFaults::Of(adapter) => Workarounds::of(&adapter),
+        };
+        let budget = adapter.raw().cast::<IDXGIAdapter3>().ok();
+        let properties = properties(&Facts {
+            caps: &caps,
+            adapter: info,
+            queues: &queues.iter().map(|queue| queue.kind).collect::<SmallVec<[_; MAX_QUEUES]>>(),
+            has_budget: budget.is_some(),
+            has_priorities: interfaces.device1.is_some(),
+            workarounds: &workarounds,
+        });
+        let messages = Messages::new(device, options.validation, options.messages.clone());
+        let inner = Inner::new(Parts {
+            raw: device.clone(),
+            interfaces,
+            caps,
+            properties,
+            workarounds,
+            adapter: budget,
+            adapter_info: info.clone(),
+            messages,
+            queues,
+        });
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The device itself.
+    #[must_use]
+    pub fn raw(&self) -> &ID3D12Device {
+        &self.inner.raw
+    }
+
+    /// A queue itself, if there is one of that number.
+    #[must_use]
+    pub fn queue(&self, id: QueueId) -> Option<&ID3D12CommandQueue> {
+        self.inner.queues.get(id.index()).map(|queue| &queue.raw)
+    }
+
+    /// The fence that counts a queue's submissions: its value is the newest completed serial. Wait
+    /// for it; never signal it.
+    #[must_use]
+    pub fn fence(&self, id: QueueId) -> Option<&ID3D12Fence> {
+        self.inner.queues.get(id.index()).map(|queue| &queue.fence)
+    }
+
+    /// The adapter that it is on.
+    #[must_use]
+    pub fn adapter(&self) -> &AdapterInfo {
+        &self.inner.adapter_info
+    }
+
+    /// The highest feature level that it has. Asks the driver.
+    #[must_use]
+    pub fn feature_level(&self) -> FeatureLevel {
+        feature_level(&self.inner.raw)
+    }
+
+    /// The faults of the driver that are worked around: see [`Options::driver_faults`].
+    #[must_use]
+    pub fn workarounds(&self) -> &Workarounds {
+        &self.inner.workarounds
+    }
+
+    /// True when the debug layer is installed and watches the device.
+    #[must_use]
+    pub fn is_validated(&self) -> bool {
+        self.inner.messages.is_watched()
+    }
+
+    /// Hands the debug layer's messages to where they go, up to now. Calls of tenure do so
+    /// themselves; this is for those of the program's own.
+    pub fn deliver_messages(&self) {
+        self.inner.messages.deliver();
+    }
+
+    /// How many of its objects live. At the end of a program each is a leak.
+    #[must_use]
+    pub fn live_objects(&self) -> LiveObjects {
+        self.inner.counters.snapshot()
+    }
+}
+
+fn create_queue(device: &ID3D12Device, kind: QueueKind) -> Result<ID3D12CommandQueue, DeviceError> {
+    let desc = D3D12_COMMAND_QUEUE_DESC { Type: list_type(kind), ..Default::default() };
+    // SAFETY: the pointer is to a local that outlives the call.
+    unsafe { device.CreateCommandQueue(&raw const desc) }
+        .map_err(|error| unreachable_api("CreateCommandQueue", &error))
+}
+
+fn wrap_queues(device: &ID3D12Device, queues: &[ID3D12CommandQueue]) -> Result<Vec<Queue>, DeviceError> {
+    if queues.is_empty() || queues.len() > MAX_QUEUES {
+        return Err(invalid("there are 1 to 8 queues", queues.len() as u64, MAX_QUEUES as u64));
+    }
+    let wrapped = queues.iter().map(|queue| wrap_queue(device, queue)).collect::<Result<Vec<_>, _>>()?;
+    match wrapped.first() {
+        Some(first) if first.kind == QueueKind::Graphics => Ok(wrapped),
+        _ => Err(broken("the first queue is a direct one")),
+    }
+}
+
+fn wrap_queue(device: &ID3D12Device, raw: &ID3D12CommandQueue) -> Result<Queue, DeviceError> {
+    let mut owner: Option<ID3D12Device> = None;
+    // SAFETY: the pointer is to a local that outlives the call.
+    let answer = unsafe { raw.GetDevice(&raw mut owner) };
+    if answer.is_err() || owner.is_none_or(|owner| !is_same(&owner, device)) {
+        return Err(broken(CallRule::SameDevice));
+    }
+    // SAFETY: the interface is alive; the description is returned by value.
+    let list = unsafe { raw.GetDesc() }.Type;
+    let rule = "a queue is direct, compute or copy (list type)";
+    let kind = queue_kind(list).ok_or(invalid(rule, u64::from(list.0.cast_unsigned()), 3_u64))?;
+    // SAFETY: takes no pointers.
+    let fence: ID3D12Fence = unsafe { device.CreateFence(0, D3D12_FENCE_FLAG_NONE) }
+        .map_err(|error| unreachable_api("CreateFence", &error))?;
+    Ok(Queue::new(raw.clone(), fence, kind))
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Device").field("name", &self.inner.properties.name).finish_non_exhaustive()
+    }
+}

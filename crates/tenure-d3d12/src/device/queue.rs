@@ -1,0 +1,238 @@
+//! Queues with the fences that count on them, submissions, and events to wait with.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueKind, QueueSerial, check};
+use windows::Win32::Foundation::{CloseHandle, HANDLE, WAIT_OBJECT_0};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_COMMAND_LIST_TYPE, D3D12_COMMAND_LIST_TYPE_COMPUTE, D3D12_COMMAND_LIST_TYPE_COPY,
+    D3D12_COMMAND_LIST_TYPE_DIRECT, ID3D12CommandList, ID3D12CommandQueue, ID3D12Fence,
+};
+use windows::Win32::Graphics::Dxgi::DXGI_ERROR_DEVICE_REMOVED;
+use windows::Win32::System::Threading::{CreateEventW, WaitForSingleObject};
+use windows::core::Error;
+
+use crate::List;
+use crate::device::error::{Asked, broken, code, invalid, removal_reason};
+use crate::device::inner::Inner;
+
+/// What a fence shows when its device is gone.
+const GONE: u64 = u64::MAX;
+
+/// The longest that a wait goes without asking whether the device is still there.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// The type of the lists that a queue takes.
+pub(crate) const fn list_type(kind: QueueKind) -> D3D12_COMMAND_LIST_TYPE {
+    match kind {
+        QueueKind::Graphics => D3D12_COMMAND_LIST_TYPE_DIRECT,
+        QueueKind::Compute => D3D12_COMMAND_LIST_TYPE_COMPUTE,
+        QueueKind::Copy => D3D12_COMMAND_LIST_TYPE_COPY,
+    }
+}
+
+/// What a queue can do; `None` for video.
+pub(crate) const fn queue_kind(list: D3D12_COMMAND_LIST_TYPE) -> Option<QueueKind> {
+    match list {
+        D3D12_COMMAND_LIST_TYPE_DIRECT => Some(QueueKind::Graphics),
+        D3D12_COMMAND_LIST_TYPE_COMPUTE => Some(QueueKind::Compute),
+        D3D12_COMMAND_LIST_TYPE_COPY => Some(QueueKind::Copy),
+        _ => None,
+    }
+}
+
+pub(crate) struct Queue {
+    pub(crate) raw: ID3D12CommandQueue,
+    pub(crate) fence: ID3D12Fence,
+    pub(crate) kind: QueueKind,
+    /// The newest serial submitted; held over a submission, so that serials reach the fence in
+    /// order.
+    submitted: Mutex<u64>,
+}
+
+impl Queue {
+    pub(crate) fn new(raw: ID3D12CommandQueue, fence: ID3D12Fence, kind: QueueKind) -> Self {
+        Self { raw, fence, kind, submitted: Mutex::new(0) }
+    }
+}
+
+/// Serials of other queues, with their fences.
+type Waits<'a> = SmallVec<[(&'a ID3D12Fence, u64); MAX_QUEUES]>;
+
+impl Inner {
+    /// Runs `enqueue` on a queue after the serials waited for, and signals `signal` behind it.
+    pub(crate) fn in_order(
+        &self,
+        id: QueueId,
+        waits: &[QueueSerial],
+        signal: u64,
+        enqueue: impl FnOnce(&ID3D12CommandQueue),
+    ) -> Result<(), DeviceError> {
+        let queue = self.queue(id)?;
+        self.reached(queue)?;
+        let mut submitted = queue.submitted.lock();
+        check::serial(signal, *submitted)?;
+        for (fence, serial) in self.check_waits(id, waits, signal)? {
+            // SAFETY: both interfaces are alive and of this device.
+            unsafe { queue.raw.Wait(fence, serial) }
+                .map_err(|error| self.fail(&error, Asked::Object("ID3D12CommandQueue::Wait")))?;
+        }
+        enqueue(&queue.raw);
+        // SAFETY: as above.
+        if let Err(error) = unsafe { queue.raw.Signal(&queue.fence, signal) } {
+            // The work was submitted, but the fence will never tell of its end: the device counts as lost.
+            return Err(match self.fail(&error, Asked::Object("ID3D12CommandQueue::Signal")) {
+                lost @ DeviceError::Lost { .. } => lost,
+                _ => self.lose(format!("a queue could not be signalled ({})", code(error.code()))),
+            });
+        }
+        *submitted = signal;
+        drop(submitted);
+        self.messages.deliver();
+        self.look()
+    }
+
+    fn check_waits(&self, id: QueueId, waits: &[QueueSerial], signal: u64) -> Result<Waits<'_>, DeviceError> {
+        let mut found = Waits::new();
+        for wait in waits {
+            let other = self.queue(wait.queue)?;
+            if wait.queue != id {
+                found.push((&other.fence, wait.serial));
+            } else if wait.serial >= signal {
+                return Err(invalid(CallRule::WaitsForItself, wait.serial, signal));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where the fence of a queue is.
+    fn reached(&self, queue: &Queue) -> Result<u64, DeviceError> {
+        // SAFETY: the interface is alive.
+        let value = unsafe { queue.fence.GetCompletedValue() };
+        self.look()?;
+        if value == GONE { Err(self.lose(removal_reason(DXGI_ERROR_DEVICE_REMOVED))) } else { Ok(value) }
+    }
+
+    pub(crate) fn completed(&self, id: QueueId) -> Result<u64, DeviceError> {
+        self.alive()?;
+        self.reached(self.queue(id)?)
+    }
+
+    pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.alive()?;
+        let queue = self.queue(target.queue)?;
+        if self.reached(queue)? >= target.serial {
+            return Ok(true);
+        }
+        if timeout.is_zero() {
+            return Ok(false);
+        }
+        // A deadline too far for the clock is none.
+        let deadline = Instant::now().checked_add(timeout);
+        let event = self.events.take().map_err(|error| self.fail(&error, Asked::Object("CreateEvent")))?;
+        // SAFETY: the interface is alive; the event stays open as long as the fence, for it is given
+        // back below and kept.
+        let asked = unsafe { queue.fence.SetEventOnCompletion(target.serial, event.handle()) };
+        let answer = match asked {
+            Err(error) => Err(self.fail(&error, Asked::Object("SetEventOnCompletion"))),
+            Ok(()) => loop {
+                let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+                event.wait(left.map_or(SLICE, |left| left.min(SLICE)));
+                match self.reached(queue) {
+                    Ok(value) if value >= target.serial => break Ok(true),
+                    Ok(_) if left.is_some_and(|left| left.is_zero()) => break Ok(false),
+                    Ok(_) => {}
+                    Err(error) => break Err(error),
+                }
+            },
+        };
+        self.events.give_back(event);
+        answer
+    }
+}
+
+impl Inner {
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        id: QueueId,
+        lists: &[&List],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.look()?;
+        for list in lists {
+            if !Arc::ptr_eq(self, &list.device) {
+                return Err(broken(CallRule::SameDevice));
+            }
+            check::list_queue(id, list.queue)?;
+            if !list.is_closed() {
+                return Err(broken(CallRule::SubmittedClosed));
+            }
+        }
+        // Handing a texture to another queue often changes no layout.
+        let to_execute = lists.iter().filter(|list| list.may_have_commands());
+        let raw: SmallVec<[Option<ID3D12CommandList>; 4]> =
+            to_execute.map(|list| Some(<&ID3D12CommandList>::from(&list.raw).clone())).collect();
+        self.in_order(id, waits, signal, |queue| {
+            if !raw.is_empty() {
+                // SAFETY: the lists are alive, closed, of this device and of the queue's type.
+                unsafe { queue.ExecuteCommandLists(&raw) };
+            }
+        })
+    }
+}
+
+/// An event that resets itself when a wait for it ends.
+pub(crate) struct Event(HANDLE);
+
+// SAFETY: a handle is a number that the kernel looks up; it may be used from any thread.
+unsafe impl Send for Event {}
+// SAFETY: as above; the kernel synchronises.
+unsafe impl Sync for Event {}
+
+impl Event {
+    fn new() -> Result<Self, Error> {
+        // SAFETY: no attributes and no name are passed.
+        unsafe { CreateEventW(None, false, false, None) }.map(Self)
+    }
+
+    pub(crate) const fn handle(&self) -> HANDLE {
+        self.0
+    }
+
+    /// Waits until it is set, at most so long, rounded up to milliseconds; true when it was set.
+    pub(crate) fn wait(&self, timeout: Duration) -> bool {
+        let rounded = timeout.as_nanos().div_ceil(1_000_000);
+        // `INFINITE` is the largest number; one less still means something else.
+        let milliseconds = u32::try_from(rounded).unwrap_or(u32::MAX).min(u32::MAX - 1);
+        // SAFETY: the handle is open as long as `self`.
+        unsafe { WaitForSingleObject(self.0, milliseconds) == WAIT_OBJECT_0 }
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours and open; no fence sets it any more (see `Events`). There is
+        // nothing to do when closing fails.
+        let _closed = unsafe { CloseHandle(self.0) };
+    }
+}
+
+/// Events not in use. They are kept until the device goes, because a fence may set one long after
+/// the wait for it has timed out: such a late wake-up only makes the next user look again.
+#[derive(Default)]
+pub(crate) struct Events(Mutex<Vec<Event>>);
+
+impl Events {
+    pub(crate) fn take(&self) -> Result<Event, Error> {
+        let kept = self.0.lock().pop();
+        kept.map_or_else(Event::new, Ok)
+    }
+
+    pub(crate) fn give_back(&self, event: Event) {
+        self.0.lock().push(event);
+    }
+}

@@ -1,0 +1,66 @@
+//! `DiscardResource`: contents that do not matter any more.
+
+use tenure_core::device::{CallRule, DeviceError, QueueKind, ResourceDesc, State, Subresource, Usage, check};
+use windows::Win32::Graphics::Direct3D12::D3D12_DISCARD_REGION;
+
+use super::legacy::subresources;
+use crate::device::error::broken;
+use crate::device::record::list::List;
+use crate::device::resource::object::Resource;
+
+/// True where the API discards such textures: graphics queues know targets alone, and textures for
+/// unordered access alone need it nowhere.
+pub(super) fn is_recorded(kind: QueueKind, usage: Usage) -> bool {
+    kind == QueueKind::Compute || usage.intersects(Usage::TEXTURE_ONLY)
+}
+
+impl List {
+    pub(crate) fn record_discard(
+        &mut self,
+        resource: &Resource,
+        subresource: Subresource,
+    ) -> Result<(), DeviceError> {
+        self.check_owner(resource)?;
+        let ResourceDesc::Texture(info) = &resource.desc else {
+            return Err(broken(CallRule::IsTexture));
+        };
+        check::subresource(&resource.desc, subresource)?;
+        if State::to_discard(info.usage, self.kind).is_none() {
+            return Err(DeviceError::cannot_discard(info.usage));
+        }
+        if !is_recorded(self.kind, info.usage) {
+            return Ok(());
+        }
+        if subresource == Subresource::All {
+            // SAFETY: the list is open and of a kind that discards such textures, and the texture is
+            // alive. No region means all of it.
+            unsafe { self.raw.DiscardResource(&resource.raw, None) };
+            return Ok(());
+        }
+        for index in subresources(&resource.desc, subresource) {
+            let region =
+                D3D12_DISCARD_REGION { FirstSubresource: index, NumSubresources: 1, ..Default::default() };
+            // SAFETY: as above; the subresource exists, and no rectangles mean all of it.
+            unsafe { self.raw.DiscardResource(&resource.raw, Some(&raw const region)) };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_discarded_on_graphics_queues_and_storage_on_compute_queues() {
+        for (kind, usage, expected) in [
+            (QueueKind::Graphics, Usage::RENDER_TARGET, true),
+            (QueueKind::Graphics, Usage::DEPTH_STENCIL, true),
+            (QueueKind::Graphics, Usage::UNORDERED_ACCESS, false),
+            (QueueKind::Graphics, Usage::UNORDERED_ACCESS | Usage::RENDER_TARGET, true),
+            (QueueKind::Compute, Usage::UNORDERED_ACCESS, true),
+        ] {
+            assert_eq!(is_recorded(kind, usage), expected, "{usage:?} on {kind:?}");
+        }
+    }
+}

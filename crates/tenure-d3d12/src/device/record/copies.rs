@@ -1,0 +1,214 @@
+//! Copies, held to what the API allows before they are recorded.
+
+use tenure_core::device::{
+    BufferLayout, CallRule, DeviceError, Format, Properties, TextureInfo, TextureRegion, check,
+};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_BOX, D3D12_PLACED_SUBRESOURCE_FOOTPRINT, D3D12_SUBRESOURCE_FOOTPRINT, D3D12_TEXTURE_COPY_LOCATION,
+    D3D12_TEXTURE_COPY_LOCATION_0, D3D12_TEXTURE_COPY_TYPE_PLACED_FOOTPRINT,
+    D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
+};
+
+use crate::device::error::{broken, invalid};
+use crate::device::format::{in_buffers, planes};
+use crate::device::memory::requirements::{READBACK, UPLOAD};
+use crate::device::record::list::{List, borrowed};
+use crate::device::resource::object::Resource;
+
+/// A range inside a buffer.
+fn inside(resource: &Resource, offset: u64, size: u64) -> Result<(), DeviceError> {
+    check::range(CallRule::InsideResource, offset, size, resource.buffer()?.size)
+}
+
+/// Nothing is copied to upload heaps or from readback heaps.
+fn check_direction(src: &Resource, dst: &Resource) -> Result<(), DeviceError> {
+    if dst.memory_type == UPLOAD {
+        return Err(broken("nothing is copied to an upload heap"));
+    }
+    if src.memory_type == READBACK {
+        return Err(broken("nothing is copied from a readback heap"));
+    }
+    Ok(())
+}
+
+pub(crate) fn buffer(
+    list: &List,
+    (src, src_offset): (&Resource, u64),
+    (dst, dst_offset): (&Resource, u64),
+    size: u64,
+) -> Result<(), DeviceError> {
+    list.check_owner(src)?;
+    list.check_owner(dst)?;
+    inside(src, src_offset, size)?;
+    inside(dst, dst_offset, size)?;
+    check_direction(src, dst)?;
+    if is_one(src, dst) {
+        check_within(list, src_offset, dst_offset, size)?;
+    }
+    if size > 0 {
+        // SAFETY: the list is open; both are buffers, alive, and the ranges lie inside them.
+        unsafe { list.raw.CopyBufferRegion(&dst.raw, dst_offset, &src.raw, src_offset, size) };
+    }
+    Ok(())
+}
+
+fn is_one(src: &Resource, dst: &Resource) -> bool {
+    std::ptr::eq(src, dst) || src.raw == dst.raw
+}
+
+/// A legacy state is a source or a destination; with enhanced barriers the two must not overlap.
+fn check_within(list: &List, src_offset: u64, dst_offset: u64, size: u64) -> Result<(), DeviceError> {
+    if !list.device.caps.enhanced_barriers {
+        return Err(broken("no buffer is copied to itself (legacy states)"));
+    }
+    check::copy_within(src_offset, dst_offset, size)
+}
+
+/// Depth and stencil are copied apart, and depth as a whole.
+fn check_depth(info: &TextureInfo, region: &TextureRegion) -> Result<(), DeviceError> {
+    if planes(info.format) > 1 {
+        let rule = "depth and stencil are not copied as one (planes)";
+        return Err(invalid(rule, u64::from(planes(info.format)), 1_u64));
+    }
+    let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
+    if info.format.is_depth() && !is_whole {
+        return Err(broken("depth is copied a whole subresource at a time"));
+    }
+    Ok(())
+}
+
+fn check_layout(
+    properties: &Properties,
+    buffer: &Resource,
+    layout: BufferLayout,
+    format: Format,
+    region: &TextureRegion,
+) -> Result<(), DeviceError> {
+    let alignments = [properties.copy_offset_alignment, properties.copy_pitch_alignment];
+    check::copy_layout(layout, alignments, (format, region.extent), buffer.buffer()?.size)
+}
+
+/// A checked copy between a buffer and a texture.
+struct TexelCopy<'a> {
+    buffer: &'a Resource,
+    texture: &'a Resource,
+    footprint: D3D12_PLACED_SUBRESOURCE_FOOTPRINT,
+    subresource: u32,
+    region: TextureRegion,
+    /// In whole blocks.
+    extent: [u32; 3],
+    is_depth: bool,
+}
+
+fn check<'a>(
+    list: &List,
+    (buffer, layout): (&'a Resource, BufferLayout),
+    (texture, region): (&'a Resource, TextureRegion),
+) -> Result<TexelCopy<'a>, DeviceError> {
+    list.check_owner(buffer)?;
+    list.check_owner(texture)?;
+    buffer.buffer()?;
+    let info = texture.texture()?;
+    region.check(info)?;
+    check_depth(info, &region)?;
+    check_layout(&list.device.properties, buffer, layout, info.format, &region)?;
+    let narrow =
+        |rule, value: u64| u32::try_from(value).map_err(|_| invalid(rule, value, u64::from(u32::MAX)));
+    let block = info.format.block();
+    let whole = |texels: u32, block: u32| texels.checked_next_multiple_of(block).unwrap_or(texels);
+    let [width, height, depth] = region.extent;
+    let extent = [whole(width, block.width), whole(height, block.height), depth];
+    // The rows from slice to slice follow from the footprint's height.
+    let rows = if depth > 1 { layout.rows } else { height.div_ceil(block.height) };
+    let footprint = D3D12_PLACED_SUBRESOURCE_FOOTPRINT {
+        Offset: layout.offset,
+        Footprint: D3D12_SUBRESOURCE_FOOTPRINT {
+            Format: in_buffers(info.format),
+            Width: extent[0],
+            Height: narrow("the rows fit 32 bits", u64::from(rows) * u64::from(block.height))?,
+            Depth: depth,
+            RowPitch: narrow("the row pitch fits 32 bits", layout.row_pitch)?,
+        },
+    };
+    let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip);
+    Ok(TexelCopy {
+        buffer,
+        texture,
+        footprint,
+        subresource,
+        region,
+        extent,
+        is_depth: info.format.is_depth(),
+    })
+}
+
+impl TexelCopy<'_> {
+    fn in_buffer(&self) -> D3D12_TEXTURE_COPY_LOCATION {
+        D3D12_TEXTURE_COPY_LOCATION {
+            pResource: borrowed(&self.buffer.raw),
+            Type: D3D12_TEXTURE_COPY_TYPE_PLACED_FOOTPRINT,
+            Anonymous: D3D12_TEXTURE_COPY_LOCATION_0 { PlacedFootprint: self.footprint },
+        }
+    }
+
+    fn in_texture(&self) -> D3D12_TEXTURE_COPY_LOCATION {
+        D3D12_TEXTURE_COPY_LOCATION {
+            pResource: borrowed(&self.texture.raw),
+            Type: D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
+            Anonymous: D3D12_TEXTURE_COPY_LOCATION_0 { SubresourceIndex: self.subresource },
+        }
+    }
+
+    /// The box of texels that begins at `origin`. It lies in a mip or a footprint of its own size,
+    /// so that its numbers do not saturate.
+    const fn texels(&self, origin: [u32; 3]) -> D3D12_BOX {
+        let [left, top, front] = origin;
+        let [width, height, depth] = self.extent;
+        D3D12_BOX {
+            left,
+            top,
+            front,
+            right: left.saturating_add(width),
+            bottom: top.saturating_add(height),
+            back: front.saturating_add(depth),
+        }
+    }
+
+    /// Copies between the locations; the box is in the source, and of depth, which is copied whole,
+    /// there must be none.
+    fn record(
+        &self,
+        list: &List,
+        (from, texels): (&D3D12_TEXTURE_COPY_LOCATION, D3D12_BOX),
+        (to, [x, y, z]): (&D3D12_TEXTURE_COPY_LOCATION, [u32; 3]),
+    ) {
+        let part = (!self.is_depth).then_some(&raw const texels);
+        // SAFETY: the list is open; both resources are alive, the texels lie inside them, and all
+        // pointers are to data that outlives the call.
+        unsafe { list.raw.CopyTextureRegion(to, x, y, z, from, part) };
+    }
+}
+
+pub(crate) fn to_texture(
+    list: &List,
+    src: (&Resource, BufferLayout),
+    dst: (&Resource, TextureRegion),
+) -> Result<(), DeviceError> {
+    let copy = check(list, src, dst)?;
+    check_direction(copy.buffer, copy.texture)?;
+    let (from, to) = (copy.in_buffer(), copy.in_texture());
+    copy.record(list, (&from, copy.texels([0; 3])), (&to, copy.region.origin));
+    Ok(())
+}
+
+pub(crate) fn to_buffer(
+    list: &List,
+    src: (&Resource, TextureRegion),
+    dst: (&Resource, BufferLayout),
+) -> Result<(), DeviceError> {
+    let copy = check(list, dst, src)?;
+    check_direction(copy.texture, copy.buffer)?;
+    let (from, to) = (copy.in_texture(), copy.in_buffer());
+    copy.record(list, (&from, copy.texels(copy.region.origin)), (&to, [0; 3]));
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The GPUs there are.
+
+use tenure_core::device::DeviceError;
+use windows::Wdk::System::SystemServices::RtlGetVersion;
+use windows::Win32::Foundation::LUID;
+use windows::Win32::Graphics::Dxgi::{
+    CreateDXGIFactory2, DXGI_ADAPTER_DESC1, DXGI_ADAPTER_FLAG_SOFTWARE, DXGI_CREATE_FACTORY_FLAGS,
+    DXGI_GPU_PREFERENCE_HIGH_PERFORMANCE, IDXGIAdapter1, IDXGIDevice, IDXGIFactory4, IDXGIFactory6,
+};
+use windows::Win32::System::SystemInformation::OSVERSIONINFOW;
+use windows::core::Interface;
+
+use crate::device::error::unreachable_api;
+use crate::drivers::{AdapterId, DriverVersion};
+
+/// What Windows knows of a GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterInfo {
+    /// For people; not to be told apart by.
+    pub name: String,
+    /// PCI vendor number.
+    pub vendor: u32,
+    /// PCI device number.
+    pub device: u32,
+    /// Of the display driver, where Windows says.
+    pub driver: Option<DriverVersion>,
+    /// Bytes of video memory.
+    pub dedicated_video: u64,
+    /// Bytes of system memory set aside for it.
+    pub dedicated_system: u64,
+    /// Bytes of system memory it may share.
+    pub shared_system: u64,
+    /// True for WARP.
+    pub software: bool,
+}
+
+impl AdapterInfo {
+    /// What faults of drivers are told apart by, with the build of the Windows that runs.
+    #[must_use]
+    pub fn id(&self) -> AdapterId {
+        let Self { vendor, device, driver, .. } = *self;
+        AdapterId { vendor, device, driver, windows_build: windows_build() }
+    }
+}
+
+/// The build of Windows, whatever version the program says that it was made for.
+fn windows_build() -> Option<u32> {
+    let size = u32::try_from(size_of::<OSVERSIONINFOW>()).ok()?;
+    let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..Default::default() };
+    // SAFETY: the pointer is to a local that outlives the call and says its size.
+    unsafe { RtlGetVersion(&raw mut version) }.ok().ok()?;
+    Some(version.dwBuildNumber)
+}
+
+/// A GPU, to create a device on.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    raw: IDXGIAdapter1,
+    info: AdapterInfo,
+}
+
+impl Adapter {
+    /// Describes an adapter of the program's own.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidCall`] when DXGI does not.
+    pub fn new(raw: &IDXGIAdapter1) -> Result<Self, DeviceError> {
+        // SAFETY: the interface is alive; the description is returned by value.
+        let desc =
+            unsafe { raw.GetDesc1() }.map_err(|error| unreachable_api("IDXGIAdapter1::GetDesc1", &error))?;
+        Ok(Self { raw: raw.clone(), info: info(&desc, driver_version(raw)) })
+    }
+
+    /// What Windows knows of it.
+    #[must_use]
+    pub const fn info(&self) -> &AdapterInfo {
+        &self.info
+    }
+
+    /// The adapter itself.
+    #[must_use]
+    pub const fn raw(&self) -> &IDXGIAdapter1 {
+        &self.raw
+    }
+}
+
+/// Every adapter, the fastest first, WARP among the last.
+///
+/// # Errors
+/// [`DeviceError::InvalidCall`] when DXGI does not answer.
+///
+/// ```no_run
+/// for adapter in tenure_d3d12::adapters()? {
+///     println!("{}: {} MiB", adapter.info().name, adapter.info().dedicated_video >> 20);
+/// }
+/// # Ok::<(), tenure_core::device::DeviceError>(())
+/// ```
+pub fn adapters() -> Result<Vec<Adapter>, DeviceError> {
+    let factory = factory()?;
+    let by_speed = factory.cast::<IDXGIFactory6>().ok();
+    let mut found = Vec::new();
+    for index in 0.. {
+        let raw = match &by_speed {
+            // SAFETY: the factory is alive and the index a number.
+            Some(factory) => unsafe {
+                factory.EnumAdapterByGpuPreference(index, DXGI_GPU_PREFERENCE_HIGH_PERFORMANCE)
+            },
+            // SAFETY: as above.
+            None => unsafe { factory.EnumAdapters1(index) },
+        };
+        match raw {
+            Ok(raw) => found.push(Adapter::new(&raw)?),
+            // DXGI_ERROR_NOT_FOUND ends the list; so does whatever else keeps it from going on.
+            Err(_) => break,
+        }
+    }
+    // A stable sort: hardware keeps its order.
+    found.sort_by_key(|adapter| adapter.info.software);
+    Ok(found)
+}
+
+/// The software adapter.
+pub(crate) fn warp() -> Result<Adapter, DeviceError> {
+    // SAFETY: the factory is alive.
+    let raw: IDXGIAdapter1 = unsafe { factory()?.EnumWarpAdapter() }
+        .map_err(|error| unreachable_api("IDXGIFactory4::EnumWarpAdapter", &error))?;
+    Adapter::new(&raw)
+}
+
+/// The adapter of a device.
+pub(crate) fn by_luid(luid: LUID) -> Result<Adapter, DeviceError> {
+    // SAFETY: the factory is alive; the number is passed by value.
+    let raw: IDXGIAdapter1 = unsafe { factory()?.EnumAdapterByLuid(luid) }
+        .map_err(|error| unreachable_api("IDXGIFactory4::EnumAdapterByLuid", &error))?;
+    Adapter::new(&raw)
+}
+
+fn factory() -> Result<IDXGIFactory4, DeviceError> {
+    // SAFETY: takes no pointers.
+    unsafe { CreateDXGIFactory2(DXGI_CREATE_FACTORY_FLAGS(0)) }
+        .map_err(|error| unreachable_api("CreateDXGIFactory2", &error))
+}
+
+/// The driver's version: DXGI answers it to a question about Direct3D 10.
+fn driver_version(adapter: &IDXGIAdapter1) -> Option<DriverVersion> {
+    // SAFETY: the interface is alive, and the identifier outlives the call.
+    let version = unsafe { adapter.CheckInterfaceSupport(&IDXGIDevice::IID) }.ok()?;
+    let part = |shift: u32| u16::try_from(version.cast_unsigned() >> shift & 0xffff).unwrap_or(u16::MAX);
+    let driver = DriverVersion([part(48), part(32), part(16), part(0)]);
+    (driver != DriverVersion::default()).then_some(driver)
+}
+
+fn info(desc: &DXGI_ADAPTER_DESC1, driver: Option<DriverVersion>) -> AdapterInfo {
+    AdapterInfo {
+        name: name(&desc.Description),
+        vendor: desc.VendorId,
+        device: desc.DeviceId,
+        driver,
+        dedicated_video: desc.DedicatedVideoMemory as u64,
+        dedicated_system: desc.DedicatedSystemMemory as u64,
+        shared_system: desc.SharedSystemMemory as u64,
+        software: desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE.0.cast_unsigned() != 0,
+    }
+}
+
+/// The text up to the first NUL: what comes after it is whatever was there before.
+fn name(description: &[u16]) -> String {
+    let text = description.split(|unit| *unit == 0).next().unwrap_or_default();
+    let name = String::from_utf16_lossy(text);
+    if name.trim().is_empty() { "unnamed adapter".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn names_end_at_the_first_nul() {
+        let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();
+        assert_eq!(name(&units("GPU\0garbage\0")), "GPU");
+        assert_eq!(name(&units("no end")), "no end");
+        assert_eq!(name(&units("\0x")), "unnamed adapter");
+        assert_eq!(name(&[0xd800, 0]), "\u{fffd}", "half a character");
+    }
+}

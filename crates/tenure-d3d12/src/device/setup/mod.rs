@@ -1,0 +1,8 @@
+//! From options to a device: adapters, what they offer, and messages of the debug layer.
+
+pub(crate) mod adapter;
+pub(crate) mod caps;
+pub(crate) mod format_support;
+pub(crate) mod message;
+pub(crate) mod options;
+pub(crate) mod properties;

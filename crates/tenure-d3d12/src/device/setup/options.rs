@@ -1,0 +1,101 @@
+//! How a device is set up.
+
+use crate::device::setup::message::MessageSink;
+use crate::drivers::AdapterId;
+
+/// Which faults of drivers are worked around.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DriverFaults {
+    /// Those that the table has for the adapter.
+    #[default]
+    Table,
+    /// None.
+    Ignored,
+    /// Those that the table has for this adapter, whatever the device is on: for tests of what a
+    /// program meets there.
+    Of(AdapterId),
+}
+
+/// The settings of a device. What a device does not offer is not used, whatever they say.
+///
+/// ```no_run
+/// use tenure_d3d12::{Device, Options};
+///
+/// // Everything the device has, but no GPU upload heaps, and the debug layer's opinion.
+/// let options = Options { gpu_upload_heaps: false, validation: true, ..Options::default() };
+/// let device = Device::create(&options)?;
+/// # Ok::<(), tenure_core::device::DeviceError>(())
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    /// Use WARP, the software adapter, even where there is hardware. For [`Device::create`] alone.
+    /// *Default*: off.
+    ///
+    /// [`Device::create`]: crate::Device::create
+    pub software: bool,
+    /// Enable the debug layer where it is installed, and hand its messages to
+    /// [`messages`](Self::messages). Windows then removes the devices that the process has without
+    /// it, so it belongs to the first one created. With a device of the program's own this only
+    /// collects what the program has enabled. *Default*: off.
+    pub validation: bool,
+    /// Where the debug layer's messages go. *Default*: `None`, to `tracing` events.
+    pub messages: Option<MessageSink>,
+    /// Heap tier 2 where the device has it: heaps for everything. Off: buffers, targets and other
+    /// textures keep apart, as on tier 1. *Default*: on.
+    pub heap_tier_2: bool,
+    /// Ask for the small alignment of textures (4 KiB; 64 KiB when multisampled). *Default*: on.
+    pub small_textures: bool,
+    /// Tight alignment: buffers at 256 B or less instead of 64 KiB. *Default*: on.
+    pub tight_alignment: bool,
+    /// GPU upload heaps as memory type 3. *Default*: on.
+    pub gpu_upload_heaps: bool,
+    /// Enhanced barriers instead of resource states. *Default*: on.
+    pub enhanced_barriers: bool,
+    /// Castable formats instead of typeless ones. *Default*: on.
+    pub relaxed_casting: bool,
+    /// Heaps and committed resources that Windows need not zero. *Default*: on.
+    pub not_zeroed: bool,
+    /// Which faults of drivers are worked around. *Default*: those that the table of
+    /// [`drivers`](crate::drivers) has for the adapter.
+    pub driver_faults: DriverFaults,
+    /// Create reserved resources although the device reports no tiled resources: for tests of the
+    /// code path on implementations that take the calls all the same. *Default*: off.
+    pub assume_tiled_resources: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            software: false,
+            validation: false,
+            messages: None,
+            heap_tier_2: true,
+            small_textures: true,
+            tight_alignment: true,
+            gpu_upload_heaps: true,
+            enhanced_barriers: true,
+            relaxed_casting: true,
+            not_zeroed: true,
+            driver_faults: DriverFaults::Table,
+            assume_tiled_resources: false,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("software", &self.software)
+            .field("validation", &self.validation)
+            .field("heap_tier_2", &self.heap_tier_2)
+            .field("small_textures", &self.small_textures)
+            .field("tight_alignment", &self.tight_alignment)
+            .field("gpu_upload_heaps", &self.gpu_upload_heaps)
+            .field("enhanced_barriers", &self.enhanced_barriers)
+            .field("relaxed_casting", &self.relaxed_casting)
+            .field("not_zeroed", &self.not_zeroed)
+            .field("driver_faults", &self.driver_faults)
+            .field("assume_tiled_resources", &self.assume_tiled_resources)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,382 @@
+//! What the pools ask of a device: heaps, and what memory there is.
+
+use bitflags::bitflags;
+
+bitflags! {
+    /// Properties of a memory type.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct MemoryFlags: u32 {
+        /// Fast for the GPU.
+        const DEVICE_LOCAL = 1 << 0;
+        /// The CPU can map it.
+        const HOST_VISIBLE = 1 << 1;
+        /// Writes and reads need no flush or invalidate.
+        const HOST_COHERENT = 1 << 2;
+        /// CPU reads are cached: right for readback.
+        const HOST_CACHED = 1 << 3;
+        /// Backed lazily by tile memory; for targets that never leave the tile.
+        const LAZILY_ALLOCATED = 1 << 4;
+        /// Not for general use (protected content, device-coherent debugging memory).
+        const SPECIAL = 1 << 5;
+    }
+}
+
+/// Memory types that a device may have.
+pub const MAX_MEMORY_TYPES: usize = 32;
+
+/// Index of a memory type in [`HeapProperties::memory_types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemoryTypeId(pub u8);
+
+/// One kind of memory, in one heap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryType {
+    /// Its properties.
+    pub flags: MemoryFlags,
+    /// Index into [`HeapProperties::memory_heaps`].
+    pub heap: u8,
+}
+
+/// A physical memory: video memory, system memory, the BAR window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryHeap {
+    /// Bytes.
+    pub size: u64,
+    /// True when it is local to the GPU.
+    pub device_local: bool,
+}
+
+impl MemoryHeap {
+    /// True for the window through which the CPU sees a part of a card's memory (a BAR that was not
+    /// resized, mostly 256 MiB): local to the GPU, but of less than half the size of the largest such
+    /// heap of `all`. Drivers need it themselves.
+    ///
+    /// ```
+    /// use tenure_heap::MemoryHeap;
+    /// let heap = |size, device_local| MemoryHeap { size, device_local };
+    /// let card = [heap(8 << 30, true), heap(16 << 30, false), heap(256 << 20, true)];
+    /// assert_eq!(card.iter().map(|heap| heap.is_window(&card)).collect::<Vec<_>>(), [false, false, true]);
+    /// ```
+    #[must_use]
+    pub fn is_window(&self, all: &[Self]) -> bool {
+        let largest = all.iter().filter(|heap| heap.device_local).map(|heap| heap.size).max();
+        self.device_local && largest.is_some_and(|largest| self.size < largest / 2)
+    }
+}
+
+impl MemoryType {
+    /// True for memory local to the GPU that the CPU maps, of general use, and as large as the GPU's
+    /// memory: no window into it. Direct3D 12 calls it GPU upload heaps, others resizable BAR.
+    #[must_use]
+    pub fn is_gpu_upload(&self, heaps: &[MemoryHeap]) -> bool {
+        let mapped_local = MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE;
+        self.flags.contains(mapped_local)
+            && !self.flags.contains(MemoryFlags::SPECIAL)
+            && heaps.get(usize::from(self.heap)).is_some_and(|heap| !heap.is_window(heaps))
+    }
+}
+
+/// What may be placed in a heap.
+///
+/// D3D12 heap tier 1 keeps the three kinds apart; tier 2 takes [`Any`](Self::Any). On Vulkan the
+/// linear and the optimal are kept apart where `bufferImageGranularity` would otherwise force
+/// padding between neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HeapCategory {
+    /// Everything.
+    Any,
+    /// Buffers (and linear images).
+    Buffers,
+    /// Render-target and depth-stencil textures.
+    Targets,
+    /// All other textures (and optimal images).
+    Textures,
+}
+
+impl HeapCategory {
+    /// Every category, in index order.
+    pub const ALL: [Self; 4] = [Self::Any, Self::Buffers, Self::Targets, Self::Textures];
+}
+
+/// How much it matters that memory stays resident in fast memory when that is short.
+///
+/// A hint: `VK_EXT_memory_priority`, `ID3D12Device1::SetResidencyPriority`; ignored elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// The first to be moved out.
+    Low,
+    /// As most resources.
+    #[default]
+    Normal,
+    /// What the GPU writes: moving it out costs most.
+    High,
+}
+
+/// A heap to create.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeapDesc {
+    /// Bytes; a multiple of the alignment.
+    pub size: u64,
+    /// Bytes; a power of two. 4 MiB where multisampled textures are to be placed on D3D12.
+    pub alignment: u64,
+    /// Which memory it is taken from.
+    pub memory: MemoryTypeId,
+    /// What may be placed in it.
+    pub category: HeapCategory,
+    /// How much it matters that it stays in fast memory.
+    pub priority: Priority,
+}
+
+/// What the operating system grants and counts for one memory heap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeapBudget {
+    /// Bytes the process may use before it is paged or refused. 0: nobody knows.
+    pub budget: u64,
+    /// Bytes it uses now.
+    pub usage: u64,
+}
+
+impl HeapBudget {
+    /// True when so many bytes more stay within the budget, or no budget is known.
+    ///
+    /// ```
+    /// use tenure_heap::HeapBudget;
+    /// assert!(HeapBudget { budget: 100, usage: 60 }.grants(40));
+    /// assert!(!HeapBudget { budget: 100, usage: 60 }.grants(41));
+    /// assert!(HeapBudget { budget: 0, usage: 60 }.grants(41), "drivers that do not know say 0");
+    /// ```
+    #[must_use]
+    pub const fn grants(&self, bytes: u64) -> bool {
+        self.budget == 0 || self.usage.saturating_add(bytes) <= self.budget
+    }
+}
+
+/// A device's memory. Does not change while the device lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeapProperties {
+    /// 1 to [`MAX_MEMORY_TYPES`].
+    pub memory_types: Vec<MemoryType>,
+    /// The memories that the types are in.
+    pub memory_heaps: Vec<MemoryHeap>,
+    /// Bytes, a power of two: the smallest alignment a heap may be created with, and that heap sizes are
+    /// rounded to.
+    pub heap_alignment: u64,
+    /// Bytes, a power of two: the heap alignment that multisampled textures need.
+    pub msaa_heap_alignment: u64,
+    /// Bytes, a power of two: flushes of non-coherent memory are rounded to this.
+    pub non_coherent_atom: u64,
+    /// Most driver memory allocations alive at once (Vulkan: `maxMemoryAllocationCount`).
+    pub max_allocations: u64,
+    /// Bytes of the largest single heap.
+    pub max_heap_size: u64,
+}
+
+/// Properties that contradict themselves: see [`HeapProperties::check`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidProperties {
+    /// No memory type, or too many.
+    #[error("{types} memory types: must be 1 to {max}")]
+    MemoryTypes {
+        /// How many there are.
+        types: usize,
+        /// The most allowed.
+        max: usize,
+    },
+    /// The heap of a memory type does not exist.
+    #[error("a memory type is in memory heap {heap}, but there are {heaps}: each heap must exist")]
+    MemoryHeap {
+        /// Its index.
+        heap: u8,
+        /// How many there are.
+        heaps: usize,
+    },
+    /// A property is no power of two.
+    #[error("{property} = {value} B: must be a power of two")]
+    NotPowerOfTwo {
+        /// The property.
+        property: &'static str,
+        /// Its value.
+        value: u64,
+    },
+}
+
+impl HeapProperties {
+    /// Checks what the pools rely on.
+    ///
+    /// # Errors
+    /// [`InvalidProperties`] for the first rule that is broken.
+    ///
+    /// ```
+    /// use tenure_heap::{HeapProperties, InvalidProperties, MemoryFlags, MemoryHeap, MemoryType};
+    /// let mut properties = HeapProperties {
+    ///     memory_types: vec![MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 }],
+    ///     memory_heaps: vec![MemoryHeap { size: 8 << 30, device_local: true }],
+    ///     heap_alignment: 64 << 10,
+    ///     msaa_heap_alignment: 4 << 20,
+    ///     non_coherent_atom: 1,
+    ///     max_allocations: 4096,
+    ///     max_heap_size: 8 << 30,
+    /// };
+    /// assert!(properties.check().is_ok());
+    /// properties.memory_types[0].heap = 1;
+    /// assert_eq!(properties.check(), Err(InvalidProperties::MemoryHeap { heap: 1, heaps: 1 }));
+    /// ```
+    pub fn check(&self) -> Result<(), InvalidProperties> {
+        let types = self.memory_types.len();
+        if types == 0 || types > MAX_MEMORY_TYPES {
+            return Err(InvalidProperties::MemoryTypes { types, max: MAX_MEMORY_TYPES });
+        }
+        let heaps = self.memory_heaps.len();
+        let missing = self.memory_types.iter().find(|found| usize::from(found.heap) >= heaps);
+        if let Some(found) = missing {
+            return Err(InvalidProperties::MemoryHeap { heap: found.heap, heaps });
+        }
+        let alignments = [
+            ("heap_alignment", self.heap_alignment),
+            ("msaa_heap_alignment", self.msaa_heap_alignment),
+            ("non_coherent_atom", self.non_coherent_atom),
+        ];
+        match alignments.into_iter().find(|(_, value)| !value.is_power_of_two()) {
+            Some((property, value)) => Err(InvalidProperties::NotPowerOfTwo { property, value }),
+            None => Ok(()),
+        }
+    }
+
+    /// The memory type's flags; none for one that the device does not have.
+    #[must_use]
+    pub fn flags(&self, memory: MemoryTypeId) -> MemoryFlags {
+        let found = self.memory_types.get(usize::from(memory.0));
+        found.map_or(MemoryFlags::empty(), |found| found.flags)
+    }
+
+    /// Bytes of the memory behind a type that one block may take of its own accord: an eighth, as in
+    /// VMA, so that one pool does not leave the others without. 0 for a type that the device does not have.
+    #[must_use]
+    pub fn largest_share(&self, memory: MemoryTypeId) -> u64 {
+        let memory_type = self.memory_types.get(usize::from(memory.0));
+        let heap = memory_type.and_then(|found| self.memory_heaps.get(usize::from(found.heap)));
+        heap.map_or(0, |heap| heap.size / 8)
+    }
+
+    /// Bytes that ranges of a memory type must not share, a power of two: a flush or an invalidation
+    /// takes whole atoms, and would undo what another thread does to the rest of one. 1 where the CPU
+    /// needs neither.
+    #[must_use]
+    pub fn flush_atom(&self, memory: MemoryTypeId) -> u64 {
+        let host = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
+        let needs_flushes = self.flags(memory) & host == MemoryFlags::HOST_VISIBLE;
+        if needs_flushes { self.non_coherent_atom } else { 1 }
+    }
+}
+
+/// What the fallback chain must know about the error of a device.
+pub trait HeapDeviceError: std::error::Error {
+    /// True for failures that another block size, memory type or a later try may cure.
+    fn is_shortage(&self) -> bool;
+
+    /// True for what the device or the suballocator cannot do at all in this form.
+    fn is_unsupported(&self) -> bool;
+
+    /// So many bytes of a memory type were not to be had.
+    fn out_of_memory(requested: u64, memory: MemoryTypeId) -> Self;
+
+    /// Something that cannot be done at all.
+    fn unsupported(feature: &'static str) -> Self;
+}
+
+/// An error for devices that have none of their own.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeapError {
+    /// The driver has no memory of that kind left for this request.
+    #[error("the driver refused {requested} B of memory type {}", memory.0)]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type asked for.
+        memory: MemoryTypeId,
+    },
+    /// The driver has no host memory or no object slots left.
+    #[error("the driver is out of host memory or objects ({what})")]
+    OutOfHostMemory {
+        /// The call that failed.
+        what: &'static str,
+    },
+    /// The limit on live memory allocations is reached.
+    #[error("the device allows {limit} memory allocations at once and all are in use")]
+    TooManyAllocations {
+        /// The device's limit.
+        limit: u64,
+    },
+    /// The device or the suballocator cannot do it.
+    #[error("the device does not support {feature}")]
+    Unsupported {
+        /// What is not supported.
+        feature: &'static str,
+    },
+    /// The device was removed, reset or lost. Nothing works any more.
+    #[error("the device is lost: {reason}")]
+    Lost {
+        /// The driver's reason.
+        reason: String,
+    },
+    /// The driver refused for another reason.
+    #[error("{call} failed with code {code:#x}")]
+    Failed {
+        /// The call.
+        call: &'static str,
+        /// The driver's code.
+        code: u64,
+    },
+}
+
+impl HeapDeviceError for HeapError {
+    fn is_shortage(&self) -> bool {
+        matches!(
+            self,
+            Self::OutOfMemory { .. } | Self::OutOfHostMemory { .. } | Self::TooManyAllocations { .. }
+        )
+    }
+
+    fn is_unsupported(&self) -> bool {
+        matches!(self, Self::Unsupported { .. })
+    }
+
+    fn out_of_memory(requested: u64, memory: MemoryTypeId) -> Self {
+        Self::OutOfMemory { requested, memory }
+    }
+
+    fn unsupported(feature: &'static str) -> Self {
+        Self::Unsupported { feature }
+    }
+}
+
+/// Creates and destroys heaps.
+///
+/// An implementation only translates: it does not pool, defer or retry, and a failed call changes nothing.
+pub trait HeapDevice {
+    /// A block of device memory (`ID3D12Heap`, `VkDeviceMemory`).
+    type Heap;
+    /// Why a heap was not created.
+    type Error: HeapDeviceError;
+
+    /// The device's memory. Asked once by each user, because it does not change.
+    fn properties(&self) -> HeapProperties;
+
+    /// Takes a heap from the driver.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, Self::Error>;
+
+    /// Gives a heap back. Nothing is placed in it any more, and the GPU is done with it.
+    fn destroy_heap(&self, heap: Self::Heap);
+
+    /// Names a heap, for debuggers.
+    fn set_name(&self, _heap: &Self::Heap, _name: &str) {}
+
+    /// What the operating system grants, for each memory heap; empty where nobody knows.
+    fn budget(&self) -> Vec<HeapBudget> {
+        Vec::new()
+    }
+}

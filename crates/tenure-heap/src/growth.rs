@@ -1,0 +1,173 @@
+//! How large a new block should be.
+
+/// A pool grows by a third of what it holds until its blocks are this many times the smallest.
+const YOUNG: u64 = 24;
+
+/// Which sizes the suballocator of a pool divides without a rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockShape {
+    /// Any multiple of the alignment.
+    Multiple,
+    /// Powers of two: a buddy divides anything else into several that no request can span.
+    PowerOfTwo,
+}
+
+/// The block sizes to ask the driver for, best first.
+///
+/// A pool grows in proportion to what it holds, so that what it reserves beyond that stays a
+/// small part and the number of blocks stays logarithmic; a young pool, for which even that would
+/// mean many tiny blocks, by a third of it. A request that is larger gets a block of exactly its
+/// size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are tried (as in D3D12MA and VMA), as far as the
+/// request still fits.
+///
+/// The numbers were chosen on recordings of real programs, between little reserved and few driver
+/// allocations.
+///
+/// ```
+/// use tenure_heap::{BlockShape, Growth};
+/// let growth = Growth {
+///     min: 1 << 20,
+///     max: 64 << 20,
+///     limit: 1 << 40,
+///     divisor: 16,
+///     alignment: 64 << 10,
+///     shape: BlockShape::Multiple,
+///     halvings: 3,
+/// };
+/// let young: Vec<u64> = growth.sizes(1000, 16, 0).map(|size| size >> 10).collect();
+/// assert_eq!(young, [1024, 512, 256, 128], "KiB");
+/// assert_eq!(growth.sizes(1000, 16, 4 << 30).next().map(|size| size >> 20), Some(64), "MiB");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    /// Bytes; the smallest block, but never above the limit.
+    pub min: u64,
+    /// Bytes; the largest block, but for larger requests.
+    pub max: u64,
+    /// Bytes; the largest block that the device allows.
+    pub limit: u64,
+    /// What the pool holds is divided by this.
+    pub divisor: u64,
+    /// Bytes; sizes are multiples of this power of two.
+    pub alignment: u64,
+    /// Which multiples.
+    pub shape: BlockShape,
+    /// How often the size is halved when the driver refuses.
+    pub halvings: u32,
+}
+
+impl Growth {
+    /// The sizes for a request of `size` bytes at a multiple of `align` in a pool that holds `held`,
+    /// each a whole number of such requests, because requests come in series; empty when the device
+    /// allows no block that would do.
+    pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> {
+        let wanted = self.wanted(held);
+        let mut last = None;
+        let sizes = self.needed(size, align).into_iter().flat_map(move |needed| {
+            (0..=self.halvings).map(move |halvings| self.whole(wanted >> halvings, size, align).max(needed))
+        });
+        sizes.filter(move |size| last.replace(*size) != Some(*size))
+    }
+
+    /// As much of `wanted` as a whole number of such requests takes; all of it if none fits.
+    fn whole(self, wanted: u64, size: u64, align: u64) -> u64 {
+        let each = match self.shape {
+            BlockShape::Multiple => size.max(1).checked_next_multiple_of(align.max(1)),
+            BlockShape::PowerOfTwo => None,
+        };
+        let left_over = each.map_or(0, |each| if each <= wanted { wanted % each } else { 0 });
+        (wanted - left_over).next_multiple_of(self.alignment)
+    }
+
+    /// The smallest block that serves the request when it is empty.
+    fn needed(self, size: u64, align: u64) -> Option<u64> {
+        let needed = match self.shape {
+            // Offset 0 of an empty block has every alignment.
+            BlockShape::Multiple => size.checked_next_multiple_of(self.alignment)?,
+            // A buddy serves an alignment by rounding the size up to it.
+            BlockShape::PowerOfTwo => size.max(align).max(self.alignment).checked_next_power_of_two()?,
+        };
+        (needed <= self.limit).then_some(needed)
+    }
+
+    /// The block to have by what the pool holds.
+    fn wanted(self, held: u64) -> u64 {
+        let largest = self.max.max(self.min).min(self.limit);
+        let young = (held / 3).min(self.min.saturating_mul(YOUNG));
+        let wanted = (held / self.divisor.max(1)).max(young).clamp(self.min.min(largest), largest);
+        let rounded = match self.shape {
+            BlockShape::Multiple => wanted.checked_next_multiple_of(self.alignment),
+            BlockShape::PowerOfTwo => wanted.checked_next_power_of_two(),
+        };
+        match (rounded, self.shape) {
+            (Some(rounded), BlockShape::Multiple) => rounded.min(self.limit),
+            (Some(rounded), BlockShape::PowerOfTwo) if rounded <= largest => rounded,
+            // The power of two below the largest.
+            _ => largest.checked_ilog2().map_or(0, |log2| 1 << log2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockShape, Growth};
+
+    const GROWTH: Growth = Growth {
+        min: 64 << 10,
+        max: 32 << 20,
+        limit: 1 << 40,
+        divisor: 8,
+        alignment: 64 << 10,
+        shape: BlockShape::Multiple,
+        halvings: 3,
+    };
+
+    fn sizes(size: u64, held: u64) -> Vec<u64> {
+        GROWTH.sizes(size, 1, held).collect()
+    }
+
+    #[test]
+    fn blocks_follow_demand() {
+        assert_eq!(sizes(1, 0)[0], 64 << 10, "the first block is small");
+        assert_eq!(sizes(1, 3 << 20)[0], 1 << 20, "a young pool grows by a third");
+        assert_eq!(sizes(1, 64 << 20)[0], 8 << 20, "later ones are an eighth of what is held");
+        assert_eq!(sizes(1, 1 << 40)[0], 32 << 20, "up to the largest");
+        assert_eq!(sizes(100 << 20, 0), [100 << 20], "a large request gets what it needs");
+    }
+
+    #[test]
+    fn refused_blocks_shrink_as_far_as_the_request_fits() {
+        assert_eq!(sizes(1, 64 << 20), [8 << 20, 4 << 20, 2 << 20, 1 << 20]);
+        assert_eq!(sizes(3 << 20, 64 << 20), [6 << 20, 3 << 20], "in whole requests");
+        assert_eq!(sizes(u64::MAX, 0), [0_u64; 0], "rounding up would overflow");
+    }
+
+    #[test]
+    fn the_device_has_the_last_word() {
+        let limited = Growth { min: 256 << 20, limit: 100 << 20, ..GROWTH };
+        assert_eq!(limited.sizes(1, 1, 1 << 40).next(), Some(100 << 20));
+        assert_eq!(limited.sizes(100 << 20, 1, 0).next(), Some(100 << 20));
+        assert_eq!(limited.sizes((100 << 20) + 1, 1, 0).next(), None);
+        for shape in [BlockShape::Multiple, BlockShape::PowerOfTwo] {
+            let none = Growth { limit: 0, shape, ..GROWTH };
+            assert_eq!(none.sizes(1, 1, 1 << 20).next(), None);
+        }
+    }
+
+    #[test]
+    fn a_buddy_gets_powers_of_two() {
+        let buddy = Growth { min: 192 << 10, max: 3 << 20, shape: BlockShape::PowerOfTwo, ..GROWTH };
+        for (size, align, held, block) in [
+            (1, 1, 0, 256 << 10),
+            (300 << 10, 1, 0, 512 << 10),
+            (1, 1 << 20, 0, 1 << 20),
+            (1, 1, 1 << 40, 2 << 20),
+            (3 << 20, 1, 0, 4 << 20),
+        ] {
+            assert_eq!(buddy.sizes(size, align, held).next(), Some(block), "{size} aligned to {align}");
+            assert!(buddy.sizes(size, align, held).all(u64::is_power_of_two));
+        }
+        assert_eq!(buddy.sizes(1, 1 << 41, 0).next(), None);
+        assert_eq!(buddy.sizes(u64::MAX, 1, 0).next(), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Pools of GPU memory heaps: the memory engine below `tenure::Gpu`, for programs that create their API resources
+//! themselves.
+//!
+//! [`HeapPools`] finds ranges of heaps for anything that can create and destroy heaps, a [`HeapDevice`]. It has
+//! no API resources, no frames and no deferred release: a range is free the moment it is given back.
+//!
+//! Its parts are public, because `tenure-core` builds `Gpu` of them, with locks for several threads, and blocks
+//! that are buffers as well as heaps:
+//! * [`Pool`]: blocks that one suballocator divides; it keeps empty blocks for a while, and its own statistics.
+//! * [`Growth`]: how large the next block is.
+//! * [`try_each_memory_type`]: the fallback chain, what is tried in which order until memory is found.
+//! * [`MemoryLimits`]: what the chain must not exceed, or only at last: the budgets that the operating system
+//!   grants, the device's largest heap and its number of allocations.
+//!
+//! # The fallback chain
+//! For each memory type of a request, in its order of preference:
+//! 1. a range of the pool's blocks;
+//! 2. a new block: the size that the pool has grown to, then a half, a quarter, an eighth of it;
+//! 3. memory of its own (a dedicated heap, or a committed resource).
+//!
+//! In the first round nothing is asked of the driver that exceeds the budget ([`HeapDevice::budget`]): another
+//! memory type is better than paging. When all types have refused, empty blocks are given back, and all are tried
+//! once more, whatever the budget: the driver has the last word. Only then the request fails.
+//!
+//! As the number of allocations nears the device's limit, blocks become larger.
+
+mod chain;
+mod device;
+mod growth;
+mod limits;
+mod name;
+mod pool;
+mod pools;
+mod retention;
+mod suballocator;
+
+pub use chain::{AllocationFailure, Fallback, Round, try_each_memory_type};
+pub use device::{
+    HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapDeviceError, HeapError, HeapProperties,
+    InvalidProperties, MAX_MEMORY_TYPES, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,
+};
+pub use growth::{BlockShape, Growth};
+pub use limits::{MemoryCounter, MemoryLimits};
+pub use name::Name;
+pub use pool::{Pool, PoolTotals, Unfit};
+pub use pools::{
+    BlockSizes, HeapPools, HeapPoolsConfig, InvalidSetup, LiveMemory, MemoryBlock, MemoryError, MemoryRange,
+    MemoryRequest, MemoryTotals, RequestField,
+};
+pub use suballocator::PoolSuballocator;

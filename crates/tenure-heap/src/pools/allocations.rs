@@ -1,0 +1,278 @@
+//! The table of live ranges.
+
+use std::num::NonZeroU64;
+
+use slab::Slab;
+use tenure_suballoc::{BlockAllocation, BlockId, Handle};
+
+use super::HeapBlock;
+use super::MemoryRange;
+use crate::{MemoryTypeId, Name};
+
+/// A range of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Suballocation {
+    /// The index of the pool's key.
+    pub(super) pool: u16,
+    pub(super) block: BlockId,
+    pub(super) handle: Handle,
+    /// Bytes from the start of the heap.
+    pub(super) offset: u64,
+}
+
+impl Suballocation {
+    #[inline(always)]
+    pub(super) fn new(pool: u16, found: &BlockAllocation) -> Self {
+        Self { pool, block: found.block, handle: found.handle, offset: found.offset }
+    }
+}
+
+/// Where a range lies.
+pub(super) enum Backing<H> {
+    Pooled(Suballocation),
+    Dedicated(HeapBlock<H>),
+}
+
+/// As much of a [`Backing`] as a record has.
+#[derive(Clone, Copy)]
+enum Location {
+    /// No range; the key of the next such record.
+    Vacant(usize),
+    Pooled(Suballocation),
+    /// The key of its heap.
+    Dedicated(usize),
+}
+
+struct Record {
+    /// `None` for no range.
+    serial: Option<NonZeroU64>,
+    name: Name,
+    size: u64,
+    memory: MemoryTypeId,
+    location: Location,
+}
+
+/// Every live range.
+pub(super) struct AllocationTable<H> {
+    /// By key.
+    records: Vec<Record>,
+    /// The key of the first vacant record; beyond the last when there is none.
+    vacant: usize,
+    dedicated: Slab<HeapBlock<H>>,
+    /// Bytes asked for by ranges that have a heap of their own.
+    dedicated_requested: u64,
+    last_serial: u64,
+}
+
+/// Records that are made at the beginning, so that neither the program's heap nor the operating system has
+/// to find memory for one of them later.
+const ROOM: usize = 256;
+/// So many new records are made vacant at once later: no more, because one call waits for it.
+const AT_ONCE: usize = 16;
+
+impl<H> Default for AllocationTable<H> {
+    fn default() -> Self {
+        Self {
+            records: (0..ROOM).map(|key| Record::vacant(key + 1)).collect(),
+            vacant: 0,
+            dedicated: Slab::new(),
+            dedicated_requested: 0,
+            last_serial: 0,
+        }
+    }
+}
+
+/// A live range, for reports.
+#[derive(Clone, Debug)]
+pub struct LiveMemory {
+    /// The name it was given.
+    pub name: Name,
+    /// Counts allocations, from 1.
+    pub serial: NonZeroU64,
+    /// Bytes from the start of its heap.
+    pub offset: u64,
+    /// Bytes asked for.
+    pub size: u64,
+    /// The memory type.
+    pub memory: MemoryTypeId,
+    /// Bytes of the heap, if it is for this range alone.
+    pub(super) heap_size: u64,
+    /// The pool and its block in which it lies.
+    pub(super) block: Option<(u16, BlockId)>,
+}
+
+/// A heap, for reports.
+#[derive(Clone, Debug)]
+pub struct MemoryBlock {
+    /// The memory type.
+    pub memory: MemoryTypeId,
+    /// Bytes.
+    pub size: u64,
+    /// It is for one range alone.
+    pub is_dedicated: bool,
+    /// What lives in it, in the order of allocation.
+    pub allocations: Vec<LiveMemory>,
+}
+
+/// Totals of [`HeapPools`](super::HeapPools).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryTotals {
+    /// Bytes of all heaps.
+    pub reserved: u64,
+    /// The most that `reserved` ever was.
+    pub peak_reserved: u64,
+    /// Bytes asked for by what lives.
+    pub requested: u64,
+    /// Ranges that live.
+    pub allocations: u64,
+    /// Heaps that live.
+    pub heaps: u64,
+    /// Heaps ever made.
+    pub heaps_made: u64,
+}
+
+impl Record {
+    fn vacant(next: usize) -> Self {
+        let location = Location::Vacant(next);
+        Self { serial: None, name: Name::default(), size: 0, memory: MemoryTypeId(0), location }
+    }
+}
+
+impl<H> AllocationTable<H> {
+    /// Adds a range; `size` bytes were asked for.
+    pub(super) fn insert(
+        &mut self,
+        pools: u64,
+        name: Name,
+        size: u64,
+        memory: MemoryTypeId,
+        backing: Backing<H>,
+    ) -> MemoryRange {
+        match backing {
+            Backing::Pooled(suballocation) => self.insert_pooled(pools, name, size, memory, suballocation),
+            Backing::Dedicated(heap) => {
+                self.dedicated_requested += size;
+                let location = Location::Dedicated(self.dedicated.insert(heap));
+                let (key, serial) = self.write(name, size, memory, location);
+                MemoryRange { pools, key, serial, offset: 0, size, memory, is_dedicated: true }
+            }
+        }
+    }
+
+    /// Adds a range of a block; `size` bytes were asked for.
+    #[inline(always)]
+    pub(super) fn insert_pooled(
+        &mut self,
+        pools: u64,
+        name: Name,
+        size: u64,
+        memory: MemoryTypeId,
+        suballocation: Suballocation,
+    ) -> MemoryRange {
+        let (key, serial) = self.write(name, size, memory, Location::Pooled(suballocation));
+        MemoryRange { pools, key, serial, offset: suballocation.offset, size, memory, is_dedicated: false }
+    }
+
+    /// Fills a vacant record, field by field where they stay: a record that is made elsewhere is written in
+    /// parts and read as a whole to be copied, for which a processor waits.
+    #[inline(always)]
+    fn write(
+        &mut self,
+        name: Name,
+        size: u64,
+        memory: MemoryTypeId,
+        location: Location,
+    ) -> (usize, NonZeroU64) {
+        if self.vacant >= self.records.len() {
+            self.grow();
+        }
+        let key = self.vacant;
+        let serial = NonZeroU64::MIN.saturating_add(self.last_serial);
+        self.last_serial += 1;
+        let record = &mut self.records[key];
+        if let Location::Vacant(next) = record.location {
+            self.vacant = next;
+        }
+        record.serial = Some(serial);
+        record.name = name;
+        record.size = size;
+        record.memory = memory;
+        record.location = location;
+        (key, serial)
+    }
+
+    /// Adds vacant records, of which there are none.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let first = self.records.len();
+        if first == self.records.capacity() {
+            self.records.reserve_exact(first / 2);
+        }
+        let last = (first + AT_ONCE).min(self.records.capacity());
+        self.records.extend((first..last).map(|key| Record::vacant(key + 1)));
+        self.vacant = first;
+    }
+
+    /// Removes a range; `None` if it does not live.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, range: &MemoryRange) -> Option<Backing<H>> {
+        let record = self.records.get_mut(range.key).filter(|record| record.serial == Some(range.serial))?;
+        record.serial = None;
+        record.name = Name::default();
+        let size = record.size;
+        let location = std::mem::replace(&mut record.location, Location::Vacant(self.vacant));
+        self.vacant = range.key;
+        match location {
+            Location::Pooled(suballocation) => Some(Backing::Pooled(suballocation)),
+            Location::Dedicated(key) => {
+                self.dedicated_requested -= size;
+                self.dedicated.try_remove(key).map(Backing::Dedicated)
+            }
+            Location::Vacant(_) => None,
+        }
+    }
+
+    /// The record of a range, if it lives.
+    fn get(&self, range: &MemoryRange) -> Option<&Record> {
+        self.records.get(range.key).filter(|record| record.serial == Some(range.serial))
+    }
+
+    /// The name of a range, if it lives.
+    pub(super) fn name(&self, range: &MemoryRange) -> Option<&Name> {
+        self.get(range).map(|record| &record.name)
+    }
+
+    /// False if the range does not live.
+    pub(super) fn rename(&mut self, range: &MemoryRange, name: Name) -> bool {
+        let record = self.records.get_mut(range.key).filter(|record| record.serial == Some(range.serial));
+        record.map(|record| record.name = name).is_some()
+    }
+
+    /// In no particular order.
+    pub(super) fn live(&self) -> Vec<LiveMemory> {
+        self.records.iter().filter_map(|record| self.live_of(record)).collect()
+    }
+
+    fn live_of(&self, record: &Record) -> Option<LiveMemory> {
+        let (heap_size, block, offset) = match record.location {
+            Location::Pooled(suballocation) => {
+                (0, Some((suballocation.pool, suballocation.block)), suballocation.offset)
+            }
+            Location::Dedicated(key) => (self.dedicated.get(key)?.size, None, 0),
+            Location::Vacant(_) => return None,
+        };
+        let Record { serial, ref name, size, memory, .. } = *record;
+        Some(LiveMemory { name: name.clone(), serial: serial?, offset, size, memory, heap_size, block })
+    }
+
+    /// Ranges that have a heap of their own, and bytes asked for by them.
+    pub(super) fn dedicated_totals(&self) -> (u64, u64) {
+        (self.dedicated.len() as u64, self.dedicated_requested)
+    }
+
+    /// Takes the heaps that are for one range alone. For shutting down.
+    pub(super) fn take_dedicated(&mut self) -> impl Iterator<Item = HeapBlock<H>> + '_ {
+        self.dedicated.drain()
+    }
+}

@@ -1,0 +1,104 @@
+//! Why pools were not made, no range was found, or none given back.
+
+use std::fmt;
+
+use crate::{MemoryTypeId, Name};
+
+/// Why [`HeapPools::new`](super::HeapPools::new) failed.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidSetup {
+    /// A field of the configuration is out of range.
+    #[error("configuration: {field} = {value} is not in {min}..={max}")]
+    OutOfRange {
+        /// The field.
+        field: &'static str,
+        /// What it was set to.
+        value: u64,
+        /// The smallest value allowed.
+        min: u64,
+        /// The largest value allowed.
+        max: u64,
+    },
+    /// A field of the configuration is no power of two.
+    #[error("configuration: {field} = {value} is not a power of two")]
+    NotPowerOfTwo {
+        /// The field.
+        field: &'static str,
+        /// What it was set to.
+        value: u64,
+    },
+    /// The device's properties contradict themselves.
+    #[error(transparent)]
+    Properties(#[from] crate::InvalidProperties),
+}
+
+/// A number of a [`MemoryRequest`](super::MemoryRequest).
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RequestField {
+    /// [`MemoryRequest::size`](super::MemoryRequest::size).
+    Size,
+    /// [`MemoryRequest::alignment`](super::MemoryRequest::alignment).
+    Alignment,
+}
+
+impl fmt::Display for RequestField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Size => "size",
+            Self::Alignment => "alignment",
+        })
+    }
+}
+
+/// Why a call of [`HeapPools`](super::HeapPools) failed; `E` is the device's error.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError<E> {
+    /// A field of the request that no device could serve.
+    #[error("invalid request: {field} = {value}")]
+    InvalidRequest {
+        /// The field.
+        field: RequestField,
+        /// Its value.
+        value: u64,
+    },
+    /// The request allows no memory type that the device has.
+    #[error("no memory type of the device is allowed")]
+    NoMemoryType,
+    /// Each step of the fallback chain was short of memory.
+    #[error(
+        "out of memory for {name}: {size} B aligned to {alignment} in memory type {} (largest free range of \
+         its pool {largest_free} B; last refusal: {refusal})",
+        memory.0
+    )]
+    OutOfMemory {
+        /// The name of the range.
+        name: Name,
+        /// Bytes asked for.
+        size: u64,
+        /// Bytes.
+        alignment: u64,
+        /// The memory type preferred.
+        memory: MemoryTypeId,
+        /// Bytes.
+        largest_free: u64,
+        /// The last refusal.
+        refusal: E,
+    },
+    /// The driver refused for another reason.
+    #[error("{name}: {source}")]
+    Device {
+        /// The name of the range.
+        name: Name,
+        /// The driver's answer.
+        source: E,
+    },
+    /// The range was given back before.
+    #[error("the range was freed before")]
+    DoubleFree,
+    /// The range belongs to other pools.
+    #[error("the range belongs to other pools")]
+    Foreign,
+}

@@ -1,0 +1,170 @@
+//! The steps of the fallback chain for bare heaps.
+
+use super::allocations::{Backing, Suballocation};
+use super::table::PoolKey;
+use super::{HeapBlock, HeapPools, MemoryError, MemoryRequest};
+use crate::pool::Unfit;
+use crate::{
+    AllocationFailure, Fallback, HeapDesc, HeapDevice, HeapDeviceError, MemoryTypeId, Priority, Round,
+    try_each_memory_type,
+};
+
+/// What makes a heap.
+type Make<'a, D> = dyn Fn(&D, &HeapDesc) -> Result<<D as HeapDevice>::Heap, <D as HeapDevice>::Error> + 'a;
+
+/// What the fallback chain found, and in which memory type; or why it found nothing.
+type FindResult<D> =
+    Result<(MemoryTypeId, Backing<<D as HeapDevice>::Heap>), MemoryError<<D as HeapDevice>::Error>>;
+
+/// What may be tried in each memory type.
+pub(super) enum Steps<'a, D: HeapDevice> {
+    /// A range of the blocks, of a new one, or a heap of its own.
+    All,
+    /// A heap of its own, made in a particular way.
+    Dedicated(&'a Make<'a, D>),
+}
+
+/// A request on its way through the fallback chain.
+struct Attempt<'a, 'r, D: HeapDevice> {
+    pools: &'a mut HeapPools<D>,
+    request: &'a MemoryRequest<'r>,
+    steps: &'a Steps<'a, D>,
+}
+
+impl<D: HeapDevice> HeapPools<D> {
+    /// Finds memory by the fallback chain.
+    #[cold]
+    pub(super) fn find(&mut self, request: &MemoryRequest<'_>, steps: &Steps<'_, D>) -> FindResult<D> {
+        // There are no frames, so that what was known of budgets may be old.
+        self.limits.expire_budgets();
+        let types = self.properties.memory_types.len();
+        let allowed = request.memory.iter().copied().filter(|memory| usize::from(memory.0) < types);
+        let found = try_each_memory_type(&mut Attempt { pools: self, request, steps }, allowed);
+        found.map_err(|failure| match failure {
+            AllocationFailure::NoMemoryType => MemoryError::NoMemoryType,
+            AllocationFailure::Refused(source) => MemoryError::Device { name: request.name.clone(), source },
+            AllocationFailure::OutOfMemory { preferred, refusal } => {
+                let pool = self.pools.get(self.key(request, preferred).index());
+                MemoryError::OutOfMemory {
+                    name: request.name.clone(),
+                    size: request.size,
+                    alignment: request.alignment,
+                    memory: preferred,
+                    largest_free: pool.map_or(0, |found| found.pool.totals().largest_free),
+                    refusal,
+                }
+            }
+        })
+    }
+
+    fn key(&self, request: &MemoryRequest<'_>, memory: MemoryTypeId) -> PoolKey {
+        self.pools.key(memory, request.category, request.alignment)
+    }
+
+    /// A range of a new block.
+    fn grow(
+        &mut self,
+        key: PoolKey,
+        request: &MemoryRequest<'_>,
+        round: Round,
+    ) -> Result<Backing<D::Heap>, D::Error> {
+        let Some(found) = self.pools.get(key.index()) else {
+            return Err(D::Error::unsupported("more than 32 memory types"));
+        };
+        let growth = self.limits.scale(found.growth);
+        if request.size > growth.max {
+            return Err(D::Error::out_of_memory(request.size, key.memory));
+        }
+        let sizes = growth.sizes(request.size, request.alignment, found.pool.taken());
+        let alignment = key.heap_alignment(&self.properties);
+        let (memory, category, priority) = (key.memory, key.category, key.priority());
+        let make = |size| {
+            let desc = HeapDesc { size, alignment, memory, category, priority };
+            self.limits.create_heap(&self.device, &desc, key.name(), D::create_heap)
+        };
+        let (heap, size) = self.limits.make_block(memory, sizes, round, || self.device.budget(), make)?;
+        self.add_block(key, heap, size, request)
+    }
+
+    /// Puts a new block into its pool, in place of the empty ones, which were too small.
+    fn add_block(
+        &mut self,
+        key: PoolKey,
+        heap: D::Heap,
+        size: u64,
+        request: &MemoryRequest<'_>,
+    ) -> Result<Backing<D::Heap>, D::Error> {
+        let block = HeapBlock { heap, size };
+        let added = match self.pools.get_mut(key.index()) {
+            Some(found) => {
+                found.pool.add_and_allocate(block, size, request.size, request.alignment, &mut self.retired)
+            }
+            None => Err(Unfit { block, reason: "more than 32 memory types" }),
+        };
+        let found = added.map_err(|Unfit { block, reason }| {
+            self.retired.push(block);
+            D::Error::unsupported(reason)
+        });
+        self.destroy_retired();
+        found.map(|found| Backing::Pooled(Suballocation::new(key.index(), &found)))
+    }
+}
+
+impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
+    type Found = (MemoryTypeId, Backing<D::Heap>);
+    type Error = D::Error;
+
+    /// The blocks of the first memory type have been looked at before the chain, and those of the others in the
+    /// first round: no room came since.
+    fn existing_block(
+        &mut self,
+        memory: MemoryTypeId,
+        round: Round,
+    ) -> Result<Option<Self::Found>, D::Error> {
+        let MemoryRequest { size, alignment, .. } = *self.request;
+        let is_first = self.request.memory.first() == Some(&memory);
+        if round == Round::WhateverBudget || is_first || matches!(self.steps, Steps::Dedicated(_)) {
+            return Ok(None);
+        }
+        let key = self.pools.key(self.request, memory);
+        let found = self.pools.pools.get_mut(key.index()).and_then(|found| {
+            let (range, _) = found.pool.allocate(size, alignment)?;
+            Some(Suballocation::new(key.index(), &range))
+        });
+        Ok(found.map(|found| (memory, Backing::Pooled(found))))
+    }
+
+    fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<Self::Found, D::Error> {
+        if matches!(self.steps, Steps::Dedicated(_)) {
+            return Err(D::Error::out_of_memory(self.request.size, memory));
+        }
+        let key = self.pools.key(self.request, memory);
+        let no_such = || D::Error::unsupported("more than 32 memory types");
+        self.pools.pools.find_or_make(&self.pools.properties, key).ok_or_else(no_such)?;
+        self.pools.grow(key, self.request, round).map(|backing| (memory, backing))
+    }
+
+    fn dedicated(
+        &mut self,
+        memory: MemoryTypeId,
+        round: Round,
+        _: D::Error,
+    ) -> Result<Self::Found, D::Error> {
+        let Self { pools, request, steps } = self;
+        let alignment = pools.key(request, memory).heap_alignment(&pools.properties);
+        let size = request.size.next_multiple_of(alignment);
+        pools.limits.check(memory, size, round, || pools.device.budget())?;
+        let category = request.category;
+        let desc = HeapDesc { size, alignment, memory, category, priority: Priority::Normal };
+        let make = |device: &D, desc: &HeapDesc| match steps {
+            Steps::All => device.create_heap(desc),
+            Steps::Dedicated(make) => make(device, desc),
+        };
+        let heap = pools.limits.create_heap(&pools.device, &desc, request.name.as_str(), make)?;
+        Ok((memory, Backing::Dedicated(HeapBlock { heap, size })))
+    }
+
+    fn make_room(&mut self) {
+        self.pools.trim();
+    }
+}

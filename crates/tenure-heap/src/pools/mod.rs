@@ -1,0 +1,346 @@
+//! Pools of heaps, for one thread at a time.
+
+mod allocations;
+mod error;
+mod fallback;
+mod request;
+mod table;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use allocations::{LiveMemory, MemoryBlock, MemoryTotals};
+pub use error::{InvalidSetup, MemoryError, RequestField};
+pub use request::{BlockSizes, HeapPoolsConfig, MemoryRange, MemoryRequest};
+
+use self::allocations::{AllocationTable, Backing, Suballocation};
+use self::fallback::Steps;
+use self::request::MAX_ALIGNMENT;
+use self::table::PoolTable;
+use crate::{HeapCategory, HeapDesc, HeapDevice, HeapProperties, MemoryLimits, MemoryTypeId, Name};
+
+/// A heap with its size in bytes.
+pub(crate) struct HeapBlock<H> {
+    pub(crate) heap: H,
+    pub(crate) size: u64,
+}
+
+/// Ranges of pooled heaps, found by the [fallback chain](crate).
+///
+/// Requests larger than the largest block get a heap of their own.
+///
+/// They belong to one thread at a time: whoever shares them puts a lock around them. In steady state an
+/// allocation is one suballocation and takes nothing from the program's own heap, O(1) in what lives.
+/// Deterministic: the same calls give the same heaps and offsets.
+///
+/// Dropping it gives all heaps back, whatever lives in them: [`live`](Self::live) says what does.
+///
+/// ```
+/// use tenure_heap::{
+///     HeapCategory, HeapDesc, HeapDevice, HeapError, HeapPools, HeapPoolsConfig, HeapProperties, MemoryFlags,
+///     MemoryHeap, MemoryRequest, MemoryType, MemoryTypeId,
+/// };
+///
+/// /// A device whose heaps are nothing but their sizes.
+/// struct Card;
+///
+/// impl HeapDevice for Card {
+///     type Heap = u64;
+///     type Error = HeapError;
+///
+///     fn properties(&self) -> HeapProperties {
+///         HeapProperties {
+///             memory_types: vec![MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 }],
+///             memory_heaps: vec![MemoryHeap { size: 8 << 30, device_local: true }],
+///             heap_alignment: 64 << 10,
+///             msaa_heap_alignment: 4 << 20,
+///             non_coherent_atom: 1,
+///             max_allocations: 4096,
+///             max_heap_size: 8 << 30,
+///         }
+///     }
+///
+///     fn create_heap(&self, desc: &HeapDesc) -> Result<u64, HeapError> {
+///         Ok(desc.size)
+///     }
+///
+///     fn destroy_heap(&self, _heap: u64) {}
+/// }
+///
+/// let mut pools = HeapPools::new(Card, HeapPoolsConfig::default())?;
+/// let order = [MemoryTypeId(0)];
+/// let mut request = MemoryRequest::new(48 << 10, 256, &order, HeapCategory::Any);
+/// request.name = "rock".into();
+/// // What the heap is needed for is done while nothing can take it away.
+/// let (rock, heap_size) = pools.allocate(request, |heap| *heap)?;
+/// assert_eq!((rock.offset(), rock.size(), heap_size), (0, 48 << 10, 1 << 20));
+/// assert_eq!(pools.live()[0].name.as_str(), "rock");
+///
+/// pools.free(&rock)?;
+/// assert!(pools.free(&rock).is_err(), "freed twice");
+/// assert_eq!(pools.totals().allocations, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct HeapPools<D: HeapDevice> {
+    id: u64,
+    pools: PoolTable<D::Heap>,
+    allocations: AllocationTable<D::Heap>,
+    /// Blocks on their way out; empty between calls.
+    retired: Vec<HeapBlock<D::Heap>>,
+    limits: MemoryLimits,
+    properties: HeapProperties,
+    /// Declared last: the device outlives what is made of it.
+    device: D,
+}
+
+impl<D: HeapDevice> HeapPools<D> {
+    /// Takes the device; asks the driver for nothing yet.
+    ///
+    /// # Errors
+    /// [`InvalidSetup`] for a field out of range, or properties that contradict themselves.
+    pub fn new(device: D, config: HeapPoolsConfig) -> Result<Self, InvalidSetup> {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        config.validate()?;
+        let properties = device.properties();
+        properties.check()?;
+        let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Self {
+            id,
+            pools: PoolTable::new(config, &properties),
+            allocations: AllocationTable::default(),
+            retired: Vec::new(),
+            limits: MemoryLimits::new(&properties),
+            properties,
+            device,
+        })
+    }
+
+    /// The device that the heaps are made by.
+    #[must_use]
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Finds a range. `inspect` gets the heap in which it lies.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; nothing was changed then, but that idle blocks may have been given back.
+    #[inline]
+    pub fn allocate<R>(
+        &mut self,
+        request: MemoryRequest<'_>,
+        inspect: impl FnOnce(&D::Heap) -> R,
+    ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
+        let MemoryRequest { name, size, alignment, memory, category } = request;
+        if let Some((memory, heap, suballocation)) =
+            Self::room(&mut self.pools, memory, category, size, alignment)
+        {
+            let seen = inspect(&heap.heap);
+            return Ok((self.allocations.insert_pooled(self.id, name, size, memory, suballocation), seen));
+        }
+        self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category }, inspect)
+    }
+
+    /// As [`allocate`](Self::allocate), where there is no range in the blocks of the memory type that is best,
+    /// or there cannot be one.
+    #[cold]
+    #[inline(never)]
+    fn allocate_elsewhere<R>(
+        &mut self,
+        request: MemoryRequest<'_>,
+        inspect: impl FnOnce(&D::Heap) -> R,
+    ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
+        request.check(self.properties.memory_types.len())?;
+        let (memory, backing) = self.find(&request, &Steps::All)?;
+        self.insert(request, memory, backing, inspect)
+    }
+
+    /// Makes a heap for this request alone, by `make`: for what the driver must know about it (the
+    /// resource of Vulkan's dedicated allocations). Each memory type is tried, but no block.
+    ///
+    /// A request does not say what the range is for, so it is the caller's part to call this for what requires a
+    /// dedicated allocation.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn allocate_dedicated<R>(
+        &mut self,
+        request: MemoryRequest<'_>,
+        make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, D::Error>,
+        inspect: impl FnOnce(&D::Heap) -> R,
+    ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
+        request.check(self.properties.memory_types.len())?;
+        let (memory, backing) = self.find(&request, &Steps::Dedicated(&make))?;
+        self.insert(request, memory, backing, inspect)
+    }
+
+    /// A range of the blocks of the memory type that is best, with its heap. No block has what requests may
+    /// not ask for, but for the coarsest alignments.
+    #[inline(always)]
+    fn room<'s>(
+        pools: &'s mut PoolTable<D::Heap>,
+        memory: &[MemoryTypeId],
+        category: HeapCategory,
+        size: u64,
+        alignment: u64,
+    ) -> Option<(MemoryTypeId, &'s HeapBlock<D::Heap>, Suballocation)> {
+        if alignment > MAX_ALIGNMENT {
+            return None;
+        }
+        let memory = *memory.first()?;
+        let pool = pools.key(memory, category, alignment).index();
+        let (found, heap) = pools.get_mut(pool)?.pool.allocate(size, alignment)?;
+        Some((memory, heap, Suballocation::new(pool, &found)))
+    }
+
+    /// Adds what was found to the table of live ranges.
+    #[inline]
+    fn insert<R>(
+        &mut self,
+        request: MemoryRequest<'_>,
+        memory: MemoryTypeId,
+        backing: Backing<D::Heap>,
+        inspect: impl FnOnce(&D::Heap) -> R,
+    ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
+        let block = match &backing {
+            Backing::Pooled(suballocation) => {
+                self.pools.get(suballocation.pool).and_then(|found| found.pool.block(suballocation.block))
+            }
+            Backing::Dedicated(heap) => Some(heap),
+        };
+        // Every block of a pool has its heap.
+        let seen = inspect(&block.ok_or(MemoryError::Foreign)?.heap);
+        let MemoryRequest { name, size, .. } = request;
+        Ok((self.allocations.insert(self.id, name, size, memory, backing), seen))
+    }
+
+    /// Gives a range back. The GPU is done with it.
+    ///
+    /// # Errors
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`]; nothing was changed then.
+    #[inline]
+    pub fn free(&mut self, range: &MemoryRange) -> Result<(), MemoryError<D::Error>> {
+        if range.pools != self.id {
+            return Err(MemoryError::Foreign);
+        }
+        let suballocation = match self.allocations.remove(range) {
+            Some(Backing::Pooled(suballocation)) => suballocation,
+            Some(Backing::Dedicated(block)) => {
+                self.limits.destroy_heap(&self.device, block.heap, block.size);
+                return Ok(());
+            }
+            None => return Err(MemoryError::DoubleFree),
+        };
+        let Some(found) = self.pools.get_mut(suballocation.pool) else { return Err(MemoryError::Foreign) };
+        match found.pool.free(suballocation.handle, range.size) {
+            Ok(freed) if freed.block_is_empty => {
+                // In place of frames: a block has run empty.
+                found.pool.end_frame(&mut self.retired);
+                self.destroy_retired();
+            }
+            Ok(_) => {}
+            Err(_) => return Err(MemoryError::DoubleFree),
+        }
+        Ok(())
+    }
+
+    /// The name of a live range; `None` for one that is not.
+    #[must_use]
+    pub fn name(&self, range: &MemoryRange) -> Option<&Name> {
+        (range.pools == self.id).then(|| self.allocations.name(range)).flatten()
+    }
+
+    /// Gives a live range another name.
+    ///
+    /// # Errors
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] when it is not one.
+    pub fn rename(&mut self, range: &MemoryRange, name: Name) -> Result<(), MemoryError<D::Error>> {
+        if range.pools != self.id {
+            return Err(MemoryError::Foreign);
+        }
+        if self.allocations.rename(range, name) { Ok(()) } else { Err(MemoryError::DoubleFree) }
+    }
+
+    /// Gives back every block in which nothing lives.
+    pub fn trim(&mut self) {
+        for found in self.pools.iter_mut() {
+            found.pool.reclaim(&mut self.retired);
+        }
+        self.destroy_retired();
+    }
+
+    /// What lives, in the order of allocation.
+    #[must_use]
+    pub fn live(&self) -> Vec<LiveMemory> {
+        let mut live = self.allocations.live();
+        live.sort_unstable_by_key(|found| found.serial);
+        live
+    }
+
+    /// Every heap with what lives in it: those that are shared, by memory type, then those that are for one
+    /// range alone.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<MemoryBlock> {
+        let mut live = self.live();
+        let mut blocks = Vec::new();
+        for pool in self.pools.iter() {
+            for (number, _, size, _) in pool.pool.blocks() {
+                let is_here = |found: &LiveMemory| found.block == Some((pool.key.index(), number));
+                let allocations = live.iter().filter(|found| is_here(found)).cloned().collect();
+                live.retain(|found| !is_here(found));
+                let memory = pool.key.memory;
+                blocks.push(MemoryBlock { memory, size, is_dedicated: false, allocations });
+            }
+        }
+        let dedicated = live.into_iter().filter(|found| found.block.is_none());
+        blocks.extend(dedicated.map(|found| MemoryBlock {
+            memory: found.memory,
+            size: found.heap_size,
+            is_dedicated: true,
+            allocations: vec![found],
+        }));
+        blocks
+    }
+
+    /// Totals, in O(number of pools).
+    #[must_use]
+    pub fn totals(&self) -> MemoryTotals {
+        let (mut allocations, mut requested) = self.allocations.dedicated_totals();
+        for found in self.pools.iter() {
+            let counts = found.pool.counts();
+            allocations += counts.allocations;
+            requested += counts.requested;
+        }
+        MemoryTotals {
+            reserved: self.limits.memory().now(),
+            peak_reserved: self.limits.memory().peak(),
+            requested,
+            allocations,
+            heaps: self.limits.allocations(),
+            heaps_made: self.limits.allocations_made(),
+        }
+    }
+
+    /// Gives the heaps of retired blocks back.
+    fn destroy_retired(&mut self) {
+        for HeapBlock { heap, size } in self.retired.drain(..) {
+            self.limits.destroy_heap(&self.device, heap, size);
+        }
+    }
+}
+
+impl<D: HeapDevice> Drop for HeapPools<D> {
+    fn drop(&mut self) {
+        for found in self.pools.iter_mut() {
+            self.retired.extend(found.pool.take_blocks());
+        }
+        self.retired.extend(self.allocations.take_dedicated());
+        self.destroy_retired();
+    }
+}
+
+impl<D: HeapDevice> fmt::Debug for HeapPools<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeapPools").field("totals", &self.totals()).finish_non_exhaustive()
+    }
+}

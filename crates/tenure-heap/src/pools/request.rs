@@ -1,0 +1,159 @@
+//! What is asked for, what comes of it, and what can be chosen.
+
+use std::num::NonZeroU64;
+
+use super::{InvalidSetup, MemoryError, RequestField};
+use crate::{HeapCategory, MemoryTypeId, Name};
+
+/// Bytes of the largest request; far beyond any device, and far from overflowing when rounded up.
+const MAX_SIZE: u64 = 1 << 48;
+/// Bytes of the coarsest alignment.
+pub(super) const MAX_ALIGNMENT: u64 = 1 << 32;
+
+/// The sizes of the blocks that pools are made of, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSizes {
+    /// What a pool begins with.
+    pub min: u64,
+    /// What its blocks grow to. Larger requests get a heap of their own.
+    pub max: u64,
+}
+
+/// Choices of [`HeapPools`](super::HeapPools).
+///
+/// Whatever is chosen, a block takes no more than an eighth of the memory it is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapPoolsConfig {
+    /// Blocks of memory that the CPU does not see. Default 1 to 64 MiB; 64 KiB to 4 GiB.
+    pub device_blocks: BlockSizes,
+    /// Blocks of memory that the CPU can map. Default 1 to 32 MiB; 64 KiB to 4 GiB.
+    pub host_blocks: BlockSizes,
+    /// Bytes in which ranges are counted, a power of two. Default 16; 1 to 64 KiB.
+    pub granule: u64,
+    /// A pool grows by blocks of what it holds divided by this. Default 16; 1 to 64.
+    pub growth_divisor: u64,
+    /// Empty blocks are given back when so many others of their pool have run empty since. A pool that
+    /// needs a new block soon afterwards keeps twice as many. Default 1; at most 1,000,000.
+    pub empty_blocks: u32,
+}
+
+impl Default for HeapPoolsConfig {
+    fn default() -> Self {
+        const MIB: u64 = 1 << 20;
+        Self {
+            device_blocks: BlockSizes { min: MIB, max: 64 * MIB },
+            host_blocks: BlockSizes { min: MIB, max: 32 * MIB },
+            granule: 16,
+            growth_divisor: 16,
+            empty_blocks: 1,
+        }
+    }
+}
+
+impl HeapPoolsConfig {
+    /// Checks every field against its range.
+    ///
+    /// # Errors
+    /// [`InvalidSetup`] for the first field that is out of range.
+    pub fn validate(&self) -> Result<(), InvalidSetup> {
+        let check = |field, value: u64, min, max| {
+            let is_fine = (min..=max).contains(&value);
+            if is_fine { Ok(()) } else { Err(InvalidSetup::OutOfRange { field, value, min, max }) }
+        };
+        let (least, most) = (64 << 10, 4 << 30);
+        for (blocks, [min, max]) in [
+            (self.device_blocks, ["device_blocks.min", "device_blocks.max"]),
+            (self.host_blocks, ["host_blocks.min", "host_blocks.max"]),
+        ] {
+            check(max, blocks.max, least, most)?;
+            check(min, blocks.min, least, blocks.max)?;
+        }
+        check("granule", self.granule, 1, 64 << 10)?;
+        if !self.granule.is_power_of_two() {
+            return Err(InvalidSetup::NotPowerOfTwo { field: "granule", value: self.granule });
+        }
+        check("growth_divisor", self.growth_divisor, 1, 64)?;
+        check("empty_blocks", self.empty_blocks.into(), 0, 1_000_000)
+    }
+}
+
+/// A range that is wanted.
+#[derive(Clone, Debug)]
+pub struct MemoryRequest<'a> {
+    /// For reports, and the debug name of a heap of its own.
+    pub name: Name,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes; a power of two.
+    pub alignment: u64,
+    /// The memory types that will do, best first.
+    pub memory: &'a [MemoryTypeId],
+    /// What the heap must be able to hold. Ranges of different categories never share one.
+    pub category: HeapCategory,
+}
+
+impl<'a> MemoryRequest<'a> {
+    /// A range without a name.
+    #[must_use]
+    pub fn new(size: u64, alignment: u64, memory: &'a [MemoryTypeId], category: HeapCategory) -> Self {
+        Self { name: Name::default(), size, alignment, memory, category }
+    }
+
+    /// `memory_types` are those that the device has.
+    pub(super) fn check<E>(&self, memory_types: usize) -> Result<(), MemoryError<E>> {
+        let invalid = |field, value| Err(MemoryError::InvalidRequest { field, value });
+        if self.size == 0 || self.size > MAX_SIZE {
+            return invalid(RequestField::Size, self.size);
+        }
+        if !self.alignment.is_power_of_two() || self.alignment > MAX_ALIGNMENT {
+            return invalid(RequestField::Alignment, self.alignment);
+        }
+        let is_known = |memory: &MemoryTypeId| usize::from(memory.0) < memory_types;
+        if self.memory.iter().any(is_known) { Ok(()) } else { Err(MemoryError::NoMemoryType) }
+    }
+}
+
+/// A range of a heap. It is given back by [`HeapPools::free`](super::HeapPools::free); dropping it
+/// without that leaves the range allocated, which [`HeapPools::live`](super::HeapPools::live) shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MemoryRange {
+    pub(super) pools: u64,
+    pub(super) key: usize,
+    pub(super) serial: NonZeroU64,
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    pub(super) memory: MemoryTypeId,
+    pub(super) is_dedicated: bool,
+}
+
+impl MemoryRange {
+    /// Bytes from the start of the heap.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes asked for.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The memory type it was found in.
+    #[must_use]
+    pub const fn memory(&self) -> MemoryTypeId {
+        self.memory
+    }
+
+    /// True when the heap is for this range alone.
+    #[must_use]
+    pub const fn is_dedicated(&self) -> bool {
+        self.is_dedicated
+    }
+
+    /// Counts allocations, from 1; never used again by the same pools.
+    #[must_use]
+    pub const fn serial(&self) -> NonZeroU64 {
+        self.serial
+    }
+}

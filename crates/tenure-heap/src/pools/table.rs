@@ -1,0 +1,145 @@
+//! The pools, made on demand.
+
+use tenure_suballoc::GeneralBlocks;
+
+use super::{BlockSizes, HeapBlock, HeapPoolsConfig};
+use crate::{
+    BlockShape, Growth, HeapCategory, HeapProperties, MAX_MEMORY_TYPES, MemoryFlags, MemoryTypeId, Pool,
+    Priority,
+};
+
+/// Block sizes are multiples of this many bytes.
+const BLOCK_ALIGNMENT: u64 = 64 << 10;
+/// Allocations of a pool for which its suballocator has room from the beginning, so that none of them has
+/// to find memory for it.
+const ROOM: usize = 128;
+/// How often the size of a new block is halved when the driver refuses.
+const HALVINGS: u32 = 3;
+
+/// What ranges must have in common to share a heap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PoolKey {
+    pub(super) memory: MemoryTypeId,
+    pub(super) category: HeapCategory,
+    /// The heap is aligned for multisampled textures.
+    pub(super) is_coarse: bool,
+}
+
+impl PoolKey {
+    /// A number of its own.
+    #[inline]
+    pub(super) fn index(self) -> u16 {
+        (u16::from(self.memory.0) * HeapCategory::ALL.len() as u16 + self.category as u16) * 2
+            + u16::from(self.is_coarse)
+    }
+
+    /// Bytes; the alignment of its heaps.
+    pub(super) fn heap_alignment(self, properties: &HeapProperties) -> u64 {
+        if self.is_coarse { properties.msaa_heap_alignment } else { properties.heap_alignment }
+    }
+
+    /// What debuggers call its heaps.
+    pub(super) const fn name(self) -> &'static str {
+        match self.category {
+            HeapCategory::Any | HeapCategory::Buffers => "placed buffers",
+            HeapCategory::Targets => "targets",
+            HeapCategory::Textures => "textures",
+        }
+    }
+
+    /// How much it matters that its heaps stay in fast memory.
+    pub(super) const fn priority(self) -> Priority {
+        match self.category {
+            HeapCategory::Targets => Priority::High,
+            HeapCategory::Any | HeapCategory::Buffers | HeapCategory::Textures => Priority::Normal,
+        }
+    }
+}
+
+/// The pool of a key.
+pub(super) struct KeyedPool<H> {
+    pub(super) key: PoolKey,
+    pub(super) growth: Growth,
+    pub(super) pool: Pool<HeapBlock<H>, GeneralBlocks>,
+}
+
+/// One pool for each [`PoolKey`].
+pub(super) struct PoolTable<H> {
+    config: HeapPoolsConfig,
+    /// Bytes; requests of a coarser alignment have pools of their own.
+    coarse_above: u64,
+    table: Box<[Option<Box<KeyedPool<H>>>]>,
+}
+
+impl<H> PoolTable<H> {
+    pub(super) fn new(config: HeapPoolsConfig, properties: &HeapProperties) -> Self {
+        let HeapProperties { heap_alignment, msaa_heap_alignment, .. } = *properties;
+        let has_coarse = msaa_heap_alignment > heap_alignment;
+        let coarse_above = if has_coarse { heap_alignment } else { u64::MAX };
+        let count = MAX_MEMORY_TYPES * HeapCategory::ALL.len() * 2;
+        Self { config, coarse_above, table: (0..count).map(|_| None).collect() }
+    }
+
+    /// What a request has in common with others of a memory type.
+    #[inline(always)]
+    pub(super) fn key(&self, memory: MemoryTypeId, category: HeapCategory, alignment: u64) -> PoolKey {
+        PoolKey { memory, category, is_coarse: alignment > self.coarse_above }
+    }
+
+    /// The pool of a key, by its [index](PoolKey::index), if there is one.
+    #[inline]
+    pub(super) fn get(&self, index: u16) -> Option<&KeyedPool<H>> {
+        self.table.get(usize::from(index))?.as_deref()
+    }
+
+    /// As [`get`](Self::get), to change it.
+    #[inline]
+    pub(super) fn get_mut(&mut self, index: u16) -> Option<&mut KeyedPool<H>> {
+        self.table.get_mut(usize::from(index))?.as_deref_mut()
+    }
+
+    /// The pool of a key, made if there is none; `None` for what no device has.
+    pub(super) fn find_or_make(
+        &mut self,
+        properties: &HeapProperties,
+        key: PoolKey,
+    ) -> Option<&mut KeyedPool<H>> {
+        let slot = self.table.get_mut(usize::from(key.index()))?;
+        if slot.is_none() {
+            *slot = Some(Box::new(make(&self.config, properties, key)?));
+        }
+        slot.as_deref_mut()
+    }
+
+    /// In order of memory type.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &KeyedPool<H>> {
+        self.table.iter().filter_map(Option::as_deref)
+    }
+
+    /// As [`iter`](Self::iter), to change them.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut KeyedPool<H>> {
+        self.table.iter_mut().filter_map(Option::as_deref_mut)
+    }
+}
+
+fn make<H>(config: &HeapPoolsConfig, properties: &HeapProperties, key: PoolKey) -> Option<KeyedPool<H>> {
+    let memory = key.memory;
+    let flags = properties.memory_types.get(usize::from(memory.0))?.flags;
+    let is_host = flags.contains(MemoryFlags::HOST_VISIBLE);
+    let BlockSizes { min, max } = if is_host { config.host_blocks } else { config.device_blocks };
+    let granule = config.granule.max(properties.flush_atom(memory));
+    let alignment = key.heap_alignment(properties).max(BLOCK_ALIGNMENT).max(granule);
+    let share = properties.largest_share(memory).max(alignment);
+    let growth = Growth {
+        min: min.min(share),
+        max: max.min(share),
+        limit: properties.max_heap_size - properties.max_heap_size % alignment,
+        divisor: config.growth_divisor,
+        alignment,
+        shape: BlockShape::Multiple,
+        halvings: HALVINGS,
+    };
+    let mut ranges = GeneralBlocks::new(granule).ok()?;
+    ranges.reserve(ROOM);
+    Some(KeyedPool { key, growth, pool: Pool::new(ranges, config.empty_blocks) })
+}

@@ -1,0 +1,105 @@
+//! How long a pool keeps blocks that are empty.
+
+/// The hysteresis of a pool's empty blocks. They are given back when they have been empty for so many frames. A
+/// pool that needs a new block soon after it gave one back keeps empty blocks twice as long from then on; one that
+/// needs none for long, half as long again.
+///
+/// Without this, a program whose need comes and goes with a period a little above the configured frames makes
+/// the driver create and destroy a block each time round (seen in recordings of user interfaces).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockRetention {
+    /// Frames, as configured.
+    base: u32,
+    doublings: u32,
+    frame: u64,
+    /// The frame in which a block was given back that the pool did not need again so far.
+    released: Option<u64>,
+}
+
+/// The longest time is the configured one times two to this.
+const MAX_DOUBLINGS: u32 = 6;
+/// A pool that grows within so many times the frames that it keeps blocks has given one back too early.
+const TOO_EARLY: u64 = 16;
+/// A pool that does not grow for so many times the frames may give blocks back earlier again.
+const EARLIER: u64 = 16;
+
+impl BlockRetention {
+    pub(crate) const fn new(base: u32) -> Self {
+        Self { base, doublings: 0, frame: 0, released: None }
+    }
+
+    /// Frames that a block may be empty now.
+    pub(crate) const fn frames(&self) -> u32 {
+        self.base.saturating_mul(1 << self.doublings)
+    }
+
+    /// A frame has ended.
+    pub(crate) fn end_frame(&mut self) {
+        self.frame += 1;
+        let was_not_needed = |at| self.frame - at > EARLIER * u64::from(self.frames());
+        if self.released.is_some_and(was_not_needed) {
+            self.released = None;
+            self.doublings = self.doublings.saturating_sub(1);
+        }
+    }
+
+    /// Blocks were given back because they had been empty for long enough.
+    pub(crate) fn note_release(&mut self) {
+        self.released = Some(self.frame);
+    }
+
+    /// The pool has a new block.
+    pub(crate) fn note_growth(&mut self) {
+        let (frame, early) = (self.frame, TOO_EARLY * u64::from(self.frames()));
+        if self.released.take_if(|at| frame - *at <= early).is_some() {
+            self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BlockRetention;
+
+    fn wait(retention: &mut BlockRetention, frames: u32) {
+        (0..frames).for_each(|_| retention.end_frame());
+    }
+
+    #[test]
+    fn a_block_released_too_early_doubles_the_time() {
+        let mut retention = BlockRetention::new(16);
+        retention.note_growth();
+        assert_eq!(retention.frames(), 16, "growing alone changes nothing");
+        retention.note_release();
+        wait(&mut retention, 64);
+        retention.note_growth();
+        assert_eq!(retention.frames(), 32);
+        for _ in 0..20 {
+            retention.note_release();
+            retention.note_growth();
+        }
+        assert_eq!(retention.frames(), 16 << 6, "up to a limit");
+    }
+
+    #[test]
+    fn a_block_that_is_not_needed_again_halves_it() {
+        let mut retention = BlockRetention::new(16);
+        retention.note_release();
+        retention.note_growth();
+        retention.note_release();
+        wait(&mut retention, 16 * 32);
+        assert_eq!(retention.frames(), 32);
+        wait(&mut retention, 1);
+        assert_eq!(retention.frames(), 16);
+        retention.note_growth();
+        assert_eq!(retention.frames(), 16, "needed too late to count");
+    }
+
+    #[test]
+    fn no_time_stays_no_time() {
+        let mut retention = BlockRetention::new(0);
+        retention.note_release();
+        retention.note_growth();
+        assert_eq!(retention.frames(), 0);
+    }
+}

@@ -1,0 +1,10 @@
+//! Recordings: read, written, generated, taken down, damaged.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod common;
+mod damage;
+mod generated;
+mod recorder;
+mod recordings;
+mod round_trip;

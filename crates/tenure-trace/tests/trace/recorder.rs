@@ -1,0 +1,183 @@
+//! The recording holds the calls of a manager from all threads.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use tenure_core::device::{Format, Usage};
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, TextureDesc};
+use tenure_sim as sim;
+use tenure_trace::{
+    Encoding, Event, Kind, Layout, MemoryKind, Trace, TraceError, TraceRecorder, TraceWriter, read_all,
+};
+
+type SimGpu = Gpu<sim::Device>;
+
+fn gpu() -> SimGpu {
+    Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default()).unwrap()
+}
+
+fn recorder(gpu: &SimGpu, encoding: Encoding) -> TraceRecorder<Vec<u8>> {
+    let recorder = TraceRecorder::new(TraceWriter::new(Vec::new(), encoding).unwrap());
+    assert!(gpu.set_recorder(recorder.hook()));
+    recorder
+}
+
+fn finish(recorder: TraceRecorder<Vec<u8>>) -> Trace {
+    read_all(recorder.finish().unwrap().as_slice(), "recording").unwrap()
+}
+
+/// The buffer that thread `thread` creates as its `index`-th, and its kind in the recording.
+fn buffer(thread: u64, index: u64) -> (BufferDesc, MemoryKind) {
+    let size = 1 + (thread * 7919 + index * 104_729) % 100_000;
+    let (usage, memory, kind) = match index % 4 {
+        0 => (Usage::VERTEX, MemoryUse::GpuOnly, MemoryKind::GpuOnly),
+        1 => (Usage::VERTEX, MemoryUse::Upload, MemoryKind::CpuToGpu),
+        2 => (Usage::VERTEX, MemoryUse::GpuUpload, MemoryKind::CpuToGpu),
+        _ => (Usage::COPY_DST, MemoryUse::Readback, MemoryKind::GpuToCpu),
+    };
+    (BufferDesc::new(size, usage).memory(memory).alignment(16), kind)
+}
+
+#[test]
+fn threads_and_frames_are_recorded() {
+    const THREADS: u64 = 4;
+    const EACH: u64 = 200;
+    const FRAMES: u64 = 10;
+    for encoding in Encoding::ALL {
+        let gpu = gpu();
+        let recorder = recorder(&gpu, encoding);
+        let mut kept: Vec<Buffer<sim::Device>> = Vec::new();
+        for frame in 0..FRAMES {
+            let begun = gpu.begin_frame().unwrap();
+            let create = |thread: u64| {
+                let mine = (0..EACH).filter(|index| index % FRAMES == frame);
+                let mut created: Vec<_> =
+                    mine.map(|index| gpu.create_buffer(&buffer(thread, index).0).unwrap()).collect();
+                // Every second one is dropped in its frame, on the thread that created it.
+                let mut at = 0;
+                created.retain(|_| {
+                    at += 1;
+                    at % 2 == 0
+                });
+                created
+            };
+            kept.extend(thread::scope(|scope| {
+                let threads: Vec<_> =
+                    (0..THREADS).map(|thread| scope.spawn(move || create(thread))).collect();
+                threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            }));
+            begun.end().unwrap();
+        }
+        let live = kept.len();
+        let trace = finish(recorder);
+        drop(kept);
+
+        assert_eq!(trace.summary.frames, FRAMES);
+        assert_eq!(trace.summary.allocs, THREADS * EACH);
+        assert_eq!(trace.summary.live_at_end.len(), live, "dropped after the recording was finished");
+        let count = |list: Vec<(u64, MemoryKind)>| {
+            let mut counts = BTreeMap::new();
+            list.into_iter().for_each(|key| *counts.entry(key).or_insert(0) += 1);
+            counts
+        };
+        let recorded = trace.events.iter().filter_map(|event| match *event {
+            Event::Alloc { size, kind, align, .. } => {
+                // What was needed is recorded: the larger readbacks begin where copies may begin.
+                let is_copied = kind.memory == MemoryKind::GpuToCpu && size >= 4096;
+                assert_eq!((align, kind.layout), (if is_copied { 512 } else { 16 }, Layout::Linear));
+                Some((size, kind.memory))
+            }
+            _ => None,
+        });
+        let made = (0..THREADS).flat_map(|thread| (0..EACH).map(move |index| buffer(thread, index)));
+        assert_eq!(count(recorded.collect()), count(made.map(|(desc, kind)| (desc.size, kind)).collect()));
+    }
+}
+
+#[test]
+fn the_frame_column_is_the_last_mark_before() {
+    let gpu = gpu();
+    let recorder = recorder(&gpu, Encoding::Plain);
+    let texture = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let first = gpu.create_texture(&texture).unwrap();
+    gpu.begin_frame().unwrap().end().unwrap();
+    let frame = gpu.begin_frame().unwrap();
+    drop(first);
+    frame.end().unwrap();
+    let second = gpu.create_texture(&texture).unwrap();
+    let size = second.size();
+
+    let (kind, align) = (Kind::new(MemoryKind::GpuOnly, Layout::Optimal), 4096);
+    let expected = [
+        Event::Alloc { id: 1, size, align, kind, frame: 0 },
+        Event::Frame { number: 1 },
+        Event::Free { id: 1, size, frame: 1 },
+        Event::Frame { number: 2 },
+        Event::Alloc { id: 2, size, align, kind, frame: 2 },
+    ];
+    assert_eq!(finish(recorder).events, expected);
+}
+
+/// Takes writes up to a number of bytes, then fails.
+struct Full {
+    room: usize,
+    flushes: Arc<AtomicUsize>,
+}
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.room = self.room.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.flushes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn run_frames(room: usize) -> (Result<Full, TraceError>, usize) {
+    let gpu = gpu();
+    let flushes = Arc::new(AtomicUsize::new(0));
+    let sink = Full { room, flushes: Arc::clone(&flushes) };
+    let recorder = TraceRecorder::new(TraceWriter::new(sink, Encoding::Plain).unwrap());
+    assert!(gpu.set_recorder(recorder.hook()));
+    for _ in 0..100 {
+        let _dropped_at_once = gpu.create_buffer(&buffer(0, 0).0).unwrap();
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+    let before_the_end = flushes.load(Ordering::Relaxed);
+    (recorder.finish(), before_the_end)
+}
+
+#[test]
+fn the_sink_is_flushed_now_and_then() {
+    let (finished, flushes) = run_frames(usize::MAX);
+    assert!(finished.is_ok());
+    assert_eq!(flushes, 3);
+}
+
+#[test]
+fn a_full_disk_is_reported_at_the_end_and_disturbs_nobody() {
+    let (finished, _) = run_frames(100);
+    let Err(TraceError::Write { error }) = finished else { panic!("the sink was full") };
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert_eq!(error.to_string(), io::Error::from(io::ErrorKind::StorageFull).to_string(), "the first error");
+}
+
+#[test]
+fn a_second_manager_is_refused_and_the_first_one_recorded() {
+    let (first, second) = (gpu(), gpu());
+    let sink = Vec::new();
+    let recorder = TraceRecorder::new(TraceWriter::new(sink, Encoding::Plain).unwrap());
+    assert!(first.set_recorder(recorder.hook()));
+    assert!(second.set_recorder(recorder.hook()));
+    assert!(!first.set_recorder(recorder.hook()), "one recorder a manager");
+    let buffers = [&first, &second].map(|gpu| gpu.create_buffer(&buffer(0, 0).0).unwrap());
+    drop(buffers);
+    let refused = recorder.finish().unwrap_err();
+    assert!(refused.to_string().contains("id 1 is allocated a second time"), "{refused}");
+}

@@ -1,0 +1,158 @@
+//! What is written is read back, and the writer takes only what can be.
+
+use std::io::{self, Read, Write};
+
+use proptest::prelude::*;
+use tenure_trace::{
+    Encoding, Event, Kind, Layout, MemoryKind, Reason, Trace, TraceError, TraceReader, TraceWriter, check,
+    read_all,
+};
+
+const KIND: Kind = Kind::new(MemoryKind::GpuOnly, Layout::Linear);
+
+/// A source that gives a few bytes at a time and is often interrupted.
+struct Dripping<'a> {
+    rest: &'a [u8],
+    calls: usize,
+}
+
+impl Read for Dripping<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.calls += 1;
+        if self.calls.is_multiple_of(3) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let count = into.len().min(self.calls % 7 + 1);
+        self.rest.read(&mut into[..count])
+    }
+}
+
+proptest! {
+    #[test]
+    fn events_come_back(events in crate::common::valid_events()) {
+        let expected = Trace::from_events(events.iter().copied()).unwrap();
+        for encoding in Encoding::ALL {
+            let file = crate::common::written(&events, encoding);
+            let trace = read_all(file.as_slice(), "t").unwrap();
+            prop_assert_eq!(&trace.events, &events);
+            prop_assert_eq!(&trace, &expected);
+            prop_assert_eq!(check(file.as_slice(), "t").unwrap(), trace.summary);
+
+            let dripping = Dripping { rest: &file, calls: 0 };
+            let reader = TraceReader::new(dripping, "t").unwrap();
+            prop_assert_eq!(reader.encoding(), encoding);
+            let dripped: Vec<_> = reader.map(Result::unwrap).collect();
+            prop_assert_eq!(dripped, events.clone());
+        }
+    }
+
+    #[test]
+    fn compressed_files_put_together_are_one_text(events in crate::common::valid_events(), cut in any::<prop::sample::Index>()) {
+        let text = crate::common::written(&events, Encoding::Plain);
+        let (first, second) = text.split_at(cut.index(text.len()));
+        let mut gzip = Vec::new();
+        let mut zstd = Vec::new();
+        for part in [first, second] {
+            let mut encoder = flate2::write::GzEncoder::new(&mut gzip, flate2::Compression::fast());
+            encoder.write_all(part).unwrap();
+            encoder.finish().unwrap();
+            zstd.extend(zstd::encode_all(part, 1).unwrap());
+        }
+        prop_assert_eq!(&read_all(gzip.as_slice(), "t").unwrap().events, &events);
+        prop_assert_eq!(&read_all(zstd.as_slice(), "t").unwrap().events, &events);
+    }
+}
+
+#[test]
+fn a_refused_event_leaves_no_trace() {
+    let alloc = |id, size| Event::Alloc { id, size, align: 16, kind: KIND, frame: 0 };
+    let mut writer = TraceWriter::new(Vec::new(), Encoding::Plain).unwrap();
+    writer.event(&alloc(1, 100)).unwrap();
+    let refused = [
+        (alloc(1, 100), Reason::ReusedId { id: 1 }),
+        (alloc(2, 0), Reason::BadSize { size: 0 }),
+        (Event::Free { id: 2, size: 100, frame: 0 }, Reason::UnknownId { id: 2 }),
+        (
+            Event::Free { id: 1, size: 99, frame: 0 },
+            Reason::SizeMismatch { id: 1, freed: 99, allocated: 100 },
+        ),
+    ];
+    for (event, expected) in refused {
+        match writer.event(&event) {
+            Err(TraceError::Refused { line: 3, reason }) => assert_eq!(reason, expected),
+            other => panic!("{event:?} gave {other:?}"),
+        }
+    }
+    writer.event(&alloc(2, 4)).unwrap();
+    assert_eq!(writer.summary().live_at_end.len(), 2);
+    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    assert_eq!(text.lines().count(), 3);
+    assert!(text.ends_with("\nalloc,2,4,16,gpu_only+linear,0\n"));
+}
+
+/// A sink with room for so many bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len().min(self.0);
+        self.0 -= count;
+        if count == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_reported_by_finish_at_the_latest() {
+    let events: Vec<_> = (1..20_000).map(|number| Event::Frame { number }).collect();
+    for encoding in Encoding::ALL {
+        let needed = crate::common::written(&events, encoding).len();
+        for room in [0, 1, needed / 2, needed - 1] {
+            let mut writer = TraceWriter::new(Full(room), encoding).unwrap();
+            let failed = events.iter().any(|event| writer.event(event).is_err());
+            assert!(!failed || writer.flush().is_err(), "{encoding}: works again after a failure");
+            match writer.finish() {
+                Err(TraceError::Write { error }) => {
+                    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+                }
+                _ => panic!("{encoding}: {room} of {needed} bytes are not enough"),
+            }
+        }
+        let mut writer = TraceWriter::new(Full(needed), encoding).unwrap();
+        assert!(events.iter().all(|event| writer.event(event).is_ok()));
+        assert!(writer.finish().is_ok());
+    }
+}
+
+#[test]
+fn what_is_flushed_can_be_read_after_a_crash() {
+    let events: Vec<_> = (1..1000).map(|number| Event::Frame { number }).collect();
+    for encoding in Encoding::ALL {
+        let mut file = Vec::new();
+        let mut writer = TraceWriter::new(&mut file, encoding).unwrap();
+        for event in &events {
+            writer.event(event).unwrap();
+        }
+        writer.flush().unwrap();
+        drop(writer);
+        let reader = TraceReader::new(file.as_slice(), "t").unwrap();
+        let read: Vec<_> = reader.map_while(Result::ok).collect();
+        assert_eq!(read, events, "{encoding}");
+    }
+}
+
+#[test]
+fn recorders_may_be_shared_between_threads() {
+    fn send<T: Send>() {}
+    send::<Event>();
+    send::<TraceWriter<std::fs::File>>();
+    send::<TraceReader<std::fs::File>>();
+    send::<tenure_trace::Generator>();
+    assert!(size_of::<Event>() <= 40);
+}

@@ -1,0 +1,164 @@
+//! No crate depends on one above it, and inside a crate no module on one above it.
+//!
+//! Cargo says which crate depends on which. Inside a crate, the modules at its top level are compared: a path
+//! in the code that leads from one to another is a use. What a module of the root re-exports counts as the
+//! module that defines it. Tests and documentation do not count, and neither does what no path names: methods.
+//! The tables of ARCHITECTURE.md must say what the code does, no less and no more.
+
+mod crates;
+mod layers;
+mod resolve;
+mod source;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::crates::Crate;
+use self::layers::{Graph, Layers};
+use self::resolve::{ROOT, Use, Uses};
+use self::source::Source;
+use self::table::{MayUse, Row, Tables};
+use crate::command::root;
+use crate::outcome::{Outcome, Trouble};
+
+/// The crate whose modules ARCHITECTURE.md lists.
+const LISTED: &str = "tenure-core";
+
+/// Crates whose modules still use each other, because the type that is the device has all of them as its methods.
+/// Their cycles are printed, and are no failure.
+const KNOTTED: [&str; 2] = ["tenure-sim", "tenure-vulkan"];
+
+/// Prints floors and modules, and fails for each arrow that goes up and each difference from the tables.
+pub(crate) fn check() -> Outcome {
+    let complaints = complaints().map_err(Trouble::Failed)?;
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    let count = complaints.len();
+    if count == 0 { Ok(()) } else { Err(Trouble::Failed(format!("{count} complaints, listed above"))) }
+}
+
+fn complaints() -> Result<Vec<String>, String> {
+    let (crates, tables) = (crates::read()?, Tables::read()?);
+    let base = root().canonicalize().map_err(|error| error.to_string())?;
+    let graph: Graph = crates.iter().map(|it| (it.name.clone(), it.uses.clone())).collect();
+    let layers = Layers::of(&graph);
+    let mut complaints = of_crates(&crates, &layers, &tables.crates);
+    for (floor, names) in layers.by_floor() {
+        println!("floor {floor}: {}", names.join(", "));
+    }
+    println!();
+    let names: Vec<String> = crates.iter().map(|it| it.name.clone()).collect();
+    for it in &crates {
+        let uses = resolve::uses(&Source::read(&it.root, &base)?, &names);
+        let cycles = of_modules(&it.name, &uses);
+        if KNOTTED.contains(&it.name.as_str()) {
+            cycles.iter().for_each(|cycle| println!("known: {cycle}"));
+        } else {
+            complaints.extend(cycles);
+        }
+        if it.name == LISTED {
+            complaints.extend(compared(&uses, &tables.modules));
+        }
+    }
+    Ok(complaints)
+}
+
+/// What is wrong with dependencies between crates.
+fn of_crates(crates: &[Crate], layers: &Layers, rows: &[Row]) -> Vec<String> {
+    let mut complaints: Vec<String> =
+        layers.cycles.iter().map(|cycle| format!("crates depend on each other: {}", joined(cycle))).collect();
+    complaints.extend(gone(rows, |name| crates.iter().any(|it| it.name == name), "crate"));
+    for it in crates.iter().filter(|it| it.is_published) {
+        let Some(row) = row_of(rows, &it.name) else {
+            complaints.push(format!(
+                "{}: `{}` has no row in ARCHITECTURE.md",
+                it.manifest.display(),
+                it.name
+            ));
+            continue;
+        };
+        let floor = layers.floors[&it.name];
+        if row.floor != Some(floor) {
+            complaints.push(format!("{}: `{}` is on floor {floor}", row.at(), it.name));
+        }
+        let used = it.uses.iter().map(|used| (used, it.manifest.display().to_string()));
+        complaints.extend(differences(&it.name, used, row));
+    }
+    complaints
+}
+
+/// Prints the modules of a crate by floor; every cycle is a complaint.
+fn of_modules(name: &str, uses: &Uses) -> Vec<String> {
+    let graph: Graph =
+        uses.iter().map(|(name, used)| (name.clone(), used.keys().cloned().collect())).collect();
+    let layers = Layers::of(&graph);
+    println!("{name}");
+    for (floor, names) in layers.by_floor() {
+        println!("  floor {floor}: {}", names.join(", "));
+    }
+    layers.cycles.iter().map(|cycle| cycle_text(name, cycle, uses)).collect()
+}
+
+/// A cycle with the arrows in it, those first that the fewest lines make.
+fn cycle_text(name: &str, cycle: &BTreeSet<String>, uses: &Uses) -> String {
+    let mut arrows: Vec<(usize, String)> = cycle
+        .iter()
+        .flat_map(|from| uses[from].iter().map(move |(to, places)| (from, to, places)))
+        .filter(|(_, to, _)| cycle.contains(*to))
+        .map(|(from, to, places)| {
+            let more =
+                if places.len() > 1 { format!(" and {} more", places.len() - 1) } else { String::new() };
+            (places.len(), format!("  `{from}` uses `{to}`: {}{more}", shown(&places[0])))
+        })
+        .collect();
+    arrows.sort();
+    let arrows: Vec<String> = arrows.into_iter().map(|(_, text)| text).collect();
+    format!("modules of {name} use each other: {}\n{}", joined(cycle), arrows.join("\n"))
+}
+
+/// Where the code of the listed crate and its table differ.
+fn compared(uses: &Uses, rows: &[Row]) -> Vec<String> {
+    let mut complaints = gone(rows, |name| uses.contains_key(name), "module");
+    for (module, used) in uses.iter().filter(|(module, _)| *module != ROOT) {
+        let Some(row) = row_of(rows, module) else {
+            complaints.push(format!("ARCHITECTURE.md has no row for the module `{module}` of {LISTED}"));
+            continue;
+        };
+        let used = used.iter().filter(|(used, _)| *used != ROOT);
+        complaints.extend(differences(module, used.map(|(used, places)| (used, shown(&places[0]))), row));
+    }
+    complaints
+}
+
+/// Rows about what is no more.
+fn gone(rows: &[Row], exists: impl Fn(&str) -> bool, what: &str) -> Vec<String> {
+    let names = rows.iter().flat_map(|row| row.names.iter().map(move |name| (row, name)));
+    let gone = names.filter(|(row, name)| !exists(name) && (row.floor.is_some() || what == "module"));
+    gone.map(|(row, name)| format!("{}: there is no {what} `{name}`", row.at())).collect()
+}
+
+fn row_of<'a>(rows: &'a [Row], name: &str) -> Option<&'a Row> {
+    rows.iter().find(|row| row.names.iter().any(|it| it == name))
+}
+
+/// What is used without being allowed, and allowed without being used.
+fn differences<'a>(name: &str, used: impl Iterator<Item = (&'a String, String)>, row: &Row) -> Vec<String> {
+    let used: BTreeMap<&String, String> = used.collect();
+    let MayUse::These(allowed) = &row.may_use else { return Vec::new() };
+    let denied = used.iter().filter(|(used, _)| !allowed.contains(**used));
+    let denied = denied.map(|(used, place)| format!("{place}: `{name}` may not use `{used}` ({})", row.at()));
+    let idle = allowed.iter().filter(|allowed| !used.contains_key(*allowed));
+    let idle = idle.filter(|_| row.names.len() == 1);
+    denied.chain(idle.map(|idle| format!("{}: `{name}` does not use `{idle}`", row.at()))).collect()
+}
+
+fn shown(place: &Use) -> String {
+    format!("{}:{}: {}", place.site.file.display(), place.site.line, place.path)
+}
+
+fn joined(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}

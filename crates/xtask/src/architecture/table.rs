@@ -1,0 +1,112 @@
+//! The tables of ARCHITECTURE.md: which crates and modules there are, and which may use which.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::command::root;
+
+const FILE: &str = "ARCHITECTURE.md";
+
+/// One row, with its line in the file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Several crates may share a row.
+    pub(super) names: Vec<String>,
+    /// The number of the floor, in the table of crates.
+    pub(super) floor: Option<usize>,
+    pub(super) may_use: MayUse,
+    pub(super) line: usize,
+}
+
+/// What the last cell allows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum MayUse {
+    All,
+    These(BTreeSet<String>),
+}
+
+impl Row {
+    /// The row as it is cited.
+    pub(super) fn at(&self) -> String {
+        format!("{FILE}:{}", self.line)
+    }
+}
+
+/// Both tables.
+pub(super) struct Tables {
+    pub(super) crates: Vec<Row>,
+    pub(super) modules: Vec<Row>,
+}
+
+impl Tables {
+    pub(super) fn read() -> Result<Self, String> {
+        let text = fs::read_to_string(root().join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
+        let table = |first: &str, last: &str| {
+            let rows = rows(&text, first, last);
+            if rows.is_empty() {
+                Err(format!("{FILE}: no table from `{first}` to `{last}`"))
+            } else {
+                Ok(rows)
+            }
+        };
+        Ok(Self { crates: table("floor", "may use")?, modules: table("module", "may use")? })
+    }
+}
+
+/// The rows of the first table whose header begins and ends with these cells.
+fn rows(text: &str, first: &str, last: &str) -> Vec<Row> {
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, cells(line)));
+    let table = lines.skip_while(|(_, cells)| {
+        !(cells.first().is_some_and(|&it| it == first) && cells.last().is_some_and(|&it| it == last))
+    });
+    // Below the header is a line of dashes.
+    table.skip(2).take_while(|(_, cells)| !cells.is_empty()).map(|(line, cells)| row(&cells, line)).collect()
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    let inside = line.trim().strip_prefix('|').and_then(|rest| rest.strip_suffix('|'));
+    inside.map(|inside| inside.split('|').map(str::trim).collect()).unwrap_or_default()
+}
+
+fn row(cells: &[&str], line: usize) -> Row {
+    let floor = cells.first().and_then(|cell| cell.parse().ok());
+    let mut named = cells.iter().map(|cell| names(cell)).filter(|names| !names.is_empty());
+    let last = cells.last().copied().unwrap_or_default();
+    let may_use = if last == "all" { MayUse::All } else { MayUse::These(names(last).into_iter().collect()) };
+    Row { names: named.next().unwrap_or_default(), floor, may_use, line }
+}
+
+/// What stands between backticks.
+fn names(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches('/').to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MayUse, rows};
+
+    const TEXT: &str = "\
+| no | table |
+
+| module | one sentence | may use |
+| --- | --- | --- |
+| `device` | the contract: `Device` | – |
+| `state`, `time` | both | `device`, `tenure-plan` |
+| `gpu` | everything | all |
+
+| `memory` | another table | – |
+";
+
+    #[test]
+    fn rows_are_read_from_the_table_with_the_header() {
+        let rows = rows(TEXT, "module", "may use");
+        let these = |names: &[&str]| MayUse::These(names.iter().map(|&name| name.to_owned()).collect());
+        let read: Vec<_> = rows.iter().map(|row| (row.names.join("+"), &row.may_use, row.line)).collect();
+        let expected = [
+            ("device".to_owned(), &these(&[]), 5),
+            ("state+time".to_owned(), &these(&["device", "tenure-plan"]), 6),
+            ("gpu".to_owned(), &MayUse::All, 7),
+        ];
+        assert_eq!(read, expected);
+    }
+}

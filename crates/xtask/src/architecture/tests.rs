@@ -1,0 +1,79 @@
+//! What counts as a use.
+
+use super::resolve::{ROOT, uses};
+use super::source::Source;
+
+/// What module `a` uses, when it has this code beside some others.
+fn used_by_a(code: &str) -> Vec<String> {
+    let text = format!(
+        "mod a {{ {code} }}
+         mod b {{ pub struct B; pub mod inner {{ pub struct In; }} pub use crate::d::D as FromD; }}
+         mod c {{ pub fn c() {{}} made! {{ struct Made; }} }}
+         mod d {{ pub struct D; pub(crate) use inner::*; mod inner {{ pub struct Deep; }} }}
+         pub use b::{{B as Renamed, FromD}};
+         pub use c::Made;
+         pub use d::*;
+         struct OfRoot;"
+    );
+    let crates = ["tenure-plan".to_owned()];
+    uses(&Source::of(&text), &crates)["a"].keys().cloned().collect()
+}
+
+#[test]
+fn imports_name_modules_in_groups_and_with_new_names() {
+    assert_eq!(used_by_a("use crate::{b::B, c::{self as other, c}};"), ["b", "c"]);
+    assert_eq!(used_by_a("use crate::b as other; fn f() { other::inner::x(); }"), ["b"]);
+    assert_eq!(used_by_a("use crate::b::*;"), ["b"]);
+    assert_eq!(used_by_a("pub(crate) use super::c::c as run;"), ["c"]);
+    assert_eq!(used_by_a("use crate::a::own; mod own {} use self::own as x;"), [""; 0]);
+}
+
+#[test]
+fn parents_are_followed_from_nested_modules() {
+    assert_eq!(used_by_a("mod x { use super::super::b::B; }"), ["b"]);
+    assert_eq!(used_by_a("mod x { mod y { use super::super::super::c; } use super::z; }"), ["c"]);
+    assert_eq!(used_by_a("mod x { use super::b; }"), [""; 0], "a::b is not b");
+}
+
+#[test]
+fn a_name_of_the_root_is_of_the_module_that_defines_it() {
+    assert_eq!(used_by_a("use crate::Renamed;"), ["b"]);
+    assert_eq!(used_by_a("use crate::FromD;"), ["d"], "through another module's re-export");
+    assert_eq!(used_by_a("use crate::{D, Deep};"), ["d"], "through globs");
+    assert_eq!(used_by_a("use crate::Made;"), ["c"], "what a macro makes is where it was taken from");
+    assert_eq!(used_by_a("use crate::OfRoot;"), [ROOT]);
+    assert_eq!(used_by_a("use crate::*;"), [ROOT]);
+}
+
+#[test]
+fn paths_count_wherever_they_are() {
+    assert_eq!(used_by_a("fn f(x: &dyn crate::b::Trait) -> super::c::T { todo!() }"), ["b", "c"]);
+    assert_eq!(used_by_a("impl From<crate::b::B> for X {}"), ["b"]);
+    assert_eq!(used_by_a("fn f() { println!(\"{}\", crate::c::c()); }"), ["c"]);
+    assert_eq!(
+        used_by_a("macro_rules! m { () => { $crate::b::B; use crate::{c, d::D}; } }"),
+        ["b", "c", "d"]
+    );
+    assert_eq!(used_by_a("fn f() { use crate::d::D; }"), ["d"]);
+    assert_eq!(used_by_a("fn f() { <crate::b::B as Clone>::clone(&b) }"), ["b"]);
+    assert_eq!(used_by_a("struct X { #[doc = \"crate::b::B\"] x: u32 }"), [""; 0]);
+}
+
+#[test]
+fn other_crates_are_told_from_modules_of_their_name() {
+    assert_eq!(used_by_a("use tenure_plan::Plan;"), ["tenure-plan"]);
+    assert_eq!(used_by_a("use tenure_plan as plan;"), ["tenure-plan"]);
+    assert_eq!(used_by_a("fn f() { tenure_plan::plan(); std::mem::drop(1) }"), ["tenure-plan"]);
+    assert_eq!(used_by_a("mod tenure_plan {} use tenure_plan::Plan;"), [""; 0]);
+}
+
+#[test]
+fn tests_and_documentation_do_not_count() {
+    assert_eq!(used_by_a("#[cfg(test)] mod tests { use crate::b::B; }"), [""; 0]);
+    assert_eq!(used_by_a("#[cfg(all(test, not(loom)))] use crate::b;"), [""; 0]);
+    assert_eq!(used_by_a("#[cfg(any(test, feature = \"x\"))] use crate::b;"), ["b"]);
+    assert_eq!(used_by_a("impl X { #[cfg(test)] fn f() { crate::b::f() } fn g() {} }"), [""; 0]);
+    assert_eq!(used_by_a("#[test] fn f() { crate::b::f() }"), [""; 0]);
+    assert_eq!(used_by_a("/// [`crate::b::B`]\nstruct X;"), [""; 0]);
+    assert_eq!(used_by_a("pub(in crate::b) struct X;"), [""; 0]);
+}

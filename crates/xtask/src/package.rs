@@ -1,0 +1,64 @@
+//! What is published can be: metadata, packages, and a build of each from its package alone.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::command::{cargo, printed, root};
+use crate::outcome::{Outcome, Trouble};
+
+/// What a package's manifest must say, in Cargo's words.
+const METADATA: [&str; 5] = ["description", "documentation", "license", "readme", "repository"];
+
+/// Files that each package has.
+const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+
+/// Publishes nothing, but does everything up to that: Cargo makes the packages, resolves what they depend on
+/// with the registry's index, and builds each from its package, with the others' packages in the registry's
+/// stead.
+pub(crate) fn check() -> Outcome {
+    let missing = missing().map_err(Trouble::Failed)?;
+    for missing in &missing {
+        println!("{missing}");
+    }
+    if !missing.is_empty() {
+        return Err(Trouble::Failed(format!("{} things are missing", missing.len())));
+    }
+    cargo(&["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet"])
+}
+
+/// What published crates lack.
+fn missing() -> Result<Vec<String>, String> {
+    let manifest = root().join("Cargo.toml");
+    let manifest = manifest.to_string_lossy();
+    let text =
+        printed("cargo", &["metadata", "--no-deps", "--format-version", "1", "--manifest-path", &manifest]);
+    let metadata: Value =
+        text.and_then(|text| serde_json::from_str(&text).ok()).ok_or("cargo metadata failed")?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
+    packages
+        .iter()
+        .filter(|it| it["publish"].is_null())
+        .map(of_package)
+        .collect::<Result<Vec<_>, _>>()
+        .map(|all| all.concat())
+}
+
+fn of_package(package: &Value) -> Result<Vec<String>, String> {
+    let name = package["name"].as_str().unwrap_or_default();
+    let lacks = |what: &str| format!("{name} has no {what}");
+    let unsaid = METADATA.iter().filter(|key| package[**key].is_null()).map(|key| lacks(key));
+    let packed = files(package["manifest_path"].as_str().unwrap_or_default())?;
+    let unpacked =
+        FILES.iter().filter(|file| !packed.lines().any(|line| line == **file)).map(|file| lacks(file));
+    Ok(unsaid.chain(unpacked).collect())
+}
+
+/// The files of a package, a line each.
+fn files(manifest: &str) -> Result<String, String> {
+    let mut command = Command::new("cargo");
+    command.args(["package", "--list", "--allow-dirty", "--quiet", "--manifest-path", manifest]);
+    let output = command.output().map_err(|error| error.to_string())?;
+    let listed = output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned());
+    listed.ok_or_else(|| format!("{manifest}: {}", String::from_utf8_lossy(&output.stderr)))
+}

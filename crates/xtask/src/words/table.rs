@@ -1,0 +1,71 @@
+//! The words that are retired, and what is said instead.
+
+/// One word in the forms that are looked for, and its replacement.
+pub(super) struct Retired {
+    /// In small letters; each is found in identifiers of any case, too.
+    pub(super) forms: &'static [&'static str],
+    pub(super) instead: &'static str,
+    /// Beginnings of paths where the word means what it means in English.
+    pub(super) allowed_in: &'static [&'static str],
+    /// What may stand around the word, in small letters: `home directory`.
+    pub(super) allowed_as: &'static [&'static str],
+}
+
+const fn retired(forms: &'static [&'static str], instead: &'static str) -> Retired {
+    Retired { forms, instead, allowed_in: &[], allowed_as: &[] }
+}
+
+/// Words that are found wherever they are: in identifiers, comments, documentation and messages.
+pub(super) const RETIRED: &[Retired] = &[
+    retired(&["ladder", "ladders"], "fallback chain"),
+    retired(&["rung", "rungs"], "step of the fallback chain"),
+    Retired {
+        // Hill climbing, which a plan is compared with.
+        allowed_in: &["crates/bench/src/plan/"],
+        ..retired(&["climb", "climbs", "climbed", "climbing"], "try_each_memory_type")
+    },
+    retired(&["mailbox", "mailboxes"], "remote free list"),
+    Retired {
+        // There they are carved into the landscape, or drawn.
+        allowed_in: &["crates/voxel-world/", "programs/"],
+        allowed_as: &["small letters", "capital letters"],
+        ..retired(&["letters"], "remote frees")
+    },
+    retired(&["pile", "piles"], "batch"),
+    retired(&["shelf", "shelves"], "pool, pool table"),
+    retired(&["seat", "seats"], "aliased range; thread slot"),
+    retired(&["patience"], "block retention"),
+    retired(&["grace"], "retention, hysteresis"),
+    retired(&["regret", "regretted"], "hysteresis"),
+    retired(&["loser", "losers"], "previous owners"),
+    retired(&["lid", "lids"], "capacity"),
+    retired(&["lessons"], "learned nogoods"),
+    retired(&["twins"], "symmetry classes"),
+    retired(&["era", "eras"], "window"),
+    retired(&["meeting", "meetings"], "contention"),
+    retired(&["parked"], "pending per queue"),
+    Retired {
+        allowed_as: &["home directory", "home folder", "cargo_home", "user's home", "\"home\""],
+        ..retired(&["home", "homes"], "backing")
+    },
+    retired(&["estate", "estates"], "retired resource"),
+    retired(&["keeper", "keepers"], "view guard"),
+    retired(&["receipt", "receipts"], "free token"),
+];
+
+/// Words of everyday English that are no names of types.
+pub(super) const NO_TYPES: &[(&str, &str)] = &[
+    ("Fall", "AllocationFailure"),
+    ("Form", "SetLayoutInner"),
+    ("Garbage", "Retired"),
+    ("Ground", "placement domain"),
+    ("Held", "HandleInner"),
+    ("Kinds", "ResourceDescTable"),
+    ("Link", "RefShard"),
+    ("Lone", "Dedicated"),
+    ("Native", "ApiResource"),
+    ("Place", "Location"),
+    ("Sort", "PoolKey"),
+    ("Spot", "Suballocation"),
+    ("Turn", "AliasingHandoff"),
+];
