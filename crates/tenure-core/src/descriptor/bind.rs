@@ -64,11 +64,14 @@ pub(super) type Sources<'a, D> = SmallVec<[DescriptorSource<'a, D>; 16]>;
 
 impl<'a, D: Device> Bind<'a, D> {
     /// What it is bound as, and what its descriptor is made from.
+    ///
+    /// The error is boxed: an unboxed one shares the bytes of the source, the compiler then copies each source
+    /// in pieces of one and seven bytes, and a table of four descriptors takes four times as long.
     #[inline]
     pub(super) fn source(
         &self,
         service: &DescriptorService<D>,
-    ) -> Result<(BindingKind, DescriptorSource<'a, D>), Error> {
+    ) -> Result<(BindingKind, DescriptorSource<'a, D>), Box<Error>> {
         match self.0 {
             What::View(view) => {
                 let inner = &*view.inner;
@@ -91,7 +94,7 @@ impl<'a, D: Device> Bind<'a, D> {
                     return Err(foreign(&CONSTANTS.into()));
                 }
                 let size = constant_size(constant.size(), service.context.device().properties());
-                let size = size.map_err(|source| Error::device(&CONSTANTS.into(), source))?;
+                let size = size.map_err(|source| Box::new(Error::device(&CONSTANTS.into(), source)))?;
                 let (resource, offset) = (constant.raw(), constant.offset());
                 Ok((BindingKind::Constants, DescriptorSource::Constants { resource, offset, size }))
             }
@@ -111,15 +114,15 @@ impl<'a, D: Device> Bind<'a, D> {
 const CONSTANTS: &str = "constants";
 
 #[cold]
-fn foreign(name: &Name) -> Error {
-    Error::Foreign { name: name.clone() }
+fn foreign(name: &Name) -> Box<Error> {
+    Box::new(Error::Foreign { name: name.clone() })
 }
 
 #[cold]
-fn target<D: Device>(view: &View<D>) -> Error {
+fn target<D: Device>(view: &View<D>) -> Box<Error> {
     let rule = "shaders do not read views of targets (kind)";
     let source = DeviceError::invalid_value(rule, view.kind() as u64);
-    Error::device(view.name(), source)
+    Box::new(Error::device(view.name(), source))
 }
 
 /// The heap in which shaders find such a binding.
@@ -141,7 +144,7 @@ pub(super) fn gather<'a, D: Device>(
 ) -> Result<DescriptorKind, Error> {
     let mut found = None;
     for bind in binds {
-        let (binding, source) = bind.source(service)?;
+        let (binding, source) = bind.source(service).map_err(|error| *error)?;
         let kind = heap_of(binding);
         if *found.get_or_insert(kind) != kind {
             let rule = "views and samplers are in different tables (index)";

@@ -255,7 +255,7 @@ impl<D: Device> SetLayoutInner<D> {
                     u64::from(known.count),
                 );
             }
-            let (kind, source) = bind.source(service)?;
+            let (kind, source) = bind.source(service).map_err(|error| *error)?;
             if !known.kind.takes(kind) {
                 return refuse("the binding is of another kind", kind as u64, known.kind as u64);
             }
