@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Properties, Usage};
+use tenure_core::device::Properties;
 use tenure_core::memory::PoolKind;
 use tenure_core::time::SyncPoint;
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, Queue, Recording};
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, Queue, Recording, Usage};
 
 use crate::Harness;
 

@@ -1,9 +1,10 @@
 //! The first and the last bytes of a resource of any kind.
 
-use tenure_core::device::{
-    BufferLayout, CommandList as _, Device, State, Subresource, TextureInfo, TextureRegion, TileRegion,
+use tenure_core::device::{CommandList as _, Device};
+use tenure_core::{
+    Buffer, BufferLayout, LocationKind, Queue, Recording, Reserved, State, Subresource, Texture, TextureInfo,
+    TextureRegion, TileRegion,
 };
-use tenure_core::{Buffer, LocationKind, Queue, Recording, Reserved, Texture};
 
 use crate::permit;
 use crate::texels::rows;

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{
-    BindingKind, BufferAccess, Device, Elements, Filter, Format, SamplerInfo, State, Subresource,
-    TextureAccess, Usage,
-};
+use tenure_core::device::Device;
 use tenure_core::{
-    Bind, Buffer, BufferDesc, BufferViewDesc, Commands, Name, Sampler, SamplerDesc, Texture, TextureDesc,
-    TextureViewDesc, View,
+    Bind, BindingKind, Buffer, BufferAccess, BufferDesc, BufferViewDesc, Commands, Elements, Filter, Format,
+    Name, Sampler, SamplerDesc, SamplerInfo, State, Subresource, Texture, TextureAccess, TextureDesc,
+    TextureViewDesc, Usage, View,
 };
 
 use crate::bench::Bench;

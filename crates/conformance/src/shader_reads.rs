@@ -1,9 +1,9 @@
 //! Reading shader inputs through tables and sets.
 
-use tenure_core::device::{BindingKind, Device, SetBinding, State, Subresource, Usage};
+use tenure_core::device::Device;
 use tenure_core::{
-    Bind, Buffer, BufferDesc, Commands, DescriptorSet, DescriptorTable, DescriptorTableDesc, Descriptors,
-    Error, Queue, Readback, Scratch, Set, SetLayout,
+    Bind, BindingKind, Buffer, BufferDesc, Commands, DescriptorSet, DescriptorTable, DescriptorTableDesc,
+    Descriptors, Error, Queue, Readback, Scratch, Set, SetBinding, SetLayout, State, Subresource, Usage,
 };
 
 use crate::bench::{Bench, contents};

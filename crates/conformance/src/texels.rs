@@ -1,7 +1,8 @@
 //! Texels going to a texture and back, whatever pitch and alignment the device asks for.
 
-use tenure_core::device::{BufferLayout, TextureInfo, TextureRegion};
-use tenure_core::{Buffer, Queue, ReadbackTexture, Texture, TextureDesc};
+use tenure_core::{
+    Buffer, BufferLayout, Queue, ReadbackTexture, Texture, TextureDesc, TextureInfo, TextureRegion,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};

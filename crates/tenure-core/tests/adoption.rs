@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{
-    Allowed, BufferInfo, Device as _, DeviceError, Format, MemoryTypeId, Permit, ResourceDesc, State, Usage,
+use tenure_core::device::{Allowed, Device as _, MemoryTypeId, Permit, ResourceDesc};
+use tenure_core::{
+    BufferDesc, BufferInfo, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, Queue, State,
+    TextureDesc, Usage,
 };
-use tenure_core::{BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Queue, TextureDesc};
 use tenure_sim::{Device, Lag, Options, Profile};
 
 const SIZE: u64 = 5000;

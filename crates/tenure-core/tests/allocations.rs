@@ -6,10 +6,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 
-use tenure_core::device::{BindingKind, QueueId, SetBinding, Usage};
 use tenure_core::{
-    Bind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, Gpu, MemoryUse, Queue, Sampler,
-    SamplerDesc, SetLayout, SetLayoutDesc, UploadRingDesc, View,
+    Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, Gpu, MemoryUse, Queue,
+    QueueId, Sampler, SamplerDesc, SetBinding, SetLayout, SetLayoutDesc, UploadRingDesc, Usage, View,
 };
 use tenure_sim::{Checks, Device, Lag, Options, Profile};
 

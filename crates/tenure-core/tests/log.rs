@@ -5,8 +5,7 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Once;
 
-use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Config, Gpu, Queue};
+use tenure_core::{BufferDesc, Config, Gpu, Queue, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
 
 thread_local! {

@@ -6,7 +6,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
-use tenure_core::device::QueueId;
+use tenure_core::QueueId;
 use tenure_core::time::{Clock, Recordings, ReleaseQueue, Stamp, SyncPoint};
 
 const GRAPHICS: QueueId = QueueId(0);

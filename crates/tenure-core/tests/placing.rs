@@ -4,13 +4,12 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{
-    Api, BufferLayout, Device as _, DeviceError, FieldValue, Format, TextureRegion, Usage,
-};
+use tenure_core::device::{Api, Device as _, FieldValue};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Name, OutOfMemory, PageAllocator,
-    PageAllocatorDesc, PoolConfig, Queue, TextureDesc, UploadConfig, UploadRingDesc, UploadSuballocator,
+    Buffer, BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, Name,
+    OutOfMemory, PageAllocator, PageAllocatorDesc, PoolConfig, Queue, TextureDesc, TextureRegion,
+    UploadConfig, UploadRingDesc, UploadSuballocator, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 

@@ -3,16 +3,13 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{
-    ClearValue, Device as _, Features, Format, HeapCategory, MemoryTypeId, Properties, Requirements, State,
-    Subresource, Usage,
-};
+use tenure_core::device::{Device as _, Features, HeapCategory, MemoryTypeId, Properties, Requirements};
 use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
 use tenure_core::memory::{MemoryUse, PoolKind, type_order};
 use tenure_core::{
-    Buffer, BufferDesc, Config, ConfigRule, DescriptorConfig, Error, FrameConfig, Gpu, LocationKind,
-    PoolConfig, Queue, StagingConfig, Strategy, TextureDesc, TransientConfig, UploadConfig,
-    UploadSuballocator,
+    Buffer, BufferDesc, ClearValue, Config, ConfigRule, DescriptorConfig, Error, Format, FrameConfig, Gpu,
+    LocationKind, PoolConfig, Queue, StagingConfig, State, Strategy, Subresource, TextureDesc,
+    TransientConfig, UploadConfig, UploadSuballocator, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 

@@ -6,10 +6,9 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use tenure_core::device::{Format, Usage};
 use tenure_core::{
-    BufferDesc, Config, DescriptorTableDesc, Gpu, MemoryUse, PageAllocatorDesc, Queue, Report, TextureDesc,
-    TextureViewDesc,
+    BufferDesc, Config, DescriptorTableDesc, Format, Gpu, MemoryUse, PageAllocatorDesc, Queue, Report,
+    TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_sim::{Device, Profile};
 

@@ -7,8 +7,7 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, PoolConfig, PoolStats, Queue};
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, PoolConfig, PoolStats, Queue, Usage};
 use tenure_sim::{Device, Lag, Options, Profile};
 use test_random::Rng;
 

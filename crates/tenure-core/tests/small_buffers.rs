@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, LocationKind, PoolConfig, Queue, Strategy};
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, LocationKind, PoolConfig, Queue, Strategy, Usage};
 use tenure_sim::{Checks, Device, Lag, Options, Profile};
 
 use test_random::Rng;

@@ -2,12 +2,12 @@
 //! given, what the program holds, what it has dropped.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
-use tenure_core::device::{Device as _, Features, Format, State, Subresource, TileRegion, Usage};
+use tenure_core::device::{Device as _, Features};
 use tenure_core::memory::{LocationKind, PoolKind};
 use tenure_core::{
-    Buffer, BufferDesc, Config, Deferred, Error, FrameConfig, FrameStats, Gpu, MemoryParts, MemoryUse,
-    PageAllocator, PageAllocatorDesc, PoolConfig, PoolStats, Queue, Reserved, ReservedDesc, Stats, Strategy,
-    Texture, TextureDesc, TransientConfig, UploadConfig,
+    Buffer, BufferDesc, Config, Deferred, Error, Format, FrameConfig, FrameStats, Gpu, MemoryParts,
+    MemoryUse, PageAllocator, PageAllocatorDesc, PoolConfig, PoolStats, Queue, Reserved, ReservedDesc, State,
+    Stats, Strategy, Subresource, Texture, TextureDesc, TileRegion, TransientConfig, UploadConfig, Usage,
 };
 use tenure_sim::{CallKind, Device, Lag, Options, Profile};
 use test_random::Rng;

@@ -10,7 +10,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::device::{DeviceError, Mapping as _};
+use tenure_core::DeviceError;
+use tenure_core::device::Mapping as _;
 
 use crate::null::{Mapping, Memory};
 use crate::timing::{median_ns, time};

@@ -1,6 +1,7 @@
 //! Creating resources with the device's calls, without a manager.
 
-use tenure_core::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc};
+use tenure_core::DeviceError;
+use tenure_core::device::{Device, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
 
 use super::{Round, Subject, Way, fill};

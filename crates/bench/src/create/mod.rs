@@ -17,9 +17,9 @@ mod vma;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use tenure_core::TextureDesc;
-use tenure_core::device::{BufferInfo, Device, Format, ResourceDesc, Usage};
+use tenure_core::device::{Device, ResourceDesc};
 use tenure_core::{BufferDesc, Gpu, Strategy};
+use tenure_core::{BufferInfo, Format, TextureDesc, Usage};
 
 use crate::timing::{median_ns, time};
 use bare::{Bare, Memory};

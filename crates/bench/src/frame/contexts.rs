@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use tenure_core::device::{CommandList as _, Device as _, Permit, QueueId};
-use tenure_core::{Error, Queue};
+use tenure_core::device::{CommandList as _, Device as _, Permit};
+use tenure_core::{Error, Queue, QueueId};
 use tenure_sim::Profile;
 
 use super::{Line, gpu, line, time};

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use deferred_frame::DeferredFrame;
-use tenure_core::device::Subresource;
 use tenure_core::time::SyncPoint;
 use tenure_core::transient::graph::{Compiled, ResourceId, TransientDesc};
-use tenure_core::{Buffer, Error, Gpu, Queue, Texture};
+use tenure_core::{Buffer, Error, Gpu, Queue, Subresource, Texture};
 use tenure_sim::Profile;
 
 use super::{Line, gpu, line, time};

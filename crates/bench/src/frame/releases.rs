@@ -2,8 +2,7 @@
 
 use std::hint::black_box;
 
-use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Error, Queue};
+use tenure_core::{BufferDesc, Error, Queue, Usage};
 use tenure_sim::Profile;
 use tenure_suballoc::{General, Handle, Suballocator as _};
 

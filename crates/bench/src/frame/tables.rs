@@ -3,8 +3,11 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use tenure_core::device::{BindingKind, DescriptorSource, Device as _, Permit, SetBinding, SetWrite, Usage};
-use tenure_core::{Bind, BufferDesc, BufferViewDesc, Error, Gpu, Queue, Scratch, SetLayoutDesc, View};
+use tenure_core::device::{DescriptorSource, Device as _, Permit, SetWrite};
+use tenure_core::{
+    Bind, BindingKind, BufferDesc, BufferViewDesc, Error, Gpu, Queue, Scratch, SetBinding, SetLayoutDesc,
+    Usage, View,
+};
 use tenure_sim::Profile;
 
 use super::{Line, gpu, line, time};

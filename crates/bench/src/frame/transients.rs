@@ -2,8 +2,7 @@
 
 use std::hint::black_box;
 
-use tenure_core::device::{Format, Usage};
-use tenure_core::{Error, Queue, TextureDesc};
+use tenure_core::{Error, Format, Queue, TextureDesc, Usage};
 use tenure_sim::Profile;
 
 use super::{Line, gpu, line, time};

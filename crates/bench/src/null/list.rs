@@ -1,8 +1,7 @@
 //! Command lists of the null device.
 
-use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, State, Subresource, TextureRegion,
-};
+use tenure_core::device::{Barrier, CommandList};
+use tenure_core::{BufferLayout, DeviceError, State, Subresource, TextureRegion};
 
 use super::{Device, Resource};
 

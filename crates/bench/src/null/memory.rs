@@ -4,7 +4,8 @@ use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use tenure_core::device::{self, DeviceError, mapped};
+use tenure_core::DeviceError;
+use tenure_core::device::{self, mapped};
 
 /// Mapped bytes that several threads may write.
 pub struct Memory(Box<[UnsafeCell<u8>]>);

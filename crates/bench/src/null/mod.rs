@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_core::device::{
-    self, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, MAX_QUEUES,
-    ManagerSlot, MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial,
-    Requirements, ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
+    self, Descriptor, DescriptorHeapDesc, DescriptorSource, HeapBudget, HeapDesc, MAX_QUEUES, ManagerSlot,
+    MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueueSerial, Requirements, ResourceDesc,
+    SetWrite, TileLayout, TileUpdate,
 };
+use tenure_core::{DeviceError, QueueId, SetBinding};
 use tenure_sim as sim;
 
 pub use list::List;

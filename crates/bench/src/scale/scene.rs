@@ -3,8 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Frame, Gpu, Queue};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Frame, Gpu, Queue, Usage};
 use tenure_sim::Profile;
 
 use super::report::Line;

@@ -3,8 +3,7 @@
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 
-use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, PoolConfig, Queue};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, PoolConfig, Queue, Usage};
 use tenure_sim::Profile;
 
 use super::report::Packing;

@@ -3,8 +3,7 @@
 use std::hint::black_box;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Error, Frame, Gpu, Queue};
+use tenure_core::{Buffer, BufferDesc, Error, Frame, Gpu, Queue, Usage};
 
 use crate::null::Device;
 

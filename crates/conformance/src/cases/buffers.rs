@@ -1,7 +1,10 @@
 //! Buffers of every location: bytes in, bytes out.
 
-use tenure_core::device::{DeviceError, Features, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, Error, LocationKind, PageAllocatorDesc, PoolConfig, Strategy};
+use tenure_core::device::Features;
+use tenure_core::{
+    Buffer, BufferDesc, Config, DeviceError, Error, LocationKind, PageAllocatorDesc, PoolConfig, Strategy,
+    Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};

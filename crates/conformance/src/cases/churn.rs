@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use tenure_core::device::Usage;
 use tenure_core::time::SyncPoint;
 use tenure_core::{
     Buffer, BufferDesc, Config, FrameConfig, PoolConfig, Queue, Recording, UploadConfig, UploadSuballocator,
+    Usage,
 };
 
 use crate::Harness;

@@ -1,7 +1,9 @@
 //! Constants.
 
-use tenure_core::device::{CommandList as _, Features, State, Subresource, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, MemoryUse, Queue, Recording, StagingConfig};
+use tenure_core::device::{CommandList as _, Features};
+use tenure_core::{
+    Buffer, BufferDesc, Config, MemoryUse, Queue, Recording, StagingConfig, State, Subresource, Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};

@@ -1,7 +1,9 @@
 //! Views, tables and sets: the results that shaders read through them.
 
-use tenure_core::device::{BindingKind, DeviceError, Filter, SamplerInfo, SetBinding};
-use tenure_core::{Bind, DescriptorSetDesc, DescriptorTableDesc, Error, Queue, SamplerDesc, SetLayoutDesc};
+use tenure_core::{
+    Bind, BindingKind, DescriptorSetDesc, DescriptorTableDesc, DeviceError, Error, Filter, Queue,
+    SamplerDesc, SamplerInfo, SetBinding, SetLayoutDesc,
+};
 
 use crate::bench::Bench;
 use crate::shader_input::{Kind, ShaderInput};

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, Config, Error, FrameConfig, MemoryUse, Queue, TextureDesc};
+use tenure_core::{BufferDesc, Config, Error, Format, FrameConfig, MemoryUse, Queue, TextureDesc, Usage};
 
 use crate::Harness;
 use crate::bench::Bench;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tenure_core::device::Usage;
 use tenure_core::memory::PoolKind;
-use tenure_core::{Buffer, BufferDesc, Queue};
+use tenure_core::{Buffer, BufferDesc, Queue, Usage};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};

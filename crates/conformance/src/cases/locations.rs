@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tenure_core::device::{BufferInfo, Device, Features, Format, ResourceDesc, State, TileRegion, Usage};
+use tenure_core::device::{Device, Features, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
 use tenure_core::time::SyncPoint;
 use tenure_core::{
-    Buffer, BufferDesc, Config, FrameConfig, LocationKind, PageAllocator, PageAllocatorDesc, PoolConfig,
-    Queue, Recording, ReservedDesc, TextureDesc,
+    Buffer, BufferDesc, BufferInfo, Config, Format, FrameConfig, LocationKind, PageAllocator,
+    PageAllocatorDesc, PoolConfig, Queue, Recording, ReservedDesc, State, TextureDesc, TileRegion, Usage,
 };
 
 use crate::Harness;

@@ -1,7 +1,6 @@
 //! Buffers that the CPU reaches.
 
-use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Config, Error, MemoryUse, PoolConfig, Queue, UploadConfig};
+use tenure_core::{BufferDesc, Config, Error, MemoryUse, PoolConfig, Queue, UploadConfig, Usage};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};

@@ -1,7 +1,6 @@
 //! Page allocators: batches that come and go together.
 
-use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, LocationKind, PageAllocatorDesc, TextureDesc};
+use tenure_core::{BufferDesc, Format, LocationKind, PageAllocatorDesc, TextureDesc, Usage};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};

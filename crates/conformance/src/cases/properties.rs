@@ -1,10 +1,8 @@
 //! What a device says about itself.
 
-use tenure_core::TextureDesc;
-use tenure_core::device::{
-    BufferInfo, Device as _, Format, MAX_QUEUES, MemoryFlags, Properties, QueueKind, ResourceDesc, Usage,
-};
+use tenure_core::device::{Device as _, MAX_QUEUES, MemoryFlags, Properties, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
+use tenure_core::{BufferInfo, Format, QueueKind, TextureDesc, Usage};
 
 use crate::Harness;
 use crate::bench::no_problems;

@@ -3,9 +3,10 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use tenure_core::device::{DeviceError, Format, QueueId, TextureRegion, Usage};
 use tenure_core::time::SyncPoint;
-use tenure_core::{Buffer, BufferDesc, Error, Queue, TextureDesc};
+use tenure_core::{
+    Buffer, BufferDesc, DeviceError, Error, Format, Queue, QueueId, TextureDesc, TextureRegion, Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Format, TextureRegion, Usage};
-use tenure_core::{BufferDesc, Config, Error, Queue, StagingConfig, TexelData, TextureDesc};
+use tenure_core::{
+    BufferDesc, Config, Error, Format, Queue, StagingConfig, TexelData, TextureDesc, TextureRegion, Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, LONG, assert_bytes};

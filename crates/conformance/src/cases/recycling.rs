@@ -2,10 +2,9 @@
 
 use std::thread;
 
-use tenure_core::device::DescriptorKind;
 use tenure_core::{
-    Config, DescriptorConfig, DescriptorOwner, DescriptorPart, DescriptorSetDesc, DescriptorTableDesc, Error,
-    Frame, Queue, SetLayoutDesc,
+    Config, DescriptorConfig, DescriptorKind, DescriptorOwner, DescriptorPart, DescriptorSetDesc,
+    DescriptorTableDesc, Error, Frame, Queue, SetLayoutDesc,
 };
 
 use crate::Harness;

@@ -1,7 +1,10 @@
 //! Bad input is an error that changes nothing.
 
-use tenure_core::device::{Allowed, ClearValue, DeviceError, Dimension, Format, TextureInfo, Usage};
-use tenure_core::{BufferDesc, Error, MemoryUse, PageAllocatorDesc, Queue, Stats, TextureDesc};
+use tenure_core::device::Allowed;
+use tenure_core::{
+    BufferDesc, ClearValue, DeviceError, Dimension, Error, Format, MemoryUse, PageAllocatorDesc, Queue,
+    Stats, TextureDesc, TextureInfo, Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
@@ -158,7 +161,7 @@ pub fn bad_copies_leave_the_recording_usable<H: Harness>(harness: &H) {
         assert!(matches!(result, Err(Error::Device { .. } | Error::State { .. })), "{result:?}");
     }
     let region = whole(texture.info(), 0, 0);
-    let layout = tenure_core::device::BufferLayout { offset: 512, row_pitch: 256, rows: 8 };
+    let layout = tenure_core::BufferLayout { offset: 512, row_pitch: 256, rows: 8 };
     let result = recording.copy_buffer_to_texture(&staging, layout, &texture, region);
     assert!(matches!(result, Err(Error::OutOfRange { .. })), "{result:?}");
     recording.copy_buffer(&staging, 0, &readback, 0, 100).unwrap();

@@ -1,7 +1,7 @@
 //! Upload rings.
 
-use tenure_core::device::{Allowed, DeviceError};
-use tenure_core::{Buffer, Error, Queue, Recording, UploadRing, UploadRingDesc};
+use tenure_core::device::Allowed;
+use tenure_core::{Buffer, DeviceError, Error, Queue, Recording, UploadRing, UploadRingDesc};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};

@@ -2,10 +2,11 @@
 
 use std::thread;
 
-use tenure_core::device::{BindingKind, CommandList as _, QueueKind, SetBinding, State, Subresource, Usage};
+use tenure_core::device::CommandList as _;
 use tenure_core::{
-    Bind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, DescriptorConfig, Error, Queue, Readback,
-    Scratch, SetLayout, SetLayoutDesc, StagingConfig, UploadRingDesc, View,
+    Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, DescriptorConfig, Error, Queue,
+    QueueKind, Readback, Scratch, SetBinding, SetLayout, SetLayoutDesc, StagingConfig, State, Subresource,
+    UploadRingDesc, Usage, View,
 };
 
 use crate::bench::{Bench, LONG, assert_bytes};

@@ -1,7 +1,6 @@
 //! Shutdown.
 
-use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, ObjectKind, Queue, TextureDesc};
+use tenure_core::{BufferDesc, Format, ObjectKind, Queue, TextureDesc, Usage};
 
 use crate::Harness;
 use crate::bench::{Bench, no_problems};

@@ -2,8 +2,10 @@
 
 use std::thread;
 
-use tenure_core::device::{CommandList as _, Format, QueueKind, State, Subresource, TextureRegion, Usage};
-use tenure_core::{BufferDesc, Error, Queue, TextureDesc};
+use tenure_core::device::CommandList as _;
+use tenure_core::{
+    BufferDesc, Error, Format, Queue, QueueKind, State, Subresource, TextureDesc, TextureRegion, Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};

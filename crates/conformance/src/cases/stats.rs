@@ -1,8 +1,7 @@
 //! Counters against a naive count.
 
-use tenure_core::device::{Format, Usage};
 use tenure_core::memory::{LocationKind, PoolKind};
-use tenure_core::{BufferDesc, MemoryParts, PageAllocatorDesc, Queue, Stats, TextureDesc};
+use tenure_core::{BufferDesc, Format, MemoryParts, PageAllocatorDesc, Queue, Stats, TextureDesc, Usage};
 
 use crate::Harness;
 use crate::bench::Bench;

@@ -1,7 +1,10 @@
 //! Textures: texels in, texels out.
 
-use tenure_core::device::{ClearValue, DeviceError, FieldValue, Format, TextureRegion, Usage};
-use tenure_core::{Config, Error, LocationKind, PoolConfig, TextureDesc};
+use tenure_core::device::FieldValue;
+use tenure_core::{
+    ClearValue, Config, DeviceError, Error, Format, LocationKind, PoolConfig, TextureDesc, TextureRegion,
+    Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes};

@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, Config, Error, FrameConfig, MemoryUse, Queue, TextureDesc};
+use tenure_core::{BufferDesc, Config, Error, Format, FrameConfig, MemoryUse, Queue, TextureDesc, Usage};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};

@@ -1,10 +1,11 @@
 //! Reserved (sparse) resources: tiles mapped, remapped, shared, unmapped.
 
-use tenure_core::device::{
-    CommandList as _, DeviceError, Features, Format, State, Subresource, TextureInfo, TileRegion, Usage,
-};
+use tenure_core::device::{CommandList as _, Features};
 use tenure_core::memory::PoolKind;
-use tenure_core::{Error, Queue, Reserved, ReservedDesc, TextureDesc};
+use tenure_core::{
+    DeviceError, Error, Format, Queue, Reserved, ReservedDesc, State, Subresource, TextureDesc, TextureInfo,
+    TileRegion, Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
@@ -169,7 +170,7 @@ fn check_mip<H: Harness>(
     let (staging, layout) = bench.staged_rows(info, region.extent, &packed);
     let readback = bench.readback(staging.size());
     // Both were asked to be aligned to 512, which every device's copies accept.
-    let at = |buffer: &tenure_core::Buffer<H::Device>| tenure_core::device::BufferLayout {
+    let at = |buffer: &tenure_core::Buffer<H::Device>| tenure_core::BufferLayout {
         offset: buffer.offset(),
         ..layout
     };
@@ -228,7 +229,7 @@ pub fn tiles_outside_are_refused<H: Harness>(harness: &H) {
         let (one, two) = (TileRegion::buffer(8, 1), TileRegion::buffer(0, 2));
         let differ = reserved.copy_mappings(Queue::Graphics, one, &reserved, two);
         assert!(matches!(differ, Err(Error::Tiles { .. })), "{differ:?}");
-        let nowhere = Queue::Id(tenure_core::device::QueueId(200));
+        let nowhere = Queue::Id(tenure_core::QueueId(200));
         assert!(reserved.map(nowhere, TileRegion::buffer(4, 2)).is_err(), "no such queue");
         bench.finish();
         assert_eq!(reserved.mapped_tiles(), 2);

@@ -1,8 +1,9 @@
 //! Invalid uses of transient resources are refused without an effect.
 
-use tenure_core::device::{Format, State, Subresource, Usage};
 use tenure_core::transient::graph::{Graph, GraphError, ResourceId};
-use tenure_core::{BufferDesc, Error, MemoryUse, Queue, Stats, TextureDesc};
+use tenure_core::{
+    BufferDesc, Error, Format, MemoryUse, Queue, State, Stats, Subresource, TextureDesc, Usage,
+};
 
 use crate::Harness;
 use crate::bench::Bench;

@@ -1,9 +1,11 @@
 //! Transient targets with one sample a texel and with several, and passes that are culled: what they acquire or
 //! declare is never used.
 
-use tenure_core::device::{Format, State, Subresource, Usage};
 use tenure_core::transient::graph::{Graph, ResourceId};
-use tenure_core::{BufferDesc, Config, Frame, FrameConfig, Queue, Readback, TextureDesc, TransientConfig};
+use tenure_core::{
+    BufferDesc, Config, Format, Frame, FrameConfig, Queue, Readback, State, Subresource, TextureDesc,
+    TransientConfig, Usage,
+};
 
 use crate::Harness;
 use crate::bench::{Bench, LONG, assert_bytes};

@@ -1,9 +1,8 @@
 //! Uploads.
 
-use tenure_core::device::{Format, TextureRegion, Usage};
 use tenure_core::{
-    BufferDesc, Config, Error, LocationKind, MemoryUse, PoolConfig, StagingConfig, TexelData, Texture,
-    TextureDesc,
+    BufferDesc, Config, Error, Format, LocationKind, MemoryUse, PoolConfig, StagingConfig, TexelData,
+    Texture, TextureDesc, TextureRegion, Usage,
 };
 
 use crate::Harness;

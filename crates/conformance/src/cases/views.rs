@@ -1,11 +1,9 @@
 //! Views, tables and sets that are not allowed are errors that say why.
 
-use tenure_core::device::{
-    BindingKind, DescriptorKind, DeviceError, Format, SamplerInfo, SetBinding, Usage, ViewShape,
-};
 use tenure_core::{
-    BufferDesc, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Error, Queue, SamplerDesc,
-    SetLayoutDesc, TextureDesc, TextureViewDesc,
+    BindingKind, BufferDesc, BufferViewDesc, DescriptorKind, DescriptorSetDesc, DescriptorTableDesc,
+    DeviceError, Error, Format, Queue, SamplerDesc, SamplerInfo, SetBinding, SetLayoutDesc, TextureDesc,
+    TextureViewDesc, Usage, ViewShape,
 };
 
 use crate::Harness;

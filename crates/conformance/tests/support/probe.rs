@@ -1,7 +1,8 @@
 //! A probe on the simulated device, behind whatever stands in front of it.
 
 use conformance::{Look, Through};
-use tenure_core::device::{Device, State};
+use tenure_core::State;
+use tenure_core::device::Device;
 use tenure_sim::{DescriptorAt, DescriptorHeap, List, Resource, SetBlock};
 
 /// Where the device is to look; `offset` is that of dynamic constants.

@@ -1,11 +1,9 @@
 //! Views of buffers: what they show, and every way to ask for what there is not.
 
-use tenure_core::device::{
-    Api, BufferAccess, DescriptorKind, DescriptorLimits, Device as _, DeviceError, Elements, FieldValue,
-    Format, State, Usage,
-};
+use tenure_core::device::{Api, DescriptorLimits, Device as _, FieldValue};
 use tenure_core::{
-    BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Error, Gpu, MemoryUse, PageAllocatorDesc,
+    BufferAccess, BufferDesc, BufferViewDesc, Config, DescriptorKind, DescriptorTableDesc, DeviceError,
+    Elements, Error, Format, Gpu, MemoryUse, PageAllocatorDesc, State, Usage,
 };
 use tenure_sim::{Device, Lag, Options, Profile};
 

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use tenure_core::device::{Allowed, DescriptorKind, DeviceError, FieldValue, State, Subresource};
+use tenure_core::device::{Allowed, FieldValue};
 use tenure_core::{
-    Bind, Buffer, Config, DescriptorConfig, DescriptorOwner, DescriptorPart, DescriptorTableDesc, Error, Gpu,
-    PoolConfig, Queue, StagingConfig, Strategy, View,
+    Bind, Buffer, Config, DescriptorConfig, DescriptorKind, DescriptorOwner, DescriptorPart,
+    DescriptorTableDesc, DeviceError, Error, Gpu, PoolConfig, Queue, StagingConfig, State, Strategy,
+    Subresource, View,
 };
 use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag};
 

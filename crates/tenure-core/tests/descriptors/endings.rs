@@ -1,7 +1,8 @@
 //! Shutdown with descriptors alive, and the loss of the device.
 
-use tenure_core::device::{BindingKind, DeviceError};
-use tenure_core::{DescriptorSetDesc, DescriptorTableDesc, Error, ObjectKind, Queue, SetLayoutDesc};
+use tenure_core::{
+    BindingKind, DescriptorSetDesc, DescriptorTableDesc, DeviceError, Error, ObjectKind, Queue, SetLayoutDesc,
+};
 use tenure_sim::Lag;
 
 use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};

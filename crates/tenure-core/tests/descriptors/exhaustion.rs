@@ -1,7 +1,6 @@
 //! No descriptors are left: the error says which, and who has them.
 
-use tenure_core::device::DescriptorKind;
-use tenure_core::{Bind, DescriptorPart, DescriptorTableDesc, Error, NoDescriptors, Queue};
+use tenure_core::{Bind, DescriptorKind, DescriptorPart, DescriptorTableDesc, Error, NoDescriptors, Queue};
 use tenure_sim::Lag;
 
 use crate::{GRAPHICS, HEAPS, binds, device, end, gpu, sampler, small, view};

@@ -1,7 +1,6 @@
 //! The driver refuses: nothing is left half done, and a shortage is tried once more.
 
-use tenure_core::device::BindingKind;
-use tenure_core::{DescriptorSetDesc, DescriptorTableDesc, Error, Gpu, Queue, SetLayoutDesc};
+use tenure_core::{BindingKind, DescriptorSetDesc, DescriptorTableDesc, Error, Gpu, Queue, SetLayoutDesc};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag};
 
 use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};

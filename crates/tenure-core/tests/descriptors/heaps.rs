@@ -2,10 +2,10 @@
 
 use std::sync::Barrier;
 
-use tenure_core::device::{DescriptorKind, DescriptorLimits, Device as _, Format, Usage};
+use tenure_core::device::{DescriptorLimits, Device as _};
 use tenure_core::{
-    Config, ConfigRule, DescriptorConfig, DescriptorPart, DescriptorTableDesc, Error, FrameConfig, Gpu,
-    Queue, TextureDesc, TextureViewDesc, View,
+    Config, ConfigRule, DescriptorConfig, DescriptorKind, DescriptorPart, DescriptorTableDesc, Error, Format,
+    FrameConfig, Gpu, Queue, TextureDesc, TextureViewDesc, Usage, View,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options};
 

@@ -4,12 +4,10 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{
-    BindingKind, DescriptorKind, QueueId, SamplerInfo, SetBinding, State, Subresource, Usage,
-};
 use tenure_core::{
-    Bind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorHeapStats, DescriptorPart,
-    Gpu, MemoryUse, Queue, SamplerDesc, View,
+    Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorHeapStats,
+    DescriptorKind, DescriptorPart, Gpu, MemoryUse, Queue, QueueId, SamplerDesc, SamplerInfo, SetBinding,
+    State, Subresource, Usage, View,
 };
 use tenure_sim::{DescriptorAt, Device, Hazard, Lag, Options, Profile};
 

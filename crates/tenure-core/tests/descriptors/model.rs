@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::Config as Runs;
-use tenure_core::device::{BindingKind, DescriptorKind, State, Subresource};
 use tenure_core::{
-    Config, DescriptorConfig, DescriptorOwner, DescriptorPart, DescriptorSet, DescriptorSetDesc,
-    DescriptorTable, DescriptorTableDesc, Error, FrameConfig, Queue, SetLayoutDesc, View,
+    BindingKind, Config, DescriptorConfig, DescriptorKind, DescriptorOwner, DescriptorPart, DescriptorSet,
+    DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Error, FrameConfig, Queue, SetLayoutDesc, State,
+    Subresource, View,
 };
 use tenure_sim::{DescriptorAt, Device, Lag};
 

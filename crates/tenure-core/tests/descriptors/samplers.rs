@@ -1,10 +1,10 @@
 //! Samplers: equal ones are one.
 
-use tenure_core::device::{
-    AddressMode, BorderColor, Compare, DescriptorKind, DescriptorLimits, Device as _, DeviceError, Filter,
-    SamplerInfo,
+use tenure_core::device::{DescriptorLimits, Device as _};
+use tenure_core::{
+    AddressMode, BorderColor, Compare, Config, DescriptorKind, DescriptorPart, DeviceError, Error, Filter,
+    SamplerDesc, SamplerInfo,
 };
-use tenure_core::{Config, DescriptorPart, Error, SamplerDesc};
 use tenure_sim::{CallKind, Device, Lag, Options};
 
 use crate::{BOTH, GRAPHICS, HEAPS, device, end, finish, gpu, sampler};

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use tenure_core::device::{BindingKind, DeviceError, FieldValue, Format, State, Subresource, Usage};
+use tenure_core::device::FieldValue;
 use tenure_core::{
-    Bind, BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorSetDesc, Error, FrameConfig, Gpu,
-    Queue, SetLayout, SetLayoutDesc, TextureDesc, TextureViewDesc,
+    Bind, BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorSetDesc, DeviceError,
+    Error, Format, FrameConfig, Gpu, Queue, SetLayout, SetLayoutDesc, State, Subresource, TextureDesc,
+    TextureViewDesc, Usage,
 };
 use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag};
 

@@ -1,9 +1,9 @@
 //! Tables: they last, keep what they show, and go when the GPU is done.
 
-use tenure_core::device::{Allowed, DescriptorKind, DeviceError, Format, State, Usage};
+use tenure_core::device::Allowed;
 use tenure_core::{
-    Bind, Config, DescriptorConfig, DescriptorOwner, DescriptorPart, DescriptorTableDesc, Error, Queue,
-    TextureDesc, TextureViewDesc,
+    Bind, Config, DescriptorConfig, DescriptorKind, DescriptorOwner, DescriptorPart, DescriptorTableDesc,
+    DeviceError, Error, Format, Queue, State, TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_sim::{CallKind, DescriptorAt, HazardKind, Lag};
 

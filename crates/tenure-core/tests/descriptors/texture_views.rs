@@ -1,7 +1,10 @@
 //! Views of textures: every way to ask for what there is not.
 
-use tenure_core::device::{DescriptorKind, DeviceError, FieldValue, Format, Usage, ViewShape};
-use tenure_core::{Config, Error, Gpu, Texture, TextureDesc, TextureViewDesc};
+use tenure_core::device::FieldValue;
+use tenure_core::{
+    Config, DescriptorKind, DeviceError, Error, Format, Gpu, Texture, TextureDesc, TextureViewDesc, Usage,
+    ViewShape,
+};
 use tenure_sim::{Device, Lag, Profile};
 
 use crate::{BOTH, HEAPS, device, end, gpu};

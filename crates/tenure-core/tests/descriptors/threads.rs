@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tenure_core::device::{BindingKind, State, Subresource};
-use tenure_core::{Config, DescriptorConfig, DescriptorSetDesc, DescriptorTableDesc, Queue, SetLayoutDesc};
+use tenure_core::{
+    BindingKind, Config, DescriptorConfig, DescriptorSetDesc, DescriptorTableDesc, Queue, SetLayoutDesc,
+    State, Subresource,
+};
 use tenure_sim::{DescriptorAt, Lag};
 
 use crate::{BOTH, SECOND, binding, device, end, finish, gpu, out, sampler, small, view};

@@ -1,7 +1,7 @@
 //! Every driver call fails once, and every driver call from one on fails.
 
-use tenure_core::device::{Device as _, DeviceError};
-use tenure_core::{Error, OutOfMemory};
+use tenure_core::device::Device as _;
+use tenure_core::{DeviceError, Error, OutOfMemory};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
 
 use super::scenario::{Program, Refusal};
@@ -130,7 +130,7 @@ fn a_lost_device_ends_the_fallback_chain() {
     let program = Program::new(Profile::DISCRETE);
     let device = program.gpu.device().clone();
     device.faults().inject(Fault::nth(1, FaultKind::Removed("hung".into())).of(CallKind::CreateHeap));
-    let desc = tenure_core::BufferDesc::new(64, tenure_core::device::Usage::VERTEX).name("rock");
+    let desc = tenure_core::BufferDesc::new(64, tenure_core::Usage::VERTEX).name("rock");
     let error = program.gpu.create_buffer(&desc).err();
     let expected = DeviceError::Lost { reason: "hung".into() };
     assert_eq!(error, Some(Error::Device { name: "rock".into(), source: expected }));

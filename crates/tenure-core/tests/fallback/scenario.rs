@@ -1,14 +1,12 @@
 //! A program that creates resources through every placement and uses them, and goes on when a
 //! step fails.
 
-use tenure_core::device::{
-    BufferLayout, CommandList as _, Device as _, Features, Format, Permit, State, Subresource, TextureRegion,
-    TileRegion, Usage,
-};
+use tenure_core::device::{CommandList as _, Device as _, Features, Permit};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, PageAllocator, PageAllocatorDesc,
-    PoolConfig, Queue, Reserved, ReservedDesc, Texture, TextureDesc, UploadConfig,
+    Buffer, BufferDesc, BufferLayout, Config, Error, Format, FrameConfig, Gpu, MemoryUse, PageAllocator,
+    PageAllocatorDesc, PoolConfig, Queue, Reserved, ReservedDesc, State, Subresource, Texture, TextureDesc,
+    TextureRegion, TileRegion, UploadConfig, Usage,
 };
 use tenure_sim::{Device, Lag, Options, Profile};
 

@@ -1,10 +1,10 @@
 //! Each step of the fallback chain by itself, in its order.
 
-use tenure_core::device::{Device as _, DeviceError, Format, State, Subresource, Usage};
+use tenure_core::device::Device as _;
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, OutOfMemory, PoolConfig, Queue,
-    Strategy, Texture, TextureDesc,
+    Buffer, BufferDesc, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, OutOfMemory,
+    PoolConfig, Queue, State, Strategy, Subresource, Texture, TextureDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 

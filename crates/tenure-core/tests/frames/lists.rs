@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::QueueId;
-use tenure_core::{Config, FrameConfig, Gpu, Queue};
+use tenure_core::{Config, FrameConfig, Gpu, Queue, QueueId};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 use super::manual;

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{BufferLayout, DeviceError, Features, Format, TextureRegion, TileRegion, Usage};
+use tenure_core::device::Features;
 use tenure_core::{
-    BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, PageAllocatorDesc, Queue, ReservedDesc,
-    TexelData, TextureDesc, UploadRingDesc,
+    BufferDesc, BufferLayout, Config, DeviceError, Error, Format, FrameConfig, Gpu, MemoryUse,
+    PageAllocatorDesc, Queue, ReservedDesc, TexelData, TextureDesc, TextureRegion, TileRegion,
+    UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 

@@ -1,9 +1,8 @@
 //! Frames, shutdown and loss of the device.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
-use tenure_core::device::Usage;
 use tenure_core::time::SyncPoint;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue, Usage};
 use tenure_sim::{Device, Lag, Options, Profile};
 
 mod lists;

@@ -3,8 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{QueueId, Usage};
-use tenure_core::{Awaited, BufferDesc, Config, Error, FrameConfig, Gpu};
+use tenure_core::{Awaited, BufferDesc, Config, Error, FrameConfig, Gpu, QueueId, Usage};
 use tenure_sim::{Device, Profile};
 
 use super::{frame, manual, mesh, waits};

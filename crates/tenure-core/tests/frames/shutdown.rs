@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{Format, Usage};
 use tenure_core::{
-    BufferDesc, Config, FrameConfig, Gpu, ObjectKind, PageAllocatorDesc, Queue, ReservedDesc, TextureDesc,
+    BufferDesc, Config, Format, FrameConfig, Gpu, ObjectKind, PageAllocatorDesc, Queue, ReservedDesc,
+    TextureDesc, Usage,
 };
 use tenure_sim::{Device, Profile};
 

@@ -1,9 +1,8 @@
 //! Recordings: the order that they bring about is the order declared, and nothing is waited for in vain.
 
 use proptest::prelude::*;
-use tenure_core::Queue;
-use tenure_core::device::State;
 use tenure_core::transient::graph::{Batch, Graph, PassId};
+use tenure_core::{Queue, State};
 
 use super::model::{buffer, closure, compile, d3d12};
 use super::random::declared;

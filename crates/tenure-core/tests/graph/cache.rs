@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::Queue;
-use tenure_core::device::{Properties, State};
+use tenure_core::device::Properties;
 use tenure_core::transient::graph::{
     Compiled, Found, Graph, Origin, Placement, PlanCache, PlanOptions, ResourceId,
 };
+use tenure_core::{Queue, State};
 use test_random::Rng;
 
 use super::frames;

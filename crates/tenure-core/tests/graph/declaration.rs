@@ -1,8 +1,7 @@
 //! A graph is a value.
 
-use tenure_core::device::{ClearValue, Format, State, Usage};
 use tenure_core::transient::graph::{Graph, TransientDesc};
-use tenure_core::{Queue, TextureDesc};
+use tenure_core::{ClearValue, Format, Queue, State, TextureDesc, Usage};
 
 use super::model::{buffer, texture};
 

@@ -1,8 +1,8 @@
 //! Everything that can be wrong with a graph is said, with the numbers.
 
-use tenure_core::device::{Allowed, DeviceError, QueueId, QueueKind, State};
+use tenure_core::device::Allowed;
 use tenure_core::transient::graph::{Graph, GraphError, Memory, Need, PlanCache, PlanOptions, TransientDesc};
-use tenure_core::{MemoryUse, Queue};
+use tenure_core::{DeviceError, MemoryUse, Queue, QueueId, QueueKind, State};
 
 use super::model::{Needs, buffer, compile, d3d12, texture};
 

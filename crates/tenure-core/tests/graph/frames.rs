@@ -1,8 +1,7 @@
 //! Frames of a renderer as graphs of one queue.
 
-use tenure_core::Queue;
-use tenure_core::device::State;
 use tenure_core::transient::graph::{Graph, ResourceId};
+use tenure_core::{Queue, State};
 use tenure_plan::{Item, Options, plan};
 
 use super::model::{buffer, compile};

@@ -1,9 +1,8 @@
 //! What is to be done around each pass.
 
 use proptest::prelude::*;
-use tenure_core::device::{Format, State, Usage};
 use tenure_core::transient::graph::{Compiled, Graph, PassId, ResourceId};
-use tenure_core::{Queue, TextureDesc};
+use tenure_core::{Format, Queue, State, TextureDesc, Usage};
 
 use super::model::{buffer, compile, compile_on, d3d12, texture, vulkan};
 use super::random::declared;

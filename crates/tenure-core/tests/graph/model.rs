@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{Device as _, Format, Properties, State, Usage};
+use tenure_core::device::{Device as _, Properties};
 use tenure_core::transient::graph::{
     Compiled, Graph, GraphError, Memory, Need, PassId, PlanCache, PlanOptions, ResourceId, TransientDesc,
 };
-use tenure_core::{BufferDesc, Queue, TextureDesc};
+use tenure_core::{BufferDesc, Format, Queue, State, TextureDesc, Usage};
 use tenure_sim::{Device, Profile};
 
 /// Needs by description: buffers in class 0, textures in class 1, in units of `unit` bytes.

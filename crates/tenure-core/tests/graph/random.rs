@@ -2,8 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tenure_core::Queue;
-use tenure_core::device::State;
+use tenure_core::{Queue, State};
 
 use super::model::{Declared, Pass};
 

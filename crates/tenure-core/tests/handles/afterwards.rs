@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use tenure_core::device::TileRegion;
-use tenure_core::{Buffer, Deferred, Gpu, Queue};
+use tenure_core::{Buffer, Deferred, Gpu, Queue, TileRegion};
 use tenure_sim::{Device, Lag, Profile};
 
 use super::tiles::reserved;

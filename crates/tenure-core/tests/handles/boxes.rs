@@ -1,7 +1,7 @@
 //! `TextureRegion::check` and `BufferLayout::bytes` against oracles that look at every texel.
 
 use proptest::prelude::*;
-use tenure_core::device::{BufferLayout, DeviceError, Dimension, Format, TextureInfo, TextureRegion, Usage};
+use tenure_core::{BufferLayout, DeviceError, Dimension, Format, TextureInfo, TextureRegion, Usage};
 
 fn format() -> impl Strategy<Value = Format> {
     prop::sample::select(Format::ALL)

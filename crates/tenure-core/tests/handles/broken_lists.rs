@@ -1,7 +1,6 @@
 //! A command list that could not be closed can only be destroyed: nobody else's recording gets it.
 
-use tenure_core::device::{State, Subresource, Usage};
-use tenure_core::{BufferDesc, Error, Queue};
+use tenure_core::{BufferDesc, Error, Queue, State, Subresource, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::{device, gpu, mesh, submit};

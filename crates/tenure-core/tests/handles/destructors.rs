@@ -4,8 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Config, FrameConfig, Gpu, Queue};
+use tenure_core::{BufferDesc, Config, FrameConfig, Gpu, Queue, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::{Counted, count, device, gpu, mesh};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Device as _, QueueId};
-use tenure_core::{Config, DescriptorConfig, Error, FrameConfig, Gpu, Queue};
+use tenure_core::device::Device as _;
+use tenure_core::{Config, DescriptorConfig, Error, FrameConfig, Gpu, Queue, QueueId};
 use tenure_sim::{Device, Lag, Profile};
 
 use super::{device, gpu, mesh, submit};

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::device::{
-    BindingKind, Device as _, Format, SetBinding, State, Subresource, TextureRegion, Usage,
-};
+use tenure_core::device::Device as _;
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
-    Buffer, BufferDesc, BufferViewDesc, Error, Gpu, MemoryUse, Queue, Recording, SetLayoutDesc, TexelData,
-    Texture, TextureDesc, UploadRing, UploadRingDesc,
+    BindingKind, Buffer, BufferDesc, BufferViewDesc, Error, Format, Gpu, MemoryUse, Queue, Recording,
+    SetBinding, SetLayoutDesc, State, Subresource, TexelData, Texture, TextureDesc, TextureRegion,
+    UploadRing, UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 

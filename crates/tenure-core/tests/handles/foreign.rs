@@ -1,12 +1,10 @@
 //! Everything that takes an object of a manager, with one of another manager: an error, and nothing happens.
 
-use tenure_core::device::{
-    BindingKind, BufferLayout, Format, SetBinding, State, Subresource, TextureRegion, TileRegion, Usage,
-};
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
-    BufferDesc, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Error, Gpu, Queue, ReservedDesc,
-    SamplerDesc, SetLayoutDesc, TexelData, TextureDesc, TextureViewDesc, UploadRingDesc,
+    BindingKind, BufferDesc, BufferLayout, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Error,
+    Format, Gpu, Queue, ReservedDesc, SamplerDesc, SetBinding, SetLayoutDesc, State, Subresource, TexelData,
+    TextureDesc, TextureRegion, TextureViewDesc, TileRegion, UploadRingDesc, Usage,
 };
 use tenure_sim::{Device, Lag, Profile};
 

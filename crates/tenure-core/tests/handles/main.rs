@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tenure_core::device::Usage;
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, Queue};
+use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, Queue, Usage};
 use tenure_sim::{Device, Lag, Options, Profile};
 
 mod afterwards;

@@ -1,7 +1,6 @@
 //! Page allocators whose pages outlive them.
 
-use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Config, FrameConfig, Gpu, PageAllocatorDesc};
+use tenure_core::{BufferDesc, Config, FrameConfig, Gpu, PageAllocatorDesc, Usage};
 use tenure_sim::{Lag, Profile};
 
 use super::device;

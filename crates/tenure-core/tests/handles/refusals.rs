@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{
-    Api, Device as _, Features, Format, QueueId, State, StateModel, Subresource, TileRegion, Usage,
-};
+use tenure_core::device::{Api, Device as _, Features, StateModel};
 use tenure_core::state::StateError;
 use tenure_core::time::SyncPoint;
-use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, ReservedDesc, TextureDesc};
+use tenure_core::{
+    BufferDesc, Config, Error, Format, Gpu, MemoryUse, Queue, QueueId, ReservedDesc, State, Subresource,
+    TextureDesc, TileRegion, Usage,
+};
 use tenure_sim::{Lag, Profile};
 
 use super::tiles::tiles_used;

@@ -1,10 +1,11 @@
 //! Copies of texels: checked to their last byte when they are recorded, because on a real device
 //! the bytes behind a buffer's range belong to somebody else.
 
-use tenure_core::device::{
-    BufferLayout, Device as _, DeviceError, FieldValue, Format, State, Subresource, TextureRegion, Usage,
+use tenure_core::device::{Device as _, FieldValue};
+use tenure_core::{
+    Buffer, BufferLayout, DeviceError, Error, Format, Gpu, Queue, State, Subresource, Texture, TextureDesc,
+    TextureRegion, Usage,
 };
-use tenure_core::{Buffer, Error, Gpu, Queue, Texture, TextureDesc};
 use tenure_sim::{Device, Lag, Profile};
 
 use super::{SECOND, bytes, device, gpu, readback, upload};

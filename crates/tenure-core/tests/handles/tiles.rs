@@ -4,9 +4,12 @@
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::device::{self, Permit, State, Subresource, TileRegion, Usage};
+use tenure_core::device::{self, Permit};
 use tenure_core::memory::PoolKind;
-use tenure_core::{Buffer, Config, FrameConfig, Gpu, Queue, Recording, Reserved, ReservedDesc, Used};
+use tenure_core::{
+    Buffer, Config, FrameConfig, Gpu, Queue, Recording, Reserved, ReservedDesc, State, Subresource,
+    TileRegion, Usage, Used,
+};
 use tenure_sim::{CallKind, Lag, Profile};
 
 use super::{SECOND, bytes, device, readback, upload};

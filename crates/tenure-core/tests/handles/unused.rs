@@ -1,10 +1,10 @@
 //! What was dropped before anything could use it goes at once, whatever is open or in flight; and uploads
 //! that are pending hold nothing back for longer than until the next purge.
 
-use tenure_core::device::{Device as _, Format, State, Subresource, Usage};
+use tenure_core::device::Device as _;
 use tenure_core::{
-    Buffer, BufferDesc, BufferViewDesc, Error, Gpu, MemoryUse, Queue, TexelData, Texture, TextureDesc,
-    TextureViewDesc,
+    Buffer, BufferDesc, BufferViewDesc, Error, Format, Gpu, MemoryUse, Queue, State, Subresource, TexelData,
+    Texture, TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -177,7 +177,8 @@ fn a_texture_is_kept_once_commands_can_name_it() {
 /// The program has what it gave into tenure's care, and may use it however it likes.
 #[test]
 fn what_was_adopted_is_kept() {
-    use tenure_core::device::{BufferInfo, MemoryTypeId, ResourceDesc};
+    use tenure_core::BufferInfo;
+    use tenure_core::device::{MemoryTypeId, ResourceDesc};
     let adopt = |gpu: &Gpu<Device>| {
         let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
         let own = gpu.device().create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0)).unwrap();

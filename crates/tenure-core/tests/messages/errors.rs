@@ -1,9 +1,9 @@
 //! What errors say: names instead of numbers, the limit, and what to do.
 
-use tenure_core::device::{Device as _, Format, SamplerInfo, State, Subresource, Usage};
+use tenure_core::device::Device as _;
 use tenure_core::{
-    BufferDesc, BufferViewDesc, Config, Error, Gpu, MemoryUse, Queue, SamplerDesc, TextureDesc,
-    TextureViewDesc, UploadRingDesc,
+    BufferDesc, BufferViewDesc, Config, Error, Format, Gpu, MemoryUse, Queue, SamplerDesc, SamplerInfo,
+    State, Subresource, TextureDesc, TextureViewDesc, UploadRingDesc, Usage,
 };
 use tenure_sim::{Device, Profile};
 

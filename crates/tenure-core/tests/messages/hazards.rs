@@ -1,7 +1,6 @@
 //! Hazards name the program's object, not the shared buffer that it lies in.
 
-use tenure_core::device::Usage;
-use tenure_core::{BufferDesc, Config, Gpu, Queue};
+use tenure_core::{BufferDesc, Config, Gpu, Queue, Usage};
 use tenure_sim::{Device, Profile};
 
 /// Two small buffers in one API buffer; the second is read though nobody wrote it.

@@ -1,10 +1,10 @@
 //! The manager's own pages (staged bytes, constants, what is read back) beside the program's mapped buffers.
 
 use proptest::prelude::*;
-use tenure_core::device::{Api, Device as _, QueueId, QueueKind, State, Subresource, Usage};
+use tenure_core::device::{Api, Device as _};
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, PoolConfig, Queue, StagingConfig,
-    Strategy as Placing, UploadConfig, UploadRing,
+    Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, PoolConfig, Queue, QueueId, QueueKind,
+    StagingConfig, State, Strategy as Placing, Subresource, UploadConfig, UploadRing, Usage,
 };
 use tenure_core::{LocationKind, UploadRingDesc};
 use tenure_sim::{Device, Lag, Profile};

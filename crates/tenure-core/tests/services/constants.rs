@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use proptest::prelude::*;
-use tenure_core::device::{Allowed, Device as _, DeviceError, Features, QueueId, State};
+use tenure_core::device::{Allowed, Device as _, Features};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Config, Constant, Error, FrameConfig, Gpu, PoolConfig, Queue, Recording, StagingConfig,
-    Strategy as Placing, UploadConfig,
+    Config, Constant, DeviceError, Error, FrameConfig, Gpu, PoolConfig, Queue, QueueId, Recording,
+    StagingConfig, State, Strategy as Placing, UploadConfig,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -204,7 +204,7 @@ fn pages_are_given_up_when_memory_is_short() {
     assert!(before >= 25, "each page has memory of its own");
     // The driver has no memory for whoever asks next, until something was given back.
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
-    let desc = tenure_core::BufferDesc::new(1 << 20, tenure_core::device::Usage::VERTEX);
+    let desc = tenure_core::BufferDesc::new(1 << 20, tenure_core::Usage::VERTEX);
     assert!(gpu.create_buffer(&desc).is_err());
     device.faults().clear();
     assert!(gpu.stats().committed <= before - 24, "they were given back before it was refused");

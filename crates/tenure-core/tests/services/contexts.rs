@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::thread;
 
-use tenure_core::device::{State, Subresource, Usage};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Frame, Gpu, Queue, Readback, Recording, UploadRing, UploadRingDesc,
+    Buffer, BufferDesc, Config, Error, Frame, Gpu, Queue, Readback, Recording, State, Subresource,
+    UploadRing, UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Calls, Device, Lag, Profile};
 

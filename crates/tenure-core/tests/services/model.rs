@@ -1,7 +1,9 @@
 //! What textures ought to hold, block by block.
 
-use tenure_core::device::{Dimension, Format, State, Subresource, TextureInfo, TextureRegion, Usage};
-use tenure_core::{Gpu, Queue, Texture, TextureDesc};
+use tenure_core::{
+    Dimension, Format, Gpu, Queue, State, Subresource, Texture, TextureDesc, TextureInfo, TextureRegion,
+    Usage,
+};
 use tenure_sim::Device;
 
 use test_random::Rng;

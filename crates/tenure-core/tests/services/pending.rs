@@ -1,7 +1,9 @@
 //! Barriers that nobody asks for: what `use_resource` notes takes effect before the next command.
 
-use tenure_core::device::{BufferLayout, Format, State, Subresource, TextureRegion, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, Queue, Recording, Texture, TextureDesc};
+use tenure_core::{
+    Buffer, BufferDesc, BufferLayout, Config, Format, Gpu, Queue, Recording, State, Subresource, Texture,
+    TextureDesc, TextureRegion, Usage,
+};
 use tenure_sim::{Device, Lag, Options, Profile, Step};
 
 use super::{SECOND, end};

@@ -9,13 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{
-    Allowed, Device as _, DeviceError, Format, QueueId, State, StateModel, Subresource, Usage,
-};
+use tenure_core::device::{Allowed, Device as _, StateModel};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Awaited, Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, ObjectKind, Queue, Readback,
-    StagingConfig, TexelData, TextureDesc,
+    Awaited, Buffer, BufferDesc, Config, DeviceError, Error, Format, FrameConfig, Gpu, MemoryUse, ObjectKind,
+    Queue, QueueId, Readback, StagingConfig, State, Subresource, TexelData, TextureDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -260,8 +258,7 @@ fn bad_readbacks_leave_the_recording_usable() {
             let error = recording.read_back(&read, 0, 100).err();
             assert!(matches!(error, Some(Error::FixedState { .. })), "{error:?}");
         }
-        let outside =
-            tenure_core::device::TextureRegion { mip: 0, layer: 0, origin: [4, 0, 0], extent: [5, 8, 1] };
+        let outside = tenure_core::TextureRegion { mip: 0, layer: 0, origin: [4, 0, 0], extent: [5, 8, 1] };
         let error = recording.read_back_texture(&grass, outside).err().unwrap();
         assert!(error.to_string().contains("grass"), "{error}");
         let mut theirs = other.record(Queue::Graphics, "theirs").unwrap();

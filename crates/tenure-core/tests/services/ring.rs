@@ -5,14 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{
-    BufferLayout, Device as _, DeviceError, Features, Format, QueueId, State, TextureRegion, Usage,
-};
+use tenure_core::device::{Device as _, Features};
 use tenure_core::memory::PoolKind;
 use tenure_core::time::RecordingId;
 use tenure_core::{
-    BufferDesc, Config, Error, Frame, FrameConfig, Gpu, MemoryUse, Queue, Recording, RingStats, TextureDesc,
-    UploadRing, UploadRingDesc,
+    BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Frame, FrameConfig, Gpu, MemoryUse, Queue,
+    QueueId, Recording, RingStats, State, TextureDesc, TextureRegion, UploadRing, UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -443,8 +441,8 @@ fn slices_are_copied_to_buffers_and_textures() {
         );
         commands.copy_slice(&bytes, 1000, &rock, 0, 5000).unwrap();
         commands.copy_slice_to_texture(&texels, layout, &grass, region).unwrap();
-        commands.use_resource(&rock, tenure_core::device::Subresource::All, State::COPY_SRC).unwrap();
-        commands.use_resource(&grass, tenure_core::device::Subresource::All, State::COPY_SRC).unwrap();
+        commands.use_resource(&rock, tenure_core::Subresource::All, State::COPY_SRC).unwrap();
+        commands.use_resource(&grass, tenure_core::Subresource::All, State::COPY_SRC).unwrap();
         commands.barriers();
         commands.raw().expect_bytes(rock.raw(), rock.offset(), &[7; 5000]);
         commands.raw().expect_bytes(grass.raw(), 0, &[9; 960]);

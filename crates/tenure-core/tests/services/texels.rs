@@ -1,9 +1,12 @@
 //! Uploads of texels.
 
 use proptest::prelude::*;
-use tenure_core::device::{Device as _, DeviceError, Format, QueueId, QueueKind, TextureRegion, Usage};
+use tenure_core::device::Device as _;
 use tenure_core::memory::PoolKind;
-use tenure_core::{Config, Error, Gpu, Queue, StagingConfig, TexelData, Texture, TextureDesc, UploadStats};
+use tenure_core::{
+    Config, DeviceError, Error, Format, Gpu, Queue, QueueId, QueueKind, StagingConfig, TexelData, Texture,
+    TextureDesc, TextureRegion, UploadStats, Usage,
+};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::model::{Model, SAMPLED, random_desc, random_region};
@@ -66,11 +69,8 @@ fn depth_is_uploaded_where_allowed() {
             if device.properties().queues[copies.queue().index()].kind != QueueKind::Graphics {
                 let all = TextureRegion { extent: [40, 30, 1], ..part };
                 let at = readback.layout(0).unwrap();
-                let layout = tenure_core::device::BufferLayout {
-                    offset: at.offset,
-                    row_pitch: at.row_pitch,
-                    rows: at.rows,
-                };
+                let layout =
+                    tenure_core::BufferLayout { offset: at.offset, row_pitch: at.row_pitch, rows: at.rows };
                 let error =
                     copies.copy_texture_to_buffer(&texture, all, readback.buffer(), layout).unwrap_err();
                 assert!(error.to_string().contains("graphics queue"), "{error}");

@@ -3,14 +3,12 @@
 use std::thread;
 
 use proptest::prelude::*;
-use tenure_core::device::{
-    Api, Device as _, DeviceError, Features, QueueId, QueueKind, State, StateModel, Subresource, Usage,
-};
+use tenure_core::device::{Api, Device as _, Features, StateModel};
 use tenure_core::memory::PoolKind;
 use tenure_core::time::SyncPoint;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, LocationKind, MemoryUse, PoolConfig, Queue,
-    StagingConfig, Strategy as Placing, UploadStats,
+    Buffer, BufferDesc, Config, DeviceError, Error, FrameConfig, Gpu, LocationKind, MemoryUse, PoolConfig,
+    Queue, QueueId, QueueKind, StagingConfig, State, Strategy as Placing, Subresource, UploadStats, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 

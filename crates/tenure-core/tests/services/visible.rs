@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::device::{Api, Device as _, Format, State, Subresource, Usage};
+use tenure_core::device::{Api, Device as _};
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue, Recording, Texture, TextureDesc,
+    Buffer, BufferDesc, Config, Error, Format, Gpu, MemoryUse, Queue, Recording, State, Subresource, Texture,
+    TextureDesc, Usage,
 };
 use tenure_sim::{Device, Lag, Options, Profile, Step};
 

@@ -1,7 +1,7 @@
 //! Queues that use one texture alternately: what reaches the device, step by step.
 
-use tenure_core::device::{Format, QueueId, QueueSerial, State, Subresource, Usage};
-use tenure_core::{Config, Gpu, Queue, Texture, TextureDesc};
+use tenure_core::device::QueueSerial;
+use tenure_core::{Config, Format, Gpu, Queue, QueueId, State, Subresource, Texture, TextureDesc, Usage};
 use tenure_sim::{Device, Lag, Options, Profile, Step};
 
 const GRAPHICS: QueueId = QueueId(0);

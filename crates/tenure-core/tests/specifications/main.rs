@@ -9,8 +9,11 @@ mod model;
 #[path = "../support/random.rs"]
 mod random;
 
-use tenure_core::device::{Api, Device as _, Format, QueueId, State, StateModel, Subresource, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, Queue, Recording, Texture, TextureDesc};
+use tenure_core::device::{Api, Device as _, StateModel};
+use tenure_core::{
+    Buffer, BufferDesc, Config, Format, Gpu, Queue, QueueId, Recording, State, Subresource, Texture,
+    TextureDesc, Usage,
+};
 use tenure_sim::{BarrierChange, CallKind, Checks, Device, Fault, FaultKind, Hazard, Lag, Options, Profile};
 
 use model::{Model, Verdict};

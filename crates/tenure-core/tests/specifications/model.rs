@@ -6,9 +6,8 @@
 
 use std::collections::HashMap;
 
-use tenure_core::device::{
-    Api, Properties, QueueKind, QueueSerial, QueueTransfer, State, StateModel, Subresource,
-};
+use tenure_core::device::{Api, Properties, QueueSerial, QueueTransfer, StateModel};
+use tenure_core::{QueueKind, State, Subresource};
 use tenure_sim::Step;
 
 /// What is wrong.

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{
-    QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
-};
+use tenure_core::device::{QueueProperties, QueueSerial, StateModel};
 use tenure_core::state::{
     Fixups, Recorded, ResourceKind, StateBarrier, StateCell, StateError, Tracker, resolve,
 };
+use tenure_core::{QueueId, QueueKind, State, Subresource, Usage};
 
 type Handle = Arc<StateCell>;
 

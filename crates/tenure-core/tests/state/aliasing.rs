@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{QueueId, QueueSerial, State, Subresource};
+use tenure_core::device::QueueSerial;
 use tenure_core::state::{Fixups, Recorded, StateCell, Tracker, resolve};
+use tenure_core::{QueueId, State, Subresource};
 
 use crate::program::{Event, Owners, Program};
 use crate::property::{Rules, begin, explain, fold, judge, queues, resource, wanted};

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{
-    QueueId, QueueKind, QueueProperties, QueueSerial, QueueTransfer, State, StateModel, Subresource, Usage,
-};
+use tenure_core::device::{QueueProperties, QueueSerial, QueueTransfer, StateModel};
 use tenure_core::state::{
     Fixups, MAX_SUBRESOURCES, Recorded, ResourceKind, StateBarrier, StateCell, StateError, Tracker, resolve,
 };
+use tenure_core::{QueueId, QueueKind, State, Subresource, Usage};
 
 type Handle = Arc<StateCell>;
 

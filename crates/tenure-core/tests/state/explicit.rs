@@ -2,7 +2,8 @@
 //! where, until a later write is ordered after it. Direct3D 12's enhanced barriers are judged by the same
 //! rules, with layouts of their own.
 
-use tenure_core::device::{QueueTransfer, State};
+use tenure_core::State;
+use tenure_core::device::QueueTransfer;
 use tenure_core::state::ResourceKind;
 
 use crate::program::{Clocks, Event, Owners, Program, Verdict, writes};

@@ -1,7 +1,8 @@
 //! Ordinary programs, frame after frame, on every profile of the simulated device: not one hazard.
 
-use tenure_core::device::{Format, State, Subresource, Usage};
-use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue, Recording, TextureDesc};
+use tenure_core::{
+    BufferDesc, Config, Format, Gpu, MemoryUse, Queue, Recording, State, Subresource, TextureDesc, Usage,
+};
 use tenure_sim::{Checks, Device, Lag, Options, Profile};
 
 const COLOUR: Usage = Usage::RENDER_TARGET

@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tenure_core::device::{QueueProperties, QueueTransfer, State, Subresource};
+use tenure_core::device::{QueueProperties, QueueTransfer};
 use tenure_core::state::{StateBarrier, StateCell};
+use tenure_core::{State, Subresource};
 
 /// One thing a queue does.
 #[derive(Clone, Debug)]

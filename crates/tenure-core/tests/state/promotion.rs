@@ -1,7 +1,7 @@
 //! A naive simulation of D3D12's rules.
 
-use tenure_core::device::{QueueKind, State};
 use tenure_core::state::ResourceKind;
+use tenure_core::{QueueKind, State};
 
 use crate::program::{Clocks, Event, Owners, Program, Verdict, writes};
 

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{
-    Api, QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
-};
+use tenure_core::device::{Api, QueueProperties, QueueSerial, StateModel};
 use tenure_core::state::{Fixups, Recorded, ResourceKind, StateCell, StateError, Tracker, resolve};
+use tenure_core::{QueueId, QueueKind, State, Subresource, Usage};
 
 use crate::program::{Batch, Event, Program, Verdict};
 use crate::random::Random;

@@ -1,8 +1,10 @@
 //! Submissions that the driver refuses, one of several at a time: whatever was submitted before stays true,
 //! and the next submission goes on from there.
 
-use tenure_core::device::{Format, QueueId, State, Subresource, TextureRegion, Usage};
-use tenure_core::{Config, Gpu, Queue, Recording, TexelData, Texture, TextureDesc};
+use tenure_core::{
+    Config, Format, Gpu, Queue, QueueId, Recording, State, Subresource, TexelData, Texture, TextureDesc,
+    TextureRegion, Usage,
+};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 const ALL: Subresource = Subresource::All;

@@ -125,7 +125,7 @@ fn views_are_kept_with_their_resources() {
 #[test]
 fn an_evicted_unused_resource_hands_on_its_previous_owners() {
     for &profile in PROFILES {
-        if !crate::has_queue(&device(profile), tenure_core::device::QueueKind::Compute) {
+        if !crate::has_queue(&device(profile), tenure_core::QueueKind::Compute) {
             continue;
         }
         let options = tenure_sim::Options::new(profile).lag(tenure_sim::Lag::Submissions(1000));

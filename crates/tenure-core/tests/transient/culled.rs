@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{State, Subresource};
 use tenure_core::transient::graph::Graph;
-use tenure_core::{Config, Error, Gpu, Queue, TransientConfig};
+use tenure_core::{Config, Error, Gpu, Queue, State, Subresource, TransientConfig};
 use tenure_sim::{Device, Lag, Options};
 
 use crate::{MIB, PROFILES, clear, fill, finish, gpu, gpu_with, has_queue, sample, storage};
@@ -109,8 +108,7 @@ fn random_culling_leaves_nothing_behind() {
         for _ in 0..1500 {
             watch.frame(&gpu, cached, heaps, || {
                 let frame = gpu.begin_frame().unwrap();
-                let is_async =
-                    has_queue(&device, tenure_core::device::QueueKind::Compute) && chance.below(4) == 0;
+                let is_async = has_queue(&device, tenure_core::QueueKind::Compute) && chance.below(4) == 0;
                 let queue = if is_async { Queue::Compute } else { Queue::Graphics };
                 let mut list = frame.record(queue, "frame").unwrap();
                 for step in 0..8_u8 {

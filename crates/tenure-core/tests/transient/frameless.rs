@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{Subresource, Usage};
-use tenure_core::{BufferDesc, BufferViewDesc, Config, Queue, TransientConfig};
+use tenure_core::{BufferDesc, BufferViewDesc, Config, Queue, Subresource, TransientConfig, Usage};
 use tenure_sim::{Device, Lag, Options};
 
 use crate::{MIB, PROFILES, clear, fill, finish, gpu_with, sample, storage};
@@ -82,8 +81,7 @@ fn unused_resources_are_evicted_by_purges() {
                 }
                 drop(gpu.create_buffer_view(&lasting, &BufferViewDesc::raw()).unwrap());
                 list.split().1.constant_bytes(&[1; 1024]).unwrap();
-                list.use_resource(&lasting, Subresource::All, tenure_core::device::State::NON_PIXEL_SHADER)
-                    .unwrap();
+                list.use_resource(&lasting, Subresource::All, tenure_core::State::NON_PIXEL_SHADER).unwrap();
                 drop((buffer, texture));
                 list.submit().unwrap();
                 let ticket = gpu.read_back(&lasting, 0, 16);

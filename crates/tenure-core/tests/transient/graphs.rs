@@ -1,8 +1,11 @@
 //! Graphs: declared ahead and executed.
 
-use tenure_core::device::{Device as _, QueueKind, State, Subresource};
+use tenure_core::device::Device as _;
 use tenure_core::transient::graph::{Graph, GraphError, PassId, ResourceId};
-use tenure_core::{Config, Error, Frame, Gpu, Queue, Recording, Resources, TexelData, TransientConfig};
+use tenure_core::{
+    Config, Error, Frame, Gpu, Queue, QueueKind, Recording, Resources, State, Subresource, TexelData,
+    TransientConfig,
+};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Profile};
 
 use crate::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, read, sample, storage, target};
@@ -63,7 +66,7 @@ impl Program {
             }
         }
         for (pass, work) in passes.iter().enumerate() {
-            let queue = Queue::Id(tenure_core::device::QueueId(queues[pass] as u8));
+            let queue = Queue::Id(tenure_core::QueueId(queues[pass] as u8));
             let mut declared = graph.pass(queue, "pass");
             for Work { id, is_texture, writes, .. } in work {
                 let state = match (is_texture, writes) {
@@ -204,7 +207,7 @@ fn lasting_textures(gpu: &Gpu<Device>) {
 
 fn sampled_target() -> tenure_core::TextureDesc {
     let mut desc = target(64, "lasting");
-    desc.info.usage |= tenure_core::device::Usage::COPY_DST;
+    desc.info.usage |= tenure_core::Usage::COPY_DST;
     desc
 }
 
@@ -448,7 +451,7 @@ fn queues_that_alternate_at_one_offset_create_nothing() {
         let gpu = gpu(&device);
         let both = |name: &'static str| {
             let mut desc = target(64, name);
-            desc.info.usage |= tenure_core::device::Usage::UNORDERED_ACCESS;
+            desc.info.usage |= tenure_core::Usage::UNORDERED_ACCESS;
             desc
         };
         let mut graph = Graph::new();

@@ -1,8 +1,10 @@
 //! Transient resources on the simulated device, which reports every byte that two of them use at the same time.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
-use tenure_core::device::{Format, QueueKind, State, Subresource, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, Recording, Texture, TextureDesc};
+use tenure_core::{
+    Buffer, BufferDesc, Config, Format, Gpu, QueueKind, Recording, State, Subresource, Texture, TextureDesc,
+    Usage,
+};
 use tenure_sim::{Device, Lag, Options, Profile};
 
 mod caches;

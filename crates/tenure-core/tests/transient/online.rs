@@ -1,8 +1,7 @@
 //! Resources acquired and dropped pass by pass.
 
-use tenure_core::device::State;
 use tenure_core::transient::graph::Graph;
-use tenure_core::{Config, Error, Queue, TransientConfig};
+use tenure_core::{Config, Error, Queue, State, TransientConfig};
 
 use crate::{
     MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, has_queue, read, sample, storage, target,
@@ -49,8 +48,7 @@ fn random_frames_share_memory_without_conflicts() {
         for _ in 0..60 {
             let frame = gpu.begin_frame().unwrap();
             for _ in 0..=chance.below(3) {
-                let is_async =
-                    has_queue(&device, tenure_core::device::QueueKind::Compute) && chance.below(3) == 0;
+                let is_async = has_queue(&device, tenure_core::QueueKind::Compute) && chance.below(3) == 0;
                 let queue = if is_async { Queue::Compute } else { Queue::Graphics };
                 let mut list = frame.record(queue, "random").unwrap();
                 let (mut textures, mut buffers) = (Vec::new(), Vec::new());

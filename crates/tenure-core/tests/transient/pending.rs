@@ -1,8 +1,7 @@
 //! Uses that were noted without a barrier being recorded, and uses that were refused, while another resource
 //! acquires the same bytes next.
 
-use tenure_core::device::{State, Subresource, Usage};
-use tenure_core::{BufferDesc, Config, Queue, TransientConfig};
+use tenure_core::{BufferDesc, Config, Queue, State, Subresource, TransientConfig, Usage};
 use tenure_sim::{CallKind, Fault, FaultKind};
 
 use super::{MIB, PROFILES, device, gpu_with, target};

@@ -1,7 +1,6 @@
 //! Misuse that is refused with an error.
 
-use tenure_core::device::{Format, State, Subresource, Usage};
-use tenure_core::{BufferDesc, Error, MemoryUse, Queue, TextureDesc};
+use tenure_core::{BufferDesc, Error, Format, MemoryUse, Queue, State, Subresource, TextureDesc, Usage};
 use tenure_sim::Profile;
 
 use crate::{MIB, device, fill, finish, gpu, storage, target};

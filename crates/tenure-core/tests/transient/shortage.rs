@@ -1,8 +1,7 @@
 //! Memory that is short, for a while or permanently.
 
-use tenure_core::device::{State, Usage};
 use tenure_core::transient::graph::Graph;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, TransientConfig};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, State, TransientConfig, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 use crate::{MIB, PROFILES, finish, gpu_with, storage};

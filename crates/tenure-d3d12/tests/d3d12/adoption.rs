@@ -1,10 +1,10 @@
 //! Devices, queues and resources of the program's own.
 
-use tenure_core::device::{
-    BufferInfo, CommandList as _, Device as _, DeviceError, Format, Mapping as _, MemoryFlags, QueueKind,
-    ResourceDesc, State, Usage,
+use tenure_core::device::{CommandList as _, Device as _, Mapping as _, MemoryFlags, ResourceDesc};
+use tenure_core::{
+    BufferDesc, BufferInfo, Config, DeviceError, Format, Gpu, LocationKind, MemoryUse, Queue, QueueKind,
+    State, TextureDesc, Usage,
 };
-use tenure_core::{BufferDesc, Config, Gpu, LocationKind, MemoryUse, Queue, TextureDesc};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_COMMAND_LIST_TYPE, D3D12_COMMAND_LIST_TYPE_COPY, D3D12_COMMAND_LIST_TYPE_DIRECT,
     D3D12_COMMAND_QUEUE_DESC, D3D12_CPU_PAGE_PROPERTY_WRITE_BACK, D3D12_HEAP_FLAG_NONE,
@@ -200,7 +200,7 @@ fn textures_are_adopted_with_their_state() {
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let image = gpu.adopt_texture(wrapped, &desc, State::COMMON).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "sample").unwrap();
-    recording.use_resource(&image, tenure_core::device::Subresource::All, State::PIXEL_SHADER).unwrap();
+    recording.use_resource(&image, tenure_core::Subresource::All, State::PIXEL_SHADER).unwrap();
     assert!(gpu.wait(&recording.submit().unwrap(), LONG).unwrap());
     drop(image);
     assert!(gpu.shutdown().is_clean());

@@ -1,10 +1,8 @@
 //! Memory that changes hands, and contents that are given up.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{
-    Barrier, BufferLayout, CommandList as _, Device as _, Format, QueueId, ResourceDesc, State, Subresource,
-    TextureRegion, Usage,
-};
+use tenure_core::device::{Barrier, CommandList as _, Device as _, ResourceDesc};
+use tenure_core::{BufferLayout, Format, QueueId, State, Subresource, TextureRegion, Usage};
 use tenure_d3d12::{Device, Heap, Resource};
 
 use crate::bench::{
@@ -95,7 +93,7 @@ fn buffers_take_turns() {
 fn targets_and_storage_are_discarded() {
     let mut bench = Bench::new(device());
     let make = |format, usage| {
-        let info = tenure_core::device::TextureInfo { mips: 2, ..info(SIDE, format, usage) };
+        let info = tenure_core::TextureInfo { mips: 2, ..info(SIDE, format, usage) };
         bench.device.create_committed(&ResourceDesc::Texture(info), GPU_ONLY).unwrap()
     };
     let target = make(Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::COPY_SRC);

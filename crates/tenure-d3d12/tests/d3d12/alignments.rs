@@ -1,7 +1,7 @@
 //! Alignments: the smallest is asked for first.
 
-use tenure_core::TextureDesc;
-use tenure_core::device::{Device as _, Format, Requirements, ResourceDesc, Usage};
+use tenure_core::device::{Device as _, Requirements, ResourceDesc};
+use tenure_core::{Format, TextureDesc, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12Resource;
 use tenure_d3d12::{Device, Options};
 

@@ -3,12 +3,11 @@
 use crate::harness::PERMIT;
 use std::time::Duration;
 
-use tenure_core::TextureDesc;
 use tenure_core::device::{
-    BufferInfo, CommandList as _, Device as _, DeviceError, FieldValue, Format, HeapCategory, HeapDesc,
-    Mapping as _, MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, State, StateModel, TextureInfo,
-    Usage,
+    CommandList as _, Device as _, FieldValue, HeapCategory, HeapDesc, Mapping as _, MemoryTypeId, Priority,
+    QueueSerial, ResourceDesc, StateModel,
 };
+use tenure_core::{BufferInfo, DeviceError, Format, QueueId, State, TextureDesc, TextureInfo, Usage};
 use tenure_d3d12::{Device, List, Options, Resource};
 
 use crate::maker::make;

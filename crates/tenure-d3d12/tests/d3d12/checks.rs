@@ -1,11 +1,8 @@
 //! Calls that some runtime lets pass although they are wrong: refused, in release builds too.
 
 use crate::harness::PERMIT;
-use tenure_core::TextureDesc;
-use tenure_core::device::{
-    Device as _, DeviceError, Dimension, Format, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc,
-    TextureInfo, Usage,
-};
+use tenure_core::device::{Device as _, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc};
+use tenure_core::{DeviceError, Dimension, Format, TextureDesc, TextureInfo, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_FEATURE_D3D12_OPTIONS8, D3D12_FEATURE_DATA_D3D12_OPTIONS8,
 };

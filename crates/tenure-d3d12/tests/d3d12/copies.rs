@@ -1,11 +1,8 @@
 //! Copies that break a rule come out of `close`, and nothing of them reaches the GPU.
 
 use crate::harness::PERMIT;
-use tenure_core::TextureDesc;
-use tenure_core::device::{
-    Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Format, ResourceDesc, State,
-    Subresource, TextureRegion, Usage,
-};
+use tenure_core::device::{Barrier, CommandList as _, Device as _, ResourceDesc};
+use tenure_core::{BufferLayout, DeviceError, Format, State, Subresource, TextureDesc, TextureRegion, Usage};
 use tenure_d3d12::{List, Resource};
 
 use crate::bench::{

@@ -2,9 +2,9 @@
 
 use crate::harness::PERMIT;
 use tenure_core::device::{
-    BufferAccess, BufferView, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorKind,
-    DescriptorSource, Device as _, DeviceError, Elements, Format, ObjectRef,
+    BufferView, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, ObjectRef,
 };
+use tenure_core::{BufferAccess, DescriptorKind, DeviceError, Elements, Format};
 use tenure_d3d12::LiveObjects;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_DESCRIPTOR_HEAP_FLAG_NONE, D3D12_DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE,

@@ -1,7 +1,8 @@
 //! What a device says about itself, and how it is made.
 
+use tenure_core::QueueKind;
 use tenure_core::device::{
-    Device as _, Features, HeapCategory, HeapDesc, MemoryTypeId, Priority, QueueKind, StateModel,
+    Device as _, Features, HeapCategory, HeapDesc, MemoryTypeId, Priority, StateModel,
 };
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12Device10, ID3D12InfoQueue};
 use tenure_d3d12::windows::core::Interface;

@@ -1,9 +1,9 @@
 //! Faults of drivers are worked around, down to what is created.
 
-use tenure_core::device::{
-    Device as _, DeviceError, Features, FieldValue, Format, HeapCategory, ResourceDesc, Usage,
+use tenure_core::device::{Device as _, Features, FieldValue, HeapCategory, ResourceDesc};
+use tenure_core::{
+    BufferDesc, Config, DeviceError, Format, Gpu, LocationKind, PageAllocatorDesc, Queue, TextureDesc, Usage,
 };
-use tenure_core::{BufferDesc, Config, Gpu, LocationKind, PageAllocatorDesc, Queue, TextureDesc};
 use tenure_d3d12::drivers::{AdapterId, DriverVersion, INTEL, Workarounds};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAGS,

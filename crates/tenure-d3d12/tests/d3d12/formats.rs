@@ -1,7 +1,7 @@
 //! The formats that textures are created with.
 
-use tenure_core::TextureDesc;
-use tenure_core::device::{ClearValue, Device as _, DeviceError, Format, ResourceDesc, Usage};
+use tenure_core::device::{Device as _, ResourceDesc};
+use tenure_core::{ClearValue, DeviceError, Format, TextureDesc, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_RESOURCE_DESC, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL, D3D12_RESOURCE_FLAG_DENY_SHADER_RESOURCE,
 };

@@ -4,10 +4,13 @@ use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{
-    BufferAccess, BufferView, CommandList as _, Descriptor, DescriptorKind, DescriptorSource, Device as _,
-    DeviceError, Elements, Format, HeapCategory, Mapping as _, QueueSerial, Usage,
+    BufferView, CommandList as _, Descriptor, DescriptorSource, Device as _, HeapCategory, Mapping as _,
+    QueueSerial,
 };
-use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue};
+use tenure_core::{
+    BufferAccess, BufferDesc, Config, DescriptorKind, DeviceError, Elements, Error, Format, Gpu, MemoryUse,
+    Queue, Usage,
+};
 use tenure_d3d12::Device;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12Device5;
 use tenure_d3d12::windows::core::Interface;

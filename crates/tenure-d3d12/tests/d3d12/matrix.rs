@@ -9,7 +9,8 @@
 use std::env;
 use std::sync::LazyLock;
 
-use tenure_core::device::{Device as _, DeviceError, StateModel};
+use tenure_core::DeviceError;
+use tenure_core::device::{Device as _, StateModel};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     CLSID_D3D12SDKConfiguration, D3D12GetInterface, ID3D12SDKConfiguration,
 };

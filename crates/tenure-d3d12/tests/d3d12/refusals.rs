@@ -1,11 +1,12 @@
 //! Views that break a rule are refused before the driver sees them, and leave nothing behind.
 
 use crate::harness::PERMIT;
-use tenure_core::TextureDesc;
 use tenure_core::device::{
-    BufferAccess, BufferInfo, BufferView, Descriptor, DescriptorKind, DescriptorSource, Device as _,
-    DeviceError, Elements, Format, MemoryTypeId, Plane, ResourceDesc, SamplerInfo, TextureAccess,
-    TextureInfo, TextureView, Usage, ViewShape,
+    BufferView, Descriptor, DescriptorSource, Device as _, MemoryTypeId, ResourceDesc, TextureView,
+};
+use tenure_core::{
+    BufferAccess, BufferInfo, DescriptorKind, DeviceError, Elements, Format, Plane, SamplerInfo,
+    TextureAccess, TextureDesc, TextureInfo, Usage, ViewShape,
 };
 use tenure_d3d12::{DescriptorHeap, Device, Resource};
 

@@ -2,11 +2,10 @@
 //! driven all the same, as far as the runtime takes the calls.
 
 use crate::harness::PERMIT;
-use tenure_core::TextureDesc;
 use tenure_core::device::{
-    Device as _, DeviceError, Features, Format, HeapCategory, QueueSerial, ResourceDesc, TileRegion,
-    TileSource, TileUpdate, Usage,
+    Device as _, Features, HeapCategory, QueueSerial, ResourceDesc, TileSource, TileUpdate,
 };
+use tenure_core::{DeviceError, Format, TextureDesc, TileRegion, Usage};
 use tenure_d3d12::{Device, Options};
 
 use crate::bench::{

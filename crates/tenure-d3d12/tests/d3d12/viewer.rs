@@ -2,9 +2,12 @@
 
 use crate::harness::PERMIT;
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorKind,
-    DescriptorSource, Device as _, Plane, ResourceDesc, SamplerInfo, State, Subresource, TextureAccess,
-    TextureInfo, TextureRegion, TextureView, Usage, ViewShape,
+    Barrier, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, ResourceDesc,
+    TextureView,
+};
+use tenure_core::{
+    BufferLayout, DescriptorKind, Plane, SamplerInfo, State, Subresource, TextureAccess, TextureInfo,
+    TextureRegion, Usage, ViewShape,
 };
 use tenure_d3d12::{DescriptorHeap, Device, List, Options, Resource};
 

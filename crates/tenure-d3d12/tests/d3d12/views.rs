@@ -1,11 +1,10 @@
 //! Views show what they say, and nothing once they are freed.
 
 use crate::harness::PERMIT;
-use tenure_core::TextureDesc;
-use tenure_core::device::{
-    AddressMode, BorderColor, BufferAccess, BufferView, ClearValue, Descriptor, DescriptorKind, Device as _,
-    Dimension, Elements, Filter, Format, Plane, SamplerInfo, State, TextureAccess, TextureInfo, TextureView,
-    Usage, ViewShape,
+use tenure_core::device::{BufferView, Descriptor, Device as _, TextureView};
+use tenure_core::{
+    AddressMode, BorderColor, BufferAccess, ClearValue, DescriptorKind, Dimension, Elements, Filter, Format,
+    Plane, SamplerInfo, State, TextureAccess, TextureDesc, TextureInfo, Usage, ViewShape,
 };
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{D3D12_CLEAR_FLAG_DEPTH, D3D12_CLEAR_FLAG_STENCIL};
 use tenure_d3d12::windows::core::{GUID, IUnknown, Interface as _};

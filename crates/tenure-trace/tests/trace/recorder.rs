@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tenure_core::device::{Format, Usage};
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, TextureDesc};
+use tenure_core::{Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, TextureDesc, Usage};
 use tenure_sim as sim;
 use tenure_trace::{
     Encoding, Event, Kind, Layout, MemoryKind, Trace, TraceError, TraceRecorder, TraceWriter, read_all,

@@ -4,11 +4,11 @@ use crate::harness::PERMIT;
 use core::ptr::NonNull;
 
 use conformance::Harness as _;
-use tenure_core::device::{
-    BufferInfo, Device as _, DeviceError, Format, Mapping as _, MemoryFlags, MemoryTypeId, ResourceDesc,
-    State, Usage,
+use tenure_core::device::{Device as _, Mapping as _, MemoryFlags, MemoryTypeId, ResourceDesc};
+use tenure_core::{
+    BufferDesc, BufferInfo, Config, DeviceError, Format, Gpu, LocationKind, MemoryUse, Queue, State,
+    TextureDesc, Usage,
 };
-use tenure_core::{BufferDesc, Config, Gpu, LocationKind, MemoryUse, Queue, TextureDesc};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Ownership, RawBuffer, RawImage, RawMemory, Resource};
 
@@ -186,8 +186,8 @@ fn a_manager_takes_them_in() {
     let readback =
         gpu.create_buffer(&BufferDesc::new(32 * 512, COPIES).memory(MemoryUse::Readback).alignment(512));
     let readback = readback.unwrap();
-    let layout = |row_pitch| tenure_core::device::BufferLayout { offset: 0, row_pitch, rows: 32 };
-    let region = tenure_core::device::TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [32, 32, 1] };
+    let layout = |row_pitch| tenure_core::BufferLayout { offset: 0, row_pitch, rows: 32 };
+    let region = tenure_core::TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [32, 32, 1] };
     let mut recording = gpu.record(Queue::Graphics, "adopted").unwrap();
     recording.copy_buffer_to_texture(&staging, layout(128), &grass, region).unwrap();
     recording.copy_texture_to_buffer(&grass, region, &readback, layout(512)).unwrap();

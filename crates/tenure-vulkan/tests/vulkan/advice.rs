@@ -1,7 +1,6 @@
 //! What a program commonly loads.
 
-use tenure_core::device::{Format, Usage};
-use tenure_core::{BufferDesc, Gpu, MemoryUse, TextureDesc};
+use tenure_core::{BufferDesc, Format, Gpu, MemoryUse, TextureDesc, Usage};
 use tenure_vulkan::Device;
 
 /// Thousands of meshes, some textures, targets, upload and readback memory.

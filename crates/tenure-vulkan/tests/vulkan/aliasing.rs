@@ -2,10 +2,8 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{
-    Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Format, MemoryTypeId, ResourceDesc,
-    State, Subresource, TextureInfo, TextureRegion, Usage,
-};
+use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, ResourceDesc};
+use tenure_core::{BufferLayout, DeviceError, Format, State, Subresource, TextureInfo, TextureRegion, Usage};
 use tenure_vulkan::ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stages};
 use tenure_vulkan::{Device, Heap, Options, Resource};
 

@@ -4,10 +4,10 @@ use crate::harness::PERMIT;
 use std::time::Duration;
 
 use tenure_core::device::{
-    BufferInfo, CommandList as _, Device as _, DeviceError, Dimension, Format, HeapCategory, HeapDesc,
-    Mapping as _, MemoryFlags, MemoryTypeId, Priority, QueueId, QueueSerial, ResourceDesc, State,
-    TextureInfo, Usage,
+    CommandList as _, Device as _, HeapCategory, HeapDesc, Mapping as _, MemoryFlags, MemoryTypeId, Priority,
+    QueueSerial, ResourceDesc,
 };
+use tenure_core::{BufferInfo, DeviceError, Dimension, Format, QueueId, State, TextureInfo, Usage};
 use tenure_vulkan::{Device, Heap, List, Resource};
 
 pub(crate) const GRAPHICS: QueueId = QueueId(0);

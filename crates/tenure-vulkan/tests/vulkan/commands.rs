@@ -2,10 +2,8 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{
-    Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Format, MemoryTypeId, QueueId,
-    ResourceDesc, State, Subresource, TextureRegion, Usage,
-};
+use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, ResourceDesc};
+use tenure_core::{BufferLayout, DeviceError, Format, QueueId, State, Subresource, TextureRegion, Usage};
 use tenure_vulkan::Options;
 
 use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, is_invalid, mapped, run, texture};

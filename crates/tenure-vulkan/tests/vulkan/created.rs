@@ -70,7 +70,8 @@ fn features_are_switched_off() {
 /// Buffers of acceleration structures are there or refused by name.
 #[test]
 fn acceleration_structures_are_created_or_refused() {
-    use tenure_core::device::{DeviceError, MemoryTypeId, Usage};
+    use tenure_core::device::MemoryTypeId;
+    use tenure_core::{DeviceError, Usage};
     for options in [validated(), validated().without(OptionalFeatures::ACCELERATION_STRUCTURES)] {
         let vulkan = Vulkan::new(options);
         let device = vulkan.device();

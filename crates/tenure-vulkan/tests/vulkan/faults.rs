@@ -3,10 +3,13 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
-    CommandList as _, Device as _, DeviceError, Format, Mapping as _, MemoryTypeId, QueueId, QueueSerial,
-    ResourceDesc, State, TileRegion, TileSource, TileUpdate, Usage,
+    CommandList as _, Device as _, Mapping as _, MemoryTypeId, QueueSerial, ResourceDesc, TileSource,
+    TileUpdate,
 };
-use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, TextureDesc};
+use tenure_core::{
+    BufferDesc, Config, DeviceError, Error, Format, Gpu, MemoryUse, QueueId, State, TextureDesc, TileRegion,
+    Usage,
+};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{OptionalFeatures, Options};
 

@@ -1,6 +1,7 @@
 //! A gate that all queues wait at.
 
-use tenure_core::device::{Device as _, QueueId};
+use tenure_core::QueueId;
+use tenure_core::device::Device as _;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{ApiVersion, Device};
 

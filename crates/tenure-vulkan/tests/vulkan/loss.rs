@@ -4,9 +4,10 @@ use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
 use conformance::Harness as _;
+use tenure_core::DeviceError;
 use tenure_core::device::{
-    CommandList as _, Device as _, DeviceError, HeapCategory, HeapDesc, Mapping as _, MemoryFlags,
-    MemoryTypeId, ObjectRef, Priority,
+    CommandList as _, Device as _, HeapCategory, HeapDesc, Mapping as _, MemoryFlags, MemoryTypeId,
+    ObjectRef, Priority,
 };
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, OptionalFeatures, Options};

@@ -2,10 +2,8 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{
-    DescriptorHeapDesc, DescriptorKind, Device as _, Format, MemoryTypeId, ObjectRef, ResourceDesc, Usage,
-};
-use tenure_core::{BufferDesc, Config, Gpu};
+use tenure_core::device::{DescriptorHeapDesc, Device as _, MemoryTypeId, ObjectRef, ResourceDesc};
+use tenure_core::{BufferDesc, Config, DescriptorKind, Format, Gpu, Usage};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Message, OptionalFeatures, Severity};
 

@@ -3,9 +3,10 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
-    CommandList as _, Device as _, DeviceError, Format, HeapCategory, HeapDesc, Mapping as _, MemoryFlags,
-    MemoryTypeId, Priority, ResourceDesc, TextureInfo, Usage,
+    CommandList as _, Device as _, HeapCategory, HeapDesc, Mapping as _, MemoryFlags, MemoryTypeId, Priority,
+    ResourceDesc,
 };
+use tenure_core::{DeviceError, Format, TextureInfo, Usage};
 use tenure_vulkan::Options;
 
 use crate::basics::{COPIES, GRAPHICS, buffer, heap, heap_of, is_invalid, memory_type, texture};

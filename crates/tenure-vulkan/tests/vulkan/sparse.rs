@@ -5,9 +5,9 @@ use std::cell::Cell;
 
 use conformance::Harness as _;
 use tenure_core::device::{
-    CommandList as _, Device as _, DeviceError, Features, HeapCategory, QueueId, QueueSerial, State,
-    TileRegion, TileSource, TileUpdate, Usage,
+    CommandList as _, Device as _, Features, HeapCategory, QueueSerial, TileSource, TileUpdate,
 };
+use tenure_core::{DeviceError, QueueId, State, TileRegion, Usage};
 use tenure_vulkan::{Device, Heap, OptionalFeatures, Options, Resource};
 
 use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, bytes, heap, heap_of, mapped, read, run, write};

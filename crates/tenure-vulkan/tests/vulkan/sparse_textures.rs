@@ -3,8 +3,11 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList as _, Device as _, DeviceError, Dimension, Features, Format,
-    ResourceDesc, State, Subresource, TextureInfo, TextureRegion, TileRegion, TileSource, TileUpdate, Usage,
+    Barrier, CommandList as _, Device as _, Features, ResourceDesc, TileSource, TileUpdate,
+};
+use tenure_core::{
+    BufferLayout, DeviceError, Dimension, Format, State, Subresource, TextureInfo, TextureRegion, TileRegion,
+    Usage,
 };
 use tenure_vulkan::{Device, Resource};
 

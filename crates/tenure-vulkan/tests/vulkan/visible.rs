@@ -1,8 +1,9 @@
 //! Barriers to the host: once a submission, and only where mapped memory was written.
 
 use conformance::Harness as _;
-use tenure_core::device::{Format, State, Subresource, Usage};
-use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue, TexelData, TextureDesc};
+use tenure_core::{
+    BufferDesc, Config, Format, Gpu, MemoryUse, Queue, State, Subresource, TexelData, TextureDesc, Usage,
+};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Options};
 

@@ -2,7 +2,8 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{Barrier, CommandList as _, Device as _, State, Subresource};
+use tenure_core::device::{Barrier, CommandList as _, Device as _};
+use tenure_core::{State, Subresource};
 use tenure_vulkan::Severity;
 
 use crate::basics::{mapped, run};

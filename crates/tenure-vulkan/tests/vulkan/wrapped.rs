@@ -5,11 +5,11 @@ use core::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use conformance::Harness as _;
-use tenure_core::device::{
-    Compare, Descriptor, DescriptorHeapDesc, DescriptorKind, Device as _, Dimension, Features, Format,
-    MemoryFlags, QueueId, QueueKind, ResourceDesc, SamplerInfo, TextureInfo, Usage,
+use tenure_core::device::{Descriptor, DescriptorHeapDesc, Device as _, Features, MemoryFlags, ResourceDesc};
+use tenure_core::{
+    BufferDesc, Compare, Config, DescriptorKind, Dimension, Format, Gpu, MemoryUse, Queue, QueueId,
+    QueueKind, SamplerInfo, TextureInfo, Usage,
 };
-use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Queue};
 use tenure_vulkan::ash::{self, vk};
 use tenure_vulkan::{ApiVersion, CreateError, Device, OptionalFeatures, Options, Raw, RawQueue};
 

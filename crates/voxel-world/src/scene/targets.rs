@@ -58,7 +58,7 @@ impl<D: Device> Targets<D> {
     /// Records the copy to the CPU.
     pub(super) fn read_back(&self, recording: &mut Recording<D>) -> Result<()> {
         let layout = self.readback.layout(0).ok_or("the picture has a layout")?;
-        let layout = tenure_core::device::BufferLayout {
+        let layout = tenure_core::BufferLayout {
             offset: layout.offset,
             row_pitch: layout.row_pitch,
             rows: layout.rows,

@@ -2,7 +2,8 @@
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
-use tenure_core::device::{BindingKind, Device as _, SetBinding, SetWrite};
+use tenure_core::device::{Device as _, SetWrite};
+use tenure_core::{BindingKind, SetBinding};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Ownership, SetLayout};
 

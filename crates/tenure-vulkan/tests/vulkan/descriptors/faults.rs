@@ -2,11 +2,11 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{
-    BindingKind, BufferAccess, Descriptor, DescriptorKind, Device as _, DeviceError, Format, SetBinding,
-    TextureAccess, Usage,
+use tenure_core::device::{Descriptor, Device as _};
+use tenure_core::{
+    BindingKind, BufferAccess, BufferDesc, BufferViewDesc, Config, DescriptorKind, DescriptorTableDesc,
+    DeviceError, Error, Format, Gpu, Queue, SetBinding, TextureAccess, Usage,
 };
-use tenure_core::{BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Error, Gpu, Queue};
 use tenure_vulkan::Options;
 use tenure_vulkan::ash::vk;
 

@@ -2,10 +2,8 @@
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
-use tenure_core::device::{
-    BindingKind, Descriptor, DescriptorKind, DescriptorSource, Device as _, Format, SetBinding, SetWrite,
-    State, TextureAccess, Usage,
-};
+use tenure_core::device::{Descriptor, DescriptorSource, Device as _, SetWrite};
+use tenure_core::{BindingKind, DescriptorKind, Format, SetBinding, State, TextureAccess, Usage};
 use tenure_vulkan::{ApiVersion, OptionalFeatures, Options};
 
 use super::room::{Room, TEXEL, image, nearest, visible, whole, words};

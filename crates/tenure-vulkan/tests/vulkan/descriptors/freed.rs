@@ -2,9 +2,8 @@
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
-use tenure_core::device::{
-    BindingKind, BufferAccess, DescriptorKind, DescriptorSource, Device as _, Elements, SetBinding, SetWrite,
-};
+use tenure_core::device::{DescriptorSource, Device as _, SetWrite};
+use tenure_core::{BindingKind, BufferAccess, DescriptorKind, Elements, SetBinding};
 use tenure_vulkan::OptionalFeatures;
 
 use super::room::{Room, part, visible, words};

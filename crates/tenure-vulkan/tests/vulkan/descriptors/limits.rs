@@ -1,9 +1,8 @@
 //! How many descriptors there may be.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{
-    BindingKind, Descriptor, DescriptorHeapDesc, DescriptorKind, Device as _, DeviceError, SetBinding,
-};
+use tenure_core::device::{Descriptor, DescriptorHeapDesc, Device as _};
+use tenure_core::{BindingKind, DescriptorKind, DeviceError, SetBinding};
 use tenure_vulkan::OptionalFeatures;
 
 use super::room::{Room, nearest, visible};

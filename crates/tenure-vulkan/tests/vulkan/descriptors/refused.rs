@@ -3,9 +3,11 @@
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
 use tenure_core::device::{
-    Allowed, BindingKind, BufferAccess, BufferView, Descriptor, DescriptorHeapDesc, DescriptorKind,
-    DescriptorSource, Device as _, DeviceError, Dimension, Elements, Format, Plane, SamplerInfo, SetBinding,
-    SetWrite, TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
+    Allowed, BufferView, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, SetWrite, TextureView,
+};
+use tenure_core::{
+    BindingKind, BufferAccess, DescriptorKind, DeviceError, Dimension, Elements, Format, Plane, SamplerInfo,
+    SetBinding, TextureAccess, TextureInfo, Usage, ViewShape,
 };
 use tenure_vulkan::Options;
 use tenure_vulkan::ash::vk;

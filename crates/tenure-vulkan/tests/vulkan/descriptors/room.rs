@@ -5,10 +5,12 @@ use std::cell::Cell;
 
 use conformance::{Harness as _, Look, Probe, Through};
 use tenure_core::device::{
-    Barrier, BufferAccess, BufferLayout, BufferView, CommandList as _, Descriptor, DescriptorHeapDesc,
-    DescriptorKind, DescriptorSource, Device as _, DeviceError, Elements, Filter, Format, Mapping as _,
-    MemoryFlags, Plane, ResourceDesc, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
-    TextureInfo, TextureRegion, TextureView, Usage, ViewShape,
+    Barrier, BufferView, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _,
+    Mapping as _, MemoryFlags, ResourceDesc, TextureView,
+};
+use tenure_core::{
+    BufferAccess, BufferLayout, DescriptorKind, DeviceError, Elements, Filter, Format, Plane, SamplerInfo,
+    SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureRegion, Usage, ViewShape,
 };
 use tenure_vulkan::{DescriptorHeap, Device, OptionalFeatures, Resource, SetLayout};
 

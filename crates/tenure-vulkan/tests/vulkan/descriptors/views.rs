@@ -1,9 +1,10 @@
 //! Views and samplers of every kind are made, and the layers have nothing to say.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{
-    AddressMode, BorderColor, Compare, Descriptor, DescriptorHeapDesc, DescriptorKind, Device as _,
-    Dimension, Filter, Format, Plane, SamplerInfo, TextureAccess, TextureInfo, TextureView, Usage, ViewShape,
+use tenure_core::device::{Descriptor, DescriptorHeapDesc, Device as _, TextureView};
+use tenure_core::{
+    AddressMode, BorderColor, Compare, DescriptorKind, Dimension, Filter, Format, Plane, SamplerInfo,
+    TextureAccess, TextureInfo, Usage, ViewShape,
 };
 use tenure_vulkan::{DescriptorHeap, Device};
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use tenure_core::device::QueueId;
+use tenure_core::QueueId;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::ash::vk::Handle as _;
 use tenure_vulkan::{CreateError, Device, Options, Raw, RawQueue, ash};

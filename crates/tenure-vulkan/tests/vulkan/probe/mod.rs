@@ -3,7 +3,7 @@
 mod shader;
 
 use conformance::{Look, Probe, Through};
-use tenure_core::device::BindingKind;
+use tenure_core::BindingKind;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{DescriptorHeap, Device, List, SetLayout};
 

@@ -6,7 +6,7 @@ use rspirv::spirv::{
     AddressingModel, Capability, Decoration, Dim, ExecutionMode, ExecutionModel, FunctionControl,
     ImageFormat, ImageOperands, MemoryModel, StorageClass, Word,
 };
-use tenure_core::device::BindingKind;
+use tenure_core::BindingKind;
 
 use super::OUT;
 
