@@ -5,7 +5,7 @@ use std::fmt;
 use smallvec::SmallVec;
 use tenure_heap::MAX_MEMORY_TYPES;
 
-use crate::device::{Api, HeapCategory, MemoryFlags, MemoryType, MemoryTypeId, Priority, Properties};
+use crate::device::{Api, HeapCategory, MemoryFlags, MemoryTypeId, Priority, Properties};
 
 macro_rules! pool_kinds {
     ($($(#[$doc:meta])* $kind:ident = $text:literal,)*) => {
@@ -257,16 +257,4 @@ pub fn target_type_order(properties: &Properties) -> TypeOrder {
     });
     let lazy = lazy.map(|(index, _)| MemoryTypeId(index));
     lazy.chain(type_order(properties, MemoryUse::GpuOnly)).collect()
-}
-
-/// Bytes that ranges of a memory type must not share, a power of two: a flush or an invalidation
-/// takes whole atoms, and would undo what another thread does to the rest of one. 1 where the CPU
-/// needs neither.
-pub(crate) fn flush_atom(properties: &Properties, memory: MemoryTypeId) -> u64 {
-    let needs_flushes = |memory_type: &&MemoryType| {
-        let host = MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_COHERENT);
-        memory_type.flags.intersection(host) == MemoryFlags::HOST_VISIBLE
-    };
-    let memory_type = properties.memory_types.get(usize::from(memory.0));
-    memory_type.filter(needs_flushes).map_or(1, |_| properties.non_coherent_atom)
 }

@@ -3,9 +3,9 @@
 use tenure_heap::{BlockShape, Growth, HeapProperties, InvalidProperties, PoolSuballocator};
 
 use super::pool::{PoolId, PoolShard};
-use super::{Class, PoolKind, flush_atom};
+use super::{Class, PoolKind};
 use crate::Config;
-use crate::device::{Device, MemoryTypeId, Properties, Usage};
+use crate::device::{Device, Properties, Usage};
 
 /// Everything the buffers of a range pool may be used as.
 pub(super) const fn buffer_usage(kind: PoolKind) -> Usage {
@@ -66,19 +66,12 @@ pub(super) fn check(properties: &Properties) -> Result<HeapProperties, InvalidPr
     }
 }
 
-/// Bytes of the memory behind a type that one block may take of its own accord: an eighth, as in
-/// VMA, so that one pool does not leave the others without.
-fn largest_share(properties: &Properties, memory: MemoryTypeId) -> u64 {
-    let memory_type = properties.memory_types.get(usize::from(memory.0));
-    let heap = memory_type.and_then(|found| properties.memory_heaps.get(usize::from(found.heap)));
-    heap.map_or(0, |heap| heap.size / 8)
-}
-
 /// The pool of a class: its block sizes, granule and alignments, by what it is for.
 ///
 /// `None` for what is no pool; or when the granule is refused, which the table below never causes.
 pub(super) fn make_pool<D: Device>(
     device: &D,
+    heaps: &HeapProperties,
     config: &Config,
     id: PoolId,
     class: Class,
@@ -109,7 +102,7 @@ pub(super) fn make_pool<D: Device>(
         PoolKind::Transient | PoolKind::Committed => return None,
     };
     // Everything begins and ends at a granule, so that no two ranges share an atom.
-    let granule = granule.max(flush_atom(properties, class.memory));
+    let granule = granule.max(heaps.flush_atom(class.memory));
     let (ranges, shape) = match class.kind {
         PoolKind::SmallUploads => (PoolSuballocator::buddy(granule.max(256)), BlockShape::PowerOfTwo),
         _ => (PoolSuballocator::general(granule).ok()?, BlockShape::Multiple),
@@ -131,7 +124,7 @@ pub(super) fn make_pool<D: Device>(
         _ => properties.max_heap_size,
     };
     let limit = limit - limit % alignment;
-    let share = largest_share(properties, class.memory).max(alignment);
+    let share = heaps.largest_share(class.memory).max(alignment);
     let (min, max) = (min.min(share), max.min(share));
     let halvings = if class.kind == PoolKind::SmallBuffers { 0 } else { 3 };
     let divisor = match class.kind {

@@ -32,7 +32,6 @@ mod pool;
 mod pools;
 mod shards;
 
-pub(crate) use class::flush_atom;
 pub(crate) use fallback::{AllocationFailure, RangeRequest, ResourceRequest};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, SharedHeap};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use tenure_heap::InvalidProperties;
+use tenure_heap::{HeapProperties, InvalidProperties};
 
 use super::fallback::Notices;
 use super::freeing::Freeing;
@@ -61,6 +61,7 @@ pub(crate) struct Pools<D: Device> {
     leaving: Mutex<Vec<Store<D>>>,
     pub(crate) objects: Objects,
     pub(crate) notices: Notices,
+    heap_properties: HeapProperties,
 }
 
 impl<D: Device> Pools<D> {
@@ -68,7 +69,7 @@ impl<D: Device> Pools<D> {
     /// [`InvalidProperties`] when the device's tables are empty or too long, or contradict themselves.
     pub(crate) fn new(device: &D) -> Result<Self, InvalidProperties> {
         let properties = device.properties();
-        let heaps = check(properties)?;
+        let heap_properties = check(properties)?;
         Ok(Self {
             table: (0..Class::COUNT).map(|_| OnceLock::new()).collect(),
             made: Mutex::new(Vec::new()),
@@ -77,9 +78,15 @@ impl<D: Device> Pools<D> {
             target_order: target_type_order(properties),
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
-            objects: Objects::new(&heaps),
+            objects: Objects::new(&heap_properties),
             notices: Notices::default(),
+            heap_properties,
         })
+    }
+
+    /// The device's properties that pools need.
+    pub(crate) const fn heap_properties(&self) -> &HeapProperties {
+        &self.heap_properties
     }
 
     /// The memory types to try for a use.
@@ -119,7 +126,7 @@ impl<D: Device> Pools<D> {
         if let Some(shards) = slot.get() {
             return Some(shards);
         }
-        let pool = make_pool(device, config, PoolId::new(index, 0), class)?;
+        let pool = make_pool(device, &self.heap_properties, config, PoolId::new(index, 0), class)?;
         // The heaps of slots are asked for slots alone, whoever does: when another pool grows.
         let most = if class.kind == PoolKind::SmallBufferSlots { 1 } else { config.pools.shards };
         if slot.set(Box::new(Shards::new(pool, most))).is_ok() {
@@ -132,7 +139,8 @@ impl<D: Device> Pools<D> {
     #[cold]
     fn note_contention(&self, device: &D, config: &Config, shards: &Shards<D>, size: u64) {
         let PoolShard { id, class, .. } = *shards.first();
-        shards.note_contention(size, |shard| make_pool(device, config, id.of_shard(shard), class));
+        let heaps = &self.heap_properties;
+        shards.note_contention(size, |shard| make_pool(device, heaps, config, id.of_shard(shard), class));
     }
 
     /// Remembers which pool is asked first.

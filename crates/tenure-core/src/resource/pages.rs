@@ -9,9 +9,7 @@ use super::{HandleInner, Texture, TextureDesc};
 use crate::context::Context;
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, Priority, Requirements, ResourceDesc};
 use crate::memory::policy::Placement;
-use crate::memory::{
-    Backing, Location, MemoryOwner, MemoryUse, Page, PageRange, ResourceRequest, allows, flush_atom,
-};
+use crate::memory::{Backing, Location, MemoryOwner, MemoryUse, Page, PageRange, ResourceRequest, allows};
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
 use crate::{BufferDesc, Error, Name};
@@ -195,7 +193,7 @@ impl<D: Device> PageAllocator<D> {
                 page.memory == memory && page.category == needs.category && is_aligned
             };
             // Whole atoms, so that no flush reaches into a neighbour.
-            let atom = flush_atom(self.context.device().properties(), memory);
+            let atom = self.context.pools.heap_properties().flush_atom(memory);
             let too_large = DeviceError::OutOfMemory { requested: needs.size, memory };
             let size = needs.size.checked_next_multiple_of(atom).ok_or_else(|| too_large.clone())?;
             let align = needs.alignment.max(atom);
