@@ -219,19 +219,26 @@ fn log_memory(properties: &HeapProperties, budget: &[HeapBudget]) {
     }
 }
 
-/// Bytes and allocations that were taken, by memory heap.
-pub(crate) struct Taken {
+/// The device's live allocations, and their bytes by memory heap.
+///
+/// [`MemoryLimits`](tenure_heap::MemoryLimits) of the pools also counts allocations, for another purpose. It chooses
+/// among memory types and block sizes, and has no bytes by memory heap. This count is behind
+/// [`HeapDevice`]: it refuses the call that would exceed the device's limit, which Vulkan leaves undefined, and
+/// answers [`HeapDevice::budget`] where the driver does not.
+pub(crate) struct MemoryCount {
     bytes: Vec<AtomicU64>,
     count: AtomicU64,
 }
 
-impl Taken {
+impl MemoryCount {
     pub(crate) fn new(heaps: usize) -> Self {
         Self { bytes: (0..heaps).map(|_| AtomicU64::new(0)).collect(), count: AtomicU64::new(0) }
     }
 
+    /// Counts an allocation that is about to be made.
+    ///
     /// # Errors
-    /// [`HeapError::TooManyAllocations`] at the device's limit; nothing was counted then.
+    /// [`HeapError::TooManyAllocations`] at the device's limit; then nothing is counted.
     pub(crate) fn add(
         &self,
         properties: &HeapProperties,
@@ -249,6 +256,7 @@ impl Taken {
         Ok(())
     }
 
+    /// Counts the release of an allocation.
     pub(crate) fn remove(&self, properties: &HeapProperties, memory: MemoryTypeId, size: u64) {
         self.count.fetch_sub(1, Ordering::Relaxed);
         if let Some(bytes) = self.of(properties, memory) {
@@ -256,7 +264,7 @@ impl Taken {
         }
     }
 
-    /// All of each memory heap, and what was taken of it: for devices that do not say what is granted.
+    /// The size of each memory heap, and the bytes allocated in it: the budgets of devices that report none.
     pub(crate) fn budget(&self, properties: &HeapProperties) -> Vec<HeapBudget> {
         let of = |(heap, bytes): (&MemoryHeap, &AtomicU64)| HeapBudget {
             budget: heap.size,

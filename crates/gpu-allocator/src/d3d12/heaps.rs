@@ -22,7 +22,7 @@ use windows::core::Error;
 use super::ResourceCategory;
 use super::budget::Budget;
 use super::faults::Faults;
-use crate::engine::Taken;
+use crate::engine::MemoryCount;
 use crate::{AllocationError, MemoryLocation, Result};
 
 /// Bytes of the largest heap that is asked for; the runtime refuses earlier.
@@ -49,9 +49,9 @@ unsafe impl Sync for Heap {}
 pub(super) struct Heaps {
     properties: HeapProperties,
     is_tier_1: bool,
-    taken: Taken,
+    count: MemoryCount,
     faults: Faults,
-    /// `None` where Windows does not say; what was taken is all that is known then.
+    /// `None` where DXGI reports no budget; then `count` answers.
     budget: Option<Budget>,
     device: ID3D12Device,
 }
@@ -121,7 +121,7 @@ impl Heaps {
             max_allocations: u64::from(u32::MAX),
         };
         Ok(Self {
-            taken: Taken::new(properties.memory_heaps.len()),
+            count: MemoryCount::new(properties.memory_heaps.len()),
             properties,
             is_tier_1: options.ResourceHeapTier == D3D12_RESOURCE_HEAP_TIER_1,
             faults,
@@ -197,22 +197,22 @@ impl HeapDevice for Heaps {
     }
 
     fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, HeapError> {
-        self.taken.add(&self.properties, desc.memory, desc.size)?;
+        self.count.add(&self.properties, desc.memory, desc.size)?;
         match self.make(desc) {
             Ok(raw) => Ok(Heap { raw, memory: desc.memory, size: desc.size }),
             Err(error) => {
-                self.taken.remove(&self.properties, desc.memory, desc.size);
+                self.count.remove(&self.properties, desc.memory, desc.size);
                 Err(error)
             }
         }
     }
 
     fn destroy_heap(&self, heap: Heap) {
-        self.taken.remove(&self.properties, heap.memory, heap.size);
+        self.count.remove(&self.properties, heap.memory, heap.size);
     }
 
     fn budget(&self) -> Vec<HeapBudget> {
         let granted = self.budget.as_ref().and_then(|budget| budget.ask(self.properties.memory_heaps.len()));
-        granted.unwrap_or_else(|| self.taken.budget(&self.properties))
+        granted.unwrap_or_else(|| self.count.budget(&self.properties))
     }
 }

@@ -12,7 +12,7 @@ use tenure_heap::{
 use super::AllocatorCreateDesc;
 use super::allocation::MappedPtr;
 use super::choose::Chooser;
-use crate::engine::Taken;
+use crate::engine::MemoryCount;
 
 /// Memory, mapped for life where the CPU sees it.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub(super) struct Heaps {
     has_addresses: bool,
     /// The driver says what the OS grants.
     has_budget: bool,
-    taken: Taken,
+    count: MemoryCount,
 }
 
 impl Heaps {
@@ -99,7 +99,7 @@ impl Heaps {
         };
         Self {
             has_budget: has_budget(instance, physical_device, adapter.api_version),
-            taken: Taken::new(properties.memory_heaps.len()),
+            count: MemoryCount::new(properties.memory_heaps.len()),
             properties,
             instance: instance.clone(),
             device: device.clone(),
@@ -124,9 +124,9 @@ impl Heaps {
     /// Takes memory from the driver, and maps it where the CPU sees it.
     pub(super) fn allocate(&self, desc: &HeapDesc, dedicated: Dedicated) -> Result<Heap, HeapError> {
         let HeapDesc { size, memory, .. } = *desc;
-        self.taken.add(&self.properties, memory, size)?;
+        self.count.add(&self.properties, memory, size)?;
         let made = self.take(size, memory, dedicated).and_then(|taken| self.map(taken, size, memory));
-        made.inspect_err(|_| self.taken.remove(&self.properties, memory, size))
+        made.inspect_err(|_| self.count.remove(&self.properties, memory, size))
     }
 
     fn take(
@@ -183,7 +183,7 @@ impl Heaps {
         let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
         // SAFETY: the adapter offers Vulkan 1.1 and the extension, and what is chained outlives the call.
         unsafe { self.instance.get_physical_device_memory_properties2(self.physical_device, &mut memory) };
-        let counted = self.taken.budget(&self.properties);
+        let counted = self.count.budget(&self.properties);
         let reported = budget.heap_budget.into_iter().zip(budget.heap_usage);
         let budgets = counted.into_iter().zip(reported).map(|(counted, (budget, usage))| {
             // The structure comes back as it was where the driver does not know it: on an instance of
@@ -218,11 +218,11 @@ impl HeapDevice for Heaps {
         }
         // SAFETY: the pools have let go of it, and nothing that has its address is left. Freeing memory unmaps it.
         unsafe { self.device.free_memory(memory, None) };
-        self.taken.remove(&self.properties, kind, size);
+        self.count.remove(&self.properties, kind, size);
     }
 
     fn budget(&self) -> Vec<HeapBudget> {
-        if self.has_budget { self.granted() } else { self.taken.budget(&self.properties) }
+        if self.has_budget { self.granted() } else { self.count.budget(&self.properties) }
     }
 }
 
