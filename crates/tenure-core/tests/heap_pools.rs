@@ -9,6 +9,7 @@ use tenure_core::memory::heap_pools::{
 };
 use tenure_core::memory::{MemoryUse, TypeOrder, type_order};
 use tenure_sim as sim;
+use test_random::Rng;
 
 const MIB: u64 = 1 << 20;
 
@@ -34,25 +35,19 @@ fn take(
     pools.allocate(request, |_| ()).map(|(range, ())| range)
 }
 
-/// A number below `below`, the same each time.
-fn random(seed: &mut u64, below: u64) -> u64 {
-    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    (*seed >> 33) % below
-}
-
 #[test]
 fn totals_are_those_of_what_lives() {
     let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
-    let mut seed = 3;
+    let mut rng = Rng::new(3);
     let mut live: Vec<MemoryRange> = Vec::new();
     for _ in 0..3000 {
-        if random(&mut seed, 2) == 0 && !live.is_empty() {
-            let gone = live.swap_remove(random(&mut seed, live.len() as u64) as usize);
+        if rng.below(2) == 0 && !live.is_empty() {
+            let gone = live.swap_remove(rng.below(live.len() as u64) as usize);
             pools.free(&gone).unwrap();
             assert_eq!(pools.free(&gone), Err(MemoryError::DoubleFree));
         } else {
-            let most = if random(&mut seed, 50) == 0 { 100 * MIB } else { 200_000 };
-            live.push(take(&mut pools, &order, 1 + random(&mut seed, most)).unwrap());
+            let most = if rng.below(50) == 0 { 100 * MIB } else { 200_000 };
+            live.push(take(&mut pools, &order, 1 + rng.below(most)).unwrap());
         }
         let totals = pools.totals();
         assert_eq!(totals.allocations, live.len() as u64);
@@ -98,7 +93,7 @@ fn a_budget_of_zero_is_unknown() {
 #[test]
 fn each_of_many_ranges_keeps_its_name() {
     let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
-    let mut seed = 5;
+    let mut rng = Rng::new(5);
     let mut live: Vec<(MemoryRange, String)> = Vec::new();
     // More each time than records were kept for before, from the list of vacant ones and beyond it.
     for wave in 1..8 {
@@ -109,7 +104,7 @@ fn each_of_many_ranges_keeps_its_name() {
             live.push((pools.allocate(request, |_| ()).unwrap().0, name));
         }
         for _ in 0..150 * wave {
-            let (gone, name) = live.swap_remove(random(&mut seed, live.len() as u64) as usize);
+            let (gone, name) = live.swap_remove(rng.below(live.len() as u64) as usize);
             assert_eq!(pools.name(&gone).unwrap().as_str(), name);
             pools.free(&gone).unwrap();
             assert_eq!(pools.name(&gone), None);

@@ -1,7 +1,7 @@
-//! The one source of chance: SplitMix64, from the seed in the options.
+//! The random numbers of the simulated device: which seed gives which delays is published behaviour, so they
+//! are not those of the tests' own generator, `test-random`.
 
-/// Steele, Lea and Flood's SplitMix64 (2014): 64 bits of state, passes BigCrush, never repeats
-/// within 2^64 draws.
+/// SplitMix64 (Steele, Lea and Flood, 2014): 64 bits of state, passes BigCrush, period 2^64.
 pub(crate) struct Rng(u64);
 
 impl Rng {

@@ -4,6 +4,7 @@ use ash::vk::{self, Handle as _};
 use gpu_allocator::vulkan::{Allocation, AllocationScheme};
 use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};
 use presser::Slab as _;
+use test_random::Rng;
 
 use crate::MIB;
 use crate::fake::{Driver, objects, with};
@@ -25,21 +26,17 @@ fn program(granularity: u64) -> Vec<(bool, (u64, u64, u64))> {
     let mut allocator = allocator(Driver { granularity, ..card() }, AllocationSizes::new(16 * MIB, 8 * MIB));
     let mut live: Vec<(bool, Allocation)> = Vec::new();
     let mut spans = Vec::new();
-    let mut seed = 7_u64;
-    let mut random = |below: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % below
-    };
+    let mut rng = Rng::new(7);
     for _ in 0..2000 {
-        if random(3) == 0 && !live.is_empty() {
-            let (_, gone) = live.swap_remove(random(live.len() as u64) as usize);
+        if rng.below(3) == 0 && !live.is_empty() {
+            let (_, gone) = live.swap_remove(rng.below(live.len() as u64) as usize);
             allocator.free(gone).unwrap();
             continue;
         }
-        let linear = random(2) == 0;
-        let most = if random(20) == 0 { 2 * MIB } else { 20_000 };
-        let size = 1 + random(most);
-        let align = 1 << random(10);
+        let linear = rng.below(2) == 0;
+        let most = if rng.below(20) == 0 { 2 * MIB } else { 20_000 };
+        let size = 1 + rng.below(most);
+        let align = 1 << rng.below(10);
         let found = allocator.allocate(&desc(size, align, MemoryLocation::GpuOnly, linear)).unwrap();
         assert!(found.offset().is_multiple_of(align) && found.size() == size);
         let (memory, begin, end) = span(&found);

@@ -8,6 +8,9 @@ use super::shape::Shape;
 
 /// A random number generator: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
 /// generators", 2014).
+///
+/// The program chooses buffers and contents by it, with the same choices for a seed in every version; the
+/// generator of the tests, `test-random`, is not published.
 #[derive(Clone, Debug)]
 pub(super) struct Rng(u64);
 

@@ -210,7 +210,8 @@ impl<'p> Search<'p> {
         Some(order)
     }
 
-    /// SplitMix64 (Steele, Lea and Flood, 2014).
+    /// A number below `limit`, by SplitMix64 (Steele, Lea and Flood, 2014). Plans depend on the seed alone, so the
+    /// generator is part of the library; that of the tests, `test-random`, is not published.
     fn below(&mut self, limit: usize) -> usize {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;
