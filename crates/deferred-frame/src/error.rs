@@ -1,6 +1,6 @@
 //! The errors of a frame.
 
-use tenure_core::Error;
+use tenure::Error;
 
 /// The reason why a frame failed.
 #[non_exhaustive]

@@ -1,7 +1,7 @@
 //! The render graph of the frame, for a size.
 
-use tenure_core::transient::graph::{PassId, ResourceId};
-use tenure_core::{BufferDesc, Graph, Queue, State, TextureDesc, TextureInfo, TransientDesc, Usage};
+use tenure::transient::graph::{PassId, ResourceId};
+use tenure::{BufferDesc, Graph, Queue, State, TextureDesc, TextureInfo, TransientDesc, Usage};
 
 use crate::passes::PASSES;
 use crate::resources::{Extent, RESOURCES, Row, Shape};

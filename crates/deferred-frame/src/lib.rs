@@ -2,19 +2,19 @@
 //! G-buffer, clustered lights, ambient occlusion and indirect light, fog and clouds, reflections,
 //! transparency, and the whole of post-processing.
 //!
-//! A [`DeferredFrame`] is a [`Graph`](tenure_core::transient::graph::Graph) of 85 passes on three
+//! A [`DeferredFrame`] is a [`Graph`](tenure::transient::graph::Graph) of 85 passes on three
 //! queues and 85 resources, with the formats, sizes and dependencies of real frames: 395 MiB of texels
 //! and bytes at 1080p and 1.5 GiB at 4K without shared memory.
 //!
-//! A [`Renderer`] runs it on any [`Device`](tenure_core::device::Device). Copies replace
+//! A [`Renderer`] runs it on any [`Device`](tenure::device::Device). Copies replace
 //! shaders: the bytes that a pass writes depend on the frame, the pass and the resource; the bytes that it
 //! reads are read back and compared with the bytes written last. Bytes that are wrong because another
 //! resource shares the memory or a barrier is missing are reported with the pass and the resource.
 //!
 //! ```
 //! use deferred_frame::{Renderer, Sharing};
-//! use tenure_core::{Config, Gpu};
-//! use tenure_sim as sim;
+//! use tenure::{Config, Gpu};
+//! use tenure::sim;
 //!
 //! let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 //! let mut renderers = [Sharing::Planned, Sharing::Apart]

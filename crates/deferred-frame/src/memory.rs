@@ -1,7 +1,7 @@
 //! The memory of the frame's resources.
 
-use tenure_core::device::Device;
-use tenure_core::{
+use tenure::device::Device;
+use tenure::{
     Buffer, Error, Frame, Gpu, Queue, Recording, Resources, State, SyncPoint, Texture, TransientBuffer,
     TransientDesc, TransientRule, TransientTexture,
 };

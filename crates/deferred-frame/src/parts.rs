@@ -1,6 +1,6 @@
 //! The parts of a resource that are written and read.
 
-use tenure_core::{TextureInfo, TextureRegion, TransientDesc};
+use tenure::{TextureInfo, TextureRegion, TransientDesc};
 
 use crate::frame::middle;
 
@@ -87,7 +87,7 @@ fn overlap(one: &Part, other: &Part) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::{BufferDesc, Format, TextureDesc, Usage};
+    use tenure::{BufferDesc, Format, TextureDesc, Usage};
 
     use super::*;
 

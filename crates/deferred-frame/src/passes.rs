@@ -1,6 +1,6 @@
 //! The frame's passes.
 
-use tenure_core::{Queue, State};
+use tenure::{Queue, State};
 
 use crate::resources::Id;
 

@@ -4,8 +4,8 @@
 //! parts that it writes are copied from an upload ring. A pass copies a few parts of each resource. APIs
 //! copy depth only as whole mips: these are copied through a buffer, in which a few parts change.
 
-use tenure_core::device::{CommandList as _, Device, Permit};
-use tenure_core::{
+use tenure::device::{CommandList as _, Device, Permit};
+use tenure::{
     Buffer, BufferLayout, Commands, Error, QueueKind, Recording, RingSlice, State, Subresource, Texture,
     TextureInfo, TextureRegion, UploadRing,
 };

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::Device;
-use tenure_core::{
+use tenure::device::Device;
+use tenure::{
     Buffer, BufferDesc, Error, Frame, Gpu, QueueId, QueueKind, SyncPoint, UploadRing, UploadRingDesc, Usage,
 };
 

@@ -1,6 +1,6 @@
 //! The frame's resources.
 
-use tenure_core::Format;
+use tenure::Format;
 
 /// The size of a texture, in texels of mip 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

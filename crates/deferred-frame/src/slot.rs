@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure_core::device::Device;
-use tenure_core::{Buffer, BufferDesc, Error, Gpu, MemoryUse, SyncPoint, Usage};
+use tenure::device::Device;
+use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, SyncPoint, Usage};
 
 use crate::pattern::Digest;
 use crate::perform::fill;

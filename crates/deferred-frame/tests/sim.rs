@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use deferred_frame::{Renderer, Sharing};
-use tenure_core::{Config, Gpu};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure::sim::{Device, Lag, Options, Profile};
+use tenure::{Config, Gpu};
 
 #[test]
 fn frames_are_the_same_however_their_memory_is_shared() {

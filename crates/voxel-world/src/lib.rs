@@ -1,7 +1,7 @@
 //! The world that the examples draw.
 //!
 //! A landscape of blocks in 20,000 chunks, each a mesh of its own, that is edited while it is
-//! drawn. Everything here works on any [`Device`](tenure_core::device::Device): a
+//! drawn. Everything here works on any [`Device`](tenure::device::Device): a
 //! [`Show`] keeps the world in tenure's memory and runs its frames, and only what records the draw
 //! calls is an API's own: its [`Painter`].
 

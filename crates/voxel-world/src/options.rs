@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use tenure_core::{Config, FrameConfig};
+use tenure::{Config, FrameConfig};
 
 /// Renders the voxel world off-screen and prints what its memory takes.
 #[derive(Clone, Debug, Parser)]

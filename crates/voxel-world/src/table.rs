@@ -1,7 +1,7 @@
 //! What the memory takes, as a table.
 
 use comfy_table::{CellAlignment, Table, presets};
-use tenure_core::{MemoryParts, PoolStats, Report};
+use tenure::{MemoryParts, PoolStats, Report};
 
 /// What a committed resource takes at least, on Direct3D 12.
 const COMMITTED: u64 = 64 << 10;

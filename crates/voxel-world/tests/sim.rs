@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use tenure_core::{Config, Gpu, State, Subresource, Texture};
-use tenure_sim::{Device, Lag, List, Options, Profile};
+use tenure::sim::{Device, Lag, List, Options, Profile};
+use tenure::{Config, Gpu, State, Subresource, Texture};
 use voxel_world::{ChunkMesh, Painter, Pass, Result, Show, Terrain, VERTEX_STRIDE};
 
 /// Draws nothing, but uses everything as a GPU would, and checks that meshes are what they should be: others in

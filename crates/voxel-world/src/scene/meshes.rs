@@ -1,8 +1,8 @@
 //! Meshes in buffers of the small-buffer pool.
 
 use glam::Vec3;
-use tenure_core::device::Device;
-use tenure_core::{Buffer, BufferDesc, Gpu, Recording, State, Subresource, Usage};
+use tenure::device::Device;
+use tenure::{Buffer, BufferDesc, Gpu, Recording, State, Subresource, Usage};
 
 use super::Draw;
 use crate::mesh::{ChunkMesh, VERTEX_STRIDE};

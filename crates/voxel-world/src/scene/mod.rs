@@ -6,8 +6,8 @@ mod show;
 mod staging;
 mod targets;
 
-use tenure_core::device::Device;
-use tenure_core::{Buffer, Texture};
+use tenure::device::Device;
+use tenure::{Buffer, Texture};
 
 pub use crate::camera::CONSTANTS_SIZE;
 pub use perform::perform;

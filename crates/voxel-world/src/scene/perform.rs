@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::Gpu;
-use tenure_core::device::Device;
+use tenure::Gpu;
+use tenure::device::Device;
 
 use super::{Painter, Show};
 use crate::{Options, Result, Terrain, memory_table};

@@ -4,8 +4,8 @@ use std::num::NonZero;
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::device::Device;
-use tenure_core::{
+use tenure::device::Device;
+use tenure::{
     BufferDesc, Format, Gpu, MemoryUse, Queue, Recording, ShutdownReport, State, Subresource, Texture,
     TextureDesc, Usage,
 };

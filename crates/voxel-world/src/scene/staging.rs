@@ -1,7 +1,7 @@
 //! Bytes on their way to the GPU.
 
-use tenure_core::device::{CommandList, Device, Permit};
-use tenure_core::{
+use tenure::device::{CommandList, Device, Permit};
+use tenure::{
     Buffer, BufferDesc, BufferLayout, Gpu, MemoryUse, Recording, State, Subresource, Texture, TextureRegion,
     Usage,
 };

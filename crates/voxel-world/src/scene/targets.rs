@@ -1,7 +1,7 @@
 //! What is drawn to, and the way of the picture to the CPU.
 
-use tenure_core::device::Device;
-use tenure_core::{
+use tenure::device::Device;
+use tenure::{
     ClearValue, Format, Gpu, ReadbackTexture, Recording, State, Subresource, Texture, TextureDesc,
     TextureRegion, Usage,
 };
@@ -58,11 +58,8 @@ impl<D: Device> Targets<D> {
     /// Records the copy to the CPU.
     pub(super) fn read_back(&self, recording: &mut Recording<D>) -> Result<()> {
         let layout = self.readback.layout(0).ok_or("the picture has a layout")?;
-        let layout = tenure_core::BufferLayout {
-            offset: layout.offset,
-            row_pitch: layout.row_pitch,
-            rows: layout.rows,
-        };
+        let layout =
+            tenure::BufferLayout { offset: layout.offset, row_pitch: layout.row_pitch, rows: layout.rows };
         let [width, height] = self.size;
         let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [width, height, 1] };
         Ok(recording.copy_texture_to_buffer(&self.pixels, region, self.readback.buffer(), layout)?)
