@@ -94,14 +94,16 @@ impl Allocator {
         }
         let category = self.engine.device().category(resource_category);
         let name = Name::from(Arc::from(name));
-        let request = MemoryRequest { name, size, alignment, memory: heaps::order(location), category };
+        // As on Vulkan: each way has a request of its own.
+        let memory = heaps::order(location);
+        let request = || MemoryRequest { name, size, alignment, memory, category };
         let is_linear = resource_category == ResourceCategory::Buffer;
         let told = Told { size, alignment, location, is_linear };
         let inspect = |heap: &heaps::Heap| heap.raw.clone();
         let (range, heap) = if self.engine.device().faults().wants_alone(resource_category) {
-            self.engine.allocate_dedicated(request, told, Heaps::create_heap, inspect)?
+            self.engine.allocate_dedicated(request(), told, Heaps::create_heap, inspect)?
         } else {
-            self.engine.allocate(request, told, inspect)?
+            self.engine.allocate(request(), told, inspect)?
         };
         Ok(Allocation::new(range, heap))
     }

@@ -109,16 +109,18 @@ impl Allocator {
         let mut room = Types::new();
         let Choice { memory, category, size, alignment } = self.chooser.choose(desc, &mut room)?;
         let name = Name::from(Arc::from(desc.name));
-        let request = MemoryRequest { name, size, alignment, memory, category };
+        // Each way has a request of its own: one that all share is built in memory and copied as a whole, for
+        // which a processor waits.
+        let request = || MemoryRequest { name, size, alignment, memory, category };
         let vk::MemoryRequirements { size, alignment, .. } = desc.requirements;
         let told = Told { size, alignment, location: desc.location, is_linear: desc.linear };
         let (range, address) = match desc.allocation_scheme {
-            AllocationScheme::GpuAllocatorManaged => self.engine.allocate(request, told, Heap::address)?,
+            AllocationScheme::GpuAllocatorManaged => self.engine.allocate(request(), told, Heap::address)?,
             AllocationScheme::DedicatedBuffer(buffer) => {
-                allocate_dedicated(&mut self.engine, request, told, Dedicated::Buffer(buffer))?
+                allocate_dedicated(&mut self.engine, request(), told, Dedicated::Buffer(buffer))?
             }
             AllocationScheme::DedicatedImage(image) => {
-                allocate_dedicated(&mut self.engine, request, told, Dedicated::Image(image))?
+                allocate_dedicated(&mut self.engine, request(), told, Dedicated::Image(image))?
             }
         };
         let properties = self.engine.device().flags(range.memory());
