@@ -147,7 +147,8 @@ impl HeapBudget {
     /// ```
     #[must_use]
     pub const fn grants(&self, bytes: u64) -> bool {
-        self.budget == 0 || self.usage.saturating_add(bytes) <= self.budget
+        let with_them = self.usage.checked_add(bytes);
+        self.budget == 0 || matches!(with_them, Some(usage) if usage <= self.budget)
     }
 }
 
@@ -165,7 +166,8 @@ pub struct HeapProperties {
     pub msaa_heap_alignment: u64,
     /// Bytes, a power of two: flushes of non-coherent memory are rounded to this.
     pub non_coherent_atom: u64,
-    /// Most driver memory allocations alive at once (Vulkan: `maxMemoryAllocationCount`).
+    /// Most driver memory allocations alive at once (Vulkan: `maxMemoryAllocationCount`). Pools make larger
+    /// blocks as they near it; the device refuses what exceeds it.
     pub max_allocations: u64,
     /// Bytes of the largest single heap.
     pub max_heap_size: u64,
@@ -366,7 +368,8 @@ pub trait HeapDevice {
     /// Takes a heap from the driver.
     ///
     /// # Errors
-    /// The driver's.
+    /// The driver's. A shortage at the limit of [`HeapProperties::max_allocations`], which other users of the
+    /// device reach, too: where the driver does not count them, the implementation has to.
     fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, Self::Error>;
 
     /// Gives a heap back. Nothing is placed in it any more, and the GPU is done with it.

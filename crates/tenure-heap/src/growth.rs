@@ -64,26 +64,32 @@ impl Growth {
         let wanted = self.wanted(held);
         let mut last = None;
         let sizes = self.needed(size, align).into_iter().flat_map(move |needed| {
-            (0..=self.halvings).map(move |halvings| self.whole(wanted >> halvings, size, align).max(needed))
+            (0..=self.halvings.min(u64::BITS)).map(move |halvings| {
+                let wanted = wanted.checked_shr(halvings).unwrap_or(0);
+                self.whole(wanted, size, align).max(needed)
+            })
         });
         sizes.filter(move |size| last.replace(*size) != Some(*size))
     }
 
-    /// As much of `wanted` as a whole number of such requests takes; all of it if none fits.
+    /// As much of `wanted` as a whole number of such requests takes; all of it if none fits. No more than the
+    /// device allows.
     fn whole(self, wanted: u64, size: u64, align: u64) -> u64 {
         let each = match self.shape {
             BlockShape::Multiple => size.max(1).checked_next_multiple_of(align.max(1)),
             BlockShape::PowerOfTwo => None,
         };
         let left_over = each.map_or(0, |each| if each <= wanted { wanted % each } else { 0 });
-        (wanted - left_over).next_multiple_of(self.alignment)
+        let alignment = self.alignment.max(1);
+        let rounded = (wanted - left_over).checked_next_multiple_of(alignment);
+        rounded.filter(|rounded| *rounded <= self.limit).unwrap_or(self.limit - self.limit % alignment)
     }
 
     /// The smallest block that serves the request when it is empty.
     fn needed(self, size: u64, align: u64) -> Option<u64> {
         let needed = match self.shape {
             // Offset 0 of an empty block has every alignment.
-            BlockShape::Multiple => size.checked_next_multiple_of(self.alignment)?,
+            BlockShape::Multiple => size.checked_next_multiple_of(self.alignment.max(1))?,
             // A buddy serves an alignment by rounding the size up to it.
             BlockShape::PowerOfTwo => size.max(align).max(self.alignment).checked_next_power_of_two()?,
         };

@@ -22,7 +22,8 @@ pub struct MemoryCounter {
 impl MemoryCounter {
     /// Counts bytes that were taken.
     pub fn add(&self, bytes: u64) {
-        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        // Wraps where a device claims more than 2⁶⁴ B, and is right again when they are given back.
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
         self.peak.fetch_max(now, Ordering::Relaxed);
     }
 
@@ -48,8 +49,13 @@ impl MemoryCounter {
 /// in so many.
 const HEADROOM_PARTS: i64 = 8;
 
-/// The free bytes of a budget that nobody knows.
+/// The free bytes of a budget that nobody knows, and the most that are counted of any other.
 const UNKNOWN: i64 = i64::MAX / 2;
+
+/// Bytes to compare with a headroom.
+fn counted(bytes: u64) -> i64 {
+    i64::try_from(bytes).map_or(UNKNOWN, |bytes| bytes.min(UNKNOWN))
+}
 
 /// What is known of one memory heap.
 #[derive(Debug)]
@@ -69,10 +75,10 @@ impl HeapState {
     }
 
     fn refresh(&self, budget: HeapBudget) {
-        let free = i128::from(budget.budget) - i128::from(budget.usage);
         let is_known = budget.budget != 0;
         let (headroom, refresh_below) = if is_known {
-            let free = i64::try_from(free).unwrap_or(UNKNOWN);
+            let free = counted(budget.budget.saturating_sub(budget.usage))
+                - counted(budget.usage.saturating_sub(budget.budget));
             (free, free - free.max(0) / HEADROOM_PARTS)
         } else {
             (UNKNOWN, UNKNOWN / 2)
@@ -84,13 +90,19 @@ impl HeapState {
     /// Whether so many bytes are within the budget, as far as is known. `None`: the operating system has to be
     /// asked.
     fn grants(&self, bytes: u64) -> Option<bool> {
-        let left = self.headroom.load(Ordering::Relaxed) - i64::try_from(bytes).unwrap_or(i64::MAX / 2);
+        let left = self.headroom.load(Ordering::Relaxed).saturating_sub(counted(bytes));
         (left >= self.refresh_below.load(Ordering::Relaxed)).then_some(left >= 0)
     }
 
     /// After a refresh.
     fn grants_now(&self, bytes: u64) -> bool {
-        i64::try_from(bytes).is_ok_and(|bytes| bytes <= self.headroom.load(Ordering::Relaxed))
+        counted(bytes) <= self.headroom.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, bytes: u64) {
+        let less = |headroom: i64| Some(headroom.saturating_sub(counted(bytes)));
+        // Never refused: there is always a new value.
+        let _ = self.headroom.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
 
@@ -165,7 +177,7 @@ impl MemoryLimits {
         self.allocations_made.fetch_add(1, Ordering::Relaxed);
         self.memory.add(bytes);
         if let Some((_, heap)) = self.heap(memory) {
-            heap.headroom.fetch_sub(i64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
+            heap.take(bytes);
         }
     }
 

@@ -131,7 +131,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     #[inline(always)]
     fn take(&mut self, size: u64, align: u64) -> Option<BlockAllocation> {
         let found = self.suballocator.allocate(size, align).ok()?;
-        self.requested += size;
+        self.requested = self.requested.saturating_add(size);
         self.padding += found.padding;
         self.allocations += 1;
         self.peak_used = self.peak_used.max(self.used());
@@ -145,9 +145,10 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     #[inline(always)]
     pub fn free(&mut self, handle: Handle, size: u64) -> Result<BlockFreed, FreeError> {
         let freed = self.suballocator.free(handle)?;
-        self.padding -= freed.padding;
-        self.requested -= size;
-        self.allocations -= 1;
+        // Totals of a caller who mixes up ranges are wrong, and nothing else is.
+        self.padding = self.padding.saturating_sub(freed.padding);
+        self.requested = self.requested.saturating_sub(size);
+        self.allocations = self.allocations.saturating_sub(1);
         Ok(freed)
     }
 
@@ -158,13 +159,13 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Some(found)
     }
 
-    /// Takes back what [`lend`](Self::lend) gave.
+    /// Takes back what [`lend`](Self::lend) gave, and that alone: what was allocated goes to [`free`](Self::free).
     ///
     /// # Errors
-    /// [`FreeError`] when it was not lent; nothing was changed then.
+    /// [`FreeError`] when it is not a live range of this pool; nothing was changed then.
     pub fn take_back(&mut self, handle: Handle) -> Result<(), FreeError> {
         let freed = self.suballocator.free(handle)?;
-        self.lent -= freed.size + freed.padding;
+        self.lent = self.lent.saturating_sub(freed.size + freed.padding);
         Ok(())
     }
 
@@ -279,7 +280,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     #[inline]
     #[must_use]
     pub fn used(&self) -> u64 {
-        self.taken() - self.lent
+        self.taken().saturating_sub(self.lent)
     }
 
     /// Bytes that live ranges take, and those that are lent: what the size of the next block follows.

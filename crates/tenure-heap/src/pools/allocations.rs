@@ -151,7 +151,7 @@ impl<H> AllocationTable<H> {
         match backing {
             Backing::Pooled(suballocation) => self.insert_pooled(pools, name, size, memory, suballocation),
             Backing::Dedicated(heap) => {
-                self.dedicated_requested += size;
+                self.dedicated_requested = self.dedicated_requested.wrapping_add(size);
                 let location = Location::Dedicated(self.dedicated.insert(heap));
                 let (key, serial) = self.write(name, size, memory, location);
                 MemoryRange { pools, key, serial, offset: 0, size, memory, is_dedicated: true }
@@ -226,7 +226,7 @@ impl<H> AllocationTable<H> {
         match location {
             Location::Pooled(suballocation) => Some(Backing::Pooled(suballocation)),
             Location::Dedicated(key) => {
-                self.dedicated_requested -= size;
+                self.dedicated_requested = self.dedicated_requested.wrapping_sub(size);
                 self.dedicated.try_remove(key).map(Backing::Dedicated)
             }
             Location::Vacant(_) => None,
@@ -236,6 +236,14 @@ impl<H> AllocationTable<H> {
     /// The record of a range, if it lives.
     fn get(&self, range: &MemoryRange) -> Option<&Record> {
         self.records.get(range.key).filter(|record| record.serial == Some(range.serial))
+    }
+
+    /// The heap that is for a range alone, if it lives and has one.
+    pub(super) fn dedicated(&self, range: &MemoryRange) -> Option<&HeapBlock<H>> {
+        match self.get(range)?.location {
+            Location::Dedicated(key) => self.dedicated.get(key),
+            Location::Pooled(_) | Location::Vacant(_) => None,
+        }
     }
 
     /// The name of a range, if it lives.

@@ -121,7 +121,7 @@ impl<D: HeapDevice> HeapPools<D> {
         &self.device
     }
 
-    /// Finds a range. `inspect` gets the heap in which it lies.
+    /// Finds a range. `inspect` gets the heap in which it lies; the range lives already, should it panic.
     ///
     /// # Errors
     /// [`MemoryError`]; nothing was changed then, but that idle blocks may have been given back.
@@ -135,8 +135,9 @@ impl<D: HeapDevice> HeapPools<D> {
         if let Some((memory, heap, suballocation)) =
             Self::room(&mut self.pools, memory, category, size, alignment)
         {
-            let seen = inspect(&heap.heap);
-            return Ok((self.allocations.insert_pooled(self.id, name, size, memory, suballocation), seen));
+            // First of all it lives: `inspect` may panic.
+            let range = self.allocations.insert_pooled(self.id, name, size, memory, suballocation);
+            return Ok((range, inspect(&heap.heap)));
         }
         self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category }, inspect)
     }
@@ -202,16 +203,20 @@ impl<D: HeapDevice> HeapPools<D> {
         backing: Backing<D::Heap>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
-        let block = match &backing {
-            Backing::Pooled(suballocation) => {
-                self.pools.get(suballocation.pool).and_then(|found| found.pool.block(suballocation.block))
-            }
-            Backing::Dedicated(heap) => Some(heap),
-        };
-        // Every block of a pool has its heap.
-        let seen = inspect(&block.ok_or(MemoryError::Foreign)?.heap);
         let MemoryRequest { name, size, .. } = request;
-        Ok((self.allocations.insert(self.id, name, size, memory, backing), seen))
+        let pooled = match backing {
+            Backing::Pooled(suballocation) => Some(suballocation),
+            Backing::Dedicated(_) => None,
+        };
+        // First of all it lives: `inspect` may panic.
+        let range = self.allocations.insert(self.id, name, size, memory, backing);
+        let block = match pooled {
+            Some(found) => self.pools.get(found.pool).and_then(|pool| pool.pool.block(found.block)),
+            None => self.allocations.dedicated(&range),
+        };
+        // Every range has its heap.
+        let seen = inspect(&block.ok_or(MemoryError::Foreign)?.heap);
+        Ok((range, seen))
     }
 
     /// Gives a range back. The GPU is done with it.
@@ -309,7 +314,7 @@ impl<D: HeapDevice> HeapPools<D> {
         for found in self.pools.iter() {
             let counts = found.pool.counts();
             allocations += counts.allocations;
-            requested += counts.requested;
+            requested = requested.wrapping_add(counts.requested);
         }
         MemoryTotals {
             reserved: self.limits.memory().now(),
