@@ -29,14 +29,23 @@ pub(super) fn uses(source: &Source, crates: &[String]) -> Uses {
     for (index, module) in source.modules.iter().enumerate() {
         let top = source.top(index).unwrap_or(ROOT);
         for named in module.paths.iter().filter(|named| !(named.is_reexport && index == 0)) {
-            let Some(used) = target(source, index, &named.segments, crates) else { continue };
-            if used != top {
+            for used in targets(source, index, &named.segments, crates).filter(|used| used != top) {
                 let place = Use { path: named.segments.join("::"), site: named.site.clone() };
                 uses.entry(top.to_owned()).or_default().entry(used).or_default().push(place);
             }
         }
     }
     uses
+}
+
+/// What a path in a module leads to. The root itself, by a glob or another name, makes every module reachable.
+fn targets(source: &Source, from: usize, path: &[String], crates: &[String]) -> impl Iterator<Item = String> {
+    let is_root = match Start::of(source, from, path) {
+        Some(Start::Module(0, rest)) => rest.first().is_none_or(|first| first == "*"),
+        _ => false,
+    };
+    let all = is_root.then(|| source.modules[0].children.keys().cloned());
+    target(source, from, path, crates).into_iter().chain(all.into_iter().flatten())
 }
 
 /// The module at the top level, the root or the crate that a path in a module leads to.

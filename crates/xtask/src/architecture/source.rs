@@ -199,6 +199,22 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Paths that an attribute has as text, as in `serde(with = "crate::text")`.
+    fn paths_in_text(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.paths_in_text(group.stream()),
+                TokenTree::Literal(literal) => {
+                    let parsed = syn::parse_str::<syn::LitStr>(&literal.to_string());
+                    if let Some(path) = parsed.ok().and_then(|text| text.parse::<syn::Path>().ok()) {
+                        self.visit_path(&path);
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+
     /// Enters a module, and leaves it after `read`.
     fn within(&mut self, name: String, file: PathBuf, folder: PathBuf, read: impl FnOnce(&mut Self)) {
         let path = [&self.modules[self.current].path[..], std::slice::from_ref(&name)].concat();
@@ -289,7 +305,14 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         if let Meta::List(list) = &attribute.meta {
             self.tokens(list.tokens.clone());
+            self.paths_in_text(list.tokens.clone());
         }
+    }
+
+    fn visit_item_extern_crate(&mut self, item: &'ast syn::ItemExternCrate) {
+        let path = if item.ident == "self" { "crate".to_owned() } else { item.ident.to_string() };
+        let name = item.rename.as_ref().map_or(&item.ident, |(_, name)| name);
+        self.import(name.to_string(), vec![path], item.ident.span());
     }
 
     /// `pub(in crate::memory)` uses nothing.
@@ -344,6 +367,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 fn path_in(tokens: &[TokenTree]) -> (Vec<String>, Option<&proc_macro2::Group>) {
     let is_colon =
         |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(it)) if it.as_char() == ':');
+    let is_parameter =
+        |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(it)) if it.as_char() == '$');
     let (mut segments, mut at) = (Vec::new(), 0);
     while let Some(TokenTree::Ident(ident)) = tokens.get(at) {
         segments.push(ident.to_string());
@@ -351,6 +376,10 @@ fn path_in(tokens: &[TokenTree]) -> (Vec<String>, Option<&proc_macro2::Group>) {
             return (segments, None);
         }
         at += 3;
+    }
+    if is_parameter(tokens.get(at)) {
+        // What the macro is given: anything.
+        segments.push("*".to_owned());
     }
     match tokens.get(at) {
         Some(TokenTree::Group(group)) => (segments, Some(group)),

@@ -42,7 +42,6 @@ fn a_name_of_the_root_is_of_the_module_that_defines_it() {
     assert_eq!(used_by_a("use crate::{D, Deep};"), ["d"], "through globs");
     assert_eq!(used_by_a("use crate::Made;"), ["c"], "what a macro makes is where it was taken from");
     assert_eq!(used_by_a("use crate::OfRoot;"), [ROOT]);
-    assert_eq!(used_by_a("use crate::*;"), [ROOT]);
 }
 
 #[test]
@@ -76,4 +75,23 @@ fn tests_and_documentation_do_not_count() {
     assert_eq!(used_by_a("#[test] fn f() { crate::b::f() }"), [""; 0]);
     assert_eq!(used_by_a("/// [`crate::b::B`]\nstruct X;"), [""; 0]);
     assert_eq!(used_by_a("pub(in crate::b) struct X;"), [""; 0]);
+}
+
+#[test]
+fn what_brings_the_whole_root_into_reach_uses_all_of_it() {
+    for code in
+        ["use crate::*;", "use super::*;", "use crate as top;", "use super as top; fn f() { top::b::b() }"]
+    {
+        assert_eq!(used_by_a(code), [ROOT, "b", "c", "d"], "{code}");
+    }
+    assert_eq!(used_by_a("use crate::{self as top};"), [ROOT, "b", "c", "d"]);
+    assert_eq!(used_by_a("mod x { use super::*; }"), [""; 0], "those of a");
+    assert_eq!(used_by_a("mod x { use super::super::*; }"), [ROOT, "b", "c", "d"]);
+    assert_eq!(used_by_a("extern crate self as top; fn f() { top::b::b() }"), [ROOT, "b", "c", "d"]);
+}
+
+#[test]
+fn what_no_whole_path_names_is_found() {
+    assert_eq!(used_by_a("macro_rules! m { ($to:ident) => { crate::$to::x() } }"), [ROOT, "b", "c", "d"]);
+    assert_eq!(used_by_a("#[serde(with = \"crate::b::inner\")] struct X;"), ["b"]);
 }
