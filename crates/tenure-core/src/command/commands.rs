@@ -231,7 +231,7 @@ impl<D: Device> Commands<D> {
         check_range(dst, dst_offset, size)?;
         if std::ptr::eq(src.raw(), dst.raw()) {
             let rule = "source and destination of a copy must not share an API buffer";
-            let source = DeviceError::invalid_call(rule, src_offset, dst_offset);
+            let source = DeviceError::broken_rule(rule);
             return Err(Error::device(dst.name(), source));
         }
         self.use_both(src, Subresource::All, dst, Subresource::All)?;

@@ -11,7 +11,8 @@ use super::bind::Bind;
 use super::store::{DescriptorService, DescriptorStore};
 use crate::context::{Context, RetiredDescriptor};
 use crate::device::{
-    Allowed, BindingKind, DescriptorSource, Device, DeviceError, ObjectRef, Permit, SetBinding, SetWrite,
+    Allowed, BindingKind, CallRule, DescriptorSource, Device, DeviceError, ObjectRef, Permit, SetBinding,
+    SetWrite,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::slot_blocks::{Slot, SlotBlocks};
@@ -235,35 +236,25 @@ impl<D: Device> SetLayoutInner<D> {
         service: &DescriptorService<D>,
         binds: &[(u32, u32, Bind<'a, D>)],
     ) -> Result<Writes<'a, D>, Error> {
-        let refuse = |rule, value: u64, limit: u64| {
-            Err(Error::device(&self.name, DeviceError::invalid_call(rule, value, limit)))
-        };
+        let refuse = |source| Err(Error::device(&self.name, source));
         let mut writes = Writes::new();
         for (binding, element, bind) in binds {
             let Ok(index) = self.bindings.binary_search_by_key(binding, |known| known.binding) else {
-                return refuse(
-                    "the layout has no such binding",
-                    u64::from(*binding),
-                    self.bindings.len() as u64,
-                );
+                return refuse(DeviceError::invalid_value(CallRule::BindingExists, *binding));
             };
             let known = self.bindings[index];
             if *element >= known.count {
-                return refuse(
-                    "the binding has no such element",
-                    u64::from(*element),
-                    u64::from(known.count),
-                );
+                return refuse(DeviceError::invalid_call(CallRule::ElementExists, *element, known.count));
             }
             let (kind, source) = bind.source(service).map_err(|error| *error)?;
             if !known.kind.takes(kind) {
-                return refuse("the binding is of another kind", kind as u64, known.kind as u64);
+                return refuse(DeviceError::invalid_call(CallRule::BindingKind, kind, known.kind));
             }
             let source = based(known.kind, source);
             writes.push(SetWrite { binding: *binding, element: *element, source });
         }
         match written_twice(&writes) {
-            Some((_, element)) => refuse("each descriptor is written once (element)", u64::from(element), 1),
+            Some((_, element)) => refuse(DeviceError::invalid_value("each element is written once", element)),
             None => Ok(writes),
         }
     }

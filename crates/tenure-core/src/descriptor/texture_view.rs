@@ -3,7 +3,8 @@
 use super::view::check_usage;
 use crate::Name;
 use crate::device::{
-    Allowed, DeviceError, Dimension, Format, Plane, TextureAccess, TextureInfo, TextureView, ViewShape,
+    Allowed, DeviceError, Dimension, FieldValue, Format, Plane, TextureAccess, TextureInfo, TextureView,
+    ViewShape,
 };
 
 /// A view of a texture to create: which part of it shaders or render passes see, and how.
@@ -147,14 +148,14 @@ impl TextureViewDesc {
 
     fn check_format(&self, format: Format, info: &TextureInfo) -> Result<(), DeviceError> {
         if format != info.format && !info.view_formats.contains(&format) {
-            return refuse("a view's format is the texture's or one of its view_formats", format as u64, 0);
+            return wrong("a view's format is the texture's or one of its view_formats", format);
         }
         if matches!(self.access, TextureAccess::DepthStencil { .. }) && !format.is_depth() {
-            return refuse("a view of depth has a depth format", format as u64, 0);
+            return wrong("a view of depth has a depth format", format);
         }
         let reads_stencil = self.plane == Plane::Stencil;
         if reads_stencil && (!format.has_stencil() || self.access != TextureAccess::Sampled) {
-            return refuse("stencil is sampled from a format that has it", format as u64, 0);
+            return wrong("stencil is sampled from a format that has it", format);
         }
         Ok(())
     }
@@ -162,6 +163,10 @@ impl TextureViewDesc {
 
 fn refuse<T>(rule: &'static str, value: u64, limit: u64) -> Result<T, DeviceError> {
     Err(DeviceError::invalid_call(rule, value, limit))
+}
+
+fn wrong<T>(rule: &'static str, value: impl Into<FieldValue>) -> Result<T, DeviceError> {
+    Err(DeviceError::invalid_value(rule, value))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -208,10 +213,10 @@ fn check_shape(
 ) -> Result<(), DeviceError> {
     let is_volume = info.dimension == Dimension::D3;
     if is_volume != (shape == ViewShape::D3) {
-        return refuse("volumes are shown as such, and nothing else is (shape)", shape as u64, 0);
+        return wrong("volumes are shown as such, and nothing else is", shape);
     }
     if is_volume && matches!(access, TextureAccess::DepthStencil { .. }) {
-        return refuse("volumes have no depth-stencil views (shape)", shape as u64, 0);
+        return wrong("volumes have no depth-stencil views", shape);
     }
     let wanted = match shape {
         ViewShape::D3 | ViewShape::D2Array => return Ok(()),
@@ -232,6 +237,6 @@ fn check_shape(
     if access == TextureAccess::Sampled {
         Ok(())
     } else {
-        refuse("cubes are sampled, and written as layers (shape)", shape as u64, 0)
+        wrong("cubes are sampled, and written as layers", shape)
     }
 }

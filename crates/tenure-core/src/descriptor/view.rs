@@ -298,8 +298,7 @@ fn unit(access: BufferAccess) -> Result<u64, DeviceError> {
             Err(DeviceError::invalid_desc("stride", stride, Allowed::Rule(rule)))
         }
         Elements::Typed(format) if format.is_depth() || format.block().width > 1 => {
-            let bytes = u64::from(format.block().bytes);
-            Err(invalid("typed views of buffers have plain colour formats (bytes of a block)", bytes, 16))
+            Err(DeviceError::invalid_value("typed views of buffers have plain colour formats", format))
         }
         elements => Ok(elements.bytes()),
     }
@@ -336,7 +335,11 @@ pub(super) fn constant_size(size: u64, properties: &Properties) -> Result<u64, D
         Api::Direct3D12 => size.checked_next_multiple_of(properties.constant_alignment).unwrap_or(u64::MAX),
         Api::Vulkan => size,
     };
-    if size <= limit { Ok(size) } else { Err(invalid("bytes of constants in view", size, limit)) }
+    if size <= limit {
+        Ok(size)
+    } else {
+        Err(invalid("the bytes of constants in a view are not too many", size, limit))
+    }
 }
 
 fn check_size(elements: Elements, size: u64, properties: &Properties) -> Result<(), DeviceError> {

@@ -390,7 +390,7 @@ mod tests {
         use HeapCategory::{Any, Buffers, Textures};
         assert_eq!((category(Buffers, Buffers, false), category(Buffers, Any, true)), (Ok(()), Ok(())));
         let refused = category(Buffers, Textures, true).unwrap_err().to_string();
-        assert_eq!(refused, "invalid call: the heap is of the resource's category (Textures, limit Buffers)");
+        assert_eq!(refused, "broken rule: the heap is of the resource's category (Textures, limit Buffers)");
         let mixed = DeviceError::invalid_call(CallRule::HeapForEverything, Any, Buffers);
         assert_eq!(category(Buffers, Any, false), Err(mixed));
     }
@@ -487,8 +487,8 @@ mod tests {
         assert_eq!(set_bindings(&bindings, 3), Ok(()));
         let refused = |bindings: &[SetBinding]| set_bindings(bindings, 3).unwrap_err().to_string();
         assert!(refused(&[of(3, 1), of(3, 1)]).contains("no other binding"));
-        assert_eq!(refused(&[of(4, 1)]), "invalid description: binding = 4 (at most 3)");
-        assert_eq!(refused(&[of(3, 0)]), "invalid description: count = 0 (at least 1)");
+        assert_eq!(refused(&[of(4, 1)]), "invalid description: binding = 4: must be at most 3");
+        assert_eq!(refused(&[of(3, 0)]), "invalid description: count = 0: must be at least 1");
         assert_eq!(set_element(&bindings, 3, 0).map(|found| found.count), Ok(1));
         let missing = DeviceError::invalid_value(CallRule::BindingExists, 1_u32);
         assert_eq!(set_element(&bindings, 1, 0), Err(missing));

@@ -146,10 +146,17 @@ impl TextureInfo {
             return bad_usage(Allowed::Usage(Usage::all() - Usage::BUFFER_ONLY));
         }
         if self.usage.contains(Usage::DEPTH_STENCIL) && !self.format.is_depth() {
-            return bad_usage(Allowed::Rule("DEPTH_STENCIL with a depth format only"));
+            return bad_usage(Allowed::Rule("without DEPTH_STENCIL, because the format is of colour"));
         }
         if self.usage.contains(Usage::DEPTH_STENCIL | Usage::RENDER_TARGET) {
             return bad_usage(Allowed::Rule("RENDER_TARGET or DEPTH_STENCIL, not both"));
+        }
+        let is_plain = |format: &Format| !format.is_depth() && format.block().width == 1;
+        // Vulkan renders to a compressed texture through a view of another format.
+        let can_be_target = is_plain(&self.format) || self.view_formats.iter().any(is_plain);
+        if self.usage.contains(Usage::RENDER_TARGET) && !can_be_target {
+            let rule = "without RENDER_TARGET, because the format is of depth or compressed";
+            return bad_usage(Allowed::Rule(rule));
         }
         let clear_fits = match self.clear {
             None => true,

@@ -15,6 +15,8 @@ pub enum FieldValue {
     Number(u64),
     /// A level of detail or a bias, in thousandths (saturating), so that errors can be compared.
     Thousandths(i64),
+    /// A level of detail or a bias that is none.
+    NotANumber,
     /// A texel format.
     Format(Format),
     /// A set of uses.
@@ -48,7 +50,10 @@ impl fmt::Display for FieldValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(value) => value.fmt(f),
+            Self::Thousandths(i64::MAX) => f.write_str("infinity"),
+            Self::Thousandths(i64::MIN) => f.write_str("minus infinity"),
             Self::Thousandths(value) => (*value as f64 / 1000.0).fmt(f),
+            Self::NotANumber => f.write_str("not a number"),
             Self::Format(value) => fmt::Debug::fmt(value, f),
             Self::Usage(value) => value.fmt(f),
             Self::Dimension(value) => fmt::Debug::fmt(value, f),
@@ -75,6 +80,9 @@ impl From<u32> for FieldValue {
 
 impl From<f32> for FieldValue {
     fn from(value: f32) -> Self {
+        if value.is_nan() {
+            return Self::NotANumber;
+        }
         Self::Thousandths((f64::from(value) * 1000.0).round() as i64)
     }
 }
@@ -157,7 +165,7 @@ impl fmt::Display for Allowed {
             Self::AtMost(most) => write!(f, "at most {most}"),
             Self::Exactly(only) => write!(f, "{only}"),
             Self::MultipleOf(unit) => write!(f, "a multiple of {unit}"),
-            Self::Usage(usage) => write!(f, "only {usage}"),
+            Self::Usage(usage) => write!(f, "of {usage} alone"),
             Self::Rule(rule) => f.write_str(rule),
         }
     }
@@ -234,7 +242,7 @@ pub enum DeviceError {
         feature: &'static str,
     },
     /// A description no device accepts, or one beyond this device's limits.
-    #[error("invalid description: {field} = {value} ({allowed})")]
+    #[error("invalid description: {field} = {value}: must be {allowed}")]
     InvalidDesc {
         /// The field that is wrong.
         field: &'static str,
@@ -252,7 +260,7 @@ pub enum DeviceError {
         has: Usage,
     },
     /// A resource is to be used in a state that the call does not allow.
-    #[error("invalid call: {rule}: {state} (allowed: {allowed})")]
+    #[error("broken rule: {rule}: {state} (allowed: {allowed})")]
     InvalidState {
         /// The rule that is broken.
         rule: CallRule,
@@ -262,7 +270,7 @@ pub enum DeviceError {
         allowed: State,
     },
     /// A call that breaks a rule of the API: wrong heap, misaligned offset, out of range.
-    #[error("invalid call: {rule}{}", Values(value, limit))]
+    #[error("broken rule: {rule}{}", Values(value, limit))]
     InvalidCall {
         /// The rule that is broken.
         rule: CallRule,
@@ -294,7 +302,7 @@ impl DeviceError {
     /// use tenure::device::Allowed;
     /// use tenure::DeviceError;
     /// let refused = DeviceError::invalid_desc("width", 40_000_u64, Allowed::AtMost(16_384));
-    /// assert_eq!(refused.to_string(), "invalid description: width = 40000 (at most 16384)");
+    /// assert_eq!(refused.to_string(), "invalid description: width = 40000: must be at most 16384");
     /// ```
     #[must_use]
     pub fn invalid_desc(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> Self {
@@ -306,7 +314,7 @@ impl DeviceError {
     /// ```
     /// use tenure::device::{CallRule, DeviceError};
     /// let refused = DeviceError::invalid_call(CallRule::InsideResource, 300_u64, 256_u64);
-    /// assert_eq!(refused.to_string(), "invalid call: the range is inside the resource (300, limit 256)");
+    /// assert_eq!(refused.to_string(), "broken rule: the range is inside the resource (300, limit 256)");
     /// ```
     #[must_use]
     pub fn invalid_call(

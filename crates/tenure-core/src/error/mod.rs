@@ -84,7 +84,9 @@ pub enum Error {
         capacity: u64,
     },
     /// The CPU cannot reach the resource's memory.
-    #[error("{name}: not mapped: only dynamic and readback buffers are")]
+    #[error(
+        "{name}: not mapped: the CPU writes buffers in Upload or GpuUpload memory, and reads those in Readback memory"
+    )]
     NotMapped {
         /// The resource.
         name: Name,

@@ -97,7 +97,7 @@ fn strides_and_formats_are_checked() {
         let is_plain = !format.is_depth() && format.block().width == 1;
         if !is_plain {
             let (text, ..) = rule(refused(&gpu, 4096, &BufferViewDesc::typed(*format)));
-            assert_eq!(text, "typed views of buffers have plain colour formats (bytes of a block)");
+            assert_eq!(text, "typed views of buffers have plain colour formats");
         }
     }
     end(gpu, &device);
@@ -190,7 +190,7 @@ fn direct3d_12_rounds_constants_up_within_the_buffer() {
     assert_eq!(rule(refusal.unwrap()), (text, 256, 232));
     let large = gpu.create_buffer(&BufferDesc::new(128 << 10, ALL).name("lights")).unwrap();
     let refusal = gpu.create_buffer_view(&large, &BufferViewDesc::constants()).err().unwrap();
-    assert_eq!(rule(refusal), ("bytes of constants in view", 128 << 10, 64 << 10));
+    assert_eq!(rule(refusal), ("the bytes of constants in a view are not too many", 128 << 10, 64 << 10));
     drop((buffer, large));
     end(gpu, &device);
 }

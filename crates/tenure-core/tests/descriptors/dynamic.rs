@@ -223,7 +223,10 @@ fn what_does_not_belong_into_a_table_is_refused() {
         panic!()
     };
     let numbers = (value.and_then(FieldValue::number), limit.and_then(FieldValue::number));
-    assert_eq!((rule.text(), numbers), ("bytes of constants in view", (Some(70_144), Some(65_536))));
+    assert_eq!(
+        (rule.text(), numbers),
+        ("the bytes of constants in a view are not too many", (Some(70_144), Some(65_536)))
+    );
     drop((recording, elsewhere));
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).peak, 0, "nothing was taken");
     drop((good, smooth, theirs));

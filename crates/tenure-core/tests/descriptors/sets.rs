@@ -312,15 +312,21 @@ fn what_does_not_fit_the_layout_is_refused() {
         other => panic!("{other}"),
     };
     let view = || Bind::from(&good);
-    assert_eq!(rule(refused(&[(0, 0, view())])), ("the layout has no such binding", 0));
-    assert_eq!(rule(refused(&[(u32::MAX, 0, view())])), ("the layout has no such binding", u32::MAX.into()));
-    assert_eq!(rule(refused(&[(1, 2, view())])), ("the binding has no such element", 2));
-    assert_eq!(rule(refused(&[(1, u32::MAX, view())])), ("the binding has no such element", u32::MAX.into()));
-    assert_eq!(rule(refused(&[(3, 0, view())])).0, "the binding is of another kind");
-    assert_eq!(rule(refused(&[(1, 0, (&smooth).into())])).0, "the binding is of another kind");
-    assert_eq!(rule(refused(&[(1, 0, constants.into())])).0, "the binding is of another kind");
+    assert_eq!(rule(refused(&[(0, 0, view())])), ("the layout has the binding", 0));
+    assert_eq!(rule(refused(&[(u32::MAX, 0, view())])), ("the layout has the binding", u32::MAX.into()));
+    assert_eq!(rule(refused(&[(1, 2, view())])), ("the binding has the element", 2));
+    assert_eq!(rule(refused(&[(1, u32::MAX, view())])), ("the binding has the element", u32::MAX.into()));
+    assert_eq!(rule(refused(&[(3, 0, view())])).0, "a descriptor is of the kind that its binding holds");
+    assert_eq!(
+        rule(refused(&[(1, 0, (&smooth).into())])).0,
+        "a descriptor is of the kind that its binding holds"
+    );
+    assert_eq!(
+        rule(refused(&[(1, 0, constants.into())])).0,
+        "a descriptor is of the kind that its binding holds"
+    );
     let twice = [(1, 1, view()), (1, 0, view()), (1, 1, view())];
-    assert_eq!(rule(refused(&twice)), ("each descriptor is written once (element)", 1));
+    assert_eq!(rule(refused(&twice)), ("each element is written once", 1));
     assert_eq!(rule(refused(&[(1, 0, (&target).into())])).0, "shaders do not read views of targets (kind)");
     assert_eq!(refused(&[(1, 0, (&theirs).into())]), Error::Foreign { name: "theirs".into() });
     let foreign = Error::Foreign { name: "material".into() };

@@ -109,7 +109,7 @@ fn shapes_are_those_that_the_texture_can_have() {
     let gpu = gpu(&device, Config::default());
     let sampled = |shape| TextureViewDesc::sampled().shape(shape);
     let volume = || TextureDesc::d3(16, 16, 16, Format::Rgba8Unorm, SAMPLED);
-    let wrong = "volumes are shown as such, and nothing else is (shape)";
+    let wrong = "volumes are shown as such, and nothing else is";
     assert_eq!(rule(&gpu, d2(SAMPLED), sampled(ViewShape::D3)).0, wrong);
     assert_eq!(rule(&gpu, volume(), sampled(ViewShape::D2)).0, wrong);
     assert_eq!(rule(&gpu, volume(), sampled(ViewShape::Cube)).0, wrong);
@@ -123,7 +123,7 @@ fn shapes_are_those_that_the_texture_can_have() {
     assert_eq!(rule(&gpu, long, sampled(ViewShape::Cube)), ("the sides of a cube are square", 64, 32));
     let target = d2(SAMPLED | Usage::RENDER_TARGET).layers(6);
     let cube = TextureViewDesc::render_target().shape(ViewShape::Cube);
-    assert_eq!(rule(&gpu, target, cube).0, "cubes are sampled, and written as layers (shape)");
+    assert_eq!(rule(&gpu, target, cube).0, "cubes are sampled, and written as layers");
     end(gpu, &device);
 }
 

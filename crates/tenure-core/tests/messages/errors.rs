@@ -33,47 +33,61 @@ fn descriptions_are_refused_with_names_and_limits() {
     let table = [
         (
             texture(&gpu, TextureDesc::d2(40_000, 64, Format::Rgba8Unorm, read)),
-            format!("sky: invalid description: width = 40000 (at most {most})"),
+            format!("sky: invalid description: width = 40000: must be at most {most}"),
         ),
-        (texture(&gpu, d2(read).mips(8)), "sky: invalid description: mips = 8 (at most 7)".to_owned()),
+        (texture(&gpu, d2(read).mips(8)), "sky: invalid description: mips = 8: must be at most 7".to_owned()),
         (
             texture(&gpu, d2(Usage::VERTEX | read)),
-            "sky: invalid description: usage = VERTEX | SHADER_READ | COPY_DST (only SHADER_READ | UNORDERED_ACCESS | \
-             COPY_SRC | COPY_DST | RENDER_TARGET | DEPTH_STENCIL)"
+            "sky: invalid description: usage = VERTEX | SHADER_READ | COPY_DST: must be of SHADER_READ | UNORDERED_ACCESS | \
+             COPY_SRC | COPY_DST | RENDER_TARGET | DEPTH_STENCIL alone"
                 .to_owned(),
         ),
         (
             texture(&gpu, d2(Usage::DEPTH_STENCIL)),
-            "sky: invalid description: usage = DEPTH_STENCIL (DEPTH_STENCIL with a depth format only)"
+            "sky: invalid description: usage = DEPTH_STENCIL: must be without DEPTH_STENCIL, because the format is of colour"
+                .to_owned(),
+        ),
+        (
+            texture(&gpu, TextureDesc::d2(64, 64, Format::D32Float, Usage::RENDER_TARGET)),
+            "sky: invalid description: usage = RENDER_TARGET: must be without RENDER_TARGET, because the format is of \
+             depth or compressed"
                 .to_owned(),
         ),
         (
             texture(&gpu, d2(read).view_formats([Format::R8Unorm])),
-            "sky: invalid description: view_formats = R8Unorm (colour formats whose blocks are as large as \
-             those of the texture's format)"
+            "sky: invalid description: view_formats = R8Unorm: must be colour formats whose blocks are as large as \
+             those of the texture's format"
                 .to_owned(),
         ),
         (
             buffer(&gpu, BufferDesc::new(0, Usage::VERTEX)),
-            "rock: invalid description: size = 0 (at least 1)".to_owned(),
+            "rock: invalid description: size = 0: must be at least 1".to_owned(),
         ),
         (
             buffer(&gpu, BufferDesc::new(64, Usage::VERTEX).alignment(48)),
-            "rock: invalid description: alignment = 48 (a power of two)".to_owned(),
+            "rock: invalid description: alignment = 48: must be a power of two".to_owned(),
         ),
         (
             buffer(&gpu, BufferDesc::new(64, Usage::RENDER_TARGET)),
-            "rock: invalid description: usage = COPY_DST | RENDER_TARGET (only VERTEX | INDEX | CONSTANT | \
-             SHADER_READ | UNORDERED_ACCESS | INDIRECT | ACCELERATION_STRUCTURE | COPY_SRC | COPY_DST)"
+            "rock: invalid description: usage = COPY_DST | RENDER_TARGET: must be of VERTEX | INDEX | CONSTANT | \
+             SHADER_READ | UNORDERED_ACCESS | INDIRECT | ACCELERATION_STRUCTURE | COPY_SRC | COPY_DST alone"
                 .to_owned(),
         ),
         (
             text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo { anisotropy: 32, ..SamplerInfo::default() }).name("sampler"))),
-            "sampler: invalid description: anisotropy = 32 (at most 16)".to_owned(),
+            "sampler: invalid description: anisotropy = 32: must be at most 16".to_owned(),
+        ),
+        (
+            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo { mip_bias: f32::NAN, ..SamplerInfo::default() }).name("sampler"))),
+            "sampler: invalid description: mip_bias = not a number: must be from -16 to less than 16".to_owned(),
+        ),
+        (
+            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo { max_lod: f32::INFINITY, ..SamplerInfo::default() }).name("sampler"))),
+            "sampler: invalid description: max_lod = infinity: must be finite, and not below min_lod".to_owned(),
         ),
         (
             text(gpu.create_upload_ring(&UploadRingDesc::new(0).name("ring"))),
-            "ring: invalid description: size = 0 (at least 512)".to_owned(),
+            "ring: invalid description: size = 0: must be at least 512".to_owned(),
         ),
     ];
     for (found, expected) in table {
@@ -111,7 +125,10 @@ fn uses_are_refused_with_what_is_missing() {
             text(recording.use_resource(&dynamic, Subresource::All, State::COPY_DST)),
             "wind: a buffer in Upload memory cannot be in the state COPY_DST: the CPU fills it, with write()",
         ),
-        (text(rock.write(0, &[1])), "rock: not mapped: only dynamic and readback buffers are"),
+        (
+            text(rock.write(0, &[1])),
+            "rock: not mapped: the CPU writes buffers in Upload or GpuUpload memory, and reads those in Readback memory",
+        ),
     ];
     for (found, expected) in table {
         assert_eq!(found, expected);

@@ -113,7 +113,7 @@ fn what_no_copy_reaches_is_refused() {
     for (rule, image, region) in [
         ("a texture copied to or from a buffer has one sample", &samples, WHOLE),
         ("depth is copied a whole subresource at a time", &depth, part),
-        ("depth and stencil are not copied as one (planes)", &stencil, WHOLE),
+        ("depth and stencil are not copied as one", &stencil, WHOLE),
     ] {
         scene.refused(rule, |list| list.copy_buffer_to_texture(&scene.staging, LAYOUT, image, region));
     }

@@ -67,7 +67,7 @@ fn check_within(list: &List, src_offset: u64, dst_offset: u64, size: u64) -> Res
 /// Depth and stencil are copied apart, and depth as a whole.
 fn check_depth(info: &TextureInfo, region: &TextureRegion) -> Result<(), DeviceError> {
     if planes(info.format) > 1 {
-        let rule = "depth and stencil are not copied as one (planes)";
+        let rule = "depth and stencil are not copied as one";
         return Err(invalid(rule, u64::from(planes(info.format)), 1_u64));
     }
     let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
