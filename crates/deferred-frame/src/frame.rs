@@ -1,4 +1,4 @@
-//! The render graph of the frame, for a size.
+//! The render graph of the frame.
 
 use tenure::transient::graph::{PassId, ResourceId};
 use tenure::{BufferDesc, Graph, Queue, State, TextureDesc, TextureInfo, TransientDesc, Usage};
@@ -6,7 +6,7 @@ use tenure::{BufferDesc, Graph, Queue, State, TextureDesc, TextureInfo, Transien
 use crate::passes::PASSES;
 use crate::resources::{Extent, RESOURCES, Row, Shape};
 
-/// The frame of a deferred renderer, for a size.
+/// The frame of a deferred renderer, at a resolution.
 ///
 /// ```
 /// use deferred_frame::DeferredFrame;
@@ -25,18 +25,18 @@ pub struct DeferredFrame {
 /// A pass of the frame.
 #[derive(Clone, Debug)]
 pub struct Pass {
-    /// What the graph calls it.
+    /// Its identifier in the graph.
     pub id: PassId,
     /// Its queue.
     pub queue: Queue,
     /// Its name.
     pub name: &'static str,
-    /// What it uses: indices of [`DeferredFrame::resources`].
+    /// The resources that it uses, as indices of [`DeferredFrame::resources`], and their states.
     pub uses: Vec<(usize, State)>,
 }
 
 impl DeferredFrame {
-    /// The frame for so many pixels; none are taken for one.
+    /// The frame at a resolution. A width or height of 0 counts as 1.
     #[must_use]
     pub fn new(width: u32, height: u32) -> Self {
         let size = [width.max(1), height.max(1)];
@@ -64,13 +64,13 @@ impl DeferredFrame {
         Self { graph, resources, passes }
     }
 
-    /// The declaration.
+    /// The render graph.
     #[must_use]
     pub const fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The resources, with what the graph calls them.
+    /// The resources, with their identifiers in the graph.
     #[must_use]
     pub fn resources(&self) -> &[(ResourceId, TransientDesc)] {
         &self.resources
@@ -93,14 +93,14 @@ impl DeferredFrame {
     }
 }
 
-/// Whether resources are brought into a state before passes that use them so. A buffer that shaders
-/// write is not: on Direct3D 12 it gets there by being written, and no shader here does. So passes
-/// declare to copy from it, too, and ask for the states of their copies themselves.
+/// Whether a declared state is requested before the pass. It is not for buffers that shaders write: on
+/// Direct3D 12 the write of a shader promotes a buffer to this state, and here copies replace the shaders. Passes
+/// declare `COPY_SRC` for such a buffer as well, and request the states of their copies themselves.
 pub(crate) fn is_asked_for(desc: &TransientDesc, state: State) -> bool {
     desc.is_texture() || state != State::UNORDERED_ACCESS
 }
 
-/// What each resource is used as by all passes together, and by the copies that stand for shaders.
+/// The usage of each resource: by all passes, and by the copies that replace shaders.
 fn usages() -> Vec<Usage> {
     let mut usages = vec![Usage::COPY_SRC | Usage::COPY_DST; RESOURCES.len()];
     for (id, state) in PASSES.iter().flat_map(|pass| pass.uses) {
@@ -152,7 +152,7 @@ fn describe(row: &Row, size: [u32; 2], usage: Usage) -> TransientDesc {
 }
 
 impl Extent {
-    /// Texels across and down, for a frame of that size.
+    /// The width and height in texels, for a frame of this size.
     fn of(self, [width, height]: [u32; 2]) -> [u32; 2] {
         match self {
             Self::Part(divisor) => [width, height].map(|side| side.div_ceil(divisor)),
@@ -165,7 +165,7 @@ impl Extent {
     }
 }
 
-/// Texels of the middle of a mip.
+/// The texel in the middle of a mip.
 pub(crate) fn middle(info: &TextureInfo, mip: u32) -> [u32; 3] {
     info.mip_extent(mip).map(|side| side / 2)
 }
@@ -194,8 +194,9 @@ mod tests {
         assert!(written.iter().all(|written| *written), "{written:?}");
     }
 
+    /// Vulkan copies depth on graphics queues alone, and the renderer's passes consist of copies.
     #[test]
-    fn depth_stays_on_the_graphics_queue_where_copies_can_reach_it() {
+    fn depth_textures_are_used_on_the_graphics_queue_alone() {
         let frame = DeferredFrame::new(640, 360);
         let others = frame.passes().iter().filter(|pass| pass.queue != Queue::Graphics);
         for (resource, _) in others.flat_map(|pass| &pass.uses) {

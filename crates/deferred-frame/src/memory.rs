@@ -13,25 +13,25 @@ use crate::script::Step;
 /// How resources share memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// As the plan of the graph says.
+    /// By the plan of the graph.
     Planned,
-    /// Pass by pass: acquired by the first that uses them, dropped after the last.
+    /// Pass by pass: the first pass that uses a resource acquires it, and it is dropped after the last.
     Online,
-    /// Not at all: created once, and there until the end.
+    /// Not at all: each resource is created once and lives as long as the renderer.
     Apart,
 }
 
-/// Where the frame's resources live.
+/// The frame's resources, by how they share memory.
 pub(crate) enum Memory<D: Device> {
-    /// In the graph's plan.
+    /// The graph acquires them.
     Graph,
-    /// Where passes acquire them.
+    /// Passes acquire them; `None` outside the passes that use a resource.
     Online(Vec<Option<Lease<D>>>),
-    /// Without sharing: each resource has its own memory.
+    /// Each resource has memory of its own.
     Apart(Vec<Lasting<D>>),
 }
 
-/// A resource while passes use it.
+/// A transient resource that a pass has acquired.
 pub(crate) enum Lease<D: Device> {
     Texture(TransientTexture<D>),
     Buffer(TransientBuffer<D>),
@@ -60,7 +60,7 @@ impl<D: Device> Memory<D> {
         }
     }
 
-    /// Records and submits all passes, those that follow each other on a queue together.
+    /// Records and submits all passes. Consecutive passes on one queue share a recording.
     pub(crate) fn execute(
         &mut self,
         frame: &Frame<'_, D>,
@@ -84,7 +84,7 @@ impl<D: Device> Memory<D> {
         Ok(done)
     }
 
-    /// Brings what a pass uses into the states that it declared.
+    /// Requests the states that a pass declared for its resources.
     fn enter(&self, step: &Step, recording: &mut Recording<D>) -> Result<(), Error> {
         let (commands, _) = recording.split();
         for (resource, state) in &step.states {
@@ -94,8 +94,9 @@ impl<D: Device> Memory<D> {
         Ok(())
     }
 
-    /// Leaves what is acquired on queues without graphics in a state that those know: with the legacy states
-    /// of Direct3D 12 the next frame cannot take it from another one, and would have to make it anew.
+    /// Puts textures into the state `COMMON` after their last pass, if another queue was the first to use them.
+    /// With the legacy states of Direct3D 12, a compute or copy queue cannot transition a texture from a state
+    /// that only graphics queues know: the next frame would have to create a new texture.
     fn leave(&self, step: &Step, recording: &mut Recording<D>) -> Result<(), Error> {
         if matches!(self, Self::Online(_)) {
             let (commands, _) = recording.split();
@@ -156,7 +157,7 @@ impl<D: Device> Memory<D> {
 }
 
 impl DeferredFrame {
-    /// A resource that the pass at hand declared.
+    /// A resource that the current pass declared.
     pub(crate) fn find<'t, D: Device>(
         &self,
         resource: usize,

@@ -4,8 +4,9 @@ use tenure::{TextureInfo, TextureRegion, TransientDesc};
 
 use crate::frame::middle;
 
-/// Texels of a run, bytes of a piece of a buffer.
+/// The length of a run in texels.
 const RUN: u32 = 4;
+/// The size of a part of a buffer in bytes.
 const PIECE: u64 = 16;
 
 /// A few bytes of a resource.
@@ -18,7 +19,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// How many bytes it has, in a resource of that description.
+    /// Its size in bytes, in a resource of this description.
     pub(crate) fn bytes(&self, desc: &TransientDesc) -> u64 {
         match (self, desc) {
             (Self::Texels(region), TransientDesc::Texture(desc)) => {
@@ -30,8 +31,8 @@ impl Part {
     }
 }
 
-/// The parts of a resource: of a texture runs at the corners and in the middle of the first mip and at
-/// the ends of the last, of a buffer the beginning, the middle and the end.
+/// The parts of a resource. Of a texture: runs of texels at the corners and in the middle of the first mip, and
+/// at both ends of the last mip. Of a buffer: the beginning, the middle and the end.
 pub(crate) fn parts(desc: &TransientDesc) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut add = |part: Part| {
@@ -62,7 +63,7 @@ pub(crate) fn parts(desc: &TransientDesc) -> Vec<Part> {
     parts
 }
 
-/// A run that begins at a texel, or ends at the edge of the mip.
+/// A run of texels that begins at a texel, or ends at the edge of the mip if it would leave the mip.
 fn run(info: &TextureInfo, mip: u32, [x, y, z]: [u32; 3]) -> Part {
     let [width, ..] = info.mip_extent(mip);
     let length = RUN.min(width);
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_apart_and_within() {
+    fn parts_are_disjoint_and_within_the_resource() {
         for [width, height, depth, mips] in
             [[1, 1, 1, 1], [5, 3, 1, 3], [64, 64, 1, 7], [4, 4, 4, 1], [33, 7, 9, 2]]
         {

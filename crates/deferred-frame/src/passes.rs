@@ -34,14 +34,15 @@ const PS: State = State::PIXEL_SHADER;
 const CS: State = State::NON_PIXEL_SHADER;
 /// Arguments of draws and dispatches.
 const IA: State = State::INDIRECT;
-/// Copied from, and to.
+/// Source of a copy.
 const FROM: State = State::COPY_SRC;
+/// Destination of a copy.
 const TO: State = State::COPY_DST;
 
 passes! {
     Copy     "light upload":            TO[Lights];
     Graphics "instance culling":        UA[VisibleInstances DrawArguments];
-    // Beside the geometry: what depends on the sun alone.
+    // At the same time as the geometry: atmosphere, clouds and particles.
     Compute  "transmittance":           UA[Transmittance];
     Compute  "multiple scattering":     CS[Transmittance] UA[MultiScattering];
     Compute  "sky view":                CS[Transmittance MultiScattering] UA[SkyView];
@@ -57,7 +58,7 @@ passes! {
     Graphics "occlusion culling":       CS[HiZ] UA[LateInstances LateArguments];
     Graphics "late depth prepass":      CS[LateInstances] IA[LateArguments] DS[SceneDepth];
     Graphics "late hi-z":               CS[SceneDepth] UA[HiZ];
-    // Beside the shadows: lights.
+    // At the same time as the shadows: light culling.
     Compute  "tile depth bounds":       CS[HiZ] UA[TileDepth];
     Compute  "light counter reset":     TO[LightCounter];
     Compute  "light culling":           CS[TileDepth Lights] UA[LightGrid LightIndices LightCounter];
@@ -67,7 +68,7 @@ passes! {
     Graphics "shadow cascade 3":        CS[VisibleInstances] DS[ShadowCascade3];
     Graphics "local shadows":           CS[VisibleInstances LateInstances] DS[ShadowAtlas];
     Graphics "volumetric shadow map":   PS[ShadowCascade0 ShadowCascade1 ShadowCascade2] RT[VolumetricShadow];
-    // Beside the G-buffer: fog and clouds.
+    // At the same time as the G-buffer: fog and clouds.
     Compute  "fog scattering":          CS[FogMedia VolumetricShadow Lights LightGrid LightIndices] UA[FogScattering];
     Compute  "fog integration":         CS[FogScattering] UA[IntegratedFog];
     Compute  "cloud reconstruction":    CS[CloudTrace HiZ] UA[Clouds];
@@ -78,7 +79,7 @@ passes! {
                                         DS[SceneDepth] RT[BaseColor Normals Material Emissive];
     Graphics "velocity":                DR[SceneDepth] RT[Velocity];
     Graphics "half resolution":         PS[SceneDepth Normals] RT[HalfDepth HalfNormals];
-    // Beside the shadow mask and the reflections: ambient occlusion and indirect light.
+    // At the same time as the shadow mask and the reflections: ambient occlusion and indirect light.
     Compute  "ambient occlusion":       CS[HalfDepth HalfNormals] UA[AmbientOcclusion];
     Compute  "ambient blur across":     CS[AmbientOcclusion HalfDepth] UA[AmbientBlurX];
     Compute  "ambient blur down":       CS[AmbientBlurX HalfDepth] UA[AmbientBlurY];
@@ -110,7 +111,7 @@ passes! {
                                         Lights LightGrid LightIndices] RT[Transparency];
     Graphics "distortion":              DR[SceneDepth] RT[Distortion];
     Graphics "transparency composite":  PS[Transparency Distortion RefractionColor] RT[SceneColor];
-    // Post-processing, with the exposure beside it.
+    // Post-processing, and the exposure at the same time.
     Graphics "velocity dilation":       PS[Velocity SceneDepth] RT[DilatedVelocity];
     Graphics "temporal antialiasing":   CS[SceneColor DilatedVelocity] UA[Antialiased];
     Compute  "luminance histogram":     CS[Antialiased] UA[Histogram];

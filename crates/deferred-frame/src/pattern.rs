@@ -16,7 +16,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Fills a part of a resource of that description.
+    /// Fills a part of a resource of this description.
     pub(crate) fn fill(self, desc: &TransientDesc, out: &mut [u8]) {
         let is_depth = matches!(desc, TransientDesc::Texture(desc) if desc.info.format == Format::D32Float);
         let place = (self.pass as u64) << 40 | (self.resource as u64) << 16 | self.part as u64;
@@ -25,7 +25,7 @@ impl Mark {
             seed = mix(seed);
             let mut bits = (seed >> 32) as u32;
             if is_depth {
-                // Only depths from 0 to 1 are kept bit by bit everywhere: these are from 1/2 to 1.
+                // Devices may change the bits of depths outside 0 to 1. These values are from 0.5 to 1.
                 bits = 0x3f00_0000 | (bits & 0x007f_ffff);
             }
             for (byte, value) in word.iter_mut().zip(bits.to_le_bytes()) {
@@ -35,7 +35,7 @@ impl Mark {
     }
 }
 
-/// Turns numbers into others that look random: the finaliser of SplitMix64.
+/// A hash of a number: the finaliser of SplitMix64.
 const fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

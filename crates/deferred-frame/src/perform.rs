@@ -2,7 +2,7 @@
 //!
 //! The parts that a pass reads are copied to readback memory and checked when the frame is complete; the
 //! parts that it writes are copied from an upload ring. A pass copies a few parts of each resource. APIs
-//! copy depth only as whole mips: these are copied through a buffer, in which a few parts change.
+//! copy depth only as whole mips, so depth is copied through a buffer, and the parts are copied from or to that.
 
 use tenure::device::{CommandList as _, Device, Permit};
 use tenure::{
@@ -29,14 +29,14 @@ impl<D: Device> Clone for Thing<'_, D> {
 
 impl<D: Device> Copy for Thing<'_, D> {}
 
-/// What all passes of a frame share.
+/// The data that all passes of a frame share.
 pub(crate) struct Stage<'a, D: Device> {
     pub(crate) frame: &'a DeferredFrame,
-    /// Counts the frames.
+    /// The number of the frame.
     pub(crate) number: u64,
     pub(crate) grain: u64,
     pub(crate) ring: &'a UploadRing<D>,
-    /// Rows of a depth texture on their way.
+    /// The buffer through which depth textures are copied.
     pub(crate) depth: &'a Buffer<D>,
     /// The readback buffer of each queue.
     pub(crate) lanes: &'a [Option<Buffer<D>>],
@@ -232,19 +232,19 @@ impl<D: Device> Stage<'_, D> {
         Ok(())
     }
 
-    /// A row of texels at an offset.
+    /// The layout of one row of texels at an offset.
     const fn layout(&self, offset: u64) -> BufferLayout {
         BufferLayout { offset, row_pitch: self.grain, rows: 1 }
     }
 
-    /// All of a texture of one mip, and how it lies in the buffer for depth.
+    /// The region of a whole texture of one mip, and its layout in the buffer `depth`.
     fn whole(&self, info: &TextureInfo) -> (TextureRegion, BufferLayout) {
         let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: info.mip_extent(0) };
         let row_pitch = row_pitch(info, self.grain);
         (region, BufferLayout { offset: self.depth.offset(), row_pitch, rows: info.height })
     }
 
-    /// Where a texel lies in the buffer for depth.
+    /// The offset of a region's first texel in the buffer `depth`.
     fn texel(&self, info: &TextureInfo, region: TextureRegion) -> u64 {
         let [x, y, _] = region.origin.map(u64::from);
         let texel = u64::from(info.format.block().bytes);
@@ -252,14 +252,14 @@ impl<D: Device> Stage<'_, D> {
     }
 }
 
-/// The bytes that a piece has in a frame.
+/// Writes to `out` the bytes that a piece has in a frame.
 pub(crate) fn fill(frame: &DeferredFrame, number: u64, piece: &Piece, out: &mut [u8]) {
     let Some((_, desc)) = frame.resources().get(piece.resource) else { return };
     let mark = Mark { frame: number, pass: piece.writer, resource: piece.resource, part: piece.number };
     mark.fill(desc, out);
 }
 
-/// The next commands use all of a resource in that state.
+/// Requests a state for all of a resource.
 pub(crate) fn use_all<D: Device>(
     commands: &mut Commands<D>,
     thing: Thing<'_, D>,
@@ -285,7 +285,7 @@ fn bytes(pieces: &[Piece]) -> impl Iterator<Item = (&Piece, u64)> {
     })
 }
 
-/// The permit for commands that the recording does not have.
+/// The permit for commands that [`Recording`] does not offer.
 const fn permit<D: Device>() -> Permit<D> {
     // SAFETY: the copied resources are in the right state, and the renderer keeps them alive.
     unsafe { Permit::new() }

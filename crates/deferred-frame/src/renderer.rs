@@ -13,9 +13,9 @@ use crate::script::{Script, Step};
 use crate::slot::Slot;
 use crate::{DeferredFrame, FrameError};
 
-/// Runs the frame of a deferred renderer again and again. Each pass writes to every resource that it
-/// declares to write bytes that tell the frame and the pass, and reads every resource that it
-/// declares to read, or to write once more.
+/// Runs the frame of a deferred renderer repeatedly. A pass writes bytes that identify the frame and the pass to
+/// every resource that it declares to write. It reads every resource that it declares to read, and every resource
+/// that it writes after an earlier pass has written it.
 pub struct Renderer<'g, D: Device> {
     gpu: &'g Gpu<D>,
     frame: DeferredFrame,
@@ -29,7 +29,7 @@ pub struct Renderer<'g, D: Device> {
     depth: Buffer<D>,
     /// A slot for each frame in flight.
     slots: Vec<Slot<D>>,
-    /// Frames begun.
+    /// The number of frames begun.
     number: u64,
     digests: Vec<u64>,
     times: Times,
@@ -38,9 +38,9 @@ pub struct Renderer<'g, D: Device> {
 /// The times of the last frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// Executing all passes, from the first to the last submission.
+    /// The time that the execution of all passes took, with their submissions.
     pub executing: Duration,
-    /// The part of it that the passes took: the copies that replace shaders.
+    /// The part of it in which passes recorded the copies that replace shaders.
     pub passes: Duration,
 }
 
@@ -52,11 +52,11 @@ impl Times {
     }
 }
 
-/// Rings are made in steps of this many bytes, which whatever must be aligned in them divides.
+/// The size of a ring is a multiple of this, which is a multiple of every alignment that is used in it.
 const RING_STEP: u64 = 64 << 10;
 
 impl<'g, D: Device> Renderer<'g, D> {
-    /// A renderer for frames of a size, whose resources share memory as `sharing` says.
+    /// A renderer for frames of a size, whose resources share memory in the way of `sharing`.
     ///
     /// # Errors
     /// Those of what it creates.
@@ -226,7 +226,7 @@ impl<'g, D: Device> Renderer<'g, D> {
 }
 
 fn ring_size<D: Device>(gpu: &Gpu<D>, script: &Script) -> u64 {
-    // One more than the frames in flight, for the bytes skipped at the end of the ring.
+    // Two more than the frames in flight, because the ring skips bytes at its end.
     let frames = u64::from(gpu.config().frames.in_flight) + 2;
     // The bytes of each pass begin at a multiple of the grain.
     let frame = script.staged + script.steps.len() as u64 * script.grain;
@@ -234,12 +234,12 @@ fn ring_size<D: Device>(gpu: &Gpu<D>, script: &Script) -> u64 {
 }
 
 fn create_ring<D: Device>(gpu: &Gpu<D>, script: &Script) -> Result<UploadRing<D>, Error> {
-    gpu.create_upload_ring(&UploadRingDesc::new(ring_size(gpu, script)).name("what passes write"))
+    gpu.create_upload_ring(&UploadRingDesc::new(ring_size(gpu, script)).name("bytes written by passes"))
 }
 
 /// The buffer for depth, filled with zeros: copies must read initialised memory.
 fn create_depth<D: Device>(gpu: &Gpu<D>, script: &Script) -> Result<Buffer<D>, Error> {
     let size = script.depth.max(4);
     let desc = BufferDesc::new(size, Usage::COPY_SRC).alignment(script.grain).own_resource();
-    gpu.create_buffer_with(&desc.name("rows of depth"), &vec![0; usize::try_from(size).unwrap_or(4)])
+    gpu.create_buffer_with(&desc.name("depth copies"), &vec![0; usize::try_from(size).unwrap_or(4)])
 }

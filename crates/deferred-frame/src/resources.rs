@@ -5,29 +5,29 @@ use tenure::Format;
 /// The size of a texture, in texels of mip 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// The frame's, divided by this and rounded up.
+    /// The frame's size, divided by this and rounded up.
     Part(u32),
-    /// Square, the power of two next to the frame's height divided by this: finer shadows for larger
-    /// frames.
+    /// A square. Its side is the frame's height, rounded up to a power of two and divided by this: larger frames
+    /// have finer shadows.
     Shadow(u32),
-    /// Whatever the frame's size.
+    /// A width and a height that do not depend on the frame's size.
     Fixed(u32, u32),
 }
 
-/// What a resource is.
+/// The type and the size of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A texture of one mip.
     Texture(Format, Extent),
     /// A texture with all its mips.
     Mipped(Format, Extent),
-    /// A 3D texture so deep.
+    /// A 3D texture of this depth.
     Volume(Format, Extent, u32),
-    /// A buffer of so many bytes.
+    /// A buffer of this size in bytes.
     Buffer(u64),
-    /// A buffer of so many bytes for each tile of 16 by 16 pixels.
+    /// A buffer with this number of bytes for each tile of 16 by 16 pixels.
     TileBuffer(u64),
-    /// A buffer of so many bytes for each tile of 16 by 16 pixels and each of 32 slices in depth.
+    /// A buffer with this number of bytes for each tile of 16 by 16 pixels and each of 32 slices in depth.
     ClusterBuffer(u64),
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Row {
 
 macro_rules! resources {
     ($($id:ident $name:literal: $shape:expr;)*) => {
-        /// A resource of the frame: its place in [`RESOURCES`].
+        /// A resource of the frame: its index in [`RESOURCES`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Id { $($id,)* }
 

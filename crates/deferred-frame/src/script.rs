@@ -7,7 +7,7 @@ use crate::DeferredFrame;
 use crate::frame::is_asked_for;
 use crate::parts::{Part, parts};
 
-/// The smallest step from one part to the next in staging memory: more bytes than any part has.
+/// The least distance between parts in staging memory. No part is larger.
 const GRAIN: u64 = 64;
 
 /// A copy of one part.
@@ -18,8 +18,8 @@ pub(crate) struct Piece {
     /// The number of the part of the resource.
     pub(crate) number: usize,
     pub(crate) bytes: u64,
-    /// The offset in the staging memory: that of the pass for written parts, that of the frame and the
-    /// queue for parts that are read.
+    /// The offset of the part: in the pass's staging memory if it is written, in the queue's readback buffer if it
+    /// is read.
     pub(crate) at: u64,
     /// The pass that wrote it.
     pub(crate) writer: usize,
@@ -32,18 +32,18 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// The resources that it uses.
     pub(crate) uses: Vec<usize>,
-    /// The states that resources are in before and after it.
+    /// The states that it declares, which its resources are in before and after it.
     pub(crate) states: Vec<(usize, State)>,
     /// The resources that no pass used before.
     pub(crate) first: Vec<usize>,
     /// The resources that no pass uses after it.
     pub(crate) last: Vec<usize>,
-    /// Of those, textures that another queue was the first to use.
+    /// The textures among `last` that another queue was the first to use, where textures have legacy states.
     pub(crate) left: Vec<usize>,
     /// The parts that it reads, before it writes.
     pub(crate) loads: Vec<Piece>,
     pub(crate) stores: Vec<Piece>,
-    /// Bytes of staging memory for what it writes.
+    /// The bytes of staging memory for the parts that it writes.
     pub(crate) staged: u64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Script {
     pub(crate) staged: u64,
     /// Bytes of the largest depth texture, with the row pitch of copies.
     pub(crate) depth: u64,
-    /// Bytes to which parts are aligned, and rows of depth padded.
+    /// The alignment in bytes of parts, and of the rows of depth textures.
     pub(crate) grain: u64,
 }
 

@@ -32,7 +32,7 @@ impl<D: Device> Slot<D> {
         for (lane, size) in self.lanes.iter_mut().zip(&script.lanes) {
             if lane.as_ref().map_or(0, Buffer::size) < *size {
                 let desc = BufferDesc::new(*size, Usage::COPY_DST).memory(MemoryUse::Readback);
-                let desc = desc.alignment(script.grain).own_resource().name("what passes read");
+                let desc = desc.alignment(script.grain).own_resource().name("bytes read by passes");
                 *lane = Some(gpu.create_buffer(&desc)?);
             }
         }

@@ -2,10 +2,10 @@
 
 use crate::tiles::Tile;
 
-/// What a block is made of.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Block {
-    /// Nothing.
+    /// Empty space.
     #[default]
     Air,
     /// Earth with grass on it.
@@ -14,24 +14,24 @@ pub enum Block {
     Dirt,
     /// Rock.
     Stone,
-    /// Beaches, and the ground of lakes.
+    /// Sand of beaches and lake beds.
     Sand,
-    /// On high mountains.
+    /// Snow on high mountains.
     Snow,
-    /// Lakes.
+    /// Water of lakes.
     Water,
     /// Trunks of trees.
     Wood,
     /// Crowns of trees.
     Leaves,
-    /// Letters.
+    /// Stone of the letters.
     Marble,
-    /// The squares around letters.
+    /// Stone of the ground around the letters.
     Paving,
 }
 
 impl Block {
-    /// What lies `depth` blocks below a topmost block of this kind.
+    /// The kind of the block `depth` blocks below a topmost block of this kind.
     pub(crate) const fn below(self, depth: i32) -> Self {
         match (self, depth) {
             (_, 0) | (Self::Marble | Self::Sand, _) | (Self::Snow, 1) => self,
@@ -40,7 +40,7 @@ impl Block {
         }
     }
 
-    /// What one of its faces looks like; `up` is 1 on top, -1 below and 0 on the sides.
+    /// The texture layer of a face. `up` is the y of its normal: 1 on top, -1 at the bottom, 0 on the sides.
     pub(crate) const fn tile(self, up: i32) -> Tile {
         match (self, up) {
             (Self::Grass, 1) => Tile::Grass,

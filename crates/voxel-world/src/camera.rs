@@ -1,4 +1,4 @@
-//! Where the world is seen from.
+//! The camera.
 
 use glam::camera::lh::proj::directx::perspective_infinite_reverse;
 use glam::camera::lh::view::look_at_mat4;
@@ -9,29 +9,29 @@ use crate::terrain::SUN;
 /// Bytes of the shader's constants.
 pub const CONSTANTS_SIZE: u64 = size_of::<Constants>() as u64;
 
-/// What the shader knows of the scene. The uniform of binding 0.
+/// The constants of the scene, as the shader declares them at binding 0.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Constants {
     view_projection: [f32; 16],
-    /// Where the eye is; the fourth: how dense the fog is.
+    /// The position of the eye; the fourth component is the fog's density.
     eye: [f32; 4],
-    /// Toward the sun.
+    /// The direction toward the sun.
     sun: [f32; 4],
 }
 
-/// An eye and what it looks at.
+/// A perspective camera.
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
-    /// Where it is, in blocks.
+    /// Its position, in blocks.
     pub eye: Vec3,
-    /// What it looks at.
+    /// The point that it looks at, in blocks.
     pub target: Vec3,
-    /// How high it sees, in radians.
+    /// The vertical field of view, in radians.
     pub view_angle: f32,
     /// Width over height.
     pub aspect: f32,
-    /// The fog's density: at its reciprocal, two thirds are gone.
+    /// The fog's density: at a distance of 1 / `fog` blocks the fog hides 63 % of a colour.
     pub fog: f32,
 }
 
@@ -43,7 +43,7 @@ impl Camera {
         Self { eye, target, view_angle: 45_f32.to_radians(), aspect, fog: 1.0 / 900.0 }
     }
 
-    /// From blocks to clip space: y up, depth 1 at the nearest and 0 at infinity.
+    /// The transformation from blocks to clip space: y up, depth 1 at the near plane and 0 at infinity.
     #[must_use]
     pub fn view_projection(&self) -> Mat4 {
         let projection = perspective_infinite_reverse(self.view_angle, self.aspect, 0.5);
@@ -61,17 +61,17 @@ impl Camera {
         bytemuck::cast(constants)
     }
 
-    /// True unless a box is certainly out of sight.
+    /// False if a box lies outside one of the frustum's planes, so that no part of it is visible.
     #[must_use]
     pub fn may_see(&self, [low, high]: [Vec3; 2]) -> bool {
-        self.edges().into_iter().all(|edge| {
-            let farthest = Vec3::select(edge.truncate().cmpge(Vec3::ZERO), high, low);
-            edge.dot(farthest.extend(1.0)) >= 0.0
+        self.frustum_planes().into_iter().all(|plane| {
+            let farthest = Vec3::select(plane.truncate().cmpge(Vec3::ZERO), high, low);
+            plane.dot(farthest.extend(1.0)) >= 0.0
         })
     }
 
-    /// The planes around what it sees: left, right, bottom, top, near. Inside is positive.
-    fn edges(&self) -> [Vec4; 5] {
+    /// The planes of the view frustum: left, right, bottom, top, near. Distances are positive inside.
+    fn frustum_planes(&self) -> [Vec4; 5] {
         let rows = self.view_projection().transpose();
         let [x, y, z, w] = [rows.x_axis, rows.y_axis, rows.z_axis, rows.w_axis];
         [w + x, w - x, w + y, w - y, w - z]
@@ -83,17 +83,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_sees_what_it_looks_at_and_not_what_is_behind() {
+    fn boxes_in_the_frustum_are_visible_and_boxes_behind_or_beside_it_are_not() {
         let camera = Camera::overlook(16.0 / 9.0);
         let around = |centre: Vec3| [centre - 8.0, centre + 8.0];
         assert!(camera.may_see(around(camera.target)));
-        assert!(camera.may_see(around(camera.eye)), "it is inside");
+        assert!(camera.may_see(around(camera.eye)), "the eye is inside the box");
         assert!(!camera.may_see(around(camera.eye - 40.0 * (camera.target - camera.eye).normalize())));
         assert!(!camera.may_see(around(camera.target + Vec3::X * 5000.0)));
     }
 
     #[test]
-    fn what_is_nearer_has_more_depth() {
+    fn nearer_points_have_greater_depth() {
         let camera = Camera::overlook(1.0);
         let depth = |share: f32| {
             let clip = camera.view_projection() * camera.eye.lerp(camera.target, share).extend(1.0);

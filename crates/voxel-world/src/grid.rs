@@ -2,7 +2,7 @@
 
 use std::thread;
 
-/// Values by x and z. Outside, the nearest value at the edge counts.
+/// Values by x and z. A position outside the grid has the value of the nearest cell.
 #[derive(Clone)]
 pub(crate) struct Grid<T> {
     width: usize,
@@ -15,7 +15,7 @@ impl<T: Copy + Default + Send> Grid<T> {
         Self { width, depth, cells: vec![T::default(); width * depth] }
     }
 
-    /// Computes every value, on all processors.
+    /// Computes every value, with a thread for each processor core.
     pub(crate) fn from_fn(width: usize, depth: usize, value: impl Fn(i32, i32) -> T + Sync) -> Self {
         let mut grid = Self::new(width, depth);
         let threads = thread::available_parallelism().map_or(1, usize::from);

@@ -1,9 +1,9 @@
 //! The world that the examples draw.
 //!
-//! A landscape of blocks in 20,000 chunks, each a mesh of its own, that is edited while it is
-//! drawn. Everything here works on any [`Device`](tenure::device::Device): a
-//! [`Show`] keeps the world in tenure's memory and runs its frames, and only what records the draw
-//! calls is an API's own: its [`Painter`].
+//! The world is a landscape of blocks in 20,000 chunks. Each chunk has a mesh in a buffer of its own, and the
+//! landscape is edited while it is drawn. A [`Show`] creates the resources with tenure and runs the frames, on
+//! any [`Device`](tenure::device::Device). An example implements [`Painter`], which records the draw calls with
+//! its API.
 
 mod block;
 mod camera;
@@ -33,10 +33,10 @@ pub use table::memory_table;
 pub use terrain::{CHUNKS_X, CHUNKS_Z, Terrain};
 pub use tiles::{LOD_BIAS, Tiles};
 
-/// The error that ends an example.
+/// The result of a step of an example; an error ends the example.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What an example's `main` returns: a failure is printed, in words.
+/// The exit code of an example's `main`. Prints the error, if there is one.
 pub fn exit_code(outcome: Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Messages(Arc<Mutex<Vec<String>>>);
 
 impl Messages {
-    /// Takes note of one.
+    /// Adds a message.
     pub fn push(&self, message: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     }
 
-    /// Prints what was collected.
+    /// Prints the collected messages.
     ///
     /// # Errors
-    /// When there was anything.
+    /// When there is at least one message.
     pub fn check(&self) -> crate::Result<()> {
         let messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         messages.iter().for_each(|message| eprintln!("{message}"));

@@ -6,12 +6,12 @@ use std::time::Duration;
 use clap::Parser;
 use tenure::{Config, FrameConfig};
 
-/// Renders the voxel world off-screen and prints what its memory takes.
+/// Renders the voxel world off-screen and prints how much memory it takes.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Where the picture goes [default: target/NAME.png]
+    /// The file of the picture [default: target/NAME.png]
     pub picture: Option<PathBuf>,
-    /// Fail unless the picture is nearly that of this PNG
+    /// Fail if more than 0.5 % of the pixels differ from this PNG
     #[arg(long, value_name = "PNG")]
     pub compare: Option<PathBuf>,
     /// Draw only the meshes that the camera may see

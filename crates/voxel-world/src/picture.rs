@@ -1,29 +1,29 @@
-//! Pictures: PNG files, and whether two are alike.
+//! Pictures: writing and reading PNG files, and comparing two pictures.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a picture.
+/// A defect of a picture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PictureError {
-    /// The share of the sky is not what the view has.
+    /// The share of the sky is not from 5 % to 50 %.
     #[error("{percent:.1} % of the picture are sky")]
     Sky {
         /// Percent of the pixels.
         percent: f64,
     },
-    /// There is hardly anything to see on the ground.
+    /// The brightness of the ground hardly varies.
     #[error("the ground has a contrast of only {contrast:.1}")]
     Flat {
         /// The standard deviation of the ground's brightness, of 255.
         contrast: f64,
     },
-    /// It differs from the one it was compared with.
+    /// The picture differs from the one that it was compared with.
     #[error("{percent:.3} % of the pixels differ from {}", other.display())]
     Differs {
-        /// The other.
+        /// The file of the other picture.
         other: PathBuf,
         /// Percent of the pixels.
         percent: f64,
@@ -36,7 +36,7 @@ pub enum PictureError {
         /// Width and height of the other.
         other: [u32; 2],
     },
-    /// A file is not a picture as the examples write them.
+    /// A file is not an RGB picture of 8 bits for each channel.
     #[error("{} is not an RGB picture of 8 bits", path.display())]
     Format {
         /// The file.
@@ -52,10 +52,10 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A picture of rows of bytes; `row` gives those of each.
+    /// A picture from rows of pixels: `row` gets the number of a row and fills its bytes.
     ///
     /// # Errors
-    /// As `row`.
+    /// The errors of `row`.
     pub fn from_rows<E>(
         [width, height]: [u32; 2],
         mut row: impl FnMut(u32, &mut [u8]) -> Result<(), E>,
@@ -67,10 +67,10 @@ impl Picture {
         Ok(Self { size: [width, height], pixels })
     }
 
-    /// Writes it as a PNG. What is transparent in it is not so in the file.
+    /// Writes the picture as a PNG file without the alpha channel.
     ///
     /// # Errors
-    /// As the file system reports.
+    /// The errors of the file system.
     pub fn write(&self, path: &Path) -> crate::Result<()> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
@@ -86,10 +86,10 @@ impl Picture {
         Ok(writer.finish()?)
     }
 
-    /// Reads what [`write`](Self::write) wrote.
+    /// Reads a PNG file that [`write`](Self::write) wrote. Alpha is 255 everywhere.
     ///
     /// # Errors
-    /// As the file system reports; [`PictureError::Format`].
+    /// The errors of the file system; [`PictureError::Format`].
     pub fn read(path: &Path) -> crate::Result<Self> {
         let mut reader = png::Decoder::new(BufReader::new(File::open(path)?)).read_info()?;
         let wrong = || PictureError::Format { path: path.to_owned() };
@@ -124,7 +124,7 @@ impl Picture {
         (squares / count - (sum / count) * (sum / count)).max(0.0).sqrt()
     }
 
-    /// Checks that it shows a landscape under a sky.
+    /// Checks that the picture shows a landscape under a sky.
     ///
     /// # Errors
     /// [`PictureError::Sky`], [`PictureError::Flat`].
@@ -136,7 +136,7 @@ impl Picture {
         if contrast < 20.0 { Err(PictureError::Flat { contrast }) } else { Ok(()) }
     }
 
-    /// Percent of the pixels that clearly differ: by more than 8 of 255 in a colour.
+    /// Percent of the pixels that differ by more than 8 of 255 in a colour channel.
     ///
     /// # Errors
     /// [`PictureError::Size`].
@@ -151,7 +151,7 @@ impl Picture {
         Ok(100.0 * count as f64 / self.pixels.len().max(1) as f64)
     }
 
-    /// Checks that it is nearly the picture in a file; percent of the pixels that differ.
+    /// Compares with the picture in a file, and returns the percentage of pixels that differ.
     ///
     /// # Errors
     /// [`PictureError::Differs`] above half a percent, [`PictureError::Size`], and as
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_picture_is_refused() {
+    fn pictures_without_sky_ground_or_contrast_are_refused() {
         assert!(picture(landscape).check().is_ok());
         assert!(matches!(picture(|_, _| [0; 4]).check(), Err(PictureError::Sky { .. })));
         assert!(matches!(picture(|_, _| [9, 9, 9, 255]).check(), Err(PictureError::Sky { .. })));
@@ -195,14 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn files_come_back_and_are_told_apart() {
+    fn files_are_read_back_and_compared() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new").join("one.png");
         let one = picture(landscape);
         one.write(&path).unwrap();
         assert!(one.compare(&path).unwrap() < f64::EPSILON);
         let darker = picture(|x, y| landscape(x, y).map(|side| side.saturating_sub(8)));
-        assert!(darker.compare(&path).unwrap() < f64::EPSILON, "a little is no difference");
+        assert!(darker.compare(&path).unwrap() < f64::EPSILON, "8 of 255 is within the tolerance");
         let other = picture(|x, y| if x < 2 { [255; 4] } else { landscape(x, y) });
         assert!((other.difference(&one).unwrap() - 3.125).abs() < 0.001);
         assert!(other.compare(&path).is_err());

@@ -1,20 +1,20 @@
-//! One shader in the languages of both APIs.
+//! The shader, translated to the languages of both APIs.
 
 use naga::back::{hlsl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 const SOURCE: &str = include_str!("voxel.wgsl");
 
-/// The entry points, in every language.
+/// The names of the entry points, the same in every language.
 const VERTEX: &str = "vertex";
 const FRAGMENT: &str = "fragment";
 
-/// Why the shader cannot be translated.
+/// An error of the translation, with naga's message.
 #[derive(Debug, thiserror::Error)]
 #[error("the shader cannot be translated: {0}")]
 pub struct ShaderError(String);
 
-/// The checked shader.
+/// The parsed and validated shader.
 ///
 /// Group 0: the scene's constants at binding 0 (register b0), the texture at binding 1 (t0), its
 /// sampler at binding 2 (s0).
@@ -29,10 +29,10 @@ impl Shaders {
     /// The name of the entry point of fragments.
     pub const FRAGMENT: &str = FRAGMENT;
 
-    /// Reads and checks it.
+    /// Parses and validates the shader.
     ///
     /// # Errors
-    /// [`ShaderError`] with the place of what is wrong.
+    /// [`ShaderError`] with the position in the source.
     pub fn new() -> Result<Self, ShaderError> {
         let module = naga::front::wgsl::parse_str(SOURCE)
             .map_err(|error| ShaderError(error.emit_to_string_with_path(SOURCE, "voxel.wgsl")))?;
@@ -43,7 +43,7 @@ impl Shaders {
         Ok(Self { module, info })
     }
 
-    /// SPIR-V of both stages. Clip space is turned around as Vulkan's is: the picture is that of
+    /// SPIR-V of both stages. naga flips the y of clip space for Vulkan, so that the picture is the same as on
     /// Direct3D 12.
     ///
     /// # Errors
@@ -73,8 +73,7 @@ impl Shaders {
     }
 }
 
-/// naga takes samplers out of one array of 2,048, which only shader model 5.1 has: here is one
-/// sampler, in one register.
+/// Replaces naga's array of 2,048 samplers, which needs shader model 5.1, by one sampler in register s0.
 fn plain_sampler(text: &str) -> Result<String, ShaderError> {
     let is_heap = |line: &&str| {
         line.contains("nagaSamplerHeap[2048]")

@@ -1,12 +1,13 @@
-//! What the memory takes, as a table.
+//! A table of the memory in use.
 
 use comfy_table::{CellAlignment, Table, presets};
 use tenure::{MemoryParts, PoolStats, Report};
 
-/// What a committed resource takes at least, on Direct3D 12.
+/// The least size of a committed resource on Direct3D 12.
 const COMMITTED: u64 = 64 << 10;
 
-/// The pools, what is reserved beside them and the sum, and what one committed resource each would take instead.
+/// A table of the pools, of other reserved memory and of the total; and a sentence on how much memory committed
+/// resources would take.
 #[must_use]
 pub fn memory_table(report: &Report) -> String {
     let mut table = Table::new();
@@ -31,7 +32,8 @@ pub fn memory_table(report: &Report) -> String {
     format!("Sizes in KiB.\n{table}\n{}", in_words(report, asked))
 }
 
-/// The capacity of small buffers is reserved by the pool of their slots, which so is filled by them.
+/// The row of a pool. The pool of small buffers reserves no memory: its blocks are ranges of the pool of slots,
+/// which counts them as used.
 fn row(pool: &PoolStats) -> [String; 7] {
     [
         pool.kind.as_str().to_owned(),
@@ -65,7 +67,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// How much more there is than was asked for.
+/// How many percent more is reserved than was requested; empty if nothing was requested.
 fn percent(asked: u64, reserved: u64) -> String {
     if asked == 0 { String::new() } else { format!("{:+.1} %", 100.0 * (ratio(reserved, asked) - 1.0)) }
 }
@@ -74,7 +76,7 @@ fn kib(bytes: u64) -> String {
     thousands(bytes.div_ceil(1 << 10))
 }
 
-/// A number with its thousands apart.
+/// A number with commas between the thousands.
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

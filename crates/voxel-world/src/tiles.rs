@@ -1,12 +1,12 @@
-//! The texture: a layer for each kind of face, painted by arithmetic, with all its mips.
+//! The texture: a procedurally generated layer for each kind of face, with all mips.
 
 /// The layer number that vertices of the sky have.
 pub(crate) const SKY: i16 = -1;
 
-/// Mip levels that samplers add: a little sharper than calm, for ground seen at a flat angle.
+/// The mip bias of samplers. It is negative because the ground, seen at a flat angle, looks blurred without it.
 pub const LOD_BIAS: f32 = -0.5;
 
-/// Texels along a tile's sides.
+/// The width and height of a layer in texels.
 const SIDE: u32 = 32;
 
 /// The layers of the texture.
@@ -40,7 +40,7 @@ impl Tile {
         Self::Paving,
     ];
 
-    /// The colour, how much it varies from texel to texel, and how wide its spots are in texels.
+    /// The colour, its variation from texel to texel, and the width of its spots in texels.
     const fn paint(self) -> ([f32; 3], f32, u32) {
         match self {
             Self::Grass => ([0.40, 0.62, 0.22], 0.34, 4),
@@ -64,7 +64,7 @@ impl Tile {
         let fine = speckle(x / squeeze, y / stretch, seed);
         let coarse = speckle(x / spot, y / (spot * stretch), seed + 100);
         let light = 1.0 + varies * (0.4 * fine + 0.6 * coarse);
-        // Blades of grass hang over the earth's edge.
+        // Grass covers the uppermost rows, and ends at a different row every two columns.
         if self == Self::GrassSide && y < 7 + (speckle(x / 2, 0, 7) * 4.0) as u32 {
             return Self::Grass.texel(x, y);
         }
@@ -84,14 +84,14 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// Texels along the sides.
+    /// The width and height of a layer in texels.
     pub const SIDE: u32 = SIDE;
-    /// Layers.
+    /// The number of layers.
     pub const LAYERS: u32 = Tile::ALL.len() as u32;
-    /// Mip levels, down to one texel.
+    /// The number of mip levels; the last is one texel.
     pub const MIPS: u32 = SIDE.ilog2() + 1;
 
-    /// Paints it.
+    /// Generates all texels.
     #[must_use]
     pub fn new() -> Self {
         Self { mips: Tile::ALL.into_iter().map(mips_of).collect() }
@@ -111,7 +111,7 @@ impl Default for Tiles {
 }
 
 fn mips_of(tile: Tile) -> Vec<Vec<u8>> {
-    // Square roots and squares stand in for sRGB: means must be taken of light, not of bytes.
+    // Mips are means of linear light: the square approximates the conversion from sRGB, `bytes` converts back.
     let texels = (0..SIDE).flat_map(|y| (0..SIDE).map(move |x| tile.texel(x, y).map(|side| side * side)));
     let mut light: Vec<[f32; 3]> = texels.collect();
     let mut side = SIDE as usize;
@@ -138,7 +138,7 @@ fn bytes(light: &[[f32; 3]]) -> Vec<u8> {
     light.iter().flat_map(|[red, green, blue]| [byte(*red), byte(*green), byte(*blue), 255]).collect()
 }
 
-/// A number in -1.0..1.0 for a spot, the same for the same arguments.
+/// A hash of the arguments, as a number in -1.0..1.0.
 fn speckle(x: u32, y: u32, seed: u32) -> f32 {
     let mut mixed =
         x.wrapping_mul(0x27d4_eb2f) ^ y.wrapping_mul(0x1656_67b1) ^ seed.wrapping_mul(0x9e37_79b1);

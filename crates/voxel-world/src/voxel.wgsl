@@ -1,10 +1,10 @@
-// One shader for both APIs: naga makes SPIR-V and HLSL of it.
+// One shader for both APIs: naga translates it to SPIR-V and HLSL.
 
 struct Scene {
     view_projection: mat4x4<f32>,
-    // Where the eye is; w: how dense the fog is.
+    // xyz: the position of the eye; w: the density of the fog.
     eye: vec4<f32>,
-    // Toward the sun.
+    // The direction toward the sun.
     sun: vec4<f32>,
 }
 
@@ -17,7 +17,7 @@ struct Corner {
     @location(0) place: vec4<i32>,
     @location(1) normal: vec4<f32>,
     @location(2) uv: vec2<u32>,
-    // a: how much of the sun reaches it.
+    // a: the share of sunlight that reaches the face.
     @location(3) colour: vec4<f32>,
 }
 
@@ -62,11 +62,11 @@ fn fragment(surface: Surface) -> @location(0) vec4<f32> {
         return vec4<f32>(air, 0.0);
     }
     let sun = surface.colour.a * clamp(dot(surface.normal, scene.sun.xyz), 0.0, 1.0);
-    // The sky lights what faces up more than what faces down.
+    // Faces that point up get more light from the sky than faces that point down.
     let ambient = mix(vec3<f32>(0.16, 0.15, 0.14), vec3<f32>(0.34, 0.42, 0.54), surface.normal.y * 0.5 + 0.5);
     var light = texel.rgb * surface.colour.rgb * (ambient + sun * vec3<f32>(1.35, 1.22, 0.98));
     if (surface.layer == WATER) {
-        // Flat water mirrors the more the flatter it is looked at.
+        // Water reflects more of the sky at a flatter angle.
         let mirror = pow(1.0 - clamp(-direction.y, 0.0, 1.0), 4.0);
         light = mix(light, sky(vec3<f32>(direction.x, -direction.y, direction.z)), 0.1 + 0.7 * mirror);
     }

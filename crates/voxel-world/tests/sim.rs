@@ -1,4 +1,4 @@
-//! The whole show on the simulated device, which checks states, races, lifetimes and bytes.
+//! The frames of the world on the simulated device, which checks states, races, lifetimes and bytes.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -6,10 +6,10 @@ use tenure::sim::{Device, Lag, List, Options, Profile};
 use tenure::{Config, Gpu, State, Subresource, Texture};
 use voxel_world::{ChunkMesh, Painter, Pass, Result, Show, Terrain, VERTEX_STRIDE};
 
-/// Draws nothing, but uses everything as a GPU would, and checks that meshes are what they should be: others in
-/// each frame.
+/// A painter that draws nothing. It uses every resource as a draw call would, and has the device check the bytes
+/// of one mesh in 16, of other meshes in each frame.
 struct Checker {
-    /// Edited as the show's.
+    /// A second landscape with the same edits, from which the expected meshes are made.
     terrain: Terrain,
     edits: usize,
 }
@@ -56,10 +56,10 @@ fn perform(profile: Profile) {
         dropped_in_flight =
             show.edit_and_draw(edit, &mut checker).unwrap().waiting_bytes.max(dropped_in_flight);
     }
-    assert!(dropped_in_flight > 0, "meshes are replaced while the GPU may use them");
+    assert!(dropped_in_flight > 0, "no mesh was replaced while the GPU could still read it");
     show.picture().unwrap();
     let stats = show.gpu.stats();
-    assert_eq!(stats.pending_bytes, 0, "what was replaced is gone");
+    assert_eq!(stats.pending_bytes, 0, "replaced meshes were not freed");
     let live: u64 = show.gpu.report().objects.iter().map(|object| object.bytes).sum();
     assert!(stats.reserved < live + live / 8, "{} B are reserved for {live} B", stats.reserved);
     assert!(show.finish().is_clean());
@@ -67,11 +67,11 @@ fn perform(profile: Profile) {
 }
 
 #[test]
-fn the_show_is_clean_where_states_are_explicit() {
+fn frames_have_no_hazards_with_explicit_states() {
     perform(Profile::VULKAN_AMD_SMALL_BAR);
 }
 
 #[test]
-fn the_show_is_clean_where_states_are_promoted() {
+fn frames_have_no_hazards_with_promoted_states() {
     perform(Profile::D3D12_TIER1);
 }

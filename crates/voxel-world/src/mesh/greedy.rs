@@ -1,9 +1,9 @@
-//! Faces that look alike become one quad.
+//! Greedy meshing: adjacent faces that look the same become one quad.
 
 use super::volume::Volume;
 use crate::block::Block;
 
-/// A rectangle of faces that look alike.
+/// A rectangle of faces that look the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Quad {
     /// The corner with the lowest coordinates.
@@ -15,10 +15,10 @@ pub(super) struct Quad {
     pub(super) is_sunny: bool,
 }
 
-/// What a face looks like, if there is one.
+/// The block of a visible face, and whether the sun shines on it; `None` if no face is visible.
 type Face = Option<(Block, bool)>;
 
-/// All that can be seen of a chunk. `is_sunny` says whether the sun shines on a place.
+/// The quads of all visible faces of a chunk. `is_sunny` says whether the sun shines on a block's position.
 pub(super) fn quads(volume: &Volume, is_sunny: impl Fn([i32; 3]) -> bool) -> Vec<Quad> {
     let mut quads = Vec::new();
     let [first, end] = volume.ends();
@@ -46,7 +46,7 @@ impl Slice {
         normal
     }
 
-    /// The place of a face, from its coordinates in the slice.
+    /// The position of a face's block, from its coordinates in the slice.
     fn place(self, across: i32, along: i32) -> [i32; 3] {
         let mut place = [self.slice; 3];
         place[(self.axis + 1) % 3] = across;
@@ -107,7 +107,7 @@ impl Quad {
             place[axis] += i32::from(is_front);
             place[(axis + 1) % 3] += across;
             place[(axis + 2) % 3] += along;
-            // Textures stand upright on the sides, their first row on top.
+            // On the sides, the first row of the texture is at the top.
             let uv = match axis {
                 0 => [along, width - across],
                 1 => [along, across],
@@ -122,7 +122,7 @@ impl Quad {
         let side = |axis: usize, direction: i32| {
             let mut quad = Self { low, size: [size; 2], normal: [0; 3], block: Block::Air, is_sunny: true };
             quad.normal[axis] = direction;
-            // The face that looks inward lies at the opposite end.
+            // Faces point inward: the face with this normal is on the opposite side of the cube.
             quad.low[axis] += if direction > 0 { -1 } else { size };
             quad
         };
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::terrain::Terrain;
 
-    /// Every face that can be seen, found one by one.
+    /// Every visible face, found one by one.
     fn faces(volume: &Volume, is_sunny: impl Fn([i32; 3]) -> bool) -> HashMap<([i32; 3], [i32; 3]), Face> {
         let [first, end] = volume.ends();
         let mut faces = HashMap::new();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn quads_cover_every_face_that_is_seen_and_no_other() {
+    fn quads_cover_every_visible_face_and_no_other() {
         let terrain = Terrain::new();
         let is_sunny = |[x, y, z]: [i32; 3]| terrain.is_sunny(x, y, z);
         for corner in [[0, 0], [560, 256], [640, 960], [1272, 992]] {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn corners_go_around_the_normal() {
+    fn corners_are_in_winding_order_around_the_normal() {
         let terrain = Terrain::new();
         for quad in quads(&Volume::new(&terrain, [640, 480]), |_| true) {
             let [a, b, c, d] = quad.corners().map(|(place, _)| IVec3::from_array(place));

@@ -1,4 +1,4 @@
-//! From blocks to triangles.
+//! The meshes of chunks.
 
 mod greedy;
 mod vertex;
@@ -12,7 +12,7 @@ use crate::terrain::{CHUNK, Terrain};
 use greedy::Quad;
 use volume::Volume;
 
-/// Vertices and indices of one chunk, and the box around them.
+/// Vertices and indices of one chunk, and their bounding box.
 #[derive(Clone, Debug)]
 pub struct ChunkMesh {
     bytes: Vec<u8>,
@@ -33,7 +33,7 @@ impl ChunkMesh {
         Self::from_vertices(&vertices, [[corner[0], low, corner[1]], far])
     }
 
-    /// A box seen from inside, for the sky.
+    /// The mesh of the sky: a box seen from inside.
     #[must_use]
     pub fn sky(around: Vec3) -> Self {
         const HALF: i32 = 4000;
@@ -47,7 +47,7 @@ impl ChunkMesh {
         let mut bytes = bytemuck::cast_slice(vertices).to_vec();
         let vertex_bytes = bytes.len();
         for first in (0..vertices.len()).step_by(4) {
-            // A quad's corners go around it.
+            // The four corners of a quad are in winding order.
             for corner in [0, 1, 2, 0, 2, 3] {
                 bytes.extend_from_slice(&((first + corner) as u16).to_le_bytes());
             }
@@ -62,19 +62,19 @@ impl ChunkMesh {
         &self.bytes
     }
 
-    /// Bytes of the vertices.
+    /// The size of the vertices in bytes.
     #[must_use]
     pub const fn vertex_bytes(&self) -> usize {
         self.vertex_bytes
     }
 
-    /// Indices of 16 bits.
+    /// The number of indices, of 16 bits each.
     #[must_use]
     pub const fn index_count(&self) -> usize {
         (self.bytes.len() - self.vertex_bytes) / 2
     }
 
-    /// The lowest and the highest corner of the box around it.
+    /// The lowest and the highest corner of the bounding box.
     #[must_use]
     pub const fn bounds(&self) -> [Vec3; 2] {
         self.bounds

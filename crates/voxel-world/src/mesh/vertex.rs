@@ -1,13 +1,13 @@
-//! What the vertex shader reads.
+//! The vertices of meshes.
 
 use super::greedy::Quad;
 use crate::terrain::Terrain;
 use crate::tiles::SKY;
 
-/// Bytes from one vertex to the next.
+/// The size of a vertex in bytes.
 pub const VERTEX_STRIDE: u32 = 20;
 
-/// A corner of a face. The shader's inputs 0 to 3, in order.
+/// A vertex. Its fields are the shader's inputs 0 to 3, in order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Vertex {
@@ -17,7 +17,7 @@ pub struct Vertex {
     pub normal: [i8; 4],
     /// Texture coordinates in blocks.
     pub uv: [u16; 2],
-    /// A colour to multiply with; 255 is 1.0. The fourth: how much of the sun reaches it.
+    /// A colour to multiply the texture with; 255 is 1.0. Alpha is the share of sunlight that reaches the face.
     pub colour: [u8; 4],
 }
 
@@ -36,7 +36,7 @@ impl Quad {
         })
     }
 
-    /// Its four corners, as a part of the sky, which has no texture.
+    /// Its four corners, for the sky, which has no texture.
     pub(super) fn sky_vertices(&self) -> [Vertex; 4] {
         self.corners().map(|(place, _)| self.vertex(place, [0, 0], SKY, [255; 4]))
     }

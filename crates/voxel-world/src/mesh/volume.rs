@@ -1,11 +1,11 @@
-//! The blocks of one chunk, and one more on each side.
+//! The blocks of one chunk, with a border of one block on each side.
 
 use crate::block::Block;
 use crate::terrain::{CHUNK, SEA, Terrain, trees};
 
 const SIDE: usize = CHUNK + 2;
 
-/// The blocks of a chunk between the lowest and the highest that can be seen.
+/// The blocks of a chunk, from the lowest to the highest visible one, with a border of one block.
 pub(super) struct Volume {
     corner: [i32; 2],
     low: i32,
@@ -16,7 +16,7 @@ pub(super) struct Volume {
 impl Volume {
     pub(super) fn new(terrain: &Terrain, corner: [i32; 2]) -> Self {
         let low = columns(corner, 1).map(|[x, z]| terrain.height(x, z)).min().unwrap_or(0);
-        // Trees that stand outside reach into it.
+        // The leaves of trees outside the chunk may reach into it.
         let wide = columns(corner, 1 + trees::REACH);
         let highest = wide.map(|[x, z]| terrain.height(x, z)).fold(i32::from(SEA), i32::max);
         let high = highest + trees::TALLEST + 1;
@@ -49,18 +49,18 @@ impl Volume {
         }
     }
 
-    /// The lowest block, and the one above the highest.
+    /// The height of the lowest block, and the height above the highest block.
     pub(super) fn heights(&self) -> [i32; 2] {
         [self.low, self.high]
     }
 
-    /// The chunk's first block, and the one after its last.
+    /// The chunk's lowest corner, and its highest corner (exclusive).
     pub(super) fn ends(&self) -> [[i32; 3]; 2] {
         let [x, z] = self.corner;
         [[x, self.low, z], [x + CHUNK as i32, self.high, z + CHUNK as i32]]
     }
 
-    /// The block at a place. Below the lowest the ground goes on.
+    /// The block at a position. All blocks below the volume are stone.
     pub(super) fn get(&self, place: [i32; 3]) -> Block {
         let outside = if place[1] < self.low { Block::Stone } else { Block::Air };
         self.index(place).map_or(outside, |index| self.blocks[index])
@@ -85,7 +85,7 @@ impl Volume {
     }
 }
 
-/// The columns of a chunk, and so many more on each side.
+/// The columns of a chunk, with a border of `more` columns on each side.
 fn columns(corner: [i32; 2], more: i32) -> impl Iterator<Item = [i32; 2]> {
     let side = -more..CHUNK as i32 + more;
     side.clone().flat_map(move |z| side.clone().map(move |x| [corner[0] + x, corner[1] + z]))

@@ -8,7 +8,7 @@ use super::Draw;
 use crate::mesh::{ChunkMesh, VERTEX_STRIDE};
 use crate::{Camera, Result};
 
-/// Vertices and indices are read from one buffer.
+/// The state of a mesh for drawing: vertices and indices are in one buffer.
 const DRAWN: State = State::VERTEX_OR_CONSTANT.union(State::INDEX);
 
 /// One mesh: a buffer with vertices, then indices.
@@ -21,14 +21,15 @@ pub(super) struct MeshBuffer<D: Device> {
 }
 
 impl<D: Device> MeshBuffer<D> {
-    /// A range of a buffer that it shares with other meshes; no API call, most of the time.
+    /// Creates the buffer of a mesh. It is a range of an API buffer that many meshes share, so most calls make no
+    /// API call.
     pub(super) fn new(gpu: &Gpu<D>, mesh: &ChunkMesh, name: &'static str) -> Result<Self> {
         let size = mesh.bytes().len() as u64;
-        // Its offset is a multiple of the stride: that is what makes the base vertex whole.
+        // The stride makes the buffer's offset a multiple of it, so that the base vertex is a whole number.
         let desc = BufferDesc::new(size, Usage::VERTEX | Usage::INDEX).stride(VERTEX_STRIDE).name(name);
         let buffer = gpu.create_buffer(&desc)?;
         let first_vertex =
-            buffer.first_element(VERTEX_STRIDE).ok_or("the offset is a multiple of the stride")?;
+            buffer.first_element(VERTEX_STRIDE).ok_or("the offset is not a multiple of the stride")?;
         let index_offset = buffer.offset() + mesh.vertex_bytes() as u64;
         Ok(Self {
             first_index: u32::try_from(index_offset / 2)?,
@@ -47,7 +48,7 @@ impl<D: Device> MeshBuffer<D> {
         camera.may_see(self.bounds)
     }
 
-    /// The draw call, which the recording now knows of.
+    /// The draw call. The recording tracks the buffer's state and keeps it alive.
     pub(super) fn draw<'a>(&'a self, recording: &mut Recording<D>) -> Result<Draw<'a, D>> {
         recording.use_resource(&self.buffer, Subresource::All, DRAWN)?;
         Ok(Draw {

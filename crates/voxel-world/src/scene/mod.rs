@@ -1,4 +1,4 @@
-//! The world in tenure's memory, and the frames that draw it.
+//! The resources of the world, and the frames that draw it.
 
 mod meshes;
 mod perform;
@@ -16,25 +16,25 @@ pub use targets::{SAMPLES, Targets};
 
 use crate::Result;
 
-/// One draw call: 16-bit indices of one mesh.
+/// One draw call: one mesh, with indices of 16 bits.
 pub struct Draw<'a, D: Device> {
-    /// The API buffer that holds the mesh, perhaps with others: bind it from its beginning, as
-    /// vertices and as indices.
+    /// The API buffer that contains the mesh. Other meshes may be in the same buffer, so bind it from its
+    /// beginning, as vertex buffer and as index buffer.
     pub buffer: &'a D::Resource,
-    /// The mesh's first index in it.
+    /// The mesh's first index in the API buffer.
     pub first_index: u32,
-    /// How many indices.
+    /// The number of indices.
     pub index_count: u32,
-    /// What is added to each index.
+    /// The number that is added to each index.
     pub base_vertex: i32,
 }
 
-/// All that is drawn in one frame. Every resource is in the state that drawing needs.
+/// The draw calls of one frame, and their resources, which are in the states that drawing needs.
 pub struct Pass<'a, D: Device> {
-    /// The frame's number modulo the frames in flight: what the frame of this number used before is
-    /// free again.
+    /// The frame's number modulo the number of frames in flight. The GPU has finished the previous frame with
+    /// this slot, so the painter can reuse the objects of that frame.
     pub slot: usize,
-    /// What is drawn to.
+    /// The render targets.
     pub targets: &'a Targets<D>,
     /// The constants of the shader, from [`Buffer::offset`] on.
     pub constants: &'a Buffer<D>,
@@ -42,17 +42,17 @@ pub struct Pass<'a, D: Device> {
     pub draws: &'a [Draw<'a, D>],
 }
 
-/// What an API does itself.
+/// The commands that an example records with its own API.
 pub trait Painter<D: Device> {
-    /// Clears the targets, colour to nothing and depth to 0, and draws.
+    /// Clears the colour to transparent black and the depth to 0, and draws.
     ///
     /// # Errors
-    /// As the driver reports.
+    /// The errors of the driver.
     fn draw(&mut self, list: &D::List, pass: &Pass<'_, D>) -> Result<()>;
 
-    /// Makes one pixel of the samples of each.
+    /// Resolves the samples of each pixel.
     ///
     /// # Errors
-    /// As the driver reports.
+    /// The errors of the driver.
     fn resolve(&mut self, list: &D::List, samples: &Texture<D>, pixels: &Texture<D>) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! From the command line to the picture.
+//! The whole run of an example, from its options to its picture.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::{Options, Result, Terrain, memory_table};
 /// Width and height of the picture.
 const SIZE: [u32; 2] = [1280, 720];
 
-/// Loads the world, draws and edits it, writes the picture, prints what the memory takes, and gives
-/// everything back. `name` is the example's.
+/// Loads the world, draws and edits it, writes the picture, prints how much memory it takes, and shuts the
+/// manager down. `name` is the name of the example.
 ///
 /// # Errors
-/// As tenure and the painter report; [`PictureError`](crate::PictureError) when the picture is not
-/// as it should be; an error when not everything could be given back.
+/// The errors of tenure and the painter; [`PictureError`](crate::PictureError) if the picture has a defect; an
+/// error if objects are alive after the shutdown.
 pub fn perform<D: Device, P: Painter<D>>(
     name: &str,
     options: &Options,

@@ -1,4 +1,4 @@
-//! The world on one device: loaded over several frames, then drawn, and edited between the frames.
+//! The world on one device: it is loaded over several frames, then drawn, and edited between the frames.
 
 use std::num::NonZero;
 use std::thread;
@@ -19,40 +19,40 @@ use crate::mesh::ChunkMesh;
 use crate::tiles::Tiles;
 use crate::{Camera, Picture, Result, Terrain};
 
-/// Meshes that one frame loads.
+/// The number of meshes that one frame loads.
 const BATCH: usize = 250;
 
-/// The world in tenure's memory.
+/// The world on one device: its landscape, its resources and its camera.
 pub struct Show<D: Device> {
     /// The manager.
     pub gpu: Gpu<D>,
     /// The texture of all faces: `Rgba8Srgb`, an array with mips.
     pub tiles: Texture<D>,
-    /// What is drawn to.
+    /// The render targets.
     pub targets: Targets<D>,
     terrain: Terrain,
     camera: Camera,
-    /// One for each chunk, and the sky's.
+    /// The mesh of the sky, then one mesh for each chunk.
     meshes: Vec<MeshBuffer<D>>,
     cull: bool,
 }
 
-/// What happened in one frame.
+/// Figures of one frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameLog {
-    /// Meshes made anew.
+    /// The number of meshes that were replaced.
     pub remeshed: usize,
-    /// Bytes dropped, which the GPU may still use.
+    /// Bytes of dropped buffers that the GPU may still use.
     pub waiting_bytes: u64,
-    /// Draw calls.
+    /// The number of draw calls.
     pub draws: usize,
 }
 
 impl<D: Device> Show<D> {
-    /// Makes the targets and loads the world, 250 meshes a frame.
+    /// Creates the render targets and loads the world, 250 meshes in each frame.
     ///
     /// # Errors
-    /// As tenure reports.
+    /// The errors of tenure.
     pub fn load(gpu: Gpu<D>, terrain: Terrain, size: [u32; 2], cull: bool) -> Result<Self> {
         let targets = Targets::new(&gpu, size)?;
         let camera = Camera::overlook(size[0] as f32 / size[1] as f32);
@@ -64,7 +64,7 @@ impl<D: Device> Show<D> {
         show.load_tiles_and_sky()?;
         show.load_chunks()?;
         show.wait()?;
-        // No frame will upload as much again.
+        // Later frames upload far less: the empty blocks of staging memory go back to the driver now.
         show.gpu.trim();
         Ok(show)
     }
@@ -93,7 +93,7 @@ impl<D: Device> Show<D> {
         Ok(())
     }
 
-    /// Makes meshes of chunks, on all processors.
+    /// Makes the meshes of chunks, with a thread for each processor core.
     fn mesh(&self, chunks: &[usize]) -> Vec<ChunkMesh> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let mut meshes: Vec<Option<ChunkMesh>> = vec![None; chunks.len()];
@@ -110,16 +110,16 @@ impl<D: Device> Show<D> {
         meshes.into_iter().flatten().collect()
     }
 
-    /// How many edits there are: frames to draw.
+    /// The number of edits; one frame is drawn after each.
     #[must_use]
     pub fn edits(&self) -> usize {
         self.terrain.edits()
     }
 
-    /// Edits the world and draws a frame of it. The GPU may still be drawing what is replaced.
+    /// Edits the world and draws a frame. The GPU may still read the buffers of the replaced meshes.
     ///
     /// # Errors
-    /// As tenure and the painter report.
+    /// The errors of tenure and the painter.
     pub fn edit_and_draw(&mut self, edit: usize, painter: &mut impl Painter<D>) -> Result<FrameLog> {
         let changed = self.terrain.edit(edit);
         let meshes = self.mesh(&changed);
@@ -127,7 +127,7 @@ impl<D: Device> Show<D> {
         let mut recording = frame.record(Queue::Graphics, "world")?;
         let new = upload(&self.gpu, &mut recording, &meshes, "chunk")?;
         for (chunk, mesh) in changed.iter().zip(new) {
-            // Here the old mesh is dropped. The sky's is the first.
+            // This drops the old buffer: tenure frees it when the GPU has finished with it. Mesh 0 is the sky.
             self.meshes[1 + chunk] = mesh;
         }
         let draws = self.draw(&mut recording, frame.number(), painter)?;
@@ -161,7 +161,7 @@ impl<D: Device> Show<D> {
     /// Waits for the GPU and reads the last frame's picture.
     ///
     /// # Errors
-    /// As tenure reports.
+    /// The errors of tenure.
     pub fn picture(&self) -> Result<Picture> {
         self.wait()?;
         self.targets.picture()
@@ -174,7 +174,7 @@ impl<D: Device> Show<D> {
         Ok(self.gpu.purge()?)
     }
 
-    /// Drops the world, then the manager.
+    /// Drops all resources and shuts the manager down.
     pub fn finish(self) -> ShutdownReport {
         let Self { gpu, tiles, targets, meshes, .. } = self;
         drop((tiles, targets, meshes));
@@ -182,7 +182,7 @@ impl<D: Device> Show<D> {
     }
 }
 
-/// Makes buffers of meshes, and records the copies that fill them.
+/// Creates a buffer for each mesh, and records the copies that fill the buffers.
 fn upload<D: Device>(
     gpu: &Gpu<D>,
     recording: &mut Recording<D>,

@@ -1,4 +1,4 @@
-//! Bytes on their way to the GPU.
+//! Copies from staging buffers to the resources of the world.
 
 use tenure::device::{CommandList, Device, Permit};
 use tenure::{
@@ -9,7 +9,7 @@ use tenure::{
 use crate::Result;
 use crate::tiles::Tiles;
 
-/// A buffer for the CPU to write and copies to read. Drop it as soon as the copies are recorded.
+/// A staging buffer. Drop it as soon as the copies are recorded: tenure frees it when the GPU has finished.
 fn staging<D: Device>(gpu: &Gpu<D>, size: u64) -> Result<Buffer<D>> {
     let desc = BufferDesc::new(size, Usage::COPY_SRC).memory(MemoryUse::Upload);
     let alignment = gpu.device().properties().copy_offset_alignment;
@@ -34,7 +34,7 @@ pub(super) fn fill_buffers<'a, D: Device>(
         recording.use_resource(buffer, Subresource::All, State::COPY_DST)?;
         offset += buffer.size();
     }
-    // One batch of barriers for all copies, many of which go to the same API buffers.
+    // One batch of barriers for all copies: many of the buffers are ranges of the same API buffer.
     recording.barriers();
     let mut offset = staging.offset();
     for (buffer, _) in contents {
@@ -83,7 +83,7 @@ pub(super) fn fill_tiles<D: Device>(
     Ok(())
 }
 
-/// For commands that the recording does not have itself.
+/// The permit for commands that [`Recording`] does not offer.
 const fn permit<D: Device>() -> Permit<D> {
     // SAFETY: the buffers were put into the right state right before, and the copies lie within them.
     unsafe { Permit::new() }

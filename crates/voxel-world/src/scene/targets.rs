@@ -1,4 +1,4 @@
-//! What is drawn to, and the way of the picture to the CPU.
+//! The render targets, and the copy of the picture to the CPU.
 
 use tenure::device::Device;
 use tenure::{
@@ -8,13 +8,13 @@ use tenure::{
 
 use crate::{Picture, Result};
 
-/// Samples of each pixel while it is drawn.
+/// The samples of each pixel of the render targets.
 pub const SAMPLES: u32 = 4;
 
 const COLOUR: Format = Format::Rgba8Srgb;
 const DEPTH: Format = Format::D32Float;
 
-/// Targets of multisampled pixels, and the picture that becomes of them.
+/// Multisampled render targets, and the picture that they are resolved to.
 pub struct Targets<D: Device> {
     /// Width and height.
     pub size: [u32; 2],
@@ -22,7 +22,7 @@ pub struct Targets<D: Device> {
     pub colour: Texture<D>,
     /// Depth: `D32Float`, [`SAMPLES`] samples.
     pub depth: Texture<D>,
-    /// One sample a pixel.
+    /// The picture, with one sample for each pixel.
     pub(super) pixels: Texture<D>,
     pub(super) readback: ReadbackTexture<D>,
 }
@@ -55,9 +55,9 @@ impl<D: Device> Targets<D> {
         Ok(recording.use_resource(&self.pixels, Subresource::All, State::RESOLVE_DST)?)
     }
 
-    /// Records the copy to the CPU.
+    /// Records the copy of the picture to readback memory.
     pub(super) fn read_back(&self, recording: &mut Recording<D>) -> Result<()> {
-        let layout = self.readback.layout(0).ok_or("the picture has a layout")?;
+        let layout = self.readback.layout(0).ok_or("the readback texture has no layout")?;
         let layout =
             tenure::BufferLayout { offset: layout.offset, row_pitch: layout.row_pitch, rows: layout.rows };
         let [width, height] = self.size;
@@ -65,9 +65,9 @@ impl<D: Device> Targets<D> {
         Ok(recording.copy_texture_to_buffer(&self.pixels, region, self.readback.buffer(), layout)?)
     }
 
-    /// The picture that arrived.
+    /// The picture in readback memory.
     pub(super) fn picture(&self) -> Result<Picture> {
-        let layout = self.readback.layout(0).ok_or("the picture has a layout")?;
+        let layout = self.readback.layout(0).ok_or("the readback texture has no layout")?;
         let row = |y: u32, bytes: &mut [u8]| {
             self.readback.buffer().read(layout.offset + u64::from(y) * layout.row_pitch, bytes)
         };

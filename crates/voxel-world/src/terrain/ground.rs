@@ -1,4 +1,4 @@
-//! Heights and what the ground is made of.
+//! The height and the topmost block of each column.
 
 use fastnoise_lite::{FastNoiseLite, FractalType, NoiseType};
 
@@ -6,7 +6,7 @@ use super::SEA;
 use crate::block::Block;
 use crate::grid::Grid;
 
-/// Above this, more or less, lies snow.
+/// The height above which there is snow, before [`surface`] varies it.
 const SNOW: f32 = 118.0;
 
 /// Noise in -1.0..1.0.
@@ -19,7 +19,7 @@ pub(super) fn noise(seed: i32, frequency: f32, octaves: i32) -> FastNoiseLite {
     noise
 }
 
-/// Lowland with lakes in the south, mountains in the north.
+/// The height of each column: lowland with lakes in the south, mountains in the north.
 pub(super) fn heights(width: usize, depth: usize) -> Grid<u8> {
     let land = noise(11, 1.0 / 420.0, 3);
     let hills = noise(12, 1.0 / 110.0, 4);
@@ -34,12 +34,12 @@ pub(super) fn heights(width: usize, depth: usize) -> Grid<u8> {
     })
 }
 
-/// What the topmost block is, by its height and how steep it is there.
+/// The topmost block of a column, by its height and its slope.
 pub(super) fn surface(heights: &Grid<u8>, x: i32, z: i32) -> Block {
     let height = heights.get(x, z);
     let neighbours = [(1, 0), (-1, 0), (0, 1), (0, -1)].map(|(dx, dz)| heights.get(x + dx, z + dz));
     let slope = neighbours.iter().map(|neighbour| neighbour.abs_diff(height)).max().unwrap_or(0);
-    // Ragged by a few blocks.
+    // Varies the limit of the snow from column to column.
     let rough = (hash(x, z, 1) % 7) as f32;
     if slope >= 4 {
         Block::Stone
@@ -54,7 +54,7 @@ pub(super) fn surface(heights: &Grid<u8>, x: i32, z: i32) -> Block {
     }
 }
 
-/// A number that looks random, the same for the same arguments.
+/// A hash of the arguments.
 pub(super) fn hash(x: i32, z: i32, seed: u32) -> u32 {
     let mut mixed = (x as u32).wrapping_mul(0x9e37_79b1) ^ (z as u32).wrapping_mul(0x85eb_ca77) ^ seed;
     mixed = (mixed ^ (mixed >> 15)).wrapping_mul(0x2c1b_3c6d);
@@ -62,7 +62,7 @@ pub(super) fn hash(x: i32, z: i32, seed: u32) -> u32 {
     mixed ^ (mixed >> 15)
 }
 
-/// 0 up to `from`, 1 from `to` on, smooth between.
+/// Smoothstep: 0 up to `from`, 1 from `to` on, smooth between.
 fn smooth(from: f32, to: f32, value: f32) -> f32 {
     let share = ((value - from) / (to - from)).clamp(0.0, 1.0);
     share * share * (3.0 - 2.0 * share)

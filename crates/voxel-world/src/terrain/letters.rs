@@ -1,9 +1,9 @@
-//! What is built while the world is drawn: a word of stone, one letter after the other.
+//! The edits of the landscape: each builds one letter of a word, of stone.
 
 use crate::block::Block;
 use crate::grid::Grid;
 
-/// Five by seven dots a letter, from the top; bit 4 is on the left.
+/// The letters, as rows of five dots from the top; bit 4 is the leftmost dot.
 pub(super) const WORD: [[u8; 7]; 6] = [
     [0b01000, 0b01000, 0b11110, 0b01000, 0b01000, 0b01001, 0b00110], // t
     [0b00000, 0b00000, 0b01110, 0b10001, 0b11111, 0b10000, 0b01110], // e
@@ -13,19 +13,19 @@ pub(super) const WORD: [[u8; 7]; 6] = [
     [0b00000, 0b00000, 0b01110, 0b10001, 0b11111, 0b10000, 0b01110], // e
 ];
 
-/// Blocks along a dot's sides. The rows of dots are steps of a stair that faces south, as high as
-/// they are deep.
+/// The width and depth of a dot in blocks. Each row of dots is a step of a stair that rises from south to
+/// north, and is as high as it is deep.
 const DOT: i32 = 5;
-/// Blocks that a letter rises above its step.
+/// The height of a letter above its step, in blocks.
 const RISE: i32 = 2;
 /// The south-western corner of the first letter.
 const CORNER: [i32; 2] = [553, 258];
 /// The height of the lowest step.
 const LEVEL: i32 = 50;
-/// Blocks between the stair's edges and the letters.
+/// The width of the paving around a letter, in blocks.
 const MARGIN: i32 = 3;
 
-/// Builds one letter on its stair.
+/// Builds one letter, with its part of the stair.
 pub(super) fn build(letter: usize, heights: &mut Grid<u8>, trunks: &mut Grid<u8>, built: &mut Grid<Block>) {
     let Some(rows) = WORD.get(letter) else { return };
     let west = CORNER[0] + letter as i32 * 6 * DOT;

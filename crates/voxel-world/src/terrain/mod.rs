@@ -1,4 +1,4 @@
-//! The landscape: heights, trees, sunlight, and what is built in it.
+//! The landscape: heights, trees, sunlight and edits.
 
 mod ground;
 mod letters;
@@ -17,32 +17,32 @@ use crate::grid::Grid;
 pub const CHUNKS_X: usize = 160;
 /// Chunks from south to north.
 pub const CHUNKS_Z: usize = 125;
-/// Blocks along a chunk's sides.
+/// The width and depth of a chunk in blocks.
 pub(crate) const CHUNK: usize = 8;
-/// The height of the sea: blocks up to it are under water.
+/// The height of the sea: empty blocks up to this height are water.
 pub(crate) const SEA: u8 = 40;
 
 const WIDTH: usize = CHUNKS_X * CHUNK;
 const DEPTH: usize = CHUNKS_Z * CHUNK;
 
-/// Toward the sun, not normalised.
+/// The direction toward the sun, not normalised.
 pub(crate) const SUN: Vec3 = Vec3::new(-1.0, light::FALL, -light::DRIFT);
 
 /// A landscape of 160 by 125 chunks, the same in every run.
 pub struct Terrain {
-    /// The topmost block of the ground.
+    /// The height of the ground's topmost block.
     heights: Grid<u8>,
-    /// The blocks of a tree's trunk; 0: no tree.
+    /// The height of the trunk of the tree on a column; 0 if there is no tree.
     trunks: Grid<u8>,
-    /// Blocks below this are in the shade of others.
+    /// The height of the shadow on a column: blocks below it are in the shade.
     shade: Grid<u8>,
-    /// What the ground was replaced by; air: nothing.
+    /// The topmost block that an edit built; air if there is none.
     built: Grid<Block>,
     colours: FastNoiseLite,
 }
 
 impl Terrain {
-    /// Makes the landscape.
+    /// Generates the landscape.
     #[must_use]
     pub fn new() -> Self {
         let heights = ground::heights(WIDTH, DEPTH);
@@ -52,7 +52,7 @@ impl Terrain {
         Self { heights, trunks, shade, built, colours: ground::noise(5, 0.02, 2) }
     }
 
-    /// Chunks, from west to east, then from south to north.
+    /// The number of chunks. Chunks are numbered from west to east, then from south to north.
     #[must_use]
     pub const fn chunks(&self) -> usize {
         CHUNKS_X * CHUNKS_Z
@@ -63,14 +63,14 @@ impl Terrain {
         [(chunk % CHUNKS_X * CHUNK) as i32, (chunk / CHUNKS_X * CHUNK) as i32]
     }
 
-    /// How many times the landscape can be edited.
+    /// The number of edits that the landscape has.
     #[must_use]
     pub const fn edits(&self) -> usize {
         letters::WORD.len()
     }
 
-    /// Edits the landscape: builds one letter of the word. Returns the chunks that look different
-    /// now, because the ground or the sunlight on it changed.
+    /// Edits the landscape: builds one letter of the word. Returns the chunks whose meshes
+    /// change, because the ground or the sunlight on it is different.
     pub fn edit(&mut self, edit: usize) -> Vec<usize> {
         let (heights, shade) = (self.heights.clone(), self.shade.clone());
         letters::build(edit, &mut self.heights, &mut self.trunks, &mut self.built);
@@ -88,12 +88,12 @@ impl Terrain {
         changed.into_iter().collect()
     }
 
-    /// The topmost block of the ground.
+    /// The height of the ground's topmost block.
     pub(crate) fn height(&self, x: i32, z: i32) -> i32 {
         i32::from(self.heights.get(x, z))
     }
 
-    /// The blocks of the trunk of the tree that stands there.
+    /// The height of the trunk of the tree on a column, if there is one.
     pub(crate) fn trunk(&self, x: i32, z: i32) -> Option<i32> {
         let trunk = self.trunks.get(x, z);
         (trunk > 0).then_some(i32::from(trunk))
@@ -104,7 +104,7 @@ impl Terrain {
         y >= i32::from(self.shade.get(x, z))
     }
 
-    /// The topmost block of the ground is of this kind, those below of [`Block::below`].
+    /// The kind of the ground's topmost block. [`Block::below`] gives the kinds of the blocks below it.
     pub(crate) fn surface(&self, x: i32, z: i32) -> Block {
         match self.built.get(x, z) {
             Block::Air => ground::surface(&self.heights, x, z),
@@ -112,7 +112,7 @@ impl Terrain {
         }
     }
 
-    /// What a block's colour is multiplied with: soft, wide spots.
+    /// The colour that a block's texture is multiplied with. It varies slowly over the landscape.
     pub(crate) fn tint(&self, x: i32, z: i32) -> [u8; 3] {
         let spot = self.colours.get_noise_2d(x as f32, z as f32) * 0.5 + 0.5;
         let mix = |dry: f32, wet: f32| ((dry + (wet - dry) * spot) * 255.0) as u8;
@@ -126,7 +126,7 @@ impl Default for Terrain {
     }
 }
 
-/// The chunks whose meshes show a column: its own, and those it is at the border of.
+/// The chunks whose meshes depend on a column: its own, and the neighbouring chunks if it is at their border.
 fn chunks_around(x: i32, z: i32) -> impl Iterator<Item = usize> {
     let chunk = |block: i32, chunks: usize| (block.max(0) as usize / CHUNK).min(chunks - 1);
     let columns = (-1..=1).flat_map(move |dz| (-1..=1).map(move |dx| (x + dx, z + dz)));
@@ -139,7 +139,7 @@ mod tests {
     use crate::mesh::ChunkMesh;
 
     #[test]
-    fn the_world_has_twenty_thousand_meshes_and_edits_change_a_few() {
+    fn the_world_has_20_000_meshes_and_an_edit_changes_less_than_400() {
         let mut terrain = Terrain::new();
         assert_eq!(terrain.chunks(), 20_000);
         let before = ChunkMesh::new(&terrain, 0).bytes().to_vec();
@@ -148,7 +148,11 @@ mod tests {
             assert!((4..400).contains(&changed.len()), "edit {edit} changed {} chunks", changed.len());
             assert!(changed.iter().all(|chunk| *chunk < terrain.chunks()));
         }
-        assert_eq!(ChunkMesh::new(&terrain, 0).bytes(), before, "far from every letter nothing changes");
+        assert_eq!(
+            ChunkMesh::new(&terrain, 0).bytes(),
+            before,
+            "an edit changed a chunk far from the letters"
+        );
         assert!(
             (0..terrain.chunks()).step_by(7).all(|chunk| ChunkMesh::new(&terrain, chunk).index_count() > 0)
         );

@@ -1,4 +1,4 @@
-//! Where trees stand, and their shape.
+//! The positions and the shape of trees.
 
 use super::SEA;
 use super::ground::{hash, noise, surface};
@@ -8,13 +8,13 @@ use crate::grid::Grid;
 /// At most one tree grows in a square of this many blocks.
 const PLOT: i32 = 5;
 
-/// How far leaves reach from the trunk.
+/// The distance that leaves reach from the trunk, in blocks.
 pub(crate) const REACH: i32 = 2;
 
-/// Blocks of the tallest tree, leaves included.
+/// The height of the tallest tree in blocks, leaves included.
 pub(crate) const TALLEST: i32 = 8;
 
-/// The length of each column's trunk; 0 where none stands.
+/// The height of the trunk on each column; 0 where there is no tree.
 pub(super) fn trunks(heights: &Grid<u8>) -> Grid<u8> {
     let forest = noise(21, 1.0 / 210.0, 3);
     Grid::from_fn(heights.width() as usize, heights.depth() as usize, |x, z| {
@@ -31,7 +31,7 @@ pub(super) fn trunks(heights: &Grid<u8>) -> Grid<u8> {
     })
 }
 
-/// The blocks of a tree whose trunk has `trunk` blocks: x and z from the trunk, y from the ground.
+/// The blocks of a tree whose trunk is `trunk` blocks high, relative to the topmost block of the ground below it.
 pub(crate) fn blocks(trunk: i32) -> impl Iterator<Item = ([i32; 3], Block)> {
     let crown = (trunk - 1..=trunk + 2).flat_map(move |y| {
         let wide = if y <= trunk { REACH } else { 1 };
