@@ -54,7 +54,7 @@ impl<'h, H: Harness> Bench<'h, H> {
         self.gpu.create_buffer(&desc.alignment(512).name("readback")).unwrap()
     }
 
-    /// Records and submits.
+    /// Records commands and submits them.
     pub(crate) fn submit(&self, queue: Queue, record: impl FnOnce(&mut Recording<H::Device>)) -> SyncPoint {
         let mut recording = self.gpu.record(queue, "bench").unwrap();
         record(&mut recording);
@@ -64,7 +64,7 @@ impl<'h, H: Harness> Bench<'h, H> {
     /// Waits for all submissions and frees dropped resources.
     pub(crate) fn finish(&self) {
         self.harness.settle();
-        assert!(self.gpu.wait(&self.gpu.submitted(), LONG).unwrap(), "the device finishes its work");
+        assert!(self.gpu.wait(&self.gpu.submitted(), LONG).unwrap(), "the device did not finish its work");
         self.gpu.purge().unwrap();
     }
 
@@ -88,10 +88,10 @@ impl<'h, H: Harness> Bench<'h, H> {
     }
 
     pub(crate) fn wait(&self, point: &SyncPoint) {
-        assert!(self.gpu.wait(point, LONG).unwrap(), "a submission completes");
+        assert!(self.gpu.wait(point, LONG).unwrap(), "a submission did not complete");
     }
 
-    /// Live ranges of the pools of a kind.
+    /// The number of live ranges in the pools of a kind.
     pub(crate) fn live(&self, kind: PoolKind) -> u64 {
         let pools = self.gpu.stats().pools;
         pools.iter().filter(|pool| pool.kind == kind).map(|pool| pool.allocations).sum()
@@ -119,7 +119,7 @@ pub(crate) fn contents<D: tenure_core::device::Device>(readback: &Buffer<D>) -> 
     bytes
 }
 
-/// Compares without printing megabytes.
+/// Compares bytes. A failure prints the first difference and the number of differences, not all bytes.
 #[track_caller]
 pub(crate) fn assert_bytes(found: &[u8], expected: &[u8], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}: bytes");

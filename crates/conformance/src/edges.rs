@@ -13,7 +13,7 @@ use crate::texels::rows;
 pub(crate) enum Thing<D: Device> {
     Buffer(Buffer<D>),
     Texture(Texture<D>),
-    /// With its bytes.
+    /// A reserved buffer, with its size in bytes.
     SparseBuffer(Reserved<D>, u64),
     SparseTexture(Reserved<D>, TextureInfo),
 }

@@ -6,7 +6,7 @@ use tenure_core::device::{Device, Permit};
 
 use crate::Probe;
 
-/// The permit for commands that the recording does not have.
+/// The permit for commands that `Recording` does not offer.
 pub(crate) const fn permit<D: Device>() -> Permit<D> {
     // SAFETY: the recorded resources are alive and in the requested state, and the ranges are valid; cases
     // submit and destroy only through the manager.
@@ -16,13 +16,13 @@ pub(crate) const fn permit<D: Device>() -> Permit<D> {
 /// The amount of work in the cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Random operations against a model.
+    /// The number of random operations that are compared with a model.
     pub operations: usize,
     /// The duration of cases with many threads.
     pub threads: Duration,
     /// The number of frames in which no object may be created.
     pub frames: u64,
-    /// Frames of a deferred renderer, with thousands of copies each.
+    /// The number of frames of a deferred renderer, each with thousands of copies.
     pub rendered: u64,
     /// The sizes of these frames.
     pub sizes: &'static [[u32; 2]],
@@ -40,7 +40,7 @@ pub trait Harness: Sync {
     /// The device under test.
     type Device: Device;
 
-    /// The device. A case calls this once; the device was not used before.
+    /// A device that was not used before. A case calls this once.
     fn device(&self) -> Self::Device;
 
     /// Keeps everything submitted from now on from completing, until [`settle`](Self::settle).
@@ -52,8 +52,8 @@ pub trait Harness: Sync {
     /// Completes all submissions of a device that was held.
     fn settle(&self) {}
 
-    /// Records a dispatch into an open list of a queue with shaders. Descriptor heaps that it looks
-    /// through have been set; it binds everything else itself.
+    /// Records a dispatch into an open list of a queue with shaders. The descriptor heaps that it reads are set; the
+    /// harness binds everything else.
     fn probe(&self, list: &<Self::Device as Device>::List, probe: &Probe<'_, Self::Device>);
 
     /// The number of objects of all kinds that the driver has created so far; `None` if they are not counted.

@@ -30,9 +30,9 @@
 //! # conformance::cases::buffers::every_location_keeps_its_bytes(&Sim(Device::new(Profile::DISCRETE)));
 //! ```
 //!
-//! Bytes are really moved: written by the CPU, copied by the GPU and read back. What a device does
-//! not offer (see [`Features`](tenure_core::device::Features)) must be refused with a clear
-//! `Unsupported`; no case is skipped.
+//! The cases move real bytes: the CPU writes them, the GPU copies them, and the CPU reads them back. A call that
+//! needs a feature that the device lacks (see [`Features`](tenure_core::device::Features)) must be refused with
+//! `Unsupported` and the name of the feature; no case is skipped.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod bench;
@@ -77,25 +77,25 @@ macro_rules! suite_of {
 
 suite_of! { ($)
     properties:
-        properties_keep_the_contract requirements_keep_the_contract every_use_has_a_memory_type
+        properties_keep_the_contract requirements_keep_the_contract every_memory_use_has_a_memory_type
         the_budget_covers_every_heap;
     buffers:
         every_location_keeps_its_bytes placed_buffers_keep_their_bytes
         committed_buffers_keep_their_bytes parts_are_copied_exactly
         odd_strides_start_at_whole_elements alignments_are_honoured addresses_follow_offsets
         acceleration_structures_have_buffers_where_offered;
-    churn: contents_survive_their_neighbours contents_survive_with_large_slots_and_buddies;
+    churn: contents_survive_their_neighbours contents_survive_with_large_slots_and_buddy_allocators;
     locations: edges_survive_in_every_location;
     mapped:
-        dynamic_buffers_hold_what_is_written readback_buffers_show_what_was_copied
-        upload_memory_on_the_gpu_is_found_or_replaced only_mapped_buffers_are_reached_by_the_cpu;
+        upload_buffers_hold_what_is_written readback_buffers_show_what_was_copied
+        gpu_upload_buffers_fall_back_to_other_memory only_mapped_buffers_are_reached_by_the_cpu;
     textures:
         every_format_keeps_its_texels mips_and_layers_keep_their_texels volumes_keep_their_texels
         block_compressed_mips_keep_their_texels regions_are_copied_exactly
-        large_textures_stand_alone targets_are_created textures_survive_their_neighbours
-        views_in_other_formats_are_allowed_for;
+        large_textures_have_memory_of_their_own targets_are_created textures_survive_their_neighbours
+        views_in_other_formats_are_supported_or_refused;
     lifetimes:
-        what_an_open_recording_uses_outlives_it what_is_submitted_outlives_its_handle
+        resources_outlive_their_handles_while_a_recording_is_open resources_outlive_their_handles_while_the_gpu_uses_them
         a_discarded_recording_holds_nothing_back objects_of_the_program_are_deferred
         values_wait_for_their_sync_point;
     frames: the_cpu_waits_when_it_is_too_far_ahead idle_memory_is_returned;
@@ -108,13 +108,13 @@ suite_of! { ($)
         deferred_frames_are_the_same_with_and_without_aliasing repeated_graphs_create_nothing
         repeated_acquisitions_create_nothing changing_resolutions_stay_bounded;
     transient_misuse:
-        passes_use_what_they_declared wrong_graphs_change_nothing failed_passes_leave_nothing_behind
+        passes_use_what_they_declared invalid_graphs_change_nothing failed_passes_leave_nothing_behind
         transient_resources_belong_to_their_recording;
     transient_targets:
         culled_passes_of_graphs_leave_nothing_behind culled_acquisitions_leave_nothing_behind;
     tiles:
         tiles_are_mapped_remapped_and_unmapped mappings_are_shared_by_copying
-        reserved_textures_hold_texels tiles_outside_are_refused;
+        reserved_textures_hold_texels tiles_out_of_range_are_refused;
     constants: constants_reach_the_gpu;
     rings: rings_keep_what_the_gpu_has_not_read full_rings_wait_frame_by_frame;
     uploads:
@@ -124,16 +124,16 @@ suite_of! { ($)
     services: frames_of_many_threads_create_nothing;
     pages: pages_are_reset_as_a_whole pages_keep_their_bytes;
     descriptors:
-        every_kind_of_view_is_seen views_show_their_part views_are_seen_on_every_queue
-        constants_are_bound_directly equal_samplers_are_one descriptors_that_are_not_there_are_refused;
+        shaders_read_every_kind_of_view views_read_exactly_their_part shaders_read_views_on_every_queue
+        constants_are_bound_directly equal_samplers_are_one descriptors_without_device_support_are_refused;
     recycling:
         descriptors_outlive_their_handles many_threads_take_descriptors
-        slots_are_used_again_once_the_gpu_is_done full_heaps_say_who_has_them descriptors_have_owners
+        slots_are_used_again_once_the_gpu_is_done errors_of_full_heaps_name_the_owner owners_of_descriptors_are_reported
         sets_are_recycled;
     views:
         bad_views_of_buffers_change_nothing bad_views_of_textures_change_nothing
         bad_samplers_change_nothing bad_tables_and_sets_change_nothing;
-    stats: counters_agree_with_a_naive_count memory_counts_in_one_part names_are_kept;
+    stats: counters_agree_with_a_naive_count memory_is_counted_in_exactly_one_part names_are_kept;
     shutdown: shutdown_is_clean leaks_are_named_and_still_released;
     refusals:
         bad_buffers_change_nothing bad_textures_change_nothing accesses_out_of_range_change_nothing

@@ -23,9 +23,9 @@ pub(crate) enum Kind {
     TypedStorageBuffer,
     Texture,
     StorageTexture,
-    /// A texture that is sampled between its texels.
+    /// A texture that is sampled with linear filtering.
     Smooth,
-    /// A texture that is sampled at the nearest of its texels.
+    /// A texture that is sampled with point filtering.
     Sharp,
 }
 
@@ -69,7 +69,7 @@ impl Kind {
     }
 
     fn state(self) -> State {
-        // On a queue without pixel shaders, too.
+        // Without `PIXEL_SHADER`, because compute queues read it too.
         State::allowed_for(self.usage()).difference(State::PIXEL_SHADER)
     }
 
@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// The read of it; `None` if it needs a sampler.
+    /// The read of an input of this kind; `None` if it needs a sampler.
     pub(crate) const fn look<'a, D: Device>(self) -> Option<Look<'a, D>> {
         match self {
             Self::Constants => Some(Look::Constants),
@@ -105,7 +105,7 @@ impl Kind {
         Some(SamplerInfo { mag: filter, min: filter, ..SamplerInfo::default() })
     }
 
-    /// The result of a read at the begin of these bytes or texels.
+    /// The result of a read at the beginning of these bytes or texels.
     fn words(self, bytes: &[u8]) -> [u32; 4] {
         let word = |index: usize| u32::from_le_bytes(bytes[4 * index..4 * index + 4].try_into().unwrap());
         match self {
@@ -127,37 +127,37 @@ pub(crate) struct ShaderInput<D: Device> {
     pub(crate) view: View<D>,
     pub(crate) sampler: Option<Sampler<D>>,
     shown: Shown<D>,
-    memory: Memory,
+    expected: Expected,
 }
 
-/// What is to be seen of an input, with or without it.
-pub(crate) struct Memory {
+/// The expected result of reading an input. It can outlive the input.
+pub(crate) struct Expected {
     kind: Kind,
     name: Name,
     words: [u32; 4],
 }
 
-impl Memory {
-    /// Checks what was seen.
+impl Expected {
+    /// Compares the result of a read with the expected words.
     #[track_caller]
     pub(crate) fn check(&self, seen: [u32; 4], what: &str) {
-        // Devices round a mixture of texels as they like.
+        // The rounding of filtered texels differs between devices.
         let slack = u32::from(self.kind == Kind::Smooth);
         let is_right = seen.iter().zip(self.words).all(|(seen, word)| seen.abs_diff(word) <= slack);
         let Self { kind, name, words } = self;
-        assert!(is_right, "{what}: {seen:x?} is seen of {kind:?} '{name}', and not {words:x?}");
+        assert!(is_right, "{what}: the read of {kind:?} '{name}' returned {seen:x?}, not {words:x?}");
     }
 }
 
 impl<D: Device> ShaderInput<D> {
     fn new(kind: Kind, view: View<D>, shown: Shown<D>, words: [u32; 4]) -> Self {
-        let memory = Memory { kind, name: view.name().clone(), words };
-        Self { kind, view, sampler: None, shown, memory }
+        let expected = Expected { kind, name: view.name().clone(), words };
+        Self { kind, view, sampler: None, shown, expected }
     }
 
-    /// Drops it, but for what is to be seen.
-    pub(crate) fn remember(self) -> Memory {
-        self.memory
+    /// Drops the input, and returns the expected result of reading it.
+    pub(crate) fn into_expected(self) -> Expected {
+        self.expected
     }
 
     /// Records the transition that its next read needs.
@@ -173,15 +173,15 @@ impl<D: Device> ShaderInput<D> {
         (&self.view).into()
     }
 
-    /// Checks what was seen.
+    /// Compares the result of a read with the expected words.
     #[track_caller]
     pub(crate) fn check(&self, seen: [u32; 4], what: &str) {
-        self.memory.check(seen, what);
+        self.expected.check(seen, what);
     }
 }
 
 impl<H: Harness> Bench<'_, H> {
-    /// Something of a kind, with contents of its own.
+    /// An input of a kind, with random contents.
     pub(crate) fn input(&self, kind: Kind, rng: &mut Rng) -> ShaderInput<H::Device> {
         match kind {
             Kind::Smooth | Kind::Sharp => self.picture(kind, rng),
@@ -190,14 +190,14 @@ impl<H: Harness> Bench<'_, H> {
         }
     }
 
-    /// One of each kind.
+    /// One input of each kind.
     pub(crate) fn inputs(&self, rng: &mut Rng) -> Vec<ShaderInput<H::Device>> {
         Kind::ALL.into_iter().map(|kind| self.input(kind, rng)).collect()
     }
 
     /// Views of parts of one buffer.
     pub(crate) fn buffer_parts(&self, kind: Kind, parts: u64, rng: &mut Rng) -> Vec<ShaderInput<H::Device>> {
-        /// Bytes of a part, which begins as aligned as any view wants.
+        /// The size of a part in bytes, a multiple of the alignment of every view.
         const PART: u64 = 512;
         let desc = BufferDesc::new(parts * PART, kind.usage()).alignment(256).name("input");
         let buffer = Arc::new(self.gpu.create_buffer(&desc).unwrap());
@@ -216,7 +216,7 @@ impl<H: Harness> Bench<'_, H> {
             .collect()
     }
 
-    /// Views of each subresource of one texture: mips, layers.
+    /// Views of the subresources of one texture, each of one mip of one layer.
     pub(crate) fn texture_parts(
         &self,
         kind: Kind,
@@ -239,7 +239,8 @@ impl<H: Harness> Bench<'_, H> {
             .collect()
     }
 
-    /// Two columns of one colour beside two of another: the middle is on the second, or between.
+    /// A texture with two columns of one colour and two columns of another. In the middle, point filtering returns the
+    /// second colour, and linear filtering the mean of both.
     fn picture(&self, kind: Kind, rng: &mut Rng) -> ShaderInput<H::Device> {
         let desc = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ).name("picture");
         let texture = self.gpu.create_texture(&desc).unwrap();

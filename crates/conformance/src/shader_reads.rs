@@ -10,10 +10,10 @@ use crate::bench::{Bench, contents};
 use crate::shader_input::ShaderInput;
 use crate::{Harness, Look, Probe, Through};
 
-/// Bytes from the result of one read to the next.
+/// The distance in bytes between the results of two reads.
 const STEP: u64 = 256;
 
-/// Bytes of the result of one read.
+/// The size in bytes of the result of a read.
 const WORDS: u64 = 16;
 
 /// The location of a view and of its sampler.
@@ -22,17 +22,17 @@ pub(crate) struct ViewBinding<'a, D: Device> {
     pub(crate) sampler: Option<Through<'a, D>>,
 }
 
-/// The entries of a table of their views.
+/// The entries of a table with the views of the inputs.
 pub(crate) fn views<D: Device>(inputs: &[ShaderInput<D>]) -> Vec<Bind<'_, D>> {
     inputs.iter().map(ShaderInput::bind).collect()
 }
 
-/// The entries of a table of their samplers.
+/// The entries of a table with the samplers of the inputs.
 pub(crate) fn samplers<D: Device>(inputs: &[ShaderInput<D>]) -> Vec<Bind<'_, D>> {
     inputs.iter().filter_map(|input| input.sampler.as_ref()).map(Bind::from).collect()
 }
 
-/// The layout of a set of them: numbers with gaps, and bindings of several elements.
+/// The layout of a set of the inputs, with gaps between binding numbers and with bindings of several elements.
 pub(crate) fn bindings<D: Device>(inputs: &[ShaderInput<D>]) -> Vec<SetBinding> {
     let mut bindings = Vec::new();
     for (input, index) in inputs.iter().zip(0..) {
@@ -54,12 +54,12 @@ const fn sampler_binding(index: u32) -> u32 {
     3 * index + 1
 }
 
-/// The element of its binding that holds the view.
+/// The element of an input's binding that holds its view.
 const fn element(index: u32) -> u32 {
     index % 3
 }
 
-/// The entries of a set of them. All elements of an array are written, because Vulkan without descriptor
+/// The entries of a set of the inputs. All elements of an array are written, because Vulkan without descriptor
 /// indexing requires it; the other elements hold another input of the same kind.
 pub(crate) fn set_binds<D: Device>(inputs: &[ShaderInput<D>]) -> Vec<(u32, u32, Bind<'_, D>)> {
     let mut binds = Vec::new();
@@ -115,7 +115,7 @@ pub(crate) fn in_set<'a, D: Device>(
         .collect()
 }
 
-/// Tables of views and of samplers, if there are any.
+/// Tables of the views and of the samplers, if there are inputs with samplers.
 pub(crate) struct Tables<D: Device> {
     pub(crate) views: DescriptorTable<D>,
     samplers: Option<DescriptorTable<D>>,

@@ -1,4 +1,4 @@
-//! Texels going to a texture and back, whatever pitch and alignment the device asks for.
+//! Copies of texels to a texture and back, with the row pitch and the alignment that the device needs.
 
 use tenure_core::{
     Buffer, BufferLayout, Queue, ReadbackTexture, Texture, TextureDesc, TextureInfo, TextureRegion,
@@ -11,26 +11,26 @@ use test_random::Rng;
 /// The tightly packed texels of each subresource.
 pub(crate) type Texels = Vec<Vec<u8>>;
 
-/// All of one subresource.
+/// The region of a whole subresource.
 pub(crate) fn whole(info: &TextureInfo, mip: u32, layer: u32) -> TextureRegion {
     TextureRegion { mip, layer, origin: [0; 3], extent: info.mip_extent(mip) }
 }
 
-/// Rows of blocks and bytes of a row in a box of texels.
+/// The number of rows of blocks, and the bytes of a row, in a region of texels.
 pub(crate) fn rows(info: &TextureInfo, extent: [u32; 3]) -> (u32, u64) {
     let block = info.format.block();
     let bytes = u64::from(extent[0].div_ceil(block.width)) * u64::from(block.bytes);
     (extent[1].div_ceil(block.height), bytes)
 }
 
-/// Texels that no two subresources share.
+/// Random texels for each subresource.
 pub(crate) fn random(info: &TextureInfo, rng: &mut Rng) -> Texels {
     let mips = (0..info.layers()).flat_map(|_| 0..info.mips);
     mips.map(|mip| rng.bytes(info.mip_bytes(mip).unwrap())).collect()
 }
 
 impl<H: Harness> Bench<'_, H> {
-    /// A staging buffer with packed texels in rows of the device's pitch.
+    /// A staging buffer with tightly packed texels, copied to rows with the device's pitch.
     pub(crate) fn staged_rows(
         &self,
         info: &TextureInfo,
@@ -50,7 +50,7 @@ impl<H: Harness> Bench<'_, H> {
         (self.staging(&padded), BufferLayout { offset: 0, row_pitch: pitch, rows: down })
     }
 
-    /// Fills a box of texels.
+    /// Fills a region of texels.
     pub(crate) fn upload_region(&self, texture: &Texture<H::Device>, region: TextureRegion, packed: &[u8]) {
         let (staging, layout) = self.staged_rows(texture.info(), region.extent, packed);
         self.submit(Queue::Graphics, |recording| {

@@ -44,7 +44,7 @@ impl Harness for Sim {
 
     fn settle(&self) {
         self.0.faults().delay_fences(0);
-        assert!(self.0.run_until_idle(), "nothing waits for what was never submitted");
+        assert!(self.0.run_until_idle(), "a submission waits for a point that no submission reaches");
     }
 
     fn probe(&self, list: &List, probe: &Probe<'_, Device>) {

@@ -1,4 +1,4 @@
-//! Buffers of every location: bytes in, bytes out.
+//! The bytes of buffers in every kind of location.
 
 use tenure_core::device::Features;
 use tenure_core::{
@@ -10,7 +10,7 @@ use crate::Harness;
 use crate::bench::{Bench, assert_bytes};
 use test_random::Rng;
 
-/// Small enough for committed buffers not to be megabytes.
+/// A small limit for pooled buffers, so that committed buffers need not be large.
 fn config(strategy: Strategy) -> Config {
     Config::from(PoolConfig { strategy, max_pooled_buffer: 128 << 10, ..PoolConfig::default() })
 }
@@ -31,7 +31,7 @@ fn desc(size: u64, usage: Usage) -> BufferDesc {
     BufferDesc::new(size, usage | Usage::COPY_SRC).name("specimen")
 }
 
-/// Fills, reads, changes the first, the last and some bytes between, and reads again.
+/// Fills a buffer and reads it; changes the first, the last and some other bytes, and reads it again.
 fn check<H: Harness>(bench: &Bench<'_, H>, buffer: &Buffer<H::Device>, rng: &mut Rng) {
     let what = format!("{:?} buffer of {} B", buffer.location(), buffer.size());
     let mut model = rng.bytes(buffer.size());
@@ -80,17 +80,17 @@ fn every_buffer_is<H: Harness>(harness: &H, strategy: Strategy, instead: Locatio
     bench.end();
 }
 
-/// The same with an API resource for each buffer, in shared heaps.
+/// Buffers that are placed resources in shared heaps hold exactly what was copied to them.
 pub fn placed_buffers_keep_their_bytes<H: Harness>(harness: &H) {
     every_buffer_is(harness, Strategy::Placed, LocationKind::Placed);
 }
 
-/// The same with a memory allocation for each buffer.
+/// Buffers that are committed resources hold exactly what was copied to them.
 pub fn committed_buffers_keep_their_bytes<H: Harness>(harness: &H) {
     every_buffer_is(harness, Strategy::Committed, LocationKind::Committed);
 }
 
-/// A copy touches the bytes it names and no others.
+/// A copy changes the bytes that it names and no others.
 pub fn parts_are_copied_exactly<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(3);
@@ -107,7 +107,7 @@ pub fn parts_are_copied_exactly<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// With any stride the first byte is a whole number of elements into the API buffer.
+/// With any stride, the offset of a buffer in its API buffer is a whole number of elements.
 pub fn odd_strides_start_at_whole_elements<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(4);
@@ -117,7 +117,7 @@ pub fn odd_strides_start_at_whole_elements<H: Harness>(harness: &H) {
             let count = 1 + rng.below(40);
             let size = count * u64::from(stride);
             let buffer = bench.gpu.create_buffer(&desc(size, usage).stride(stride)).unwrap();
-            let first = buffer.first_element(stride).expect("a whole element");
+            let first = buffer.first_element(stride).expect("the offset is a whole number of elements");
             assert_eq!(first * u64::from(stride), buffer.offset());
             assert_eq!(buffer.first_element(0), None);
             let model = rng.bytes(size);
@@ -132,7 +132,7 @@ pub fn odd_strides_start_at_whole_elements<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Offsets are multiples of what was asked for and of what the usage needs.
+/// Offsets are multiples of the requested alignment and of the alignment that the usage needs.
 pub fn alignments_are_honoured<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let constant = bench.properties().constant_alignment;
@@ -154,7 +154,7 @@ pub fn alignments_are_honoured<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Where buffers have GPU addresses, that of a range is its buffer's plus its offset.
+/// If the device has GPU addresses, the address of a range is the address of its API buffer plus its offset.
 pub fn addresses_follow_offsets<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let has_addresses = bench.properties().features.contains(Features::DEVICE_ADDRESS);
@@ -171,8 +171,8 @@ pub fn addresses_follow_offsets<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Buffers of acceleration structures are there where the device has such, and refused by name
-/// where not.
+/// Buffers of acceleration structures can be created if the device has that feature; if not, the refusal names
+/// the feature.
 pub fn acceleration_structures_have_buffers_where_offered<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let is_offered = bench.properties().features.contains(Features::ACCELERATION_STRUCTURES);
@@ -181,12 +181,12 @@ pub fn acceleration_structures_have_buffers_where_offered<H: Harness>(harness: &
         let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
         match bench.gpu.create_buffer(&desc) {
             Ok(buffer) => {
-                assert!(is_offered, "created although the feature is not there");
+                assert!(is_offered, "the buffer was created, but the device lacks the feature");
                 let alignment = bench.properties().acceleration_structure_alignment;
                 assert!(buffer.offset().is_multiple_of(alignment), "{} at {alignment}", buffer.offset());
             }
             Err(Error::Device { source: DeviceError::Unsupported { .. }, .. }) => assert!(!is_offered),
-            Err(error) => panic!("not a clear refusal: {error}"),
+            Err(error) => panic!("the refusal does not name the feature: {error}"),
         }
     }
     bench.end();

@@ -1,4 +1,4 @@
-//! Contents against a naive model, while neighbours come and go.
+//! The contents of buffers, compared with a model while other buffers are created and dropped.
 
 use std::collections::VecDeque;
 
@@ -14,26 +14,26 @@ use test_random::Rng;
 
 const OPERATIONS_A_FRAME: usize = 24;
 
-/// A buffer and what it must hold.
+/// A buffer and the bytes that it must hold.
 struct Kept<H: Harness> {
     buffer: Buffer<H::Device>,
     model: Vec<u8>,
 }
 
-/// A copy on its way to the CPU, and what must arrive.
+/// A pending copy to the CPU, and the bytes that it must bring.
 struct Checked<H: Harness> {
     readback: Buffer<H::Device>,
     expected: Vec<u8>,
 }
 
-/// The program: buffers of all kinds, in random order.
+/// A program that creates, copies and drops buffers of all kinds in random order.
 struct Program<'b, 'h, H: Harness> {
     bench: &'b Bench<'h, H>,
     rng: Rng,
     kept: Vec<Kept<H>>,
-    /// Of this frame.
+    /// Copies recorded in this frame.
     checked: Vec<Checked<H>>,
-    /// Of earlier frames, with what to wait for.
+    /// Copies of earlier frames, with the sync points to wait for.
     in_flight: VecDeque<(SyncPoint, Vec<Checked<H>>)>,
 }
 
@@ -162,13 +162,13 @@ fn churn<H: Harness>(harness: &H, config: Config, seed: u64) {
     bench.end();
 }
 
-/// Thousands of random creations, drops, writes and reads never disturb what lives.
+/// Buffers keep their contents through thousands of random creations, drops, writes and reads.
 pub fn contents_survive_their_neighbours<H: Harness>(harness: &H) {
     churn(harness, Config::default(), 11);
 }
 
-/// Neither do they with other blocks and suballocators.
-pub fn contents_survive_with_large_slots_and_buddies<H: Harness>(harness: &H) {
+/// Buffers keep their contents with large slots and with buddy allocators for uploads.
+pub fn contents_survive_with_large_slots_and_buddy_allocators<H: Harness>(harness: &H) {
     let config = Config {
         pools: PoolConfig { small_buffer_slot: 1 << 20, min_block: 64 << 10, ..PoolConfig::default() },
         uploads: UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() },

@@ -1,4 +1,4 @@
-//! Constants.
+//! Constants of recordings.
 
 use tenure_core::device::{CommandList as _, Features};
 use tenure_core::{
@@ -10,7 +10,7 @@ use crate::bench::{Bench, assert_bytes, contents};
 use crate::permit;
 use test_random::Rng;
 
-/// Pushes constants and has the GPU copy each of them to where `at` says in `readback`.
+/// Pushes constants, and records copies of them to the offsets `at` of `readback`.
 fn push<H: Harness>(
     bench: &Bench<'_, H>,
     recording: &mut Recording<H::Device>,
@@ -32,7 +32,7 @@ fn push<H: Harness>(
     }
 }
 
-/// Constants of all sizes one after the other, and where they go.
+/// Constants of all sizes, and their offsets in the readback buffer.
 fn random(rng: &mut Rng, count: usize) -> (Vec<(u64, Vec<u8>)>, u64) {
     let mut end = 0;
     let constants = (0..count).map(|_| {
@@ -43,7 +43,7 @@ fn random(rng: &mut Rng, count: usize) -> (Vec<(u64, Vec<u8>)>, u64) {
     (constants.collect(), end)
 }
 
-/// What is pushed is what the GPU finds, over many pages and recordings in flight.
+/// The GPU reads exactly the constants that were pushed, over many pages and recordings in flight.
 pub fn constants_reach_the_gpu<H: Harness>(harness: &H) {
     let bench = Bench::with(
         harness,
@@ -55,11 +55,11 @@ pub fn constants_reach_the_gpu<H: Harness>(harness: &H) {
     for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
         for _ in 0..4 {
             let (constants, size) = random(&mut rng, 40);
-            // A separate resource: queues that are held must not wait for each other.
+            // A resource of its own, so that queues whose completion is held back do not wait for each other.
             let desc = BufferDesc::new(size, Usage::COPY_DST).memory(MemoryUse::Readback);
             let readback = bench.gpu.create_buffer(&desc.own_resource().name("readback")).unwrap();
             bench.submit(queue, |recording| push(&bench, recording, &constants, &readback));
-            // A recording that is discarded; the next one may reuse its pages.
+            // This recording is discarded, and the next one may reuse its pages.
             let mut discarded = bench.gpu.record(queue, "discarded").unwrap();
             push(&bench, &mut discarded, &constants, &readback);
             submitted.push((readback, constants));

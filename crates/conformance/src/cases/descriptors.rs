@@ -11,7 +11,7 @@ use crate::shader_reads::{bindings, dynamic, dynamic_bindings, in_set, lasting, 
 use crate::{Harness, Look, Through};
 use test_random::Rng;
 
-/// The device does not have it, and says what it lacks.
+/// Checks that a call was refused, with the name of the feature that the device lacks.
 #[track_caller]
 fn assert_unsupported<T>(result: Result<T, Error>, lacking: &str) {
     match result {
@@ -19,7 +19,7 @@ fn assert_unsupported<T>(result: Result<T, Error>, lacking: &str) {
             assert_eq!(feature, lacking)
         }
         Err(other) => panic!("{other}"),
-        Ok(_) => panic!("{lacking} is not there, and yet it works"),
+        Ok(_) => panic!("the device lacks {lacking}, but the call succeeded"),
     }
 }
 
@@ -27,7 +27,7 @@ const NO_HEAPS: &str = "descriptor indexing";
 const NO_SETS: &str = "descriptor sets";
 
 /// Reads inputs through persistent tables, tables of a recording, persistent sets and sets of a recording,
-/// as far as the device has them.
+/// if the device has them.
 fn read_in_every_way<H: Harness>(bench: &Bench<'_, H>, inputs: &[ShaderInput<H::Device>], queue: Queue) {
     if bench.has_heaps() {
         let (first, second) = (bench.output(inputs.len()), bench.output(inputs.len()));
@@ -59,10 +59,10 @@ fn read_in_every_way<H: Harness>(bench: &Bench<'_, H>, inputs: &[ShaderInput<H::
     }
 }
 
-/// Every kind of view, and samplers, through tables and sets.
-pub fn every_kind_of_view_is_seen<H: Harness>(harness: &H) {
+/// Shaders read every kind of view, and sample, through tables and sets.
+pub fn shaders_read_every_kind_of_view<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    assert!(bench.has_heaps() || bench.has_sets(), "shaders find descriptors somewhere");
+    assert!(bench.has_heaps() || bench.has_sets(), "the device has neither heaps nor sets of descriptors");
     let inputs = bench.inputs(&mut Rng::new(120));
     read_in_every_way(&bench, &inputs, Queue::Graphics);
     drop(inputs);
@@ -70,14 +70,14 @@ pub fn every_kind_of_view_is_seen<H: Harness>(harness: &H) {
 }
 
 /// Shaders read exactly the bytes, mips and layers of a view.
-pub fn views_show_their_part<H: Harness>(harness: &H) {
+pub fn views_read_exactly_their_part<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(121);
     for kind in Kind::ALL {
         let inputs = match kind {
             Kind::Smooth | Kind::Sharp => continue,
             Kind::Texture | Kind::StorageTexture => bench.texture_parts(kind, (3, 2), &mut rng),
-            // The second is behind the first, in one API buffer if they share one.
+            // The second buffer comes after the first in the same API buffer, if they share one.
             _ => {
                 let mut parts = bench.buffer_parts(kind, 3, &mut rng);
                 parts.extend(bench.buffer_parts(kind, 3, &mut rng));
@@ -89,10 +89,10 @@ pub fn views_show_their_part<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Shaders on all kinds of queues read the same.
-pub fn views_are_seen_on_every_queue<H: Harness>(harness: &H) {
+/// Shaders on graphics and compute queues read the same bytes through views.
+pub fn shaders_read_views_on_every_queue<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    // Nothing in a layout that only one kind of queue knows: buffers belong to all.
+    // Buffers alone: a texture may be in a layout that only one kind of queue knows.
     let mut rng = Rng::new(122);
     for queue in [Queue::Graphics, Queue::Compute] {
         let inputs: Vec<_> =
@@ -103,7 +103,7 @@ pub fn views_are_seen_on_every_queue<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Constants of a recording, through its tables and sets, also with the offset given at last.
+/// Shaders read constants of a recording through its tables and sets, also with a dynamic offset.
 pub fn constants_are_bound_directly<H: Harness>(harness: &H) {
     const COUNT: usize = 12;
     let bench = Bench::new(harness);
@@ -148,7 +148,7 @@ pub fn constants_are_bound_directly<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Equal samplers are one descriptor, and give it back once.
+/// Equal samplers share one descriptor, which is freed once.
 pub fn equal_samplers_are_one<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let create =
@@ -166,11 +166,15 @@ pub fn equal_samplers_are_one<H: Harness>(harness: &H) {
     let mut indices: Vec<_> = others.iter().chain([&one]).map(|sampler| sampler.index()).collect();
     indices.sort_unstable();
     indices.dedup();
-    assert_eq!(indices.len(), 4, "different ones are different");
+    assert_eq!(indices.len(), 4, "different samplers share a descriptor");
     let stats = bench.gpu.stats().descriptors;
     assert_eq!((stats.samplers, stats.samplers_shared), (4, 2));
     drop(one);
-    assert_eq!(bench.gpu.stats().descriptors.samplers, 4, "the others keep it");
+    assert_eq!(
+        bench.gpu.stats().descriptors.samplers,
+        4,
+        "the descriptor was freed while other samplers share it"
+    );
     drop((same, others));
     bench.finish();
     assert_eq!(bench.gpu.stats().descriptors.samplers, 0);
@@ -178,8 +182,8 @@ pub fn equal_samplers_are_one<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// A missing feature of a device is refused by name, and other objects stay usable.
-pub fn descriptors_that_are_not_there_are_refused<H: Harness>(harness: &H) {
+/// A call that needs a missing feature is refused with its name, and other objects stay usable.
+pub fn descriptors_without_device_support_are_refused<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let input = bench.input(Kind::Texture, &mut Rng::new(124));
     let inputs = [input];

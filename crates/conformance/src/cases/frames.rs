@@ -1,4 +1,4 @@
-//! Frames: the number in flight, and the memory that their end frees.
+//! Frames: the number in flight, and the memory that is freed at the end of a frame.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ fn frame<H: Harness>(bench: &Bench<'_, H>) -> Result<u64, Error> {
     Ok(number)
 }
 
-/// At most the configured number of frames are in flight; then the begin of a frame waits, until
-/// the timeout if the GPU makes no progress.
+/// At most the configured number of frames are in flight. The begin of one more frame waits for the GPU, and is an
+/// error after the timeout.
 pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
     let frames_in_flight = 3;
     let frame_timeout = Duration::from_millis(30);
@@ -34,7 +34,11 @@ pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
         }
         let refused = frame(&bench);
         assert!(matches!(refused, Err(Error::Timeout { waited_ms, .. }) if waited_ms >= 30), "{refused:?}");
-        assert_eq!(bench.gpu.stats().frames, u64::from(frames_in_flight), "no frame has begun");
+        assert_eq!(
+            bench.gpu.stats().frames,
+            u64::from(frames_in_flight),
+            "a frame has begun although the wait timed out"
+        );
     }
     bench.finish();
     let before = bench.gpu.stats().frames;
@@ -45,7 +49,7 @@ pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Memory that nothing has used for the configured frames goes back to the driver.
+/// Memory that was unused for the configured number of frames goes back to the driver.
 pub fn idle_memory_is_returned<H: Harness>(harness: &H) {
     let bench = Bench::with(harness, Config::from(FrameConfig { idle: 2, ..FrameConfig::default() }));
     let mut buffers = Vec::new();
@@ -58,9 +62,10 @@ pub fn idle_memory_is_returned<H: Harness>(harness: &H) {
     }
     let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ);
     let texture = bench.gpu.create_texture(&desc).unwrap();
-    assert!(bench.gpu.stats().reserved > 3 << 20, "what was asked for");
+    assert!(bench.gpu.stats().reserved > 3 << 20, "less is reserved than was requested");
     drop((buffers, texture));
-    // Slots are removed after the idle frames, the heaps that held them after as many again.
+    // Empty slots are removed after the configured number of frames; then their heaps are empty, and are removed
+    // after the same number of frames.
     for _ in 0..12 {
         frame(&bench).unwrap();
         bench.finish();

@@ -1,4 +1,4 @@
-//! Dropped resources are kept exactly until the GPU has finished using them.
+//! Dropped resources are kept until the GPU has finished using them, and no longer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ fn mesh<H: Harness>(bench: &Bench<'_, H>) -> Buffer<H::Device> {
     bench.gpu.create_buffer(&BufferDesc::new(SIZE, usage).name("mesh")).unwrap()
 }
 
-/// A mesh with known bytes, complete.
+/// A mesh with known bytes, whose upload is complete.
 fn filled<H: Harness>(bench: &Bench<'_, H>, seed: u64) -> (Buffer<H::Device>, Vec<u8>) {
     let (mesh, bytes) = (mesh(bench), Rng::new(seed).bytes(SIZE));
     bench.upload(&mesh, 0, &bytes);
@@ -25,7 +25,7 @@ fn filled<H: Harness>(bench: &Bench<'_, H>, seed: u64) -> (Buffer<H::Device>, Ve
     (mesh, bytes)
 }
 
-/// New buffers, which would reuse memory that was freed too early.
+/// Creates buffers that would overwrite memory that was freed too early.
 fn trample<H: Harness>(bench: &Bench<'_, H>) {
     for seed in 0..20 {
         let other = mesh(bench);
@@ -33,8 +33,9 @@ fn trample<H: Harness>(bench: &Bench<'_, H>) {
     }
 }
 
-/// Dropped while a recording is open that uses it: it survives until that is submitted and done.
-pub fn what_an_open_recording_uses_outlives_it<H: Harness>(harness: &H) {
+/// A resource is dropped while a recording that uses it is open. It is kept until the GPU has finished that
+/// recording.
+pub fn resources_outlive_their_handles_while_a_recording_is_open<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let (mesh, bytes) = filled(&bench, 41);
     let readback = bench.readback(SIZE);
@@ -43,7 +44,7 @@ pub fn what_an_open_recording_uses_outlives_it<H: Harness>(harness: &H) {
     drop(mesh);
     trample(&bench);
     bench.finish();
-    assert!(bench.live(PoolKind::SmallBuffers) >= 1, "the recording is still open");
+    assert!(bench.live(PoolKind::SmallBuffers) >= 1, "the buffer was freed while the recording is open");
     assert!(bench.gpu.stats().pending_releases >= 1);
     let report = bench.gpu.report();
     assert_eq!(report.open_recordings.len(), 1);
@@ -52,19 +53,19 @@ pub fn what_an_open_recording_uses_outlives_it<H: Harness>(harness: &H) {
     let held = harness.hold();
     let done = recording.submit().unwrap();
     bench.gpu.purge().unwrap();
-    assert!(!held || bench.live(PoolKind::SmallBuffers) >= 1, "the GPU still reads it");
+    assert!(!held || bench.live(PoolKind::SmallBuffers) >= 1, "the buffer was freed while the GPU reads it");
     harness.settle();
     bench.wait(&done);
     bench.gpu.purge().unwrap();
-    assert_eq!(bench.live(PoolKind::SmallBuffers), 0, "nothing holds it any more");
+    assert_eq!(bench.live(PoolKind::SmallBuffers), 0, "the buffer was not freed");
     assert_eq!(bench.gpu.stats().pending_releases, 0);
-    assert_bytes(&contents(&readback), &bytes, "what was dropped while recording");
+    assert_bytes(&contents(&readback), &bytes, "the buffer dropped while recording");
     drop(readback);
     bench.end();
 }
 
-/// Dropped after the submission and before its completion.
-pub fn what_is_submitted_outlives_its_handle<H: Harness>(harness: &H) {
+/// A resource is dropped between a submission that uses it and the completion of that submission.
+pub fn resources_outlive_their_handles_while_the_gpu_uses_them<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let (mesh, bytes) = filled(&bench, 42);
     let readback = bench.readback(SIZE);
@@ -74,13 +75,13 @@ pub fn what_is_submitted_outlives_its_handle<H: Harness>(harness: &H) {
     });
     drop(mesh);
     bench.gpu.purge().unwrap();
-    assert!(!held || bench.live(PoolKind::SmallBuffers) == 1, "the GPU still reads it");
+    assert!(!held || bench.live(PoolKind::SmallBuffers) == 1, "the buffer was freed while the GPU reads it");
     trample(&bench);
     harness.settle();
     bench.wait(&done);
     bench.finish();
-    assert_eq!(bench.live(PoolKind::SmallBuffers), 0, "nothing holds it any more");
-    assert_bytes(&contents(&readback), &bytes, "what was dropped in flight");
+    assert_eq!(bench.live(PoolKind::SmallBuffers), 0, "the buffer was not freed");
+    assert_bytes(&contents(&readback), &bytes, "the buffer dropped in flight");
     drop(readback);
     bench.end();
 }
@@ -94,7 +95,7 @@ pub fn a_discarded_recording_holds_nothing_back<H: Harness>(harness: &H) {
     recording.copy_buffer(&mesh, 0, &readback, 0, SIZE).unwrap();
     drop(mesh);
     bench.gpu.purge().unwrap();
-    assert_eq!(bench.live(PoolKind::SmallBuffers), 1, "the recording is open");
+    assert_eq!(bench.live(PoolKind::SmallBuffers), 1, "the buffer was freed while the recording is open");
     drop(recording);
     bench.finish();
     assert_eq!(bench.live(PoolKind::SmallBuffers), 0);
@@ -111,7 +112,7 @@ impl Drop for Counted {
     }
 }
 
-/// A deferred pipeline object of the program is kept as long as a buffer.
+/// A deferred object of the program, such as a pipeline, is kept as long as a buffer would be.
 pub fn objects_of_the_program_are_deferred<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -120,11 +121,11 @@ pub fn objects_of_the_program_are_deferred<H: Harness>(harness: &H) {
     let recording = bench.gpu.record(Queue::Graphics, "draw").unwrap();
     drop(pipeline);
     bench.gpu.purge().unwrap();
-    assert_eq!(count(), 0, "a recording is open");
+    assert_eq!(count(), 0, "dropped while a recording is open");
     let held = harness.hold();
     recording.submit().unwrap();
     bench.gpu.purge().unwrap();
-    assert!(!held || count() == 0, "the GPU is not done");
+    assert!(!held || count() == 0, "dropped before the GPU has finished");
     bench.finish();
     assert_eq!(count(), 1);
     bench.end();
@@ -140,9 +141,9 @@ pub fn values_wait_for_their_sync_point<H: Harness>(harness: &H) {
     let done = bench.submit(Queue::Graphics, |_| ());
     bench.gpu.release_after(Counted(dropped.clone()), done).unwrap();
     bench.gpu.purge().unwrap();
-    assert!(!held || count() == 0, "its submission is not complete");
+    assert!(!held || count() == 0, "dropped before its submission is complete");
     bench.finish();
-    assert_eq!(count(), 1, "an open recording does not matter");
+    assert_eq!(count(), 1, "kept because of an open recording");
     drop(open);
     bench.end();
 }

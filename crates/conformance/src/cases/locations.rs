@@ -1,5 +1,5 @@
-//! Every kind of location, the first and the last byte of each resource, while neighbours come and
-//! go.
+//! The first and the last bytes of resources in every kind of location, while other resources are created and
+//! dropped.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,11 +24,11 @@ const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
 struct Kept<D: Device> {
     thing: Thing<D>,
     kind: Kind,
-    /// What the first and the last bytes must be.
+    /// The first and the last bytes that the resource must have.
     edges: [Vec<u8>; 2],
 }
 
-/// A copy on its way to the CPU.
+/// A pending copy to the CPU.
 struct Checked<D: Device> {
     readback: Buffer<D>,
     expected: Vec<u8>,
@@ -122,8 +122,8 @@ impl<H: Harness> Program<'_, '_, H> {
         }
     }
 
-    /// A reserved resource with all its tiles mapped; something else where there are none such, or
-    /// enough already.
+    /// A reserved resource with all its tiles mapped; a resource of another kind if the device has none, or if
+    /// enough are alive.
     fn make_reserved(&mut self) -> Thing<H::Device> {
         let features = self.bench.properties().features;
         let sparse = |kept: &&Kept<_>| kept.kind.0 == LocationKind::Reserved;
@@ -160,7 +160,7 @@ impl<H: Harness> Program<'_, '_, H> {
         self.bench.properties().copy_pitch_alignment
     }
 
-    /// Fills an edge with new bytes, through a staging buffer that is dropped at once.
+    /// Fills an edge with new bytes through a staging buffer, which is dropped at once.
     fn write(
         &mut self,
         recording: &mut Recording<H::Device>,
@@ -173,7 +173,7 @@ impl<H: Harness> Program<'_, '_, H> {
         bytes
     }
 
-    /// Copies an edge towards the CPU, to be compared when it arrives.
+    /// Records a copy of an edge to the CPU; the bytes are compared when the copy is complete.
     fn check(&mut self, recording: &mut Recording<H::Device>, index: usize, edge: Edge) {
         let (thing, kind) = (&self.kept[index].thing, self.kept[index].kind);
         let expected = self.kept[index].edges[edge as usize].clone();
@@ -232,7 +232,7 @@ impl<H: Harness> Program<'_, '_, H> {
     }
 
     fn finish(mut self) -> BTreeMap<Kind, usize> {
-        let mut recording = self.bench.gpu.record(Queue::Graphics, "all that is left").unwrap();
+        let mut recording = self.bench.gpu.record(Queue::Graphics, "last checks").unwrap();
         for index in 0..self.kept.len() {
             EDGES.into_iter().for_each(|edge| self.check(&mut recording, index, edge));
         }
@@ -245,7 +245,7 @@ impl<H: Harness> Program<'_, '_, H> {
     }
 }
 
-/// The kinds of location that the program must have met.
+/// The kinds of location that the program must have used.
 fn expected(features: Features) -> Vec<Kind> {
     let mut kinds = vec![(LocationKind::Range, "buffer")];
     for what in ["buffer", "texture"] {
@@ -262,8 +262,8 @@ fn expected(features: Features) -> Vec<Kind> {
     kinds
 }
 
-/// Thousands of random creations, writes, reads and drops of buffers and textures in every kind of
-/// location: each keeps its first and its last byte as long as it lives.
+/// Buffers and textures in every kind of location keep their first and last bytes as long as they live, through
+/// thousands of random creations, writes, reads and drops.
 pub fn edges_survive_in_every_location<H: Harness>(harness: &H) {
     let config = Config {
         pools: PoolConfig {

@@ -1,4 +1,4 @@
-//! Buffers that the CPU reaches.
+//! Buffers that the CPU accesses.
 
 use tenure_core::{BufferDesc, Config, Error, MemoryUse, PoolConfig, Queue, UploadConfig, Usage};
 
@@ -30,22 +30,23 @@ fn holds_what_is_written<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
     }
 }
 
-/// What the CPU writes, the CPU and the GPU read; small, large and committed.
-pub fn dynamic_buffers_hold_what_is_written<H: Harness>(harness: &H) {
+/// The CPU and the GPU read what the CPU wrote to upload buffers: small, large and committed ones.
+pub fn upload_buffers_hold_what_is_written<H: Harness>(harness: &H) {
     let config = Config::from(UploadConfig { max_pooled: 128 << 10, ..UploadConfig::default() });
     let bench = Bench::with(harness, config);
     holds_what_is_written(&bench, MemoryUse::Upload);
     bench.end();
 }
 
-/// The same in device-local memory that the CPU maps, or in its stead where there is none.
-pub fn upload_memory_on_the_gpu_is_found_or_replaced<H: Harness>(harness: &H) {
+/// The CPU and the GPU read what the CPU wrote to `GpuUpload` buffers. They are in device-local memory that the
+/// CPU maps, or in other mapped memory if the device has none.
+pub fn gpu_upload_buffers_fall_back_to_other_memory<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     holds_what_is_written(&bench, MemoryUse::GpuUpload);
     bench.end();
 }
 
-/// What the GPU copies to a readback buffer, the CPU reads: pooled and committed.
+/// The CPU reads what the GPU copied to readback buffers: pooled and committed ones.
 pub fn readback_buffers_show_what_was_copied<H: Harness>(harness: &H) {
     let config = Config::from(PoolConfig { max_pooled_buffer: 64 << 10, ..PoolConfig::default() });
     let bench = Bench::with(harness, config);
@@ -69,7 +70,7 @@ pub fn readback_buffers_show_what_was_copied<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// The CPU cannot reach buffers that are the GPU's alone, and is told so.
+/// CPU accesses to buffers that are not mapped are errors.
 pub fn only_mapped_buffers_are_reached_by_the_cpu<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for usage in [Usage::VERTEX, Usage::UNORDERED_ACCESS] {

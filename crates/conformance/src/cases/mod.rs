@@ -1,7 +1,7 @@
 //! The cases. Each is a function of a harness and may be called by itself.
 //!
 //! # Panics
-//! A case panics when the device or the manager fails it.
+//! A case panics when the device or the manager does not behave as it should.
 
 pub mod buffers;
 pub mod churn;

@@ -1,4 +1,4 @@
-//! Page allocators: batches that come and go together.
+//! Page allocators, for resources that are freed together.
 
 use tenure_core::{BufferDesc, Format, LocationKind, PageAllocatorDesc, TextureDesc, Usage};
 
@@ -9,11 +9,11 @@ use test_random::Rng;
 
 const USAGE: Usage = Usage::VERTEX.union(Usage::COPY_SRC);
 
-/// A page begins anew when the last resource in it is gone, and not before.
+/// A page is reused when its last resource was freed, and not before.
 pub fn pages_are_reset_as_a_whole<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
-    assert_eq!(pages.stats().pages, 0, "no memory before the first resource");
+    assert_eq!(pages.stats().pages, 0, "memory was allocated before the first resource");
     let desc = BufferDesc::new(100_000, USAGE);
     let mut level: Vec<_> = (0..6).map(|_| pages.create_buffer(&desc).unwrap()).collect();
     let full = pages.stats();
@@ -23,25 +23,25 @@ pub fn pages_are_reset_as_a_whole<H: Harness>(harness: &H) {
     drop(level);
     bench.finish();
     let one = pages.stats();
-    assert_eq!((one.pages, one.live, one.used), (1, 1, full.used), "one survivor keeps its page");
+    assert_eq!((one.pages, one.live, one.used), (1, 1, full.used), "one live resource must keep its page");
     drop(survivor);
     bench.finish();
     let empty = pages.stats();
-    assert_eq!((empty.pages, empty.live, empty.used), (1, 0, 0), "the page is empty as a whole");
+    assert_eq!((empty.pages, empty.live, empty.used), (1, 0, 0), "the page must be empty");
     let again = pages.create_buffer(&desc).unwrap();
-    assert_eq!(pages.stats().pages, 1, "the page is used again");
+    assert_eq!(pages.stats().pages, 1, "the page was not reused");
     let reserved = bench.gpu.stats().reserved;
     drop(pages);
     bench.finish();
-    assert_eq!(bench.gpu.stats().reserved, reserved, "the page outlives its allocator");
+    assert_eq!(bench.gpu.stats().reserved, reserved, "the page was freed with its allocator");
     drop(again);
     bench.finish();
     bench.finish();
-    assert_eq!(bench.gpu.stats().reserved, 0, "and goes with its last resource");
+    assert_eq!(bench.gpu.stats().reserved, 0, "the page was not freed with its last resource");
     bench.end();
 }
 
-/// Buffers and textures in pages hold their bytes, page after page.
+/// Buffers and textures in pages hold their bytes.
 pub fn pages_keep_their_bytes<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(512 << 10).name("level"));

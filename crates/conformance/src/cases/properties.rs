@@ -1,4 +1,4 @@
-//! What a device says about itself.
+//! The properties and requirements that a device reports.
 
 use tenure_core::device::{Device as _, MAX_QUEUES, MemoryFlags, Properties, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
@@ -7,11 +7,11 @@ use tenure_core::{BufferInfo, Format, QueueKind, TextureDesc, Usage};
 use crate::Harness;
 use crate::bench::no_problems;
 
-/// Tables are neither empty nor too long, refer to what exists, and alignments are powers of two.
+/// Tables are neither empty nor too long, their indices exist, and alignments are powers of two.
 pub fn properties_keep_the_contract<H: Harness>(harness: &H) {
     let device = harness.device();
     let properties = device.properties();
-    assert!(!properties.name.is_empty(), "the adapter has a name");
+    assert!(!properties.name.is_empty(), "the adapter has no name");
     assert!(["sim", "vulkan", "d3d12"].contains(&properties.backend), "{}", properties.backend);
     check_memory(properties);
     check_queues(properties);
@@ -32,7 +32,7 @@ pub fn properties_keep_the_contract<H: Harness>(harness: &H) {
     assert!(properties.max_allocations > 0);
     assert!(properties.max_buffer_size >= 64 << 20, "{}", properties.max_buffer_size);
     let largest = properties.memory_heaps.iter().map(|heap| heap.size).max();
-    assert!(Some(properties.max_heap_size) <= largest, "no heap is larger than its memory");
+    assert!(Some(properties.max_heap_size) <= largest, "the largest heap is larger than any memory heap");
     assert!(
         properties.max_texture_2d >= 2048 && properties.max_texture_3d >= 256 && properties.max_layers >= 256
     );
@@ -47,9 +47,12 @@ fn check_memory(properties: &Properties) {
     assert!(properties.memory_heaps.iter().all(|heap| heap.size > 0));
     for memory_type in &properties.memory_types {
         let heap = properties.memory_heaps.get(usize::from(memory_type.heap));
-        let heap = heap.expect("the heap of each memory type exists");
+        let heap = heap.expect("the memory heap of a memory type exists");
         let local = memory_type.flags.contains(MemoryFlags::DEVICE_LOCAL);
-        assert!(!local || heap.device_local || properties.uma, "local types are in local heaps");
+        assert!(
+            !local || heap.device_local || properties.uma,
+            "a device-local type is in a heap that is not device-local"
+        );
         let mapped = memory_type.flags.contains(MemoryFlags::HOST_VISIBLE);
         let of_mapped = MemoryFlags::HOST_COHERENT | MemoryFlags::HOST_CACHED;
         assert!(mapped || !memory_type.flags.intersects(of_mapped), "{:?}", memory_type.flags);
@@ -58,10 +61,10 @@ fn check_memory(properties: &Properties) {
 
 fn check_queues(properties: &Properties) {
     assert!((1..=MAX_QUEUES).contains(&properties.queues.len()), "1 to 8 queues");
-    assert_eq!(properties.queues[0].kind, QueueKind::Graphics, "the first queue does everything");
+    assert_eq!(properties.queues[0].kind, QueueKind::Graphics, "the first queue is not a graphics queue");
     for kind in [QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy] {
         let queue = properties.queue(kind);
-        assert!(queue.index() < properties.queues.len(), "there is a queue for {kind:?}");
+        assert!(queue.index() < properties.queues.len(), "{kind:?} has no queue");
     }
 }
 
@@ -88,15 +91,15 @@ fn descriptions() -> Vec<ResourceDesc> {
     all
 }
 
-/// Sizes are whole and large enough, alignments powers of two, memory types exist, and the same
-/// question has the same answer.
+/// Required sizes are large enough and multiples of the alignment, alignments are powers of two, memory types
+/// exist, and equal descriptions have equal requirements.
 pub fn requirements_keep_the_contract<H: Harness>(harness: &H) {
     let device = harness.device();
     let types = device.properties().memory_types.len();
     for desc in descriptions() {
         let needs = device.requirements(&desc).unwrap_or_else(|error| panic!("{desc:?}: {error}"));
         assert!(needs.alignment.is_power_of_two(), "{desc:?}: {needs:?}");
-        // Neither API rounds textures of the largest alignments up to it, and nothing relies on that.
+        // Neither API rounds the sizes of textures up to the largest alignments, and tenure does not rely on it.
         let rounded = needs.alignment.min(64 << 10);
         assert!(needs.size > 0 && needs.size.is_multiple_of(rounded), "{desc:?}: {needs:?}");
         let asked = match &desc {
@@ -104,9 +107,9 @@ pub fn requirements_keep_the_contract<H: Harness>(harness: &H) {
             ResourceDesc::Texture(info) => info.packed_bytes().unwrap(),
         };
         assert!(needs.size >= asked, "{desc:?} of {asked} B: {needs:?}");
-        assert_ne!(needs.memory_types, 0, "{desc:?} can live somewhere");
+        assert_ne!(needs.memory_types, 0, "{desc:?}: no memory type is allowed");
         let existing = u32::MAX >> (32 - types);
-        assert_eq!(needs.memory_types & !existing, 0, "{desc:?}: only memory types that exist");
+        assert_eq!(needs.memory_types & !existing, 0, "{desc:?}: a memory type does not exist");
         assert!(
             needs.prefers_dedicated || !needs.requires_dedicated,
             "{desc:?}: a dedicated allocation is required but not preferred"
@@ -117,8 +120,8 @@ pub fn requirements_keep_the_contract<H: Harness>(harness: &H) {
     no_problems(harness);
 }
 
-/// Each use finds memory in which a plain buffer can live, mapped where the CPU takes part.
-pub fn every_use_has_a_memory_type<H: Harness>(harness: &H) {
+/// Each memory use has a memory type for plain buffers, and it is mapped if the CPU accesses the buffer.
+pub fn every_memory_use_has_a_memory_type<H: Harness>(harness: &H) {
     let device = harness.device();
     let usage = Usage::VERTEX | Usage::COPY_SRC | Usage::COPY_DST;
     let desc = ResourceDesc::Buffer(BufferInfo { size: 4096, usage });
@@ -134,7 +137,7 @@ pub fn every_use_has_a_memory_type<H: Harness>(harness: &H) {
     no_problems(harness);
 }
 
-/// The budget has a line for each memory heap.
+/// The budget has an entry for each memory heap.
 pub fn the_budget_covers_every_heap<H: Harness>(harness: &H) {
     let device = harness.device();
     let budgets = device.budget().unwrap();

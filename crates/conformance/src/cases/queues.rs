@@ -1,4 +1,4 @@
-//! Work on several queues. Where a device has one queue, all of it goes there.
+//! Work on several queues. If a device has one queue, all work goes to it.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -15,7 +15,7 @@ use test_random::Rng;
 
 const SIZE: u64 = 20_000;
 
-/// Filled on one queue and read on another, at once: the waits between them are found.
+/// Buffers are filled on one queue and read on another without a wait by the program: tenure adds the waits.
 pub fn bytes_cross_queues<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(51);
@@ -56,7 +56,7 @@ fn textures_cross_queues<H: Harness>(bench: &Bench<'_, H>, rng: &mut Rng) {
     }
 }
 
-/// A submission that waits for another queue's comes after it.
+/// A submission that waits for a submission on another queue is executed after it.
 pub fn waits_order_queues<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(52);
@@ -72,16 +72,16 @@ pub fn waits_order_queues<H: Harness>(harness: &H) {
             recording.copy_buffer(&late, 0, &readback, 0, SIZE).unwrap();
         });
         bench.wait(&done);
-        assert_bytes(&contents(&readback), &second, "the later copy");
+        assert_bytes(&contents(&readback), &second, "the bytes of the later copy");
     }
     drop(readback);
     bench.end();
 }
 
-/// A buffer that one queue has filled, and when.
+/// A buffer that a queue fills, and the sync point of the copy.
 type Handed<D> = (Buffer<D>, SyncPoint);
 
-/// Copies what comes in into a buffer of its own, on one queue, and hands that on. What came in is
+/// Copies each received buffer to a new buffer on one queue, and sends the new buffer on. The received buffer is
 /// dropped as soon as the copy is recorded.
 fn relay<H: Harness>(
     bench: &Bench<'_, H>,
@@ -103,14 +103,14 @@ fn relay<H: Harness>(
     }
 }
 
-/// Three queues at once, each recorded and submitted by a thread of its own, hand buffers on with
-/// their sync points. Every handle is dropped while the GPU may be far behind.
+/// Three threads, each with a queue of its own, pass buffers on with their sync points. Every handle is dropped
+/// while the GPU may still have to execute the copies.
 pub fn queues_work_side_by_side<H: Harness>(harness: &H) {
     const ROUNDS: usize = 40;
     let bench = Bench::new(harness);
     let mut rng = Rng::new(53);
     let contents_of: Vec<_> = (0..ROUNDS).map(|_| rng.bytes(SIZE)).collect();
-    // API buffers of their own: ranges of one cannot be copied to each other.
+    // Each buffer has an API buffer of its own, because an API buffer cannot be copied to itself.
     let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
     let make = || bench.gpu.create_buffer(&BufferDesc::new(SIZE, usage).name("handed on")).unwrap();
     let ((staged, first), (copied, second)) = (channel(), channel());
@@ -129,12 +129,12 @@ pub fn queues_work_side_by_side<H: Harness>(harness: &H) {
     assert_eq!(results.len(), ROUNDS);
     for ((readback, done), bytes) in results.into_iter().zip(&contents_of) {
         bench.wait(&done);
-        assert_bytes(&contents(&readback), bytes, "handed over three queues");
+        assert_bytes(&contents(&readback), bytes, "bytes copied over three queues");
     }
     bench.end();
 }
 
-/// A queue that does not exist is an error that says so.
+/// The use of a queue that does not exist is an error that names the queue.
 pub fn unknown_queues_are_refused<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let queues = u8::try_from(bench.properties().queues.len()).unwrap();

@@ -13,7 +13,7 @@ use test_random::Rng;
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 
-/// Parts of buffers come back, with what produced them or by themselves.
+/// Parts of buffers are read back, in the recording that writes them and in one of their own.
 pub fn readbacks_bring_bytes<H: Harness>(harness: &H) {
     let bench = Bench::with(
         harness,
@@ -34,10 +34,14 @@ pub fn readbacks_bring_bytes<H: Harness>(harness: &H) {
             assert_eq!(part.poll(), Ok(None), "not submitted");
             frame.submit(recording).unwrap();
             frame.end().unwrap();
-            assert_bytes(&all.wait(LONG).unwrap(), &model, "all of it");
+            assert_bytes(&all.wait(LONG).unwrap(), &model, "the whole buffer");
             let start = usize::try_from(offset).unwrap();
             let expected = &model[start..start + usize::try_from(count).unwrap()];
-            assert_bytes(&part.poll().unwrap().expect("complete with the other"), expected, "a part");
+            assert_bytes(
+                &part.poll().unwrap().expect("both readbacks are in one submission"),
+                expected,
+                "a part of the buffer",
+            );
         }
         let alone = bench.gpu.read_back(&buffer, 0, size).unwrap();
         drop(buffer);
@@ -46,7 +50,7 @@ pub fn readbacks_bring_bytes<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Texels come back without padding, whatever pitch the device wants.
+/// Texels are read back without padding, whatever row pitch the device needs.
 pub fn readbacks_bring_texels<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(141);
@@ -81,12 +85,12 @@ pub fn readbacks_bring_texels<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Readbacks are not there before the GPU is done, and never when nothing was submitted.
+/// A readback is not complete before the GPU has finished, and is an error if its recording was discarded.
 pub fn readbacks_are_waited_for<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let desc = BufferDesc::new(64, Usage::VERTEX | Usage::COPY_SRC).name("read");
     let buffer = bench.gpu.create_buffer_with(&desc, &[9; 64]).unwrap();
-    // The upload's queue is done with it before any is held.
+    // The upload is complete before the harness holds back any submission.
     bench.gpu.flush_uploads().unwrap();
     bench.finish();
     if harness.hold() {
@@ -94,7 +98,7 @@ pub fn readbacks_are_waited_for<H: Harness>(harness: &H) {
         assert_eq!(readback.poll(), Ok(None));
         let late = readback.wait(Duration::from_millis(20));
         assert!(matches!(late, Err(Error::Timeout { .. })), "{late:?}");
-        // Dropped while the GPU has yet to write it.
+        // Dropped before the GPU has written it.
         drop(bench.gpu.read_back(&buffer, 0, 64).unwrap());
         harness.settle();
         assert_eq!(readback.wait(LONG), Ok(vec![9; 64]));

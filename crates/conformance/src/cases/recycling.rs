@@ -13,7 +13,7 @@ use crate::shader_input::{Kind, ShaderInput};
 use crate::shader_reads::{bindings, dynamic, dynamic_bindings, in_set, lasting, set_binds, views};
 use test_random::Rng;
 
-/// Few descriptors of each kind, in small pieces, all of which are poisoned when they are freed.
+/// A manager with few descriptors of each kind, in small chunks, which poisons freed descriptors.
 fn few() -> Config {
     Config::from(DescriptorConfig {
         static_resources: Some(64),
@@ -27,7 +27,7 @@ fn few() -> Config {
     })
 }
 
-/// The configuration, as far as the device has such descriptors.
+/// The configuration, without the kinds of descriptors that the device lacks.
 fn few_of<H: Harness>(harness: &H) -> Bench<'_, H> {
     Bench::of_device(harness, |properties| {
         let limits = &properties.descriptors;
@@ -46,15 +46,15 @@ fn few_of<H: Harness>(harness: &H) -> Bench<'_, H> {
     })
 }
 
-/// Kinds whose descriptors are allocated differently.
+/// Kinds of inputs whose descriptors are allocated in different ways.
 const SOME: [Kind; 4] = [Kind::Buffer, Kind::StorageTexture, Kind::Sharp, Kind::TypedBuffer];
 
 fn some<H: Harness>(bench: &Bench<'_, H>, rng: &mut Rng) -> Vec<ShaderInput<H::Device>> {
     SOME.map(|kind| bench.input(kind, rng)).into()
 }
 
-/// Tables, sets, views and their resources are dropped right after the submission in each frame, while the
-/// GPU is as far behind as allowed. No descriptor that it reads is overwritten.
+/// In each frame, tables, sets, views and their resources are dropped right after the submission, while the GPU is
+/// behind by the full number of frames in flight. No descriptor that the GPU reads is overwritten.
 pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
     const FRAMES: usize = 12;
     let bench = few_of(harness);
@@ -90,7 +90,7 @@ pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
                     bench.record_reads(commands, &inputs, &view_bindings, &out[3]);
                 }
             });
-            submitted.push((inputs.into_iter().map(ShaderInput::remember).collect::<Vec<_>>(), out));
+            submitted.push((inputs.into_iter().map(ShaderInput::into_expected).collect::<Vec<_>>(), out));
             bench.gpu.purge().unwrap();
         }
         bench.finish();
@@ -108,7 +108,7 @@ pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// A frame's recordings on many threads, each with tables and sets of its own.
+/// Records a frame on many threads, each with tables and sets of its own.
 fn record_frame<H: Harness>(
     bench: &Bench<'_, H>,
     frame: &Frame<'_, H::Device>,
@@ -161,7 +161,7 @@ fn record_frame<H: Harness>(
     }
 }
 
-/// Threads take descriptors of their recordings out of the same heaps and layouts.
+/// Threads allocate descriptors of their recordings in the same heaps, and sets of the same layouts.
 pub fn many_threads_take_descriptors<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     let mut rng = Rng::new(131);
@@ -175,7 +175,7 @@ pub fn many_threads_take_descriptors<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Descriptors that reuse the same index: no read returns the data of the next descriptor.
+/// Descriptors reuse the same index, and no read returns the data of the next descriptor.
 pub fn slots_are_used_again_once_the_gpu_is_done<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     let mut rng = Rng::new(132);
@@ -191,7 +191,7 @@ pub fn slots_are_used_again_once_the_gpu_is_done<H: Harness>(harness: &H) {
                 bench.record_reads(commands, &inputs, &tables.view_bindings(&inputs), &out);
             });
             drop(tables);
-            bench.check_results(&inputs, &out, "a table of one");
+            bench.check_results(&inputs, &out, "a table with one entry");
         }
     }
     assert!(indices.len() < 40, "{indices:?}");
@@ -202,9 +202,9 @@ pub fn slots_are_used_again_once_the_gpu_is_done<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// When a part is full the error names the owner, nothing is lost, and it works again once the GPU is
-/// done or a handle is dropped.
-pub fn full_heaps_say_who_has_them<H: Harness>(harness: &H) {
+/// If a part of a heap is full, the error names an owner, and no descriptor is lost: allocations succeed again when
+/// the GPU has finished or a handle was dropped.
+pub fn errors_of_full_heaps_name_the_owner<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     let inputs = [bench.input(Kind::Texture, &mut Rng::new(133))];
     if bench.has_heaps() {
@@ -221,7 +221,7 @@ pub fn full_heaps_say_who_has_them<H: Harness>(harness: &H) {
         drop(large);
         let water = table(30, "water").unwrap();
         drop((small, water));
-        // The dynamic part, chunk by chunk.
+        // Fills the dynamic part chunk by chunk.
         if harness.hold() {
             let take = || {
                 let mut recording = bench.gpu.record(Queue::Graphics, "hungry").unwrap();
@@ -241,8 +241,8 @@ pub fn full_heaps_say_who_has_them<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// The present and the previous owner of a descriptor.
-pub fn descriptors_have_owners<H: Harness>(harness: &H) {
+/// The manager reports the present owner of a descriptor, and the previous one after a free.
+pub fn owners_of_descriptors_are_reported<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     let inputs = [bench.input(Kind::Texture, &mut Rng::new(134))];
     let owner = |index| bench.gpu.descriptor_owner(DescriptorKind::Resource, index);
@@ -272,7 +272,7 @@ pub fn descriptors_have_owners<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Blocks of sets are used again, and given back when they are trimmed.
+/// Blocks of sets are reused, and destroyed by `trim`.
 pub fn sets_are_recycled<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     if bench.has_sets() {
@@ -284,7 +284,7 @@ pub fn sets_are_recycled<H: Harness>(harness: &H) {
             let frame = bench.gpu.begin_frame().unwrap();
             let mut recording = frame.record(Queue::Graphics, "sets").unwrap();
             let (commands, scratch) = recording.split();
-            // More than one block each time.
+            // Each round needs more than one block.
             let out = bench.output(1);
             for _ in 0..7 {
                 let set = scratch.set(&layout, &set_binds(&inputs)).unwrap();
@@ -302,7 +302,7 @@ pub fn sets_are_recycled<H: Harness>(harness: &H) {
         let blocks = || bench.gpu.stats().descriptors.set_blocks;
         bench.finish();
         bench.gpu.trim();
-        assert_eq!(blocks(), 0, "blocks that nothing uses");
+        assert_eq!(blocks(), 0, "unused blocks were not destroyed");
     }
     bench.end();
 }

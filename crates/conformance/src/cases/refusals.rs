@@ -1,4 +1,4 @@
-//! Bad input is an error that changes nothing.
+//! Invalid calls are errors that change nothing.
 
 use tenure_core::device::Allowed;
 use tenure_core::{
@@ -28,7 +28,7 @@ fn refused<H: Harness, T>(
     error
 }
 
-/// Sizes of nothing and of everything, alignments that are none, uses that buffers do not have.
+/// Buffers with sizes of 0 or too large, invalid alignments, or usages of textures.
 pub fn bad_buffers_change_nothing<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let too_large = bench.properties().max_buffer_size.saturating_add(1);
@@ -60,7 +60,7 @@ pub fn bad_buffers_change_nothing<H: Harness>(harness: &H) {
         let desc = BufferDesc::new(64, usage);
         refused(&bench, &format!("{usage:?}"), || bench.gpu.create_buffer(&desc));
     }
-    // Beyond all measure, but not wrong: either answer is right, a panic or a leak is not.
+    // Huge but valid values: the call may succeed or fail, but must neither panic nor leak.
     for desc in [
         BufferDesc::new(64, Usage::VERTEX).stride(u32::MAX),
         BufferDesc::new(64, Usage::VERTEX).alignment(1 << 63),
@@ -77,7 +77,7 @@ pub fn bad_buffers_change_nothing<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Extents, mips, layers, samples, uses and clear values that no texture has.
+/// Textures with invalid extents, mips, layers, samples, usages or clear values.
 pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let good = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).info;
@@ -106,8 +106,11 @@ pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
             TextureInfo { width: u32::MAX, height: u32::MAX, depth_or_layers: u32::MAX, ..good.clone() },
         ),
         ("a buffer's use", TextureInfo { usage: Usage::VERTEX, ..good.clone() }),
-        ("depth of colour", TextureInfo { usage: Usage::DEPTH_STENCIL, ..good.clone() }),
-        ("a stray clear value", TextureInfo { clear: Some(ClearValue::Color([0.0; 4])), ..good.clone() }),
+        ("depth usage of a colour format", TextureInfo { usage: Usage::DEPTH_STENCIL, ..good.clone() }),
+        (
+            "a clear value without a target usage",
+            TextureInfo { clear: Some(ClearValue::Color([0.0; 4])), ..good.clone() },
+        ),
     ];
     for (what, info) in bad {
         let desc = TextureDesc { info, name: "bad".into() };
@@ -142,7 +145,7 @@ pub fn accesses_out_of_range_change_nothing<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// A copy that is refused leaves the recording as it was: what comes after still works.
+/// A refused copy leaves the recording as it was: later copies in it are executed.
 pub fn bad_copies_leave_the_recording_usable<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let (staging, readback) = (bench.staging(&[3; 100]), bench.readback(100));
@@ -155,7 +158,10 @@ pub fn bad_copies_leave_the_recording_usable<H: Harness>(harness: &H) {
         assert!(matches!(result, Err(Error::OutOfRange { .. })), "{from} {to} {size}: {result:?}");
     }
     let result = recording.copy_buffer(&readback, 0, &staging, 0, 10);
-    assert!(matches!(result, Err(Error::State { .. })), "readback memory is no source: {result:?}");
+    assert!(
+        matches!(result, Err(Error::State { .. })),
+        "a copy from readback memory was not refused: {result:?}"
+    );
     if std::ptr::eq(staging.raw(), second_staging.raw()) {
         let result = recording.copy_buffer(&staging, 0, &second_staging, 0, 10);
         assert!(matches!(result, Err(Error::Device { .. } | Error::State { .. })), "{result:?}");
@@ -167,7 +173,7 @@ pub fn bad_copies_leave_the_recording_usable<H: Harness>(harness: &H) {
     recording.copy_buffer(&staging, 0, &readback, 0, 100).unwrap();
     let done = recording.submit().unwrap();
     bench.wait(&done);
-    assert_bytes(&contents(&readback), &[3; 100], "the good copy");
+    assert_bytes(&contents(&readback), &[3; 100], "the bytes of the valid copy");
     drop((staging, second_staging, readback, texture));
     bench.end();
 }

@@ -7,7 +7,7 @@ use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use test_random::Rng;
 
-/// Takes bytes of a ring and has the GPU copy them to a readback buffer.
+/// Writes bytes to a slice of a ring, and records a copy to a readback buffer.
 fn copy<H: Harness>(
     ring: &UploadRing<H::Device>,
     recording: &mut Recording<H::Device>,
@@ -20,7 +20,7 @@ fn copy<H: Harness>(
     commands.copy_slice(&slice, 0, readback, 0, bytes.len() as u64)
 }
 
-/// Round and round a small ring, on several queues: no byte is overwritten before it was read.
+/// A small ring is reused many times, on several queues: no byte is overwritten before the GPU has read it.
 pub fn rings_keep_what_the_gpu_has_not_read<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let desc = UploadRingDesc::new(64 << 10).dedicate().name("ring");
@@ -29,7 +29,7 @@ pub fn rings_keep_what_the_gpu_has_not_read<H: Harness>(harness: &H) {
     for round in 0..30 {
         let frame = bench.gpu.begin_frame().unwrap();
         let queue = [Queue::Graphics, Queue::Copy, Queue::Compute][round % 3];
-        // Every seventh is more than the ring holds.
+        // Every seventh slice is larger than the ring.
         let size = if round % 7 == 6 { 100_000 } else { 1 + rng.below(24 << 10) };
         let (bytes, readback) = (rng.bytes(size), bench.readback(size));
         let mut recording = frame.record(queue, "ring").unwrap();
@@ -48,7 +48,7 @@ pub fn rings_keep_what_the_gpu_has_not_read<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// A full ring waits for its oldest frame, and no longer; what never fits is refused.
+/// A full ring waits for its oldest frame and no longer. A slice larger than the ring is refused.
 pub fn full_rings_wait_frame_by_frame<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let ring = bench.gpu.create_upload_ring(&UploadRingDesc::new(64 << 10).name("ring")).unwrap();

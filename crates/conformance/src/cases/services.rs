@@ -17,7 +17,7 @@ use test_random::Rng;
 
 const SIZE: u64 = 6000;
 
-/// What the frames' descriptors are made from.
+/// The objects that tables and sets of all frames use.
 struct Descriptors<H: Harness> {
     lights: View<H::Device>,
     layout: Option<SetLayout<H::Device>>,
@@ -70,10 +70,10 @@ impl<H: Harness> Descriptors<H> {
     }
 }
 
-/// Threads record constants, tables, sets, uploads, ring slices and readbacks for all queues, frame after frame;
-/// once the first frames are over, no API object is created any more, as tenure and the driver count.
+/// In each frame, threads record constants, tables, sets, uploads, ring slices and readbacks for all queues. After
+/// the first frames no API object is created, by the counts of tenure and of the driver.
 pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
-    // Small pages, so that each kind is full within a few frames.
+    // Small pages, so that the pages of each service are full within a few frames.
     let (constant_page, upload_page) = (4 << 10, 64 << 10);
     let pages = Config::from(StagingConfig {
         constant_page,
@@ -136,7 +136,7 @@ pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
         }
     }
     let created = (gpu.stats().objects_created(), harness.driver_objects());
-    assert_eq!(created, warm, "created in steady state");
+    assert_eq!(created, warm, "API objects were created after the first frames");
     drop((meshes, ring, descriptors));
     bench.end();
 }

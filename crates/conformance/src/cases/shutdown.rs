@@ -5,7 +5,7 @@ use tenure_core::{BufferDesc, Format, ObjectKind, Queue, TextureDesc, Usage};
 use crate::Harness;
 use crate::bench::{Bench, no_problems};
 
-/// With work in flight and handles just dropped, the shutdown waits and leaves no objects.
+/// The shutdown waits for work in flight, and frees objects whose handles were just dropped.
 pub fn shutdown_is_clean<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for size in [100, 100_000, 20 << 20] {

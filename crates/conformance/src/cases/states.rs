@@ -15,7 +15,7 @@ use test_random::Rng;
 
 const SIZE: u64 = 6000;
 
-/// Recorded on many threads and submitted in another order: each sees what was submitted before.
+/// Recordings of many threads are submitted in another order, and each reads what the submission before it wrote.
 pub fn recordings_take_effect_in_the_order_of_submission<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for usage in [Usage::VERTEX, Usage::UNORDERED_ACCESS] {
@@ -25,7 +25,7 @@ pub fn recordings_take_effect_in_the_order_of_submission<H: Harness>(harness: &H
             let bytes = Rng::new(seed).bytes(SIZE);
             let (staging, seen) = (bench.staging(&bytes), bench.readback(SIZE));
             let mut recording = bench.gpu.record(Queue::Graphics, "thread").unwrap();
-            // First what the recording before left, then its own.
+            // Reads the bytes of the previous submission, then writes new bytes.
             recording.copy_buffer(&target, 0, &seen, 0, SIZE).unwrap();
             recording.copy_buffer(&staging, 0, &target, 0, SIZE).unwrap();
             (recording, seen, bytes)
@@ -40,15 +40,15 @@ pub fn recordings_take_effect_in_the_order_of_submission<H: Harness>(harness: &H
         for (recording, seen, bytes) in recorded {
             let done = recording.submit().unwrap();
             bench.wait(&done);
-            assert_bytes(&contents(&seen), &before, "what the recording before left");
+            assert_bytes(&contents(&seen), &before, "the bytes of the previous submission");
             before = bytes;
         }
-        assert_bytes(&bench.download(&target, 0, SIZE), &before, "what the last one left");
+        assert_bytes(&bench.download(&target, 0, SIZE), &before, "the bytes of the last submission");
     }
     bench.end();
 }
 
-/// Mips and layers move between states one by one, and together again.
+/// Mips and layers are transitioned one by one, and then all together.
 pub fn subresources_have_states_of_their_own<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(68);

@@ -1,4 +1,4 @@
-//! Counters against a naive count.
+//! Statistics, compared with counts of the test.
 
 use tenure_core::memory::{LocationKind, PoolKind};
 use tenure_core::{BufferDesc, Format, MemoryParts, PageAllocatorDesc, Queue, Stats, TextureDesc, Usage};
@@ -7,7 +7,7 @@ use crate::Harness;
 use crate::bench::Bench;
 use test_random::Rng;
 
-/// Live handles, bytes asked for, reserved bytes and releases add up at every step.
+/// Live handles, requested bytes, reserved bytes and releases are right at every step.
 pub fn counters_agree_with_a_naive_count<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(91);
@@ -52,7 +52,11 @@ fn check<H: Harness>(bench: &Bench<'_, H>, live: u64, asked: u64, dropped: u64) 
         }
     }
     let others = MemoryParts { pools: 0, ..stats.reserved_by };
-    assert_eq!(others, MemoryParts::default(), "small buffers are in pools alone: {stats:?}");
+    assert_eq!(
+        others,
+        MemoryParts::default(),
+        "memory outside of pools is reserved for small buffers: {stats:?}"
+    );
     check_parts(&stats);
     let report = bench.gpu.report();
     assert_eq!(report.objects.len() as u64, live);
@@ -80,8 +84,8 @@ fn check_parts(stats: &Stats) {
     }
 }
 
-/// Each kind of memory is in one part of what is reserved: pools, memory of its own, pages, transient resources.
-pub fn memory_counts_in_one_part<H: Harness>(harness: &H) {
+/// All reserved memory is counted in exactly one part: pools, committed memory, pages or transient resources.
+pub fn memory_is_counted_in_exactly_one_part<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let parts = || {
         let stats = bench.gpu.stats();
@@ -102,7 +106,7 @@ pub fn memory_counts_in_one_part<H: Harness>(harness: &H) {
     let with_pages = parts();
     match paged.location() {
         LocationKind::Page => assert_eq!(with_pages.pages, pages.stats().reserved),
-        // The device wants each resource in memory of its own.
+        // The device requires dedicated memory for each resource.
         _ => assert_eq!(with_pages.pages, 0),
     }
     let frame = bench.gpu.begin_frame().unwrap();
@@ -122,7 +126,7 @@ pub fn memory_counts_in_one_part<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Names stay with handles and show in the report.
+/// Handles keep their names, and the report has them.
 pub fn names_are_kept<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let rock = bench.gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX).name("rock")).unwrap();

@@ -1,4 +1,4 @@
-//! Textures: texels in, texels out.
+//! The texels of textures.
 
 use tenure_core::device::FieldValue;
 use tenure_core::{
@@ -13,7 +13,7 @@ use test_random::Rng;
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 
-/// Every colour format, at a size whose rows need padding.
+/// Textures of every colour format keep their texels, at a size whose rows need padding.
 pub fn every_format_keeps_its_texels<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(31);
@@ -24,7 +24,7 @@ pub fn every_format_keeps_its_texels<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Each mip of each layer has texels of its own.
+/// Each mip of each layer keeps its own texels.
 pub fn mips_and_layers_keep_their_texels<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(32);
@@ -35,7 +35,7 @@ pub fn mips_and_layers_keep_their_texels<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Volumes, and their mips.
+/// 3D textures and their mips keep their texels.
 pub fn volumes_keep_their_texels<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(33);
@@ -47,7 +47,7 @@ pub fn volumes_keep_their_texels<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Down to mips smaller than a block.
+/// Block-compressed textures keep their texels, also in mips smaller than a block.
 pub fn block_compressed_mips_keep_their_texels<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(34);
@@ -57,7 +57,7 @@ pub fn block_compressed_mips_keep_their_texels<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// A copy of a box touches no texel outside it.
+/// A copy of a region changes no texel outside it.
 pub fn regions_are_copied_exactly<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(35);
@@ -84,8 +84,8 @@ pub fn regions_are_copied_exactly<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Above the largest block a texture has memory of its own, below it shares a heap.
-pub fn large_textures_stand_alone<H: Harness>(harness: &H) {
+/// A texture larger than the largest block has memory of its own; a smaller one shares a heap.
+pub fn large_textures_have_memory_of_their_own<H: Harness>(harness: &H) {
     let config = Config::from(PoolConfig { max_texture_block: 256 << 10, ..PoolConfig::default() });
     let bench = Bench::with(harness, config);
     let mut rng = Rng::new(36);
@@ -98,7 +98,7 @@ pub fn large_textures_stand_alone<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Render and depth targets, multisampled ones too, with their clear values.
+/// Render targets and depth targets are created with clear values, also multisampled ones.
 pub fn targets_are_created<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let target = |format, usage| TextureDesc::d2(128, 96, format, usage).name("target");
@@ -121,7 +121,7 @@ pub fn targets_are_created<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Texels survive while neighbours in the same heaps come and go.
+/// Textures keep their texels while other textures in the same heaps are created and dropped.
 pub fn textures_survive_their_neighbours<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(37);
@@ -147,9 +147,9 @@ pub fn textures_survive_their_neighbours<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// A texture may be seen in a format that differs in its encoding only; texels of another size are
-/// refused, and texels of the same size are taken or refused clearly.
-pub fn views_in_other_formats_are_allowed_for<H: Harness>(harness: &H) {
+/// A texture may have views in a format that differs in its encoding only. Formats with texels of another size are
+/// refused; other formats of the same texel size are accepted or refused as unsupported.
+pub fn views_in_other_formats_are_supported_or_refused<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(27);
     let usage = Usage::SHADER_READ | Usage::COPY_SRC;
@@ -157,7 +157,7 @@ pub fn views_in_other_formats_are_allowed_for<H: Harness>(harness: &H) {
     bench.check_texture(&desc.clone().view_formats([Format::Rgba8Srgb]), &mut rng);
     match bench.gpu.create_texture(&desc.clone().view_formats([Format::R32Uint])) {
         Ok(_) | Err(Error::Device { source: DeviceError::Unsupported { .. }, .. }) => {}
-        Err(error) => panic!("not a clear refusal: {error}"),
+        Err(error) => panic!("not refused as unsupported: {error}"),
     }
     let narrow = bench.gpu.create_texture(&desc.view_formats([Format::Rgba8Srgb, Format::R8Unorm])).err();
     let Some(Error::Device { source: DeviceError::InvalidDesc { field, value, .. }, .. }) = narrow else {

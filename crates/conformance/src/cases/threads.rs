@@ -10,7 +10,7 @@ use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use test_random::Rng;
 
-/// The work of one thread: creates, writes, checks and drops until it is stopped, and at least once.
+/// The work of one thread: it creates, writes, checks and drops buffers until it is stopped, at least once.
 fn work<H: Harness>(bench: &Bench<'_, H>, seed: u64, stop: &AtomicBool) -> Result<(), Error> {
     let mut rng = Rng::new(seed);
     let (mut meshes, mut written) = (Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ fn work<H: Harness>(bench: &Bench<'_, H>, seed: u64, stop: &AtomicBool) -> Resul
     }
 }
 
-/// Ends the threads, also when the submitter fails.
+/// Stops the threads, also when the submitting thread panics.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -57,7 +57,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Eight threads create, write and drop while one begins, submits and ends frames.
+/// Eight threads create, write and drop buffers while another thread begins, submits and ends frames.
 pub fn eight_threads_and_a_submitter<H: Harness>(harness: &H) {
     let bench = Bench::with(harness, Config::from(FrameConfig { idle: 2, ..FrameConfig::default() }));
     let stop = AtomicBool::new(false);

@@ -16,7 +16,7 @@ use test_random::Rng;
 
 const TILES: u32 = 16;
 
-/// A reserved buffer of 16 tiles, or the refusal that names the feature.
+/// A reserved buffer of 16 tiles; `None` if the device refuses it by the name of the feature.
 fn reserved_buffer<H: Harness>(bench: &Bench<'_, H>) -> Option<Reserved<H::Device>> {
     let tile = bench.properties().tile_size;
     let desc = ReservedDesc::buffer(u64::from(TILES) * tile, Usage::SHADER_READ | Usage::COPY_SRC);
@@ -27,12 +27,12 @@ fn reserved_buffer<H: Harness>(bench: &Bench<'_, H>) -> Option<Reserved<H::Devic
 fn supported<T>(made: Result<T, Error>, expected: bool) -> Option<T> {
     match made {
         Ok(made) => {
-            assert!(expected, "created although the feature is not there");
+            assert!(expected, "the buffer was created, but the device lacks the feature");
             Some(made)
         }
         Err(error) => {
             let Error::Device { source: DeviceError::Unsupported { feature }, .. } = &error else {
-                panic!("not a clear refusal: {error}");
+                panic!("the refusal does not name the feature: {error}");
             };
             assert!(!expected && !feature.is_empty(), "{error}");
             None
@@ -75,7 +75,7 @@ fn read_tiles<H: Harness>(
     contents(&readback)
 }
 
-/// Mapped tiles hold bytes; remapping one leaves its neighbours; unmapped memory is given back.
+/// Mapped tiles hold bytes, remapping a tile leaves its neighbours as they are, and unmapped memory is freed.
 pub fn tiles_are_mapped_remapped_and_unmapped<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     if let Some(reserved) = reserved_buffer(&bench) {
@@ -94,21 +94,25 @@ pub fn tiles_are_mapped_remapped_and_unmapped<H: Harness>(harness: &H) {
         let size = usize::try_from(tile).unwrap();
         model[size..2 * size].copy_from_slice(&fresh);
         assert_bytes(&read_tiles(&bench, &reserved, 2 * tile, 4 * tile), &model, "a remapped tile");
-        assert_eq!(bench.live(PoolKind::Tiles), 2, "the first run is still partly used");
+        assert_eq!(
+            bench.live(PoolKind::Tiles),
+            2,
+            "the memory of the first mapping was freed while a tile uses it"
+        );
 
         reserved.unmap(Queue::Graphics, TileRegion::buffer(3, 3)).unwrap();
         bench.finish();
         assert_eq!(reserved.mapped_tiles(), 1);
-        assert_eq!(bench.live(PoolKind::Tiles), 1, "the second run is free");
+        assert_eq!(bench.live(PoolKind::Tiles), 1, "the memory of the second mapping was not freed");
         assert_bytes(&read_tiles(&bench, &reserved, 2 * tile, tile), &model[..size], "the last tile");
         drop(reserved);
         bench.finish();
-        assert_eq!(bench.live(PoolKind::Tiles), 0, "dropping unmaps everything");
+        assert_eq!(bench.live(PoolKind::Tiles), 0, "the drop of the resource did not free all tiles");
     }
     bench.end();
 }
 
-/// After copying mappings, two resources see the same bytes, and the tiles live as long as either.
+/// After a copy of mappings, two resources have the same bytes, and the tiles live as long as either resource.
 pub fn mappings_are_shared_by_copying<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     if let (Some(first), Some(second)) = (reserved_buffer(&bench), reserved_buffer(&bench)) {
@@ -119,14 +123,26 @@ pub fn mappings_are_shared_by_copying<H: Harness>(harness: &H) {
         fill(&bench, &first, tile, &model);
         let (to, from) = (TileRegion::buffer(7, 2), TileRegion::buffer(1, 2));
         second.copy_mappings(Queue::Graphics, to, &first, from).unwrap();
-        assert_bytes(&read_tiles(&bench, &second, 7 * tile, 2 * tile), &model, "through the second");
+        assert_bytes(
+            &read_tiles(&bench, &second, 7 * tile, 2 * tile),
+            &model,
+            "read through the second resource",
+        );
         model = rng.bytes(2 * tile);
         fill(&bench, &second, 7 * tile, &model);
-        assert_bytes(&read_tiles(&bench, &first, tile, 2 * tile), &model, "through the first");
+        assert_bytes(&read_tiles(&bench, &first, tile, 2 * tile), &model, "read through the first resource");
         drop(first);
         bench.finish();
-        assert_eq!(bench.live(PoolKind::Tiles), 1, "the second still uses the tiles");
-        assert_bytes(&read_tiles(&bench, &second, 7 * tile, 2 * tile), &model, "after the first is gone");
+        assert_eq!(
+            bench.live(PoolKind::Tiles),
+            1,
+            "the tiles were freed while the second resource uses them"
+        );
+        assert_bytes(
+            &read_tiles(&bench, &second, 7 * tile, 2 * tile),
+            &model,
+            "read after the first resource was dropped",
+        );
         drop(second);
         bench.finish();
         assert_eq!(bench.live(PoolKind::Tiles), 0);
@@ -142,7 +158,7 @@ fn reserved_texture<H: Harness>(bench: &Bench<'_, H>) -> Option<(Reserved<H::Dev
     supported(made, expected).map(|made| (made, info))
 }
 
-/// Standard mips tile by tile and packed mips as a whole hold texels.
+/// Reserved textures hold texels: standard mips are mapped tile by tile, packed mips as a whole.
 pub fn reserved_textures_hold_texels<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     if let Some((reserved, info)) = reserved_texture(&bench) {
@@ -169,7 +185,7 @@ fn check_mip<H: Harness>(
     let packed = rng.bytes(info.mip_bytes(mip).unwrap());
     let (staging, layout) = bench.staged_rows(info, region.extent, &packed);
     let readback = bench.readback(staging.size());
-    // Both were asked to be aligned to 512, which every device's copies accept.
+    // Both buffers have an alignment of 512, which is enough for texture copies on every device.
     let at = |buffer: &tenure_core::Buffer<H::Device>| tenure_core::BufferLayout {
         offset: buffer.offset(),
         ..layout
@@ -204,8 +220,8 @@ fn check_mip<H: Harness>(
     }
 }
 
-/// Boxes that leave the resource, and boxes that differ, are refused and change nothing.
-pub fn tiles_outside_are_refused<H: Harness>(harness: &H) {
+/// Tile regions that exceed the resource, and regions of different sizes, are refused and change nothing.
+pub fn tiles_out_of_range_are_refused<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     if let Some(reserved) = reserved_buffer(&bench) {
         reserved.map(Queue::Graphics, TileRegion::buffer(0, 2)).unwrap();
@@ -230,10 +246,13 @@ pub fn tiles_outside_are_refused<H: Harness>(harness: &H) {
         let differ = reserved.copy_mappings(Queue::Graphics, one, &reserved, two);
         assert!(matches!(differ, Err(Error::Tiles { .. })), "{differ:?}");
         let nowhere = Queue::Id(tenure_core::QueueId(200));
-        assert!(reserved.map(nowhere, TileRegion::buffer(4, 2)).is_err(), "no such queue");
+        assert!(
+            reserved.map(nowhere, TileRegion::buffer(4, 2)).is_err(),
+            "a queue that does not exist was accepted"
+        );
         bench.finish();
         assert_eq!(reserved.mapped_tiles(), 2);
-        assert_eq!(bench.live(PoolKind::Tiles), 1, "nothing is left of the refused ones");
+        assert_eq!(bench.live(PoolKind::Tiles), 1, "a refused call allocated tiles");
         drop(reserved);
     }
     bench.end();

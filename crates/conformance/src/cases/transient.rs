@@ -9,7 +9,7 @@ use crate::bench::{Bench, LONG};
 /// One frame in this many is checked.
 const CHECK_INTERVAL: u64 = 25;
 
-/// As many frames in flight as ever, on devices that take seconds for one.
+/// The default configuration with a long timeout, because software devices take seconds for a frame.
 fn config() -> Config {
     Config::from(FrameConfig { timeout: LONG, ..FrameConfig::default() })
 }
@@ -28,8 +28,8 @@ fn render<H: Harness>(renderer: &mut Renderer<'_, H::Device>, frames: u64, what:
     outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
 }
 
-/// Renders frames, most of them unchecked. Each is waited for: how many command lists there are is then no matter of
-/// how far the GPU falls behind.
+/// Renders frames, most of them unchecked. It waits for each frame, so that the number of command lists does not
+/// depend on the speed of the GPU.
 #[track_caller]
 fn render_unchecked<H: Harness>(
     bench: &Bench<'_, H>,
@@ -46,8 +46,8 @@ fn render_unchecked<H: Harness>(
     renderer.settle().unwrap_or_else(|error| panic!("{what}: {error}"));
 }
 
-/// A deferred renderer's frames with memory that is shared as planned, or pass by pass, and without
-/// sharing: every pass finds what was written last, and all of it is the same.
+/// Renders the same frames with planned sharing of memory, with sharing pass by pass, and without sharing. Every
+/// pass reads the bytes that were written last, and the bytes of all three are equal.
 pub fn deferred_frames_are_the_same_with_and_without_aliasing<H: Harness>(harness: &H) {
     let bench = Bench::with(harness, config());
     for size in harness.effort().sizes {
@@ -76,12 +76,12 @@ pub fn deferred_frames_are_the_same_with_and_without_aliasing<H: Harness>(harnes
     bench.end();
 }
 
-/// A frame that repeats creates nothing once it has run for a while, as tenure and the driver count.
+/// After the first frames, a repeated graph creates no API object, by the counts of tenure and of the driver.
 pub fn repeated_graphs_create_nothing<H: Harness>(harness: &H) {
     repeated_frames_create_nothing(harness, Sharing::Planned);
 }
 
-/// The same where resources are acquired and dropped pass by pass.
+/// After the first frames, resources that are acquired and dropped pass by pass need no new API object.
 pub fn repeated_acquisitions_create_nothing<H: Harness>(harness: &H) {
     repeated_frames_create_nothing(harness, Sharing::Online);
 }
@@ -94,7 +94,12 @@ fn repeated_frames_create_nothing<H: Harness>(harness: &H, sharing: Sharing) {
     let warm = created();
     let acquired = bench.gpu.stats().transient.acquired;
     render_unchecked(&bench, &mut renderer, harness.effort().frames, "later frames");
-    assert_eq!(created(), warm, "created in steady state: {:?}", bench.gpu.stats().transient);
+    assert_eq!(
+        created(),
+        warm,
+        "API objects were created after the first frames: {:?}",
+        bench.gpu.stats().transient
+    );
     let acquired = bench.gpu.stats().transient.acquired - acquired;
     assert_eq!(acquired, harness.effort().frames * renderer.frame().resources().len() as u64);
     drop(renderer);
@@ -106,7 +111,7 @@ fn held(stats: &Stats) -> [u64; 2] {
     [stats.reserved, stats.resources_created - stats.resources_destroyed]
 }
 
-/// The size of the frame changes every so often, round and round: what that takes does not grow.
+/// The resolution changes between three sizes repeatedly, and memory and API objects stay bounded.
 pub fn changing_resolutions_stay_bounded<H: Harness>(harness: &H) {
     let sizes = [[320, 180], [256, 144], [400, 225]];
     let bench = Bench::with(harness, config());
@@ -128,9 +133,9 @@ pub fn changing_resolutions_stay_bounded<H: Harness>(harness: &H) {
             }
             most.push(peak);
         }
-        let [first, settled @ ..] = &most[..] else { panic!("there are rounds") };
-        // What was there in the first round, before lasting memory had grown, is no measure. How far the GPU
-        // falls behind changes where resources find room, so that each frame in flight may have its own objects.
+        let [first, settled @ ..] = &most[..] else { panic!("no rounds") };
+        // The bound is that of the second round, because pools still grow in the first. The offsets of resources
+        // depend on how far the GPU is behind, so each frame in flight may need its own API objects.
         let in_flight = u64::from(bench.gpu.config().frames.in_flight);
         let more_objects = in_flight * renderer.frame().resources().len() as u64;
         let bound = [settled[0][0] + settled[0][0] / 16, settled[0][1] + more_objects];

@@ -22,8 +22,8 @@ fn list(name: &'static str) -> BufferDesc {
     BufferDesc::new(4096, Usage::SHADER_READ | Usage::COPY_SRC).name(name)
 }
 
-/// Two passes, with a texture and a buffer that both use and a texture for each alone. A depth target and a
-/// buffer more are declared, and used by neither.
+/// A graph of two passes. Both use one texture and one buffer, and each uses a texture of its own. One more depth
+/// target and one more buffer are declared and never used.
 struct Small {
     graph: Graph,
     both: ResourceId,
@@ -33,7 +33,7 @@ struct Small {
 }
 
 impl Small {
-    /// With so many samples a texel.
+    /// The graph with this number of samples for each texel.
     fn new(samples: u32) -> Self {
         let mut graph = Graph::new();
         let target = |name| target(name).samples(samples);
@@ -63,7 +63,7 @@ fn refused_by_rule<T>(result: Result<T, Error>, wanted: &str) {
     }
 }
 
-/// A pass finds what it declared, as what it was declared, and nothing else.
+/// A pass can access the resources that it declared, as the type that was declared, and no others.
 pub fn passes_use_what_they_declared<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for samples in bench.sample_counts(&[target("both"), depth("culled depth")]) {
@@ -102,15 +102,17 @@ fn use_what_is_declared<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     frame.end().unwrap();
 }
 
-/// Graphs that make no sense are errors with names, before anything is created.
-pub fn wrong_graphs_change_nothing<H: Harness>(harness: &H) {
+/// Invalid graphs are errors that name the pass or the resource, and no object is created.
+pub fn invalid_graphs_change_nothing<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let before = footprint(&bench.gpu.stats());
     let refuse = |build: &dyn Fn(&mut Graph)| -> GraphError {
         let mut graph = Graph::new();
         build(&mut graph);
         let frame = bench.gpu.begin_frame().unwrap();
-        let executed = frame.execute(&graph, |_, _, _| -> Result<(), Error> { panic!("a wrong graph runs") });
+        let executed = frame.execute(&graph, |_, _, _| -> Result<(), Error> {
+            panic!("a pass of an invalid graph is executed")
+        });
         frame.end().unwrap();
         let Err(Error::Graph(error)) = executed else { panic!("{executed:?}") };
         let planned = bench.gpu.plan_graph(&graph).map(|_| ());
@@ -150,7 +152,7 @@ pub fn wrong_graphs_change_nothing<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// A pass that fails ends its frame's graph; the next one runs as if nothing had been.
+/// A pass that fails ends the execution of its graph; the next graph is executed as usual.
 pub fn failed_passes_leave_nothing_behind<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for samples in bench.sample_counts(&[target("both"), depth("culled depth")]) {
@@ -211,8 +213,8 @@ fn fail_in_passes<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     frame.end().unwrap();
 }
 
-/// A resource that a recording acquired is not given to another recording before the submission; and only
-/// memory that the CPU does not access is shared.
+/// Another recording cannot use a transient resource before the recording that acquired it is submitted. Transient
+/// resources cannot be in memory that the CPU accesses.
 pub fn transient_resources_belong_to_their_recording<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for samples in bench.sample_counts(&[target("held")]) {
@@ -226,7 +228,7 @@ fn acquire_for_a_recording<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     let mut own = frame.record(Queue::Graphics, "own").unwrap();
     let mut other = frame.record(Queue::Graphics, "other").unwrap();
     let held = own.transient_texture(&target("held").samples(samples)).unwrap();
-    // Acquired and never used, in a recording that uses other resources.
+    // These two are acquired and never used.
     drop(own.transient_texture(&target("culled").samples(samples)).unwrap());
     drop(other.transient_buffer(&list("culled")).unwrap());
     let used = other.use_resource(&held, Subresource::All, State::RENDER_TARGET);
@@ -244,7 +246,7 @@ fn acquire_for_a_recording<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     own.use_resource(&held, Subresource::All, State::RENDER_TARGET).unwrap();
     own.barriers();
     frame.submit(own).unwrap();
-    // Acquired by a submitted recording: its handle can still be used.
+    // The recording that acquired it is submitted, so that other recordings can use it.
     other.use_resource(&held, Subresource::All, State::PIXEL_SHADER).unwrap();
     drop(held);
     frame.submit(other).unwrap();

@@ -1,5 +1,5 @@
-//! Transient targets with one sample a texel and with several, and passes that are culled: what they acquire or
-//! declare is never used.
+//! Transient targets with one and with several samples for each texel; and culled passes, which acquire or declare
+//! resources and never use them.
 
 use tenure_core::transient::graph::{Graph, ResourceId};
 use tenure_core::{
@@ -11,7 +11,7 @@ use crate::Harness;
 use crate::bench::{Bench, LONG, assert_bytes};
 use test_random::Rng;
 
-/// Bytes of a buffer that shows whether its memory was another's at the wrong time.
+/// The size in bytes of a check buffer, whose contents would change if its memory were shared at the wrong time.
 const CHECK_BYTES: u64 = 4096;
 
 /// Frames after which an unused transient resource is destroyed.
@@ -32,8 +32,7 @@ fn check_buffer() -> BufferDesc {
 }
 
 impl<H: Harness> Bench<'_, H> {
-    /// The counts of samples a texel that the device has for all of these targets; 1 and 4, which every device has,
-    /// are among them.
+    /// The sample counts that the device supports for all of these targets. Every device supports 1 and 4.
     pub(crate) fn sample_counts(&self, targets: &[TextureDesc]) -> Vec<u32> {
         use tenure_core::device::{Device as _, ResourceDesc};
         let has = |desc: &TextureDesc, samples| {
@@ -47,7 +46,7 @@ impl<H: Harness> Bench<'_, H> {
         counts
     }
 
-    /// Render and depth targets that shaders read, with each count of samples.
+    /// Render targets and depth targets that shaders read, with each sample count.
     fn targets(&self) -> Vec<TextureDesc> {
         let target = |side, format, usage, name| {
             TextureDesc::d2(side, side, format, usage | Usage::SHADER_READ).name(name)
@@ -65,7 +64,7 @@ impl<H: Harness> Bench<'_, H> {
         targets.iter().flat_map(variants).collect()
     }
 
-    /// Lets frames pass until nothing transient is kept.
+    /// Runs empty frames until all transient heaps and cached objects are destroyed.
     fn let_transient_resources_go(&self) {
         self.finish();
         for _ in 0..LATENCY + 2 {
@@ -76,14 +75,14 @@ impl<H: Harness> Bench<'_, H> {
     }
 }
 
-/// What becomes of a step of a frame.
+/// The treatment of a step of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// A pass that draws to its target and fills its check buffer, which is read back.
     Runs,
-    /// It acquires or declares both and uses neither.
+    /// A pass that acquires or declares both and uses neither.
     UsesNothing,
-    /// Only its resources are declared, or acquired: there is no pass.
+    /// No pass: the resources are only declared or acquired.
     IsLeftOut,
 }
 
@@ -93,7 +92,7 @@ struct Step {
     bytes: Vec<u8>,
 }
 
-/// The steps of a frame. The first two run, so that there is always something to share.
+/// The steps of a frame. The first two run, so that at least two steps can share memory.
 fn steps(targets: &[TextureDesc], rng: &mut Rng) -> Vec<Step> {
     let fates = [Fate::Runs, Fate::UsesNothing, Fate::IsLeftOut];
     let step = |number| Step {
@@ -104,23 +103,23 @@ fn steps(targets: &[TextureDesc], rng: &mut Rng) -> Vec<Step> {
     (0..STEPS).map(step).collect()
 }
 
-/// The state in which a target is drawn to.
+/// The state of a target for drawing to it.
 fn drawn(target: &TextureDesc) -> State {
     let is_depth = target.info.usage.contains(Usage::DEPTH_STENCIL);
     if is_depth { State::DEPTH_WRITE } else { State::RENDER_TARGET }
 }
 
-/// What steps read back, each with the bytes that it must find.
+/// The readbacks of check buffers, with the bytes that they must bring.
 type Found<'s, H> = Vec<(Readback<<H as Harness>::Device>, &'s [u8])>;
 
 #[track_caller]
 fn check<H: Harness>(found: Found<'_, H>) {
     for (readback, bytes) in found {
-        assert_bytes(&readback.poll().unwrap().unwrap(), bytes, "a buffer beside targets and culled passes");
+        assert_bytes(&readback.poll().unwrap().unwrap(), bytes, "the check buffer of a step");
     }
 }
 
-/// A pass of a graph that does something.
+/// A pass of a graph that records commands.
 struct Pass<'s> {
     target: ResourceId,
     check: ResourceId,
@@ -128,7 +127,7 @@ struct Pass<'s> {
     is_reader: bool,
 }
 
-/// Declares a step; returns its passes, of which `None` does nothing.
+/// Declares a step and returns its passes; `None` stands for a pass that records nothing.
 fn declare<'s>(graph: &mut Graph, step: &'s Step) -> Vec<Option<Pass<'s>>> {
     let (target, check) = (graph.texture(step.target.clone()), graph.buffer(check_buffer()));
     let (drawn, read) = (drawn(&step.target), State::PIXEL_SHADER);
@@ -138,7 +137,7 @@ fn declare<'s>(graph: &mut Graph, step: &'s Step) -> Vec<Option<Pass<'s>>> {
             graph.pass(Queue::Graphics, "read").uses(target, read).uses(check, State::COPY_SRC);
             [false, true].map(|is_reader| Some(Pass { target, check, step, is_reader })).into()
         }
-        // A resource in several states is one that the pass itself brings into them, or not.
+        // A pass that declares several states of a resource makes the transitions itself; this one makes none.
         Fate::UsesNothing => {
             let pass = graph.pass(Queue::Graphics, "culled").uses(target, drawn).uses(target, read);
             pass.uses(check, State::COPY_DST).uses(check, State::COPY_SRC);
@@ -193,8 +192,8 @@ fn run_recording<H: Harness>(
     }
 }
 
-/// Graphs of targets with one sample a texel and with several, some passes of which are culled: what runs
-/// finds its bytes, and the memory planned for the other passes stays unused.
+/// Graphs with targets of several sample counts, in which some passes are culled. The other passes read the right
+/// bytes, and the memory that was planned for the culled passes stays unused.
 pub fn culled_passes_of_graphs_leave_nothing_behind<H: Harness>(harness: &H) {
     let bench = Bench::with(harness, config());
     let (targets, mut rng) = (bench.targets(), Rng::new(43));
@@ -209,7 +208,8 @@ pub fn culled_passes_of_graphs_leave_nothing_behind<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// The same where they are acquired pass by pass, and some recordings are never submitted.
+/// Targets and check buffers are acquired pass by pass, some are never used, and some recordings are discarded. The
+/// steps that run read the right bytes.
 pub fn culled_acquisitions_leave_nothing_behind<H: Harness>(harness: &H) {
     let bench = Bench::with(harness, config());
     let (targets, mut rng) = (bench.targets(), Rng::new(47));

@@ -12,7 +12,7 @@ use test_random::Rng;
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 
-/// Initial data and later uploads, of every location, in pieces that follow one another or overlap.
+/// Buffers in every location receive initial data and later uploads, of adjacent and of overlapping pieces.
 pub fn uploads_reach_buffers<H: Harness>(harness: &H) {
     let config = Config {
         staging: StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() },
@@ -46,7 +46,7 @@ pub fn uploads_reach_buffers<H: Harness>(harness: &H) {
             part.copy_from_slice(&rng.bytes(part.len() as u64));
             bench.gpu.upload(&buffer, index as u64 * 100, part).unwrap();
         }
-        assert_bytes(&bench.download(&buffer, 0, size), &model, "uploads that follow one another");
+        assert_bytes(&bench.download(&buffer, 0, size), &model, "uploads of adjacent pieces");
     }
     let desc = BufferDesc::new(300, Usage::CONSTANT | Usage::COPY_SRC).memory(MemoryUse::Upload);
     let dynamic = bench.gpu.create_buffer_with(&desc, &[6; 300]).unwrap();
@@ -66,7 +66,8 @@ fn filled<H: Harness>(
     (bench.gpu.create_texture_with(desc, &data).unwrap(), texels)
 }
 
-/// Mips, layers, volumes, blocks: with the pitch that each device wants.
+/// Textures with mips, with layers, of three dimensions and of blocks receive their texels, whatever row pitch the
+/// device needs.
 pub fn uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
     let bench = Bench::with(
         harness,
@@ -88,7 +89,7 @@ pub fn uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Boxes of texels out of larger pictures, and the whole of it between them.
+/// Uploads of regions and of the whole texture take effect in the order of the calls.
 pub fn uploads_reach_regions_in_order<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(132);
@@ -116,7 +117,7 @@ pub fn uploads_reach_regions_in_order<H: Harness>(harness: &H) {
             let (from, row) = (usize::try_from(y * pitch).unwrap(), usize::try_from(row).unwrap());
             model[to..to + row].copy_from_slice(&picture[from..from + row]);
         }
-        // Some rounds go together.
+        // Several rounds are in one batch.
         if round % 3 == 2 {
             assert_texels(&bench.download_texels(&texture), &texels, "regions");
         }
@@ -126,8 +127,8 @@ pub fn uploads_reach_regions_in_order<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Uploads are known to be there when their sync point is complete, whether or not what they went to
-/// still is; what is wrong with one is said at once.
+/// An upload is complete when its sync point is, also if its destination was dropped. An invalid upload is an error
+/// at once.
 pub fn uploads_are_waited_for<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut uploads = Vec::new();
@@ -137,7 +138,10 @@ pub fn uploads_are_waited_for<H: Harness>(harness: &H) {
         let outside = bench.gpu.upload(&buffer, size - 99, &[3; 100]);
         assert!(matches!(outside, Err(Error::OutOfRange { .. })), "{outside:?}");
     }
-    assert!(uploads.iter().all(|upload| upload.sync_point().is_none()), "they wait for one another");
+    assert!(
+        uploads.iter().all(|upload| upload.sync_point().is_none()),
+        "an upload was submitted before the flush"
+    );
     let point = bench.gpu.flush_uploads().unwrap();
     for upload in &uploads {
         assert!(upload.sync_point().is_some_and(|own| own.is_covered_by(&point)));

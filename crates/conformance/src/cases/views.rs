@@ -9,7 +9,7 @@ use tenure_core::{
 use crate::Harness;
 use crate::bench::Bench;
 
-/// Refused as a description or a call that is wrong, or as a use that the resource is not for.
+/// Checks that a call was refused: as an invalid description, an invalid call or a missing usage.
 #[track_caller]
 fn assert_refused<T>(result: Result<T, Error>, what: &str) {
     use DeviceError::{InvalidCall, InvalidDesc, MissingUsage};
@@ -18,11 +18,11 @@ fn assert_refused<T>(result: Result<T, Error>, what: &str) {
             source: InvalidDesc { .. } | InvalidCall { .. } | MissingUsage { .. }, ..
         }) => {}
         Err(other) => panic!("{what}: {other}"),
-        Ok(_) => panic!("{what} is allowed"),
+        Ok(_) => panic!("{what}: not refused"),
     }
 }
 
-/// Views of buffers that are too long, askew, of nothing, or of what the buffer is not for.
+/// Views of buffers that are too long, misaligned or empty, or that need a usage that the buffer lacks.
 pub fn bad_views_of_buffers_change_nothing<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let usage = Usage::CONSTANT | Usage::UNORDERED_ACCESS;
@@ -38,18 +38,21 @@ pub fn bad_views_of_buffers_change_nothing<H: Harness>(harness: &H) {
             assert_eq!((name.as_str(), at), ("mesh", offset));
         }
     }
-    assert_refused(view(BufferViewDesc::raw()), "reading what is not for reading");
-    assert_refused(view(BufferViewDesc::raw_writable().range(0, 0)), "nothing");
-    assert_refused(view(BufferViewDesc::raw_writable().range(0, 6)), "a word and a half");
-    assert_refused(view(BufferViewDesc::raw_writable().range(2, 4)), "an odd beginning");
-    assert_refused(view(BufferViewDesc::constants().range(4, 256)), "constants askew");
-    assert_refused(view(BufferViewDesc::structured_writable(0)), "structures of nothing");
-    assert_refused(view(BufferViewDesc::structured_writable(6)), "structures of half words");
-    assert_refused(view(BufferViewDesc::structured_writable(48).range(0, 64)), "a structure and a third");
-    assert_refused(view(BufferViewDesc::typed_writable(Format::Bc1Unorm)), "compressed texels in a buffer");
-    assert_refused(view(BufferViewDesc::typed_writable(Format::D32Float)), "depth in a buffer");
+    assert_refused(view(BufferViewDesc::raw()), "a read of a buffer without SHADER_READ");
+    assert_refused(view(BufferViewDesc::raw_writable().range(0, 0)), "an empty range");
+    assert_refused(view(BufferViewDesc::raw_writable().range(0, 6)), "a size that is no multiple of 4");
+    assert_refused(view(BufferViewDesc::raw_writable().range(2, 4)), "an offset that is no multiple of 4");
+    assert_refused(view(BufferViewDesc::constants().range(4, 256)), "constants at a misaligned offset");
+    assert_refused(view(BufferViewDesc::structured_writable(0)), "a stride of 0");
+    assert_refused(view(BufferViewDesc::structured_writable(6)), "a stride that is no multiple of 4");
+    assert_refused(
+        view(BufferViewDesc::structured_writable(48).range(0, 64)),
+        "a size that is no multiple of the stride",
+    );
+    assert_refused(view(BufferViewDesc::typed_writable(Format::Bc1Unorm)), "a compressed format in a buffer");
+    assert_refused(view(BufferViewDesc::typed_writable(Format::D32Float)), "a depth format in a buffer");
     assert_eq!(bench.gpu.stats().descriptors.views, 0);
-    // It is not broken.
+    // The buffer can still have valid views.
     let all = view(BufferViewDesc::structured_writable(48)).unwrap();
     assert_eq!(all.kind(), DescriptorKind::Resource);
     assert_eq!(bench.gpu.stats().descriptors.views, 1);
@@ -57,7 +60,7 @@ pub fn bad_views_of_buffers_change_nothing<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Views of textures with mips, layers, shapes and formats that they do not have.
+/// Views of mips and layers that a texture does not have, and of shapes and formats that it does not allow.
 pub fn bad_views_of_textures_change_nothing<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;
@@ -66,22 +69,22 @@ pub fn bad_views_of_textures_change_nothing<H: Harness>(harness: &H) {
     let view = |desc: TextureViewDesc| bench.gpu.create_texture_view(&grass, &desc);
     let (sampled, target) = (TextureViewDesc::sampled, TextureViewDesc::render_target);
     for (desc, what) in [
-        (sampled().mips(4, 1), "a mip that is not there"),
-        (sampled().mips(1, 4), "a mip too many"),
-        (sampled().mips(u32::MAX, 2), "mips beyond all numbers"),
+        (sampled().mips(4, 1), "a mip that does not exist"),
+        (sampled().mips(1, 4), "one mip too many"),
+        (sampled().mips(u32::MAX, 2), "a mip range that overflows"),
         (sampled().mips(0, 0), "no mips"),
-        (sampled().layers(8, 1), "a layer that is not there"),
-        (sampled().layers(7, 2), "a layer too many"),
+        (sampled().layers(8, 1), "a layer that does not exist"),
+        (sampled().layers(7, 2), "one layer too many"),
         (sampled().layers(0, 0), "no layers"),
-        (sampled().shape(ViewShape::D2), "eight layers as one"),
+        (sampled().shape(ViewShape::D2), "eight layers as a 2D view"),
         (sampled().shape(ViewShape::Cube), "eight faces"),
-        (sampled().layers(0, 7).shape(ViewShape::CubeArray), "a cube and a face"),
-        (sampled().shape(ViewShape::D3), "layers as a volume"),
-        (sampled().format(Format::R32Uint), "a format that was not announced"),
-        (sampled().stencil(), "stencil in a colour"),
-        (target().mips(0, 2), "two mips as a target"),
-        (TextureViewDesc::storage(), "writing what is not for writing"),
-        (TextureViewDesc::depth_stencil(), "depth in a colour"),
+        (sampled().layers(0, 7).shape(ViewShape::CubeArray), "seven layers as cubes"),
+        (sampled().shape(ViewShape::D3), "layers as a 3D view"),
+        (sampled().format(Format::R32Uint), "a format that is not among the view formats"),
+        (sampled().stencil(), "the stencil of a colour format"),
+        (target().mips(0, 2), "two mips as a render target"),
+        (TextureViewDesc::storage(), "a storage view without UNORDERED_ACCESS"),
+        (TextureViewDesc::depth_stencil(), "a depth view of a colour format"),
     ] {
         assert_refused(view(desc), what);
     }
@@ -104,7 +107,7 @@ pub fn bad_views_of_textures_change_nothing<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Samplers out of range.
+/// Samplers with values out of range.
 pub fn bad_samplers_change_nothing<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let plain = SamplerInfo::default();
@@ -112,10 +115,10 @@ pub fn bad_samplers_change_nothing<H: Harness>(harness: &H) {
     for (desc, what) in [
         (SamplerInfo { anisotropy: 0, ..plain }, "no anisotropy"),
         (SamplerInfo { anisotropy: most + 1, ..plain }, "too much anisotropy"),
-        (SamplerInfo { mip_bias: f32::NAN, ..plain }, "no number"),
+        (SamplerInfo { mip_bias: f32::NAN, ..plain }, "a mip bias that is NaN"),
         (SamplerInfo { mip_bias: 16.0, ..plain }, "too much bias"),
-        (SamplerInfo { min_lod: -1.0, ..plain }, "a level below the first"),
-        (SamplerInfo { min_lod: 2.0, max_lod: 1.0, ..plain }, "levels upside down"),
+        (SamplerInfo { min_lod: -1.0, ..plain }, "a negative least level"),
+        (SamplerInfo { min_lod: 2.0, max_lod: 1.0, ..plain }, "a greatest level below the least"),
     ] {
         assert_refused(bench.gpu.create_sampler(&SamplerDesc::new(desc).name("sampler")), what);
     }
@@ -123,7 +126,7 @@ pub fn bad_samplers_change_nothing<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Tables and sets of what does not belong into them.
+/// Tables and sets with entries of the wrong kind, and sets with bindings that their layout does not have.
 pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let gpu = &bench.gpu;
@@ -136,25 +139,25 @@ pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
     let (_, scratch) = recording.split();
     let constant = scratch.constant_bytes(&[1; 16]).unwrap();
     for (binds, what) in [
-        (vec![], "nothing"),
-        (vec![(&target).into()], "a target"),
-        (vec![(&seen).into(), (&sampler).into()], "a view beside a sampler"),
+        (vec![], "an empty table"),
+        (vec![(&target).into()], "a render target view"),
+        (vec![(&seen).into(), (&sampler).into()], "a view and a sampler in one table"),
     ] {
         assert_refused(gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("table")), what);
         assert_refused(scratch.descriptors(&binds), what);
     }
     assert_refused(
         gpu.create_descriptor_table(&DescriptorTableDesc::new(&[constant.into()]).name("table")),
-        "constants that last",
+        "constants of a recording in a persistent table",
     );
     if bench.has_sets() {
         let binding = |binding, kind, count| SetBinding { binding, kind, count };
         for (bindings, what) in [
             (vec![], "no bindings"),
-            (vec![binding(0, BindingKind::Texture, 0)], "no textures"),
+            (vec![binding(0, BindingKind::Texture, 0)], "a binding of 0 textures"),
             (
                 vec![binding(1, BindingKind::Texture, 1), binding(1, BindingKind::Sampler, 1)],
-                "one number twice",
+                "two bindings with one number",
             ),
         ] {
             assert_refused(gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("set")), what);
@@ -162,12 +165,12 @@ pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
         let bindings = [binding(1, BindingKind::Texture, 2), binding(3, BindingKind::Sampler, 1)];
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("set")).unwrap();
         for (binds, what) in [
-            (vec![(0, 0, (&seen).into())], "a binding that is not there"),
-            (vec![(1, 2, (&seen).into())], "an element that is not there"),
-            (vec![(1, 0, (&sampler).into())], "a sampler for a texture"),
-            (vec![(3, 0, (&seen).into())], "a texture for a sampler"),
-            (vec![(1, 0, (&target).into())], "a target for a texture"),
-            (vec![(1, 1, (&seen).into()), (1, 1, (&seen).into())], "one twice"),
+            (vec![(0, 0, (&seen).into())], "a binding that does not exist"),
+            (vec![(1, 2, (&seen).into())], "an element that does not exist"),
+            (vec![(1, 0, (&sampler).into())], "a sampler in a texture binding"),
+            (vec![(3, 0, (&seen).into())], "a texture in a sampler binding"),
+            (vec![(1, 0, (&target).into())], "a render target view in a texture binding"),
+            (vec![(1, 1, (&seen).into()), (1, 1, (&seen).into())], "one element twice"),
         ] {
             assert_refused(
                 gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("set")),

@@ -1,11 +1,11 @@
-//! A probe on the simulated device, behind whatever stands in front of it.
+//! Records probes on the simulated device. Wrappers of it use this as well.
 
 use conformance::{Look, Through};
 use tenure_core::State;
 use tenure_core::device::Device;
 use tenure_sim::{DescriptorAt, DescriptorHeap, List, Resource, SetBlock};
 
-/// Where the device is to look; `offset` is that of dynamic constants.
+/// The location of a descriptor; `offset` is the dynamic offset of constants.
 fn at<'a, D>(through: &Through<'a, D>, offset: Option<u32>) -> DescriptorAt<'a>
 where
     D: Device<DescriptorHeap = DescriptorHeap, SetBlock = SetBlock>,
@@ -21,7 +21,7 @@ where
     }
 }
 
-/// Records the look into the simulated device's own list.
+/// Records a read through a descriptor into a list of the simulated device.
 pub(crate) fn record<D>(
     list: &List,
     through: &Through<'_, D>,
