@@ -63,6 +63,16 @@ pub enum ConfigRule {
         /// The largest value allowed.
         max: u64,
     },
+    /// The value must be in a range that another field limits.
+    #[error("must be {min} to {field}, which is {max}")]
+    UpTo {
+        /// The smallest value allowed.
+        min: u64,
+        /// The path of the other field.
+        field: &'static str,
+        /// The other field's value.
+        max: u64,
+    },
     /// The value must be a power of two.
     #[error("must be a power of two")]
     PowerOfTwo,
@@ -76,7 +86,7 @@ pub enum ConfigRule {
 
 impl ConfigRule {
     const fn has_unit(self) -> bool {
-        matches!(self, Self::Range { .. })
+        matches!(self, Self::Range { .. } | Self::UpTo { .. })
     }
 }
 
@@ -99,6 +109,10 @@ impl Check {
 
     pub(crate) fn range(self, min: u64, max: u64) -> Result<(), ConfigError> {
         self.holds((min..=max).contains(&self.value), ConfigRule::Range { min, max })
+    }
+
+    pub(crate) fn up_to(self, min: u64, field: &'static str, max: u64) -> Result<(), ConfigError> {
+        self.holds((min..=max).contains(&self.value), ConfigRule::UpTo { min, field, max })
     }
 
     pub(crate) fn power_of_two(self, min: u64, max: u64) -> Result<(), ConfigError> {

@@ -67,7 +67,8 @@ pub struct PoolConfig {
     /// Larger packs more buffers into an API resource and calls the driver less often; smaller leaves less
     /// memory unused when few buffers remain in each.
     pub small_buffer_slot: u64,
-    /// Bytes of the smallest block that a pool asks the driver for. Default 192 KiB; 64 KiB to 256 MiB.
+    /// Bytes of the smallest block that a pool asks the driver for. Default 192 KiB; 64 KiB to 256 MiB. No block
+    /// is larger than `max_buffer_block` or `max_texture_block`, even if this is.
     ///
     /// Blocks grow with what the pool holds, so this is for young pools: larger calls the driver less often
     /// while a program starts; smaller reserves less in pools that stay small.
@@ -119,7 +120,11 @@ impl PoolConfig {
         Check::bytes("pools.min_block", self.min_block).range(64 * KIB, 256 * MIB)?;
         Check::bytes("pools.max_buffer_block", self.max_buffer_block).range(64 * KIB, 4 * GIB)?;
         Check::bytes("pools.max_texture_block", self.max_texture_block).range(64 * KIB, 4 * GIB)?;
-        Check::bytes("pools.max_pooled_buffer", self.max_pooled_buffer).range(0, self.max_buffer_block)?;
+        Check::bytes("pools.max_pooled_buffer", self.max_pooled_buffer).up_to(
+            0,
+            "pools.max_buffer_block",
+            self.max_buffer_block,
+        )?;
         let count = |field, value| Check::new(field, value, ConfigUnit::Count);
         count("pools.growth_divisor", self.growth_divisor).range(1, 64)?;
         count("pools.shards", self.shards.into()).range(1, MAX_POOL_SHARDS as u64)
@@ -163,7 +168,7 @@ impl Default for UploadConfig {
 impl UploadConfig {
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
         Check::bytes("uploads.max_block", self.max_block).range(64 * KIB, 256 * MIB)?;
-        Check::bytes("uploads.max_small", self.max_small).range(256, self.max_block)?;
+        Check::bytes("uploads.max_small", self.max_small).up_to(256, "uploads.max_block", self.max_block)?;
         Check::bytes("uploads.max_pooled", self.max_pooled).range(self.max_small, 4 * GIB)
     }
 }

@@ -145,6 +145,17 @@ impl TextureInfo {
         if self.usage.intersects(Usage::BUFFER_ONLY) {
             return bad_usage(Allowed::Usage(Usage::all() - Usage::BUFFER_ONLY));
         }
+        if self.usage.is_empty() {
+            return bad_usage(Allowed::Rule(SOME_USAGE));
+        }
+        if self.usage.contains(Usage::DEPTH_STENCIL) && self.dimension == Dimension::D3 {
+            return bad_usage(Allowed::Rule(
+                "without DEPTH_STENCIL, because the texture is of three dimensions",
+            ));
+        }
+        if self.usage.contains(Usage::DEPTH_STENCIL | Usage::UNORDERED_ACCESS) {
+            return bad_usage(Allowed::Rule("DEPTH_STENCIL or UNORDERED_ACCESS, not both"));
+        }
         if self.usage.contains(Usage::DEPTH_STENCIL) && !self.format.is_depth() {
             return bad_usage(Allowed::Rule("without DEPTH_STENCIL, because the format is of colour"));
         }
@@ -179,6 +190,9 @@ impl TextureInfo {
         }
     }
 }
+
+/// Vulkan has no resource without a usage.
+const SOME_USAGE: &str = "at least one flag";
 
 /// Any resource a device can create.
 #[derive(Clone, Debug, PartialEq)]
@@ -226,6 +240,9 @@ impl ResourceDesc {
             Self::Buffer(info) if info.usage.intersects(Usage::TEXTURE_ONLY) => {
                 let allowed = Allowed::Usage(Usage::all() - Usage::TEXTURE_ONLY);
                 Err(DeviceError::invalid_desc("usage", info.usage, allowed))
+            }
+            Self::Buffer(info) if info.usage.is_empty() => {
+                Err(DeviceError::invalid_desc("usage", info.usage, Allowed::Rule(SOME_USAGE)))
             }
             Self::Buffer(_) => Ok(()),
             Self::Texture(info) => info.validate(),

@@ -72,7 +72,7 @@ pub enum Error {
         source: StateError,
     },
     /// An access outside a resource.
-    #[error("{name}: bytes {offset}..{offset}+{size} are outside its {capacity} bytes")]
+    #[error("{name}: {size} B at {offset} are outside its {capacity} B")]
     OutOfRange {
         /// The resource.
         name: Name,
@@ -82,6 +82,16 @@ pub enum Error {
         size: u64,
         /// Bytes of the resource.
         capacity: u64,
+    },
+    /// A slice of the program's own memory has too few bytes, or another number than is there to read.
+    #[error("{name}: {given} B were given, {needed} B are needed")]
+    WrongLength {
+        /// What they are for.
+        name: Name,
+        /// Bytes that are needed.
+        needed: u64,
+        /// Bytes of the slice.
+        given: u64,
     },
     /// The CPU cannot reach the resource's memory.
     #[error(

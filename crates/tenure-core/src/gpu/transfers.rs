@@ -47,7 +47,7 @@ impl<D: Device> Gpu<D> {
     /// queues for copies alone cannot.
     ///
     /// # Errors
-    /// As [`upload`](Self::upload): [`Error::OutOfRange`] when there are fewer texels than the region
+    /// As [`upload`](Self::upload): [`Error::WrongLength`] when there are fewer texels than the region
     /// has, [`Error::Device`] for a region that is empty, outside of the texture or cuts blocks, part
     /// of a mip of depth, depth with stencil, several samples, or a pitch that does not hold a row.
     ///

@@ -141,11 +141,11 @@ impl<D: Device> Readback<D> {
     /// without an allocation.
     ///
     /// # Errors
-    /// As [`poll`](Self::poll); [`Error::OutOfRange`] unless `out` is as long as they are.
+    /// As [`poll`](Self::poll); [`Error::WrongLength`] unless `out` is as long as they are.
     pub fn read(&self, out: &mut [u8]) -> Result<bool, Error> {
-        let (size, capacity) = (out.len() as u64, self.size());
-        if size != capacity {
-            return Err(Error::OutOfRange { name: self.name.clone(), offset: 0, size, capacity });
+        let (given, needed) = (out.len() as u64, self.size());
+        if given != needed {
+            return Err(Error::WrongLength { name: self.name.clone(), needed, given });
         }
         let is_complete = self.is_complete()?;
         if is_complete {

@@ -170,9 +170,9 @@ fn source_layout(
         let rule = "the pitch of texels holds a row, their rows a slice, and all of them can be counted";
         return Err(refuse(DeviceError::invalid_call(rule, row_pitch, tight.row)));
     };
-    let capacity = data.bytes.len() as u64;
-    if size > capacity {
-        return Err(Error::OutOfRange { name: name.clone(), offset: 0, size, capacity });
+    let given = data.bytes.len() as u64;
+    if size > given {
+        return Err(Error::WrongLength { name: name.clone(), needed: size, given });
     }
     Ok(layout)
 }

@@ -54,6 +54,21 @@ fn descriptions_are_refused_with_names_and_limits() {
                 .to_owned(),
         ),
         (
+            texture(&gpu, TextureDesc::d3(8, 8, 8, Format::D32Float, Usage::DEPTH_STENCIL)),
+            "sky: invalid description: usage = DEPTH_STENCIL: must be without DEPTH_STENCIL, because the texture is \
+             of three dimensions"
+                .to_owned(),
+        ),
+        (
+            texture(
+                &gpu,
+                TextureDesc::d2(64, 64, Format::D32Float, Usage::DEPTH_STENCIL | Usage::UNORDERED_ACCESS),
+            ),
+            "sky: invalid description: usage = UNORDERED_ACCESS | DEPTH_STENCIL: must be DEPTH_STENCIL or \
+             UNORDERED_ACCESS, not both"
+                .to_owned(),
+        ),
+        (
             texture(&gpu, d2(read).view_formats([Format::R8Unorm])),
             "sky: invalid description: view_formats = R8Unorm: must be colour formats whose blocks are as large as \
              those of the texture's format"
@@ -135,5 +150,5 @@ fn uses_are_refused_with_what_is_missing() {
     }
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10).name("ring")).unwrap();
     let slice = ring.allocate(recording.split().1, 64, 4).unwrap();
-    assert_eq!(text(slice.write(60, &[0; 8])), "a slice of ring: bytes 60..60+8 are outside its 64 bytes");
+    assert_eq!(text(slice.write(60, &[0; 8])), "a slice of ring: 8 B at 60 are outside its 64 B");
 }

@@ -1,4 +1,6 @@
-//! The exact texts that a program's author reads: errors and hazards.
+//! The exact texts that a program's author reads: errors and hazards; and the report, as JSON.
 
 mod errors;
 mod hazards;
+#[cfg(feature = "serde")]
+mod report;

@@ -81,7 +81,7 @@ fn polling_finds_what_is_complete() {
     assert_eq!(readback.poll(), Ok(Some(vec![7; 60])));
     assert_eq!(readback.wait(Duration::ZERO), Ok(vec![7; 60]));
     let short = readback.read(&mut [0; 59]);
-    assert_eq!(short, Err(Error::OutOfRange { name: "rock".into(), offset: 0, size: 59, capacity: 60 }));
+    assert_eq!(short, Err(Error::WrongLength { name: "rock".into(), needed: 60, given: 59 }));
     drop(readback);
     end(gpu, &device);
 }

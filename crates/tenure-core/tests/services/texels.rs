@@ -211,14 +211,14 @@ fn bad_texels_change_nothing() {
         let cut = TextureRegion { mip: 0, layer: 0, origin: [2, 0, 0], extent: [4, 4, 1] };
         let error = gpu.upload_texture(&blocks, cut, enough).unwrap_err().to_string();
         assert!(error.contains("whole blocks"), "{error}");
-        for (data, size, capacity) in [
+        for (data, needed, given) in [
             (TexelData::new(&bytes[..511]), 512, 511),
             (TexelData::new(&[]), 512, 0),
             (TexelData::new(&bytes).row_pitch(600), 7 * 600 + 64, 4096),
             (TexelData::new(&bytes[..64 * 7]).row_pitch(64), 512, 448),
         ] {
             let error = gpu.upload_texture(&texture, all, data).unwrap_err();
-            assert_eq!(error, Error::OutOfRange { name: "grass".into(), offset: 0, size, capacity });
+            assert_eq!(error, Error::WrongLength { name: "grass".into(), needed, given });
         }
         for data in [
             enough.row_pitch(63),
@@ -237,7 +237,7 @@ fn bad_texels_change_nothing() {
         let error = gpu.upload_texture(&volume, cube, enough.rows(7)).unwrap_err();
         assert!(matches!(error, Error::Device { source: DeviceError::InvalidCall { .. }, .. }), "{error}");
         let error = gpu.upload_texture(&volume, cube, enough.row_pitch(8).rows(u32::MAX)).unwrap_err();
-        assert!(matches!(error, Error::OutOfRange { .. }), "{error}");
+        assert!(matches!(error, Error::WrongLength { .. }), "{error}");
         let error = other.upload_texture(&texture, all, enough).unwrap_err();
         assert_eq!(error, Error::Foreign { name: "grass".into() });
         assert_eq!((gpu.stats(), gpu.upload_stats()), before);
@@ -262,7 +262,7 @@ fn initial_data_is_taken_as_a_whole() {
     assert!(matches!(error, Error::OutOfMemory(_)), "{error}");
     device.faults().clear();
     let short = gpu.create_texture_with(&desc, &one_short).err();
-    assert!(matches!(short, Some(Error::OutOfRange { capacity: 16_383, .. })), "{short:?}");
+    assert!(matches!(short, Some(Error::WrongLength { needed: 16_384, given: 16_383, .. })), "{short:?}");
     for count in [0, 2] {
         let error = gpu.create_texture_with(&desc, &right[..count]).err().unwrap();
         let Error::Device { source: DeviceError::InvalidCall { value, limit, .. }, .. } = error else {

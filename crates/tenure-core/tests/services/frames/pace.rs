@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use tenure_core::{Awaited, BufferDesc, Config, Error, FrameConfig, Gpu, QueueId, Usage};
 use tenure_sim::{Device, Profile};
 
-use super::{frame, manual, mesh, waits};
+use super::{frame, manual, mesh};
+use crate::waits;
 
 #[test]
 fn beginning_a_frame_waits_for_the_oldest_one_too_many() {

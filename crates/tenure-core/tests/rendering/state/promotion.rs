@@ -3,7 +3,7 @@
 use tenure_core::state::ResourceKind;
 use tenure_core::{QueueKind, State};
 
-use crate::program::{Clocks, Event, Owners, Program, Verdict, writes};
+use super::program::{Clocks, Event, Owners, Program, Verdict, writes};
 
 #[derive(Clone, Default)]
 struct Sub {

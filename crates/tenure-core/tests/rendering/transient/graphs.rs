@@ -8,7 +8,7 @@ use tenure_core::{
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Profile};
 
-use crate::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, read, sample, storage, target};
+use super::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, read, sample, storage, target};
 use test_random::Rng;
 
 /// What one pass does with one resource.
@@ -38,7 +38,7 @@ impl Program {
         for resource in 0..2 + chance.below(9) {
             let is_texture = chance.below(3) == 0;
             let id = if is_texture {
-                graph.texture(crate::random_target(device, chance, format!("texture {resource}")))
+                graph.texture(super::random_target(device, chance, format!("texture {resource}")))
             } else {
                 graph.buffer(storage(256 << chance.below(10), format!("buffer {resource}")))
             };

@@ -10,7 +10,8 @@ use tenure_core::{
 };
 use tenure_sim::{Device, Profile};
 
-use super::{frame, manual, mesh, read, submit, waits};
+use super::{frame, manual, mesh, read, submit};
+use crate::waits;
 
 #[test]
 fn leaks_are_reported_by_name_kind_size_and_frame() {

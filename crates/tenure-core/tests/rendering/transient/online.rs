@@ -3,7 +3,7 @@
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Queue, State, TransientConfig};
 
-use crate::{
+use super::{
     MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, has_queue, read, sample, storage, target,
 };
 use test_random::Rng;
@@ -56,7 +56,7 @@ fn random_frames_share_memory_without_conflicts() {
                     let byte = step as u8;
                     match chance.below(4) {
                         0 if !is_async => {
-                            let desc = crate::random_target(&device, &mut chance, "t");
+                            let desc = super::random_target(&device, &mut chance, "t");
                             let texture = list.transient_texture(&desc).unwrap();
                             clear(&mut list, &texture, byte);
                             textures.push((texture, byte));
@@ -223,7 +223,7 @@ fn multisampled_targets_are_placed_in_heaps_that_are_aligned_for_them() {
                 &device,
                 Config::from(TransientConfig { heap: transient_heap, ..TransientConfig::default() }),
             );
-            for samples in crate::sample_counts(&device) {
+            for samples in super::sample_counts(&device) {
                 for side in [16, 64, 1024] {
                     let desc = target(side, "multisampled").samples(samples);
                     let mut graph = Graph::new();

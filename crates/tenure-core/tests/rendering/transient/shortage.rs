@@ -4,7 +4,7 @@ use tenure_core::transient::graph::Graph;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, State, TransientConfig, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
-use crate::{MIB, PROFILES, finish, gpu_with, storage};
+use super::{MIB, PROFILES, finish, gpu_with, storage};
 
 fn with_memory(profile: Profile, bytes: u64) -> Device {
     Device::with_options(Options::new(profile).lag(Lag::None).heap_sizes(vec![bytes; 4]))

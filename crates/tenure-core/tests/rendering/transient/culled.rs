@@ -6,7 +6,7 @@ use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Gpu, Queue, State, Subresource, TransientConfig};
 use tenure_sim::{Device, Lag, Options};
 
-use crate::{MIB, PROFILES, clear, fill, finish, gpu, gpu_with, has_queue, sample, storage};
+use super::{MIB, PROFILES, clear, fill, finish, gpu, gpu_with, has_queue, sample, storage};
 use test_random::Rng;
 
 const LATENCY: u32 = 3;
@@ -120,7 +120,7 @@ fn random_culling_leaves_nothing_behind() {
                     if is_async {
                         continue;
                     }
-                    let desc = crate::random_target(&device, &mut chance, "texture");
+                    let desc = super::random_target(&device, &mut chance, "texture");
                     let texture = list.transient_texture(&desc).unwrap();
                     if chance.below(3) == 0 {
                         clear(&mut list, &texture, step);
@@ -165,7 +165,7 @@ fn random_culling_in_graphs_leaves_nothing_behind() {
                 for number in 0..8 {
                     let is_texture = chance.below(2) == 0;
                     let id = if is_texture {
-                        graph.texture(crate::random_target(&device, &mut chance, "texture"))
+                        graph.texture(super::random_target(&device, &mut chance, "texture"))
                     } else {
                         graph.buffer(storage(1 << (8 + chance.below(10)), "buffer"))
                     };

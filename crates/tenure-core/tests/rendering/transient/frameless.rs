@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tenure_core::{BufferDesc, BufferViewDesc, Config, Queue, Subresource, TransientConfig, Usage};
 use tenure_sim::{Device, Lag, Options};
 
-use crate::{MIB, PROFILES, clear, fill, finish, gpu_with, sample, storage};
+use super::{MIB, PROFILES, clear, fill, finish, gpu_with, sample, storage};
 use test_random::Rng;
 
 /// Checks that the quickest of the later rounds takes no longer than the quickest of the first, with a margin for
@@ -73,7 +73,7 @@ fn unused_resources_are_evicted_by_purges() {
                 let size = 4 * (1 + u64::from(round) * 250 + number);
                 let buffer = list.transient_buffer(&storage(size, "buffer")).unwrap();
                 let texture =
-                    list.transient_texture(&crate::random_target(&device, &mut chance, "texture")).unwrap();
+                    list.transient_texture(&super::random_target(&device, &mut chance, "texture")).unwrap();
                 if chance.below(2) == 0 {
                     fill(&mut list, &buffer, 1);
                     clear(&mut list, &texture, 2);

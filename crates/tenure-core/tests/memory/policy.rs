@@ -301,11 +301,24 @@ const FIELDS: [Field; 25] = [
     ("transient.improvement", 0, 1_000_000_000, |config, value| config.transient.improvement = value),
 ];
 
+/// Fields whose upper end is another field.
+const LIMITED_BY: [(&str, &str); 2] =
+    [("pools.max_pooled_buffer", "pools.max_buffer_block"), ("uploads.max_small", "uploads.max_block")];
+
 /// The defaults, but for this.
 fn with(set: fn(&mut Config, u64), value: u64) -> Config {
     let mut config = Config::default();
     set(&mut config, value);
     config
+}
+
+#[test]
+fn a_field_that_limits_another_is_named() {
+    let config = with(|config, value| config.pools.max_buffer_block = value, MIB);
+    assert_eq!(
+        config.validate().unwrap_err().to_string(),
+        "configuration: pools.max_pooled_buffer = 16777216 B: must be 0 to pools.max_buffer_block, which is 1048576 B"
+    );
 }
 
 #[test]
@@ -347,7 +360,11 @@ fn every_field_of_the_configuration_has_two_ends() {
         for value in [min.checked_sub(1), Some(max + 1)].into_iter().flatten() {
             let error = with(set, value).validate().expect_err(field);
             assert_eq!((error.field, error.value), (field, value));
-            assert_eq!(error.rule, ConfigRule::Range { min, max });
+            let rule = match LIMITED_BY.iter().find(|(limited, _)| *limited == field) {
+                Some(&(_, field)) => ConfigRule::UpTo { min, field, max },
+                None => ConfigRule::Range { min, max },
+            };
+            assert_eq!(error.rule, rule);
             let text = error.to_string();
             assert!(text.contains(field) && text.contains(&value.to_string()), "{text}");
             let refused = Gpu::new(Device::new(Profile::DISCRETE), with(set, value)).err();

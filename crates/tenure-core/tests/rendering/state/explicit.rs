@@ -6,8 +6,8 @@ use tenure_core::State;
 use tenure_core::device::QueueTransfer;
 use tenure_core::state::ResourceKind;
 
-use crate::program::{Clocks, Event, Owners, Program, Verdict, writes};
-use crate::property::Rules;
+use super::program::{Clocks, Event, Owners, Program, Verdict, writes};
+use super::property::Rules;
 
 /// The layout of a texture in a state, by the name that the specification gives it.
 pub(crate) fn layout(rules: Rules, state: State) -> &'static str {

@@ -10,8 +10,6 @@ mod loss;
 mod objects;
 mod pace;
 mod shutdown;
-#[path = "../support/waits.rs"]
-mod waits;
 
 /// A device that completes nothing by itself, and its manager.
 fn manual(config: Config) -> (Gpu<Device>, Device) {

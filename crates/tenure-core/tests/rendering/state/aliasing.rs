@@ -7,9 +7,9 @@ use tenure_core::device::QueueSerial;
 use tenure_core::state::{Fixups, Recorded, StateCell, Tracker, resolve};
 use tenure_core::{QueueId, State, Subresource};
 
-use crate::program::{Event, Owners, Program};
-use crate::property::{Rules, begin, explain, fold, judge, queues, resource, wanted};
-use crate::random::Random;
+use super::program::{Event, Owners, Program};
+use super::property::{Rules, begin, explain, fold, judge, queues, resource, wanted};
+use super::random::Random;
 
 type Handle = Arc<StateCell>;
 

@@ -7,7 +7,7 @@ use tenure_plan::{Item, Options, plan};
 use super::model::{buffer, compile};
 
 /// The lives and sizes of a frame's resources, in passes and units of 64 KiB: `first-last x size`.
-const FRAMES: &str = include_str!("../../../tenure-plan/tests/frames.txt");
+const FRAMES: &str = include_str!("../../../../tenure-plan/tests/frames.txt");
 
 /// First pass, the first pass behind, and units.
 type Life = (usize, usize, u64);

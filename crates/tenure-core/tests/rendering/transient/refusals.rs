@@ -3,7 +3,7 @@
 use tenure_core::{BufferDesc, Error, Format, MemoryUse, Queue, State, Subresource, TextureDesc, Usage};
 use tenure_sim::Profile;
 
-use crate::{MIB, device, fill, finish, gpu, storage, target};
+use super::{MIB, device, fill, finish, gpu, storage, target};
 
 #[test]
 fn a_recording_cannot_use_a_resource_that_an_open_one_acquired() {
@@ -63,7 +63,7 @@ fn handles_may_outlive_their_recording_and_the_manager() {
     let gpu = gpu(&device);
     let mut list = gpu.record(Queue::Graphics, "list").unwrap();
     let texture = list.transient_texture(&target(64, "late")).unwrap();
-    crate::clear(&mut list, &texture, 1);
+    super::clear(&mut list, &texture, 1);
     list.submit().unwrap();
     let report = gpu.shutdown();
     assert_eq!(report.leaks.iter().map(|leak| leak.name.as_str()).collect::<Vec<_>>(), ["late"]);

@@ -10,7 +10,8 @@ use tenure_core::{
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
-use super::{frame, waits};
+use super::frame;
+use crate::waits;
 
 const REASON: &str = "DXGI_ERROR_DEVICE_HUNG";
 

@@ -4,7 +4,7 @@ use tenure_core::Queue;
 use tenure_core::{Config, FrameConfig, TransientConfig};
 use tenure_sim::Profile;
 
-use crate::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, sample, storage, target};
+use super::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, sample, storage, target};
 
 #[test]
 fn a_thousand_equal_frames_create_nothing_after_the_second() {
@@ -125,7 +125,7 @@ fn views_are_kept_with_their_resources() {
 #[test]
 fn an_evicted_unused_resource_hands_on_its_previous_owners() {
     for &profile in PROFILES {
-        if !crate::has_queue(&device(profile), tenure_core::QueueKind::Compute) {
+        if !super::has_queue(&device(profile), tenure_core::QueueKind::Compute) {
             continue;
         }
         let options = tenure_sim::Options::new(profile).lag(tenure_sim::Lag::Submissions(1000));

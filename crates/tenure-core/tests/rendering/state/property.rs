@@ -7,9 +7,9 @@ use tenure_core::device::{Api, QueueProperties, QueueSerial, StateModel};
 use tenure_core::state::{Fixups, Recorded, ResourceKind, StateCell, StateError, Tracker, resolve};
 use tenure_core::{QueueId, QueueKind, State, Subresource, Usage};
 
-use crate::program::{Batch, Event, Program, Verdict};
-use crate::random::Random;
-use crate::{explicit, promotion};
+use super::program::{Batch, Event, Program, Verdict};
+use super::random::Random;
+use super::{explicit, promotion};
 
 type Handle = Arc<StateCell>;
 
@@ -121,7 +121,7 @@ pub(crate) fn wanted(cell: &StateCell, rules: Rules, kind: QueueKind, random: &m
 /// What several requests for one command come to: reads that one state serves are taken
 /// together, else the last request counts.
 pub(crate) fn fold(rules: Rules, kind: ResourceKind, one: State, other: State) -> State {
-    let read = |state: State| !state.is_empty() && !crate::program::writes(state);
+    let read = |state: State| !state.is_empty() && !super::program::writes(state);
     let together = rules != Rules::Vulkan
         || kind == ResourceKind::Buffer
         || explicit::layout(rules, one) == explicit::layout(rules, other);

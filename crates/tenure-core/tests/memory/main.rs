@@ -1,0 +1,12 @@
+//! Memory: where buffers and textures are placed, what is counted, and what happens when it is short.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod adoption;
+mod allocations;
+mod fallback;
+mod heap_pools;
+mod placing;
+mod policy;
+mod shards;
+mod small_buffers;
+mod sums;
