@@ -12,6 +12,11 @@ pub(crate) fn root() -> PathBuf {
     Path::new(&package).join("../..")
 }
 
+/// The folder in which cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Runs a command, which passes when its exit status is 0.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let shown = format!("{command:?}");

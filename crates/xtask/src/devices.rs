@@ -12,6 +12,11 @@ use crate::toolchain;
 /// Tests of the workspace, but for the backend whose tests are those of devices. What needs a device is said in
 /// addition: the same crates with the same features are built once.
 pub(crate) const TEST_ALL: [&str; 5] = ["test", "--workspace", "--all-features", "--exclude", "tenure-d3d12"];
+
+/// The same choice of crates for what is built and then run by its path: `cargo run` takes one package alone,
+/// whose features would have everything built again.
+pub(crate) const BUILD_ALL: [&str; 5] =
+    ["build", "--workspace", "--all-features", "--exclude", "tenure-d3d12"];
 const VULKAN: [&str; 2] = ["--test", "vulkan"];
 const DROP_IN_VULKAN: [&str; 2] = ["--test", "vulkan_device"];
 const PROGRAM: [&str; 2] = ["--test", "devices"];
@@ -21,6 +26,24 @@ pub(crate) const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "
 /// The drop-in for the crate `gpu-allocator`. The original is there too, for comparison: the version
 /// tells them apart.
 pub(crate) const DROP_IN: &str = "gpu-allocator@0.28.100";
+
+/// What is built for Windows in the lab, always together, for the same reason.
+const ON_WINDOWS: [&str; 11] = [
+    "--target",
+    System::Windows.triple(),
+    "--package",
+    "tenure-d3d12",
+    "--package",
+    DROP_IN,
+    "--package",
+    "tenure-cli",
+    "--package",
+    "tenure",
+    "--all-features",
+];
+
+/// Targets that count among all only when they are named.
+const DEVICE_TESTS: [&str; 6] = ["--test", "d3d12", "--test", "d3d12_device", "--test", "devices"];
 const DROP_IN_D3D12: [&str; 8] =
     ["test", "--package", DROP_IN, "--lib", "--test", "d3d12_device", "--test", "surface"];
 
@@ -67,26 +90,16 @@ pub(crate) fn d3d12() -> Outcome {
         cargo(&TEST_D3D12)?;
         return cargo(&DROP_IN_D3D12);
     }
-    let triple = System::Windows.triple();
-    toolchain::target(triple)?;
     toolchain::component("clippy")?;
-    let package = ["--target", triple, "--package", "tenure-d3d12", "--all-features"];
-    let clippy = [&["clippy", "--all-targets"][..], &package, &["--", "-D", "warnings"]].concat();
-    cargo(&clippy)?;
-    document(&package)?;
-    let drop_in = ["--target", triple, "--package", DROP_IN, "--all-features"];
-    document(&drop_in)?;
-    check_msvc()?;
+    // Some crates have C in them: the lab brings the compiler.
     let lab = windows_in_lab()?;
-    // Its tests read recordings, whose compression is in C: for that the lab has brought the compiler.
-    cargo(&[&["clippy", "--all-targets"][..], &drop_in, &["--", "-D", "warnings"]].concat())?;
-    lab.cargo(System::Windows, &TEST_D3D12)?;
-    lab.cargo(System::Windows, &DROP_IN_D3D12)
-}
-
-/// The documentation of a package, without warnings.
-fn document(package: &[&str]) -> Outcome {
-    cargo_with(&[&["doc", "--no-deps"][..], package].concat(), &[("RUSTDOCFLAGS", "-D warnings")])
+    let clippy = [&["clippy", "--all-targets"][..], &ON_WINDOWS, &DEVICE_TESTS, &["--", "-D", "warnings"]];
+    cargo(&clippy.concat())?;
+    cargo_with(&[&["doc", "--no-deps"][..], &ON_WINDOWS].concat(), &[("RUSTDOCFLAGS", "-D warnings")])?;
+    check_msvc()?;
+    let tests = ["--lib", "--test", "d3d12", "--test", "d3d12_device", "--test", "surface"];
+    lab.cargo(System::Windows, &[&["test"][..], &ON_WINDOWS, &tests].concat())?;
+    lab.cargo(System::Windows, &[&["test"][..], &ON_WINDOWS, &["--doc"]].concat())
 }
 
 /// What the cross-compiled programs of the lab need.
@@ -99,63 +112,66 @@ pub(crate) fn windows_in_lab() -> Result<Lab, Trouble> {
 
 /// The program `tenure` on the devices that it finds: what they are, and recordings replayed on them.
 pub(crate) fn program(is_native: bool) -> Outcome {
-    let show = ["run", "--release", "--quiet", "--package", "tenure-cli", "--", "devices"];
     let test = [&TEST_ALL[..], &PROGRAM].concat();
     if is_native || cfg!(windows) {
-        cargo(&show)?;
+        cargo(&["run", "--release", "--quiet", "--package", "tenure-cli", "--", "devices"])?;
         return cargo(&test);
     }
     let lab = windows_in_lab()?;
-    let on_windows = ["--package", "tenure-cli", "--test", "devices"];
-    let lint = ["clippy", "--quiet", "--all-targets", "--target", System::Windows.triple()];
-    cargo(&[&lint[..], &on_windows, &["--", "-D", "warnings"]].concat())?;
-    lab.cargo(System::Linux, &show)?;
     lab.cargo(System::Linux, &test)?;
-    lab.cargo(System::Windows, &show)?;
-    lab.cargo(System::Windows, &[&["test"][..], &on_windows].concat())
+    lab.run_built(System::Linux, "tenure", &["devices"])?;
+    lab.cargo(System::Windows, &[&["test"][..], &ON_WINDOWS, &PROGRAM].concat())?;
+    lab.run_built(System::Windows, "tenure", &["devices"])
 }
 
+/// An example, on this machine's own devices.
 const fn example(name: &str) -> [&str; 7] {
     ["run", "--release", "--quiet", "--package", "tenure", "--example", name]
 }
 
-/// A thousand frames of four recording threads, and those of a render graph, on both APIs.
+/// An example, in the lab.
+fn in_lab(lab: &Lab, system: System, name: &str, arguments: &[&str]) -> Outcome {
+    let example = ["--quiet", "--example", name];
+    match system {
+        System::Linux => cargo(&[&BUILD_ALL[..], &example].concat())?,
+        System::Windows => cargo(&[&["build"][..], &ON_WINDOWS, &example].concat())?,
+    }
+    lab.run_built(system, &format!("examples/{name}"), arguments)
+}
+
+/// 400 frames of four recording threads, and those of a render graph, on both APIs: on a device in software a frame
+/// of the former takes a tenth of a second.
 pub(crate) fn frames(is_native: bool) -> Outcome {
-    let frame = |device| [&example("frame")[..], &["--", "--device", device]].concat();
-    let graph = |device| {
-        let asked = ["--", "--device", device, "--resolution", "1080p", "--frames", "50"];
-        [&example("render-graph")[..], &asked].concat()
+    let on_all = |device, run: &dyn Fn(&str, &[&str]) -> Outcome| {
+        run("frame", &["--device", device, "--frames", "400"])?;
+        run("render-graph", &["--device", device, "--resolution", "1080p", "--frames", "50"])
     };
-    let on_all = |device, run: &dyn Fn(&[&str]) -> Outcome| {
-        run(&frame(device))?;
-        run(&graph(device))
-    };
+    let here = |name: &str, arguments: &[&str]| cargo(&[&example(name)[..], &["--"], arguments].concat());
     if cfg!(windows) {
-        on_all("vulkan", &cargo)?;
-        return on_all("d3d12", &cargo);
+        on_all("vulkan", &here)?;
+        return on_all("d3d12", &here);
     }
     if is_native {
-        return on_all("vulkan", &cargo);
+        return on_all("vulkan", &here);
     }
     let lab = windows_in_lab()?;
-    on_all("vulkan", &|arguments| lab.cargo(System::Linux, arguments))?;
-    on_all("d3d12", &|arguments| lab.cargo(System::Windows, arguments))
+    on_all("vulkan", &|name, arguments| in_lab(&lab, System::Linux, name, arguments))?;
+    on_all("d3d12", &|name, arguments| in_lab(&lab, System::Windows, name, arguments))
 }
 
 /// Both APIs draw the voxel world, and draw the same.
 pub(crate) fn pictures(is_native: bool) -> Outcome {
-    let (vulkan, d3d12) = (example("voxel-vulkan"), example("voxel-d3d12"));
-    let compared = [&d3d12[..], &["--", "--compare", "target/voxel-vulkan.png"]].concat();
+    let compare = ["--compare", "target/voxel-vulkan.png"];
     if cfg!(windows) {
-        cargo(&vulkan)?;
-        return cargo(&compared);
+        cargo(&example("voxel-vulkan"))?;
+        return cargo(&[&example("voxel-d3d12")[..], &["--"], &compare].concat());
     }
     if is_native {
-        return cargo(&vulkan);
+        return cargo(&example("voxel-vulkan"));
     }
     let lab = windows_in_lab()?;
-    lab.cargo(System::Linux, &vulkan)?;
-    lab.cargo(System::Windows, &compared)
+    in_lab(&lab, System::Linux, "voxel-vulkan", &[])?;
+    in_lab(&lab, System::Windows, "voxel-d3d12", &compare)
 }
 
 /// The other toolchain of Windows can be checked without its linker.

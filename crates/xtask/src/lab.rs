@@ -1,9 +1,9 @@
 //! The device lab of `lab/`: real Direct3D 12 and Vulkan calls on a machine without a GPU.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{cargo_with, root, run, succeeds};
+use crate::command::{cargo_with, root, run, succeeds, target};
 use crate::debian;
 use crate::outcome::{Outcome, Trouble};
 
@@ -22,7 +22,18 @@ impl System {
             Self::Windows => "x86_64-pc-windows-gnu",
         }
     }
+
+    /// The path of a program that cargo has built with the profile `dev`.
+    fn built(self, program: &str) -> PathBuf {
+        match self {
+            Self::Linux => target().join("debug").join(program),
+            Self::Windows => target().join(self.triple()).join("debug").join(format!("{program}.exe")),
+        }
+    }
 }
+
+/// Seconds that a program may take which is not part of a suite.
+const PROGRAM_TIMEOUT: u32 = 600;
 
 /// Seconds that a program of the tests may take: whole suites on devices in software, on a busy machine.
 const TIMEOUT: &str = "2400";
@@ -66,6 +77,12 @@ impl Lab {
         }
         all.extend(arguments);
         cargo_with(&all, &[&[("TENURE_LAB_TIMEOUT", TIMEOUT)], environment].concat())
+    }
+
+    /// Runs a program that cargo has built with the profile `dev`, by its path in the target folder, without
+    /// the ending of its system.
+    pub(crate) fn run_built(&self, system: System, program: &str, arguments: &[&str]) -> Outcome {
+        run(self.command(&system.built(program), PROGRAM_TIMEOUT).args(arguments))
     }
 
     /// A program in the lab, that may take these seconds.

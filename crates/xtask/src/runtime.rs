@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::command::{cargo_with, root, succeeds};
+use crate::command::{cargo_with, succeeds, target};
 use crate::devices::{TEST_D3D12, windows_in_lab};
 use crate::lab::System;
 use crate::outcome::{Outcome, Trouble};
@@ -58,8 +58,7 @@ impl Beside {
     /// for in a folder of its own; all else is loaded from beside the program.
     fn place(folder: &Path) -> Result<Self, Trouble> {
         let failed = |error: std::io::Error| Trouble::Failed(format!("{}: {error}", folder.display()));
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-        let programs = target.join("debug/deps");
+        let programs = target().join("debug/deps");
         let is_sdk = !folder.join("d3d12.dll").exists();
         let mut placed = Self(Vec::new());
         for file in fs::read_dir(folder).map_err(failed)? {

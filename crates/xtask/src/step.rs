@@ -1,8 +1,9 @@
 //! The steps of the test command.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::command::{cargo, cargo_with};
+use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{architecture, devices, lab, package, runtime, surface, toolchain, verify, wgpu, words};
 
@@ -77,7 +78,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "frames",
-        what: "a thousand frames of four recording threads and a render graph, on both APIs",
+        what: "frames of four recording threads and of a render graph, on both APIs",
         run: |settings| devices::frames(settings.is_native),
     },
     Step {
@@ -98,7 +99,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("voxel", &[]),
     ("lifetimes", &[]),
     ("frame", &[]),
-    ("render-graph", &["--", "--resolution", "640x360", "--frames", "100"]),
+    ("render-graph", &["--resolution", "640x360", "--frames", "100"]),
 ];
 
 fn format() -> Outcome {
@@ -130,11 +131,11 @@ fn tests() -> Outcome {
 }
 
 fn examples() -> Outcome {
-    cargo(&["build", "--release", "--quiet", "--package", "tenure", "--examples"])?;
-    EXAMPLES.iter().try_for_each(|(example, arguments)| {
-        let run = ["run", "--release", "--quiet", "--package", "tenure", "--example", example];
-        cargo(&[&run[..], arguments].concat())
-    })
+    cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--examples"]].concat())?;
+    let folder = target().join("debug/examples");
+    EXAMPLES
+        .iter()
+        .try_for_each(|(example, arguments)| run_command(Command::new(folder.join(example)).args(*arguments)))
 }
 
 /// Prints the steps.

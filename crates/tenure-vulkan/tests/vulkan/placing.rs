@@ -102,7 +102,7 @@ fn textures_that_the_device_cannot_make_are_refused() {
     };
     let good = texture(64, Format::Rgba8Unorm, Usage::SHADER_READ);
     refused(TextureInfo { usage: Usage::empty(), ..good.clone() }, "usage");
-    refused(texture(64, Format::Bc7Unorm, Usage::RENDER_TARGET), "format");
+    refused(texture(64, Format::Bc7Unorm, Usage::RENDER_TARGET), "usage");
     refused(texture(64, Format::Bc1Unorm, Usage::UNORDERED_ACCESS), "format");
     refused(TextureInfo { samples: 16, ..texture(64, Format::Rgba8Unorm, Usage::RENDER_TARGET) }, "samples");
     drop(device);
