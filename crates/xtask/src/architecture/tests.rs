@@ -46,7 +46,7 @@ fn a_name_of_the_root_is_of_the_module_that_defines_it() {
 
 #[test]
 fn paths_count_wherever_they_are() {
-    assert_eq!(used_by_a("fn f(x: &dyn crate::b::Trait) -> super::c::T { todo!() }"), ["b", "c"]);
+    assert_eq!(used_by_a("fn f(x: &dyn crate::b::Trait) -> super::c::T { x.t() }"), ["b", "c"]);
     assert_eq!(used_by_a("impl From<crate::b::B> for X {}"), ["b"]);
     assert_eq!(used_by_a("fn f() { println!(\"{}\", crate::c::c()); }"), ["c"]);
     assert_eq!(
