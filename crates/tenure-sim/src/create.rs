@@ -19,7 +19,6 @@ use crate::layout::Layout;
 use crate::object::{Label, ObjectKind};
 use crate::owners::Owners;
 use crate::profile::Rules;
-use crate::record::invalid;
 use crate::requirements::{TOO_LARGE, requirements};
 use crate::resource::{Memory, Resource, ResourceState, Written};
 use crate::shared::{Request, Shared};
@@ -51,18 +50,20 @@ impl Shared {
     fn memory_flags(&self, memory: MemoryTypeId) -> Result<MemoryFlags, DeviceError> {
         let types = &self.properties.memory_types;
         let found = types.get(usize::from(memory.0)).map(|memory| memory.flags);
-        found.ok_or_else(|| invalid(CallRule::MemoryTypeExists, u64::from(memory.0), types.len() as u64))
+        found.ok_or_else(|| {
+            DeviceError::invalid_call(CallRule::MemoryTypeExists, u64::from(memory.0), types.len() as u64)
+        })
     }
 
     fn check_heap(&self, desc: &HeapDesc) -> Result<(), DeviceError> {
         self.memory_flags(desc.memory)?;
         let smallest = self.properties.heap_alignment;
         if !desc.alignment.is_power_of_two() || desc.alignment < smallest {
-            return Err(invalid(CallRule::HeapAlignment, desc.alignment, smallest));
+            return Err(DeviceError::invalid_call(CallRule::HeapAlignment, desc.alignment, smallest));
         }
         let largest = self.properties.msaa_heap_alignment.max(smallest);
         if self.is_d3d12() && desc.alignment != smallest && desc.alignment != largest {
-            return Err(invalid(CallRule::HeapAlignment, desc.alignment, largest));
+            return Err(DeviceError::invalid_call(CallRule::HeapAlignment, desc.alignment, largest));
         }
         check::heap_size(desc, self.properties.max_heap_size)
     }
@@ -125,7 +126,11 @@ impl Shared {
             let needs = self.requirements_of(desc)?;
             let flags = self.check_memory_type(&needs, memory)?;
             if needs.size > self.properties.max_heap_size {
-                return Err(invalid(CallRule::ResourceTooLarge, needs.size, self.properties.max_heap_size));
+                return Err(DeviceError::invalid_call(
+                    CallRule::ResourceTooLarge,
+                    needs.size,
+                    self.properties.max_heap_size,
+                ));
             }
             let layout = Self::layout(desc)?;
             self.memory.take(&self.properties, memory, needs.size)?;

@@ -24,7 +24,6 @@ use crate::mapping::Mapping;
 use crate::object::{LiveObject, ObjectKind};
 use crate::options::Options;
 use crate::profile::Profile;
-use crate::record::{broken, broken_by, invalid};
 use crate::report::Findings;
 use crate::resource::{Memory, Resource};
 use crate::shared::{Request, Shared};
@@ -170,7 +169,7 @@ impl Device {
             return Ok(());
         }
         let heaps = self.shared.properties.memory_heaps.len();
-        Err(invalid("the memory heap exists", heap as u64, heaps as u64))
+        Err(DeviceError::invalid_call("the memory heap exists", heap as u64, heaps as u64))
     }
 
     /// Completes the oldest submission of a queue now, whatever its lag; its serial, or `None`
@@ -264,10 +263,10 @@ impl tenure_core::device::Device for Device {
         self.shared.call(CallKind::Map, Request::default(), || {
             let state = &resource.state;
             if !state.is_host_visible() {
-                return Err(broken_by(CallRule::HostVisible, u64::from(state.flags.bits())));
+                return Err(DeviceError::invalid_value(CallRule::HostVisible, u64::from(state.flags.bits())));
             }
             if !state.is_buffer() {
-                return Err(broken_by("only buffers are mapped", state.label.id));
+                return Err(DeviceError::invalid_value("only buffers are mapped", state.label.id));
             }
             state.mapped.store(true, Ordering::Relaxed);
             Ok(Mapping::new(Arc::clone(&self.shared), Arc::clone(state)))
@@ -284,7 +283,7 @@ impl tenure_core::device::Device for Device {
         match (&state.memory, &state.desc, &state.layout) {
             (Memory::Reserved(_), ResourceDesc::Buffer(info), _) => Ok(buffer_tiles(info)),
             (Memory::Reserved(_), _, Layout::Tiled { tiles, .. }) => Ok(tiles.clone()),
-            _ => Err(broken(CallRule::IsReserved)),
+            _ => Err(DeviceError::broken_rule(CallRule::IsReserved)),
         }
     }
 
@@ -308,7 +307,11 @@ impl tenure_core::device::Device for Device {
         self.shared.call(CallKind::CreateList, Request::default(), || {
             let queues = &self.shared.properties.queues;
             let Some(properties) = queues.get(queue.index()) else {
-                return Err(invalid(CallRule::QueueExists, u64::from(queue.0), queues.len() as u64));
+                return Err(DeviceError::invalid_call(
+                    CallRule::QueueExists,
+                    u64::from(queue.0),
+                    queues.len() as u64,
+                ));
             };
             let label = self.shared.register.create(ObjectKind::List);
             Ok(List::new(&self.shared, label, queue, properties.kind))

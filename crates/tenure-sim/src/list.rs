@@ -102,7 +102,7 @@ impl List {
         let mut recorded = self.recorded.borrow_mut();
         if self.phase != Phase::Open {
             let rule = CallRule::RecordedOpen;
-            recorded.error.get_or_insert(record::broken(rule));
+            recorded.error.get_or_insert(DeviceError::broken_rule(rule));
             return;
         }
         match command {
@@ -168,7 +168,11 @@ impl List {
         let command = self.shader_state(state).and_then(|()| {
             record::buffer_span(out, offset, size)?;
             if size > MOST_READ as u64 {
-                return Err(record::invalid("not too much is read at once", size, MOST_READ as u64));
+                return Err(DeviceError::invalid_call(
+                    "not too much is read at once",
+                    size,
+                    MOST_READ as u64,
+                ));
             }
             let (at, out) = (At::record(&self.shared.properties, at)?, Arc::clone(&out.state));
             Ok(Command::ReadDescriptor { at, state, out, offset, size })
@@ -254,7 +258,7 @@ impl List {
             }
             Barrier::Aliasing { before, after, from, to } => {
                 if matches!(after.state.memory, Memory::Committed { .. }) {
-                    return Err(record::broken(CallRule::AliasingPlaced));
+                    return Err(DeviceError::broken_rule(CallRule::AliasingPlaced));
                 }
                 Ok(Command::Aliasing {
                     before: before.map(|before| Arc::clone(&before.state)),
@@ -276,7 +280,7 @@ impl List {
     ) -> Result<(), DeviceError> {
         record::subresource(resource, subresource)?;
         if after.is_empty() && !self.shared.promotes() {
-            return Err(record::broken(CallRule::NeverToCommon));
+            return Err(DeviceError::broken_rule(CallRule::NeverToCommon));
         }
         let Some(transfer) = transfer else {
             check::state(self.kind, before)?;
@@ -285,13 +289,17 @@ impl List {
         let queues = &self.shared.properties.queues;
         for (queue, state) in [(transfer.from, before), (transfer.to, after)] {
             let Some(properties) = queues.get(queue.index()) else {
-                return Err(record::invalid(CallRule::QueueExists, u64::from(queue.0), queues.len() as u64));
+                return Err(DeviceError::invalid_call(
+                    CallRule::QueueExists,
+                    u64::from(queue.0),
+                    queues.len() as u64,
+                ));
             };
             check::state(properties.kind, state)?;
         }
         if self.queue != transfer.from && self.queue != transfer.to {
             let rule = CallRule::TransferQueue;
-            return Err(record::invalid(rule, u64::from(self.queue.0), u64::from(transfer.to.0)));
+            return Err(DeviceError::invalid_call(rule, u64::from(self.queue.0), u64::from(transfer.to.0)));
         }
         Ok(())
     }
@@ -306,9 +314,9 @@ impl CommandList<Device> for List {
         shared.call(CallKind::BeginList, Request::default(), || {
             match before {
                 Phase::Open => {
-                    return Err(record::broken(CallRule::BegunClosed));
+                    return Err(DeviceError::broken_rule(CallRule::BegunClosed));
                 }
-                Phase::Broken => return Err(record::broken(BROKEN)),
+                Phase::Broken => return Err(DeviceError::broken_rule(BROKEN)),
                 Phase::New | Phase::Closed => {}
             }
             self.shared.check_unused(&self.state.label, &self.state.last_use, HazardKind::ListInUse, "begin");
@@ -331,7 +339,7 @@ impl CommandList<Device> for List {
         }
         shared.call(CallKind::CloseList, Request::default(), || {
             if !is_open {
-                return Err(record::broken(CallRule::ClosedOpen));
+                return Err(DeviceError::broken_rule(CallRule::ClosedOpen));
             }
             self.recorded.get_mut().error.take().map_or(Ok(()), Err)?;
             self.phase = Phase::Closed;

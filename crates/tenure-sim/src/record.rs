@@ -3,33 +3,14 @@
 use std::sync::Arc;
 
 use tenure_core::device::{
-    BufferLayout, CallRule, DescriptorKind, DeviceError, FieldValue, Properties, QueueKind, State,
-    Subresource, TextureInfo, TextureRegion, check,
+    BufferLayout, CallRule, DescriptorKind, DeviceError, Properties, QueueKind, State, Subresource,
+    TextureInfo, TextureRegion, check,
 };
 
 use crate::command::{Command, copied_rows};
 use crate::descriptors::DescriptorHeap;
 use crate::layout::Span;
 use crate::resource::Resource;
-
-/// A rule that a call breaks, with what breaks it and what that is measured against.
-pub(crate) fn invalid(
-    rule: impl Into<CallRule>,
-    value: impl Into<FieldValue>,
-    limit: impl Into<FieldValue>,
-) -> DeviceError {
-    DeviceError::invalid_call(rule, value, limit)
-}
-
-/// A rule that a call breaks, with what breaks it.
-pub(crate) fn broken_by(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> DeviceError {
-    DeviceError::invalid_value(rule, value)
-}
-
-/// A rule that a call breaks, and that says it all.
-pub(crate) fn broken(rule: impl Into<CallRule>) -> DeviceError {
-    DeviceError::broken_rule(rule)
-}
 
 /// The end of a range inside `limit` bytes.
 pub(crate) fn inside(offset: u64, size: u64, limit: u64) -> Result<u64, DeviceError> {
@@ -38,7 +19,7 @@ pub(crate) fn inside(offset: u64, size: u64, limit: u64) -> Result<u64, DeviceEr
 
 pub(crate) fn buffer_span(resource: &Resource, offset: u64, size: u64) -> Result<Span, DeviceError> {
     if !resource.state.is_buffer() {
-        return Err(broken_by(CallRule::IsBuffer, resource.state.label.id));
+        return Err(DeviceError::invalid_value(CallRule::IsBuffer, resource.state.label.id));
     }
     let end = inside(offset, size, resource.state.layout.bytes())?;
     Ok(Span::Bytes { start: offset, end })
@@ -50,7 +31,7 @@ pub(crate) fn subresource(resource: &Resource, which: Subresource) -> Result<(),
 
 fn texture(resource: &Resource) -> Result<&TextureInfo, DeviceError> {
     let info = resource.state.layout.texture();
-    info.ok_or_else(|| broken_by(CallRule::IsTexture, resource.state.label.id))
+    info.ok_or_else(|| DeviceError::invalid_value(CallRule::IsTexture, resource.state.label.id))
 }
 
 pub(crate) fn texture_subresource(resource: &Resource, which: Subresource) -> Result<(), DeviceError> {
@@ -60,7 +41,7 @@ pub(crate) fn texture_subresource(resource: &Resource, which: Subresource) -> Re
 
 pub(crate) fn has_shaders(kind: QueueKind) -> Result<(), DeviceError> {
     if kind == QueueKind::Copy {
-        return Err(broken("a copy queue has no shaders"));
+        return Err(DeviceError::broken_rule("a copy queue has no shaders"));
     }
     Ok(())
 }
@@ -76,7 +57,10 @@ pub(crate) fn descriptor_heaps(
     for (heap, kind) in pairs {
         let Some(heap) = heap.map(|heap| &heap.state) else { continue };
         if heap.kind() != kind || !heap.desc.shader_visible {
-            return Err(broken_by("a heap that is set is of its kind, and visible", heap.label.id));
+            return Err(DeviceError::invalid_value(
+                "a heap that is set is of its kind, and visible",
+                heap.label.id,
+            ));
         }
     }
     let states = pairs.map(|(heap, _)| heap.map(|heap| Arc::clone(&heap.state)));
@@ -87,7 +71,11 @@ pub(crate) fn clear(resource: &Resource, which: Subresource, texel: &[u8]) -> Re
     texture_subresource(resource, which)?;
     let block = u64::from(texture(resource)?.format.block().bytes);
     if texel.len() != 1 && texel.len() as u64 != block {
-        return Err(invalid("a clear value is one byte or one block", texel.len() as u64, block));
+        return Err(DeviceError::invalid_call(
+            "a clear value is one byte or one block",
+            texel.len() as u64,
+            block,
+        ));
     }
     Ok(())
 }
@@ -133,16 +121,24 @@ fn layout_fits(
     };
     let aligned = |value: u64, alignment: u64| value.is_multiple_of(alignment.max(1));
     if !aligned(layout.offset, properties.copy_offset_alignment) {
-        return Err(invalid(CallRule::CopyOffsetAligned, layout.offset, properties.copy_offset_alignment));
+        return Err(DeviceError::invalid_call(
+            CallRule::CopyOffsetAligned,
+            layout.offset,
+            properties.copy_offset_alignment,
+        ));
     }
     if !aligned(pitch, properties.copy_pitch_alignment) {
-        return Err(invalid(CallRule::RowPitchAligned, pitch, properties.copy_pitch_alignment));
+        return Err(DeviceError::invalid_call(
+            CallRule::RowPitchAligned,
+            pitch,
+            properties.copy_pitch_alignment,
+        ));
     }
     if pitch < row_bytes {
-        return Err(invalid(CallRule::RowsHoldTexels, pitch, row_bytes));
+        return Err(DeviceError::invalid_call(CallRule::RowsHoldTexels, pitch, row_bytes));
     }
     if slices > 1 && u64::from(layout.rows) < down {
-        return Err(invalid(CallRule::RowsHoldTexels, u64::from(layout.rows), down));
+        return Err(DeviceError::invalid_call(CallRule::RowsHoldTexels, u64::from(layout.rows), down));
     }
     let last = slice_pitch
         .checked_mul(slices - 1)
@@ -158,7 +154,7 @@ pub(crate) fn copy_texture(
     to_texture: bool,
 ) -> Result<Command, DeviceError> {
     if !buffer.state.is_buffer() {
-        return Err(broken_by(CallRule::IsBuffer, buffer.state.label.id));
+        return Err(DeviceError::invalid_value(CallRule::IsBuffer, buffer.state.label.id));
     }
     region.check(texture(image)?)?;
     let rows = copied_rows(&image.state, &region, layout);

@@ -15,7 +15,6 @@ use crate::hazard::{Checks, HazardKind};
 use crate::heap::HeapState;
 use crate::history::Access;
 use crate::list::List;
-use crate::record::{broken, invalid};
 use crate::resource::{Memory, ResourceState};
 use crate::shared::{Request, Shared};
 use crate::tiles::{TILE, region_tiles};
@@ -31,7 +30,7 @@ impl Shared {
     ) -> Result<(), DeviceError> {
         self.call(CallKind::Submit, Request::default(), || {
             if lists.iter().any(|list| !list.is_from(self)) {
-                return Err(broken(CallRule::SameDevice));
+                return Err(DeviceError::broken_rule(CallRule::SameDevice));
             }
             let recorded = lists.iter().map(|list| recorded(queue, list)).collect::<Result<_, _>>()?;
             check_once(lists)?;
@@ -120,7 +119,7 @@ impl Shared {
                 let from = region_tiles(&source.layout, region)?;
                 if from.len() != tiles.len() {
                     let rule = CallRule::TileRegionsOfOneSize;
-                    return Err(invalid(rule, from.len() as u64, tiles.len() as u64));
+                    return Err(DeviceError::invalid_call(rule, from.len() as u64, tiles.len() as u64));
                 }
                 TileOrigin::CopyOf { resource: Arc::clone(source), tiles: from }
             }
@@ -149,7 +148,11 @@ impl Shared {
     }
 
     fn no_queue(&self, queue: QueueId) -> DeviceError {
-        invalid(CallRule::QueueExists, u64::from(queue.0), self.properties.queues.len() as u64)
+        DeviceError::invalid_call(
+            CallRule::QueueExists,
+            u64::from(queue.0),
+            self.properties.queues.len() as u64,
+        )
     }
 
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
@@ -209,21 +212,21 @@ fn check_once(lists: &[&List]) -> Result<(), DeviceError> {
         list.is_submitted() || lists[..index].iter().any(|other| core::ptr::eq(*other, *list))
     };
     if lists.iter().enumerate().any(is_again) {
-        return Err(broken(CallRule::SubmittedOnce));
+        return Err(DeviceError::broken_rule(CallRule::SubmittedOnce));
     }
     Ok(())
 }
 
 fn recorded(queue: QueueId, list: &List) -> Result<Recorded, DeviceError> {
     check::list_queue(queue, list.queue)?;
-    let commands = list.closed().ok_or_else(|| broken(CallRule::SubmittedClosed))?;
+    let commands = list.closed().ok_or_else(|| DeviceError::broken_rule(CallRule::SubmittedClosed))?;
     Ok(Recorded { label: Arc::clone(&list.state.label), commands })
 }
 
 fn reserved(state: &Arc<ResourceState>) -> Result<&Arc<ResourceState>, DeviceError> {
     match &state.memory {
         Memory::Reserved(_) => Ok(state),
-        _ => Err(broken(CallRule::IsReserved)),
+        _ => Err(DeviceError::broken_rule(CallRule::IsReserved)),
     }
 }
 

@@ -11,7 +11,6 @@ use tenure_core::device::{
 use crate::heap::HeapState;
 use crate::layout::Layout;
 use crate::object::Label;
-use crate::record::{broken, invalid};
 use crate::requirements::{check_limits, tile_extent};
 
 /// Bytes of a tile.
@@ -146,14 +145,18 @@ pub(crate) fn region_tiles(layout: &Layout, region: &TileRegion) -> Result<Vec<u
         Layout::Buffer { size } => {
             let tiles = u32::try_from(size.div_ceil(TILE)).unwrap_or(u32::MAX);
             if region.subresource != 0 {
-                return Err(invalid(CallRule::SubresourceExists, u64::from(region.subresource), 1_u64));
+                return Err(DeviceError::invalid_call(
+                    CallRule::SubresourceExists,
+                    u64::from(region.subresource),
+                    1_u64,
+                ));
             }
             (0, [tiles, 1, 1])
         }
         Layout::Tiled { info, tiles, bases, .. } => {
             let index = region.subresource as usize;
             let Some(base) = bases.get(index) else {
-                return Err(invalid(
+                return Err(DeviceError::invalid_call(
                     CallRule::SubresourceExists,
                     u64::from(region.subresource),
                     bases.len() as u64,
@@ -166,12 +169,12 @@ pub(crate) fn region_tiles(layout: &Layout, region: &TileRegion) -> Result<Vec<u
                 (*base, tiles.subresources[index])
             }
         }
-        Layout::Texture { .. } => return Err(broken(CallRule::IsReserved)),
+        Layout::Texture { .. } => return Err(DeviceError::broken_rule(CallRule::IsReserved)),
     };
     for ((origin, extent), limit) in region.origin.iter().zip(region.extent).zip(size) {
         let end = u64::from(*origin) + u64::from(extent);
         if extent == 0 || end > u64::from(limit) {
-            return Err(invalid(CallRule::TileRegionInside, end, u64::from(limit)));
+            return Err(DeviceError::invalid_call(CallRule::TileRegionInside, end, u64::from(limit)));
         }
     }
     let axis = |axis: usize| {

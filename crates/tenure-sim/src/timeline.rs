@@ -12,7 +12,6 @@ use crate::execute::{Execution, TileChange};
 use crate::journal::Step;
 use crate::object::Label;
 use crate::options::Lag;
-use crate::record::invalid;
 use crate::rng::Rng;
 use crate::shared::Shared;
 
@@ -95,15 +94,15 @@ impl Timeline {
     ) -> Result<(), DeviceError> {
         let count = self.queues.len() as u64;
         let Some(state) = self.queues.get(queue.index()) else {
-            return Err(invalid(CallRule::QueueExists, u64::from(queue.0), count));
+            return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), count));
         };
         check::serial(signal, state.submitted)?;
         for wait in waits {
             if wait.queue.index() >= self.queues.len() {
-                return Err(invalid(CallRule::QueueExists, u64::from(wait.queue.0), count));
+                return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(wait.queue.0), count));
             }
             if wait.queue == queue && wait.serial >= signal {
-                return Err(invalid(CallRule::WaitsForItself, wait.serial, signal));
+                return Err(DeviceError::invalid_call(CallRule::WaitsForItself, wait.serial, signal));
             }
         }
         Ok(())

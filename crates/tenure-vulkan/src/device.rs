@@ -13,7 +13,7 @@ use tenure_core::device::{
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
-use crate::error::{CreateError, broken};
+use crate::error::CreateError;
 use crate::memory::{Heap, Mapping};
 use crate::queue::Work;
 use crate::record::{List, QueueStages, StateUse};
@@ -323,7 +323,7 @@ impl tenure_core::device::Device for Device {
         let buffers = lists.iter().map(|list| list.closed(&self.shared, queue));
         let buffers = buffers.collect::<Result<SmallVec<[_; 4]>, _>>()?;
         if (1..buffers.len()).any(|index| buffers[..index].contains(&buffers[index])) {
-            return Err(broken(CallRule::SubmittedOnce));
+            return Err(DeviceError::broken_rule(CallRule::SubmittedOnce));
         }
         self.shared.execute(queue, Work::Lists(&buffers), waits, signal)?;
         lists.iter().for_each(|list| list.note_submitted(signal));

@@ -1,7 +1,7 @@
 //! Why no device could be made, and what the driver's results mean to tenure.
 
 use ash::vk;
-use tenure_core::device::{Allowed, ApiCode, CallRule, DeviceError, FieldValue, MemoryTypeId};
+use tenure_core::device::{ApiCode, DeviceError, MemoryTypeId};
 
 /// Why no instance or device could be made or wrapped.
 #[non_exhaustive]
@@ -66,30 +66,6 @@ impl CreateError {
     pub(crate) fn failed(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Failed { call, result }
     }
-}
-
-/// A rule that a call breaks, with what breaks it and what that is measured against.
-pub(crate) fn invalid(
-    rule: impl Into<CallRule>,
-    value: impl Into<FieldValue>,
-    limit: impl Into<FieldValue>,
-) -> DeviceError {
-    DeviceError::invalid_call(rule, value, limit)
-}
-
-/// A rule that a call breaks, with what breaks it.
-pub(crate) fn broken_by(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> DeviceError {
-    DeviceError::invalid_value(rule, value)
-}
-
-/// A rule that a call breaks, and that says it all.
-pub(crate) fn broken(rule: impl Into<CallRule>) -> DeviceError {
-    DeviceError::broken_rule(rule)
-}
-
-/// A description that the device does not accept.
-pub(crate) fn bad(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> DeviceError {
-    DeviceError::invalid_desc(field, value, allowed)
 }
 
 /// A feature that the device lacks.

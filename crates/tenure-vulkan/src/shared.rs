@@ -12,7 +12,7 @@ use tenure_core::device::{
 
 use crate::api::Api;
 use crate::descriptor::SamplerCount;
-use crate::error::{invalid, meaning};
+use crate::error::meaning;
 use crate::memory::MemoryCount;
 use crate::queue::{Clock, Queue, SyncPool};
 use crate::record::ShaderStages;
@@ -122,7 +122,11 @@ impl Shared {
     /// The queue of that number.
     pub(crate) fn queue(&self, queue: QueueId) -> Result<&Queue, DeviceError> {
         let count = self.queues.len() as u64;
-        self.queues.get(queue.index()).ok_or(invalid(CallRule::QueueExists, u64::from(queue.0), count))
+        self.queues.get(queue.index()).ok_or(DeviceError::invalid_call(
+            CallRule::QueueExists,
+            u64::from(queue.0),
+            count,
+        ))
     }
 
     /// Waits for all that was submitted, on a device of tenure's own also by others

@@ -1,6 +1,6 @@
 //! From `HRESULT`s to errors.
 
-use tenure_core::device::{Allowed, ApiCode, CallRule, DeviceError, FieldValue, MemoryTypeId};
+use tenure_core::device::{ApiCode, DeviceError, MemoryTypeId};
 use windows::Win32::Foundation::{E_NOTIMPL, E_OUTOFMEMORY};
 use windows::Win32::Graphics::Dxgi::{
     DXGI_ERROR_DEVICE_HUNG, DXGI_ERROR_DEVICE_REMOVED, DXGI_ERROR_DEVICE_RESET,
@@ -15,30 +15,6 @@ pub(crate) enum Asked {
     Memory { bytes: u64, memory: MemoryTypeId },
     /// Nothing that takes device memory; the name of the call.
     Object(&'static str),
-}
-
-/// A rule that a call breaks, with what breaks it and what that is measured against.
-pub(crate) fn invalid(
-    rule: impl Into<CallRule>,
-    value: impl Into<FieldValue>,
-    limit: impl Into<FieldValue>,
-) -> DeviceError {
-    DeviceError::invalid_call(rule, value, limit)
-}
-
-/// A rule that a call breaks, with what breaks it.
-pub(crate) fn broken_by(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> DeviceError {
-    DeviceError::invalid_value(rule, value)
-}
-
-/// A rule that a call breaks, and that says it all.
-pub(crate) fn broken(rule: impl Into<CallRule>) -> DeviceError {
-    DeviceError::broken_rule(rule)
-}
-
-/// A description beyond what the device accepts.
-pub(crate) fn bad(field: &'static str, value: impl Into<FieldValue>, allowed: Allowed) -> DeviceError {
-    DeviceError::invalid_desc(field, value, allowed)
 }
 
 /// An `HRESULT` for an error.

@@ -10,7 +10,7 @@ use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 use windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
 use windows::core::Error;
 
-use crate::device::error::{Asked, broken, invalid, is_removal, refusal, removal_reason};
+use crate::device::error::{Asked, is_removal, refusal, removal_reason};
 use crate::device::queue::Events;
 use crate::device::queue::Queue;
 use crate::device::resource::desc::Described;
@@ -159,11 +159,15 @@ impl Inner {
 
     pub(crate) fn queue(&self, id: QueueId) -> Result<&Queue, DeviceError> {
         let count = self.queues.len() as u64;
-        self.queues.get(id.index()).ok_or(invalid(CallRule::QueueExists, u64::from(id.0), count))
+        self.queues.get(id.index()).ok_or(DeviceError::invalid_call(
+            CallRule::QueueExists,
+            u64::from(id.0),
+            count,
+        ))
     }
 }
 
 /// What a call that succeeded must have made.
 pub(crate) fn made<T>(object: Option<T>, what: &'static str) -> Result<T, DeviceError> {
-    object.ok_or(broken(what))
+    object.ok_or(DeviceError::broken_rule(what))
 }

@@ -23,7 +23,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
 use windows::core::Interface;
 
-use crate::device::error::{broken, invalid, unreachable_api};
+use crate::device::error::unreachable_api;
 use crate::device::inner::{Inner, Parts, made};
 use crate::device::queue::{Queue, list_type, queue_kind};
 use crate::device::resource::object::is_same;
@@ -238,12 +238,16 @@ fn create_queue(device: &ID3D12Device, kind: QueueKind) -> Result<ID3D12CommandQ
 
 fn wrap_queues(device: &ID3D12Device, queues: &[ID3D12CommandQueue]) -> Result<Vec<Queue>, DeviceError> {
     if queues.is_empty() || queues.len() > MAX_QUEUES {
-        return Err(invalid("there are 1 to 8 queues", queues.len() as u64, MAX_QUEUES as u64));
+        return Err(DeviceError::invalid_call(
+            "there are 1 to 8 queues",
+            queues.len() as u64,
+            MAX_QUEUES as u64,
+        ));
     }
     let wrapped = queues.iter().map(|queue| wrap_queue(device, queue)).collect::<Result<Vec<_>, _>>()?;
     match wrapped.first() {
         Some(first) if first.kind == QueueKind::Graphics => Ok(wrapped),
-        _ => Err(broken("the first queue is a direct one")),
+        _ => Err(DeviceError::broken_rule("the first queue is a direct one")),
     }
 }
 
@@ -252,12 +256,13 @@ fn wrap_queue(device: &ID3D12Device, raw: &ID3D12CommandQueue) -> Result<Queue, 
     // SAFETY: the pointer is to a local that outlives the call.
     let answer = unsafe { raw.GetDevice(&raw mut owner) };
     if answer.is_err() || owner.is_none_or(|owner| !is_same(&owner, device)) {
-        return Err(broken(CallRule::SameDevice));
+        return Err(DeviceError::broken_rule(CallRule::SameDevice));
     }
     // SAFETY: the interface is alive; the description is returned by value.
     let list = unsafe { raw.GetDesc() }.Type;
     let rule = "a queue is direct, compute or copy (list type)";
-    let kind = queue_kind(list).ok_or(invalid(rule, u64::from(list.0.cast_unsigned()), 3_u64))?;
+    let kind =
+        queue_kind(list).ok_or(DeviceError::invalid_call(rule, u64::from(list.0.cast_unsigned()), 3_u64))?;
     // SAFETY: takes no pointers.
     let fence: ID3D12Fence = unsafe { device.CreateFence(0, D3D12_FENCE_FLAG_NONE) }
         .map_err(|error| unreachable_api("CreateFence", &error))?;

@@ -16,7 +16,7 @@ use windows::Win32::System::Threading::{CreateEventW, WaitForSingleObject};
 use windows::core::Error;
 
 use crate::List;
-use crate::device::error::{Asked, broken, code, invalid, removal_reason};
+use crate::device::error::{Asked, code, removal_reason};
 use crate::device::inner::Inner;
 
 /// What a fence shows when its device is gone.
@@ -102,7 +102,7 @@ impl Inner {
             if wait.queue != id {
                 found.push((&other.fence, wait.serial));
             } else if wait.serial >= signal {
-                return Err(invalid(CallRule::WaitsForItself, wait.serial, signal));
+                return Err(DeviceError::invalid_call(CallRule::WaitsForItself, wait.serial, signal));
             }
         }
         Ok(found)
@@ -165,11 +165,11 @@ impl Inner {
         self.look()?;
         for list in lists {
             if !Arc::ptr_eq(self, &list.device) {
-                return Err(broken(CallRule::SameDevice));
+                return Err(DeviceError::broken_rule(CallRule::SameDevice));
             }
             check::list_queue(id, list.queue)?;
             if !list.is_closed() {
-                return Err(broken(CallRule::SubmittedClosed));
+                return Err(DeviceError::broken_rule(CallRule::SubmittedClosed));
             }
         }
         // Handing a texture to another queue often changes no layout.

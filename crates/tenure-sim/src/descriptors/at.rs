@@ -10,7 +10,6 @@ use crate::descriptors::content::{Content, Slot, What};
 use crate::descriptors::heap::{DescriptorHeap, DescriptorHeapState};
 use crate::descriptors::set::{SetBlock, SetBlockState};
 use crate::object::Label;
-use crate::record::{broken_by, invalid};
 
 /// Where a draw or dispatch finds a descriptor.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +83,7 @@ impl At {
             DescriptorAt::Dynamic { block, set, binding, element, offset } => {
                 let alignment = properties.constant_alignment;
                 if !offset.is_multiple_of(alignment) {
-                    return Err(invalid(CallRule::ConstantsAligned, offset, alignment));
+                    return Err(DeviceError::invalid_call(CallRule::ConstantsAligned, offset, alignment));
                 }
                 in_set(&block.state, set, (binding, element), Some(offset))
             }
@@ -156,7 +155,7 @@ fn in_set(
     block.check_set(set)?;
     if (kind == BindingKind::DynamicConstants) != offset.is_some() {
         let rule = "dynamic constants are bound with an offset, and nothing else is";
-        return Err(invalid(rule, offset.unwrap_or(0), u64::from(named.0)));
+        return Err(DeviceError::invalid_call(rule, offset.unwrap_or(0), u64::from(named.0)));
     }
     let (_, version) = block.slot(set, index);
     let slots = Slots::Set { block: Arc::clone(block), set, version };
@@ -168,11 +167,14 @@ fn in_heap(heap: &Arc<DescriptorHeapState>, index: u32) -> Result<Slots, DeviceE
         return Ok(Slots::Heap(Arc::clone(heap)));
     }
     if heap.kind().is_for_shaders() {
-        return Err(broken_by("shaders find descriptors in heaps that they see", heap.label.id));
+        return Err(DeviceError::invalid_value(
+            "shaders find descriptors in heaps that they see",
+            heap.label.id,
+        ));
     }
     match heap.slot(index) {
         Slot::Holds(content) => Ok(Slots::Targets(Arc::clone(heap), content)),
-        _ => Err(broken_by("a target's descriptor holds something", u64::from(index))),
+        _ => Err(DeviceError::invalid_value("a target's descriptor holds something", u64::from(index))),
     }
 }
 

@@ -9,7 +9,6 @@ use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, SetBindin
 use crate::clock::Clock;
 use crate::descriptors::content::Slot;
 use crate::object::Label;
-use crate::record::invalid;
 
 /// The state of a layout, shared with its blocks.
 pub(crate) struct LayoutState {
@@ -50,10 +49,14 @@ impl LayoutState {
         let found = self.bindings.iter().find(|(each, _)| each.binding == binding);
         let Some((found, start)) = found else {
             let bindings = self.bindings.len() as u64;
-            return Err(invalid(CallRule::BindingExists, u64::from(binding), bindings));
+            return Err(DeviceError::invalid_call(CallRule::BindingExists, u64::from(binding), bindings));
         };
         if element >= found.count {
-            return Err(invalid(CallRule::ElementExists, u64::from(element), u64::from(found.count)));
+            return Err(DeviceError::invalid_call(
+                CallRule::ElementExists,
+                u64::from(element),
+                u64::from(found.count),
+            ));
         }
         Ok((start + element, found.kind))
     }
@@ -88,7 +91,7 @@ impl SetBlockState {
         if u64::from(set) < sets {
             return Ok(());
         }
-        Err(invalid(CallRule::SetExists, u64::from(set), sets))
+        Err(DeviceError::invalid_call(CallRule::SetExists, u64::from(set), sets))
     }
 }
 

@@ -5,15 +5,18 @@ use tenure_core::device::{
     TextureAccess, TextureInfo, TextureView, ViewShape, check,
 };
 
-use crate::record::{broken, broken_by, invalid};
 use crate::resource::ResourceState;
 
 fn aligned(rule: impl Into<CallRule>, value: u64, alignment: u64) -> Result<(), DeviceError> {
-    if value.is_multiple_of(alignment.max(1)) { Ok(()) } else { Err(invalid(rule, value, alignment)) }
+    if value.is_multiple_of(alignment.max(1)) {
+        Ok(())
+    } else {
+        Err(DeviceError::invalid_call(rule, value, alignment))
+    }
 }
 
 fn within(rule: &'static str, value: u64, limit: u64) -> Result<(), DeviceError> {
-    if value <= limit { Ok(()) } else { Err(invalid(rule, value, limit)) }
+    if value <= limit { Ok(()) } else { Err(DeviceError::invalid_call(rule, value, limit)) }
 }
 
 /// Checks a view of a buffer.
@@ -23,7 +26,7 @@ pub(crate) fn buffer(
     view: &BufferView,
 ) -> Result<(), DeviceError> {
     if !resource.is_buffer() {
-        return Err(broken_by(CallRule::IsBuffer, resource.label.id));
+        return Err(DeviceError::invalid_value(CallRule::IsBuffer, resource.label.id));
     }
     check::usage(resource.desc.usage(), view.access.usage())?;
     check::buffer_view(view.offset, view.size, resource.layout.bytes())?;
@@ -105,7 +108,7 @@ const fn is_plain(format: Format) -> bool {
 /// Checks a view of a texture.
 pub(crate) fn texture(resource: &ResourceState, view: &TextureView) -> Result<(), DeviceError> {
     let Some(info) = resource.layout.texture() else {
-        return Err(broken_by(CallRule::IsTexture, resource.label.id));
+        return Err(DeviceError::invalid_value(CallRule::IsTexture, resource.label.id));
     };
     check::usage(resource.desc.usage(), view.access.usage())?;
     check::view_format(view, info)?;
@@ -118,21 +121,28 @@ pub(crate) fn texture(resource: &ResourceState, view: &TextureView) -> Result<()
 fn shape(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
     let volume = info.dimension == Dimension::D3;
     if (view.shape == ViewShape::D3) != volume {
-        return Err(broken_by("a volume is shown as one, and nothing else is", u64::from(volume)));
+        return Err(DeviceError::invalid_value(
+            "a volume is shown as one, and nothing else is",
+            u64::from(volume),
+        ));
     }
     let layers = u64::from(view.layers);
     let square = info.width == info.height && info.samples == 1;
     match view.shape {
-        ViewShape::D2 if layers != 1 => Err(invalid("one layer is shown", layers, 1_u64)),
-        ViewShape::Cube if layers != 6 => Err(invalid("a cube has six layers", layers, 6_u64)),
+        ViewShape::D2 if layers != 1 => Err(DeviceError::invalid_call("one layer is shown", layers, 1_u64)),
+        ViewShape::Cube if layers != 6 => {
+            Err(DeviceError::invalid_call("a cube has six layers", layers, 6_u64))
+        }
         ViewShape::CubeArray if !layers.is_multiple_of(6) => {
-            Err(invalid("cubes have six layers each", layers, 6_u64))
+            Err(DeviceError::invalid_call("cubes have six layers each", layers, 6_u64))
         }
-        ViewShape::Cube | ViewShape::CubeArray if !square => {
-            Err(invalid("the faces of a cube are square", u64::from(info.width), u64::from(info.height)))
-        }
+        ViewShape::Cube | ViewShape::CubeArray if !square => Err(DeviceError::invalid_call(
+            "the faces of a cube are square",
+            u64::from(info.width),
+            u64::from(info.height),
+        )),
         ViewShape::Cube | ViewShape::CubeArray if view.access != TextureAccess::Sampled => {
-            Err(broken("cubes are only read"))
+            Err(DeviceError::broken_rule("cubes are only read"))
         }
         _ => Ok(()),
     }
@@ -141,7 +151,7 @@ fn shape(info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
 fn access(view: &TextureView) -> Result<(), DeviceError> {
     let one_mip = || match view.mips {
         1 => Ok(()),
-        mips => Err(invalid("one mip is written", u64::from(mips), 1_u64)),
+        mips => Err(DeviceError::invalid_call("one mip is written", u64::from(mips), 1_u64)),
     };
     match view.access {
         TextureAccess::Sampled => Ok(()),

@@ -17,7 +17,6 @@ use crate::descriptors::view;
 use crate::device::Device;
 use crate::hazard::{Checks, HazardKind};
 use crate::object::{Label, ObjectKind};
-use crate::record::{broken_by, invalid};
 use crate::shared::{Request, Shared};
 
 type Source<'a> = DescriptorSource<'a, Device>;
@@ -62,18 +61,18 @@ impl Shared {
         self.call(CallKind::WriteDescriptor, request(1), || {
             let state = &heap.state;
             if state.desc.shader_visible {
-                return Err(broken_by(CallRule::WrittenHidden, state.label.id));
+                return Err(DeviceError::invalid_value(CallRule::WrittenHidden, state.label.id));
             }
             state.check_index(index)?;
             if descriptor.kind() != state.kind() {
                 let rule = CallRule::DescriptorKind;
-                return Err(invalid(rule, descriptor.kind(), state.kind()));
+                return Err(DeviceError::invalid_call(rule, descriptor.kind(), state.kind()));
             }
             let what = self.check_descriptor(descriptor)?;
             let mut slots = state.slots.lock();
             let Some(slot) = slots.get_mut(index as usize) else { return Ok(()) };
             if slot.is_filled() {
-                return Err(broken_by(CallRule::DescriptorCleared, u64::from(index)));
+                return Err(DeviceError::invalid_value(CallRule::DescriptorCleared, u64::from(index)));
             }
             self.take_sampler(&what)?;
             *slot = Slot::Holds(Arc::new(Content::new(what)));
@@ -195,7 +194,7 @@ impl Shared {
         self.call(call, request(sources.len() as u64), || {
             let state = &heap.state;
             if !state.desc.shader_visible {
-                return Err(broken_by(CallRule::FilledVisible, state.label.id));
+                return Err(DeviceError::invalid_value(CallRule::FilledVisible, state.label.id));
             }
             let range = indices(state, first, sources.len())?;
             for source in sources {
@@ -207,7 +206,7 @@ impl Shared {
                 };
                 if kind != state.kind() {
                     let rule = CallRule::DescriptorKind;
-                    return Err(invalid(rule, kind, state.kind()));
+                    return Err(DeviceError::invalid_call(rule, kind, state.kind()));
                 }
             }
             self.check_unread(state, range.clone(), HazardKind::DescriptorInUse, call.name());
@@ -225,7 +224,7 @@ impl Shared {
                 let state = &heap.state;
                 if state.desc.shader_visible {
                     let rule = CallRule::WrittenHidden;
-                    return Err(broken_by(rule, state.label.id));
+                    return Err(DeviceError::invalid_value(rule, state.label.id));
                 }
                 state.check_index(*index)?;
                 let slots = state.slots.lock();
@@ -233,8 +232,8 @@ impl Shared {
                     Some(Slot::Holds(content)) => content
                         .what
                         .binding()
-                        .ok_or_else(|| broken_by(CallRule::TargetsHidden, state.label.id)),
-                    _ => Err(broken_by(CallRule::DescriptorWritten, u64::from(*index))),
+                        .ok_or_else(|| DeviceError::invalid_value(CallRule::TargetsHidden, state.label.id)),
+                    _ => Err(DeviceError::invalid_value(CallRule::DescriptorWritten, u64::from(*index))),
                 }
             }
             DescriptorSource::Constants { resource, offset, size } => {
@@ -274,7 +273,7 @@ fn indices(heap: &DescriptorHeapState, first: u32, count: usize) -> Result<Range
         Some(end) if end <= limit => Ok(first..end),
         end => {
             let end = end.map_or(u64::MAX, u64::from);
-            Err(invalid(CallRule::DescriptorInside, end, u64::from(limit)))
+            Err(DeviceError::invalid_call(CallRule::DescriptorInside, end, u64::from(limit)))
         }
     }
 }

@@ -14,7 +14,6 @@ use crate::descriptors::write::{counted, request, slot_of};
 use crate::device::Device;
 use crate::hazard::{Checks, HazardKind};
 use crate::object::ObjectKind;
-use crate::record::invalid;
 use crate::shared::Shared;
 
 impl Shared {
@@ -94,7 +93,7 @@ impl Shared {
                 let (_, wanted) = state.layout.find(write.binding, write.element)?;
                 let given = self.check_source(&write.source)?;
                 if !wanted.takes(given) {
-                    return Err(invalid(CallRule::BindingKind, given, wanted));
+                    return Err(DeviceError::invalid_call(CallRule::BindingKind, given, wanted));
                 }
             }
             self.change_set(state, set, call.name(), |set| {

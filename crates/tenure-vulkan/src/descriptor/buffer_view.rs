@@ -6,7 +6,6 @@ use tenure_core::device::{
 };
 
 use super::slot::{Slot, Value, Written};
-use crate::error::bad;
 use crate::format::to_vk_format;
 use crate::resource::{Resource, VkUsage};
 use crate::shared::Shared;
@@ -36,7 +35,11 @@ impl Shared {
         if let Elements::Structured(stride) = elements
             && (stride == 0 || !stride.is_multiple_of(4))
         {
-            return Err(bad("stride", stride, Allowed::Rule("a multiple of 4, and not 0")));
+            return Err(DeviceError::invalid_desc(
+                "stride",
+                stride,
+                Allowed::Rule("a multiple of 4, and not 0"),
+            ));
         }
         // The format is checked first: of those that buffers do not have, elements mean nothing.
         let format = match elements {
@@ -92,7 +95,7 @@ impl Shared {
             _ => vk::FormatFeatureFlags::STORAGE_TEXEL_BUFFER,
         };
         if found == vk::Format::UNDEFINED || !properties.buffer_features.contains(needed) {
-            return Err(bad(
+            return Err(DeviceError::invalid_desc(
                 "format",
                 format,
                 Allowed::Rule("a format that the device has for texel buffers"),

@@ -15,7 +15,7 @@ use super::kinds::{heap_binding, heap_kind};
 use super::slot::{Slot, Value, Written};
 use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
 use crate::device::Device;
-use crate::error::{broken, broken_by, invalid, unsupported};
+use crate::error::unsupported;
 use crate::shared::Shared;
 
 /// The most descriptors of one heap that shaders do not see.
@@ -172,7 +172,7 @@ impl DescriptorHeap {
         if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
             return Ok(());
         }
-        Err(broken(CallRule::SameDevice))
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
     }
 
     /// What copies of a descriptor are made from.
@@ -181,17 +181,17 @@ impl DescriptorHeap {
         let found = self.slot(index).ok_or(self.not_hidden(index))?;
         match found {
             Slot::Shader(written) => Ok(written),
-            Slot::Nothing => Err(broken_by(CallRule::DescriptorWritten, u64::from(index))),
-            Slot::Target(_) => Err(broken_by(CallRule::TargetsHidden, u64::from(index))),
+            Slot::Nothing => Err(DeviceError::invalid_value(CallRule::DescriptorWritten, u64::from(index))),
+            Slot::Target(_) => Err(DeviceError::invalid_value(CallRule::TargetsHidden, u64::from(index))),
         }
     }
 
     fn not_hidden(&self, index: u32) -> DeviceError {
         match self.content {
             Content::Hidden(_) => {
-                invalid(CallRule::DescriptorInside, u64::from(index), u64::from(self.count))
+                DeviceError::invalid_call(CallRule::DescriptorInside, u64::from(index), u64::from(self.count))
             }
-            Content::Visible(_) => broken_by(CallRule::WrittenHidden, u64::from(index)),
+            Content::Visible(_) => DeviceError::invalid_value(CallRule::WrittenHidden, u64::from(index)),
         }
     }
 
@@ -206,7 +206,7 @@ impl DescriptorHeap {
         self.check_device(shared)?;
         let mut slot = self.hidden(index).ok_or(self.not_hidden(index))?.lock();
         if !slot.is_empty() {
-            return Err(broken_by(CallRule::DescriptorCleared, u64::from(index)));
+            return Err(DeviceError::invalid_value(CallRule::DescriptorCleared, u64::from(index)));
         }
         check::descriptor_kind(descriptor.kind(), self.kind)?;
         *slot = match descriptor {
@@ -227,7 +227,7 @@ impl DescriptorHeap {
         shared.alive()?;
         self.check_device(shared)?;
         let Some(indexed) = self.indexed() else {
-            return Err(broken(CallRule::FilledVisible));
+            return Err(DeviceError::broken_rule(CallRule::FilledVisible));
         };
         check::descriptors_inside(first, sources.len() as u64, self.count)?;
         // All are looked at before any is written; a batch is written as a whole.
@@ -254,7 +254,7 @@ impl DescriptorHeap {
         let constants = indexed.arrays.constants;
         if kind == BindingKind::Constants && index >= constants {
             let rule = "constants are at the first indices, where the device has fewer of them";
-            return Err(invalid(rule, u64::from(index), u64::from(constants)));
+            return Err(DeviceError::invalid_call(rule, u64::from(index), u64::from(constants)));
         }
         Ok(())
     }

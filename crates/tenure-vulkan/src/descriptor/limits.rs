@@ -4,7 +4,6 @@ use ash::vk;
 use tenure_core::device::{Allowed, BindingKind, DescriptorKind, DescriptorLimits, DeviceError, SetBinding};
 
 use super::arrays::Arrays;
-use crate::error::bad;
 use crate::setup::OptionalFeatures;
 use crate::tables::power_of_two;
 
@@ -104,7 +103,7 @@ impl DescriptorTables {
             let found = bindings.iter().filter(|binding| kinds.contains(&binding.kind));
             let count: u64 = found.map(|binding| u64::from(binding.count)).sum();
             if count > u64::from(most) {
-                return Err(bad("count", count, Allowed::AtMost(u64::from(most))));
+                return Err(DeviceError::invalid_desc("count", count, Allowed::AtMost(u64::from(most))));
             }
         }
         Ok(())
@@ -230,13 +229,13 @@ mod tests {
         let textures = [of(BindingKind::Texture, 12), of(BindingKind::TypedBuffer, 12)];
         assert_eq!(
             tables.check_set(&textures),
-            Err(bad("count", 24_u32, Allowed::AtMost(20))),
+            Err(DeviceError::invalid_desc("count", 24_u32, Allowed::AtMost(20))),
             "each alone would do"
         );
         let all = [of(BindingKind::Texture, 18), of(BindingKind::StorageTexture, 18)];
         assert_eq!(
             tables.check_set(&all),
-            Err(bad("count", 36_u32, Allowed::AtMost(30))),
+            Err(DeviceError::invalid_desc("count", 36_u32, Allowed::AtMost(30))),
             "of all resources"
         );
         let many = [of(BindingKind::Texture, u32::MAX), of(BindingKind::Texture, u32::MAX)];

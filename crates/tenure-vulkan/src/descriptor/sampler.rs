@@ -8,7 +8,7 @@ use tenure_core::device::{
 };
 
 use super::slot::{Slot, Value, Written};
-use crate::error::{bad, unsupported};
+use crate::error::unsupported;
 use crate::shared::Shared;
 
 /// How many there are: some drivers do not count themselves.
@@ -31,7 +31,11 @@ impl Shared {
         let tables = &self.tables.descriptors;
         desc.validate(tables.contract.anisotropy)?;
         if desc.mip_bias.abs() > tables.mip_bias {
-            return Err(bad("mip_bias", desc.mip_bias, Allowed::Rule("within maxSamplerLodBias")));
+            return Err(DeviceError::invalid_desc(
+                "mip_bias",
+                desc.mip_bias,
+                Allowed::Rule("within maxSamplerLodBias"),
+            ));
         }
         let portability = self.api.portability;
         if desc.compare.is_some() && !portability.comparison_samplers {

@@ -11,7 +11,6 @@ use super::set_layout::SetLayout;
 use super::slot::Written;
 use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
 use crate::device::Device;
-use crate::error::{bad, broken, invalid};
 use crate::shared::Shared;
 
 /// The most sets of a block.
@@ -35,7 +34,7 @@ impl Shared {
     ) -> Result<SetBlock, DeviceError> {
         self.alive()?;
         if !Arc::ptr_eq(self, layout.shared()) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         check::count("sets", sets, MOST_SETS)?;
         let sizes = pool_sizes(layout.bindings(), sets)?;
@@ -52,8 +51,13 @@ fn pool_sizes(bindings: &[SetBinding], sets: u32) -> Result<Vec<vk::DescriptorPo
         let of_kind = bindings.iter().filter(|binding| binding.kind == kind);
         let each: u64 = of_kind.map(|binding| u64::from(binding.count)).sum();
         let all = each.saturating_mul(u64::from(sets));
-        let descriptor_count = u32::try_from(all)
-            .map_err(|_| bad("sets", sets, Allowed::Rule("fewer than 2^32 descriptors of a kind in all")))?;
+        let descriptor_count = u32::try_from(all).map_err(|_| {
+            DeviceError::invalid_desc(
+                "sets",
+                sets,
+                Allowed::Rule("fewer than 2^32 descriptors of a kind in all"),
+            )
+        })?;
         if descriptor_count > 0 {
             sizes.push(vk::DescriptorPoolSize { ty: vk_type(kind), descriptor_count });
         }
@@ -88,7 +92,7 @@ impl SetBlock {
         if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
             return Ok(());
         }
-        Err(broken(CallRule::SameDevice))
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
     }
 
     /// What to write where, when the layout has such a descriptor there.
@@ -97,7 +101,7 @@ impl SetBlock {
         let written = self.shared.resolve(&write.source)?;
         if !binding.kind.takes(written.kind) {
             let rule = CallRule::BindingKind;
-            return Err(invalid(rule, written.kind, binding.kind));
+            return Err(DeviceError::invalid_call(rule, written.kind, binding.kind));
         }
         Ok(Written { kind: binding.kind, ..written })
     }
@@ -112,7 +116,8 @@ impl SetBlock {
         shared.alive()?;
         self.check_device(shared)?;
         let count = self.sets.len() as u64;
-        let set = self.set(set).ok_or(invalid(CallRule::SetExists, u64::from(set), count))?;
+        let set =
+            self.set(set).ok_or(DeviceError::invalid_call(CallRule::SetExists, u64::from(set), count))?;
         // All are looked at before any is written; a batch is written as a whole.
         if writes.len() > BATCH {
             for write in writes {

@@ -7,7 +7,7 @@ use tenure_core::device::{
 };
 
 use super::slot::{Slot, Value, Written};
-use crate::error::{bad, invalid, unsupported};
+use crate::error::unsupported;
 use crate::format::{aspects, to_vk_format};
 use crate::resource::{Resource, VkUsage};
 use crate::shared::Shared;
@@ -90,16 +90,18 @@ impl Shared {
             }
             (Dimension::D3, ViewShape::D3) => Ok((vk::ImageViewType::TYPE_3D, 1)),
             (Dimension::D2, ViewShape::D2) if layers == 1 => Ok((vk::ImageViewType::TYPE_2D, 1)),
-            (Dimension::D2, ViewShape::D2) => Err(bad("layers", layers, Allowed::AtMost(1))),
+            (Dimension::D2, ViewShape::D2) => {
+                Err(DeviceError::invalid_desc("layers", layers, Allowed::AtMost(1)))
+            }
             (Dimension::D2, ViewShape::D2Array) => Ok((vk::ImageViewType::TYPE_2D_ARRAY, layers)),
             (Dimension::D2, ViewShape::Cube | ViewShape::CubeArray) if !is_target => {
                 if !has(vk::ImageCreateFlags::CUBE_COMPATIBLE) {
                     let rule = "cubes are views of square textures of six layers and one sample";
-                    return Err(invalid(rule, u64::from(info.layers()), 6_u64));
+                    return Err(DeviceError::invalid_call(rule, u64::from(info.layers()), 6_u64));
                 }
                 self.cube_shape(view)
             }
-            _ => Err(bad(
+            _ => Err(DeviceError::invalid_desc(
                 "shape",
                 view.shape,
                 Allowed::Rule("the texture's dimension, and no cube for targets"),
@@ -117,7 +119,11 @@ impl Shared {
                 }
                 Ok((vk::ImageViewType::CUBE_ARRAY, layers))
             }
-            _ => Err(bad("layers", layers, Allowed::Rule("6, or a multiple of 6 for an array of cubes"))),
+            _ => Err(DeviceError::invalid_desc(
+                "layers",
+                layers,
+                Allowed::Rule("6, or a multiple of 6 for an array of cubes"),
+            )),
         }
     }
 
@@ -128,7 +134,7 @@ impl Shared {
         info: &TextureInfo,
         view: &TextureView,
     ) -> Result<vk::Format, DeviceError> {
-        let wrong = |rule| bad("format", view.format, Allowed::Rule(rule));
+        let wrong = |rule| DeviceError::invalid_desc("format", view.format, Allowed::Rule(rule));
         let VkUsage::Image(_, own, flags) = resource.usage else {
             return Err(wrong("a view of a texture"));
         };

@@ -9,7 +9,6 @@ use ash::vk;
 use parking_lot::{Mutex, RwLock};
 use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId, Priority};
 
-use crate::error::{broken, broken_by, invalid};
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
 
@@ -71,7 +70,11 @@ impl Shared {
     pub(crate) fn memory_flags(&self, kind: MemoryTypeId) -> Result<MemoryFlags, DeviceError> {
         let types = &self.tables.properties.memory_types;
         let found = types.get(usize::from(kind.0)).map(|found| found.flags);
-        found.ok_or(invalid(CallRule::MemoryTypeExists, u64::from(kind.0), types.len() as u64))
+        found.ok_or(DeviceError::invalid_call(
+            CallRule::MemoryTypeExists,
+            u64::from(kind.0),
+            types.len() as u64,
+        ))
     }
 
     /// Takes memory from the driver.
@@ -164,14 +167,14 @@ impl Memory {
     pub(crate) fn map(&self) -> Result<Address, DeviceError> {
         let flags = self.shared.memory_flags(self.kind)?;
         if !flags.contains(MemoryFlags::HOST_VISIBLE) {
-            return Err(broken_by(CallRule::HostVisible, u64::from(flags.bits())));
+            return Err(DeviceError::invalid_value(CallRule::HostVisible, u64::from(flags.bits())));
         }
         let mut address = self.address.lock();
         if let Some(address) = *address {
             return Ok(address);
         }
         if !self.is_ours {
-            return Err(broken("memory of another owner is mapped by its owner"));
+            return Err(DeviceError::broken_rule("memory of another owner is mapped by its owner"));
         }
         let flags = vk::MemoryMapFlags::empty();
         // SAFETY: the memory is host-visible and ours, and, under the lock, not mapped.

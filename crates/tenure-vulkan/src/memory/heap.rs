@@ -7,7 +7,6 @@ use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc, check};
 
 use super::allocation::{Allocation, Memory};
-use crate::error::invalid;
 use crate::shared::Shared;
 
 /// A block of device memory: a handle for
@@ -51,7 +50,7 @@ impl Shared {
         let least = properties.heap_alignment;
         if !desc.alignment.is_power_of_two() || desc.alignment < least {
             let rule = CallRule::HeapAlignment;
-            return Err(invalid(rule, desc.alignment, least));
+            return Err(DeviceError::invalid_call(rule, desc.alignment, least));
         }
         check::heap_size(desc, properties.max_heap_size)
     }

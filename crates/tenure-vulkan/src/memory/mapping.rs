@@ -12,7 +12,6 @@ use tenure_core::device::{CallRule, DeviceError, mapped};
 
 use super::allocation::{Address, Memory};
 use super::flush::{FlushRange, flush_range, torn_atoms};
-use crate::error::invalid;
 
 /// A mapped buffer. What is written to memory that is not coherent is flushed at once; what is read
 /// from it is invalidated first, and so is what a flush takes along and the write leaves as it is.
@@ -33,7 +32,11 @@ impl Mapping {
     /// Maps `size` bytes at `offset` of `memory`.
     pub(crate) fn new(memory: &Arc<Memory>, offset: u64, size: u64) -> Result<Self, DeviceError> {
         let base = memory.map()?.get();
-        let outside = invalid("the mapping is inside the memory", offset.saturating_add(size), memory.size);
+        let outside = DeviceError::invalid_call(
+            "the mapping is inside the memory",
+            offset.saturating_add(size),
+            memory.size,
+        );
         let is_inside = offset.checked_add(size).is_some_and(|end| end <= memory.size);
         let (Ok(start), Ok(_), true) = (usize::try_from(offset), usize::try_from(memory.size), is_inside)
         else {
@@ -49,7 +52,8 @@ impl Mapping {
     fn range(&self, offset: u64, size: usize) -> Result<Range<usize>, DeviceError> {
         self.memory.shared().alive()?;
         let end = u64::try_from(size).ok().and_then(|size| offset.checked_add(size));
-        let outside = || invalid(CallRule::InsideMapping, end.unwrap_or(u64::MAX), self.size);
+        let outside =
+            || DeviceError::invalid_call(CallRule::InsideMapping, end.unwrap_or(u64::MAX), self.size);
         let end = end.filter(|end| *end <= self.size).ok_or_else(outside)?;
         match (usize::try_from(offset), usize::try_from(end)) {
             (Ok(start), Ok(end)) => Ok(start..end),

@@ -3,7 +3,6 @@
 use ash::vk;
 use tenure_core::device::{Allowed, DeviceError, Requirements, ResourceDesc};
 
-use crate::error::bad;
 use crate::resource::{Object, Plan};
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
@@ -93,8 +92,9 @@ impl Shared {
         let rounded = memory.size.checked_next_multiple_of(alignment.min(64 << 10));
         let uses = self.api.uses(OptionalFeatures::DEDICATED_ALLOCATION);
         Ok(Requirements {
-            size: rounded
-                .ok_or_else(|| bad("size", memory.size, Allowed::Rule("less than 2^64 when aligned")))?,
+            size: rounded.ok_or_else(|| {
+                DeviceError::invalid_desc("size", memory.size, Allowed::Rule("less than 2^64 when aligned"))
+            })?,
             alignment,
             memory_types: memory.memory_type_bits & self.tables.general_types,
             category: self.category(desc),

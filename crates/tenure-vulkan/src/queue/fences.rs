@@ -17,7 +17,6 @@ use super::clock::{Clock, SLICE, nanoseconds};
 use super::send::{Batch, Work};
 use super::submit::merge_waits;
 use super::sync_pool::SyncPool;
-use crate::error::invalid;
 use crate::shared::Shared;
 
 type Semaphores = SmallVec<[vk::Semaphore; 4]>;
@@ -176,7 +175,7 @@ impl Shared {
         let mut state = fences.state.lock();
         if wait.serial > state.submitted {
             let rule = "without timeline semaphores only what was submitted can be waited for";
-            return Err(invalid(rule, wait.serial, state.submitted));
+            return Err(DeviceError::invalid_call(rule, wait.serial, state.submitted));
         }
         let left_over = state.bridges.iter().position(|bridge| bridge.serial >= wait.serial);
         let bridge = match left_over {

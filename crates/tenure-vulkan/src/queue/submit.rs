@@ -5,7 +5,6 @@ use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueSeria
 
 use super::clock::Clock;
 use super::send::Work;
-use crate::error::invalid;
 use crate::shared::Shared;
 
 /// At most one serial a queue.
@@ -37,7 +36,7 @@ impl Shared {
         for wait in waits {
             self.queue(wait.queue)?;
             if wait.queue == queue && wait.serial >= signal {
-                return Err(invalid(CallRule::WaitsForItself, wait.serial, signal));
+                return Err(DeviceError::invalid_call(CallRule::WaitsForItself, wait.serial, signal));
             }
         }
         match clock {

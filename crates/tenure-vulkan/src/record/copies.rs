@@ -5,7 +5,7 @@ use tenure_core::device::{
     BufferLayout, CallRule, DeviceError, Properties, TextureInfo, TextureRegion, Usage, check,
 };
 
-use crate::error::{invalid, unsupported};
+use crate::error::unsupported;
 use crate::format::{aspects, has_stencil};
 use crate::resource::{Resource, VkUsage};
 use crate::setup::Family;
@@ -107,7 +107,7 @@ fn check_granularity(
         let ends_whole = extent.is_multiple_of(step) || origin.checked_add(extent) == Some(whole[axis]);
         if !origin.is_multiple_of(step) || !ends_whole {
             let rule = "the region is a multiple of what the queue copies at once";
-            return Err(invalid(rule, u64::from(origin), u64::from(step)));
+            return Err(DeviceError::invalid_call(rule, u64::from(origin), u64::from(step)));
         }
     }
     Ok(())
@@ -137,8 +137,13 @@ fn image_copy(
     let block = info.format.block();
     let texels =
         |blocks: u64, side: u32| blocks.checked_mul(u64::from(side)).and_then(|all| u32::try_from(all).ok());
-    let too_large =
-        || invalid("a row and a slice are counted in 32 bits", layout.row_pitch, u64::from(u32::MAX));
+    let too_large = || {
+        DeviceError::invalid_call(
+            "a row and a slice are counted in 32 bits",
+            layout.row_pitch,
+            u64::from(u32::MAX),
+        )
+    };
     let row = texels(layout.row_pitch / u64::from(block.bytes.max(1)), block.width).ok_or_else(too_large)?;
     // With one slice its rows may be fewer than the region has: then they do not matter.
     let rows = match region.extent[2] {

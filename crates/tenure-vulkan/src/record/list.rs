@@ -15,7 +15,6 @@ use super::copies::{buffer_copy, texel_copy};
 use super::stages::QueueStages;
 use crate::descriptor::DescriptorHeap;
 use crate::device::Device;
-use crate::error::{broken, invalid};
 use crate::resource::Resource;
 use crate::shared::Shared;
 
@@ -112,14 +111,14 @@ impl List {
     /// The command buffer, when it may be submitted to `queue`.
     pub(crate) fn closed(&self, shared: &Shared, queue: QueueId) -> Result<vk::CommandBuffer, DeviceError> {
         if !core::ptr::eq(Arc::as_ptr(&self.shared), shared) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         check::list_queue(queue, self.queue)?;
         if self.phase != Phase::Closed {
-            return Err(broken(CallRule::SubmittedClosed));
+            return Err(DeviceError::broken_rule(CallRule::SubmittedClosed));
         }
         if self.submitted.load(Ordering::Relaxed) > 0 {
-            return Err(broken(CallRule::SubmittedOnce));
+            return Err(DeviceError::broken_rule(CallRule::SubmittedOnce));
         }
         Ok(self.buffer)
     }
@@ -134,7 +133,7 @@ impl List {
             return Ok(());
         }
         let completed = self.shared.completed(self.queue)?;
-        if completed < last { Err(invalid(rule, completed, last)) } else { Ok(()) }
+        if completed < last { Err(DeviceError::invalid_call(rule, completed, last)) } else { Ok(()) }
     }
 
     fn keep_error(&mut self, checked: Result<(), DeviceError>) {
@@ -146,7 +145,7 @@ impl List {
     /// Records a command that passed its checks; keeps the first error for `close`.
     fn record<T>(&mut self, checked: Result<T, DeviceError>, record: impl FnOnce(&mut Self, T)) {
         if self.phase != Phase::Open {
-            let error = broken(CallRule::RecordedOpen);
+            let error = DeviceError::broken_rule(CallRule::RecordedOpen);
             self.error.get_or_insert(error);
             return;
         }
@@ -163,10 +162,10 @@ impl CommandList<Device> for List {
     fn begin(&mut self) -> Result<(), DeviceError> {
         self.shared.alive()?;
         if self.phase == Phase::Open {
-            return Err(broken(CallRule::BegunClosed));
+            return Err(DeviceError::broken_rule(CallRule::BegunClosed));
         }
         if self.phase == Phase::Broken {
-            return Err(broken(CallRule::BegunSound));
+            return Err(DeviceError::broken_rule(CallRule::BegunSound));
         }
         self.check_idle("a list is begun again when its last submission is complete")?;
         let device = &self.shared.api.device;
@@ -186,7 +185,7 @@ impl CommandList<Device> for List {
 
     fn close(&mut self) -> Result<(), DeviceError> {
         if self.phase != Phase::Open {
-            return Err(broken(CallRule::ClosedOpen));
+            return Err(DeviceError::broken_rule(CallRule::ClosedOpen));
         }
         self.phase = Phase::Broken;
         // SAFETY: the buffer is open.

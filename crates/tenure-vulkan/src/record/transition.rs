@@ -6,7 +6,6 @@ use tenure_core::device::{Barrier, CallRule, DeviceError, QueueTransfer, State, 
 use super::barrier::{Batch, Half, OlderBatch, Side, dependency, subresource_range};
 use super::list::List;
 use crate::device::Device;
-use crate::error::{broken, invalid};
 use crate::resource::{Object, Resource};
 
 impl List {
@@ -71,7 +70,7 @@ impl List {
         resource.check_device(&self.shared)?;
         check::subresource(&resource.desc, subresource)?;
         if states[1].is_empty() {
-            return Err(broken(CallRule::NeverToCommon));
+            return Err(DeviceError::broken_rule(CallRule::NeverToCommon));
         }
         let Some(side) = self.side(resource, states, transfer)? else { return Ok(()) };
         let side = match resource.object {
@@ -105,7 +104,11 @@ impl List {
             return Ok(Some(Side::Alone));
         };
         if resource.buffer().is_some() {
-            return Err(invalid("buffers are not handed over", u64::from(from.0), u64::from(to.0)));
+            return Err(DeviceError::invalid_call(
+                "buffers are not handed over",
+                u64::from(from.0),
+                u64::from(to.0),
+            ));
         }
         let (source, destination) = (self.shared.queue(from)?, self.shared.queue(to)?);
         check::state(source.properties.kind, before)?;
@@ -119,7 +122,7 @@ impl List {
             queue if queue == to => Ok(Some(Side::Acquire(families))),
             queue => {
                 let rule = CallRule::TransferQueue;
-                Err(invalid(rule, u64::from(queue.0), u64::from(to.0)))
+                Err(DeviceError::invalid_call(rule, u64::from(queue.0), u64::from(to.0)))
             }
         }
     }

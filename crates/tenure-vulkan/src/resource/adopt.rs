@@ -9,7 +9,6 @@ use tenure_core::device::{BufferInfo, DeviceError, MemoryTypeId, ResourceDesc, T
 use super::handle::{Backing, Resource, VkUsage};
 use super::object::Object;
 use crate::device::Device;
-use crate::error::invalid;
 use crate::memory::{Address, Memory};
 use crate::shared::Shared;
 
@@ -149,7 +148,11 @@ fn backing(
     shared.memory_flags(memory_type)?;
     let end = offset.checked_add(least);
     if end.is_none_or(|end| end > size) {
-        return Err(invalid("the resource is inside its memory", end.unwrap_or(u64::MAX), size));
+        return Err(DeviceError::invalid_call(
+            "the resource is inside its memory",
+            end.unwrap_or(u64::MAX),
+            size,
+        ));
     }
     let is_ours = ownership == Ownership::Tenure;
     let memory = Memory::adopt(shared, memory, size, memory_type, is_ours, mapped.map(Address::new));

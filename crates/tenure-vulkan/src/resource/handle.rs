@@ -7,7 +7,6 @@ use ash::vk;
 use tenure_core::device::{BufferInfo, CallRule, DeviceError, ResourceDesc, State, TextureInfo};
 
 use super::object::{Object, Plan};
-use crate::error::broken;
 use crate::memory::{Mapping, Memory};
 use crate::record::image_layout;
 use crate::shared::Shared;
@@ -137,7 +136,7 @@ impl Resource {
         if core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
             return Ok(());
         }
-        Err(broken(CallRule::SameDevice))
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
     }
 
     pub(crate) fn place(&self) -> Option<(&Arc<Memory>, u64)> {
@@ -152,14 +151,14 @@ impl Resource {
     pub(crate) fn as_buffer(&self) -> Result<(vk::Buffer, &BufferInfo), DeviceError> {
         match (self.object, &self.desc) {
             (Object::Buffer(buffer), ResourceDesc::Buffer(info)) => Ok((buffer, info)),
-            _ => Err(broken(CallRule::IsBuffer)),
+            _ => Err(DeviceError::broken_rule(CallRule::IsBuffer)),
         }
     }
 
     pub(crate) fn as_image(&self) -> Result<(vk::Image, &TextureInfo), DeviceError> {
         match (self.object, &self.desc) {
             (Object::Image(image), ResourceDesc::Texture(info)) => Ok((image, info)),
-            _ => Err(broken(CallRule::IsTexture)),
+            _ => Err(DeviceError::broken_rule(CallRule::IsTexture)),
         }
     }
 
@@ -168,7 +167,7 @@ impl Resource {
         let (_, info) = self.as_buffer()?;
         match self.place() {
             Some((memory, offset)) => Mapping::new(memory, offset, info.size),
-            None => Err(broken("only buffers with known memory are mapped")),
+            None => Err(DeviceError::broken_rule("only buffers with known memory are mapped")),
         }
     }
 

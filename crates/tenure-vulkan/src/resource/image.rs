@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 use smallvec::SmallVec;
 use tenure_core::device::{Allowed, DeviceError, Dimension, Format, TextureInfo, Usage};
 
-use crate::error::{bad, unsupported};
+use crate::error::unsupported;
 use crate::format::{component_bits, samples, to_vk_format};
 use crate::memory::Needs;
 use crate::resource::Plan;
@@ -112,7 +112,7 @@ impl Shared {
             usage |= vk::ImageUsageFlags::TRANSIENT_ATTACHMENT;
         }
         if usage.is_empty() {
-            return Err(bad(
+            return Err(DeviceError::invalid_desc(
                 "usage",
                 info.usage,
                 Allowed::Rule("at least one use that Vulkan has for images"),
@@ -121,11 +121,17 @@ impl Shared {
         let kind = match info.dimension {
             Dimension::D2 => vk::ImageType::TYPE_2D,
             Dimension::D3 => vk::ImageType::TYPE_3D,
-            _ => return Err(bad("dimension", info.dimension, Allowed::Rule("D2 or D3"))),
+            _ => {
+                return Err(DeviceError::invalid_desc(
+                    "dimension",
+                    info.dimension,
+                    Allowed::Rule("D2 or D3"),
+                ));
+            }
         };
         let mut plan = ImagePlan { flags: sparse, kind, format, usage, view_formats: SmallVec::new() };
         self.add_view_formats(&mut plan, info)?;
-        let mut refusal = bad("format", info.format, Allowed::Rule(NO_SUCH_IMAGE));
+        let mut refusal = DeviceError::invalid_desc("format", info.format, Allowed::Rule(NO_SUCH_IMAGE));
         for flags in self.candidates(&plan, info)? {
             let question = Question { format, kind, usage, flags };
             if let Some(limits) = self.image_support(question)? {
@@ -193,11 +199,15 @@ impl Shared {
         let found = to_vk_format(format);
         let is_compressed = format.block().width > 1;
         if found == vk::Format::UNDEFINED {
-            return Err(bad("format", format, Allowed::Rule("a format that Vulkan has")));
+            return Err(DeviceError::invalid_desc(
+                "format",
+                format,
+                Allowed::Rule("a format that Vulkan has"),
+            ));
         }
         if is_compressed && self.api.features.texture_compression_bc != vk::TRUE {
             let rule = "the device feature textureCompressionBC has to be enabled";
-            return Err(bad("format", format, Allowed::Rule(rule)));
+            return Err(DeviceError::invalid_desc("format", format, Allowed::Rule(rule)));
         }
         Ok(found)
     }
@@ -214,8 +224,9 @@ impl Shared {
             ("depth_or_layers", info.depth_or_layers, depth),
         ];
         let wrong = checks.into_iter().find(|(_, value, limit)| value > limit);
-        wrong
-            .map_or(Ok(()), |(field, value, limit)| Err(bad(field, value, Allowed::AtMost(u64::from(limit)))))
+        wrong.map_or(Ok(()), |(field, value, limit)| {
+            Err(DeviceError::invalid_desc(field, value, Allowed::AtMost(u64::from(limit))))
+        })
     }
 }
 
@@ -251,10 +262,10 @@ fn check_limits(info: &TextureInfo, limits: &vk::ImageFormatProperties) -> Resul
         ("mips", info.mips, limits.max_mip_levels),
     ];
     if let Some((field, value, limit)) = checks.into_iter().find(|(_, value, limit)| value > limit) {
-        return Err(bad(field, value, Allowed::AtMost(u64::from(limit))));
+        return Err(DeviceError::invalid_desc(field, value, Allowed::AtMost(u64::from(limit))));
     }
     if !limits.sample_counts.contains(samples(info.samples)) {
-        return Err(bad("samples", info.samples, Allowed::Rule(NO_SUCH_COUNT)));
+        return Err(DeviceError::invalid_desc("samples", info.samples, Allowed::Rule(NO_SUCH_COUNT)));
     }
     Ok(())
 }

@@ -7,7 +7,6 @@ use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, ResourceDesc, che
 
 use super::handle::{Backing, Resource};
 use super::object::{Object, Plan};
-use crate::error::broken;
 use crate::memory::{Allocation, Heap, Memory, Needs};
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
@@ -63,7 +62,7 @@ impl Shared {
     ) -> Result<Resource, DeviceError> {
         self.alive()?;
         if !Arc::ptr_eq(self, heap.memory.shared()) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         let plan = self.plan(desc)?;
         self.check_category(desc, heap.category)?;
@@ -83,7 +82,7 @@ impl Shared {
         offset: u64,
     ) -> Result<(), DeviceError> {
         if needs.requires_dedicated {
-            return Err(broken(CallRule::RequiresDedicated));
+            return Err(DeviceError::broken_rule(CallRule::RequiresDedicated));
         }
         let needs = self.contract(desc, needs)?;
         check::placement(&needs, (heap.memory.kind, heap.memory.size), offset)

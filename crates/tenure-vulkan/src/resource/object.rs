@@ -4,7 +4,7 @@ use ash::vk;
 use tenure_core::device::{Allowed, BufferInfo, DeviceError, ResourceDesc, TextureInfo, Usage};
 
 use super::image::ImagePlan;
-use crate::error::{bad, unsupported};
+use crate::error::unsupported;
 use crate::format::samples;
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
@@ -53,7 +53,7 @@ impl Shared {
         flags: vk::BufferCreateFlags,
     ) -> Result<Plan<'static>, DeviceError> {
         if info.size > most {
-            return Err(bad("size", info.size, Allowed::AtMost(most)));
+            return Err(DeviceError::invalid_desc("size", info.size, Allowed::AtMost(most)));
         }
         let structures = self.api.uses(OptionalFeatures::ACCELERATION_STRUCTURES);
         if info.usage.contains(Usage::ACCELERATION_STRUCTURE) && !structures {
@@ -61,7 +61,7 @@ impl Shared {
         }
         let usage = buffer_usage(info.usage, self.api.address.is_some(), structures);
         if usage.is_empty() {
-            return Err(bad(
+            return Err(DeviceError::invalid_desc(
                 "usage",
                 info.usage,
                 Allowed::Rule("at least one use that Vulkan has for buffers"),

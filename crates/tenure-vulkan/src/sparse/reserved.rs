@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tenure_core::device::{CallRule, DeviceError, Dimension, ResourceDesc, TextureInfo, TileLayout, Usage};
 
 use super::tiling::Tiling;
-use crate::error::{broken, unsupported};
+use crate::error::unsupported;
 use crate::memory::Memory;
 use crate::resource::{Backing, ImagePlan, Object, Plan, Resource, SPARSE_BUFFER, SPARSE_IMAGE};
 use crate::setup::OptionalFeatures;
@@ -34,7 +34,7 @@ impl Resource {
     pub(crate) fn sparse(&self) -> Result<&Sparse, DeviceError> {
         match &self.backing {
             Backing::Reserved(sparse) => Ok(sparse),
-            _ => Err(broken(CallRule::IsReserved)),
+            _ => Err(DeviceError::broken_rule(CallRule::IsReserved)),
         }
     }
 

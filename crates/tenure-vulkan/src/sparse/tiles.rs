@@ -9,7 +9,6 @@ use tenure_core::device::{CallRule, DeviceError, QueueId, QueueSerial, TileSourc
 use super::reserved::{Sparse, Target};
 use super::tiling::{Tile, TilePart};
 use crate::device::Device;
-use crate::error::{broken, invalid};
 use crate::memory::Heap;
 use crate::queue::{Binds, Work};
 use crate::resource::{Object, Resource};
@@ -184,7 +183,7 @@ impl Shared {
                 let copied = from.tiling.tiles(region)?;
                 if copied.len() != tiles.len() {
                     let rule = CallRule::TileRegionsOfOneSize;
-                    return Err(invalid(rule, copied.len() as u64, tiles.len() as u64));
+                    return Err(DeviceError::invalid_call(rule, copied.len() as u64, tiles.len() as u64));
                 }
                 let targets: Vec<_> =
                     copied.iter().map(|tile| changes.get(source, from, tile.number)).collect();
@@ -207,7 +206,7 @@ impl Shared {
         tiles: u64,
     ) -> Result<(), DeviceError> {
         if !core::ptr::eq(self, Arc::as_ptr(heap.memory.shared())) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         self.check_category(&resource.desc, heap.category)?;
         check::memory_type(sparse.memory_types, heap.memory.kind)?;
@@ -218,7 +217,11 @@ impl Shared {
 fn check_copied(sparse: &Sparse, from: &Sparse, targets: &[Option<Target>]) -> Result<(), DeviceError> {
     let (mine, theirs) = (sparse.tiling.layout.tile_size, from.tiling.layout.tile_size);
     if mine != theirs {
-        return Err(invalid("mappings are copied between resources with tiles of one size", theirs, mine));
+        return Err(DeviceError::invalid_call(
+            "mappings are copied between resources with tiles of one size",
+            theirs,
+            mine,
+        ));
     }
     targets
         .iter()

@@ -3,7 +3,6 @@
 use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, TextureInfo, TileLayout, TileRegion, check};
 
-use crate::error::invalid;
 use crate::tables::TILE;
 
 /// The mips that are packed together.
@@ -145,7 +144,7 @@ impl Tiling {
     /// The number of a subresource's first tile, its tiles, and the layer whose packed mips it is.
     fn subresource(&self, subresource: u32) -> Result<(u64, [u32; 3], Option<u32>), DeviceError> {
         let count = self.layout.subresources.len() as u64;
-        let unknown = invalid(CallRule::SubresourceExists, u64::from(subresource), count);
+        let unknown = DeviceError::invalid_call(CallRule::SubresourceExists, u64::from(subresource), count);
         let index = usize::try_from(subresource).unwrap_or(usize::MAX);
         let (Some(base), Some(tiles)) = (self.bases.get(index), self.layout.subresources.get(index)) else {
             return Err(unknown);

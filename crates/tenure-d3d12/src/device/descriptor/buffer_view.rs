@@ -14,7 +14,6 @@ use windows::Win32::Graphics::Direct3D12::{
 use windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT, DXGI_FORMAT_R32_TYPELESS, DXGI_FORMAT_UNKNOWN};
 
 use crate::device::descriptor::content::Content;
-use crate::device::error::{bad, broken, invalid};
 use crate::device::format::to_dxgi_format;
 use crate::device::inner::Inner;
 use crate::device::memory::requirements::READBACK;
@@ -39,7 +38,8 @@ fn counted(view: &BufferView, elements: Elements) -> Result<(u64, u32), DeviceEr
     check::multiple(CallRule::ViewWholeElements, view.size, bytes)?;
     let count = view.size.checked_div(bytes).unwrap_or(0);
     let limit = u64::from(u32::MAX);
-    let count = u32::try_from(count).map_err(|_| invalid(CallRule::ViewTooLarge, count, limit))?;
+    let count =
+        u32::try_from(count).map_err(|_| DeviceError::invalid_call(CallRule::ViewTooLarge, count, limit))?;
     Ok((view.offset.checked_div(bytes).unwrap_or(0), count))
 }
 
@@ -53,12 +53,16 @@ impl Inner {
             }
             Elements::Structured(stride) => {
                 if stride == 0 || stride > WIDEST || !stride.is_multiple_of(4) {
-                    return Err(bad("stride", stride, Allowed::Rule("a multiple of 4, from 4 to 2048")));
+                    return Err(DeviceError::invalid_desc(
+                        "stride",
+                        stride,
+                        Allowed::Rule("a multiple of 4, from 4 to 2048"),
+                    ));
                 }
             }
             Elements::Typed(format) => {
                 if format.is_depth() || format.block().width > 1 {
-                    return Err(bad(
+                    return Err(DeviceError::invalid_desc(
                         "format",
                         format,
                         Allowed::Rule("a plain colour format for typed views of buffers"),
@@ -101,9 +105,9 @@ impl Inner {
         check::multiple(CallRule::ConstantsAligned, size, alignment)?;
         let most = self.properties.descriptors.constant_size;
         let bytes = u32::try_from(size).ok().filter(|_| size <= most);
-        let bytes = bytes.ok_or(invalid(CallRule::ViewTooLarge, size, most))?;
+        let bytes = bytes.ok_or(DeviceError::invalid_call(CallRule::ViewTooLarge, size, most))?;
         let address = resource.address.checked_add(offset).filter(|_| resource.address != 0);
-        let address = address.ok_or(broken("the buffer has an address"))?;
+        let address = address.ok_or(DeviceError::broken_rule("the buffer has an address"))?;
         Ok(D3D12_CONSTANT_BUFFER_VIEW_DESC { BufferLocation: address, SizeInBytes: bytes })
     }
 
@@ -111,7 +115,7 @@ impl Inner {
         self.check_viewed(resource)?;
         let info = resource.buffer()?;
         if resource.memory_type == READBACK {
-            return Err(broken("shaders see no readback heap"));
+            return Err(DeviceError::broken_rule("shaders see no readback heap"));
         }
         Ok(info)
     }

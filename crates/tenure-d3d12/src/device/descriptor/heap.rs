@@ -12,7 +12,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 
 use crate::device::descriptor::content::Content;
-use crate::device::error::{Asked, broken};
+use crate::device::error::Asked;
 use crate::device::inner::Inner;
 
 /// The heap type of a kind of descriptors.
@@ -114,7 +114,7 @@ impl DescriptorHeap {
         if std::ptr::eq(Arc::as_ptr(&self.device), device) {
             return Ok(());
         }
-        Err(broken(CallRule::SameDevice))
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
     }
 }
 

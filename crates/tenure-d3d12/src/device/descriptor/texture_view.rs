@@ -11,7 +11,6 @@ use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 
 use crate::device::descriptor::content::Content;
 use crate::device::descriptor::texture_desc::{Part, Shape, depth_stencil, render_target, sampled, storage};
-use crate::device::error::{bad, broken_by, invalid};
 use crate::device::format::{components_of, read_as, to_dxgi_format, typeless};
 use crate::device::inner::Inner;
 use crate::device::resource::object::{Memory, Resource};
@@ -22,17 +21,21 @@ const SHAPES: &str = "D3 for volumes alone, cubes to sample textures of one samp
 fn check_cube(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError> {
     if info.width != info.height {
         let (width, height) = (u64::from(info.width), u64::from(info.height));
-        return Err(invalid("a cube is as high as wide", height, width));
+        return Err(DeviceError::invalid_call("a cube is as high as wide", height, width));
     }
     let is_whole = match view.shape {
         ViewShape::Cube => view.layers == 6,
         _ => view.layers.is_multiple_of(6),
     };
-    if is_whole { Ok(()) } else { Err(invalid("a cube has six layers", u64::from(view.layers), 6_u64)) }
+    if is_whole {
+        Ok(())
+    } else {
+        Err(DeviceError::invalid_call("a cube has six layers", u64::from(view.layers), 6_u64))
+    }
 }
 
 fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError> {
-    let refused = Err(bad("shape", view.shape, Allowed::Rule(SHAPES)));
+    let refused = Err(DeviceError::invalid_desc("shape", view.shape, Allowed::Rule(SHAPES)));
     let is_volume = info.dimension == Dimension::D3;
     if is_volume != (view.shape == ViewShape::D3) {
         return refused;
@@ -40,10 +43,10 @@ fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError
     let is_multisampled = info.samples > 1;
     match (view.shape, view.access) {
         (ViewShape::D2 | ViewShape::D2Array, TextureAccess::Storage) if is_multisampled => {
-            Err(bad("samples", info.samples, Allowed::Rule("1 for unordered access")))
+            Err(DeviceError::invalid_desc("samples", info.samples, Allowed::Rule("1 for unordered access")))
         }
         (ViewShape::D2, _) if view.layers != 1 => {
-            Err(invalid("a view of one layer has one", u64::from(view.layers), 1_u64))
+            Err(DeviceError::invalid_call("a view of one layer has one", u64::from(view.layers), 1_u64))
         }
         (ViewShape::Cube | ViewShape::CubeArray, TextureAccess::Sampled) if !is_multisampled => {
             check_cube(view, info)
@@ -83,11 +86,14 @@ impl Inner {
         if own.Format != format && own.Format != typeless(info.format) && !is_castable {
             let rule = "the texture was created in the format of its view, or a typeless one (DXGI_FORMAT)";
             let number = |format: DXGI_FORMAT| u64::from(format.0.cast_unsigned());
-            return Err(invalid(rule, number(format), number(own.Format)));
+            return Err(DeviceError::invalid_call(rule, number(format), number(own.Format)));
         }
         if is_read && own.Flags.contains(D3D12_RESOURCE_FLAG_DENY_SHADER_RESOURCE) {
             let flags = u64::from(own.Flags.0.cast_unsigned());
-            return Err(broken_by("the texture was created for shaders to read (flags)", flags));
+            return Err(DeviceError::invalid_value(
+                "the texture was created for shaders to read (flags)",
+                flags,
+            ));
         }
         Ok(())
     }
@@ -132,7 +138,7 @@ impl Inner {
         const NO_COUNTER: Option<&ID3D12Resource> = None;
         let (shape, part) = self.part(resource, view)?;
         let (device, raw) = (&self.raw, &resource.raw);
-        let refused = || bad("shape", view.shape, Allowed::Rule(SHAPES));
+        let refused = || DeviceError::invalid_desc("shape", view.shape, Allowed::Rule(SHAPES));
         match view.access {
             TextureAccess::Sampled => {
                 let desc = sampled(shape, &part);

@@ -10,7 +10,6 @@ use crate::Device;
 use crate::device::descriptor::content::Content;
 use crate::device::descriptor::heap::{DescriptorHeap, heap_type};
 use crate::device::descriptor::sampler::sampler;
-use crate::device::error::{broken, broken_by, invalid};
 use crate::device::inner::Inner;
 use crate::device::resource::object::Resource;
 
@@ -65,7 +64,7 @@ impl Run<'_> {
 }
 
 fn outside(end: u64, count: u32) -> DeviceError {
-    invalid(CallRule::DescriptorInside, end, u64::from(count))
+    DeviceError::invalid_call(CallRule::DescriptorInside, end, u64::from(count))
 }
 
 impl Inner {
@@ -74,7 +73,7 @@ impl Inner {
         if std::ptr::eq(Arc::as_ptr(&resource.device), self) {
             return Ok(());
         }
-        Err(broken(CallRule::SameDevice))
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
     }
 
     pub(crate) fn write_descriptor(
@@ -86,7 +85,7 @@ impl Inner {
         self.look()?;
         heap.check_device(self)?;
         if heap.desc.shader_visible {
-            return Err(broken(CallRule::WrittenHidden));
+            return Err(DeviceError::broken_rule(CallRule::WrittenHidden));
         }
         let at = heap.cpu_handle(index).ok_or(outside(u64::from(index), heap.desc.count))?;
         check::descriptor_kind(descriptor.kind(), heap.desc.kind)?;
@@ -120,12 +119,14 @@ impl Inner {
     ) -> Result<(D3D12_CPU_DESCRIPTOR_HANDLE, Content), DeviceError> {
         from.check_device(self)?;
         if from.desc.shader_visible {
-            return Err(broken(CallRule::WrittenHidden));
+            return Err(DeviceError::broken_rule(CallRule::WrittenHidden));
         }
         check::descriptor_kind(from.desc.kind, to.desc.kind)?;
         let at = from.cpu_handle(index).ok_or(outside(u64::from(index), from.desc.count))?;
         match from.content(index) {
-            Content::Nothing => Err(broken_by(CallRule::DescriptorWritten, u64::from(index))),
+            Content::Nothing => {
+                Err(DeviceError::invalid_value(CallRule::DescriptorWritten, u64::from(index)))
+            }
             content => Ok((at, content)),
         }
     }
@@ -153,7 +154,7 @@ impl Inner {
         self.alive()?;
         heap.check_device(self)?;
         if !heap.desc.shader_visible {
-            return Err(broken(CallRule::FilledVisible));
+            return Err(DeviceError::broken_rule(CallRule::FilledVisible));
         }
         check::descriptors_inside(first, sources.len() as u64, heap.desc.count)?;
         // All of them first: what fails changes nothing.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tenure_core::device::{CallRule, DeviceError, mapped};
 use windows::Win32::Graphics::Direct3D12::{D3D12_RANGE, ID3D12Resource};
 
-use crate::device::error::{Asked, broken, invalid};
+use crate::device::error::Asked;
 use crate::device::inner::{Inner, made};
 use crate::device::memory::heap::HeapCore;
 use crate::device::memory::requirements::{GPU_ONLY, READBACK, UPLOAD};
@@ -44,11 +44,15 @@ impl Inner {
     pub(crate) fn map(self: &Arc<Self>, resource: &Resource) -> Result<Mapping, DeviceError> {
         self.look()?;
         if !Arc::ptr_eq(self, &resource.device) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         let info = resource.buffer()?;
         if resource.memory_type == GPU_ONLY {
-            return Err(invalid(CallRule::HostVisible, u64::from(resource.memory_type.0), 1_u64));
+            return Err(DeviceError::invalid_call(
+                CallRule::HostVisible,
+                u64::from(resource.memory_type.0),
+                1_u64,
+            ));
         }
         let mut mapping = Mapping {
             start: None,
@@ -76,7 +80,9 @@ impl Mapping {
         let inside = end.filter(|end| *end <= self.size).and_then(|end| usize::try_from(end).ok());
         match inside {
             Some(end) => Ok(D3D12_RANGE { Begin: end - bytes, End: end }),
-            None => Err(invalid(CallRule::InsideMapping, end.unwrap_or(u64::MAX), self.size)),
+            None => {
+                Err(DeviceError::invalid_call(CallRule::InsideMapping, end.unwrap_or(u64::MAX), self.size))
+            }
         }
     }
 

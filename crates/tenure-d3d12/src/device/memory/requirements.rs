@@ -10,7 +10,6 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_REQ_SUBRESOURCES, D3D12_RESOURCE_ALLOCATION_INFO,
 };
 
-use crate::device::error::bad;
 use crate::device::format::planes;
 use crate::device::inner::Inner;
 use crate::device::resource::desc::{Described, describe};
@@ -40,7 +39,7 @@ fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), Devi
     }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {
-            Err(bad("size", info.size, Allowed::AtMost(properties.max_buffer_size)))
+            Err(DeviceError::invalid_desc("size", info.size, Allowed::AtMost(properties.max_buffer_size)))
         }
         ResourceDesc::Buffer(_) => Ok(()),
         ResourceDesc::Texture(info) => check_extent(properties, info),
@@ -59,7 +58,7 @@ fn check_extent(properties: &Properties, info: &TextureInfo) -> Result<(), Devic
         ("mips", info.subresources().saturating_mul(planes(info.format)), D3D12_REQ_SUBRESOURCES),
     ] {
         if value > limit {
-            return Err(bad(field, value, Allowed::AtMost(u64::from(limit))));
+            return Err(DeviceError::invalid_desc(field, value, Allowed::AtMost(u64::from(limit))));
         }
     }
     Ok(())
@@ -154,7 +153,7 @@ impl Inner {
             return Err(DeviceError::Unsupported { feature: "multisampled textures that are no targets" });
         }
         if !self.formats.has_samples(&self.raw, info.format, info.samples) {
-            return Err(bad(
+            return Err(DeviceError::invalid_desc(
                 "samples",
                 info.samples,
                 Allowed::Rule("a sample count that the device has for this format"),
@@ -167,17 +166,16 @@ impl Inner {
         let alignment = if self.caps.tight_alignment {
             let answer = self.allocation_info(described);
             if is_refusal(&answer) {
-                return Err(bad("size", info.size, Allowed::Rule(REFUSED)));
+                return Err(DeviceError::invalid_desc("size", info.size, Allowed::Rule(REFUSED)));
             }
             answer.Alignment.max(alignment_by_use(&self.caps, info.usage))
         } else {
             // Documented: no need to ask.
             DEFAULT
         };
-        let size = info
-            .size
-            .checked_next_multiple_of(alignment)
-            .ok_or_else(|| bad("size", info.size, Allowed::Rule("less than 2^64 when aligned")))?;
+        let size = info.size.checked_next_multiple_of(alignment).ok_or_else(|| {
+            DeviceError::invalid_desc("size", info.size, Allowed::Rule("less than 2^64 when aligned"))
+        })?;
         // Upload and readback heaps hold what shaders cannot write.
         let is_written = info.usage.intersects(Usage::UNORDERED_ACCESS | Usage::ACCELERATION_STRUCTURE);
         let mut memory_types = bit(GPU_ONLY);
@@ -240,7 +238,7 @@ impl Inner {
         }
         let answer = self.allocation_info(described);
         if is_refusal(&answer) {
-            return Err(bad("size", answer.SizeInBytes, Allowed::Rule(REFUSED)));
+            return Err(DeviceError::invalid_desc("size", answer.SizeInBytes, Allowed::Rule(REFUSED)));
         }
         Ok(answer)
     }

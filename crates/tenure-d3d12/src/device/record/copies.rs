@@ -9,7 +9,6 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
 };
 
-use crate::device::error::{broken, invalid};
 use crate::device::format::{in_buffers, planes};
 use crate::device::memory::requirements::{READBACK, UPLOAD};
 use crate::device::record::list::{List, borrowed};
@@ -23,10 +22,10 @@ fn inside(resource: &Resource, offset: u64, size: u64) -> Result<(), DeviceError
 /// Nothing is copied to upload heaps or from readback heaps.
 fn check_direction(src: &Resource, dst: &Resource) -> Result<(), DeviceError> {
     if dst.memory_type == UPLOAD {
-        return Err(broken("nothing is copied to an upload heap"));
+        return Err(DeviceError::broken_rule("nothing is copied to an upload heap"));
     }
     if src.memory_type == READBACK {
-        return Err(broken("nothing is copied from a readback heap"));
+        return Err(DeviceError::broken_rule("nothing is copied from a readback heap"));
     }
     Ok(())
 }
@@ -59,7 +58,7 @@ fn is_one(src: &Resource, dst: &Resource) -> bool {
 /// A legacy state is a source or a destination; with enhanced barriers the two must not overlap.
 fn check_within(list: &List, src_offset: u64, dst_offset: u64, size: u64) -> Result<(), DeviceError> {
     if !list.device.caps.enhanced_barriers {
-        return Err(broken("no buffer is copied to itself (legacy states)"));
+        return Err(DeviceError::broken_rule("no buffer is copied to itself (legacy states)"));
     }
     check::copy_within(src_offset, dst_offset, size)
 }
@@ -68,11 +67,11 @@ fn check_within(list: &List, src_offset: u64, dst_offset: u64, size: u64) -> Res
 fn check_depth(info: &TextureInfo, region: &TextureRegion) -> Result<(), DeviceError> {
     if planes(info.format) > 1 {
         let rule = "depth and stencil are not copied as one";
-        return Err(invalid(rule, u64::from(planes(info.format)), 1_u64));
+        return Err(DeviceError::invalid_call(rule, u64::from(planes(info.format)), 1_u64));
     }
     let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
     if info.format.is_depth() && !is_whole {
-        return Err(broken("depth is copied a whole subresource at a time"));
+        return Err(DeviceError::broken_rule("depth is copied a whole subresource at a time"));
     }
     Ok(())
 }
@@ -112,8 +111,9 @@ fn check<'a>(
     region.check(info)?;
     check_depth(info, &region)?;
     check_layout(&list.device.properties, buffer, layout, info.format, &region)?;
-    let narrow =
-        |rule, value: u64| u32::try_from(value).map_err(|_| invalid(rule, value, u64::from(u32::MAX)));
+    let narrow = |rule, value: u64| {
+        u32::try_from(value).map_err(|_| DeviceError::invalid_call(rule, value, u64::from(u32::MAX)))
+    };
     let block = info.format.block();
     let whole = |texels: u32, block: u32| texels.checked_next_multiple_of(block).unwrap_or(texels);
     let [width, height, depth] = region.extent;

@@ -17,7 +17,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::core::Interface;
 
-use crate::device::error::{Asked, broken};
+use crate::device::error::Asked;
 use crate::device::inner::Inner;
 use crate::device::queue::list_type;
 use crate::device::record::barriers::{Seen, Takeovers};
@@ -140,7 +140,9 @@ impl List {
             let Some(heap) = heap else { continue };
             heap.check_device(&self.device)?;
             if heap.desc.kind != kind || !heap.desc.shader_visible {
-                return Err(broken("shaders see the heap of descriptors, as one of its kind"));
+                return Err(DeviceError::broken_rule(
+                    "shaders see the heap of descriptors, as one of its kind",
+                ));
             }
         }
         // Copy queues have no shaders.
@@ -183,7 +185,9 @@ impl List {
         let recorded = match (self.phase, self.device.alive()) {
             (Phase::Open, Ok(())) => record(self),
             (_, Err(lost)) => Err(lost),
-            (Phase::New | Phase::Closed | Phase::Broken, Ok(())) => Err(broken(CallRule::RecordedOpen)),
+            (Phase::New | Phase::Closed | Phase::Broken, Ok(())) => {
+                Err(DeviceError::broken_rule(CallRule::RecordedOpen))
+            }
         };
         if let Err(error) = recorded {
             self.error.get_or_insert(error);
@@ -195,10 +199,10 @@ impl CommandList<Device> for List {
     fn begin(&mut self) -> Result<(), DeviceError> {
         self.device.look()?;
         if self.phase == Phase::Open {
-            return Err(broken(CallRule::BegunClosed));
+            return Err(DeviceError::broken_rule(CallRule::BegunClosed));
         }
         if self.phase == Phase::Broken {
-            return Err(broken(CallRule::BegunSound));
+            return Err(DeviceError::broken_rule(CallRule::BegunSound));
         }
         self.phase = Phase::Broken;
         // SAFETY: both are alive; the caller has made sure that the GPU is done with what was
@@ -218,7 +222,7 @@ impl CommandList<Device> for List {
     fn close(&mut self) -> Result<(), DeviceError> {
         self.device.look()?;
         if self.phase != Phase::Open {
-            return Err(broken(CallRule::ClosedOpen));
+            return Err(DeviceError::broken_rule(CallRule::ClosedOpen));
         }
         self.phase = Phase::Broken;
         // SAFETY: the list is alive and open.

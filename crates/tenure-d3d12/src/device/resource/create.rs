@@ -20,7 +20,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::core::Interface;
 
-use crate::device::error::{Asked, broken, invalid};
+use crate::device::error::Asked;
 use crate::device::inner::{Inner, made};
 use crate::device::memory::heap::{Heap, HeapCore};
 use crate::device::memory::requirements::{READBACK, UPLOAD};
@@ -115,7 +115,11 @@ impl Inner {
     fn check_size(&self, size: u64, memory: MemoryTypeId) -> Result<(), DeviceError> {
         let types = &self.properties.memory_types;
         let Some(memory_type) = types.get(usize::from(memory.0)) else {
-            return Err(invalid(CallRule::MemoryTypeExists, u64::from(memory.0), types.len() as u64));
+            return Err(DeviceError::invalid_call(
+                CallRule::MemoryTypeExists,
+                u64::from(memory.0),
+                types.len() as u64,
+            ));
         };
         let heap = self.properties.memory_heaps.get(usize::from(memory_type.heap));
         match heap {
@@ -127,11 +131,11 @@ impl Inner {
     fn check_heap(&self, desc: &HeapDesc) -> Result<(), DeviceError> {
         let (small, large) = (self.properties.heap_alignment, self.properties.msaa_heap_alignment);
         if desc.alignment != small && desc.alignment != large {
-            return Err(invalid(CallRule::HeapAlignment, desc.alignment, large));
+            return Err(DeviceError::invalid_call(CallRule::HeapAlignment, desc.alignment, large));
         }
         check::heap_size(desc, self.properties.max_heap_size)?;
         if desc.category == HeapCategory::Any && !self.caps.heap_tier_2 {
-            return Err(broken(CallRule::HeapForEverything));
+            return Err(DeviceError::broken_rule(CallRule::HeapForEverything));
         }
         self.check_size(desc.size, desc.memory)
     }
@@ -230,7 +234,7 @@ impl Inner {
         offset: u64,
     ) -> Result<(), DeviceError> {
         if !Arc::ptr_eq(self, &heap.device) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         self.check_size(0, heap.desc.memory)?;
         Self::check_category(desc, heap)?;

@@ -16,7 +16,6 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT, DXGI_FORMAT_UNKNOWN, DXGI_SAMPLE_DESC};
 
-use crate::device::error::bad;
 use crate::device::format::{is_family, is_srgb, to_dxgi_format, typeless};
 use crate::device::setup::caps::{Caps, RESOURCE_FLAG_USE_TIGHT_ALIGNMENT};
 use crate::drivers::{Actions, Workarounds, created_layers};
@@ -98,10 +97,11 @@ fn work_around(actions: Actions, desc: &ResourceDesc, described: &mut Described)
         let most = u64::from(D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION);
         if layers > u64::from(info.depth_or_layers) && layers > most {
             // The driver would reserve too little for it.
-            return Err(bad("depth_or_layers", layers, Allowed::AtMost(most)));
+            return Err(DeviceError::invalid_desc("depth_or_layers", layers, Allowed::AtMost(most)));
         }
-        described.desc.DepthOrArraySize = u16::try_from(layers)
-            .map_err(|_| bad("depth_or_layers", layers, Allowed::AtMost(u64::from(u16::MAX))))?;
+        described.desc.DepthOrArraySize = u16::try_from(layers).map_err(|_| {
+            DeviceError::invalid_desc("depth_or_layers", layers, Allowed::AtMost(u64::from(u16::MAX)))
+        })?;
     }
     Ok(())
 }
@@ -188,7 +188,8 @@ fn texture_format(
 fn texture(caps: &Caps, info: &TextureInfo) -> Result<Described, DeviceError> {
     let (format, castable) = texture_format(caps, info)?;
     let narrow = |field, value: u32| {
-        u16::try_from(value).map_err(|_| bad(field, value, Allowed::AtMost(u64::from(u16::MAX))))
+        u16::try_from(value)
+            .map_err(|_| DeviceError::invalid_desc(field, value, Allowed::AtMost(u64::from(u16::MAX))))
     };
     let desc = D3D12_RESOURCE_DESC1 {
         Dimension: match info.dimension {

@@ -16,7 +16,6 @@ use windows::Win32::Graphics::Direct3D12::{
 use windows::core::Interface;
 
 use crate::Device;
-use crate::device::error::{bad, broken};
 use crate::device::format::{to_dxgi_format, typeless};
 use crate::device::inner::Inner;
 use crate::device::memory::heap::HeapCore;
@@ -97,7 +96,7 @@ impl Resource {
         // SAFETY: the pointer is to a local that outlives the call.
         let answer = unsafe { raw.GetDevice(&raw mut owner) };
         if answer.is_err() || owner.is_none_or(|owner| !is_same(&owner, &device.inner.raw)) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         match &desc {
             ResourceDesc::Buffer(info) => check_buffer(&raw, info)?,
@@ -131,7 +130,7 @@ impl Resource {
     pub(crate) fn texture(&self) -> Result<&TextureInfo, DeviceError> {
         match &self.desc {
             ResourceDesc::Texture(info) => Ok(info),
-            ResourceDesc::Buffer(_) => Err(broken(CallRule::IsTexture)),
+            ResourceDesc::Buffer(_) => Err(DeviceError::broken_rule(CallRule::IsTexture)),
         }
     }
 
@@ -139,7 +138,7 @@ impl Resource {
     pub(crate) fn buffer(&self) -> Result<&BufferInfo, DeviceError> {
         match &self.desc {
             ResourceDesc::Buffer(info) => Ok(info),
-            ResourceDesc::Texture(_) => Err(broken(CallRule::IsBuffer)),
+            ResourceDesc::Texture(_) => Err(DeviceError::broken_rule(CallRule::IsBuffer)),
         }
     }
 }
@@ -179,7 +178,7 @@ fn check_flags(usage: Usage, flags: D3D12_RESOURCE_FLAGS) -> Result<(), DeviceEr
         (Usage::UNORDERED_ACCESS, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS),
     ] {
         if usage.contains(needs) && !flags.contains(flag) {
-            return Err(bad(
+            return Err(DeviceError::invalid_desc(
                 "usage",
                 usage,
                 Allowed::Rule("uses whose D3D12_RESOURCE_FLAGS the resource has"),
@@ -193,7 +192,7 @@ fn check_buffer(raw: &ID3D12Resource, info: &BufferInfo) -> Result<(), DeviceErr
     // SAFETY: the interface is alive; the description is returned by value.
     let own = unsafe { raw.GetDesc() };
     if own.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER {
-        return Err(bad(
+        return Err(DeviceError::invalid_desc(
             "dimension",
             own.Dimension.0.cast_unsigned(),
             Allowed::Rule("the D3D12_RESOURCE_DIMENSION of the description"),
@@ -201,7 +200,7 @@ fn check_buffer(raw: &ID3D12Resource, info: &BufferInfo) -> Result<(), DeviceErr
     }
     check_flags(info.usage, own.Flags)?;
     if info.size > own.Width {
-        return Err(bad("size", info.size, Allowed::AtMost(own.Width)));
+        return Err(DeviceError::invalid_desc("size", info.size, Allowed::AtMost(own.Width)));
     }
     Ok(())
 }
@@ -214,7 +213,7 @@ fn check_texture(raw: &ID3D12Resource, info: &TextureInfo) -> Result<(), DeviceE
         _ => D3D12_RESOURCE_DIMENSION_TEXTURE2D,
     };
     if own.Dimension != dimension {
-        return Err(bad(
+        return Err(DeviceError::invalid_desc(
             "dimension",
             own.Dimension.0.cast_unsigned(),
             Allowed::Rule("the D3D12_RESOURCE_DIMENSION of the description"),
@@ -222,7 +221,7 @@ fn check_texture(raw: &ID3D12Resource, info: &TextureInfo) -> Result<(), DeviceE
     }
     check_flags(info.usage, own.Flags)?;
     if own.Format != to_dxgi_format(info.format) && own.Format != typeless(info.format) {
-        return Err(bad(
+        return Err(DeviceError::invalid_desc(
             "format",
             own.Format.0.cast_unsigned(),
             Allowed::Rule("the DXGI_FORMAT of the description, or its typeless one"),
@@ -236,7 +235,7 @@ fn check_texture(raw: &ID3D12Resource, info: &TextureInfo) -> Result<(), DeviceE
         ("samples", info.samples, u64::from(own.SampleDesc.Count)),
     ] {
         if u64::from(value) != own {
-            return Err(bad(field, value, Allowed::Exactly(own)));
+            return Err(DeviceError::invalid_desc(field, value, Allowed::Exactly(own)));
         }
     }
     Ok(())

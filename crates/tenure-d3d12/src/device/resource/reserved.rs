@@ -14,7 +14,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 
 use crate::Device;
-use crate::device::error::{Asked, broken, broken_by, invalid};
+use crate::device::error::Asked;
 use crate::device::inner::{Inner, made};
 use crate::device::memory::heap::HeapCore;
 use crate::device::memory::requirements::GPU_ONLY;
@@ -53,10 +53,14 @@ impl Tiling {
     fn check(&self, region: &TileRegion) -> Result<u32, DeviceError> {
         let count = self.layout.subresources.len() as u64;
         let Some(extent) = self.extent(region.subresource) else {
-            return Err(invalid(CallRule::SubresourceExists, u64::from(region.subresource), count));
+            return Err(DeviceError::invalid_call(
+                CallRule::SubresourceExists,
+                u64::from(region.subresource),
+                count,
+            ));
         };
         check::tile_region(region, extent)?;
-        region.tiles().ok_or(invalid(CallRule::TileRegionInside, u64::MAX, count))
+        region.tiles().ok_or(DeviceError::invalid_call(CallRule::TileRegionInside, u64::MAX, count))
     }
 }
 
@@ -181,7 +185,7 @@ impl Inner {
 
     fn change<'a>(self: &Arc<Self>, update: &TileUpdate<'a, Device>) -> Result<Change<'a>, DeviceError> {
         if !Arc::ptr_eq(self, &update.resource.device) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         let tiles = tiling_of(update.resource)?.check(&update.region)?;
         let (at, size) = address(&update.region, tiles);
@@ -193,12 +197,12 @@ impl Inner {
             }
             TileSource::CopyOf { resource, region } => {
                 if !Arc::ptr_eq(self, &resource.device) {
-                    return Err(broken(CallRule::SameDevice));
+                    return Err(DeviceError::broken_rule(CallRule::SameDevice));
                 }
                 let from = tiling_of(resource)?.check(region)?;
                 if region.extent != update.region.extent {
                     let rule = "mappings are copied between regions of one shape";
-                    return Err(invalid(rule, u64::from(from), u64::from(tiles)));
+                    return Err(DeviceError::invalid_call(rule, u64::from(from), u64::from(tiles)));
                 }
                 Source::CopyOf { resource: &resource.raw, at: address(region, from).0 }
             }
@@ -215,14 +219,18 @@ impl Inner {
         tiles: u32,
     ) -> Result<u32, DeviceError> {
         if !Arc::ptr_eq(self, &heap.device) {
-            return Err(broken(CallRule::SameDevice));
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
         if heap.desc.memory != GPU_ONLY {
-            return Err(broken_by("tiles lie in default heaps", u64::from(heap.desc.memory.0)));
+            return Err(DeviceError::invalid_value(
+                "tiles lie in default heaps",
+                u64::from(heap.desc.memory.0),
+            ));
         }
         Self::check_category(desc, heap)?;
         check::tiles_in_heap(u64::from(tiles), TILE, offset, heap.desc.size)?;
-        u32::try_from(offset / TILE).map_err(|_| invalid(CallRule::TilesInsideHeap, offset, heap.desc.size))
+        u32::try_from(offset / TILE)
+            .map_err(|_| DeviceError::invalid_call(CallRule::TilesInsideHeap, offset, heap.desc.size))
     }
 }
 
@@ -236,7 +244,7 @@ fn has_packed_mips(info: &TextureInfo) -> bool {
 fn tiling_of(resource: &Resource) -> Result<&Tiling, DeviceError> {
     match &resource.memory {
         Memory::Reserved(tiling) => Ok(tiling),
-        _ => Err(broken(CallRule::IsReserved)),
+        _ => Err(DeviceError::broken_rule(CallRule::IsReserved)),
     }
 }
 

@@ -4,7 +4,6 @@ use tenure_core::device::{CallRule, DeviceError, QueueKind, ResourceDesc, State,
 use windows::Win32::Graphics::Direct3D12::D3D12_DISCARD_REGION;
 
 use super::legacy::subresources;
-use crate::device::error::broken;
 use crate::device::record::list::List;
 use crate::device::resource::object::Resource;
 
@@ -22,7 +21,7 @@ impl List {
     ) -> Result<(), DeviceError> {
         self.check_owner(resource)?;
         let ResourceDesc::Texture(info) = &resource.desc else {
-            return Err(broken(CallRule::IsTexture));
+            return Err(DeviceError::broken_rule(CallRule::IsTexture));
         };
         check::subresource(&resource.desc, subresource)?;
         if State::to_discard(info.usage, self.kind).is_none() {

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use tenure_core::device::{Barrier, CallRule, DeviceError, State, Usage, check};
 
 use crate::Device;
-use crate::device::error::broken;
 use crate::device::inner::Inner;
 use crate::device::memory::requirements::{READBACK, UPLOAD};
 use crate::device::record::list::List;
@@ -89,13 +88,15 @@ impl List {
                     check_heap(resource, state)?;
                 }
                 if transfer.is_some() {
-                    return Err(broken("Direct3D 12 knows no transfers: all queues are of one family"));
+                    return Err(DeviceError::broken_rule(
+                        "Direct3D 12 knows no transfers: all queues are of one family",
+                    ));
                 }
                 check::state(self.kind, before)?;
                 check::state(self.kind, after)?;
                 if self.device.caps.enhanced_barriers {
                     let rule = CallRule::NeverToCommon;
-                    return if after.is_empty() { Err(broken(rule)) } else { Ok(()) };
+                    return if after.is_empty() { Err(DeviceError::broken_rule(rule)) } else { Ok(()) };
                 }
                 check_changeable(resource, before, after)
             }
@@ -112,7 +113,7 @@ impl List {
                     self.check_owner(resource)?;
                     if matches!(resource.memory, Memory::Committed) {
                         let rule = CallRule::AliasingPlaced;
-                        return Err(broken(rule));
+                        return Err(DeviceError::broken_rule(rule));
                     }
                 }
                 Ok(())
@@ -128,6 +129,6 @@ impl List {
         if Arc::ptr_eq(&self.device, owner) {
             return Ok(());
         }
-        Err(broken(CallRule::SameDevice))
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
     }
 }

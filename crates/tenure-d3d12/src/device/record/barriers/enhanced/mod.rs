@@ -40,7 +40,6 @@ use self::moves::{Move, renewal, texture_move};
 use self::scope::{Scope, Stage};
 pub(crate) use self::seen::Seen;
 use crate::Device;
-use crate::device::error::broken_by;
 use crate::device::format::planes;
 use crate::device::record::list::{List, borrowed};
 use crate::device::resource::object::Resource;
@@ -140,7 +139,8 @@ impl Groups {
             (D3D12_BARRIER_TYPE_TEXTURE, self.textures.len(), textures),
             (D3D12_BARRIER_TYPE_BUFFER, self.buffers.len(), buffers),
         ] {
-            let count = u32::try_from(count).map_err(|_| broken_by("so many barriers", u64::MAX))?;
+            let count =
+                u32::try_from(count).map_err(|_| DeviceError::invalid_value("so many barriers", u64::MAX))?;
             if count > 0 {
                 groups.push(D3D12_BARRIER_GROUP { Type: kind, NumBarriers: count, Anonymous: barriers });
             }
