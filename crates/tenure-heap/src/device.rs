@@ -175,6 +175,7 @@ pub struct HeapProperties {
 
 /// Properties that contradict themselves: see [`HeapProperties::check`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidProperties {
     /// No memory type, or too many.
     #[error("{types} memory types: must be 1 to {max}")]

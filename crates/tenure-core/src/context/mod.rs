@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
+use tenure_heap::InvalidProperties;
 
 use ref_shard::RefShardTable;
 pub(crate) use ref_shard::{RefShard, RefShards};
@@ -308,6 +309,9 @@ impl<D: Device> Context<D> {
 }
 
 fn checked_alignment(property: &'static str, value: u64) -> Result<u64, Error> {
-    let rule = ContractRule::PowerOfTwo { property, value };
-    if value.is_power_of_two() { Ok(value) } else { Err(Error::Contract { rule }) }
+    if value.is_power_of_two() {
+        Ok(value)
+    } else {
+        Err(InvalidProperties::NotPowerOfTwo { property, value }.into())
+    }
 }

@@ -10,6 +10,8 @@ pub use descriptors::{DescriptorPart, DescriptorUser, NoDescriptors};
 pub use graph::GraphError;
 pub use rules::{ContractRule, TileRule, TransientRule};
 
+use tenure_heap::InvalidProperties;
+
 use crate::device::{DeviceError, HeapBudget, QueueId, State};
 use crate::memory::{Class, MemoryUse};
 use crate::state::StateError;
@@ -276,17 +278,8 @@ impl From<DeviceError> for Error {
     }
 }
 
-impl From<tenure_heap::InvalidProperties> for Error {
-    fn from(invalid: tenure_heap::InvalidProperties) -> Self {
-        use tenure_heap::InvalidProperties;
-        Self::Contract {
-            rule: match invalid {
-                InvalidProperties::MemoryTypes { types, max } => ContractRule::MemoryTypes { types, max },
-                InvalidProperties::MemoryHeap { heap, heaps } => ContractRule::MemoryHeap { heap, heaps },
-                InvalidProperties::NotPowerOfTwo { property, value } => {
-                    ContractRule::PowerOfTwo { property, value }
-                }
-            },
-        }
+impl From<InvalidProperties> for Error {
+    fn from(invalid: InvalidProperties) -> Self {
+        Self::Contract { rule: invalid.into() }
     }
 }

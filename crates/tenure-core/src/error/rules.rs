@@ -1,5 +1,7 @@
 //! The rules that errors name.
 
+use tenure_heap::InvalidProperties;
+
 use crate::memory::MemoryUse;
 
 /// What a transient resource, or a call that is given one, must satisfy.
@@ -41,30 +43,9 @@ pub enum ContractRule {
         /// The most that are supported.
         max: usize,
     },
-    /// The number of memory types is out of range.
-    #[error("{types} memory types: must be 1 to {max}")]
-    MemoryTypes {
-        /// Memory types that the device has.
-        types: usize,
-        /// The most that are supported.
-        max: usize,
-    },
-    /// A memory type names a memory heap that does not exist.
-    #[error("a memory type is in memory heap {heap}, but there are {heaps}: each heap must exist")]
-    MemoryHeap {
-        /// The index of the heap.
-        heap: u8,
-        /// Memory heaps that the device has.
-        heaps: usize,
-    },
-    /// A property is not a power of two.
-    #[error("{property} = {value} B: must be a power of two")]
-    PowerOfTwo {
-        /// The field of [`Properties`](crate::device::Properties).
-        property: &'static str,
-        /// Its value, in bytes.
-        value: u64,
-    },
+    /// The properties of memory contradict themselves, or one of them is not a power of two.
+    #[error(transparent)]
+    Memory(#[from] InvalidProperties),
 }
 
 /// What a box of tiles of a reserved resource must satisfy.
