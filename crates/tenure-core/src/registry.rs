@@ -180,7 +180,7 @@ impl Shard {
 #[repr(align(128))]
 struct Outbox(Mutex<Vec<RecordKey>>);
 
-/// Removals that are queued with the other tables together.
+/// Removals that an outbox collects before it queues them with the tables that have the records.
 const BULK: usize = 64;
 
 /// All living objects, in several tables that threads fill side by side.

@@ -8,7 +8,7 @@
 /// the driver create and destroy a block each time round (seen in recordings of user interfaces).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockRetention {
-    /// Frames, as configured.
+    /// Frames for which an idle block is kept, before any doubling.
     base: u32,
     doublings: u32,
     frame: u64,

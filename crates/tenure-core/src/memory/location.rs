@@ -178,7 +178,7 @@ pub(crate) struct AliasingHandoff<D: Device> {
     /// The aliased ranges of those. A recording that used one of them may be discarded until the bytes are handed
     /// over.
     aliased_ranges: SmallVec<[Arc<AliasedRange<D>>; 2]>,
-    /// How previous owners used them that are not known any more.
+    /// The states in which earlier owners left the bytes, where the owner itself is no longer known.
     pub(crate) others: State,
     /// Submissions of those.
     pub(crate) waits: SyncPoint,

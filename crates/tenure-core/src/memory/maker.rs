@@ -349,7 +349,7 @@ impl<'a, D: Device> Maker<'a, D> {
         Ok(Backing { api_resource, location: Location::Committed { size, owner } })
     }
 
-    /// Memory of its own for what was to be a range.
+    /// A committed resource for a request that no pool has a range for.
     pub(super) fn dedicated_buffer(
         &self,
         request: RangeRequest<'_>,

@@ -379,8 +379,8 @@ impl Ticket {
         state.progress
     }
 
-    /// Notes who is to be woken. True when the ticket is to be listed: it is submitted, and is not
-    /// yet.
+    /// Stores the waker of the task that polls. True when the ticket must be added to the list of submitted
+    /// tickets, in which it is not yet.
     pub(super) fn register(&self, waker: &Waker) -> bool {
         let mut state = self.state.lock();
         match &mut state.waker {
