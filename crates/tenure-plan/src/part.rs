@@ -72,20 +72,8 @@ impl Problem {
     fn empty_part(&self, range: &Range<u32>, padding: u64) -> Part {
         let load = self.load[range.start as usize..range.end as usize].to_vec();
         let most = load.iter().copied().max().unwrap_or(0) * self.unit;
-        let problem = Self {
-            start: Vec::new(),
-            end: Vec::new(),
-            size: Vec::new(),
-            align: Vec::new(),
-            padding: Vec::new(),
-            width: Vec::new(),
-            load,
-            base: Vec::new(),
-            pins: Vec::new(),
-            unit: self.unit,
-            floor: most.saturating_sub(padding),
-            origin: Vec::new(),
-        };
+        let floor = most.saturating_sub(padding);
+        let problem = Self { load, unit: self.unit, floor, ..Self::default() };
         Part { problem, members: Vec::new() }
     }
 }

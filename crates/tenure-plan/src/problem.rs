@@ -5,7 +5,7 @@ use crate::bound;
 use crate::sections::{Scale, sections};
 
 /// The items of one class in sections and units. Items are named by their index here.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Problem {
     /// The first section that each item covers.
     pub(crate) start: Vec<u32>,

@@ -38,18 +38,9 @@ impl Neighbourhood {
     /// The problem of placing the members above and around the items that stay.
     pub(super) fn problem(&self, problem: &Problem, layout: &Layout) -> Problem {
         let mut part = Problem {
-            start: Vec::new(),
-            end: Vec::new(),
-            size: Vec::new(),
-            align: Vec::new(),
-            padding: Vec::new(),
-            width: Vec::new(),
             load: vec![0; (self.end - self.start) as usize],
-            base: Vec::new(),
-            pins: Vec::new(),
             unit: problem.unit,
-            floor: 0,
-            origin: Vec::new(),
+            ..Problem::default()
         };
         let mut base = Base::new((self.end - self.start) as usize);
         let clip = |start: u32, end: u32| {
