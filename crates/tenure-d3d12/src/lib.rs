@@ -95,8 +95,8 @@ mod small_alignment;
 #[cfg(all(windows, feature = "device"))]
 pub use device::{
     Adapter, AdapterInfo, DescriptorHeap, Device, DriverFaults, FeatureLevel, Heap, List, LiveObjects,
-    Mapping, Message, MessageSink, Options, Resource, Severity, adapters, to_barrier_layout, to_dxgi_format,
-    to_resource_states,
+    Mapping, Message, MessageSink, Options, QueryHeap, Resource, Severity, adapters, to_barrier_layout,
+    to_dxgi_format, to_resource_states,
 };
 #[cfg(all(windows, feature = "device"))]
 pub use windows;

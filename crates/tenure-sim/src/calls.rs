@@ -59,6 +59,8 @@ call_kinds! {
     CreateSetBlock, "create_set_block", true;
     /// `Device::write_set`
     WriteSet, "write_set", true;
+    /// `Device::create_query_heap`
+    CreateQueryHeap, "create_query_heap", true;
     /// `Device::destroy_heap`
     DestroyHeap, "destroy_heap", false;
     /// `Device::destroy_resource`
@@ -75,6 +77,8 @@ call_kinds! {
     DestroySetBlock, "destroy_set_block", false;
     /// `Device::clear_set`
     ClearSet, "clear_set", false;
+    /// `Device::destroy_query_heap`
+    DestroyQueryHeap, "destroy_query_heap", false;
     /// `CommandList::begin`
     BeginList, "begin", true;
     /// `CommandList::close`
@@ -108,6 +112,8 @@ pub struct Calls {
     pub live_set_layouts: u64,
     /// Blocks of descriptor sets alive.
     pub live_set_blocks: u64,
+    /// Heaps of queries alive.
+    pub live_query_heaps: u64,
     /// Driver memory allocations alive: heaps and committed resources.
     pub allocations: u64,
     /// Bytes of them.

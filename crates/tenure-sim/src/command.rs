@@ -7,6 +7,7 @@ use tenure_core::device::{BufferLayout, QueueTransfer, State, Subresource, Textu
 
 use crate::descriptors::{At, DescriptorHeapState, What};
 use crate::layout::Span;
+use crate::queries::QueryCommand;
 use crate::resource::ResourceState;
 
 /// What a sample is written down as: four words.
@@ -95,6 +96,7 @@ pub(crate) enum Command {
         offset: u64,
         bytes: Box<[u8]>,
     },
+    Query(QueryCommand),
 }
 
 impl Command {
@@ -118,6 +120,7 @@ impl Command {
             Self::SampleDescriptor { .. } => "sample_descriptor",
             Self::Discard { .. } => "discard",
             Self::ExpectBytes { .. } => "expect_bytes",
+            Self::Query(query) => query.name(),
         }
     }
 
@@ -141,6 +144,11 @@ impl Command {
                 visit(texture);
             }
             Self::ReadDescriptor { out, .. } | Self::SampleDescriptor { out, .. } => visit(out),
+            Self::Query(query) => {
+                if let Some((dst, _)) = query.written() {
+                    visit(dst);
+                }
+            }
             Self::MakeVisible { .. } | Self::SetDescriptorHeaps(_) | Self::UseDescriptor { .. } => {}
         }
         self.descriptors(|at| {
@@ -226,6 +234,11 @@ impl Command {
             }
             Self::ExpectBytes { resource, offset, bytes } => {
                 visit(resource, Span::Bytes { start: *offset, end: offset + bytes.len() as u64 }, false);
+            }
+            Self::Query(query) => {
+                if let Some((dst, span)) = query.written() {
+                    visit(dst, span, true);
+                }
             }
             Self::Transition { .. }
             | Self::Unordered { .. }

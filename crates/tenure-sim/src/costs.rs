@@ -114,7 +114,9 @@ impl Costs {
             | CallKind::CreateSetLayout
             | CallKind::DestroySetLayout
             | CallKind::CreateSetBlock
-            | CallKind::DestroySetBlock => self.descriptor_heap,
+            | CallKind::DestroySetBlock
+            | CallKind::CreateQueryHeap
+            | CallKind::DestroyQueryHeap => self.descriptor_heap,
             CallKind::WriteDescriptor => self.write_descriptor,
             CallKind::FillDescriptors
             | CallKind::ClearDescriptors

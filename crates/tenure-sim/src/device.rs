@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tenure_core::device::{
     CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
-    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
-    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
+    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial,
+    Requirements, ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 
 use crate::calls::{CallKind, Calls};
@@ -24,6 +24,7 @@ use crate::mapping::Mapping;
 use crate::object::{LiveObject, ObjectKind};
 use crate::options::Options;
 use crate::profile::Profile;
+use crate::queries::QueryHeap;
 use crate::report::Findings;
 use crate::resource::{Memory, Resource};
 use crate::shared::{Request, Shared};
@@ -140,6 +141,7 @@ impl Device {
         calls.live_descriptor_heaps = live(&[ObjectKind::DescriptorHeap]);
         calls.live_set_layouts = live(&[ObjectKind::SetLayout]);
         calls.live_set_blocks = live(&[ObjectKind::SetBlock]);
+        calls.live_query_heaps = live(&[ObjectKind::QueryHeap]);
         calls.allocations = totals.allocations;
         calls.reserved_bytes = totals.reserved;
         calls.peak_reserved_bytes = totals.peak;
@@ -215,6 +217,7 @@ impl tenure_core::device::Device for Device {
     type DescriptorHeap = DescriptorHeap;
     type SetLayout = SetLayout;
     type SetBlock = SetBlock;
+    type QueryHeap = QueryHeap;
 
     fn properties(&self) -> &Properties {
         &self.shared.properties
@@ -300,6 +303,7 @@ impl tenure_core::device::Device for Device {
             ObjectRef::List(list) => list.state.label.set_name(name),
             ObjectRef::DescriptorHeap(heap) => heap.state.label.set_name(name),
             ObjectRef::SetBlock(block) => block.state.label.set_name(name),
+            ObjectRef::QueryHeap(heap) => heap.state.label.set_name(name),
         }
     }
 
@@ -398,6 +402,14 @@ impl tenure_core::device::Device for Device {
 
     fn clear_set(&self, _: Permit<Self>, block: &SetBlock, set: u32, freed_by: Option<&str>) {
         self.shared.clear_set(block, set, freed_by);
+    }
+
+    fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> {
+        self.shared.create_query_heap(desc)
+    }
+
+    fn destroy_query_heap(&self, _: Permit<Self>, heap: QueryHeap) {
+        self.shared.destroy_query_heap(&heap);
     }
 
     fn submit(

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tenure_core::device::{
-    BufferLayout, QueueId, QueueKind, QueueSerial, QueueTransfer, State, StateModel, Subresource,
+    BufferLayout, QueryKind, QueueId, QueueKind, QueueSerial, QueueTransfer, State, StateModel, Subresource,
     TextureRegion,
 };
 
@@ -81,6 +81,8 @@ pub(crate) struct Execution<'a> {
     list: String,
     index: usize,
     name: &'static str,
+    /// What queries count, since the submission began.
+    pub(crate) counters: [u64; QueryKind::STATISTICS],
     /// The descriptor heaps that the list has set, by number: of resources, of samplers.
     pub(crate) heaps: [Option<u64>; 2],
     /// To decay at the end.
@@ -108,6 +110,7 @@ impl<'a> Execution<'a> {
             list: String::new(),
             index: 0,
             name: "update_tiles",
+            counters: [0; QueryKind::STATISTICS],
             heaps: [None; 2],
             touched: Vec::new(),
         }
@@ -169,6 +172,7 @@ impl<'a> Execution<'a> {
     }
 
     fn command(&mut self, command: &Command) {
+        self.shared.query_clock.advance();
         match command {
             Command::Transition { resource, subresource, before, after, transfer } => {
                 self.transition(resource, *subresource, (*before, *after), *transfer);
@@ -212,6 +216,7 @@ impl<'a> Execution<'a> {
                 }
             }
             Command::Use { resource, span, state } => {
+                self.count_use(*state);
                 self.uses_one(resource, *span, *state);
             }
             Command::MakeVisible { written } => {
@@ -219,7 +224,10 @@ impl<'a> Execution<'a> {
                 self.shared.host_barriers.note(self.queue, *written);
             }
             Command::SetDescriptorHeaps(heaps) => self.set_heaps(heaps.each_ref().map(Option::as_ref)),
-            Command::UseDescriptor { at, state } => self.use_descriptor(at, *state),
+            Command::UseDescriptor { at, state } => {
+                self.count_use(*state);
+                self.use_descriptor(at, *state);
+            }
             Command::ReadDescriptor { at, state, out, offset, size } => {
                 self.read_descriptor(at, *state, (out, *offset), *size);
             }
@@ -230,6 +238,7 @@ impl<'a> Execution<'a> {
                 self.discard(resource, *subresource, *state);
             }
             Command::ExpectBytes { resource, offset, bytes } => self.expect(resource, *offset, bytes),
+            Command::Query(query) => self.query(query),
         }
     }
 

@@ -28,6 +28,8 @@ bitflags! {
         const DESCRIPTORS = 1 << 6;
         /// Uses that the resource was not created for.
         const USAGE = 1 << 7;
+        /// Queries: not ready for use, or resolved before they are written.
+        const QUERIES = 1 << 8;
     }
 }
 
@@ -80,6 +82,10 @@ pub enum HazardKind {
     HeapNotSet,
     /// A set layout was destroyed before its blocks.
     LayoutDestroyedFirst,
+    /// A query is written or begun that was not reset or resolved since it was made or used (Vulkan).
+    QueryNotReady,
+    /// A query is resolved that was not written, or not ended.
+    QueryNotWritten,
     /// A use that is not among those the resource was created for.
     InvalidUse,
     /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
@@ -106,6 +112,8 @@ impl fmt::Display for HazardKind {
             Self::DescriptorInUse => "descriptor changed in use",
             Self::HeapNotSet => "descriptor heap not set",
             Self::LayoutDestroyedFirst => "set layout destroyed before its blocks",
+            Self::QueryNotReady => "query not ready",
+            Self::QueryNotWritten => "query not written",
             Self::InvalidUse => "invalid use",
             Self::WrongBytes => "wrong bytes",
         })

@@ -102,6 +102,8 @@
 //! | `DescriptorInUse` | a descriptor, or on Vulkan a set, overwritten or freed while the CPU had not seen a submission complete that reads it; a set changed after it was recorded |
 //! | `HeapNotSet` | Direct3D 12: a descriptor is used of a heap that the list did not set |
 //! | `LayoutDestroyedFirst` | a set layout destroyed before its blocks |
+//! | `QueryNotReady` | Vulkan: a query is written or begun that was not reset or resolved since it was made or used |
+//! | `QueryNotWritten` | a query is resolved that was not written, or not ended |
 //! | `InvalidUse` | a use that the resource was not created for |
 //! | `WrongBytes` | [`List::expect_bytes`] found others |
 //!
@@ -151,6 +153,10 @@
 //! 12; on Vulkan it refers to the view it was made from, unless that is a plain range of bytes.
 //! Descriptors keep nothing alive.
 //!
+//! **Queries**: all queues share one clock, which each command advances, and whose counter soon begins again at 0
+//! on the profile with few bits (`vulkan-mobile`). Each use of a target counts as a draw of one sample, each
+//! unordered access as a dispatch. Vulkan's queues for copies alone have no timestamps.
+//!
 //! # What is not simulated
 //!
 //! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their
@@ -191,6 +197,7 @@ mod object;
 mod options;
 mod owners;
 mod profile;
+mod queries;
 mod record;
 mod report;
 mod requirements;
@@ -214,6 +221,7 @@ pub use mapping::Mapping;
 pub use object::{LiveObject, ObjectKind};
 pub use options::{Lag, Options};
 pub use profile::Profile;
+pub use queries::QueryHeap;
 pub use report::Findings;
 pub use resource::Resource;
 

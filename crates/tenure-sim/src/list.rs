@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, BufferLayout, CallRule, CommandList, DeviceError, QueueId, QueueKind, QueueTransfer, State,
-    Subresource, TextureRegion, check,
+    Barrier, BegunQueries, BufferLayout, CallRule, CommandList, DeviceError, QueueId, QueueKind,
+    QueueTransfer, State, Subresource, TextureRegion, check,
 };
 
 use crate::calls::CallKind;
@@ -19,6 +19,7 @@ use crate::device::Device;
 use crate::hazard::HazardKind;
 use crate::layout::Span;
 use crate::object::Label;
+use crate::queries::{QueryCommand, QueryHeap, QueryStep, check_results};
 use crate::record;
 use crate::resource::{Memory, Resource};
 use crate::shared::{Request, Shared};
@@ -63,6 +64,7 @@ pub struct List {
 #[derive(Default)]
 struct Recorded {
     commands: Arc<Vec<Command>>,
+    begun: BegunQueries,
     /// The first.
     error: Option<DeviceError>,
 }
@@ -246,6 +248,18 @@ impl List {
         self.record(command);
     }
 
+    /// Records a command about queries that passed its checks.
+    fn query(
+        &self,
+        checked: Result<(), DeviceError>,
+        heap: &QueryHeap,
+        (first, count): (u32, u32),
+        step: QueryStep,
+    ) {
+        let heap = Arc::clone(&heap.state);
+        self.record(checked.map(|()| Command::Query(QueryCommand { heap, first, count, step })));
+    }
+
     fn barrier(&self, barrier: &Barrier<'_, Device>) -> Result<Command, DeviceError> {
         match *barrier {
             Barrier::Transition { resource, subresource, before, after, transfer } => {
@@ -326,6 +340,7 @@ impl CommandList<Device> for List {
                 None => recorded.commands = Arc::default(),
             }
             recorded.error = None;
+            recorded.begun = BegunQueries::default();
             *self.is_submitted.get_mut() = false;
             self.phase = Phase::Open;
             Ok(())
@@ -341,7 +356,9 @@ impl CommandList<Device> for List {
             if !is_open {
                 return Err(DeviceError::broken_rule(CallRule::ClosedOpen));
             }
-            self.recorded.get_mut().error.take().map_or(Ok(()), Err)?;
+            let recorded = self.recorded.get_mut();
+            let ended = recorded.begun.close();
+            recorded.error.take().map_or(ended, Err)?;
             self.phase = Phase::Closed;
             Ok(())
         })
@@ -408,6 +425,42 @@ impl CommandList<Device> for List {
     ) {
         let command = record::copy_texture(&self.shared.properties, (dst, layout), (src, region), false);
         self.record(command);
+    }
+
+    fn reset_queries(&mut self, heap: &QueryHeap, first: u32, count: u32) {
+        // On Direct3D 12 there is nothing to record.
+        let checked = heap.state.desc.check_use(self.queue, first, count);
+        if checked.is_err() || self.shared.properties.queries.must_reset {
+            self.query(checked, heap, (first, count), QueryStep::Reset);
+        }
+    }
+
+    fn write_timestamp(&mut self, heap: &QueryHeap, query: u32) {
+        let checked = heap.state.desc.check_timestamp(self.queue, query);
+        self.query(checked, heap, (query, 1), QueryStep::Timestamp);
+    }
+
+    fn begin_query(&mut self, heap: &QueryHeap, query: u32) {
+        let checked = heap.state.desc.check_ranged(self.queue, query);
+        let checked = checked.and_then(|()| {
+            self.recorded.get_mut().begun.begin(heap.state.desc.kind, heap.state.label.id, query)
+        });
+        self.query(checked, heap, (query, 1), QueryStep::Begin);
+    }
+
+    fn end_query(&mut self, heap: &QueryHeap, query: u32) {
+        let checked = heap.state.desc.check_ranged(self.queue, query);
+        let checked = checked.and_then(|()| {
+            self.recorded.get_mut().begun.end(heap.state.desc.kind, heap.state.label.id, query)
+        });
+        self.query(checked, heap, (query, 1), QueryStep::End);
+    }
+
+    fn resolve_queries(&mut self, heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64) {
+        let checked = heap.state.desc.check_use(self.queue, first, count);
+        let checked = checked.and_then(|()| check_results(heap, count, dst, offset));
+        let step = QueryStep::Resolve { dst: Arc::clone(&dst.state), offset };
+        self.query(checked, heap, (first, count), step);
     }
 }
 

@@ -24,6 +24,8 @@ pub enum ObjectKind {
     SetLayout,
     /// A block of descriptor sets.
     SetBlock,
+    /// A heap of queries.
+    QueryHeap,
 }
 
 impl fmt::Display for ObjectKind {
@@ -36,6 +38,7 @@ impl fmt::Display for ObjectKind {
             Self::DescriptorHeap => "descriptor heap",
             Self::SetLayout => "set layout",
             Self::SetBlock => "set block",
+            Self::QueryHeap => "query heap",
         })
     }
 }

@@ -20,6 +20,7 @@ use crate::journal::Journal;
 use crate::object::Register;
 use crate::options::{Lag, Options};
 use crate::profile::Rules;
+use crate::queries::QueryClock;
 use crate::timeline::Timeline;
 
 /// The first GPU address that is handed out: not 0, and not something a program could have made up.
@@ -55,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) observed: SharedClock,
     /// What the queues have made visible to the CPU.
     pub(crate) host_barriers: HostBarriers,
+    /// What timestamps show.
+    pub(crate) query_clock: QueryClock,
     pub(crate) timeline: Mutex<Timeline>,
     /// Signalled when something was submitted or completed by hand, or the device is lost: all
     /// that a wait cannot bring about by letting time pass.
@@ -110,6 +113,7 @@ impl Shared {
             faults: FaultState::default(),
             observed: SharedClock::default(),
             host_barriers: HostBarriers::default(),
+            query_clock: QueryClock::default(),
             timeline: Mutex::new(timeline),
             changed: Condvar::new(),
             lost: OnceLock::new(),

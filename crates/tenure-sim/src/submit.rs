@@ -8,6 +8,7 @@ use tenure_core::device::{
 };
 
 use crate::calls::CallKind;
+use crate::command::Command;
 use crate::descriptors::At;
 use crate::device::Device;
 use crate::execute::{TileChange, TileOrigin};
@@ -54,6 +55,9 @@ impl Shared {
             return;
         }
         for command in list.closed().iter().flat_map(|commands| commands.iter()) {
+            if let Command::Query(query) = command {
+                query.heap.last_use.raise(queue, serial);
+            }
             command.descriptors(|at| self.note_read(queue, serial, at));
             command.resources(|resource| {
                 resource.last_use.raise(queue, serial);

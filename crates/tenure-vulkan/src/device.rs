@@ -8,13 +8,14 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
     CallRule, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
-    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements,
-    ResourceDesc, SetBinding, SetWrite, State, TileLayout, TileUpdate, Usage,
+    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial,
+    Requirements, ResourceDesc, SetBinding, SetWrite, State, TileLayout, TileUpdate, Usage,
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
 use crate::error::CreateError;
 use crate::memory::{Heap, Mapping};
+use crate::query::QueryHeap;
 use crate::queue::Work;
 use crate::record::{List, QueueStages, StateUse};
 use crate::resource::Resource;
@@ -168,6 +169,7 @@ impl tenure_core::device::Device for Device {
     type DescriptorHeap = DescriptorHeap;
     type SetLayout = SetLayout;
     type SetBlock = SetBlock;
+    type QueryHeap = QueryHeap;
 
     fn properties(&self) -> &Properties {
         &self.shared.tables.properties
@@ -309,6 +311,14 @@ impl tenure_core::device::Device for Device {
         if freed_by.is_some() {
             block.poison(set);
         }
+    }
+
+    fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> {
+        self.shared.create_query_heap(desc)
+    }
+
+    fn destroy_query_heap(&self, _: Permit<Self>, heap: QueryHeap) {
+        heap.destroy();
     }
 
     fn submit(

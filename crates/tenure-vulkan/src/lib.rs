@@ -157,6 +157,7 @@ mod error;
 mod format;
 mod memory;
 mod names;
+mod query;
 mod queue;
 mod record;
 mod resource;
@@ -173,6 +174,7 @@ pub use device::Device;
 pub use error::CreateError;
 pub use format::to_vk_format;
 pub use memory::{Heap, Mapping};
+pub use query::QueryHeap;
 pub use record::{List, StateUse, vk_stage_access_layout};
 pub use resource::{Ownership, RawBuffer, RawImage, RawMemory, Resource};
 pub use setup::{

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tenure_core::device::{
-    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueProperties, StateModel,
+    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits, QueueProperties, StateModel,
 };
 
 use crate::descriptor::DescriptorTables;
@@ -25,6 +25,7 @@ pub(crate) struct Facts<'a> {
     /// Bytes; `maxBufferSize`, where the device says.
     pub(crate) max_buffer: Option<u64>,
     pub(crate) queues: Vec<QueueProperties>,
+    pub(crate) queries: QueryLimits,
     pub(crate) enabled: OptionalFeatures,
 }
 
@@ -128,7 +129,8 @@ impl Tables {
     }
 
     pub(crate) fn new(facts: Facts<'_>) -> Self {
-        let Facts { properties, descriptors, memory, max_allocation, max_buffer, queues, enabled } = facts;
+        let Facts { properties, descriptors, memory, max_allocation, max_buffer, queues, queries, enabled } =
+            facts;
         let limits = &properties.limits;
         let (memory_types, memory_heaps) = (memory_types(memory), memory_heaps(memory));
         let largest = memory_heaps.iter().map(|heap| heap.size).max().unwrap_or(0);
@@ -177,6 +179,7 @@ impl Tables {
             max_texture_3d: limits.max_image_dimension3_d,
             max_layers: most_layers,
             descriptors: descriptors.contract,
+            queries,
         };
         Self {
             descriptors,
@@ -243,6 +246,7 @@ mod tests {
             max_allocation: u64::MAX,
             max_buffer: Some(4 << 30),
             queues: Vec::new(),
+            queries: QueryLimits::default(),
             enabled: OptionalFeatures::all(),
         })
     }

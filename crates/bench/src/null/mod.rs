@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, Descriptor, DescriptorHeapDesc, DescriptorSource, HeapBudget, HeapDesc, MAX_QUEUES, ManagerSlot,
-    MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueueSerial, Requirements, ResourceDesc,
-    SetWrite, TileLayout, TileUpdate,
+    MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueSerial, Requirements,
+    ResourceDesc, SetWrite, TileLayout, TileUpdate,
 };
 use tenure_core::{DeviceError, QueueId, SetBinding};
 use tenure_sim as sim;
@@ -86,6 +86,7 @@ impl device::Device for Device {
     type DescriptorHeap = ();
     type SetLayout = ();
     type SetBlock = ();
+    type QueryHeap = ();
 
     fn properties(&self) -> &Properties {
         self.tables.properties()
@@ -199,6 +200,12 @@ impl device::Device for Device {
     }
 
     fn clear_set(&self, _: Permit<Self>, (): &(), _: u32, _: Option<&str>) {}
+
+    fn create_query_heap(&self, _: &QueryHeapDesc) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    fn destroy_query_heap(&self, _: Permit<Self>, (): ()) {}
 
     fn submit(
         &self,

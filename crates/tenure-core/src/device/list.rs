@@ -225,4 +225,30 @@ pub trait CommandList<D: Device>: Send {
         resources: Option<&D::DescriptorHeap>,
         samplers: Option<&D::DescriptorHeap>,
     );
+    /// Makes queries ready for use that no list in flight uses, outside of render passes: those of a new heap,
+    /// where [`QueryLimits::must_reset`](super::QueryLimits::must_reset). Elsewhere nothing is recorded.
+    fn reset_queries(&mut self, heap: &D::QueryHeap, first: u32, count: u32);
+
+    /// Writes the time at which the commands recorded before it are done. The query is ready for use.
+    fn write_timestamp(&mut self, heap: &D::QueryHeap, query: u32);
+
+    /// Begins a query over the commands that follow. It is ready for use, and no other of its kind has begun
+    /// in this list and not ended.
+    fn begin_query(&mut self, heap: &D::QueryHeap, query: u32);
+
+    /// Ends the query that this list has begun; on Vulkan in the subpass in which it began, if it began in
+    /// one.
+    fn end_query(&mut self, heap: &D::QueryHeap, query: u32);
+
+    /// Copies the results of queries that this list has written or ended to a buffer, outside of render
+    /// passes: numbers of 64 bits, one after the other, at a multiple of 8 bytes. The buffer is in
+    /// [`State::COPY_DST`]. The queries are ready for use again after it.
+    fn resolve_queries(
+        &mut self,
+        heap: &D::QueryHeap,
+        first: u32,
+        count: u32,
+        dst: &D::Resource,
+        offset: u64,
+    );
 }

@@ -33,6 +33,7 @@ mod list;
 pub mod mapped;
 mod permit;
 mod properties;
+mod query;
 mod rule;
 mod texture_cache;
 mod tile;
@@ -67,6 +68,9 @@ pub use permit::{Checked, Permit};
 pub use properties::{Api, Features, MAX_QUEUES, Properties, QueueProperties, StateModel};
 #[doc(no_inline)]
 pub use properties::{QueueId, QueueKind};
+#[doc(no_inline)]
+pub use query::QueryKind;
+pub use query::{BegunQueries, QueryHeapDesc, QueryLimits, TimestampClock};
 pub use rule::CallRule;
 pub use tenure_heap::{
     HeapBudget, HeapCategory, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,
@@ -100,6 +104,8 @@ pub enum ObjectRef<'a, D: Device> {
     DescriptorHeap(&'a D::DescriptorHeap),
     /// A block of descriptor sets.
     SetBlock(&'a D::SetBlock),
+    /// A heap of queries.
+    QueryHeap(&'a D::QueryHeap),
 }
 
 /// One GPU behind one API. See the [module documentation](self).
@@ -119,6 +125,8 @@ pub trait Device: Send + Sync + Sized + 'static {
     type SetLayout: Send + Sync + 'static;
     /// Descriptor sets of one layout (`VkDescriptorPool` with all its sets).
     type SetBlock: Send + Sync + 'static;
+    /// Queries in a row (`ID3D12QueryHeap`, `VkQueryPool`).
+    type QueryHeap: Send + Sync + 'static;
 
     /// What the device is. Does not change.
     fn properties(&self) -> &Properties;
@@ -302,6 +310,18 @@ pub trait Device: Send + Sync + Sized + 'static {
 
     /// A set holds nothing any more; see [`clear_descriptors`](Self::clear_descriptors).
     fn clear_set(&self, permit: Permit<Self>, block: &Self::SetBlock, set: u32, freed_by: Option<&str>);
+
+    /// Creates a heap of queries. Where [`QueryLimits::must_reset`] says so, none of them is used before a
+    /// command has reset it: see [`CommandList::reset_queries`].
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] for queries that the queue does not have
+    /// ([`Properties::has_queries`]), [`DeviceError::InvalidDesc`] for no queries at all,
+    /// [`DeviceError::InvalidCall`] for a queue that does not exist, a shortage, [`DeviceError::Lost`].
+    fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<Self::QueryHeap, DeviceError>;
+
+    /// Destroys a heap of queries.
+    fn destroy_query_heap(&self, permit: Permit<Self>, heap: Self::QueryHeap);
 
     /// Submits closed lists, each once until it is begun anew, in order, after the given serials of other queues are complete, and
     /// sets the queue's fence to `signal` when all is done. Serials rise by one per submission.

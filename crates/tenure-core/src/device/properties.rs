@@ -4,7 +4,7 @@ use bitflags::bitflags;
 
 use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
 
-use super::{DescriptorLimits, Requirements, ResourceDesc};
+use super::{DescriptorLimits, QueryLimits, Requirements, ResourceDesc};
 
 /// The most queues a device may expose to tenure. Sync points are arrays of this length.
 pub const MAX_QUEUES: usize = 8;
@@ -159,6 +159,8 @@ pub struct Properties {
     pub max_layers: u32,
     /// What it offers of descriptors.
     pub descriptors: DescriptorLimits,
+    /// What it offers of queries.
+    pub queries: QueryLimits,
 }
 
 impl Properties {

@@ -107,6 +107,15 @@ rules! {
     ViewTooLarge = "a view of a buffer is not too large",
     ViewWholeElements = "a view of a buffer has whole elements",
     ConstantsAligned = "the offset and the size of constants are aligned",
+    // Queries.
+    QueryInside = "the queries are inside their heap",
+    QueryQueue = "a heap of queries is used by lists of the queue it was made for",
+    QueryTimestamp = "a timestamp is written to a query for timestamps",
+    QueryRanged = "a query that begins and ends is for no timestamp",
+    QueryEnded = "a query has ended before its list is closed",
+    QueryAlone = "one query of a kind has begun and not ended at a time",
+    QueryBegun = "a query that is ended has begun in the same list",
+    QueryResultsAligned = "the results of queries begin at a multiple of 8 bytes",
 }
 
 impl From<&'static str> for CallRule {

@@ -226,6 +226,7 @@ mod tests {
                 typed_elements: 1 << 27,
                 typed_alignment: 16,
             },
+            queries: crate::device::QueryLimits::default(),
         }
     }
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use tenure_core::device::{
     Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, ManagerSlot,
-    MemoryTypeId, ObjectRef, Permit, Properties, QueueId, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, TileLayout, TileUpdate,
+    MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial, Requirements,
+    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
 };
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use windows::Win32::Graphics::Direct3D12::ID3D12Object;
 use windows::core::{HSTRING, Interface};
 
-use crate::{DescriptorHeap, Device, Heap, List, Mapping, Resource};
+use crate::{DescriptorHeap, Device, Heap, List, Mapping, QueryHeap, Resource};
 
 impl tenure_core::device::Device for Device {
     type Heap = Heap;
@@ -22,6 +22,7 @@ impl tenure_core::device::Device for Device {
     type DescriptorHeap = DescriptorHeap;
     type SetLayout = Infallible;
     type SetBlock = Infallible;
+    type QueryHeap = QueryHeap;
 
     fn properties(&self) -> &Properties {
         &self.inner.properties
@@ -169,6 +170,14 @@ impl tenure_core::device::Device for Device {
         match *block {}
     }
 
+    fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> {
+        self.inner.create_query_heap(desc)
+    }
+
+    fn destroy_query_heap(&self, _: Permit<Self>, heap: QueryHeap) {
+        drop(heap);
+    }
+
     fn submit(
         &self,
         _: Permit<Self>,
@@ -226,6 +235,7 @@ fn name_object(object: &ObjectRef<'_, Device>, name: &str) {
     let name = HSTRING::from(name.split('\0').next().unwrap_or_default());
     match object {
         ObjectRef::DescriptorHeap(heap) => set_name(&heap.raw, &name),
+        ObjectRef::QueryHeap(heap) => set_name(&heap.raw, &name),
         ObjectRef::SetBlock(none) => match **none {},
         ObjectRef::Heap(heap) => set_name(heap.raw(), &name),
         ObjectRef::Resource(resource) => set_name(&resource.raw, &name),

@@ -31,6 +31,8 @@ pub struct LiveObjects {
     pub lists: u64,
     /// Heaps of descriptors.
     pub descriptor_heaps: u64,
+    /// Heaps of queries.
+    pub query_heaps: u64,
     /// Heaps that were destroyed, since the device was made, while resources were placed in them.
     /// Their memory stayed until those were gone.
     pub heaps_destroyed_early: u64,
@@ -42,6 +44,7 @@ pub(crate) struct Counters {
     pub(crate) resources: AtomicU64,
     pub(crate) lists: AtomicU64,
     pub(crate) descriptor_heaps: AtomicU64,
+    pub(crate) query_heaps: AtomicU64,
     heaps_destroyed_early: AtomicU64,
 }
 
@@ -57,6 +60,7 @@ impl Counters {
             resources: load(&self.resources),
             lists: load(&self.lists),
             descriptor_heaps: load(&self.descriptor_heaps),
+            query_heaps: load(&self.query_heaps),
             heaps_destroyed_early: load(&self.heaps_destroyed_early),
         }
     }

@@ -6,6 +6,7 @@ mod error;
 mod format;
 mod inner;
 mod memory;
+mod query;
 mod queue;
 mod record;
 mod resource;
@@ -38,6 +39,7 @@ pub use self::{
     format::to_dxgi_format,
     inner::LiveObjects,
     memory::{heap::Heap, mapping::Mapping},
+    query::QueryHeap,
     record::{barriers::to_barrier_layout, list::List, state::to_resource_states},
     resource::object::Resource,
     setup::{
@@ -153,7 +155,10 @@ impl Device {
         let properties = properties(&Facts {
             caps: &caps,
             adapter: info,
-            queues: &queues.iter().map(|queue| queue.kind).collect::<SmallVec<[_; MAX_QUEUES]>>(),
+            queues: &queues
+                .iter()
+                .map(|queue| (queue.kind, query::clock(queue)))
+                .collect::<SmallVec<[_; MAX_QUEUES]>>(),
             has_budget: budget.is_some(),
             has_priorities: interfaces.device1.is_some(),
             workarounds: &workarounds,

@@ -3,7 +3,7 @@
 //! 0 is `DEFAULT`, 1 `UPLOAD` (write-combined), 2 `READBACK` (cached), and 3 `GPU_UPLOAD` where
 //! there is one. Heap 0 is the local, heap 1 the non-local memory segment.
 
-use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind};
+use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
 
 use super::table::{Rules, Table};
 
@@ -66,6 +66,7 @@ pub(super) const TIER2: Table = Table {
         // Typed views begin at any element.
         typed_alignment: 1,
     },
+    timestamps: TimestampClock::of_frequency(25_000_000),
 };
 
 pub(super) const TIER1: Table = Table {

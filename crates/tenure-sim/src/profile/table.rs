@@ -1,8 +1,8 @@
 //! The shape of a profile's table.
 
 use tenure_core::device::{
-    Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind,
-    QueueProperties, StateModel,
+    Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits, QueueKind,
+    QueueProperties, StateModel, TimestampClock,
 };
 
 /// Everything a profile fixes. Sizes and alignments are in bytes.
@@ -33,6 +33,8 @@ pub(crate) struct Table {
     pub(crate) max_texture_3d: u32,
     pub(crate) max_layers: u32,
     pub(crate) descriptors: DescriptorLimits,
+    /// Of the queues that have one.
+    pub(crate) timestamps: TimestampClock,
 }
 
 /// How the API sizes and places resources.
@@ -78,6 +80,21 @@ impl Rules {
 }
 
 impl Table {
+    fn queries(&self) -> QueryLimits {
+        let is_vulkan = self.rules.api() == Api::Vulkan;
+        // Vulkan's queues for copies alone cannot copy the results.
+        let clock = |kind| match kind {
+            QueueKind::Copy if is_vulkan => TimestampClock::default(),
+            _ => self.timestamps,
+        };
+        QueryLimits {
+            timestamps: self.queues.iter().map(|&(kind, _)| clock(kind)).collect(),
+            precise_occlusion: true,
+            pipeline_statistics: true,
+            must_reset: is_vulkan,
+        }
+    }
+
     pub(crate) fn properties(&self) -> Properties {
         Properties {
             name: self.adapter.to_owned(),
@@ -109,6 +126,7 @@ impl Table {
             max_texture_3d: self.max_texture_3d,
             max_layers: self.max_layers,
             descriptors: self.descriptors,
+            queries: self.queries(),
         }
     }
 }

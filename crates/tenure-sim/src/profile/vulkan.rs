@@ -1,6 +1,6 @@
 //! Vulkan: memory types, heaps and limits as drivers of these cards report them.
 
-use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind};
+use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
 
 use super::table::{Rules, Table};
 
@@ -71,6 +71,7 @@ pub(super) const NVIDIA: Table = Table {
     max_texture_3d: 16_384,
     max_layers: 2_048,
     descriptors: DESCRIPTORS,
+    timestamps: TimestampClock { bits: 64, femtoseconds: 1_000_000 },
 };
 
 pub(super) const AMD_SMALL_BAR: Table = Table {
@@ -188,6 +189,7 @@ pub(super) const MOBILE: Table = Table {
         typed_alignment: 64,
         ..DESCRIPTORS
     },
+    timestamps: TimestampClock { bits: 36, femtoseconds: 52_083_333 },
     ..NVIDIA
 };
 

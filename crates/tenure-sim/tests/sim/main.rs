@@ -14,6 +14,7 @@ mod faults;
 mod hazards;
 mod lag;
 mod profiles;
+mod queries;
 mod races;
 mod refused_views;
 mod rules;

@@ -12,7 +12,7 @@ use crate::setup::Family;
 use crate::shared::Shared;
 
 /// The resource was created as a source or destination of copies.
-fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
+pub(crate) fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
     let is_source = usage == Usage::COPY_SRC;
     let has = match resource.usage {
         VkUsage::Buffer(flags) if is_source => flags.contains(vk::BufferUsageFlags::TRANSFER_SRC),
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn depth_is_copied_on_graphics_queues_and_never_with_stencil() {
-        let family = |flags| Family { flags, queues: 1, transfer_granularity: [1; 3] };
+        let family = |flags| Family { flags, queues: 1, transfer_granularity: [1; 3], timestamp_bits: 0 };
         let (graphics, copies) = (family(vk::QueueFlags::GRAPHICS), family(vk::QueueFlags::TRANSFER));
         let depth = info(Format::D32Float, 8, 8, 1);
         assert_eq!(check_format(&depth, &graphics), Ok(()));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ash::vk;
 use tenure_core::device::{
-    Barrier, BufferLayout, CallRule, CommandList, DeviceError, QueueId, QueueKind, State, Subresource,
-    TextureRegion, check,
+    Barrier, BegunQueries, BufferLayout, CallRule, CommandList, DeviceError, QueueId, QueueKind, State,
+    Subresource, TextureRegion, check,
 };
 
 use super::barrier::Batch;
@@ -15,6 +15,7 @@ use super::copies::{buffer_copy, texel_copy};
 use super::stages::QueueStages;
 use crate::descriptor::DescriptorHeap;
 use crate::device::Device;
+use crate::query::QueryHeap;
 use crate::resource::Resource;
 use crate::shared::Shared;
 
@@ -40,9 +41,10 @@ pub struct List {
     pub(super) kind: QueueKind,
     pub(super) stages: QueueStages,
     pool: vk::CommandPool,
-    pub(super) buffer: vk::CommandBuffer,
+    pub(crate) buffer: vk::CommandBuffer,
     phase: Phase,
     error: Option<DeviceError>,
+    pub(crate) begun: BegunQueries,
     /// Its newest submission; 0: none.
     submitted: AtomicU64,
 }
@@ -78,6 +80,7 @@ impl List {
             buffer,
             phase: Phase::New,
             error: None,
+            begun: BegunQueries::default(),
             submitted: AtomicU64::new(0),
         })
     }
@@ -136,14 +139,14 @@ impl List {
         if completed < last { Err(DeviceError::invalid_call(rule, completed, last)) } else { Ok(()) }
     }
 
-    fn keep_error(&mut self, checked: Result<(), DeviceError>) {
+    pub(crate) fn keep_error(&mut self, checked: Result<(), DeviceError>) {
         if checked.is_err() {
             self.record(checked, |_, ()| ());
         }
     }
 
     /// Records a command that passed its checks; keeps the first error for `close`.
-    fn record<T>(&mut self, checked: Result<T, DeviceError>, record: impl FnOnce(&mut Self, T)) {
+    pub(crate) fn record<T>(&mut self, checked: Result<T, DeviceError>, record: impl FnOnce(&mut Self, T)) {
         if self.phase != Phase::Open {
             let error = DeviceError::broken_rule(CallRule::RecordedOpen);
             self.error.get_or_insert(error);
@@ -178,6 +181,7 @@ impl CommandList<Device> for List {
         let begun = unsafe { device.begin_command_buffer(self.buffer, &info) };
         begun.map_err(|result| self.shared.error("vkBeginCommandBuffer", result))?;
         self.error = None;
+        self.begun = BegunQueries::default();
         self.submitted.store(0, Ordering::Relaxed);
         self.phase = Phase::Open;
         Ok(())
@@ -187,6 +191,7 @@ impl CommandList<Device> for List {
         if self.phase != Phase::Open {
             return Err(DeviceError::broken_rule(CallRule::ClosedOpen));
         }
+        self.end_begun();
         self.phase = Phase::Broken;
         // SAFETY: the buffer is open.
         let ended = unsafe { self.shared.api.device.end_command_buffer(self.buffer) };
@@ -276,6 +281,26 @@ impl CommandList<Device> for List {
                 device.cmd_copy_image_to_buffer(list.buffer, copy.image, layout, copy.buffer, &[copy.region]);
             }
         });
+    }
+
+    fn reset_queries(&mut self, heap: &QueryHeap, first: u32, count: u32) {
+        self.reset(heap, first, count);
+    }
+
+    fn write_timestamp(&mut self, heap: &QueryHeap, query: u32) {
+        self.timestamp(heap, query);
+    }
+
+    fn begin_query(&mut self, heap: &QueryHeap, query: u32) {
+        self.begin_ranged(heap, query);
+    }
+
+    fn end_query(&mut self, heap: &QueryHeap, query: u32) {
+        self.end_ranged(heap, query);
+    }
+
+    fn resolve_queries(&mut self, heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64) {
+        self.resolve(heap, (first, count), (dst, offset));
     }
 }
 

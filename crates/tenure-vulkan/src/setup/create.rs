@@ -15,6 +15,7 @@ use super::version::ApiVersion;
 use crate::api::{Api, Handles};
 use crate::descriptor::DescriptorTables;
 use crate::error::CreateError;
+use crate::query;
 use crate::queue::{Clock, Fences, Queue, Timeline};
 use crate::shared::{Owner, Shared};
 use crate::tables::{Facts, Tables};
@@ -74,7 +75,12 @@ pub(crate) fn create(adapter: &Adapter, options: &Options) -> Result<Shared, Cre
 /// What a family can do; nothing, for one that does not exist.
 pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
     let found = usize::try_from(family).ok().and_then(|family| families.get(family)).copied();
-    found.unwrap_or(Family { flags: vk::QueueFlags::empty(), queues: 0, transfer_granularity: [0; 3] })
+    found.unwrap_or(Family {
+        flags: vk::QueueFlags::empty(),
+        queues: 0,
+        transfer_granularity: [0; 3],
+        timestamp_bits: 0,
+    })
 }
 
 /// What is offered and asked for, in a version that may be older than the device's.
@@ -122,6 +128,8 @@ fn features(support: &Support, options: &Options, enabled: OptionalFeatures) -> 
             .shader_storage_image_array_dynamic_indexing(true);
     }
     wanted = wanted
+        .occlusion_query_precise(true)
+        .pipeline_statistics_query(true)
         .sparse_binding(enabled.intersects(sparse))
         .sparse_residency_buffer(enabled.contains(OptionalFeatures::SPARSE_BUFFERS))
         .sparse_residency_image2_d(enabled.contains(OptionalFeatures::SPARSE_TEXTURES))
@@ -235,6 +243,11 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
         max_allocation: maintenance3.max_memory_allocation_size,
         max_buffer: has_maintenance4.then_some(maintenance4.max_buffer_size),
         queues: queues.iter().map(|queue| queue.properties.clone()).collect(),
+        queries: query::limits(
+            &properties.limits,
+            features,
+            queues.iter().map(|queue| (queue.properties.kind, queue.family)),
+        ),
         enabled: *enabled,
     })
 }

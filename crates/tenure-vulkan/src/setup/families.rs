@@ -10,6 +10,8 @@ pub(crate) struct Family {
     pub(crate) queues: u32,
     /// Texels; regions of images are copied in multiples of it. Zeros: whole mips only.
     pub(crate) transfer_granularity: [u32; 3],
+    /// Bits of a timestamp that count; 0: its queues have none.
+    pub(crate) timestamp_bits: u32,
 }
 
 impl From<&vk::QueueFamilyProperties> for Family {
@@ -19,6 +21,7 @@ impl From<&vk::QueueFamilyProperties> for Family {
             flags: found.queue_flags,
             queues: found.queue_count,
             transfer_granularity: [width, height, depth],
+            timestamp_bits: found.timestamp_valid_bits,
         }
     }
 }
@@ -88,6 +91,7 @@ mod tests {
             flags: vk::QueueFlags::from_raw(*flags),
             queues: 1,
             transfer_granularity: [1; 3],
+            timestamp_bits: 0,
         };
         flags.iter().map(family).collect()
     }

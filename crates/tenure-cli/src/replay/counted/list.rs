@@ -85,6 +85,33 @@ impl<D: Device> CommandList<Counted<D>> for List<D> {
     ) {
         self.0.copy_texture_to_buffer(&src.inner, region, &dst.inner, layout);
     }
+
+    fn reset_queries(&mut self, heap: &D::QueryHeap, first: u32, count: u32) {
+        self.0.reset_queries(heap, first, count);
+    }
+
+    fn write_timestamp(&mut self, heap: &D::QueryHeap, query: u32) {
+        self.0.write_timestamp(heap, query);
+    }
+
+    fn begin_query(&mut self, heap: &D::QueryHeap, query: u32) {
+        self.0.begin_query(heap, query);
+    }
+
+    fn end_query(&mut self, heap: &D::QueryHeap, query: u32) {
+        self.0.end_query(heap, query);
+    }
+
+    fn resolve_queries(
+        &mut self,
+        heap: &D::QueryHeap,
+        first: u32,
+        count: u32,
+        dst: &Resource<D>,
+        offset: u64,
+    ) {
+        self.0.resolve_queries(heap, first, count, &dst.inner, offset);
+    }
 }
 
 fn inner_barrier<'a, D: Device>(barrier: &Barrier<'a, Counted<D>>) -> Barrier<'a, D> {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 use tenure::device::{
     Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device, HeapBudget, HeapDesc, ManagerSlot,
-    MemoryTypeId, ObjectRef, Permit, Properties, QueueSerial, Requirements, ResourceDesc, SetWrite,
-    TileLayout, TileUpdate,
+    MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc,
+    SetWrite, TileLayout, TileUpdate,
 };
 use tenure::{DeviceError, QueueId, SetBinding};
 
@@ -120,6 +120,7 @@ impl<D: Device> Device for Counted<D> {
     type DescriptorHeap = D::DescriptorHeap;
     type SetLayout = D::SetLayout;
     type SetBlock = D::SetBlock;
+    type QueryHeap = D::QueryHeap;
 
     fn properties(&self) -> &Properties {
         self.inner.properties()
@@ -215,6 +216,7 @@ impl<D: Device> Device for Counted<D> {
             ObjectRef::List(list) => ObjectRef::List(list.inner()),
             ObjectRef::DescriptorHeap(heap) => ObjectRef::DescriptorHeap(heap),
             ObjectRef::SetBlock(block) => ObjectRef::SetBlock(block),
+            ObjectRef::QueryHeap(heap) => ObjectRef::QueryHeap(heap),
         };
         self.inner.set_name(inner_permit(permit), object, name);
     }
@@ -309,6 +311,14 @@ impl<D: Device> Device for Counted<D> {
 
     fn clear_set(&self, permit: Permit<Self>, block: &Self::SetBlock, set: u32, freed_by: Option<&str>) {
         self.inner.clear_set(inner_permit(permit), block, set, freed_by);
+    }
+
+    fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<Self::QueryHeap, DeviceError> {
+        self.inner.create_query_heap(desc)
+    }
+
+    fn destroy_query_heap(&self, permit: Permit<Self>, heap: Self::QueryHeap) {
+        self.inner.destroy_query_heap(inner_permit(permit), heap);
     }
 
     fn submit(

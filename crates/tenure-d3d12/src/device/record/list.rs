@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, BufferLayout, CallRule, CommandList, DescriptorKind, DeviceError, QueueId, QueueKind, State,
-    Subresource, TextureRegion,
+    Barrier, BegunQueries, BufferLayout, CallRule, CommandList, DescriptorKind, DeviceError, QueueId,
+    QueueKind, State, Subresource, TextureRegion,
 };
 use windows::Win32::Graphics::Direct3D12::{
     ID3D12CommandAllocator, ID3D12DescriptorHeap, ID3D12GraphicsCommandList, ID3D12GraphicsCommandList7,
@@ -23,7 +23,7 @@ use crate::device::queue::list_type;
 use crate::device::record::barriers::{Seen, Takeovers};
 use crate::device::record::copies;
 use crate::device::resource::object::Resource;
-use crate::{DescriptorHeap, Device};
+use crate::{DescriptorHeap, Device, QueryHeap};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -49,6 +49,8 @@ pub struct List {
     pub(crate) kind: QueueKind,
     phase: Phase,
     error: Option<DeviceError>,
+    /// Queries that have begun and not ended.
+    pub(crate) begun: BegunQueries,
     /// Resources, by their interfaces' addresses, that have taken over memory since the list was begun;
     /// for enhanced barriers.
     pub(crate) takeovers: Takeovers<usize>,
@@ -105,6 +107,7 @@ impl Inner {
             kind: queue.kind,
             phase: Phase::New,
             error: None,
+            begun: BegunQueries::default(),
             takeovers: Takeovers::default(),
             seen: Seen::default(),
             has_commands: Cell::new(false),
@@ -211,6 +214,7 @@ impl CommandList<Device> for List {
             unsafe { self.allocator.Reset().and_then(|()| self.raw.Reset(&self.allocator, NO_STATE)) };
         begun.map_err(|error| self.device.fail(&error, Asked::Object("ID3D12GraphicsCommandList::Reset")))?;
         self.error = None;
+        self.begun = BegunQueries::default();
         self.takeovers.clear();
         self.seen = Seen::default();
         self.has_commands.set(false);
@@ -228,7 +232,8 @@ impl CommandList<Device> for List {
         // SAFETY: the list is alive and open.
         let closed = unsafe { self.raw.Close() };
         self.device.messages.deliver();
-        if let Some(error) = self.error.take() {
+        let all_ended = self.begun.close();
+        if let Some(error) = self.error.take().or(all_ended.err()) {
             return Err(error);
         }
         closed
@@ -278,6 +283,25 @@ impl CommandList<Device> for List {
         layout: BufferLayout,
     ) {
         self.record(|list| copies::to_buffer(list, (src, region), (dst, layout)));
+    }
+
+    /// Queries need no reset.
+    fn reset_queries(&mut self, _: &QueryHeap, _: u32, _: u32) {}
+
+    fn write_timestamp(&mut self, heap: &QueryHeap, query: u32) {
+        self.record(|list| list.timestamp(heap, query));
+    }
+
+    fn begin_query(&mut self, heap: &QueryHeap, query: u32) {
+        self.record(|list| list.begin_ranged(heap, query));
+    }
+
+    fn end_query(&mut self, heap: &QueryHeap, query: u32) {
+        self.record(|list| list.end_ranged(heap, query));
+    }
+
+    fn resolve_queries(&mut self, heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64) {
+        self.record(|list| list.resolve(heap, (first, count), (dst, offset)));
     }
 }
 

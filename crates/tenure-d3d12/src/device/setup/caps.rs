@@ -7,11 +7,12 @@ use windows::Win32::Graphics::Direct3D::{
     D3D_FEATURE_LEVEL_12_1, D3D_FEATURE_LEVEL_12_2,
 };
 use windows::Win32::Graphics::Direct3D12::{
-    D3D12_FEATURE, D3D12_FEATURE_ARCHITECTURE, D3D12_FEATURE_D3D12_OPTIONS, D3D12_FEATURE_D3D12_OPTIONS4,
-    D3D12_FEATURE_D3D12_OPTIONS5, D3D12_FEATURE_D3D12_OPTIONS7, D3D12_FEATURE_D3D12_OPTIONS8,
-    D3D12_FEATURE_D3D12_OPTIONS12, D3D12_FEATURE_D3D12_OPTIONS16, D3D12_FEATURE_DATA_ARCHITECTURE,
-    D3D12_FEATURE_DATA_D3D12_OPTIONS, D3D12_FEATURE_DATA_D3D12_OPTIONS4, D3D12_FEATURE_DATA_D3D12_OPTIONS5,
-    D3D12_FEATURE_DATA_D3D12_OPTIONS7, D3D12_FEATURE_DATA_D3D12_OPTIONS8, D3D12_FEATURE_DATA_D3D12_OPTIONS12,
+    D3D12_FEATURE, D3D12_FEATURE_ARCHITECTURE, D3D12_FEATURE_D3D12_OPTIONS, D3D12_FEATURE_D3D12_OPTIONS3,
+    D3D12_FEATURE_D3D12_OPTIONS4, D3D12_FEATURE_D3D12_OPTIONS5, D3D12_FEATURE_D3D12_OPTIONS7,
+    D3D12_FEATURE_D3D12_OPTIONS8, D3D12_FEATURE_D3D12_OPTIONS12, D3D12_FEATURE_D3D12_OPTIONS16,
+    D3D12_FEATURE_DATA_ARCHITECTURE, D3D12_FEATURE_DATA_D3D12_OPTIONS, D3D12_FEATURE_DATA_D3D12_OPTIONS3,
+    D3D12_FEATURE_DATA_D3D12_OPTIONS4, D3D12_FEATURE_DATA_D3D12_OPTIONS5, D3D12_FEATURE_DATA_D3D12_OPTIONS7,
+    D3D12_FEATURE_DATA_D3D12_OPTIONS8, D3D12_FEATURE_DATA_D3D12_OPTIONS12,
     D3D12_FEATURE_DATA_D3D12_OPTIONS16, D3D12_FEATURE_DATA_FEATURE_LEVELS,
     D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_FEATURE_FEATURE_LEVELS,
     D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE,
@@ -63,6 +64,7 @@ pub(crate) struct Caps {
     pub(crate) enhanced_barriers: bool,
     pub(crate) relaxed_casting: bool,
     pub(crate) gpu_upload_heaps: bool,
+    pub(crate) copy_queue_timestamps: bool,
     pub(crate) not_zeroed: bool,
     pub(crate) tight_alignment: bool,
     pub(crate) small_textures: bool,
@@ -84,6 +86,7 @@ pub(crate) const NOTHING: Caps = Caps {
     enhanced_barriers: false,
     relaxed_casting: false,
     gpu_upload_heaps: false,
+    copy_queue_timestamps: false,
     not_zeroed: false,
     tight_alignment: false,
     small_textures: false,
@@ -122,6 +125,8 @@ impl Caps {
             query(device, D3D12_FEATURE_D3D12_OPTIONS).unwrap_or_default();
         let architecture: D3D12_FEATURE_DATA_ARCHITECTURE =
             query(device, D3D12_FEATURE_ARCHITECTURE).unwrap_or_default();
+        let copies: D3D12_FEATURE_DATA_D3D12_OPTIONS3 =
+            query(device, D3D12_FEATURE_D3D12_OPTIONS3).unwrap_or_default();
         let targets: D3D12_FEATURE_DATA_D3D12_OPTIONS4 =
             query(device, D3D12_FEATURE_D3D12_OPTIONS4).unwrap_or_default();
         let tracing: D3D12_FEATURE_DATA_D3D12_OPTIONS5 =
@@ -144,6 +149,7 @@ impl Caps {
             heap_tier_2: options.heap_tier_2 && base.ResourceHeapTier.0 >= D3D12_RESOURCE_HEAP_TIER_2.0,
             tiled_tier: tiled_tier.max(assumed),
             uma: architecture.UMA.as_bool(),
+            copy_queue_timestamps: copies.CopyQueueTimestampQueriesSupported.as_bool(),
             enhanced_barriers: options.enhanced_barriers
                 && has_device_10
                 && barriers.EnhancedBarriersSupported.as_bool(),

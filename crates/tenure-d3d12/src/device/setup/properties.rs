@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind,
-    QueueProperties, StateModel,
+    QueueProperties, StateModel, TimestampClock,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_MAX_MAXANISOTROPY,
@@ -15,6 +15,7 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_TILED_RESOURCE_TILE_SIZE_IN_BYTES,
 };
 
+use crate::device::query;
 use crate::device::setup::adapter::AdapterInfo;
 use crate::device::setup::caps::Caps;
 use crate::drivers::{Actions, Workarounds};
@@ -24,7 +25,7 @@ use crate::small_alignment::{DEFAULT, MULTISAMPLED};
 pub(crate) struct Facts<'a> {
     pub(crate) caps: &'a Caps,
     pub(crate) adapter: &'a AdapterInfo,
-    pub(crate) queues: &'a [QueueKind],
+    pub(crate) queues: &'a [(QueueKind, TimestampClock)],
     pub(crate) has_budget: bool,
     pub(crate) has_priorities: bool,
     pub(crate) workarounds: &'a Workarounds,
@@ -85,7 +86,7 @@ fn features(facts: &Facts<'_>) -> Features {
 
 /// All queues are of one family: Direct3D 12 knows no ownership.
 fn queues(facts: &Facts<'_>) -> Vec<QueueProperties> {
-    facts.queues.iter().map(|kind| QueueProperties { kind: *kind, family: 0 }).collect()
+    facts.queues.iter().map(|(kind, _)| QueueProperties { kind: *kind, family: 0 }).collect()
 }
 
 pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
@@ -120,6 +121,7 @@ pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
         max_texture_3d: D3D12_REQ_TEXTURE3D_U_V_OR_W_DIMENSION,
         max_layers: D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION,
         descriptors: DESCRIPTORS,
+        queries: query::limits(facts.queues, caps.copy_queue_timestamps),
     }
 }
 
@@ -141,7 +143,7 @@ const DESCRIPTORS: DescriptorLimits = DescriptorLimits {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::device::{Features, MemoryFlags, QueueKind, StateModel};
+    use tenure_core::device::{Features, MemoryFlags, QueueKind, StateModel, TimestampClock};
 
     use super::{Facts, properties};
     use crate::device::setup::adapter::AdapterInfo;
@@ -164,7 +166,8 @@ mod tests {
     }
 
     fn made(caps: &Caps, adapter: &AdapterInfo) -> tenure_core::device::Properties {
-        let queues = &[QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy];
+        let queues = &[QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy]
+            .map(|kind| (kind, TimestampClock::of_frequency(1_000_000)));
         let (has_budget, has_priorities) = (true, false);
         let workarounds = &Workarounds::default();
         properties(&Facts { caps, adapter, queues, has_budget, has_priorities, workarounds })
@@ -196,7 +199,7 @@ mod tests {
     fn features_follow_tiers_and_faults() {
         let has = |caps: &Caps, workarounds: &Workarounds, feature| {
             let (has_budget, has_priorities, adapter) = (false, false, &adapter());
-            let queues = &[QueueKind::Graphics];
+            let queues = &[(QueueKind::Graphics, TimestampClock::default())];
             let facts = Facts { caps, adapter, queues, has_budget, has_priorities, workarounds };
             properties(&facts).features.contains(feature)
         };

@@ -1,0 +1,174 @@
+//! Heaps of queries.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tenure_core::device::{
+    CallRule, DeviceError, QueryHeapDesc, QueryKind, QueryLimits, QueueKind, TimestampClock,
+};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_QUERY_HEAP_DESC, D3D12_QUERY_HEAP_TYPE, D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP,
+    D3D12_QUERY_HEAP_TYPE_OCCLUSION, D3D12_QUERY_HEAP_TYPE_PIPELINE_STATISTICS,
+    D3D12_QUERY_HEAP_TYPE_TIMESTAMP, D3D12_QUERY_TYPE, D3D12_QUERY_TYPE_BINARY_OCCLUSION,
+    D3D12_QUERY_TYPE_OCCLUSION, D3D12_QUERY_TYPE_PIPELINE_STATISTICS, D3D12_QUERY_TYPE_TIMESTAMP,
+    ID3D12QueryHeap,
+};
+use windows::core::Interface;
+
+use crate::List;
+use crate::device::error::Asked;
+use crate::device::inner::{Inner, made};
+use crate::device::memory::requirements::UPLOAD;
+use crate::device::queue::Queue;
+use crate::device::resource::object::Resource;
+
+/// Queries in a row: an `ID3D12QueryHeap`.
+pub struct QueryHeap {
+    pub(crate) raw: ID3D12QueryHeap,
+    desc: QueryHeapDesc,
+    /// Declared last: the device outlives all of its objects.
+    device: Arc<Inner>,
+}
+
+/// What queues have of queries; those for copies have timestamps where the device says so.
+pub(crate) fn limits(queues: &[(QueueKind, TimestampClock)], copies_too: bool) -> QueryLimits {
+    let clock = |&(kind, clock): &(QueueKind, TimestampClock)| match kind {
+        QueueKind::Copy if !copies_too => TimestampClock::default(),
+        QueueKind::Copy | QueueKind::Graphics | QueueKind::Compute => clock,
+    };
+    QueryLimits {
+        timestamps: queues.iter().map(clock).collect(),
+        precise_occlusion: true,
+        pipeline_statistics: true,
+        must_reset: false,
+    }
+}
+
+/// The clock of a queue.
+pub(crate) fn clock(queue: &Queue) -> TimestampClock {
+    // SAFETY: the interface is alive; the number is returned by value.
+    TimestampClock::of_frequency(unsafe { queue.raw.GetTimestampFrequency() }.unwrap_or(0))
+}
+
+fn heap_type(kind: QueryKind, queue: QueueKind) -> D3D12_QUERY_HEAP_TYPE {
+    match kind {
+        QueryKind::Timestamp if queue == QueueKind::Copy => D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP,
+        QueryKind::Timestamp => D3D12_QUERY_HEAP_TYPE_TIMESTAMP,
+        QueryKind::PipelineStatistics => D3D12_QUERY_HEAP_TYPE_PIPELINE_STATISTICS,
+        _ => D3D12_QUERY_HEAP_TYPE_OCCLUSION,
+    }
+}
+
+const fn query_type(kind: QueryKind) -> D3D12_QUERY_TYPE {
+    match kind {
+        QueryKind::Timestamp => D3D12_QUERY_TYPE_TIMESTAMP,
+        QueryKind::PipelineStatistics => D3D12_QUERY_TYPE_PIPELINE_STATISTICS,
+        QueryKind::BinaryOcclusion => D3D12_QUERY_TYPE_BINARY_OCCLUSION,
+        _ => D3D12_QUERY_TYPE_OCCLUSION,
+    }
+}
+
+impl Inner {
+    pub(crate) fn create_query_heap(
+        self: &Arc<Self>,
+        desc: &QueryHeapDesc,
+    ) -> Result<QueryHeap, DeviceError> {
+        self.look()?;
+        self.properties.check_query_heap(desc)?;
+        let kind = heap_type(desc.kind, self.queue(desc.queue)?.kind);
+        let raw_desc = D3D12_QUERY_HEAP_DESC { Type: kind, Count: desc.count, NodeMask: 0 };
+        let mut raw: Option<ID3D12QueryHeap> = None;
+        // SAFETY: both pointers are to locals that outlive the call.
+        unsafe { self.raw.CreateQueryHeap(&raw const raw_desc, &raw mut raw) }
+            .map_err(|error| self.fail(&error, Asked::Object("CreateQueryHeap")))?;
+        let raw = made(raw, "CreateQueryHeap makes a heap")?;
+        self.counters.query_heaps.fetch_add(1, Ordering::Relaxed);
+        self.messages.deliver();
+        Ok(QueryHeap { raw, desc: *desc, device: Arc::clone(self) })
+    }
+}
+
+impl QueryHeap {
+    /// The heap itself.
+    #[must_use]
+    pub const fn raw(&self) -> &ID3D12QueryHeap {
+        &self.raw
+    }
+
+    /// What it was created as.
+    #[must_use]
+    pub const fn desc(&self) -> &QueryHeapDesc {
+        &self.desc
+    }
+
+    fn number(&self) -> u64 {
+        self.raw.as_raw().addr() as u64
+    }
+
+    fn check_device(&self, device: &Inner) -> Result<(), DeviceError> {
+        if std::ptr::eq(Arc::as_ptr(&self.device), device) {
+            return Ok(());
+        }
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
+    }
+}
+
+impl Drop for QueryHeap {
+    fn drop(&mut self) {
+        self.device.counters.query_heaps.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for QueryHeap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueryHeap").field("desc", &self.desc).finish_non_exhaustive()
+    }
+}
+
+impl List {
+    pub(crate) fn timestamp(&mut self, heap: &QueryHeap, query: u32) -> Result<(), DeviceError> {
+        heap.check_device(&self.device)?;
+        heap.desc.check_timestamp(self.queue, query)?;
+        // SAFETY: the list is open, of the heap's queue; the heap is alive and has the query.
+        unsafe { self.raw.EndQuery(&heap.raw, D3D12_QUERY_TYPE_TIMESTAMP, query) };
+        Ok(())
+    }
+
+    pub(crate) fn begin_ranged(&mut self, heap: &QueryHeap, query: u32) -> Result<(), DeviceError> {
+        heap.check_device(&self.device)?;
+        heap.desc.check_ranged(self.queue, query)?;
+        self.begun.begin(heap.desc.kind, heap.number(), query)?;
+        // SAFETY: the list is open, of the heap's queue; the heap is alive and has the query.
+        unsafe { self.raw.BeginQuery(&heap.raw, query_type(heap.desc.kind), query) };
+        Ok(())
+    }
+
+    pub(crate) fn end_ranged(&mut self, heap: &QueryHeap, query: u32) -> Result<(), DeviceError> {
+        heap.check_device(&self.device)?;
+        heap.desc.check_ranged(self.queue, query)?;
+        self.begun.end(heap.desc.kind, heap.number(), query)?;
+        // SAFETY: the list is open; the heap is alive, and the query has begun in this list.
+        unsafe { self.raw.EndQuery(&heap.raw, query_type(heap.desc.kind), query) };
+        Ok(())
+    }
+
+    pub(crate) fn resolve(
+        &mut self,
+        heap: &QueryHeap,
+        (first, count): (u32, u32),
+        (dst, offset): (&Resource, u64),
+    ) -> Result<(), DeviceError> {
+        heap.check_device(&self.device)?;
+        self.check_owner(dst)?;
+        heap.desc.check_use(self.queue, first, count)?;
+        heap.desc.check_results(count, offset, dst.buffer()?.size)?;
+        if dst.memory_type == UPLOAD {
+            return Err(DeviceError::broken_rule("nothing is copied to an upload heap"));
+        }
+        // SAFETY: the list is open; the heap is alive and has the queries; their results lie inside the buffer.
+        unsafe {
+            self.raw.ResolveQueryData(&heap.raw, query_type(heap.desc.kind), first, count, &dst.raw, offset);
+        }
+        Ok(())
+    }
+}
