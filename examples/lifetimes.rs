@@ -99,6 +99,7 @@ fn main() -> Result<()> {
     slow_queue(&gpu)?;
     let device = gpu.device().clone();
     let report = gpu.shutdown();
+    drop(gpu);
     device.check_clean()?;
     println!("\nhazards: {}, leaks: {}", device.hazards_found(), report.leaks.len());
     if report.is_clean() { Ok(()) } else { Err("the shutdown was not clean".into()) }

@@ -82,6 +82,7 @@ fn run(strategy: Strategy) -> Result<Outcome, Box<dyn Error>> {
     drop(world);
     let wall_ms = start.elapsed().as_secs_f64() * 1e3;
     let report = gpu.shutdown();
+    drop(gpu);
     device.check_clean()?;
     if !report.is_clean() {
         return Err("the shutdown was not clean".into());

@@ -52,6 +52,7 @@ pub(crate) fn run<D: Device>(options: &Options, gpu: Gpu<D>) -> Result<()> {
         }
     }
     let report = gpu.shutdown();
+    drop(gpu);
     if !report.is_clean() {
         return Err(format!("{report:?}").into());
     }

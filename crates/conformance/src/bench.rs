@@ -102,6 +102,7 @@ impl<'h, H: Harness> Bench<'h, H> {
         let Self { harness, gpu } = self;
         harness.settle();
         let report = gpu.shutdown();
+        drop(gpu);
         assert!(report.is_clean(), "{report:?}");
         no_problems(harness);
     }

@@ -63,7 +63,7 @@ impl<D: Device> Memory<D> {
     /// Records and submits all passes. Consecutive passes on one queue share a recording.
     pub(crate) fn execute(
         &mut self,
-        frame: &Frame<'_, D>,
+        frame: &Frame<D>,
         deferred: &DeferredFrame,
         steps: &[Step],
         mut perform: impl FnMut(&Step, &mut Recording<D>, &Self) -> Result<(), Error>,

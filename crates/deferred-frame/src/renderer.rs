@@ -156,12 +156,7 @@ impl<'g, D: Device> Renderer<'g, D> {
         Ok(frame.end()?)
     }
 
-    fn record(
-        &mut self,
-        frame: &Frame<'_, D>,
-        index: usize,
-        is_checked: bool,
-    ) -> Result<SyncPoint, FrameError> {
+    fn record(&mut self, frame: &Frame<D>, index: usize, is_checked: bool) -> Result<SyncPoint, FrameError> {
         let stage = Stage {
             frame: &self.frame,
             number: self.number,

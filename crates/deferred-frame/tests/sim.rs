@@ -20,6 +20,7 @@ fn frames_are_the_same_however_their_memory_is_shared() {
             seen.push(renderer.digests().to_vec());
             drop(renderer);
             assert!(gpu.shutdown().is_clean());
+            drop(gpu);
             device.check_clean().unwrap_or_else(|hazards| panic!("{sharing:?}: {hazards}"));
         }
         assert_eq!(seen[0].len(), 5);

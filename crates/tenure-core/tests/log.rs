@@ -76,11 +76,26 @@ fn blocks_come_and_go_with_a_line_each() {
         let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
         drop(gpu.create_buffer(&BufferDesc::new(1 << 20, Usage::VERTEX)).unwrap());
         gpu.shutdown();
+        drop(gpu);
     });
     let created = count(&lines, "block created") + count(&lines, "heap created");
     let destroyed = count(&lines, "block destroyed") + count(&lines, "heap destroyed");
     assert!(created >= 1, "{lines:#?}");
     assert_eq!(created, destroyed, "{lines:#?}");
+}
+
+#[test]
+fn what_a_shutdown_reported_is_not_logged_again() {
+    let program = |shuts_down: bool| {
+        let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
+        let _rock = gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX).name("rock")).unwrap();
+        if shuts_down {
+            assert_eq!(gpu.clone().shutdown().leaks.len(), 1);
+        }
+        drop((gpu.clone(), gpu));
+    };
+    assert_eq!(count(&logged(|| program(false)), "leaked"), 1);
+    assert_eq!(count(&logged(|| program(true)), "leaked"), 0);
 }
 
 #[test]

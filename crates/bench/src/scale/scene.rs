@@ -60,7 +60,7 @@ impl World {
 
     /// Submits a recording that may use the dropped resources, and ends the frame. Returns the time of the
     /// end.
-    fn end(frame: Frame<'_, Device>) -> Result<Duration, Error> {
+    fn end(frame: Frame<Device>) -> Result<Duration, Error> {
         frame.submit(frame.record(Queue::Graphics, "uses them")?)?;
         let mut ended = Ok(());
         let taken = time(|| ended = frame.end());

@@ -80,7 +80,7 @@ impl WorkerBuffers {
 pub(super) struct Site<'a> {
     gpu: &'a Gpu<Device>,
     desc: BufferDesc,
-    frame: Mutex<Option<Frame<'a, Device>>>,
+    frame: Mutex<Option<Frame<Device>>>,
     held: Vec<WorkerBuffers>,
     /// Keeps the blocks of the pools alive during the measurement.
     _kept: Buffers,

@@ -111,7 +111,7 @@ pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
 /// Records a frame on many threads, each with tables and sets of its own.
 fn record_frame<H: Harness>(
     bench: &Bench<'_, H>,
-    frame: &Frame<'_, H::Device>,
+    frame: &Frame<H::Device>,
     inputs: &[ShaderInput<H::Device>],
     round: usize,
 ) {

@@ -26,6 +26,7 @@ pub fn leaks_are_named_and_still_released<H: Harness>(harness: &H) {
     let recording = bench.gpu.record(Queue::Graphics, "forgotten recording").unwrap();
     let Bench { harness, gpu } = bench;
     let report = gpu.shutdown();
+    drop(gpu);
     assert!(!report.is_clean());
     let leaks: Vec<_> = report.leaks.iter().map(|leak| (leak.name.as_str(), leak.kind)).collect();
     let expected = [

@@ -148,7 +148,7 @@ fn declare<'s>(graph: &mut Graph, step: &'s Step) -> Vec<Option<Pass<'s>>> {
 }
 
 /// Runs the steps as a graph.
-fn run_graph<H: Harness>(bench: &Bench<'_, H>, frame: &Frame<'_, H::Device>, steps: &[Step]) {
+fn run_graph<H: Harness>(bench: &Bench<'_, H>, frame: &Frame<H::Device>, steps: &[Step]) {
     let mut graph = Graph::new();
     let passes: Vec<_> = steps.iter().flat_map(|step| declare(&mut graph, step)).collect();
     let mut found: Found<'_, H> = Vec::new();
@@ -169,7 +169,7 @@ fn run_graph<H: Harness>(bench: &Bench<'_, H>, frame: &Frame<'_, H::Device>, ste
 /// Runs the steps in a recording, which is submitted or discarded.
 fn run_recording<H: Harness>(
     bench: &Bench<'_, H>,
-    frame: &Frame<'_, H::Device>,
+    frame: &Frame<H::Device>,
     steps: &[Step],
     is_submitted: bool,
 ) {

@@ -71,6 +71,7 @@ pub(super) fn run<D: Device>(
     let stats_peak_reserved = gpu.stats().peak_reserved;
     drop(objects);
     let report = gpu.shutdown();
+    drop(gpu);
     let mut left_over: Vec<String> =
         report.leaks.iter().map(|leak| format!("{:?} '{}'", leak.kind, leak.name)).collect();
     left_over.extend(report.open_recordings.iter().map(|name| format!("open recording '{name}'")));
@@ -150,7 +151,7 @@ impl<'a, D: Device, W: ReadChecker<D>> Session<'a, D, W> {
         Ok(())
     }
 
-    fn end(&mut self, frame: Frame<'_, D>) -> Result<(), Error> {
+    fn end(&mut self, frame: Frame<D>) -> Result<(), Error> {
         traffic::submit(self.gpu, &mut self.objects, &mut self.rng, self.checker)?;
         frame.end()
     }

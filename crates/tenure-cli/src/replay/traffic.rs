@@ -115,6 +115,7 @@ mod tests {
         assert!(checker.finish().unwrap() > 10);
         drop(objects);
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
     }
 
     #[test]

@@ -134,6 +134,9 @@ pub enum Error {
         "the device has a Gpu, or handles of one that is gone: it can have one at a time, which counts its submissions"
     )]
     DeviceInUse,
+    /// Something was to be created, begun, recorded or uploaded after [`Gpu::shutdown`](crate::Gpu::shutdown).
+    #[error("the Gpu was shut down")]
+    ShutDown,
     /// A resource, a recording, an upload or a sync point of another manager.
     #[error("{name}: belongs to another Gpu")]
     Foreign {

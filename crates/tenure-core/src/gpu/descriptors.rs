@@ -17,7 +17,8 @@ impl<D: Device> Gpu<D> {
     /// a usage that the buffer was not created for, a format that buffers cannot have, a shortage, or a
     /// lost device; [`Error::Foreign`]. Nothing is left allocated.
     pub fn create_buffer_view(&self, buffer: &Buffer<D>, desc: &BufferViewDesc) -> Result<View<D>, Error> {
-        View::of_buffer(&self.commands.descriptors, buffer, desc)
+        self.shared.check_open()?;
+        View::of_buffer(&self.shared.commands.descriptors, buffer, desc)
     }
 
     /// Creates a view of a texture, for shaders or as a target. O(1); an API call, and rarely a heap
@@ -32,7 +33,8 @@ impl<D: Device> Gpu<D> {
         texture: &Texture<D>,
         desc: &TextureViewDesc,
     ) -> Result<View<D>, Error> {
-        View::of_texture(&self.commands.descriptors, texture, desc)
+        self.shared.check_open()?;
+        View::of_texture(&self.shared.commands.descriptors, texture, desc)
     }
 
     /// Creates a sampler, or shares an equal one. O(1); a lock and a look-up.
@@ -41,7 +43,8 @@ impl<D: Device> Gpu<D> {
     /// [`Error::NoDescriptors`] when as many different ones live as the device takes;
     /// [`Error::Device`] for a field out of range, a shortage, or a lost device.
     pub fn create_sampler(&self, desc: &SamplerDesc) -> Result<Sampler<D>, Error> {
-        Sampler::create(&self.commands.descriptors, desc)
+        self.shared.check_open()?;
+        Sampler::create(&self.shared.commands.descriptors, desc)
     }
 
     /// Puts descriptors in a row where shaders find them by index: all of views, or all of samplers.
@@ -56,7 +59,8 @@ impl<D: Device> Gpu<D> {
         &self,
         desc: &DescriptorTableDesc<'_, D>,
     ) -> Result<DescriptorTable<D>, Error> {
-        DescriptorTable::create(&self.commands.descriptors, desc)
+        self.shared.check_open()?;
+        DescriptorTable::create(&self.shared.commands.descriptors, desc)
     }
 
     /// Creates a layout of descriptor sets.
@@ -65,7 +69,8 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`] for no bindings at all, two of one number, one without descriptors,
     /// `Unsupported` on a device without sets, a shortage, or a lost device.
     pub fn create_set_layout(&self, desc: &SetLayoutDesc<'_>) -> Result<SetLayout<D>, Error> {
-        SetLayout::create(&self.commands.descriptors, desc)
+        self.shared.check_open()?;
+        SetLayout::create(&self.shared.commands.descriptors, desc)
     }
 
     /// Creates a descriptor set that lasts. Descriptors that are not given hold nothing that a shader may use.
@@ -76,7 +81,8 @@ impl<D: Device> Gpu<D> {
     /// that is given twice, constants of a recording, a shortage, or a lost device;
     /// [`Error::Foreign`]. Nothing is left allocated.
     pub fn create_descriptor_set(&self, desc: &DescriptorSetDesc<'_, D>) -> Result<DescriptorSet<D>, Error> {
-        DescriptorSet::create(&self.commands.descriptors, desc)
+        self.shared.check_open()?;
+        DescriptorSet::create(&self.shared.commands.descriptors, desc)
     }
 
     /// Whose a descriptor in the heap is that shaders see, for messages. Cost: for dynamic ones what
@@ -100,6 +106,6 @@ impl<D: Device> Gpu<D> {
     /// ```
     #[must_use]
     pub fn descriptor_owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
-        self.commands.descriptors.owner(kind, index)
+        self.shared.commands.descriptors.owner(kind, index)
     }
 }

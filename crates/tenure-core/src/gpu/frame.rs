@@ -15,14 +15,14 @@ use crate::{Error, Queue, Recording};
 /// At its end the release queue is purged, idle blocks age, and its submissions count toward the
 /// frames in flight.
 #[must_use = "a frame ends when it is dropped"]
-pub struct Frame<'a, D: Device> {
-    pub(super) gpu: &'a Gpu<D>,
+pub struct Frame<D: Device> {
+    gpu: Gpu<D>,
     number: u64,
     has_ended: bool,
 }
 
-impl<'a, D: Device> Frame<'a, D> {
-    pub(super) const fn new(gpu: &'a Gpu<D>, number: u64) -> Self {
+impl<D: Device> Frame<D> {
+    pub(super) const fn new(gpu: Gpu<D>, number: u64) -> Self {
         Self { gpu, number, has_ended: false }
     }
 
@@ -46,7 +46,7 @@ impl<'a, D: Device> Frame<'a, D> {
     /// As [`Recording::submit`]; [`Error::Foreign`] for a recording of another manager, which is
     /// discarded.
     pub fn submit(&self, recording: Recording<D>) -> Result<SyncPoint, Error> {
-        if !Arc::ptr_eq(recording.context(), &self.gpu.context) {
+        if !Arc::ptr_eq(recording.context(), &self.gpu.shared.context) {
             return Err(Error::Foreign { name: recording.name().into() });
         }
         recording.submit()
@@ -72,7 +72,8 @@ impl<'a, D: Device> Frame<'a, D> {
         graph: &Graph,
         record: impl FnMut(PassId, &mut Recording<D>, &Resources<'_, D>) -> Result<(), E>,
     ) -> Result<SyncPoint, E> {
-        self.gpu.transients.execute(graph, record)
+        self.gpu.shared.check_open()?;
+        self.gpu.shared.transients.execute(graph, record)
     }
 
     /// Ends the frame; uploads that are pending are submitted with it.
@@ -85,7 +86,7 @@ impl<'a, D: Device> Frame<'a, D> {
     /// As [`Gpu::purge`].
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
-        let context = &self.gpu.context;
+        let context = &self.gpu.shared.context;
         let flushed = context.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
         let (polled, panicked) = context.poll_and_purge();
@@ -97,30 +98,30 @@ impl<'a, D: Device> Frame<'a, D> {
 
     /// Ends the frame in all caches and pools, which give back what has been idle for long enough.
     fn age(&self) {
-        let context = &self.gpu.context;
-        let CommandService { lists, staging, descriptors, .. } = &*self.gpu.commands;
+        let context = &self.gpu.shared.context;
+        let CommandService { lists, staging, descriptors, .. } = &*self.gpu.shared.commands;
         staging.store.constants.end_frame(context);
-        self.gpu.uploads.end_frame(context);
+        self.gpu.shared.uploads.end_frame(context);
         staging.store.readbacks.end_frame(context);
         context.pools.end_frame(context.device());
         descriptors.store.end_frame(context);
-        self.gpu.transients.end_frame();
+        self.gpu.shared.transients.end_frame();
         let reserved = lists.end_frame(context.device(), context.config.frames.in_flight);
         // The next call reports a loss of the device; another error is reported by the next call that needs a
         // list.
         let _noted = context.clock.note_loss(reserved);
         context.recordings.warn_of_forgotten(self.number);
-        self.gpu.meter.lock().end_frame(self.number, context);
+        self.gpu.shared.meter.lock().end_frame(self.number, context);
         context.recorder.end_frame(self.number);
     }
 }
 
-impl<D: Device> Drop for Frame<'_, D> {
+impl<D: Device> Drop for Frame<D> {
     fn drop(&mut self) {
         if self.has_ended {
             return;
         }
-        let context = &self.gpu.context;
+        let context = &self.gpu.shared.context;
         // Uploads that were refused for lack of memory stay pending, and the next submission reports the error.
         let _told_later = context.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
@@ -137,6 +138,6 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Graph`] for what is wrong with the graph; [`Error::Device`] for a description that the
     /// device refuses, or a lost device.
     pub fn plan_graph(&self, graph: &Graph) -> Result<Arc<Compiled>, Error> {
-        self.transients.compile(graph)
+        self.shared.transients.compile(graph)
     }
 }

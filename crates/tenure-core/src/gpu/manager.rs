@@ -4,18 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-
-use super::{Frame, ShutdownReport, services, shutdown};
-use crate::command::CommandService;
-use crate::context::{Context, RefShards, Retired};
+use super::shared::Shared;
+use super::{Frame, ShutdownReport, services};
+use crate::context::{Context, Retired};
 use crate::device::{Device, State};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
-use crate::stats::{FrameMeter, StatsSources};
+use crate::stats::StatsSources;
 use crate::time::{BackPressure, SyncPoint, milliseconds, nanoseconds};
-use crate::transient::Transients;
-use crate::upload::Uploads;
 use crate::{
     Awaited, Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, PageAllocatorDesc, Queue,
     Recording, Rejected, Report, Reserved, ReservedDesc, Stats, Texture, TextureDesc, UploadRing,
@@ -25,8 +21,9 @@ use crate::{
 /// The memory and lifetime manager of one device.
 ///
 /// `Send` and `Sync`: creations, drops, recordings and submissions may come from any thread at any
-/// time. Dropping it waits for the GPU, for a bounded time, and reports leaks; see
-/// [`shutdown`](Self::shutdown).
+/// time. A clone is another handle of the same manager. Dropping the last one waits for the GPU, for a
+/// bounded time, and reports leaks; see [`shutdown`](Self::shutdown). An object of the program's own that is
+/// [deferred](Self::defer) must not keep a clone: neither would go before a `shutdown`.
 ///
 /// ```
 /// use tenure::{BufferDesc, Config, Gpu, Queue, Usage, sim};
@@ -42,21 +39,21 @@ use crate::{
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct Gpu<D: Device> {
-    /// Declared first: what it keeps is given back before the manager ends.
-    pub(super) transients: Arc<Transients<D>>,
-    pub(super) commands: Arc<CommandService<D>>,
-    pub(super) uploads: Arc<Uploads<D>>,
-    pub(super) meter: Mutex<FrameMeter>,
-    pub(super) context: Arc<Context<D>>,
-    has_shut_down: bool,
-    _ref_shards: RefShards<D>,
+    pub(super) shared: Arc<Shared<D>>,
+}
+
+impl<D: Device> Clone for Gpu<D> {
+    /// Another handle of the same manager. One atomic operation.
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
 }
 
 impl<D: Device> Gpu<D> {
     /// Takes charge of a device, which can have one manager at a time, however many clones of it there
-    /// are: a manager counts the submissions of each queue. The next one may come when the first was
-    /// shut down or dropped and its last handle is gone, and counts on from there; never, when the GPU
-    /// did not finish the first one's work.
+    /// are: a manager counts the submissions of each queue. The next one may come when the last clone of the
+    /// first and its last handle are gone, and counts on from there; never, when the GPU did not finish the
+    /// first one's work.
     ///
     /// Two devices that a program makes from the same `VkDevice` or `ID3D12Device` have fences of
     /// their own, and so may have a manager each; what their documentation says about queues still holds.
@@ -68,32 +65,19 @@ impl<D: Device> Gpu<D> {
     pub fn new(device: D, config: Config) -> Result<Self, Error> {
         let context = Context::new(device, config)?;
         let (commands, uploads) = services::link(&context)?;
-        let transients = Arc::new(Transients::new(commands.clone()));
-        let weak = Arc::downgrade(&transients);
-        context.link_transients(weak);
-        let ref_shards = RefShards::new(&context);
-        let meter = Mutex::new(FrameMeter::default());
-        Ok(Self {
-            transients,
-            commands,
-            uploads,
-            meter,
-            context,
-            has_shut_down: false,
-            _ref_shards: ref_shards,
-        })
+        Ok(Self { shared: Arc::new(Shared::new(context, commands, uploads)) })
     }
 
     /// The device.
     #[must_use]
     pub fn device(&self) -> &D {
-        self.context.device()
+        self.shared.context.device()
     }
 
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.context.config
+        &self.shared.context.config
     }
 
     /// Creates a buffer where the [policy](crate::memory::policy) says.
@@ -104,7 +88,8 @@ impl<D: Device> Gpu<D> {
     /// [`Error::OutOfMemory`] after the whole [fallback chain](crate::memory); [`Error::Device`] for an
     /// invalid description or a lost device. Nothing is left allocated.
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
-        Buffer::create(&self.context, desc)
+        self.shared.check_open()?;
+        Buffer::create(&self.shared.context, desc)
     }
 
     /// Creates a texture where the [policy](crate::memory::policy) says. One API call in steady
@@ -113,7 +98,8 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer).
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
-        Texture::create(&self.context, desc)
+        self.shared.check_open()?;
+        Texture::create(&self.shared.context, desc)
     }
 
     /// Creates a texture for the CPU to read: a readback buffer with the right row pitch.
@@ -121,7 +107,8 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// As [`create_buffer`](Self::create_buffer).
     pub fn create_readback_texture(&self, desc: &TextureDesc) -> Result<ReadbackTexture<D>, Error> {
-        ReadbackTexture::create(&self.context, desc)
+        self.shared.check_open()?;
+        ReadbackTexture::create(&self.shared.context, desc)
     }
 
     /// Creates a reserved (sparse) resource, without memory.
@@ -130,7 +117,8 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`]: `Unsupported` naming the feature where the device lacks it, a shortage
     /// when there is none of addresses or objects even after giving back what is done with.
     pub fn create_reserved(&self, desc: &ReservedDesc) -> Result<Reserved<D>, Error> {
-        Reserved::create(&self.context, desc)
+        self.shared.check_open()?;
+        Reserved::create(&self.shared.context, desc)
     }
 
     /// Takes a buffer that the program made into tenure's care, so that an engine can adopt tenure
@@ -165,7 +153,10 @@ impl<D: Device> Gpu<D> {
         desc: &BufferDesc,
         state: State,
     ) -> Result<Buffer<D>, Rejected<D>> {
-        Buffer::adopt(&self.context, object, desc, state)
+        match self.shared.check_open() {
+            Ok(()) => Buffer::adopt(&self.shared.context, object, desc, state),
+            Err(error) => Err(Rejected { object, error }),
+        }
     }
 
     /// Takes a texture that the program made into tenure's care, as
@@ -180,13 +171,16 @@ impl<D: Device> Gpu<D> {
         desc: &TextureDesc,
         state: State,
     ) -> Result<Texture<D>, Rejected<D>> {
-        Texture::adopt(&self.context, object, desc, state)
+        match self.shared.check_open() {
+            Ok(()) => Texture::adopt(&self.shared.context, object, desc, state),
+            Err(error) => Err(Rejected { object, error }),
+        }
     }
 
     /// Creates a page allocator. Takes no memory yet.
     #[must_use]
     pub fn create_pages(&self, desc: &PageAllocatorDesc) -> PageAllocator<D> {
-        PageAllocator::new(&self.context, desc)
+        PageAllocator::new(&self.shared.context, desc)
     }
 
     /// Creates an upload ring.
@@ -195,12 +189,13 @@ impl<D: Device> Gpu<D> {
     /// As [`create_buffer`](Self::create_buffer); [`Error::Device`] for a size of 0 or one that is not
     /// aligned, memory that is not for uploads, or a usage in which the GPU writes.
     pub fn create_upload_ring(&self, desc: &UploadRingDesc) -> Result<UploadRing<D>, Error> {
-        UploadRing::create(&self.commands.staging, desc)
+        self.shared.check_open()?;
+        UploadRing::create(&self.shared.commands.staging, desc)
     }
 
     /// Puts any object under the care of the release queue.
     pub fn defer<T: Send + 'static>(&self, name: impl Into<Name>, value: T) -> Deferred<D, T> {
-        Deferred::new(&self.context, &name.into(), value)
+        Deferred::new(&self.shared.context, &name.into(), value)
     }
 
     /// Keeps a value until `point` is complete, then drops it. Unlike a [`Deferred`] it waits for
@@ -210,8 +205,8 @@ impl<D: Device> Gpu<D> {
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
     /// one of another manager; the value is dropped.
     pub fn release_after<T: Send + 'static>(&self, value: T, point: SyncPoint) -> Result<(), Error> {
-        self.context.check_submitted(&point)?;
-        self.context.releases.push_after(Retired::User(Box::new(value)), point, 0);
+        self.shared.context.check_submitted(&point)?;
+        self.shared.context.releases.push_after(Retired::User(Box::new(value)), point, 0);
         Ok(())
     }
 
@@ -221,7 +216,8 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`] when the driver has no list, or is lost.
     pub fn record(&self, queue: Queue, name: &'static str) -> Result<Recording<D>, Error> {
-        Recording::open(&self.commands, queue.id(self.device().properties()), name)
+        self.shared.check_open()?;
+        Recording::open(&self.shared.commands, queue.id(self.device().properties()), name)
     }
 
     /// Has command lists made beforehand: as many as it takes for `count` recordings of a queue to be open or
@@ -260,8 +256,9 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Timeout`] when the GPU does not keep up, [`Error::TooManyFrames`] when that many have
     /// begun and not ended, [`Error::Device`] when the device is lost; then no frame has begun.
-    pub fn begin_frame(&self) -> Result<Frame<'_, D>, Error> {
-        let context = &self.context;
+    pub fn begin_frame(&self) -> Result<Frame<D>, Error> {
+        self.shared.check_open()?;
+        let context = &self.shared.context;
         let mut has_waited = false;
         loop {
             let completed = context.poll()?;
@@ -275,7 +272,7 @@ impl<D: Device> Gpu<D> {
                 match pacer.try_begin() {
                     Ok(number) => {
                         context.frame.fetch_max(number, Ordering::Relaxed);
-                        return Ok(Frame::new(self, number));
+                        return Ok(Frame::new(self.clone(), number));
                     }
                     Err(BackPressure::Behind(point)) => point,
                     Err(BackPressure::Open(open)) => {
@@ -300,7 +297,7 @@ impl<D: Device> Gpu<D> {
     /// What has been submitted so far.
     #[must_use]
     pub fn submitted(&self) -> SyncPoint {
-        self.context.clock.submitted()
+        self.shared.context.clock.submitted()
     }
 
     /// Asks how far the GPU is. Never blocks.
@@ -308,7 +305,7 @@ impl<D: Device> Gpu<D> {
     /// # Errors
     /// [`Error::Device`] when it is lost.
     pub fn completed(&self) -> Result<SyncPoint, Error> {
-        Ok(self.context.poll()?)
+        Ok(self.shared.context.poll()?)
     }
 
     /// Blocks until `point` is complete or the time is over; true when it is complete.
@@ -317,9 +314,9 @@ impl<D: Device> Gpu<D> {
     /// [`Error::NeverSubmitted`] for a point that no submission will complete, [`Error::Foreign`] for
     /// one of another manager; [`Error::Device`] when the device is lost.
     pub fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
-        self.context.check_submitted(point)?;
-        let waited = self.context.clock.wait(self.device(), point, timeout);
-        self.commands.staging.store.readbacks.wake(&self.context.clock);
+        self.shared.context.check_submitted(point)?;
+        let waited = self.shared.context.clock.wait(self.device(), point, timeout);
+        self.shared.commands.staging.store.readbacks.wake(&self.shared.context.clock);
         Ok(waited?)
     }
 
@@ -336,9 +333,9 @@ impl<D: Device> Gpu<D> {
     /// # Panics
     /// With the panic of a deferred object's own destructor, after all else was given back.
     pub fn purge(&self) -> Result<(), Error> {
-        let flushed = self.context.flush_pending_uploads();
-        let (polled, panicked) = self.context.poll_and_purge();
-        self.transients.end_purge();
+        let flushed = self.shared.context.flush_pending_uploads();
+        let (polled, panicked) = self.shared.context.poll_and_purge();
+        self.shared.transients.end_purge();
         panicked.resume();
         polled?;
         flushed
@@ -352,23 +349,23 @@ impl<D: Device> Gpu<D> {
     pub fn trim(&self) {
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
-        let _told_later = self.context.flush_pending_uploads();
-        self.commands.staging.store.constants.release_free(&self.context);
-        self.uploads.release(&self.context);
-        self.commands.staging.store.readbacks.release(&self.context);
-        self.context.reclaim();
-        self.context.pools.trim(self.device());
-        self.commands.descriptors.store.trim(self.device());
-        self.transients.trim();
+        let _told_later = self.shared.context.flush_pending_uploads();
+        self.shared.commands.staging.store.constants.release_free(&self.shared.context);
+        self.shared.uploads.release(&self.shared.context);
+        self.shared.commands.staging.store.readbacks.release(&self.shared.context);
+        self.shared.context.reclaim();
+        self.shared.context.pools.trim(self.device());
+        self.shared.commands.descriptors.store.trim(self.device());
+        self.shared.transients.trim();
     }
 
     fn sources(&self) -> StatsSources<'_, D> {
         StatsSources {
-            context: &self.context,
-            lists: &self.commands.lists,
-            descriptors: &self.commands.descriptors.store,
-            transients: &self.transients,
-            last_frame: self.meter.lock().last(),
+            context: &self.shared.context,
+            lists: &self.shared.commands.lists,
+            descriptors: &self.shared.commands.descriptors.store,
+            transients: &self.shared.transients,
+            last_frame: self.shared.meter.lock().last(),
         }
     }
 
@@ -387,23 +384,29 @@ impl<D: Device> Gpu<D> {
     /// Begins to record what the program allocates; once for a manager, best before anything is
     /// created. `false` when a recorder is there already.
     pub fn set_recorder(&self, recorder: Box<dyn Recorder>) -> bool {
-        self.context.recorder.set(recorder)
+        self.shared.context.recorder.set(recorder)
     }
 
     /// Waits for the GPU, for a bounded time, gives everything back and says what was leaked.
-    /// Handles that still live stay valid, and are given back when they are dropped.
-    pub fn shutdown(mut self) -> ShutdownReport {
-        self.has_shut_down = true;
-        self.transients.close();
-        shutdown::shut_down(&self)
-    }
-}
-
-impl<D: Device> Drop for Gpu<D> {
-    fn drop(&mut self) {
-        if !self.has_shut_down {
-            self.transients.close();
-            shutdown::shut_down(self).log();
-        }
+    ///
+    /// Of all clones: from then on, calls that create something, begin a frame, record or upload return
+    /// [`Error::ShutDown`]. Handles that still live stay valid, and are given back when they are dropped;
+    /// a recording that is open can still be submitted, and a frame ended. The device itself is let go of
+    /// with the last clone and the last handle. A second call waits for what was submitted since, and
+    /// says what is still left.
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Error, Gpu, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let rock = gpu.create_buffer(&BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock"))?;
+    /// assert_eq!(gpu.shutdown().leaks.len(), 1);
+    /// assert!(matches!(gpu.begin_frame(), Err(Error::ShutDown)));
+    /// drop(rock);
+    /// assert!(gpu.shutdown().is_clean());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn shutdown(&self) -> ShutdownReport {
+        self.shared.shut_down()
     }
 }

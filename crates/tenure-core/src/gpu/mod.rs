@@ -4,6 +4,7 @@ mod descriptors;
 mod frame;
 mod manager;
 mod services;
+mod shared;
 mod shutdown;
 mod transfers;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::Gpu;
+use super::shared::Shared;
 use crate::device::Device;
 use crate::registry::Leak;
 
@@ -45,10 +45,10 @@ impl ShutdownReport {
 }
 
 /// Waits, gives everything back and looks what is left.
-pub(super) fn shut_down<D: Device>(gpu: &Gpu<D>) -> ShutdownReport {
+pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     let start = Instant::now();
     let context = &gpu.context;
-    if let Err(error) = context.flush_pending_uploads() {
+    if let Err(error) = gpu.uploads.flush(context) {
         gpu.uploads.give_up_all(context, &error);
     }
     let waited = context.clock.wait(
@@ -66,7 +66,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Gpu<D>) -> ShutdownReport {
         gpu.uploads.release(context);
         gpu.commands.staging.store.readbacks.release(context);
         context.settle();
-        context.pools.trim(context.device());
+        context.pools.reclaim(context.device());
         gpu.commands.descriptors.store.trim(context.device());
     }
     let mut leaks = Vec::new();

@@ -39,7 +39,10 @@ impl<D: Device> Gpu<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn upload(&self, buffer: &Buffer<D>, offset: u64, bytes: &[u8]) -> Result<Upload, Error> {
-        self.uploads.upload(&self.context, buffer, offset, bytes)
+        self.shared.check_open()?;
+        let upload = self.shared.uploads.upload(&self.shared.context, buffer, offset, bytes)?;
+        self.shared.settle_uploads()?;
+        Ok(upload)
     }
 
     /// Copies texels to a region of a texture, through staging memory laid out as the device wants
@@ -70,7 +73,10 @@ impl<D: Device> Gpu<D> {
         region: TextureRegion,
         data: TexelData<'_>,
     ) -> Result<Upload, Error> {
-        self.uploads.upload_texture(&self.context, texture, region, data)
+        self.shared.check_open()?;
+        let upload = self.shared.uploads.upload_texture(&self.shared.context, texture, region, data)?;
+        self.shared.settle_uploads()?;
+        Ok(upload)
     }
 
     /// Creates a buffer that begins with `bytes`: written at once where the CPU reaches it, else
@@ -116,7 +122,8 @@ impl<D: Device> Gpu<D> {
         let mut desc = desc.clone();
         desc.info.usage |= Usage::COPY_DST;
         let texture = self.create_texture(&desc)?;
-        self.uploads.upload_all(&self.context, &texture, data)?;
+        self.shared.uploads.upload_all(&self.shared.context, &texture, data)?;
+        self.shared.settle_uploads()?;
         Ok(texture)
     }
 
@@ -126,8 +133,8 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Device`]: a shortage, and the uploads stay pending; anything else, and they are given
     /// up, as their [`Upload::error`]s tell.
     pub fn flush_uploads(&self) -> Result<SyncPoint, Error> {
-        self.context.clock.check()?;
-        self.uploads.flush(&self.context)
+        self.shared.context.clock.check()?;
+        self.shared.uploads.flush(&self.shared.context)
     }
 
     /// Submits an upload if it is pending, and blocks until it is complete or the time is over; true
@@ -138,7 +145,7 @@ impl<D: Device> Gpu<D> {
     /// [`Error::Foreign`] for an upload of another manager.
     pub fn wait_upload(&self, upload: &Upload, timeout: Duration) -> Result<bool, Error> {
         if upload.outcome().is_none() {
-            self.uploads.flush(&self.context)?;
+            self.shared.uploads.flush(&self.shared.context)?;
         }
         match upload.outcome() {
             Some(Ok(point)) => self.wait(point, timeout),
@@ -179,6 +186,6 @@ impl<D: Device> Gpu<D> {
     /// What uploads came to.
     #[must_use]
     pub fn upload_stats(&self) -> UploadStats {
-        self.uploads.stats()
+        self.shared.uploads.stats()
     }
 }

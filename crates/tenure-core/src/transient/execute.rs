@@ -54,6 +54,7 @@ struct Run<'p, D: Device> {
 impl<'p, D: Device> Run<'p, D> {
     fn new(pool: &'p Inner<D>, graph: &Graph) -> Result<Self, Error> {
         let state = &mut *pool.state.lock();
+        state.check_open()?;
         state.stats.executions += 1;
         let (prepared, heaps) = state.claim(&pool.context, graph)?;
         let slots = (0..graph.resources()).map(|_| None).collect();
@@ -127,6 +128,7 @@ impl<'p, D: Device> Run<'p, D> {
         let name = compiled.desc(id).map(TransientDesc::name).cloned().unwrap_or_default();
         let context = &self.pool.context;
         let state = &mut *self.pool.state.lock();
+        state.check_open()?;
         state.note_request(description.needs.size);
         let (object, entry_ref) = match self.heaps.get(place.heap).copied().flatten() {
             None => state.acquire_dedicated(context, requester, description, &name)?,

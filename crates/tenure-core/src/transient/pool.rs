@@ -55,6 +55,8 @@ pub(super) struct State<D: Device> {
     last_purge: LastPurge,
     /// Bytes acquired since the last frame.
     requested: u64,
+    /// The manager was shut down: nothing is acquired any more.
+    is_closed: bool,
     pub(super) stats: TransientStats,
 }
 
@@ -90,6 +92,7 @@ impl<D: Device> Inner<D> {
             frame: 0,
             last_purge: LastPurge { frame: 0, submitted: SyncPoint::NONE },
             requested: 0,
+            is_closed: false,
             stats: TransientStats::default(),
         };
         Self { state: Mutex::new(state), commands, context }
@@ -141,6 +144,7 @@ impl<D: Device> Inner<D> {
             oldest_other: context.recordings.oldest_open_but(recording),
         };
         let state = &mut *self.state.lock();
+        state.check_open()?;
         let description = state.descriptions.get_or_add(context, name, desc)?;
         state.note_request(description.needs.size);
         if description.needs.requires_dedicated {
@@ -217,10 +221,12 @@ impl<D: Device> Inner<D> {
         retired.into_iter().for_each(|heap| heap.retire(&self.context));
     }
 
-    /// Ends the manager: destroys everything but acquired resources, which stay until they are dropped.
+    /// Ends the manager: destroys everything but acquired resources, which stay until they are dropped. Nothing
+    /// is acquired from now on, so that nothing is cached again.
     pub(crate) fn close(&self) {
         let (heaps, dedicated) = {
             let state = &mut *self.state.lock();
+            state.is_closed = true;
             (std::mem::take(&mut state.heaps), std::mem::take(&mut state.dedicated))
         };
         heaps.into_iter().for_each(|heap| heap.retire(&self.context));
@@ -242,6 +248,11 @@ impl<D: Device> Inner<D> {
 }
 
 impl<D: Device> State<D> {
+    /// Refuses what may not be acquired after the shutdown.
+    pub(super) fn check_open(&self) -> Result<(), Error> {
+        if self.is_closed { Err(Error::ShutDown) } else { Ok(()) }
+    }
+
     pub(super) fn note_request(&mut self, bytes: u64) {
         self.stats.acquired += 1;
         self.requested = self.requested.saturating_add(bytes);

@@ -26,6 +26,7 @@ fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
         recording.split().1.descriptors(&[(&shown).into()]).unwrap();
         recording.split().1.set(&layout, &[(0, 0, (&shown).into())]).unwrap();
         let report = gpu.shutdown();
+        drop(gpu);
         let leaks: Vec<_> = report.leaks.iter().map(|leak| (leak.name.as_str(), leak.kind)).collect();
         let expected = [
             ("layout", ObjectKind::SetLayout),
@@ -71,6 +72,7 @@ fn any_handle_may_be_the_last() {
         let mut handles: Vec<Box<dyn std::any::Any>> =
             vec![Box::new(shown), Box::new(smooth), Box::new(table), Box::new(layout), Box::new(set)];
         assert!(!gpu.shutdown().is_clean());
+        drop(gpu);
         handles.rotate_left(last);
         handles.into_iter().for_each(drop);
         device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
@@ -130,6 +132,7 @@ fn after_a_loss_each_call_says_so_and_everything_drains() {
     assert_eq!(gpu.stats().pending_releases, 0);
     assert_eq!(gpu.stats().descriptors.set_layouts, 0);
     let report = gpu.shutdown();
+    drop(gpu);
     assert!(report.leaks.is_empty(), "{report:?}");
     let calls = device.calls();
     assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks), (0, 0, 0));

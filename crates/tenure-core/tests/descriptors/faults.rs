@@ -92,6 +92,7 @@ fn a_loss_at_any_call_drains() {
             drop(shown);
             let _lost = gpu.purge();
             let report = gpu.shutdown();
+            drop(gpu);
             assert!(report.leaks.is_empty(), "{call:?} {nth}: {report:?}");
             let calls = device.calls();
             let left = (calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks);

@@ -122,6 +122,7 @@ fn handles_inside_what_was_dropped_are_not_leaks() {
         drop(gpu.defer("outer", middle));
         submit(&gpu);
         let report = gpu.shutdown();
+        drop(gpu);
         assert!(report.is_clean(), "{lag:?}: {:?}", report.leaks);
         assert_eq!(count(&dropped), 1);
         device.check_clean().unwrap();

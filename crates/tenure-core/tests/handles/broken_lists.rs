@@ -38,6 +38,7 @@ fn a_list_that_could_not_be_closed_is_made_anew() {
             );
         }
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         device.check_clean().unwrap();
     }
 }
@@ -67,6 +68,7 @@ fn a_close_that_the_driver_refuses_harms_only_its_own_recording() {
             device.faults().clear();
             work().unwrap_or_else(|error| panic!("{}, close {nth}: {error}", profile.name()));
             assert!(gpu.shutdown().is_clean());
+            drop(gpu);
             device.check_clean().unwrap();
             assert!(!refused || has_struck);
             if !has_struck {

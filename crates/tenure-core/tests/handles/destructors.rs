@@ -99,11 +99,13 @@ fn a_panic_in_a_destructor_does_not_leave_a_drop() {
             2 => {
                 drop(deferred);
                 assert!(gpu.shutdown().is_clean());
+                drop(gpu);
             }
             _ => {
                 drop(deferred);
                 drop(gpu.begin_frame().unwrap());
                 assert!(gpu.shutdown().is_clean());
+                drop(gpu);
             }
         }));
         assert!(answer.is_ok(), "way {way}");
@@ -135,6 +137,7 @@ fn a_panic_in_a_destructor_reaches_who_purges_after_all_else_was_released() {
         gpu.purge().expect("once");
         gpu.begin_frame().expect("the frame has ended").end().unwrap();
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         device.check_clean().unwrap();
     }
 }
@@ -160,5 +163,6 @@ fn no_destructor_runs_inside_a_creation() {
     gpu.purge().unwrap();
     assert_eq!(count(&dropped), 1);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }

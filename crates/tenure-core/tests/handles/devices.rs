@@ -27,6 +27,7 @@ fn a_device_has_one_manager_at_a_time() {
     assert!(is_refused(&device), "refused while the first is at work");
     let recording = first.record(Queue::Graphics, "late").unwrap();
     assert_eq!(first.shutdown().leaks.len(), 1);
+    drop(first);
     assert!(is_refused(&device), "a recording of the first can still be submitted");
     recording.submit().unwrap();
     assert!(is_refused(&device), "a handle of the first can still be dropped");
@@ -64,6 +65,7 @@ fn a_device_that_did_not_finish_has_no_second_manager() {
     let first = Gpu::new(device.clone(), config).unwrap();
     submit(&first);
     assert!(first.shutdown().timed_out);
+    drop(first);
     assert!(is_refused(&device));
     device.run_until_idle();
     assert!(is_refused(&device));
@@ -83,6 +85,7 @@ fn threads_take_turns_with_a_device() {
                             drop(mesh(&gpu, "rock", 1000));
                             submit(&gpu);
                             assert!(gpu.shutdown().is_clean());
+                            drop(gpu);
                             turns += 1;
                         }
                         Err(Error::DeviceInUse) => std::thread::yield_now(),
@@ -117,6 +120,7 @@ fn a_device_serves_one_manager_after_the_other() {
             expected[0] += 1;
             frame.end().unwrap();
             assert!(gpu.shutdown().is_clean(), "{}", profile.name());
+            drop(gpu);
             device.check_clean().unwrap();
         }
     }

@@ -143,6 +143,7 @@ fn run(profile: Profile, refused: Option<(CallKind, u64)>) -> bool {
     let stats = gpu.stats();
     assert_eq!((stats.live_objects, stats.open_recordings), (0, 0), "{what}");
     let report = gpu.shutdown();
+    drop(gpu);
     assert!(report.is_clean(), "{what}: {report:?}");
     device.check_clean().unwrap_or_else(|findings| panic!("{what}: {findings}"));
     has_struck

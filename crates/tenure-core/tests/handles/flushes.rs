@@ -39,5 +39,6 @@ fn neighbours_are_written_by_cpu_and_gpu_at_once() {
     }
     drop((results, source));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }

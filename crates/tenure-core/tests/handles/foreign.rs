@@ -35,6 +35,7 @@ impl Pair {
         for gpu in [self.other, self.mine] {
             let device = gpu.device().clone();
             assert!(gpu.shutdown().is_clean());
+            drop(gpu);
             device.check_clean().unwrap();
         }
     }

@@ -25,6 +25,7 @@ fn shutdown_waits_for_a_hung_gpu_once() {
             drop(gpu);
         } else {
             let report = gpu.shutdown();
+            drop(gpu);
             assert!(report.timed_out && report.waited >= TIMEOUT, "{report:?}");
         }
         drop(rock);

@@ -12,6 +12,7 @@ use tenure_sim::{Device, Lag, Options, Profile};
 mod afterwards;
 mod boxes;
 mod broken_lists;
+mod clones;
 mod destructors;
 mod devices;
 mod every_call;

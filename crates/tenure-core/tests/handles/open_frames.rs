@@ -22,6 +22,7 @@ fn no_more_frames_are_open_than_may_be_in_flight() {
         assert_eq!(gpu.begin_frame().unwrap().number(), u64::from(limit) + 2);
         drop(frames);
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         device.check_clean().unwrap();
     }
 }

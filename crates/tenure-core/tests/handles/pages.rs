@@ -28,5 +28,6 @@ fn an_abandoned_page_is_quiet_until_its_last_resource_goes() {
     gpu.purge().unwrap();
     assert_eq!((gpu.stats().reserved, gpu.stats().pending_releases), (0, 0), "the page went with it");
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }

@@ -62,6 +62,7 @@ fn nothing_waits_for_what_was_never_submitted() {
     assert!(gpu.wait(&gpu.submitted(), SECOND).unwrap());
     drop((sparse, other));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -98,6 +99,7 @@ fn states_that_what_was_had_fixes_are_refused() {
             gpu.flush_uploads().unwrap();
         }
         assert!(gpu.shutdown().is_clean(), "{}", profile.name());
+        drop(gpu);
         device.check_clean().unwrap_or_else(|findings| panic!("{}: {findings}", profile.name()));
     }
 }
@@ -163,6 +165,7 @@ fn states_that_memory_fixes_are_refused() {
         assert_eq!(bytes(&readback), [1; 1024]);
         drop((dynamic, readback, local));
         assert!(gpu.shutdown().is_clean(), "{}", profile.name());
+        drop(gpu);
         device.check_clean().unwrap_or_else(|findings| panic!("{}: {findings}", profile.name()));
     }
 }
@@ -197,5 +200,6 @@ fn reads_without_a_layout_in_common_are_refused() {
         drop(recording);
         drop(rock);
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
     }
 }

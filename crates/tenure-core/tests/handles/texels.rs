@@ -77,6 +77,7 @@ fn texels_never_leave_the_buffer_they_are_copied_to() {
         }
         drop((texture, exact, zeros, neighbours));
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         device.check_clean().unwrap();
     }
 }
@@ -103,6 +104,7 @@ fn texels_are_never_read_from_behind_the_buffer() {
         recording.submit().unwrap();
         drop((texture, small, behind));
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         device.check_clean().unwrap();
     }
 }
@@ -139,6 +141,7 @@ fn a_misaligned_copy_of_texels_is_refused_where_it_is_recorded() {
     recording.submit().expect("what was refused is not in it");
     drop((texture, uploads));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -185,6 +188,7 @@ fn one_wrong_copy_does_not_spoil_a_recording() {
     assert_eq!(copied, vec![3; TEXELS as usize]);
     drop((texture, smooth, source, target));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 

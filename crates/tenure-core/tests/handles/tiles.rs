@@ -105,6 +105,7 @@ fn mappings_keep_the_order_of_their_calls_across_queues() {
     assert!(device.run_until_idle());
     drop((first, second, one, two, out));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -132,6 +133,7 @@ fn tiles_outlive_what_was_submitted_before_they_were_mapped() {
     assert_eq!(tiles_used(&gpu), 0);
     drop(source);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -157,6 +159,7 @@ fn a_thread_that_maps_in_between_does_not_lose_its_tile() {
     assert_eq!(what_the_first_reads(&gpu, &first, &second), [1; BYTES as usize]);
     drop((first, second));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     sim.check_clean().unwrap();
 }
 
@@ -195,5 +198,6 @@ fn threads_that_map_the_same_tile_leave_one_tile_mapped() {
     }
     drop((first, second));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }

@@ -45,6 +45,7 @@ fn a_pending_upload_holds_back_nothing_beyond_a_purge() {
             assert!(gpu.stats().reserved < 64 * MIB, "{}: {:?}", profile.name(), gpu.stats().pools);
             drop(small);
             assert!(gpu.shutdown().is_clean());
+            drop(gpu);
             device.check_clean().unwrap();
         }
     }
@@ -64,6 +65,7 @@ fn a_trim_submits_what_is_pending_and_gives_back_what_that_held() {
     assert_eq!(gpu.stats().pending_releases, 0);
     drop(small);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -82,6 +84,7 @@ fn a_purge_that_cannot_submit_gives_back_and_says_so() {
     assert_eq!(gpu.upload_stats().pending_bytes, 0);
     drop(small);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -106,6 +109,7 @@ fn is_held_back<T>(
     gpu.purge().unwrap();
     assert_eq!(gpu.stats().pending_releases, 0);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
     is_held_back
 }

@@ -52,6 +52,7 @@ fn adopted_buffers_live_like_others() {
         assert!(found == bytes);
         drop((staging, back));
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         device.check_clean().unwrap();
     }
 }
@@ -78,6 +79,7 @@ fn adopted_buffers_are_mapped_or_handed_back() {
 
     drop(mapped);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -96,5 +98,6 @@ fn impossible_states_are_refused() {
         assert_eq!(adopted.location(), LocationKind::Adopted);
     }
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }

@@ -489,6 +489,7 @@ fn everything_is_committed(options: Options) {
     assert_eq!(buffers[0].location(), LocationKind::Range, "small buffers still share");
     drop((buffers, textures, pages));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -521,5 +522,6 @@ fn own_resources_lie_where_the_program_asks() {
         assert!(pages.create_buffer(&BufferDesc::new(300, Usage::VERTEX).alignment(48)).is_err());
         drop((kept, pages));
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
     }
 }

@@ -448,6 +448,7 @@ fn acceleration_structures_are_used_in_their_state() {
             drop(tlas);
             let device = gpu.device().clone();
             assert!(gpu.shutdown().is_clean());
+            drop(gpu);
             let hazards = device.take_hazards();
             let is_wrong_state =
                 |hazard: &&tenure_sim::Hazard| hazard.kind == tenure_sim::HazardKind::WrongState;
@@ -471,6 +472,7 @@ fn targets_live_in_lazily_allocated_memory() {
         let calls = device.call_log();
         drop(texture);
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         device.check_clean().unwrap();
         calls.iter().any(|call| call.starts_with("create_committed") && call.ends_with(", 2): ok"))
     };

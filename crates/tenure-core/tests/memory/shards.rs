@@ -216,6 +216,7 @@ fn threads_that_divide_a_pool_keep_its_promises() {
         check_empty(&gpu);
     }
     assert!(gpu.shutdown().leaks.is_empty());
+    drop(gpu);
 }
 
 #[test]
@@ -227,6 +228,7 @@ fn one_shard_is_shared_by_all() {
         assert_eq!(shards(&gpu), 1);
     }
     assert!(gpu.shutdown().leaks.is_empty());
+    drop(gpu);
 }
 
 /// The same calls on one thread give the same places, whatever the number of shards.

@@ -157,6 +157,7 @@ fn slots_come_and_go_with_their_content() {
         assert_eq!((empty.live_resources, empty.reserved_bytes), (0, 0), "everything is returned");
         let device = world.gpu.device().clone();
         assert!(world.gpu.shutdown().is_clean());
+        drop(world.gpu);
         device.check_clean().unwrap();
     }
 }

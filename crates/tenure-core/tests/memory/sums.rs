@@ -334,6 +334,7 @@ fn run(options: &Options, strategy: Strategy, seed: u64) -> Met {
     let Program { things, gpu, met, .. } = program;
     drop(things);
     let report = gpu.shutdown();
+    drop(gpu);
     assert!(report.is_clean(), "{report:?}");
     met
 }
@@ -403,4 +404,5 @@ fn parts_add_up_while_other_threads_create_and_drop() {
     gpu.trim();
     check_memory(&gpu);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
 }

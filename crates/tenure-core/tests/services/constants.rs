@@ -313,6 +313,7 @@ fn untyped_constants_are_refused_by_other_recordings() {
     stranger(&mut theirs);
     drop((open, theirs));
     assert!(other.shutdown().is_clean());
+    drop(other);
     end(mine, &device);
 }
 
@@ -440,6 +441,7 @@ fn a_lost_device_takes_its_pages_with_it() {
     lost(&gpu, &device);
     assert!(gpu.purge().unwrap_err().is_device_lost());
     assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -455,6 +457,7 @@ fn a_recording_that_outlives_its_manager_gives_its_pages_back() {
     }
     expect(&mut later, &[2; 64]);
     assert_eq!(gpu.shutdown().open_recordings, ["late", "later"]);
+    drop(gpu);
     expect(&mut late, &[3; 64]);
     late.submit().unwrap();
     drop(later);

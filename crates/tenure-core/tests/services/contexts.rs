@@ -50,7 +50,7 @@ impl<'a> Scene<'a> {
     /// One thread's share of a frame: constants, ring, uploads, copies with barriers, a readback.
     fn record(
         &self,
-        frame: &Frame<'_, Device>,
+        frame: &Frame<Device>,
         thread: usize,
     ) -> Result<(Recording<Device>, Readback<Device>), Error> {
         let byte = frame.number() as u8 ^ thread as u8;

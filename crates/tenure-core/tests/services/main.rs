@@ -49,6 +49,7 @@ fn finish(gpu: &Gpu<Device>) {
 fn end(gpu: Gpu<Device>, device: &Device) {
     device.run_until_idle();
     let report = gpu.shutdown();
+    drop(gpu);
     assert!(report.is_clean(), "{report:?}");
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
 }

@@ -270,6 +270,7 @@ fn bad_readbacks_leave_the_recording_usable() {
         assert_eq!(good.wait(SECOND), Ok(vec![7; 100]));
         drop((good, rock, closed, read, grass));
         assert!(other.shutdown().is_clean());
+        drop(other);
         end(gpu, &device);
     }
 }
@@ -459,6 +460,7 @@ fn a_readback_may_outlive_its_manager() {
     let unsubmitted = late.read_back(&rock, 0, 50).unwrap();
     drop(rock);
     let report = gpu.shutdown();
+    drop(gpu);
     let leaks: Vec<_> = report.leaks.iter().map(|leak| (leak.name.as_str(), leak.kind, leak.bytes)).collect();
     assert_eq!(leaks, [("rock", ObjectKind::Readback, 100), ("rock", ObjectKind::Readback, 50)]);
     assert_eq!(kept.wait(SECOND), Ok(vec![7; 100]));
@@ -485,6 +487,7 @@ fn a_lost_device_ends_readbacks_with_the_reason() {
     assert!(recording.read_back(&rock, 0, 100).err().unwrap().is_device_lost());
     drop((recording, submitted, open, rock));
     assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
+    drop(gpu);
     device.check_clean().unwrap();
 }
 

@@ -314,6 +314,7 @@ fn bad_rings_and_bad_requests_change_nothing() {
         assert_eq!(refused, Some(Error::Foreign { name: "ring".into() }));
         drop((theirs, recording, ring));
         assert!(other.shutdown().is_clean());
+        drop(other);
         end(gpu, &device);
     }
 }
@@ -353,6 +354,7 @@ fn a_wait_ends_with_the_device() {
     });
     drop(ring);
     assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -466,7 +468,7 @@ struct Program<'a> {
     ring: &'a UploadRing<Device>,
     open: Vec<Recording<Device>>,
     held: Vec<BytesInUse>,
-    frame: Option<Frame<'a, Device>>,
+    frame: Option<Frame<Device>>,
 }
 
 impl Program<'_> {

@@ -243,6 +243,7 @@ fn bad_texels_change_nothing() {
         assert_eq!((gpu.stats(), gpu.upload_stats()), before);
         drop((texture, volume, blocks));
         assert!(other.shutdown().is_clean());
+        drop(other);
         end(gpu, &device);
     }
 }

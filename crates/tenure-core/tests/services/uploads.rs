@@ -298,6 +298,7 @@ fn bad_uploads_change_nothing() {
         assert!(matches!(too_much, Some(Error::OutOfRange { size: 11, capacity: 10, .. })), "{too_much:?}");
         drop((buffer, closed, dynamic));
         assert!(other.shutdown().is_clean());
+        drop(other);
         end(gpu, &device);
     }
 }
@@ -382,6 +383,7 @@ fn a_lost_device_ends_uploads_with_the_reason() {
     assert!(gpu.flush_uploads().unwrap_err().is_device_lost());
     drop(buffer);
     assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
@@ -393,6 +395,7 @@ fn what_is_pending_at_the_end_is_submitted() {
     let kept = mesh(&gpu, 1000);
     let upload = gpu.upload(&kept, 0, &[1; 1000]).unwrap();
     let report = gpu.shutdown();
+    drop(gpu);
     assert_eq!((report.leaks.len(), report.open_recordings.len()), (1, 0));
     assert!(upload.sync_point().is_some());
     drop(kept);

@@ -161,6 +161,7 @@ fn the_programs_own_resources_are_adopted() {
     assert_eq!(found, pattern(3000, 4));
     drop((staging, local, readback));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     assert_eq!(device.live_objects(), Default::default(), "adopted ones are not the device's");
 }
 
@@ -204,6 +205,7 @@ fn textures_are_adopted_with_their_state() {
     assert!(gpu.wait(&recording.submit().unwrap(), LONG).unwrap());
     drop(image);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     // SAFETY: the program's own reference is as good as before.
     assert_eq!(unsafe { raw.GetDesc() }.Width, 16);
 }

@@ -124,5 +124,6 @@ fn the_manager_commits_everything_then() {
     assert_eq!(device.live_objects().heaps, 0);
     drop((buffers, image, paged, pages));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     assert_eq!(device.live_objects().resources, 0);
 }

@@ -124,6 +124,7 @@ fn the_manager_survives_the_loss() {
     drop((staging, target));
     let begun = Instant::now();
     let report = gpu.shutdown();
+    drop(gpu);
     assert!(begun.elapsed() < Duration::from_secs(5), "nothing waits for a GPU that is gone");
     assert!(report.lost.is_some() && report.leaks.is_empty(), "{report:?}");
     assert_eq!(device.live_objects(), Default::default());

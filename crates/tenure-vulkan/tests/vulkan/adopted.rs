@@ -200,6 +200,7 @@ fn a_manager_takes_them_in() {
     }
     drop((staging, grass, readback));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.destroy_resource(PERMIT, made);
     drop(device);
     vulkan.end();

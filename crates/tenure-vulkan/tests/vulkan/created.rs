@@ -131,5 +131,6 @@ fn pooled_memory_is_as_advised() {
     let gpu = tenure_core::Gpu::new(vulkan.device(), config).unwrap();
     crate::advice::load(&gpu);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     vulkan.end();
 }

@@ -129,6 +129,7 @@ fn a_manager_lives_with_shortages() {
     drop(gpu.create_texture(&image).unwrap());
     drop(gpu.create_buffer(&desc.memory(MemoryUse::Upload)).unwrap());
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     vulkan.end();
 }
 

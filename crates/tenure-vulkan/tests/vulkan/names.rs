@@ -85,5 +85,6 @@ fn a_message_about_a_managed_object_names_it() {
     assert!(is_named(&messages, "mountain"), "{messages:?}");
     drop(mountain);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     vulkan.end();
 }

@@ -66,6 +66,7 @@ fn the_host_is_told_of_what_it_reads_alone() {
         assert_eq!(to_host(&vulkan), [copied()]);
         drop((meshes, texture, results, texels));
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         vulkan.end();
     }
 }

@@ -180,6 +180,7 @@ fn an_engines_device_is_used_and_left_alone() {
         assert_eq!(found, [42; 1000]);
         drop((staging, readback));
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         // The engine goes on as before.
         // SAFETY: tenure is gone, the queue is the engine's alone.
         unsafe {

@@ -44,6 +44,7 @@ fn other_memory_comes_before_more_than_is_granted() {
         assert_eq!(usage(&gpu)[1], system);
         drop(buffers);
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
     }
 }
 
@@ -69,6 +70,7 @@ fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
     assert!(buffers.iter().skip(committed as usize).all(|found| found.location() == LocationKind::Placed));
     drop(buffers);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
 }
 
 /// At the limit, what was to be committed takes a hole of a block; with blocks ruled out it fails.

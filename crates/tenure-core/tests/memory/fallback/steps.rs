@@ -53,6 +53,7 @@ fn end(gpu: Gpu<Device>) {
     device.faults().clear();
     assert!(device.run_until_idle());
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 

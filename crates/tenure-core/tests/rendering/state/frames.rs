@@ -86,6 +86,7 @@ fn run(
     }
     drop(used);
     gpu.shutdown();
+    drop(gpu);
     let found = device.take_hazards();
     assert!(found.is_empty(), "{}: {passes:?}: {}", profile.name(), found[0]);
 }

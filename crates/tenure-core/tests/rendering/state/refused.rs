@@ -63,6 +63,7 @@ fn a_transfer_of_which_one_half_was_submitted_is_finished_by_the_next_use() {
                 assert_eq!(bytes.wait(std::time::Duration::from_secs(1)).unwrap(), [7; 1024]);
                 drop((texture, bytes));
                 assert!(gpu.shutdown().is_clean());
+                drop(gpu);
                 clean(&device, *profile, &format!("{retry:?} {refused}"));
             }
         }
@@ -82,6 +83,7 @@ fn what_is_dropped_half_way_between_queues_is_forgotten() {
     read(&gpu, &other, Queue::Graphics).submit().unwrap();
     drop(other);
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 

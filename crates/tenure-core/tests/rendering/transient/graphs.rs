@@ -98,7 +98,7 @@ impl Program {
         Ok(())
     }
 
-    fn run(&self, frame: &Frame<'_, Device>) {
+    fn run(&self, frame: &Frame<Device>) {
         let run: Result<_, Error> =
             frame.execute(&self.graph, |pass, list, resources| self.record(pass, list, resources));
         run.unwrap();
@@ -238,6 +238,7 @@ fn hazards_without(profile: Profile, lost: Option<u64>) -> (u64, Vec<tenure_sim:
     let barriers = device.faults().aliasing_barriers() - before;
     let hazards = device.take_hazards();
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     (barriers, hazards)
 }
 

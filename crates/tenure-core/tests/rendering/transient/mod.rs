@@ -97,6 +97,7 @@ fn read(list: &mut Recording<Device>, buffer: &Buffer<Device>, byte: u8) {
 /// Drops the manager, and checks that the device reports no errors.
 fn finish(device: &Device, gpu: Gpu<Device>) {
     let report = gpu.shutdown();
+    drop(gpu);
     assert!(report.is_clean(), "{report:?}");
     if let Err(findings) = device.check_clean() {
         panic!("{findings}");

@@ -30,6 +30,7 @@ fn a_noted_use_comes_before_the_next_owner() {
             drop(second);
             recording.submit().unwrap();
             assert!(gpu.shutdown().is_clean());
+            drop(gpu);
             device.check_clean().unwrap_or_else(|found| panic!("{profile:?}, {noted:?}: {found}"));
         }
     }
@@ -71,6 +72,7 @@ fn a_refused_use_does_not_take_the_bytes() {
             drop(third);
             recording.submit().unwrap();
             assert!(gpu.shutdown().is_clean());
+            drop(gpu);
             device
                 .check_clean()
                 .unwrap_or_else(|found| panic!("{profile:?}, short of memory {short}: {found}"));

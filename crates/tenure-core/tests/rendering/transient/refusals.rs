@@ -66,6 +66,7 @@ fn handles_may_outlive_their_recording_and_the_manager() {
     super::clear(&mut list, &texture, 1);
     list.submit().unwrap();
     let report = gpu.shutdown();
+    drop(gpu);
     assert_eq!(report.leaks.iter().map(|leak| leak.name.as_str()).collect::<Vec<_>>(), ["late"]);
     drop(texture);
     if let Err(findings) = device.check_clean() {

@@ -127,6 +127,7 @@ fn removed_at(profile: Profile, n: u64) {
     let what = format!("{profile:?}, call {n}");
     assert_eq!((stats.live_objects, stats.pending_releases, stats.open_recordings), (0, 0, 0), "{what}");
     let report = gpu.shutdown();
+    drop(gpu);
     assert_eq!(report.lost.as_deref(), Some(REASON), "{what}");
     assert!(!report.timed_out && report.leaks.is_empty(), "{what}: {report:?}");
     device.check_clean().unwrap_or_else(|findings| panic!("{what}: {findings}"));
@@ -145,6 +146,7 @@ fn removal_at_any_call_is_reported_and_drains() {
             CallKind::ALL.iter().filter(|kind| kind.can_fail()).map(|kind| calls.made(*kind)).sum();
         assert!(calls > 15, "{calls} driver calls");
         assert!(gpu.shutdown().is_clean());
+        drop(gpu);
         (1..=calls).for_each(|n| removed_at(profile, n));
     }
 }
@@ -169,6 +171,7 @@ fn what_is_open_at_the_removal_drains() {
     assert_eq!(gpu.stats().pending_releases, 0);
     drop(open);
     assert_eq!(gpu.shutdown().lost.as_deref(), Some(REASON));
+    drop(gpu);
     device.check_clean().unwrap();
 }
 

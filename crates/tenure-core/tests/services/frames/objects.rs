@@ -44,6 +44,7 @@ fn a_panicking_drop_does_not_lose_the_rest() {
     assert_eq!((stats.pending_releases, stats.pools[0].allocations), (0, 0));
     frame(&gpu).unwrap();
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     device.check_clean().unwrap();
 }
 

@@ -27,6 +27,7 @@ fn leaks_are_reported_by_name_kind_size_and_frame() {
     let (pages, pipeline) =
         (gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level")), gpu.defer("pipeline", 7_u32));
     let report = gpu.shutdown();
+    drop(gpu);
     let leaks: Vec<_> = report.leaks.iter().map(|leak| (leak.name.as_str(), leak.kind, leak.frame)).collect();
     let expected = [
         ("grass", ObjectKind::Texture, 2),
@@ -50,6 +51,7 @@ fn backtraces_show_where_a_leak_was_created() {
     let rock = mesh(&gpu, "rock", 64);
     let live = gpu.report().objects.remove(0).backtrace;
     let leaked = gpu.shutdown().leaks.remove(0).backtrace;
+    drop(gpu);
     assert_eq!(live, leaked);
     let backtrace = leaked.expect("asked for");
     assert!(backtrace.contains("backtraces_show_where_a_leak_was_created"), "{backtrace}");
@@ -77,6 +79,7 @@ fn handles_dropped_after_shutdown_are_released() {
         let pipeline = gpu.defer("pipeline", Counted(dropped.clone()));
         submit(&gpu);
         assert_eq!(gpu.shutdown().open_recordings, ["open"]);
+        drop(gpu);
         let mut handles: Vec<Option<Box<dyn std::any::Any>>> = vec![
             Some(Box::new(rock)),
             Some(Box::new(big)),
@@ -124,6 +127,7 @@ fn shutdown_under_a_hung_gpu_is_bounded() {
     let readback = read(&gpu, &upload).unwrap();
     let begun = Instant::now();
     let report = gpu.shutdown();
+    drop(gpu);
     let took = begun.elapsed();
     assert!(report.timed_out && report.waited >= shutdown_timeout, "{report:?}");
     assert!(took < Duration::from_secs(5), "{took:?}");

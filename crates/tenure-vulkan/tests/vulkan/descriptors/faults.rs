@@ -79,6 +79,7 @@ fn a_pool_comes_with_the_first_table() {
     recording.submit().unwrap();
     drop((view, buffer));
     assert!(gpu.shutdown().is_clean());
+    drop(gpu);
     vulkan.end();
 }
 

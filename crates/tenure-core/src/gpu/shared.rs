@@ -1,0 +1,75 @@
+//! What all clones of a `Gpu` share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+use super::shutdown::{self, ShutdownReport};
+use crate::command::CommandService;
+use crate::context::{Context, RefShards};
+use crate::device::Device;
+use crate::error::Error;
+use crate::stats::FrameMeter;
+use crate::transient::Transients;
+use crate::upload::Uploads;
+
+/// The services of a manager. The last clone of its `Gpu` ends it.
+pub(super) struct Shared<D: Device> {
+    /// Declared first: what it keeps is given back before the manager ends.
+    pub(super) transients: Arc<Transients<D>>,
+    pub(super) commands: Arc<CommandService<D>>,
+    pub(super) uploads: Arc<Uploads<D>>,
+    pub(super) meter: Mutex<FrameMeter>,
+    pub(super) context: Arc<Context<D>>,
+    /// Set by the first call of `shutdown`: from then on nothing is created, begun or recorded.
+    is_closed: AtomicBool,
+    _ref_shards: RefShards<D>,
+}
+
+impl<D: Device> Shared<D> {
+    pub(super) fn new(
+        context: Arc<Context<D>>,
+        commands: Arc<CommandService<D>>,
+        uploads: Arc<Uploads<D>>,
+    ) -> Self {
+        let transients = Arc::new(Transients::new(commands.clone()));
+        let weak = Arc::downgrade(&transients);
+        context.link_transients(weak);
+        let ref_shards = RefShards::new(&context);
+        let meter = Mutex::new(FrameMeter::default());
+        let is_closed = AtomicBool::new(false);
+        Self { transients, commands, uploads, meter, context, is_closed, _ref_shards: ref_shards }
+    }
+
+    /// Refuses what a program may not do after the shutdown.
+    #[inline]
+    pub(super) fn check_open(&self) -> Result<(), Error> {
+        if self.is_closed.load(Ordering::Acquire) { Err(Error::ShutDown) } else { Ok(()) }
+    }
+
+    /// Submits an upload that another thread's shutdown may have missed: nobody else would.
+    #[inline]
+    pub(super) fn settle_uploads(&self) -> Result<(), Error> {
+        if self.is_closed.load(Ordering::Acquire) {
+            self.uploads.flush(&self.context).map(drop)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Without a lock, because a destructor of the program may call it inside another call of it.
+    pub(super) fn shut_down(&self) -> ShutdownReport {
+        self.is_closed.store(true, Ordering::Release);
+        self.transients.close();
+        shutdown::shut_down(self)
+    }
+}
+
+impl<D: Device> Drop for Shared<D> {
+    fn drop(&mut self) {
+        if !self.is_closed.load(Ordering::Acquire) {
+            self.shut_down().log();
+        }
+    }
+}
