@@ -228,7 +228,7 @@ fn a_forgotten_recording_shows_up_with_what_it_holds_back() {
     releases.push(&recordings, (), clock.stamp(), 1000);
     let held = releases.held_back(&recordings);
     assert_eq!(held.len(), 1);
-    assert_eq!((held[0].0.id, held[0].0.name, held[0].0.frame), (forgotten, "minimap", 7));
+    assert_eq!((held[0].0.id, held[0].0.name.as_str(), held[0].0.frame), (forgotten, "minimap", 7));
     assert_eq!(held[0].1, 1110);
 }
 

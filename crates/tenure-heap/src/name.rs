@@ -41,6 +41,15 @@ impl Name {
         }
     }
 
+    /// The text if it is a literal, for what must be `Copy`.
+    #[must_use]
+    pub const fn as_static(&self) -> Option<&'static str> {
+        match &self.0 {
+            Text::Static(text) => Some(text),
+            Text::Shared(_) => None,
+        }
+    }
+
     /// True for an object without a name.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -63,6 +72,24 @@ impl From<String> for Name {
 impl From<Arc<str>> for Name {
     fn from(text: Arc<str>) -> Self {
         Self(Text::Shared(text))
+    }
+}
+
+impl From<&Self> for Name {
+    fn from(name: &Self) -> Self {
+        name.clone()
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Name {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
     }
 }
 

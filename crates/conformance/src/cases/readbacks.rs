@@ -106,7 +106,7 @@ pub fn readbacks_are_waited_for<H: Harness>(harness: &H) {
     let mut recording = bench.gpu.record(Queue::Graphics, "discarded").unwrap();
     let readback = recording.read_back(&buffer, 0, 64).unwrap();
     drop(recording);
-    let expected = Error::Discarded { name: "read".into(), recording: "discarded" };
+    let expected = Error::Discarded { name: "read".into(), recording: "discarded".into() };
     assert_eq!(readback.wait(LONG), Err(expected));
     drop((readback, buffer));
     bench.end();

@@ -255,7 +255,7 @@ pub fn owners_of_descriptors_are_reported<H: Harness>(harness: &H) {
         assert_eq!(owner(index), DescriptorOwner::Static { name: "terrain".into() });
         let mut recording = bench.gpu.record(Queue::Graphics, "shadows").unwrap();
         let first = recording.split().1.descriptors(&views(&inputs)).unwrap().first();
-        assert_eq!(owner(first), DescriptorOwner::Dynamic { recording: "shadows" });
+        assert_eq!(owner(first), DescriptorOwner::Dynamic { recording: "shadows".into() });
         recording.submit().unwrap();
         drop(table);
         bench.finish();

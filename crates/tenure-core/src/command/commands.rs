@@ -36,7 +36,7 @@ pub struct Commands<D: Device, Tail: ?Sized = [()]> {
     pub(super) queue: QueueId,
     pub(super) id: RecordingId,
     /// Of the recording.
-    pub(super) name: &'static str,
+    pub(super) name: Name,
     /// Declared last, as in every handle.
     pub(super) service: Arc<CommandService<D>>,
     /// Empty. A slice has no size known at compile time, nor has what ends with one.
@@ -49,7 +49,7 @@ impl<D: Device> Commands<D, [(); 0]> {
         open: Open<D>,
         queue: QueueId,
         id: RecordingId,
-        name: &'static str,
+        name: Name,
     ) -> Self {
         Self { open, queue, id, name, service, _tail: [] }
     }
@@ -60,8 +60,8 @@ impl<D: Device> Commands<D> {
         &self.service.context
     }
 
-    pub(crate) const fn name(&self) -> &'static str {
-        self.name
+    pub(crate) const fn name(&self) -> &Name {
+        &self.name
     }
 
     /// The queue that they are for.
@@ -144,7 +144,7 @@ impl<D: Device> Commands<D> {
         if let Some(aliased_range) = used.aliased_range() {
             let acquired_by = aliased_range.acquired_by();
             if acquired_by != self.id.0 && self.service.context.recordings.is_open(acquired_by) {
-                let (name, recording, id) = (used.name().clone(), self.name, self.id);
+                let (name, recording, id) = (used.name().clone(), self.name.clone(), self.id);
                 return Err(Error::NotAcquired { name, acquired_by, recording, id });
             }
         }
@@ -202,12 +202,12 @@ impl<D: Device> Commands<D> {
         if self.open.tracker.queue_kind() == QueueKind::Copy {
             let rule = "queues for copies alone run no shaders (queue)";
             let source = DeviceError::invalid_value(rule, u64::from(self.queue.0));
-            return Err(Error::device(&self.name.into(), source));
+            return Err(Error::device(&self.name, source));
         }
         if !self.service.context.device().properties().sets_descriptor_heaps() {
             return Ok(());
         }
-        let [resources, samplers] = self.service.descriptors.visible_heaps(self.name)?;
+        let [resources, samplers] = self.service.descriptors.visible_heaps(&self.name)?;
         if resources.is_some() || samplers.is_some() {
             self.open.list.set_descriptor_heaps(resources, samplers);
         }
@@ -401,7 +401,7 @@ impl<D: Device> Commands<D> {
         let used = Used::from(buffer);
         let source = self.check(&used, Subresource::All, State::COPY_SRC)?;
         let rows = Rows::Bytes(size);
-        let readback = Readback::reserve(&self.service.staging, self.name, buffer.name(), rows, ALIGNMENT)?;
+        let readback = Readback::reserve(&self.service.staging, &self.name, buffer.name(), rows, ALIGNMENT)?;
         let page = readback.page();
         self.enter(&used, &source);
         self.require(buffer.name(), &source, Subresource::All, State::COPY_SRC)?;
@@ -435,7 +435,7 @@ impl<D: Device> Commands<D> {
         let rows = Footprint::new(info.format, region.extent, alignments.copy_pitch.max(block));
         let rows = rows.map_err(refuse)?;
         let align = alignments.copy_offset.max(block);
-        let readback = Readback::reserve(&self.service.staging, self.name, name, Rows::Texels(rows), align)?;
+        let readback = Readback::reserve(&self.service.staging, &self.name, name, Rows::Texels(rows), align)?;
         let page = readback.page();
         self.enter(&used, &source);
         self.require(name, &source, subresource(texture, region), State::COPY_SRC)?;

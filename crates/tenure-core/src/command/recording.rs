@@ -27,6 +27,8 @@ pub struct Recording<D: Device> {
     /// `None` once submitted.
     pub(super) commands: Option<Commands<D, [(); 0]>>,
     pub(super) waits: SyncPoint,
+    /// Of the commands, too: scratch memory refers to it while they are borrowed.
+    pub(super) name: Name,
     /// Of its constants, once it has any.
     pages: OnceCell<Box<Pages<D>>>,
     chunks: RecordedChunks,
@@ -38,21 +40,16 @@ pub struct Recording<D: Device> {
 }
 
 impl<D: Device> Recording<D> {
-    pub(crate) fn open(
-        service: &Arc<CommandService<D>>,
-        queue: QueueId,
-        name: &'static str,
-    ) -> Result<Self, Error> {
+    pub(crate) fn open(service: &Arc<CommandService<D>>, queue: QueueId, name: Name) -> Result<Self, Error> {
         let context = &service.context;
         context.clock.check()?;
-        let open = service
-            .lists
-            .take_open(context, queue)
-            .map_err(|source| context.refused(&Name::from(name), source))?;
-        let id = context.recordings.open(name, context.current_frame());
+        let open =
+            service.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
+        let id = context.recordings.open(name.clone(), context.current_frame());
         Ok(Self {
-            commands: Some(Commands::new(service.clone(), open, queue, id, name)),
+            commands: Some(Commands::new(service.clone(), open, queue, id, name.clone())),
             waits: SyncPoint::NONE,
+            name,
             pages: OnceCell::new(),
             chunks: RecordedChunks::default(),
             sets: OnceCell::new(),
@@ -66,12 +63,12 @@ impl<D: Device> Recording<D> {
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
     pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
-        let Self { commands, service, pages, chunks, sets, .. } = self;
+        let Self { commands, name, service, pages, chunks, sets, .. } = self;
         let commands = match commands {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
-        let (id, name) = (commands.id, commands.name);
+        let id = commands.id;
         (commands, Scratch { service: &service.staging, pages, chunks, sets, id, name })
     }
 

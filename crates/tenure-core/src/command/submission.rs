@@ -33,14 +33,14 @@ impl<D: Device> Recording<D> {
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
         let context = &self.service.context;
         context.flush_pending_uploads()?;
-        let Some(Commands { open, queue, id, name, .. }) = self.commands.take() else {
+        let Some(Commands { open, queue, id, .. }) = self.commands.take() else {
             return Ok(SyncPoint::NONE);
         };
         let submitted = self.service.lists.submit_open(context, queue, open, &self.waits);
         // Only now: until here the recording protects what it uses.
         self.end(id, submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
         self.service.context.settle_submission();
-        submitted.map(|at| self.service.context.clock.point_at(at)).map_err(|error| error.named(name))
+        submitted.map(|at| self.service.context.clock.point_at(at)).map_err(|error| error.named(&self.name))
     }
 }
 

@@ -67,16 +67,15 @@ impl<'r, D: Device> Descriptors<'r, D> {
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
         chunks: &RecordedChunks,
-        recording: &'static str,
+        recording: &Name,
         binds: &[Bind<'_, D>],
     ) -> Result<Self, Error> {
-        let name = Name::from(recording);
         let mut sources = Sources::new();
-        let kind = gather(service, &name, binds, &mut sources)?;
-        let heap = service.visible(&name, kind)?;
+        let kind = gather(service, recording, binds, &mut sources)?;
+        let heap = service.visible(recording, kind)?;
         let len = count(sources.len() as u64);
         let first = chunks.take(&service.context, heap, recording, len)?;
-        heap.fill(&service.context, &name, first, &sources)?;
+        heap.fill(&service.context, recording, first, &sources)?;
         Ok(Self { heap: &heap.heap, kind, first, len })
     }
 }
@@ -116,7 +115,7 @@ impl RecordedChunks {
         &self,
         context: &Context<D>,
         heap: &VisibleHeap<D>,
-        recording: &'static str,
+        recording: &Name,
         count: u32,
     ) -> Result<u32, Error> {
         let bump = &self.bumps[heap.kind as usize % KINDS.len()];
@@ -133,7 +132,7 @@ impl RecordedChunks {
         &self,
         context: &Context<D>,
         heap: &VisibleHeap<D>,
-        recording: &'static str,
+        recording: &Name,
         count: u32,
     ) -> Result<u32, Error> {
         let bump = &self.bumps[heap.kind as usize % KINDS.len()];
@@ -155,7 +154,7 @@ impl RecordedChunks {
         });
         found.ok_or_else(|| {
             let part = heap.dynamic.lock();
-            heap.exhausted(&Name::from(recording), count, DynamicPart::PART, part.usage(), part.users())
+            heap.exhausted(recording, count, DynamicPart::PART, part.usage(), part.users())
         })
     }
 
@@ -195,7 +194,7 @@ struct Piece {
     first: u32,
     /// While the recording fills it, all that is left of the chunk.
     count: u32,
-    recording: &'static str,
+    recording: Name,
     /// The piece that the same recording took before.
     before: PieceId,
     /// Nothing more is taken from it.
@@ -258,7 +257,7 @@ impl DynamicPart {
 
     /// Room for `count` descriptors and more, in what an earlier recording left or a new chunk; if they
     /// are many, just for them, and the piece has ended.
-    pub(super) fn take(&mut self, count: u32, recording: &'static str, before: PieceId) -> Option<Taken> {
+    pub(super) fn take(&mut self, count: u32, recording: &Name, before: PieceId) -> Option<Taken> {
         if self.is_large(count) {
             let taken = self.take_chunk(count, recording, before)?;
             self.end_piece(taken.piece, taken.end);
@@ -272,7 +271,7 @@ impl DynamicPart {
         self.take_chunk(self.chunk, recording, before).or_else(|| self.take_chunk(count, recording, before))
     }
 
-    fn take_chunk(&mut self, count: u32, recording: &'static str, before: PieceId) -> Option<Taken> {
+    fn take_chunk(&mut self, count: u32, recording: &Name, before: PieceId) -> Option<Taken> {
         let slots = self.slots.as_mut()?;
         let range = slots.allocate(count).ok()?;
         self.peak = self.peak.max(slots.capacity() - slots.free_count());
@@ -286,13 +285,14 @@ impl DynamicPart {
         chunk: usize,
         first: u32,
         end: u32,
-        recording: &'static str,
+        recording: &Name,
         before: PieceId,
     ) -> Option<Taken> {
         let taken = self.chunks.get_mut(chunk)?;
         taken.pieces += 1;
         taken.is_open = true;
-        let piece = Piece { chunk, first, count: end - first, recording, before, is_ended: false };
+        let piece =
+            Piece { chunk, first, count: end - first, recording: recording.clone(), before, is_ended: false };
         let piece = u32::try_from(self.pieces.insert(piece)).unwrap_or(NO_PIECE);
         Some(Taken { piece, first, end })
     }
@@ -325,16 +325,15 @@ impl DynamicPart {
         &mut self,
         last: PieceId,
         keep_names: bool,
-        mut clear: impl FnMut(u32, u32, &'static str),
+        mut clear: impl FnMut(u32, u32, &Name),
     ) {
         let mut id = last;
         while let Some(piece) = self.pieces.try_remove(id as usize) {
             id = piece.before;
             self.waiting -= piece.count;
-            clear(piece.first, piece.count, piece.recording);
+            clear(piece.first, piece.count, &piece.recording);
             if keep_names && piece.count > 0 {
-                let name = Name::from(piece.recording);
-                self.freed.assign(piece.first - self.start, piece.count, name, true);
+                self.freed.assign(piece.first - self.start, piece.count, piece.recording, true);
             }
             self.drop_piece_of(piece.chunk);
         }
@@ -357,7 +356,7 @@ impl DynamicPart {
     pub(super) fn owner(&self, index: u32) -> DescriptorOwner {
         let has = |piece: &Piece| (piece.first..piece.first + piece.count).contains(&index);
         if let Some((_, piece)) = self.pieces.iter().find(|(_, piece)| has(piece)) {
-            return DescriptorOwner::Dynamic { recording: piece.recording };
+            return DescriptorOwner::Dynamic { recording: piece.recording.clone() };
         }
         match index.checked_sub(self.start).and_then(|offset| self.freed.find(offset)) {
             Some((name, _)) => DescriptorOwner::Freed { name: name.clone() },
@@ -370,6 +369,6 @@ impl DynamicPart {
     }
 
     pub(super) fn users(&self) -> Vec<DescriptorUser> {
-        users_by_name(self.pieces.iter().map(|(_, piece)| (piece.recording.into(), piece.count)))
+        users_by_name(self.pieces.iter().map(|(_, piece)| (piece.recording.clone(), piece.count)))
     }
 }

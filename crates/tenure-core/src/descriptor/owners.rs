@@ -22,7 +22,7 @@ pub enum DescriptorOwner {
     /// A recording's, open or in flight.
     Dynamic {
         /// The recording.
-        recording: &'static str,
+        recording: Name,
     },
     /// It was freed. Known only with [`DescriptorConfig::poison`](crate::DescriptorConfig::poison).
     Freed {

@@ -177,7 +177,7 @@ impl<'r, D: Device> Set<'r, D> {
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
         recorded: &'r OnceCell<Box<RecordedSets<D>>>,
-        recording: &'static str,
+        recording: &Name,
         layout: &SetLayout<D>,
         binds: &[(u32, u32, Bind<'_, D>)],
     ) -> Result<Self, Error> {
@@ -213,7 +213,7 @@ impl<D: Device> RecordedSets<D> {
         &self,
         service: &DescriptorService<D>,
         layout_inner: &Arc<SetLayoutInner<D>>,
-        recording: &'static str,
+        recording: &Name,
     ) -> Result<(&D::SetBlock, u32), DeviceError> {
         let current = self.current.borrow().get(layout_inner.id).copied().unwrap_or(NONE);
         if let Some(block) = self.blocks.get(current as usize)
@@ -229,7 +229,7 @@ impl<D: Device> RecordedSets<D> {
         &self,
         service: &DescriptorService<D>,
         layout_inner: &Arc<SetLayoutInner<D>>,
-        recording: &'static str,
+        recording: &Name,
     ) -> Result<(&D::SetBlock, u32), DeviceError> {
         let block = layout_inner.take_block(service, recording)?;
         let index = u32::try_from(self.blocks.len()).unwrap_or(NONE);

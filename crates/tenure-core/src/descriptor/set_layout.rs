@@ -99,7 +99,7 @@ pub(crate) struct RecordedBlock<D: Device> {
     sets: u32,
     used: Cell<u32>,
     /// Who has it.
-    recording: &'static str,
+    recording: Name,
     /// Its form, while a recording or the GPU has it.
     layout_inner: Option<Arc<SetLayoutInner<D>>>,
 }
@@ -295,7 +295,7 @@ impl<D: Device> SetLayoutInner<D> {
     pub(super) fn take_block(
         self: &Arc<Self>,
         service: &DescriptorService<D>,
-        recording: &'static str,
+        recording: &Name,
     ) -> Result<Box<RecordedBlock<D>>, DeviceError> {
         let idle = self.pool.lock().idle.pop();
         let mut block = match idle {
@@ -303,10 +303,10 @@ impl<D: Device> SetLayoutInner<D> {
             None => {
                 let block = service.context.retry(|| self.make_block(service))?;
                 let (sets, used) = (self.sets, Cell::new(0));
-                Box::new(RecordedBlock { block, sets, used, recording, layout_inner: None })
+                Box::new(RecordedBlock { block, sets, used, recording: Name::default(), layout_inner: None })
             }
         };
-        block.recording = recording;
+        block.recording = recording.clone();
         block.layout_inner = Some(self.clone());
         Ok(block)
     }
@@ -370,7 +370,7 @@ pub(super) fn release_block<D: Device>(context: &Context<D>, mut block: Box<Reco
     let used = block.used.replace(0);
     if context.config.descriptors.poison {
         for set in 0..used {
-            context.device().clear_set(Permit::own(), &block.block, set, Some(block.recording));
+            context.device().clear_set(Permit::own(), &block.block, set, Some(block.recording.as_str()));
         }
     }
     layout_inner.pool.lock().idle.push(block);

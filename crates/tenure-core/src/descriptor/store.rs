@@ -192,14 +192,10 @@ impl<D: Device> DescriptorService<D> {
     }
 
     /// The heaps that shaders see, as far as the device has them: of views, and of samplers.
-    pub(crate) fn visible_heaps(
-        &self,
-        recording: &'static str,
-    ) -> Result<[Option<&D::DescriptorHeap>; 2], Error> {
-        let name = Name::from(recording);
+    pub(crate) fn visible_heaps(&self, recording: &Name) -> Result<[Option<&D::DescriptorHeap>; 2], Error> {
         let heap = |kind| {
             let has = self.store.visible.has(kind);
-            has.then(|| self.visible(&name, kind).map(|heap| &heap.heap)).transpose()
+            has.then(|| self.visible(recording, kind).map(|heap| &heap.heap)).transpose()
         };
         Ok([heap(DescriptorKind::Resource)?, heap(DescriptorKind::Sampler)?])
     }

@@ -100,7 +100,7 @@ impl<D: Device> VisibleHeap<D> {
                     &self.heap,
                     first,
                     count,
-                    self.poisons.then_some(recording),
+                    self.poisons.then_some(recording.as_str()),
                 );
             }
         });

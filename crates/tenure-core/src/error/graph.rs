@@ -14,7 +14,7 @@ pub enum GraphError {
     #[error("pass {pass} uses resource {index}, and the graph has {resources}")]
     UnknownResource {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// The resource's index.
         index: usize,
         /// How many resources there are.
@@ -24,7 +24,7 @@ pub enum GraphError {
     #[error("pass {pass} comes after pass {index}, and the graph has {passes}")]
     UnknownPass {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// The index of the other one.
         index: usize,
         /// How many passes there are.
@@ -34,11 +34,11 @@ pub enum GraphError {
     #[error("pass {pass}, number {index}, cannot come after pass {other}, number {after}")]
     NotEarlier {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// Its index.
         index: usize,
         /// The pass that should come first.
-        other: &'static str,
+        other: Name,
         /// The index of that one.
         after: usize,
     },
@@ -46,7 +46,7 @@ pub enum GraphError {
     #[error("pass {pass} is on queue {}, and the device has {queues}", queue.0)]
     UnknownQueue {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// The queue.
         queue: QueueId,
         /// How many queues there are.
@@ -56,7 +56,7 @@ pub enum GraphError {
     #[error("pass {pass} cannot use {resource} in {state}: one write state, or read states")]
     InvalidState {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// The resource.
         resource: Name,
         /// The state.
@@ -66,7 +66,7 @@ pub enum GraphError {
     #[error("pass {pass} cannot use {resource} in {state}: it is for {usage}")]
     NotInUsage {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// The resource.
         resource: Name,
         /// The state.
@@ -78,7 +78,7 @@ pub enum GraphError {
     #[error("pass {pass} cannot use {resource} in {state} on a {kind:?} queue")]
     NotOnQueue {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// The resource.
         resource: Name,
         /// The state.
@@ -90,7 +90,7 @@ pub enum GraphError {
     #[error("pass {pass} writes {resource} in {state} and in {other}")]
     TwoWrites {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// The resource.
         resource: Name,
         /// One of the states.
@@ -102,7 +102,7 @@ pub enum GraphError {
     #[error("pass {pass} is the first to use {resource}, and does not write it: {state}")]
     NotWrittenFirst {
         /// The pass.
-        pass: &'static str,
+        pass: Name,
         /// The resource.
         resource: Name,
         /// The state of the use.

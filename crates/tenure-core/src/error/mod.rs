@@ -149,7 +149,7 @@ pub enum Error {
         /// What was to be read.
         name: Name,
         /// The recording.
-        recording: &'static str,
+        recording: Name,
     },
     /// More than an upload ring could ever hold.
     #[error("{name}: {size} B never fit into its {capacity} B")]
@@ -176,7 +176,7 @@ pub enum Error {
         /// Bytes of the ring.
         capacity: u64,
         /// The recording that has been open for longest.
-        recording: &'static str,
+        recording: Name,
         /// The frame in which it was opened.
         frame: u64,
     },
@@ -184,11 +184,11 @@ pub enum Error {
     #[error("constants of recording {name} ({id}) are used in recording {used_name} ({used_id})")]
     OtherRecording {
         /// The recording that they were made for.
-        name: &'static str,
+        name: Name,
         /// Its number.
         id: RecordingId,
         /// The recording that they are used in.
-        used_name: &'static str,
+        used_name: Name,
         /// Its number.
         used_id: RecordingId,
     },
@@ -202,7 +202,7 @@ pub enum Error {
         /// The number of the recording in which it was acquired.
         acquired_by: u64,
         /// The recording in which it was used.
-        recording: &'static str,
+        recording: Name,
         /// Its number.
         id: RecordingId,
     },
@@ -258,12 +258,14 @@ impl Error {
     }
 
     /// Names the recording in an error of nothing in particular.
-    pub(crate) fn named(self, recording: &'static str) -> Self {
+    pub(crate) fn named(self, recording: &Name) -> Self {
         match self {
             Self::Device { name, source } if name.is_empty() => {
-                Self::Device { name: recording.into(), source }
+                Self::Device { name: recording.clone(), source }
             }
-            Self::State { name, source } if name.is_empty() => Self::State { name: recording.into(), source },
+            Self::State { name, source } if name.is_empty() => {
+                Self::State { name: recording.clone(), source }
+            }
             other => other,
         }
     }

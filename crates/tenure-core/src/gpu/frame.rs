@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::time::SyncPoint;
 use crate::transient::Resources;
 use crate::transient::graph::{Compiled, Graph, PassId};
-use crate::{Error, Queue, Recording};
+use crate::{Error, Name, Queue, Recording};
 
 /// A frame that has begun. Dropping it ends it, too.
 ///
@@ -36,7 +36,7 @@ impl<D: Device> Frame<D> {
     ///
     /// # Errors
     /// As [`Gpu::record`].
-    pub fn record(&self, queue: Queue, name: &'static str) -> Result<Recording<D>, Error> {
+    pub fn record(&self, queue: Queue, name: impl Into<Name>) -> Result<Recording<D>, Error> {
         self.gpu.record(queue, name)
     }
 
@@ -47,7 +47,7 @@ impl<D: Device> Frame<D> {
     /// discarded.
     pub fn submit(&self, recording: Recording<D>) -> Result<SyncPoint, Error> {
         if !Arc::ptr_eq(recording.context(), &self.gpu.shared.context) {
-            return Err(Error::Foreign { name: recording.name().into() });
+            return Err(Error::Foreign { name: recording.name().clone() });
         }
         recording.submit()
     }

@@ -211,13 +211,13 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Opens a recording, inside or outside a frame, on any thread. `name` shows up when it is
-    /// forgotten open.
+    /// forgotten open; a literal costs nothing.
     ///
     /// # Errors
     /// [`Error::Device`] when the driver has no list, or is lost.
-    pub fn record(&self, queue: Queue, name: &'static str) -> Result<Recording<D>, Error> {
+    pub fn record(&self, queue: Queue, name: impl Into<Name>) -> Result<Recording<D>, Error> {
         self.shared.check_open()?;
-        Recording::open(&self.shared.commands, queue.id(self.device().properties()), name)
+        Recording::open(&self.shared.commands, queue.id(self.device().properties()), name.into())
     }
 
     /// Has command lists made beforehand: as many as it takes for `count` recordings of a queue to be open or

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::shared::Shared;
+use crate::Name;
 use crate::device::Device;
 use crate::registry::Leak;
 
@@ -14,7 +15,7 @@ pub struct ShutdownReport {
     /// Handles that still live, by name.
     pub leaks: Vec<Leak>,
     /// Recordings that were still open, by name.
-    pub open_recordings: Vec<&'static str>,
+    pub open_recordings: Vec<Name>,
     /// How long it waited for the GPU.
     pub waited: Duration,
     /// The GPU did not finish in time: what it may still use was left alone, for good.
@@ -36,7 +37,7 @@ impl ShutdownReport {
             tracing::warn!(target: "tenure", %name, ?kind, bytes, frame, "leaked");
         }
         for name in &self.open_recordings {
-            tracing::warn!(target: "tenure", name, "recording still open");
+            tracing::warn!(target: "tenure", %name, "recording still open");
         }
         if self.timed_out {
             tracing::error!(target: "tenure", waited = ?self.waited, "the GPU did not finish; its objects are left alone");
@@ -75,7 +76,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     let open = context.recordings.list();
     ShutdownReport {
         leaks,
-        open_recordings: open.iter().map(|recording| recording.name).collect(),
+        open_recordings: open.iter().map(|recording| recording.name.clone()).collect(),
         waited: start.elapsed(),
         timed_out,
         lost: context.clock.loss().map(str::to_owned),

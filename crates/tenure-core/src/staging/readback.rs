@@ -84,7 +84,7 @@ impl<D: Device> Readback<D> {
     /// Room for a copy that `recording` is going to make.
     pub(crate) fn reserve(
         service: &Arc<StagingService<D>>,
-        recording: &'static str,
+        recording: &Name,
         name: &Name,
         rows: Rows,
         align: u64,
@@ -93,7 +93,7 @@ impl<D: Device> Readback<D> {
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let part = service.store.readbacks.reserve(context, rows.padded(), align)?;
         let record = context.register(name, ObjectKind::Readback, rows.tight());
-        let (ticket, name) = (Arc::new(Ticket::new(recording)), name.clone());
+        let (ticket, name) = (Arc::new(Ticket::new(recording.clone())), name.clone());
         Ok(Self { name, ticket, part: Some(part), rows, record, service: service.clone() })
     }
 
@@ -212,7 +212,7 @@ impl<D: Device> Readback<D> {
     }
 
     fn discarded(&self) -> Error {
-        Error::Discarded { name: self.name.clone(), recording: self.ticket.recording }
+        Error::Discarded { name: self.name.clone(), recording: self.ticket.recording.clone() }
     }
 
     fn refused(&self, source: DeviceError) -> Error {
@@ -335,13 +335,13 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Ticket {
     /// The recording.
-    pub(super) recording: &'static str,
+    pub(super) recording: Name,
     state: Mutex<State>,
     settled: Condvar,
 }
 
 impl Ticket {
-    pub(super) fn new(recording: &'static str) -> Self {
+    pub(super) fn new(recording: Name) -> Self {
         let state = State { progress: Progress::Open, waker: None, is_listed: false };
         Self { recording, state: Mutex::new(state), settled: Condvar::new() }
     }

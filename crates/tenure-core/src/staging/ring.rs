@@ -322,7 +322,7 @@ impl<D: Device> UploadRing<D> {
             size,
             used: stats.used,
             capacity: stats.capacity,
-            recording: open.as_ref().map_or("", |open| open.name),
+            recording: open.as_ref().map(|open| open.name.clone()).unwrap_or_default(),
             frame: open.map_or(0, |open| open.frame),
         }
     }

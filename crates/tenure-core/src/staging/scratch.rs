@@ -41,7 +41,7 @@ pub struct Scratch<'r, D: Device> {
     pub(crate) chunks: &'r RecordedChunks,
     pub(crate) sets: &'r OnceCell<Box<RecordedSets<D>>>,
     pub(crate) id: RecordingId,
-    pub(crate) name: &'static str,
+    pub(crate) name: &'r Name,
 }
 
 impl<D: Device> Clone for Scratch<'_, D> {
@@ -130,7 +130,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// ```
     pub fn untyped_constants(&self, bytes: &[u8]) -> Result<UntypedConstant, Error> {
         let Room { page, index, offset } = self.push(bytes)?;
-        let (recording, name, size) = (self.id, self.name, bytes.len() as u64);
+        let (recording, name, size) = (self.id, self.name.as_static(), bytes.len() as u64);
         Ok(UntypedConstant { recording, name, page: index, page_id: page.id(), offset, size })
     }
 
@@ -144,12 +144,18 @@ impl<'r, D: Device> Scratch<'r, D> {
         match found.filter(|page| recording == self.id && page.id() == page_id) {
             Some(page) => Ok(self.constant(page, offset, size)),
             None => Err(Error::OtherRecording {
-                name: constants.name,
+                name: self.name_of(constants),
                 id: recording,
-                used_name: self.name,
+                used_name: self.name.clone(),
                 used_id: self.id,
             }),
         }
+    }
+
+    /// The name of the recording that constants were made for: a literal, or that of one which is still open.
+    fn name_of(&self, constants: UntypedConstant) -> Name {
+        let name_if_open = || self.context().recordings.name(constants.recording);
+        constants.name.map(Name::from).or_else(name_if_open).unwrap_or_default()
     }
 
     #[inline]

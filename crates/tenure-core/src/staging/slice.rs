@@ -19,7 +19,8 @@ use crate::{Error, Name};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntypedConstant {
     pub(super) recording: RecordingId,
-    pub(super) name: &'static str,
+    /// That of the recording, where it is a literal: this is `Copy`.
+    pub(super) name: Option<&'static str>,
     pub(super) page: usize,
     /// Tells recordings of different managers apart, which number them alike.
     pub(super) page_id: u64,

@@ -96,7 +96,7 @@ impl Report {
         let frame = context.current_frame();
         let held_back = context.releases.held_back(&context.recordings).into_iter();
         let open_recordings = held_back.map(|(recording, held_back)| OpenRecordingReport {
-            name: recording.name.to_owned(),
+            name: recording.name.as_str().to_owned(),
             age: frame.saturating_sub(recording.frame),
             held_back,
         });

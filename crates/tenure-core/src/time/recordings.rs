@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use crate::Name;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// The number of a recording, rising from 1 in the order in which recordings are opened.
@@ -22,7 +23,7 @@ pub struct OpenRecording {
     /// Its number.
     pub id: RecordingId,
     /// The name given when it was opened.
-    pub name: &'static str,
+    pub name: Name,
     /// The frame in which it was opened.
     pub frame: u64,
 }
@@ -74,7 +75,8 @@ impl Recordings {
     }
 
     /// Opens a recording. `name` and `frame` are for statistics.
-    pub fn open(&self, name: &'static str, frame: u64) -> RecordingId {
+    pub fn open(&self, name: impl Into<Name>, frame: u64) -> RecordingId {
+        let name = name.into();
         let mut registry = self.registry.lock();
         let id = RecordingId(registry.first + registry.recordings.len() as u64);
         registry.open += 1;
@@ -130,6 +132,13 @@ impl Recordings {
         index.and_then(|index| registry.recordings.get(index)).is_some_and(Option::is_some)
     }
 
+    /// The name of a recording that is open.
+    pub(crate) fn name(&self, id: RecordingId) -> Option<Name> {
+        let registry = self.registry.lock();
+        let index = usize::try_from(id.0.checked_sub(registry.first)?).ok()?;
+        registry.recordings.get(index)?.as_ref().map(|open| open.name.clone())
+    }
+
     /// The recording that has been open for longest.
     #[must_use]
     pub fn oldest(&self) -> Option<OpenRecording> {
@@ -150,7 +159,7 @@ impl Recordings {
         drop(registry);
         let OpenRecording { id, name, .. } = oldest;
         tracing::warn!(
-            target: "tenure", name, %id, frames,
+            target: "tenure", %name, %id, frames,
             "a recording is still open, and nothing dropped since it was opened can be released"
         );
     }

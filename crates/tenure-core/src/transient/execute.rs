@@ -24,8 +24,8 @@ impl<D: Device> Inner<D> {
         let mut points: Vec<SyncPoint> = Vec::with_capacity(prepared.compiled.batches().len());
         for batch in prepared.compiled.batches() {
             let name = batch.passes.first().and_then(|pass| prepared.compiled.pass(*pass));
-            let mut recording =
-                Recording::open(&self.commands, batch.queue, name.map_or("graph", |pass| pass.name))?;
+            let name = name.map_or_else(|| "graph".into(), |pass| pass.name.clone());
+            let mut recording = Recording::open(&self.commands, batch.queue, name)?;
             for wait in batch.waits.iter().filter_map(|wait| points.get(*wait)) {
                 recording.wait_for(wait)?;
             }
@@ -85,7 +85,7 @@ impl<'p, D: Device> Run<'p, D> {
         let is_same = recording.id() == number && Arc::ptr_eq(recording.context(), &self.pool.context);
         if !is_same {
             let rule = TransientRule::OtherRecording;
-            return Err(Error::Transient { name: Name::from(pass.name), rule }.into());
+            return Err(Error::Transient { name: pass.name.clone(), rule }.into());
         }
         // The last uses noted by the pass must not be merged with those that follow.
         recording.barriers();

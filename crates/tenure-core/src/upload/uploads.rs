@@ -183,7 +183,9 @@ impl<D: Device> Uploads<D> {
             self.lists.discard_open(context, queue, open);
             return Err(Error::State { name, source });
         }
-        self.lists.submit_open(context, queue, open, &SyncPoint::NONE).map_err(|error| error.named(NAME))
+        self.lists
+            .submit_open(context, queue, open, &SyncPoint::NONE)
+            .map_err(|error| error.named(&NAME.into()))
     }
 
     fn give_up(&self, context: &Context<D>, mut batch: Batch<D>, error: Error) {

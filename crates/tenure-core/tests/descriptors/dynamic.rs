@@ -171,19 +171,19 @@ fn recordings_own_what_they_take() {
     let mut shadows = gpu.record(Queue::Graphics, "shadows").unwrap();
     let first = shadows.split().1.descriptors(&[(&shown).into()]).unwrap().first();
     let owner = |index| gpu.descriptor_owner(RESOURCE, index);
-    assert_eq!(owner(first), DescriptorOwner::Dynamic { recording: "shadows" });
+    assert_eq!(owner(first), DescriptorOwner::Dynamic { recording: "shadows".into() });
     shadows.submit().unwrap();
     let mut opaque = gpu.record(Queue::Graphics, "opaque").unwrap();
     let second = opaque.split().1.descriptors(&[(&shown).into()]).unwrap().first();
     opaque.submit().unwrap();
     assert_eq!(second, first + 1);
-    assert_eq!(owner(first), DescriptorOwner::Dynamic { recording: "shadows" }, "it is in flight");
-    assert_eq!(owner(second), DescriptorOwner::Dynamic { recording: "opaque" });
+    assert_eq!(owner(first), DescriptorOwner::Dynamic { recording: "shadows".into() }, "it is in flight");
+    assert_eq!(owner(second), DescriptorOwner::Dynamic { recording: "opaque".into() });
     assert_eq!(owner(second + 1), DescriptorOwner::Free);
     device.complete(GRAPHICS, 1);
     gpu.purge().unwrap();
     assert_eq!(owner(first), DescriptorOwner::Freed { name: "shadows".into() });
-    assert_eq!(owner(second), DescriptorOwner::Dynamic { recording: "opaque" });
+    assert_eq!(owner(second), DescriptorOwner::Dynamic { recording: "opaque".into() });
     // A use after that is found, by name.
     let table =
         gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table")).unwrap();

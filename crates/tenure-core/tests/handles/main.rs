@@ -19,6 +19,7 @@ mod every_call;
 mod flushes;
 mod foreign;
 mod hung;
+mod names;
 mod open_frames;
 mod pages;
 mod refusals;

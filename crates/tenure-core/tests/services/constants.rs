@@ -295,7 +295,7 @@ fn untyped_constants_are_refused_by_other_recordings() {
         let (id, name) = (recording.id(), "stranger");
         match recording.split().1.find(untyped).err() {
             Some(Error::OtherRecording { name: of, used_name, used_id, .. }) => {
-                assert_eq!((of, used_name, used_id), ("first", name, id));
+                assert_eq!((of.as_str(), used_name.as_str(), used_id), ("first", name, id));
             }
             other => panic!("{other:?}"),
         }

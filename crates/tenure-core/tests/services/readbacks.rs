@@ -149,7 +149,7 @@ proptest! {
 }
 
 fn discarded(readback: &Readback<Device>, recording: &'static str) {
-    let expected = Error::Discarded { name: "rock".into(), recording };
+    let expected = Error::Discarded { name: "rock".into(), recording: recording.into() };
     assert_eq!(readback.poll(), Err(expected.clone()));
     assert_eq!(readback.read(&mut [0; 100]), Err(expected.clone()));
     assert_eq!(readback.wait(SECOND), Err(expected));
@@ -317,7 +317,7 @@ fn waiting_begins_before_the_submission() {
         let waiting = scope.spawn(|| readback.wait(10 * SECOND));
         thread::sleep(Duration::from_millis(20));
         drop(recording);
-        let expected = Error::Discarded { name: "rock".into(), recording: "never" };
+        let expected = Error::Discarded { name: "rock".into(), recording: "never".into() };
         assert_eq!(waiting.join().unwrap(), Err(expected));
     });
     drop((readback, rock));
@@ -404,7 +404,7 @@ fn tasks_are_woken_by_submission_discarding_and_loss() {
     assert_eq!(Future::poll(second.as_mut(), &mut context), Poll::Pending);
     drop(dropped);
     assert_eq!(woken.count(), 1);
-    let expected = Error::Discarded { name: "rock".into(), recording: "dropped" };
+    let expected = Error::Discarded { name: "rock".into(), recording: "dropped".into() };
     assert_eq!(Future::poll(second.as_mut(), &mut context), Poll::Ready(Err(expected)));
     submitted.submit().unwrap();
     assert_eq!(woken.count(), 2);

@@ -14,6 +14,7 @@ use super::order::dependencies;
 use super::order::plain;
 use super::pack::{Address, Limits};
 use super::{Graph, GraphError, HeapPlan, Memory, Need, PassId, Placement, ResourceId, TransientDesc};
+use crate::Name;
 use crate::device::{Properties, QueueId};
 
 /// How much higher a plan may be than the best one found, in thousandths, so that more resources stay
@@ -44,7 +45,7 @@ pub(super) struct Analysis {
 #[derive(Clone, Copy, Debug)]
 pub struct PassPlan<'c> {
     /// Its name.
-    pub name: &'static str,
+    pub name: &'c Name,
     /// Its queue.
     pub queue: QueueId,
     /// Its uses, each resource once.
@@ -100,7 +101,7 @@ impl Compiled {
         let Analysis { graph, problem, lists, .. } = &*self.analysis;
         let index = pass.index();
         Some(PassPlan {
-            name: graph.passes.get(index)?.name,
+            name: &graph.passes.get(index)?.name,
             queue: *problem.flow.queues.get(index)?,
             uses: problem.flow.uses.get(index),
             acquires: lists.acquires.get(index),

@@ -44,7 +44,7 @@ pub struct Graph {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pass {
     pub(super) queue: Queue,
-    pub(super) name: &'static str,
+    pub(super) name: Name,
     /// The end of its uses in `Graph::uses`; they begin where those of the pass before end.
     uses_end: usize,
     /// The end of its declarations in `Graph::after`.
@@ -90,9 +90,9 @@ impl Graph {
     }
 
     /// Declares the next pass.
-    pub fn pass(&mut self, queue: Queue, name: &'static str) -> PassBuilder<'_> {
+    pub fn pass(&mut self, queue: Queue, name: impl Into<Name>) -> PassBuilder<'_> {
         let (uses_end, after_end) = (self.uses.len(), self.after.len());
-        self.passes.push(Pass { queue, name, uses_end, after_end });
+        self.passes.push(Pass { queue, name: name.into(), uses_end, after_end });
         PassBuilder { graph: self }
     }
 

@@ -76,7 +76,7 @@ impl Flow {
         let known = properties.queues.get(queue.index()).filter(|_| queue.index() < MAX_QUEUES);
         let Some(known) = known else {
             let queues = properties.queues.len().min(MAX_QUEUES);
-            return Err(GraphError::UnknownQueue { pass: pass.name, queue, queues });
+            return Err(GraphError::UnknownQueue { pass: pass.name.clone(), queue, queues });
         };
         self.queues.push(queue);
         self.kinds.push(known.kind);
@@ -84,13 +84,18 @@ impl Flow {
     }
 
     fn add_after(&mut self, graph: &Graph, index: usize) -> Result<(), GraphError> {
-        let (pass, passes) = (graph.passes[index].name, graph.passes.len());
+        let (pass, passes) = (&graph.passes[index].name, graph.passes.len());
         for after in graph.after_of(index).iter().map(|after| after.index()) {
             let Some(other) = graph.passes.get(after) else {
-                return Err(GraphError::UnknownPass { pass, index: after, passes });
+                return Err(GraphError::UnknownPass { pass: pass.clone(), index: after, passes });
             };
             if after >= index {
-                return Err(GraphError::NotEarlier { pass, index, other: other.name, after });
+                return Err(GraphError::NotEarlier {
+                    pass: pass.clone(),
+                    index,
+                    other: other.name.clone(),
+                    after,
+                });
             }
             self.after.push(after);
         }
@@ -115,7 +120,7 @@ impl Flow {
         };
         let other = earlier.states & EXCLUSIVE;
         if writes(one.state) && !other.is_empty() && other != one.state {
-            let (pass, resource) = (graph.passes[pass].name, desc.name().clone());
+            let (pass, resource) = (graph.passes[pass].name.clone(), desc.name().clone());
             return Err(GraphError::TwoWrites { pass, resource, state: other, other: one.state });
         }
         earlier.automatic &= goes_with(desc, earlier.states, one.state);
@@ -131,7 +136,7 @@ impl Flow {
                 let index = one.resource.index();
                 if !used[index] && !writes(one.states) {
                     return Err(GraphError::NotWrittenFirst {
-                        pass: graph.passes[pass].name,
+                        pass: graph.passes[pass].name.clone(),
                         resource: graph.resources[index].name().clone(),
                         state: one.states,
                     });
@@ -167,20 +172,29 @@ fn check_desc(desc: &TransientDesc) -> Result<(), GraphError> {
 }
 
 fn check_use(graph: &Graph, pass: usize, one: Use, kind: QueueKind) -> Result<&TransientDesc, GraphError> {
-    let (pass, state, index) = (graph.passes[pass].name, one.state, one.resource.index());
+    let (pass, state, index) = (&graph.passes[pass].name, one.state, one.resource.index());
     let Some(desc) = graph.resources.get(index) else {
-        return Err(GraphError::UnknownResource { pass, index, resources: graph.resources.len() });
+        return Err(GraphError::UnknownResource {
+            pass: pass.clone(),
+            index,
+            resources: graph.resources.len(),
+        });
     };
     let resource = || desc.name().clone();
     let is_valid = if writes(state) { state.bits().count_ones() == 1 } else { !state.is_empty() };
     if !is_valid {
-        return Err(GraphError::InvalidState { pass, resource: resource(), state });
+        return Err(GraphError::InvalidState { pass: pass.clone(), resource: resource(), state });
     }
     if !State::allowed_for(desc.usage()).contains(state) {
-        return Err(GraphError::NotInUsage { pass, resource: resource(), state, usage: desc.usage() });
+        return Err(GraphError::NotInUsage {
+            pass: pass.clone(),
+            resource: resource(),
+            state,
+            usage: desc.usage(),
+        });
     }
     if !State::allowed_on(kind).contains(state) {
-        return Err(GraphError::NotOnQueue { pass, resource: resource(), state, kind });
+        return Err(GraphError::NotOnQueue { pass: pass.clone(), resource: resource(), state, kind });
     }
     Ok(desc)
 }

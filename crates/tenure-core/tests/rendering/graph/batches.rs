@@ -100,7 +100,7 @@ fn a_fork_and_a_join() {
     graph.pass(Queue::Graphics, "tonemap").uses(b, read).uses(a, read);
     let compiled = compile(&graph).unwrap();
     let names = |batch: &Batch| -> Vec<&str> {
-        batch.passes.iter().map(|pass| compiled.pass(*pass).unwrap().name).collect()
+        batch.passes.iter().map(|pass| compiled.pass(*pass).unwrap().name.as_str()).collect()
     };
     let found: Vec<(Vec<&str>, &[usize])> =
         compiled.batches().iter().map(|batch| (names(batch), batch.waits.as_slice())).collect();

@@ -22,24 +22,28 @@ fn ids_of_another_graph() {
     let found = error(|graph| {
         graph.pass(Queue::Graphics, "draw").uses(far, WRITE);
     });
-    assert_eq!(found, GraphError::UnknownResource { pass: "draw", index: 1, resources: 0 });
+    assert_eq!(found, GraphError::UnknownResource { pass: "draw".into(), index: 1, resources: 0 });
     let found = error(|graph| {
         graph.pass(Queue::Graphics, "draw").after(pass);
     });
-    let after_itself = GraphError::NotEarlier { pass: "draw", index: 0, other: "draw", after: 0 };
+    let after_itself =
+        GraphError::NotEarlier { pass: "draw".into(), index: 0, other: "draw".into(), after: 0 };
     assert_eq!(found, after_itself, "its index is that of the pass itself");
     other.pass(Queue::Graphics, "second");
     let pass = other.pass(Queue::Graphics, "third").id();
     let found = error(|graph| {
         graph.pass(Queue::Graphics, "draw").after(pass);
     });
-    assert_eq!(found, GraphError::UnknownPass { pass: "draw", index: 2, passes: 1 });
+    assert_eq!(found, GraphError::UnknownPass { pass: "draw".into(), index: 2, passes: 1 });
     let found = error(|graph| {
         graph.pass(Queue::Graphics, "draw").after(pass);
         graph.pass(Queue::Graphics, "second");
         graph.pass(Queue::Graphics, "third");
     });
-    assert_eq!(found, GraphError::NotEarlier { pass: "draw", index: 0, other: "third", after: 2 });
+    assert_eq!(
+        found,
+        GraphError::NotEarlier { pass: "draw".into(), index: 0, other: "third".into(), after: 2 }
+    );
 }
 
 #[test]
@@ -47,7 +51,7 @@ fn queues_that_are_not_there() {
     let queues = d3d12().queues.len();
     let queue = QueueId(200);
     let found = error(|graph| _ = graph.pass(Queue::Id(queue), "draw"));
-    assert_eq!(found, GraphError::UnknownQueue { pass: "draw", queue, queues });
+    assert_eq!(found, GraphError::UnknownQueue { pass: "draw".into(), queue, queues });
 }
 
 #[test]
@@ -62,18 +66,27 @@ fn states_that_do_not_go() {
     let both = State::UNORDERED_ACCESS | State::COPY_SRC;
     for state in [State::COMMON, both, State::ACCELERATION_STRUCTURE | State::NON_PIXEL_SHADER] {
         let found = use_of(Queue::Graphics, texture(), state);
-        assert_eq!(found, GraphError::InvalidState { pass: "pass", resource: resource.clone(), state });
+        assert_eq!(
+            found,
+            GraphError::InvalidState { pass: "pass".into(), resource: resource.clone(), state }
+        );
     }
     let state = State::RENDER_TARGET;
     let usage = texture().info.usage;
     let found = use_of(Queue::Graphics, texture(), state);
-    assert_eq!(found, GraphError::NotInUsage { pass: "pass", resource: resource.clone(), state, usage });
+    assert_eq!(
+        found,
+        GraphError::NotInUsage { pass: "pass".into(), resource: resource.clone(), state, usage }
+    );
     let (state, kind) = (State::UNORDERED_ACCESS, QueueKind::Copy);
     let found = use_of(Queue::Copy, texture(), state);
-    assert_eq!(found, GraphError::NotOnQueue { pass: "pass", resource: resource.clone(), state, kind });
+    assert_eq!(
+        found,
+        GraphError::NotOnQueue { pass: "pass".into(), resource: resource.clone(), state, kind }
+    );
     let state = State::NON_PIXEL_SHADER;
     let found = use_of(Queue::Graphics, texture(), state);
-    assert_eq!(found, GraphError::NotWrittenFirst { pass: "pass", resource, state });
+    assert_eq!(found, GraphError::NotWrittenFirst { pass: "pass".into(), resource, state });
 }
 
 #[test]
@@ -85,7 +98,10 @@ fn two_writes_in_one_pass() {
         compile(&graph).map(|compiled| compiled.peak())
     };
     let (state, other, resource) = (State::UNORDERED_ACCESS, State::COPY_DST, texture().name);
-    assert_eq!(twice(state, other), Err(GraphError::TwoWrites { pass: "pass", resource, state, other }));
+    assert_eq!(
+        twice(state, other),
+        Err(GraphError::TwoWrites { pass: "pass".into(), resource, state, other })
+    );
     assert_eq!(twice(state, state), Ok(64 << 10), "said twice is said once");
     assert_eq!(twice(state, State::COPY_SRC), Ok(64 << 10), "a part of it is written, another read");
 }

@@ -15,7 +15,7 @@ fn a_recording_cannot_use_a_resource_that_an_open_one_acquired() {
     let refused = two.use_resource(&buffer, Subresource::All, State::UNORDERED_ACCESS);
     match refused {
         Err(Error::NotAcquired { name, acquired_by, recording, .. }) => {
-            assert_eq!((name.as_str(), recording), ("mine", "two"));
+            assert_eq!((name.as_str(), recording.as_str()), ("mine", "two"));
             assert_eq!(format!("#{acquired_by}"), one.id().to_string());
         }
         other => panic!("{other:?}"),
