@@ -101,6 +101,7 @@ suite_of! { ($)
     frames: the_cpu_waits_when_it_is_too_far_ahead idle_memory_is_returned;
     queues:
         bytes_cross_queues waits_order_queues queues_work_side_by_side unknown_queues_are_refused;
+    external: external_submissions_are_counted external_errors_are_returned;
     states:
         recordings_take_effect_in_the_order_of_submission subresources_have_states_of_their_own
         impossible_states_are_refused;

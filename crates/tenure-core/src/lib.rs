@@ -15,6 +15,7 @@ mod error;
 mod gpu;
 pub mod memory;
 pub mod prelude;
+pub mod present;
 mod queue;
 mod record;
 mod registry;
@@ -49,12 +50,13 @@ pub use device::{
     TileRegion, Usage, ViewShape,
 };
 pub use error::{
-    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, TileRule,
-    TransientRule,
+    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, SwapchainRule,
+    TileRule, TransientRule,
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
 pub use memory::{LocationKind, MemoryUse};
+pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use queue::Queue;
 pub use record::{RecordedAllocation, Recorder};
 pub use registry::{Leak, ObjectKind};

@@ -94,9 +94,9 @@ mod small_alignment;
 
 #[cfg(all(windows, feature = "device"))]
 pub use device::{
-    Adapter, AdapterInfo, DescriptorHeap, Device, DriverFaults, FeatureLevel, Heap, List, LiveObjects,
-    Mapping, Message, MessageSink, Options, QueryHeap, Resource, Severity, adapters, to_barrier_layout,
-    to_dxgi_format, to_resource_states,
+    Adapter, AdapterInfo, DescriptorHeap, Device, DriverFaults, ExternalFence, FeatureLevel, Heap, List,
+    LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap, Resource, Severity, adapters,
+    to_barrier_layout, to_dxgi_format, to_resource_states,
 };
 #[cfg(all(windows, feature = "device"))]
 pub use windows;

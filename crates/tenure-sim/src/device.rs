@@ -8,12 +8,13 @@ use std::time::Duration;
 use tenure_core::device::{
     CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
     ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial,
-    Requirements, ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
+    Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate,
 };
 
 use crate::calls::{CallKind, Calls};
 use crate::costs::Work;
 use crate::descriptors::{DescriptorHeap, SetBlock, SetLayout};
+use crate::external::{ExternalPoint, Fence, NativeQueue};
 use crate::faults::Faults;
 use crate::hazard::{Hazard, HazardKind};
 use crate::heap::Heap;
@@ -118,8 +119,24 @@ impl Device {
     /// # Errors
     /// [`Findings`], which shows each hazard and each leak on a line of its own.
     pub fn check_clean(&self) -> Result<(), Findings> {
-        let findings = Findings { hazards: self.hazards(), found: self.hazards_found(), leaks: self.leaks() };
+        let mut findings =
+            Findings { hazards: self.hazards(), found: self.hazards_found(), leaks: self.leaks() };
+        let unreached = self.shared.unreached();
+        findings.found = findings.found.saturating_add(unreached.len() as u64);
+        findings.hazards.extend(unreached);
         if findings.is_empty() { Ok(()) } else { Err(findings) }
+    }
+
+    /// A fence of the program's own that counts from 0 (`ID3D12Fence`, a timeline semaphore).
+    #[must_use]
+    pub fn create_fence(&self, name: &str) -> Fence {
+        Fence::new(&self.shared, name, false)
+    }
+
+    /// A binary semaphore of the program's own, as Vulkan has them: each signal is waited for once.
+    #[must_use]
+    pub fn create_semaphore(&self, name: &str) -> Fence {
+        Fence::new(&self.shared, name, true)
     }
 
     /// The failures to come.
@@ -218,6 +235,8 @@ impl tenure_core::device::Device for Device {
     type SetLayout = SetLayout;
     type SetBlock = SetBlock;
     type QueryHeap = QueryHeap;
+    type ExternalPoint = ExternalPoint;
+    type NativeQueue<'a> = NativeQueue<'a>;
 
     fn properties(&self) -> &Properties {
         &self.shared.properties
@@ -412,15 +431,25 @@ impl tenure_core::device::Device for Device {
         self.shared.destroy_query_heap(&heap);
     }
 
-    fn submit(
+    fn submit_with(
         &self,
         _: Permit<Self>,
         queue: QueueId,
         lists: &[&List],
+        sync: SubmitSync<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        self.shared.submit(queue, lists, sync)
+    }
+
+    fn submit_external<T>(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
         waits: &[QueueSerial],
         signal: u64,
-    ) -> Result<(), DeviceError> {
-        self.shared.submit(queue, lists, waits, signal)
+        run: impl FnOnce(NativeQueue<'_>) -> T,
+    ) -> Result<T, DeviceError> {
+        self.shared.submit_external(queue, waits, signal, run)
     }
 
     fn update_tiles(

@@ -86,6 +86,13 @@ pub enum HazardKind {
     QueryNotReady,
     /// A query is resolved that was not written, or not ended.
     QueryNotWritten,
+    /// A submission waits for a point of the program's own fence or semaphore that nothing signals.
+    NeverSignalled,
+    /// A fence is signalled to a value that it reaches without that, or a binary semaphore before anything
+    /// waits for it.
+    SignalledTwice,
+    /// A submission uses a fence or semaphore that is destroyed.
+    DeadFence,
     /// A use that is not among those the resource was created for.
     InvalidUse,
     /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
@@ -114,6 +121,9 @@ impl fmt::Display for HazardKind {
             Self::LayoutDestroyedFirst => "set layout destroyed before its blocks",
             Self::QueryNotReady => "query not ready",
             Self::QueryNotWritten => "query not written",
+            Self::NeverSignalled => "never signalled",
+            Self::SignalledTwice => "signalled twice",
+            Self::DeadFence => "dead fence",
             Self::InvalidUse => "invalid use",
             Self::WrongBytes => "wrong bytes",
         })

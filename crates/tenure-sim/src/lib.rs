@@ -104,6 +104,9 @@
 //! | `LayoutDestroyedFirst` | a set layout destroyed before its blocks |
 //! | `QueryNotReady` | Vulkan: a query is written or begun that was not reset or resolved since it was made or used |
 //! | `QueryNotWritten` | a query is resolved that was not written, or not ended |
+//! | `NeverSignalled` | a submission waits for a point of the program's own fence or semaphore that nothing signals |
+//! | `SignalledTwice` | a fence is signalled to a value that it reaches without that, a binary semaphore before anything waits for it |
+//! | `DeadFence` | a submission uses a fence or semaphore that is destroyed |
 //! | `InvalidUse` | a use that the resource was not created for |
 //! | `WrongBytes` | [`List::expect_bytes`] found others |
 //!
@@ -184,6 +187,7 @@ mod create;
 mod descriptors;
 mod device;
 mod execute;
+mod external;
 mod faults;
 mod hazard;
 mod heap;
@@ -212,6 +216,7 @@ pub use calls::{CallKind, Calls};
 pub use costs::Costs;
 pub use descriptors::{DescriptorAt, DescriptorHeap, SetBlock, SetLayout};
 pub use device::Device;
+pub use external::{ExternalPoint, Fence, NativeQueue};
 pub use faults::{BarrierChange, Fault, FaultKind, Faults};
 pub use hazard::{Checks, HAZARD_LOG_LIMIT, Hazard, HazardKind, Origin};
 pub use heap::Heap;

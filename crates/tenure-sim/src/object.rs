@@ -26,6 +26,10 @@ pub enum ObjectKind {
     SetBlock,
     /// A heap of queries.
     QueryHeap,
+    /// A fence of the program's own.
+    Fence,
+    /// A binary semaphore of the program's own.
+    Semaphore,
 }
 
 impl fmt::Display for ObjectKind {
@@ -39,6 +43,8 @@ impl fmt::Display for ObjectKind {
             Self::SetLayout => "set layout",
             Self::SetBlock => "set block",
             Self::QueryHeap => "query heap",
+            Self::Fence => "fence",
+            Self::Semaphore => "semaphore",
         })
     }
 }

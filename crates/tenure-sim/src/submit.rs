@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use smallvec::SmallVec;
 use tenure_core::device::{
-    BufferInfo, CallRule, DeviceError, QueueId, QueueSerial, ResourceDesc, TileSource, TileUpdate, check,
+    BufferInfo, CallRule, DeviceError, QueueId, QueueSerial, ResourceDesc, SubmitSync, TileSource,
+    TileUpdate, check,
 };
 
 use crate::calls::CallKind;
@@ -12,6 +14,7 @@ use crate::command::Command;
 use crate::descriptors::At;
 use crate::device::Device;
 use crate::execute::{TileChange, TileOrigin};
+use crate::external::{ExternalBatch, NativeQueue};
 use crate::hazard::{Checks, HazardKind};
 use crate::heap::HeapState;
 use crate::history::Access;
@@ -19,34 +22,87 @@ use crate::list::List;
 use crate::resource::{Memory, ResourceState};
 use crate::shared::{Request, Shared};
 use crate::tiles::{TILE, region_tiles};
-use crate::timeline::{Job, Recorded};
+use crate::timeline::{Job, Recorded, Work};
 
 impl Shared {
     pub(crate) fn submit(
         &self,
         queue: QueueId,
         lists: &[&List],
-        waits: &[QueueSerial],
-        signal: u64,
+        sync: SubmitSync<'_, Device>,
     ) -> Result<(), DeviceError> {
         self.call(CallKind::Submit, Request::default(), || {
-            if lists.iter().any(|list| !list.is_from(self)) {
-                return Err(DeviceError::broken_rule(CallRule::SameDevice));
-            }
-            let recorded = lists.iter().map(|list| recorded(queue, list)).collect::<Result<_, _>>()?;
-            check_once(lists)?;
+            let recorded = self.check_lists(queue, lists)?;
+            let at = QueueSerial { queue, serial: sync.signal };
             let mut timeline = self.timeline.lock();
-            timeline.check(queue, waits, signal)?;
-            for list in lists {
-                list.note_submitted();
-                list.state.last_use.raise(queue, signal);
-                self.note_uses(queue, signal, list);
-            }
-            timeline.push(self, queue, Job::Lists(recorded), waits);
+            timeline.check(queue, sync.waits, sync.signal)?;
+            self.note_lists(at, lists);
+            let batch = Work {
+                job: Job::Lists(recorded),
+                waits: sync.waits.into(),
+                external_waits: self.note_external_waits(at, sync.external_waits, "submit"),
+                external_signals: self.note_external_signals(at, sync.external_signals, "submit"),
+                is_last: true,
+            };
+            timeline.push(self, queue, batch);
             drop(timeline);
             self.changed.notify_all();
             Ok(())
         })
+    }
+
+    /// Lets the program submit by itself; all that it submits is one submission to those that count.
+    pub(crate) fn submit_external<T>(
+        &self,
+        queue: QueueId,
+        waits: &[QueueSerial],
+        signal: u64,
+        run: impl FnOnce(NativeQueue<'_>) -> T,
+    ) -> Result<T, DeviceError> {
+        let begun = || self.timeline.lock().check(queue, waits, signal);
+        self.call(CallKind::Submit, Request::default(), begun)?;
+        let at = QueueSerial { queue, serial: signal };
+        let mut batches = Vec::new();
+        let answer = run(NativeQueue { shared: self, at, batches: &mut batches });
+        let mut timeline = self.timeline.lock();
+        let mut waits: SmallVec<[_; 4]> = waits.into();
+        for ExternalBatch { lists, waits: external_waits, signals } in batches {
+            let batch = Work {
+                job: Job::Lists(lists),
+                waits: std::mem::take(&mut waits),
+                external_waits,
+                external_signals: signals,
+                is_last: false,
+            };
+            timeline.push(self, queue, batch);
+        }
+        timeline.push(self, queue, Work::new(Job::Lists(SmallVec::new()), waits));
+        drop(timeline);
+        self.changed.notify_all();
+        Ok(answer)
+    }
+
+    /// What the lists hold, if they can be submitted to the queue.
+    pub(crate) fn check_lists(
+        &self,
+        queue: QueueId,
+        lists: &[&List],
+    ) -> Result<SmallVec<[Recorded; 2]>, DeviceError> {
+        if lists.iter().any(|list| !list.is_from(self)) {
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
+        }
+        let recorded = lists.iter().map(|list| recorded(queue, list)).collect::<Result<_, _>>()?;
+        check_once(lists)?;
+        Ok(recorded)
+    }
+
+    /// Notes that a submission uses lists, and what they use.
+    pub(crate) fn note_lists(&self, at: QueueSerial, lists: &[&List]) {
+        for list in lists {
+            list.note_submitted();
+            list.state.last_use.raise(at.queue, at.serial);
+            self.note_uses(at.queue, at.serial, list);
+        }
     }
 
     /// Notes on each object that a submission uses it, for the checks when it is destroyed or mapped.
@@ -102,7 +158,7 @@ impl Shared {
             for change in &changes {
                 change.note_use(queue, signal);
             }
-            timeline.push(self, queue, Job::Tiles(changes), waits);
+            timeline.push(self, queue, Work::new(Job::Tiles(changes), waits.into()));
             drop(timeline);
             self.changed.notify_all();
             Ok(())

@@ -9,6 +9,7 @@ use tenure_core::device::{CallRule, DeviceError, Properties, QueueId, QueueKind,
 use crate::clock::Clock;
 use crate::command::Command;
 use crate::execute::{Execution, TileChange};
+use crate::external::{ExternalPoint, Points};
 use crate::journal::Step;
 use crate::object::Label;
 use crate::options::Lag;
@@ -27,10 +28,25 @@ pub(crate) enum Job {
     Tiles(Vec<TileChange>),
 }
 
+/// A checked part of a submission.
+pub(crate) struct Work {
+    pub(crate) job: Job,
+    pub(crate) waits: SmallVec<[QueueSerial; 4]>,
+    pub(crate) external_waits: Points,
+    pub(crate) external_signals: Points,
+    /// The submission is complete with it: no further part follows.
+    pub(crate) is_last: bool,
+}
+
+impl Work {
+    pub(crate) fn new(job: Job, waits: SmallVec<[QueueSerial; 4]>) -> Self {
+        Self { job, waits, external_waits: Points::new(), external_signals: Points::new(), is_last: true }
+    }
+}
+
 struct Submission {
     serial: u64,
-    job: Job,
-    waits: SmallVec<[QueueSerial; 4]>,
+    work: Work,
     due: u64,
     /// What the CPU had seen complete when it submitted.
     observed: Clock,
@@ -109,7 +125,7 @@ impl Timeline {
     }
 
     /// Takes a checked submission.
-    pub(crate) fn push(&mut self, shared: &Shared, queue: QueueId, job: Job, waits: &[QueueSerial]) {
+    pub(crate) fn push(&mut self, shared: &Shared, queue: QueueId, work: Work) {
         self.now = self.now.saturating_add(1);
         let lag = match shared.lag {
             Lag::None => 0,
@@ -120,9 +136,9 @@ impl Timeline {
         let due = self.now.saturating_add(lag).saturating_add(shared.faults.fence_delay());
         let observed = shared.observed.load();
         let state = &mut self.queues[queue.index()];
-        state.submitted += 1;
-        let serial = state.submitted;
-        state.pending.push_back(Submission { serial, job, waits: waits.into(), due, observed });
+        let serial = state.submitted + 1;
+        state.submitted += u64::from(work.is_last);
+        state.pending.push_back(Submission { serial, work, due, observed });
         self.run_due(shared);
     }
 
@@ -185,7 +201,7 @@ impl Timeline {
         self.queues.iter().all(|queue| queue.pending.is_empty())
     }
 
-    fn run_due(&mut self, shared: &Shared) {
+    pub(crate) fn run_due(&mut self, shared: &Shared) {
         while let Some((due, queue)) = self.next_ready() {
             if due > self.now {
                 return;
@@ -197,7 +213,9 @@ impl Timeline {
     fn is_ready(&self, index: usize) -> bool {
         let head = self.queues.get(index).and_then(|queue| queue.pending.front());
         head.is_some_and(|head| {
-            head.waits.iter().all(|wait| self.queues[wait.queue.index()].completed >= wait.serial)
+            let Work { waits, external_waits, .. } = &head.work;
+            waits.iter().all(|wait| self.queues[wait.queue.index()].completed >= wait.serial)
+                && external_waits.iter().all(|point| point.state.is_reached(point.value))
         })
     }
 
@@ -216,13 +234,19 @@ impl Timeline {
         let mut clock = self.queues[index].clock;
         let mut heard_of = self.queues[index].heard_of;
         clock.join(&submission.observed);
-        for wait in &submission.waits {
+        let Work { job, waits, external_waits, external_signals, is_last } = submission.work;
+        for wait in &waits {
             // One forgotten was seen by the CPU before this was submitted.
             let known = self.clock_of(wait.queue, wait.serial).unwrap_or(submission.observed);
             clock.join(&known);
             if wait.queue != id {
                 heard_of = heard_of.max(known.get(id));
             }
+        }
+        for point in &external_waits {
+            let known = point.state.clock_at(point.value);
+            clock.join(&known);
+            heard_of = heard_of.max(known.get(id));
         }
         clock.raise(id, submission.serial);
         let queue = &self.queues[index];
@@ -235,19 +259,37 @@ impl Timeline {
         );
         shared.journal.note(|| Step::Submission {
             at: QueueSerial { queue: id, serial: submission.serial },
-            waits: submission.waits.to_vec(),
+            waits: waits.to_vec(),
             observed: (0..self.queues.len()).map(|index| submission.observed.get(queue_id(index))).collect(),
         });
-        match submission.job {
+        match job {
             Job::Lists(lists) => lists.iter().for_each(|list| execution.list(list)),
             Job::Tiles(changes) => changes.iter().for_each(|change| execution.tiles(change)),
         }
         execution.finish();
         let queue = &mut self.queues[index];
-        queue.completed = submission.serial;
         queue.clock = clock;
         queue.heard_of = heard_of;
-        queue.clocks.push_back((submission.serial, clock));
+        if is_last {
+            queue.completed = submission.serial;
+            queue.clocks.push_back((submission.serial, clock));
+        }
+        for point in &external_signals {
+            point.state.reach(point.value, clock);
+        }
+    }
+
+    /// The points that the oldest submission of each queue waits for, and that nothing has reached.
+    pub(crate) fn unreached(&self) -> Vec<(QueueSerial, ExternalPoint)> {
+        let mut unreached = Vec::new();
+        for (index, queue) in self.queues.iter().enumerate() {
+            let Some(head) = queue.pending.front() else { continue };
+            let at = QueueSerial { queue: queue_id(index), serial: head.serial };
+            let missing = |point: &&ExternalPoint| !point.state.is_reached(point.value);
+            unreached
+                .extend(head.work.external_waits.iter().filter(missing).map(|point| (at, point.clone())));
+        }
+        unreached
     }
 
     /// What everything still to run, and everything still to be submitted, is ordered after.
@@ -278,7 +320,8 @@ impl Timeline {
         if state.clocks.len() <= KEPT {
             return;
         }
-        let waits = self.queues.iter().flat_map(|other| &other.pending).flat_map(|pending| &pending.waits);
+        let waits =
+            self.queues.iter().flat_map(|other| &other.pending).flat_map(|pending| &pending.work.waits);
         let waited = waits.filter(|wait| wait.queue == queue).map(|wait| wait.serial).min();
         let keep = waited.unwrap_or(u64::MAX).min(shared.observed.load().get(queue).saturating_add(1));
         let state = &mut self.queues[queue.index()];

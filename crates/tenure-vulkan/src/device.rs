@@ -9,14 +9,14 @@ use smallvec::SmallVec;
 use tenure_core::device::{
     CallRule, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
     ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial,
-    Requirements, ResourceDesc, SetBinding, SetWrite, State, TileLayout, TileUpdate, Usage,
+    Requirements, ResourceDesc, SetBinding, SetWrite, State, SubmitSync, TileLayout, TileUpdate, Usage,
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
 use crate::error::CreateError;
 use crate::memory::{Heap, Mapping};
 use crate::query::QueryHeap;
-use crate::queue::Work;
+use crate::queue::{ExternalSemaphore, Work};
 use crate::record::{List, QueueStages, StateUse};
 use crate::resource::Resource;
 use crate::setup::{self, Adapter, ApiVersion, OptionalFeatures, Options, Raw};
@@ -140,12 +140,12 @@ impl Device {
         &self.shared.families
     }
 
-    /// Calls `run` with a queue while tenure does not use it: the only way to submit to it besides
-    /// tenure. `None` when there is no such queue.
+    /// Calls `run` with a queue while tenure does not use it. `None` when there is no such queue.
     ///
-    /// What is submitted so is not counted: no serial of tenure's waits for it by name, though later
-    /// ones do, where the API orders submissions of a queue. `run` must not submit through tenure,
-    /// or it waits for itself.
+    /// For calls that submit nothing: `vkQueueWaitIdle`, labels for debuggers, presentation of images that
+    /// are not tenure's. What is submitted here is not counted, so that deferred release does not know of
+    /// it: submit with [`Gpu::submit_external`](tenure_core::Gpu::submit_external). `run` must not submit
+    /// through tenure, or it waits for itself.
     pub fn with_queue<T>(&self, queue: QueueId, run: impl FnOnce(vk::Queue) -> T) -> Option<T> {
         self.shared.queues.get(queue.index()).map(|queue| queue.with(run))
     }
@@ -170,6 +170,8 @@ impl tenure_core::device::Device for Device {
     type SetLayout = SetLayout;
     type SetBlock = SetBlock;
     type QueryHeap = QueryHeap;
+    type ExternalPoint = ExternalSemaphore;
+    type NativeQueue<'a> = vk::Queue;
 
     fn properties(&self) -> &Properties {
         &self.shared.tables.properties
@@ -321,13 +323,12 @@ impl tenure_core::device::Device for Device {
         heap.destroy();
     }
 
-    fn submit(
+    fn submit_with(
         &self,
         _: Permit<Self>,
         queue: QueueId,
         lists: &[&List],
-        waits: &[QueueSerial],
-        signal: u64,
+        sync: SubmitSync<'_, Self>,
     ) -> Result<(), DeviceError> {
         self.shared.alive()?;
         let buffers = lists.iter().map(|list| list.closed(&self.shared, queue));
@@ -335,9 +336,20 @@ impl tenure_core::device::Device for Device {
         if (1..buffers.len()).any(|index| buffers[..index].contains(&buffers[index])) {
             return Err(DeviceError::broken_rule(CallRule::SubmittedOnce));
         }
-        self.shared.execute(queue, Work::Lists(&buffers), waits, signal)?;
-        lists.iter().for_each(|list| list.note_submitted(signal));
+        self.shared.execute(queue, Work::Lists(&buffers), sync)?;
+        lists.iter().for_each(|list| list.note_submitted(sync.signal));
         Ok(())
+    }
+
+    fn submit_external<T>(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
+        waits: &[QueueSerial],
+        signal: u64,
+        run: impl FnOnce(vk::Queue) -> T,
+    ) -> Result<T, DeviceError> {
+        self.shared.submit_external(queue, waits, signal, run)
     }
 
     fn update_tiles(

@@ -41,7 +41,8 @@
 //!
 //! The first queue can do everything; one that only computes and one that only copies are used where
 //! there are families for them. Each is a `VkQueue` under a lock of its own: a program that submits to
-//! one does so inside [`Device::with_queue`]. A submission signals the queue's timeline semaphore with
+//! one does so by [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses it otherwise inside
+//! [`Device::with_queue`]. A submission signals the queue's timeline semaphore with
 //! its serial. Without timeline semaphores, the submission waited for is followed by an empty batch
 //! that signals a binary semaphore; only what was submitted can be waited for then, and work of an
 //! engine's on these queues must not wait for the CPU.
@@ -175,6 +176,7 @@ pub use error::CreateError;
 pub use format::to_vk_format;
 pub use memory::{Heap, Mapping};
 pub use query::QueryHeap;
+pub use queue::ExternalSemaphore;
 pub use record::{List, StateUse, vk_stage_access_layout};
 pub use resource::{Ownership, RawBuffer, RawImage, RawMemory, Resource};
 pub use setup::{

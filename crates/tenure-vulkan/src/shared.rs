@@ -112,11 +112,14 @@ impl Shared {
         asked: Option<(u64, MemoryTypeId)>,
     ) -> DeviceError {
         let max_allocations = self.tables.properties.max_allocations;
-        meaning(call, result, asked, max_allocations).unwrap_or_else(|| {
-            // The first reason stays: it is the cause, the others follow from it.
-            let reason = self.lost.get_or_init(|| format!("{call} returned {result:?}"));
-            DeviceError::Lost { reason: reason.clone() }
-        })
+        meaning(call, result, asked, max_allocations)
+            .unwrap_or_else(|| self.lose(format!("{call} returned {result:?}")))
+    }
+
+    /// Remembers that the device is lost. The first reason stays: it is the cause, the others follow from it.
+    pub(crate) fn lose(&self, reason: String) -> DeviceError {
+        let reason = self.lost.get_or_init(|| reason);
+        DeviceError::Lost { reason: reason.clone() }
     }
 
     /// The queue of that number.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tenure_core::device::{
     self, Descriptor, DescriptorHeapDesc, DescriptorSource, HeapBudget, HeapDesc, MAX_QUEUES, ManagerSlot,
     MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueSerial, Requirements,
-    ResourceDesc, SetWrite, TileLayout, TileUpdate,
+    ResourceDesc, SetWrite, SubmitSync, TileLayout, TileUpdate,
 };
 use tenure_core::{DeviceError, QueueId, SetBinding};
 use tenure_sim as sim;
@@ -87,6 +87,8 @@ impl device::Device for Device {
     type SetLayout = ();
     type SetBlock = ();
     type QueryHeap = ();
+    type ExternalPoint = ();
+    type NativeQueue<'a> = &'a Self;
 
     fn properties(&self) -> &Properties {
         self.tables.properties()
@@ -207,16 +209,28 @@ impl device::Device for Device {
 
     fn destroy_query_heap(&self, _: Permit<Self>, (): ()) {}
 
-    fn submit(
+    fn submit_with(
         &self,
         _: Permit<Self>,
         queue: QueueId,
         _: &[&List],
+        sync: SubmitSync<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        self.completed[queue.index()].store(sync.signal, Ordering::Release);
+        Ok(())
+    }
+
+    fn submit_external<T>(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
         _: &[QueueSerial],
         signal: u64,
-    ) -> Result<(), DeviceError> {
+        run: impl FnOnce(&Self) -> T,
+    ) -> Result<T, DeviceError> {
+        let answer = run(self);
         self.completed[queue.index()].store(signal, Ordering::Release);
-        Ok(())
+        Ok(answer)
     }
 
     fn update_tiles(

@@ -7,6 +7,7 @@ pub mod buffers;
 pub mod churn;
 pub mod constants;
 pub mod descriptors;
+pub mod external;
 pub mod frames;
 pub mod lifetimes;
 pub mod locations;

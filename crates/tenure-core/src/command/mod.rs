@@ -1,6 +1,7 @@
 //! Command lists that are recycled, and recordings made with them.
 
 mod commands;
+mod external;
 mod list_pool;
 mod open;
 mod recording;
@@ -14,6 +15,7 @@ use crate::device::{Device, DeviceError, QueueKind, TextureInfo, TextureRegion};
 use crate::staging::StagingService;
 
 pub use commands::Commands;
+pub(crate) use external::submit_external;
 pub(crate) use list_pool::ListPool;
 pub(crate) use open::Open;
 pub use recording::Recording;

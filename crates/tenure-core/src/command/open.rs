@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::external::ExternalPoints;
 use super::list_pool::ListPool;
 use super::submission::record;
 use crate::context::Context;
@@ -28,6 +29,8 @@ pub(crate) struct Open<D: Device> {
     pub(super) aliased_ranges: Vec<Arc<AliasedRange<D>>>,
     /// Submissions that had the memory of those.
     pub(super) waits: SyncPoint,
+    /// Of the program's own semaphores or fences.
+    pub(super) external: Option<Box<ExternalPoints<D>>>,
     /// How memory is written that the CPU maps.
     written: State,
     /// Uses were noted, and the barriers that they need not recorded yet.
@@ -44,6 +47,7 @@ impl<D: Device> Open<D> {
             tickets: Vec::new(),
             aliased_ranges: Vec::new(),
             waits: SyncPoint::NONE,
+            external: None,
             written: State::COMMON,
             is_due: false,
             is_closed: false,

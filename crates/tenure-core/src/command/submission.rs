@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 
 use smallvec::SmallVec;
 
+use super::external::ExternalPoints;
 use super::open::Open;
 use super::{Commands, ListPool, Recording};
 use crate::context::Context;
@@ -16,6 +17,9 @@ use crate::{Error, Name};
 
 /// At most one serial a queue.
 type Serials = SmallVec<[QueueSerial; crate::device::MAX_QUEUES]>;
+
+/// A closed list, its queue, and the program's own points that it waits for and signals.
+type Work<'a, D> = (QueueId, &'a <D as Device>::List, Option<&'a ExternalPoints<D>>);
 
 impl<D: Device> Recording<D> {
     /// Submits what was recorded: takes the queue's next serial, submits and signals, in one step.
@@ -74,7 +78,8 @@ impl<D: Device> ListPool<D> {
         waits.merge(&open.waits);
         let waits = &waits;
         let submitted = open.close().and_then(|recorded| {
-            let submitted = self.submit_recorded(context, queue, &open.list, &recorded, waits);
+            let external = open.external.as_deref();
+            let submitted = self.submit_recorded(context, (queue, &open.list, external), &recorded, waits);
             open.tracker.recycle(recorded);
             submitted
         });
@@ -98,8 +103,7 @@ impl<D: Device> ListPool<D> {
     fn submit_recorded(
         &self,
         context: &Context<D>,
-        queue: QueueId,
-        list: &D::List,
+        (queue, list, external): Work<'_, D>,
         recorded: &Recorded<Tracked<D>>,
         waits: &SyncPoint,
     ) -> Result<QueueSerial, Error> {
@@ -107,7 +111,8 @@ impl<D: Device> ListPool<D> {
             // Without states to follow it need not wait for recordings that have some.
             let waits = other_queues(waits, queue);
             return Ok(context.clock.submit(queue, |serial| {
-                context.device().submit(Permit::own(), queue, &[list], &waits, serial)
+                let sync = ExternalPoints::order(external, &waits, serial);
+                context.device().submit_with(Permit::own(), queue, &[list], sync)
             })?);
         }
         // States are followed in the order of submission.
@@ -123,7 +128,8 @@ impl<D: Device> ListPool<D> {
                 return Err(DeviceError::invalid_value("states must resolve", serial));
             }
             let mut elsewhere = Serials::new();
-            let answer = self.submit_with(context, at, list, fixups, waits, &mut elsewhere);
+            let work = (queue, list, external);
+            let answer = self.submit_with(context, work, at, fixups, waits, &mut elsewhere);
             answer.inspect_err(|_| fixups.undo(&elsewhere))
         });
         fixups.clear();
@@ -138,8 +144,8 @@ impl<D: Device> ListPool<D> {
     fn submit_with(
         &self,
         context: &Context<D>,
+        (queue, list, external): Work<'_, D>,
         at: QueueSerial,
-        list: &D::List,
         fixups: &Fixups<Tracked<D>>,
         waits: &SyncPoint,
         elsewhere: &mut Serials,
@@ -152,16 +158,16 @@ impl<D: Device> ListPool<D> {
             point.require(done.queue, done.serial);
             elsewhere.push(done);
         }
-        let waits = other_queues(&point, at.queue);
+        let waits = other_queues(&point, queue);
+        let sync = ExternalPoints::order(external, &waits, at.serial);
         if fixups.here.is_empty() {
-            return context.device().submit(Permit::own(), at.queue, &[list], &waits, at.serial);
+            return context.device().submit_with(Permit::own(), queue, &[list], sync);
         }
-        let barriers = self.barrier_list(context, at.queue, &fixups.here)?;
-        let submitted =
-            context.device().submit(Permit::own(), at.queue, &[&barriers, list], &waits, at.serial);
+        let barriers = self.barrier_list(context, queue, &fixups.here)?;
+        let submitted = context.device().submit_with(Permit::own(), queue, &[&barriers, list], sync);
         match submitted {
-            Ok(()) => self.return_submitted(at.queue, barriers, at.serial),
-            Err(_) => self.return_unused(at.queue, barriers),
+            Ok(()) => self.return_submitted(queue, barriers, at.serial),
+            Err(_) => self.return_unused(queue, barriers),
         }
         submitted
     }

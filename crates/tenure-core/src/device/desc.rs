@@ -143,7 +143,7 @@ impl TextureInfo {
             return bad("samples", self.samples, Allowed::Rule(rule));
         }
         if self.usage.intersects(Usage::BUFFER_ONLY) {
-            return bad_usage(Allowed::Usage(Usage::all() - Usage::BUFFER_ONLY));
+            return bad_usage(Allowed::Usage(Usage::all() - Usage::BUFFER_ONLY - Usage::PRESENT));
         }
         if self.usage.is_empty() {
             return bad_usage(Allowed::Rule(SOME_USAGE));
@@ -245,6 +245,11 @@ impl ResourceDesc {
                 Err(DeviceError::invalid_desc("usage", info.usage, Allowed::Rule(SOME_USAGE)))
             }
             Self::Buffer(_) => Ok(()),
+            Self::Texture(info) if info.usage.contains(Usage::PRESENT) => {
+                let allowed =
+                    Allowed::Rule("PRESENT is for images that a swap chain made, which are adopted");
+                Err(DeviceError::invalid_desc("usage", info.usage, allowed))
+            }
             Self::Texture(info) => info.validate(),
         }
     }

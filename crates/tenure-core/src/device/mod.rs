@@ -35,10 +35,12 @@ mod permit;
 mod properties;
 mod query;
 mod rule;
+mod submit;
 mod texture_cache;
 mod tile;
 mod usage;
 
+use core::fmt;
 use core::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,6 +74,7 @@ pub use properties::{QueueId, QueueKind};
 pub use query::QueryKind;
 pub use query::{BegunQueries, QueryHeapDesc, QueryLimits, TimestampClock};
 pub use rule::CallRule;
+pub use submit::SubmitSync;
 pub use tenure_heap::{
     HeapBudget, HeapCategory, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,
 };
@@ -127,6 +130,11 @@ pub trait Device: Send + Sync + Sized + 'static {
     type SetBlock: Send + Sync + 'static;
     /// Queries in a row (`ID3D12QueryHeap`, `VkQueryPool`).
     type QueryHeap: Send + Sync + 'static;
+    /// A point that a semaphore or fence of the program's own reaches: `VkSemaphore`, with a value if it
+    /// is a timeline; `ID3D12Fence` with a value.
+    type ExternalPoint: Clone + fmt::Debug + Send + Sync + 'static;
+    /// The API's queue, as the program submits to it itself (`VkQueue`, `ID3D12CommandQueue`).
+    type NativeQueue<'a>;
 
     /// What the device is. Does not change.
     fn properties(&self) -> &Properties;
@@ -323,11 +331,26 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// Destroys a heap of queries.
     fn destroy_query_heap(&self, permit: Permit<Self>, heap: Self::QueryHeap);
 
-    /// Submits closed lists, each once until it is begun anew, in order, after the given serials of other queues are complete, and
-    /// sets the queue's fence to `signal` when all is done. Serials rise by one per submission.
+    /// Submits closed lists, each once until it is begun anew, in order, and sets the queue's fence to
+    /// [`SubmitSync::signal`] when all is done. Serials rise by one per submission.
     ///
     /// # Errors
-    /// [`DeviceError::Lost`], [`DeviceError::InvalidCall`], a shortage; then nothing was submitted.
+    /// [`DeviceError::Lost`], [`DeviceError::InvalidCall`], a shortage; then nothing was submitted,
+    /// and no external point is waited for or signalled.
+    fn submit_with(
+        &self,
+        permit: Permit<Self>,
+        queue: QueueId,
+        lists: &[&Self::List],
+        sync: SubmitSync<'_, Self>,
+    ) -> Result<(), DeviceError>;
+
+    /// [`submit_with`](Self::submit_with) without external points: after the given serials, as submission
+    /// `signal`.
+    ///
+    /// # Errors
+    /// As [`submit_with`](Self::submit_with).
+    #[inline]
     fn submit(
         &self,
         permit: Permit<Self>,
@@ -335,7 +358,26 @@ pub trait Device: Send + Sync + Sized + 'static {
         lists: &[&Self::List],
         waits: &[QueueSerial],
         signal: u64,
-    ) -> Result<(), DeviceError>;
+    ) -> Result<(), DeviceError> {
+        self.submit_with(permit, queue, lists, SubmitSync::new(waits, signal))
+    }
+
+    /// Lets the program submit to a queue itself: after the given serials, as submission `signal`, whatever
+    /// `run` submits and answers. No other call uses the queue meanwhile.
+    ///
+    /// `run` does not panic, and makes no submission through this contract to the same queue.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`], [`DeviceError::InvalidCall`], a shortage; then `run` was not called. Once it
+    /// was called, [`DeviceError::Lost`] alone: the device counts as lost when the fence cannot be told.
+    fn submit_external<T>(
+        &self,
+        permit: Permit<Self>,
+        queue: QueueId,
+        waits: &[QueueSerial],
+        signal: u64,
+        run: impl FnOnce(Self::NativeQueue<'_>) -> T,
+    ) -> Result<T, DeviceError>;
 
     /// Changes tile mappings in the queue's order, as a submission that signals `signal`. Until that is
     /// complete the resources and heaps named are in use: none of them is destroyed before. A heap is

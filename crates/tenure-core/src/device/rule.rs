@@ -65,6 +65,7 @@ rules! {
     SubmittedOnce = "a list is begun anew before it is submitted again",
     ListQueue = "a list is submitted to the queue it was made for",
     SerialOrder = "serials rise by one per submission",
+    SubmittedOutside = "nothing is submitted through tenure from inside submit_external",
     WaitsForItself = "a submission does not wait for itself",
     // Copies.
     InsideResource = "the range is inside the resource",

@@ -34,6 +34,9 @@ bitflags! {
         const RENDER_TARGET = 1 << 9;
         /// Depth-stencil target. Textures only.
         const DEPTH_STENCIL = 1 << 10;
+        /// Presented by a swap chain. Of textures that the swap chain made and that were
+        /// [adopted](crate::Gpu::adopt_texture); none can be created with it.
+        const PRESENT = 1 << 11;
     }
 }
 
@@ -48,7 +51,7 @@ impl Usage {
         .union(Self::COPY_SRC);
 
     /// Uses that only a texture can have.
-    pub const TEXTURE_ONLY: Self = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL);
+    pub const TEXTURE_ONLY: Self = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL).union(Self::PRESENT);
 
     /// Uses that only a buffer can have.
     pub const BUFFER_ONLY: Self = Self::VERTEX
@@ -61,7 +64,7 @@ impl Usage {
     /// render passes that write it.
     #[must_use]
     pub const fn is_target_only(self) -> bool {
-        !self.is_empty() && Self::TEXTURE_ONLY.contains(self)
+        !self.is_empty() && Self::RENDER_TARGET.union(Self::DEPTH_STENCIL).contains(self)
     }
 
     /// True when, apart from being filled by copies, the GPU only reads.
@@ -107,6 +110,9 @@ bitflags! {
         const COPY_DST = 1 << 12;
         /// Destination of a multisample resolve. Write state.
         const RESOLVE_DST = 1 << 13;
+        /// As a swap chain hands its images out and takes them back: Direct3D 12's `COMMON`, the layout
+        /// `PRESENT_SRC_KHR` on Vulkan. Stands alone.
+        const PRESENT = 1 << 14;
     }
 }
 
@@ -130,10 +136,10 @@ impl State {
         self.intersects(Self::WRITES)
     }
 
-    /// True for `COMMON`, any combination of read states, or exactly one write state.
+    /// True for `COMMON`, any combination of read states, `PRESENT`, or exactly one write state.
     #[must_use]
     pub const fn is_valid(self) -> bool {
-        !self.is_write() || self.bits().count_ones() == 1
+        !self.intersects(Self::WRITES.union(Self::PRESENT)) || self.bits().count_ones() == 1
     }
 
     /// The state in which a queue of that kind discards a texture: as a target if it is one, else for
@@ -164,7 +170,8 @@ impl State {
                 .union(Self::COPY_SRC)
                 .union(Self::COPY_DST)
                 .union(Self::UNORDERED_ACCESS)
-                .union(Self::ACCELERATION_STRUCTURE),
+                .union(Self::ACCELERATION_STRUCTURE)
+                .union(Self::PRESENT),
             super::QueueKind::Copy => Self::COPY_SRC.union(Self::COPY_DST),
         }
     }
@@ -172,7 +179,7 @@ impl State {
     /// The states that a resource created with `usage` may enter.
     #[must_use]
     pub fn allowed_for(usage: Usage) -> Self {
-        const TABLE: [(Usage, State); 11] = [
+        const TABLE: [(Usage, State); 12] = [
             (Usage::VERTEX, State::VERTEX_OR_CONSTANT),
             (Usage::CONSTANT, State::VERTEX_OR_CONSTANT),
             (Usage::INDEX, State::INDEX),
@@ -184,6 +191,7 @@ impl State {
             (Usage::COPY_DST, State::COPY_DST.union(State::RESOLVE_DST)),
             (Usage::RENDER_TARGET, State::RENDER_TARGET),
             (Usage::DEPTH_STENCIL, State::DEPTH_READ.union(State::DEPTH_WRITE)),
+            (Usage::PRESENT, State::PRESENT),
         ];
         TABLE
             .iter()

@@ -8,7 +8,7 @@ mod rules;
 pub use awaited::Awaited;
 pub use descriptors::{DescriptorPart, DescriptorUser, NoDescriptors};
 pub use graph::GraphError;
-pub use rules::{ContractRule, TileRule, TransientRule};
+pub use rules::{ContractRule, SwapchainRule, TileRule, TransientRule};
 
 use tenure_heap::InvalidProperties;
 
@@ -216,6 +216,14 @@ pub enum Error {
         name: Name,
         /// The rule that it breaks.
         rule: TransientRule,
+    },
+    /// A call of a swap chain, or with an image of one, breaks a rule.
+    #[error("{name}: {rule}")]
+    Swapchain {
+        /// The swap chain, or the image.
+        name: Name,
+        /// The rule that it breaks.
+        rule: SwapchainRule,
     },
     /// The memory of a mapped buffer fixes its state on this API.
     #[error(

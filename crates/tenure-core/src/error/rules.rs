@@ -31,6 +31,45 @@ pub enum TransientRule {
     GpuIsGone,
 }
 
+/// What a swap chain, or a call with one of its images, must satisfy.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SwapchainRule {
+    /// An image is presented that nothing has drawn.
+    #[error(
+        "an image is presented after a recording that finished it was submitted: call finish() in the last one"
+    )]
+    NotFinished,
+    /// The swap chain cannot be changed while the program holds one of its images.
+    #[error("the images of a swap chain must be presented or dropped before it is resized")]
+    ImageHeld,
+    /// An image of another swap chain, or of this one before it was resized.
+    #[error("an image is presented by the swap chain that handed it out, before that is resized")]
+    OtherSwapchain,
+    /// A frame can have one image of a swap chain at a time.
+    #[error("an image is presented or dropped before the next is acquired")]
+    OneAtATime,
+    /// The window or surface is gone, or belongs to something else.
+    #[error("the window must exist, and have no other swap chain")]
+    WindowLost,
+    /// No queue of the device can present to the window.
+    #[error("a queue must be able to present to the window")]
+    NoQueue,
+    /// The window has no images of that format.
+    #[error("the window must have images of the format asked for")]
+    Format,
+    /// The number of images is out of range.
+    #[error("{images} images: must be {min} to {max}")]
+    Images {
+        /// Images asked for.
+        images: u32,
+        /// The least.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+}
+
 /// What the tables of a device must satisfy.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

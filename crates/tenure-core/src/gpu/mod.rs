@@ -1,6 +1,7 @@
 //! The manager: owns one of everything and wires them.
 
 mod descriptors;
+mod external;
 mod frame;
 mod manager;
 mod services;

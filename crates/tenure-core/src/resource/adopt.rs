@@ -52,7 +52,12 @@ struct Adoption<'a> {
 
 impl Adoption<'_> {
     fn check(&self) -> Result<(), Error> {
-        self.resource.validate().map_err(|source| Error::device(self.name, source))?;
+        let checked = match &self.resource {
+            ResourceDesc::Buffer(_) => self.resource.validate(),
+            // The images of a swap chain are adopted, and only those are presented.
+            ResourceDesc::Texture(info) => info.validate(),
+        };
+        checked.map_err(|source| Error::device(self.name, source))?;
         let allowed = State::allowed_for(self.resource.usage());
         let refuse = |source| Err(Error::State { name: self.name.clone(), source });
         if !self.state.is_valid() {

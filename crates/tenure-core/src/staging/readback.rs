@@ -341,7 +341,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    pub(super) fn new(recording: Name) -> Self {
+    pub(crate) fn new(recording: Name) -> Self {
         let state = State { progress: Progress::Open, waker: None, is_listed: false };
         Self { recording, state: Mutex::new(state), settled: Condvar::new() }
     }
@@ -359,7 +359,7 @@ impl Ticket {
         }
     }
 
-    pub(super) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         self.state.lock().progress
     }
 

@@ -349,20 +349,49 @@ impl StateCell {
         }
     }
 
+    /// Checks a state that a resource is said to be in.
+    pub(crate) fn check_declared(&self, subresource: Subresource, state: State) -> Result<(), StateError> {
+        match subresource {
+            Subresource::One(index) if index >= self.subresources => {
+                Err(StateError::OutOfRange { subresource: index, count: self.subresources })
+            }
+            _ if !is_valid(state) => Err(StateError::InvalidCombination { state }),
+            _ if !self.allowed.contains(state) => {
+                Err(StateError::NotAllowedForUsage { state, allowed: self.allowed })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn breaks_fixed_state(&self, state: State) -> bool {
         let fixed = State::ACCELERATION_STRUCTURE;
         (state == fixed) != (self.initial == fixed)
     }
 
+    /// The program itself has brought a part into `state`, by the submissions `at`: the queue of the last
+    /// of them owns it. With none, whatever queue uses it next need not wait for another to hand it over.
+    pub(crate) fn declare(&self, subresource: Subresource, state: State, at: &SyncPoint) {
+        self.set(subresource, state, at.iter().last());
+        let submitted = &mut *self.lock();
+        // What is open there was between other states.
+        submitted.released.clear();
+        at.iter().for_each(|at| submitted.count(at));
+    }
+
     /// Notes a transition that another submission makes.
     pub(super) fn note(&self, subresource: Subresource, state: State, at: QueueSerial) {
+        self.set(subresource, state, Some(at));
+        self.lock().count(at);
+    }
+
+    fn set(&self, subresource: Subresource, state: State, at: Option<QueueSerial>) {
         let reached = Part {
             state,
             promoted: false,
             open: State::COMMON,
             reads: Part::NO_READS,
             unordered: 0,
-            at: Some(at),
+            at,
             copied: false,
         };
         let submitted = &mut *self.lock();
@@ -374,7 +403,6 @@ impl StateCell {
                 }
             }
         }
-        submitted.count(at);
     }
 
     /// Notes that a submission has released a part of it, and that nobody has acquired that.

@@ -88,7 +88,7 @@ pub enum StateError {
     /// Vulkan has no image layout in which a texture is read in all of these ways: descriptors and copies
     /// name the layouts of shader reads and of copies.
     #[error(
-        "a texture has no layout for {state:?} at once on Vulkan: use it in one of the states, record the          command, then use it in the other"
+        "a texture has no layout for {state:?} at once on Vulkan: use it in one of the states, record the command, then use it in the other"
     )]
     NoCommonLayout {
         /// The states asked for.

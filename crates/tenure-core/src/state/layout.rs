@@ -27,6 +27,8 @@ pub enum Layout {
     DepthWrite,
     /// `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, which shaders may sample as well.
     DepthRead,
+    /// `PRESENT_SRC_KHR`.
+    Present,
 }
 
 impl Layout {
@@ -58,6 +60,8 @@ impl Layout {
             Self::DepthWrite
         } else if DEPTH.contains(state) {
             Self::DepthRead
+        } else if State::PRESENT.contains(state) {
+            Self::Present
         } else {
             Self::General
         }
@@ -72,7 +76,7 @@ impl Layout {
 pub enum D3d12Layout {
     /// `UNDEFINED`: no contents.
     Undefined,
-    /// `COMMON`: reads by shaders and copies, and copies to it.
+    /// `COMMON`, also called `PRESENT`: reads by shaders and copies, copies to it, and presentation.
     Common,
     /// `RENDER_TARGET`.
     RenderTarget,
@@ -104,9 +108,10 @@ impl D3d12Layout {
     #[must_use]
     pub const fn of(state: State) -> Self {
         const READ_IN_COMMON: State = State::SHADER_READ.union(State::COPY_SRC);
+        const IN_COMMON: State = State::COPY_DST.union(State::PRESENT);
         if state.is_empty() {
             Self::Undefined
-        } else if READ_IN_COMMON.contains(state) || State::COPY_DST.contains(state) {
+        } else if READ_IN_COMMON.contains(state) || IN_COMMON.contains(state) {
             Self::Common
         } else if State::RENDER_TARGET.contains(state) {
             Self::RenderTarget
@@ -134,7 +139,8 @@ mod tests {
     /// What is merged because it has one layout stays in that layout.
     #[test]
     fn reads_of_one_layout_have_it_together() {
-        let reads = State::all().difference(State::WRITES | State::ACCELERATION_STRUCTURE);
+        let alone = State::WRITES | State::ACCELERATION_STRUCTURE | State::PRESENT;
+        let reads = State::all().difference(alone);
         let all: Vec<State> = (1..=State::all().bits())
             .filter_map(State::from_bits)
             .filter(|state| reads.contains(*state))

@@ -20,9 +20,13 @@ const PROMOTED_TEXTURE: State = State::SHADER_READ.union(State::COPY_SRC).union(
 /// otherwise only reads.
 const UNORDERED: State = State::UNORDERED_ACCESS.union(State::ACCELERATION_STRUCTURE);
 
-/// True for states in which the GPU may write and which stand alone.
+/// States that stand alone: those in which the GPU may write, and the one of presentation, which is outside
+/// of what queues order.
+const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE).union(State::PRESENT);
+
+/// True for states that stand alone.
 pub(super) const fn is_exclusive(state: State) -> bool {
-    state.intersects(State::WRITES.union(State::ACCELERATION_STRUCTURE))
+    state.intersects(EXCLUSIVE)
 }
 
 /// True for states ordered by unordered barriers.
@@ -108,7 +112,7 @@ impl Rules {
     /// A write state entered again.
     const fn repeat(self, state: State, ordered: bool) -> Step {
         match self.model {
-            _ if !ordered => Step::Keep,
+            _ if !ordered || state.contains(State::PRESENT) => Step::Keep,
             _ if is_unordered(state) => Step::Unordered,
             StateModel::Promotion => Step::Keep,
             StateModel::Explicit => Step::Transition(state),

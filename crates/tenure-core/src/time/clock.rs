@@ -1,5 +1,6 @@
 //! The submission clock: which serials each queue has been given, and which it has completed.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,11 @@ use super::SyncPoint;
 use super::sync_point::ClockId;
 use crate::device::{CallRule, Device, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
 use crate::sync::{AtomicU64, Mutex, Ordering};
+
+thread_local! {
+    /// The thread runs the program's own code inside a submission.
+    static IN_EXTERNAL: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A moment in the order of all submissions on all queues; taken when an object is created.
 ///
@@ -116,6 +122,9 @@ impl Clock {
         submit: impl FnOnce(u64) -> Result<(), DeviceError>,
     ) -> Result<QueueSerial, DeviceError> {
         self.check()?;
+        if IN_EXTERNAL.get() {
+            return Err(DeviceError::broken_rule(CallRule::SubmittedOutside));
+        }
         let clock = self.queues.get(queue.index()).ok_or_else(|| {
             DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), self.queues.len() as u64)
         })?;
@@ -126,6 +135,18 @@ impl Clock {
         clock.stamp.store(stamp, Ordering::Release);
         clock.submitted.store(serial, Ordering::Release);
         Ok(QueueSerial { queue, serial })
+    }
+
+    /// Runs the program's own code, in which nothing can be submitted through tenure: the queue's lock is held.
+    pub(crate) fn run_external<T>(run: impl FnOnce() -> T) -> T {
+        struct Restore(bool);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                IN_EXTERNAL.set(self.0);
+            }
+        }
+        let _restored = Restore(IN_EXTERNAL.replace(true));
+        run()
     }
 
     /// The sync point of one submission, marked as counted by this clock.

@@ -6,13 +6,13 @@ use std::time::Duration;
 use tenure_core::device::{
     Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, ManagerSlot,
     MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial, Requirements,
-    ResourceDesc, SetBinding, SetWrite, TileLayout, TileUpdate,
+    ResourceDesc, SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate,
 };
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
-use windows::Win32::Graphics::Direct3D12::ID3D12Object;
+use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Object};
 use windows::core::{HSTRING, Interface};
 
-use crate::{DescriptorHeap, Device, Heap, List, Mapping, QueryHeap, Resource};
+use crate::{DescriptorHeap, Device, ExternalFence, Heap, List, Mapping, QueryHeap, Resource};
 
 impl tenure_core::device::Device for Device {
     type Heap = Heap;
@@ -23,6 +23,8 @@ impl tenure_core::device::Device for Device {
     type SetLayout = Infallible;
     type SetBlock = Infallible;
     type QueryHeap = QueryHeap;
+    type ExternalPoint = ExternalFence;
+    type NativeQueue<'a> = &'a ID3D12CommandQueue;
 
     fn properties(&self) -> &Properties {
         &self.inner.properties
@@ -178,15 +180,25 @@ impl tenure_core::device::Device for Device {
         drop(heap);
     }
 
-    fn submit(
+    fn submit_with(
         &self,
         _: Permit<Self>,
         queue: QueueId,
         lists: &[&List],
+        sync: SubmitSync<'_, Self>,
+    ) -> Result<(), DeviceError> {
+        self.inner.submit(queue, lists, sync)
+    }
+
+    fn submit_external<T>(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
         waits: &[QueueSerial],
         signal: u64,
-    ) -> Result<(), DeviceError> {
-        self.inner.submit(queue, lists, waits, signal)
+        run: impl FnOnce(&ID3D12CommandQueue) -> T,
+    ) -> Result<T, DeviceError> {
+        self.inner.submit_external(queue, waits, signal, run)
     }
 
     fn update_tiles(

@@ -3,6 +3,7 @@
 mod contract;
 mod descriptor;
 mod error;
+mod external;
 mod format;
 mod inner;
 mod memory;
@@ -36,6 +37,7 @@ use crate::drivers::Workarounds;
 
 pub use self::{
     descriptor::heap::DescriptorHeap,
+    external::ExternalFence,
     format::to_dxgi_format,
     inner::LiveObjects,
     memory::{heap::Heap, mapping::Mapping},

@@ -1,11 +1,14 @@
 //! Queues with the fences that count on them, submissions, and events to wait with.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueKind, QueueSerial, check};
+use tenure_core::device::{
+    CallRule, DeviceError, MAX_QUEUES, QueueId, QueueKind, QueueSerial, SubmitSync, check,
+};
 use windows::Win32::Foundation::{CloseHandle, HANDLE, WAIT_OBJECT_0};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_COMMAND_LIST_TYPE, D3D12_COMMAND_LIST_TYPE_COMPUTE, D3D12_COMMAND_LIST_TYPE_COPY,
@@ -15,9 +18,10 @@ use windows::Win32::Graphics::Dxgi::DXGI_ERROR_DEVICE_REMOVED;
 use windows::Win32::System::Threading::{CreateEventW, WaitForSingleObject};
 use windows::core::Error;
 
-use crate::List;
 use crate::device::error::{Asked, code, removal_reason};
+use crate::device::external::KeptFences;
 use crate::device::inner::Inner;
+use crate::{Device, List};
 
 /// What a fence shows when its device is gone.
 const GONE: u64 = u64::MAX;
@@ -48,14 +52,14 @@ pub(crate) struct Queue {
     pub(crate) raw: ID3D12CommandQueue,
     pub(crate) fence: ID3D12Fence,
     pub(crate) kind: QueueKind,
-    /// The newest serial submitted; held over a submission, so that serials reach the fence in
-    /// order.
-    submitted: Mutex<u64>,
+    /// The newest serial submitted. The caller submits to a queue from one thread at a time.
+    submitted: AtomicU64,
+    pub(crate) kept: KeptFences,
 }
 
 impl Queue {
     pub(crate) fn new(raw: ID3D12CommandQueue, fence: ID3D12Fence, kind: QueueKind) -> Self {
-        Self { raw, fence, kind, submitted: Mutex::new(0) }
+        Self { raw, fence, kind, submitted: AtomicU64::new(0), kept: KeptFences::default() }
     }
 }
 
@@ -63,25 +67,42 @@ impl Queue {
 type Waits<'a> = SmallVec<[(&'a ID3D12Fence, u64); MAX_QUEUES]>;
 
 impl Inner {
-    /// Runs `enqueue` on a queue after the serials waited for, and signals `signal` behind it.
+    /// Runs `enqueue` on a queue after what is waited for, and signals `signal` behind it.
     pub(crate) fn in_order(
         &self,
         id: QueueId,
-        waits: &[QueueSerial],
-        signal: u64,
+        sync: SubmitSync<'_, Device>,
         enqueue: impl FnOnce(&ID3D12CommandQueue),
     ) -> Result<(), DeviceError> {
+        let external = || sync.external_waits.iter().chain(sync.external_signals);
+        self.check_external(external())?;
+        let completed = self.begin(id, sync.waits, sync.signal)?;
         let queue = self.queue(id)?;
-        self.reached(queue)?;
-        let mut submitted = queue.submitted.lock();
-        check::serial(signal, *submitted)?;
+        queue.kept.keep(external(), sync.signal, completed);
+        self.wait_external(queue, sync.external_waits)?;
+        enqueue(&queue.raw);
+        self.signal_external(queue, sync.external_signals)?;
+        self.signal(id, sync.signal)
+    }
+
+    /// Makes what is submitted to a queue from now on, as submission `signal`, wait for serials of others.
+    /// Returns the serial that the queue has completed.
+    pub(crate) fn begin(&self, id: QueueId, waits: &[QueueSerial], signal: u64) -> Result<u64, DeviceError> {
+        let queue = self.queue(id)?;
+        let completed = self.reached(queue)?;
+        check::serial(signal, queue.submitted.load(Ordering::Acquire))?;
         for (fence, serial) in self.check_waits(id, waits, signal)? {
             // SAFETY: both interfaces are alive and of this device.
             unsafe { queue.raw.Wait(fence, serial) }
                 .map_err(|error| self.fail(&error, Asked::Object("ID3D12CommandQueue::Wait")))?;
         }
-        enqueue(&queue.raw);
-        // SAFETY: as above.
+        Ok(completed)
+    }
+
+    /// Signals `signal` when all that was submitted to a queue is done.
+    pub(crate) fn signal(&self, id: QueueId, signal: u64) -> Result<(), DeviceError> {
+        let queue = self.queue(id)?;
+        // SAFETY: both interfaces are alive and of this device.
         if let Err(error) = unsafe { queue.raw.Signal(&queue.fence, signal) } {
             // The work was submitted, but the fence will never tell of its end: the device counts as lost.
             return Err(match self.fail(&error, Asked::Object("ID3D12CommandQueue::Signal")) {
@@ -89,8 +110,7 @@ impl Inner {
                 _ => self.lose(format!("a queue could not be signalled ({})", code(error.code()))),
             });
         }
-        *submitted = signal;
-        drop(submitted);
+        queue.submitted.store(signal, Ordering::Release);
         self.messages.deliver();
         self.look()
     }
@@ -159,8 +179,7 @@ impl Inner {
         self: &Arc<Self>,
         id: QueueId,
         lists: &[&List],
-        waits: &[QueueSerial],
-        signal: u64,
+        sync: SubmitSync<'_, Device>,
     ) -> Result<(), DeviceError> {
         self.look()?;
         for list in lists {
@@ -176,7 +195,7 @@ impl Inner {
         let to_execute = lists.iter().filter(|list| list.may_have_commands());
         let raw: SmallVec<[Option<ID3D12CommandList>; 4]> =
             to_execute.map(|list| Some(<&ID3D12CommandList>::from(&list.raw).clone())).collect();
-        self.in_order(id, waits, signal, |queue| {
+        self.in_order(id, sync, |queue| {
             if !raw.is_empty() {
                 // SAFETY: the lists are alive, closed, of this device and of the queue's type.
                 unsafe { queue.ExecuteCommandLists(&raw) };

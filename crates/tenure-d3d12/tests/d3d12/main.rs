@@ -11,6 +11,7 @@ mod copies;
 mod descriptors;
 mod device;
 mod driver_faults;
+mod external;
 mod formats;
 mod harness;
 mod lists;

@@ -232,7 +232,7 @@ fn stages(state: State) -> Stages {
     const COPY: u32 = 4;
     const RESOLVE: u32 = 8;
     const DEPTH: u32 = 16;
-    let table = [
+    let table: [(State, u32); 11] = [
         (State::VERTEX_OR_CONSTANT | State::UNORDERED_ACCESS, SHADING),
         (State::PIXEL_SHADER, PIXEL),
         (State::NON_PIXEL_SHADER, NON_PIXEL),
@@ -243,6 +243,8 @@ fn stages(state: State) -> Stages {
         (State::RENDER_TARGET, 32),
         (State::INDIRECT, 64),
         (State::INDEX, 256),
+        // Before and after presentation barriers wait for everything.
+        (State::PRESENT, u32::MAX),
     ];
     let used = table.iter().filter(|(states, _)| state.intersects(*states));
     Stages(used.fold(0, |all, (_, stages)| all | stages))

@@ -18,17 +18,21 @@ pub(super) enum Enhanced {
     DirectQueueGenericRead,
 }
 
+/// What the layout that all queues know serves.
+const IN_COMMON: State =
+    State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST).union(State::PRESENT);
+
 impl Enhanced {
     /// What each layout but `Undefined` serves.
     const TABLE: [(Self, State); 8] = [
-        (Self::Common, State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST)),
+        (Self::Common, IN_COMMON),
         (Self::RenderTarget, State::RENDER_TARGET),
         (Self::UnorderedAccess, State::UNORDERED_ACCESS),
         (Self::DepthStencilWrite, State::DEPTH_WRITE.union(State::DEPTH_READ)),
         (Self::DepthStencilRead, State::DEPTH_READ),
         (Self::ResolveSource, State::RESOLVE_SRC),
         (Self::ResolveDest, State::RESOLVE_DST),
-        (Self::DirectQueueGenericRead, State::all().difference(State::WRITES)),
+        (Self::DirectQueueGenericRead, State::all().difference(State::WRITES).difference(State::PRESENT)),
     ];
 
     fn serves(self, state: State) -> bool {

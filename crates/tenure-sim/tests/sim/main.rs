@@ -10,6 +10,7 @@ mod calls;
 mod common;
 mod copies;
 mod descriptors;
+mod external;
 mod faults;
 mod hazards;
 mod lag;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use parking_lot::Mutex;
+use parking_lot::ReentrantMutex;
 use tenure_core::device::{DeviceError, QueueId, QueueProperties, QueueSerial};
 
 use super::fences::Fences;
@@ -26,8 +26,9 @@ pub(crate) enum Clock {
 pub(crate) struct Queue {
     pub(crate) properties: QueueProperties,
     pub(crate) family: Family,
-    /// Locked while the API uses the queue, which it wants one thread at a time to do.
-    handle: Mutex<vk::Queue>,
+    /// Locked while the API uses the queue, which it wants one thread at a time to do. A thread that has it may
+    /// ask for it again: the program's own code, which it runs then, does.
+    handle: ReentrantMutex<vk::Queue>,
     pub(crate) clock: Clock,
 }
 
@@ -38,7 +39,7 @@ impl Queue {
         handle: vk::Queue,
         clock: Clock,
     ) -> Self {
-        Self { properties, family, handle: Mutex::new(handle), clock }
+        Self { properties, family, handle: ReentrantMutex::new(handle), clock }
     }
 
     /// Runs `call` with the queue, while no other code uses it.

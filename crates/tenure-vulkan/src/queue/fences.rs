@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
-use tenure_core::device::{DeviceError, QueueId, QueueSerial, check};
+use tenure_core::device::{DeviceError, QueueId, QueueSerial, SubmitSync, check};
 
 use super::clock::{Clock, SLICE, nanoseconds};
-use super::send::{Batch, Work};
+use super::send::{Batch, SemaphorePoint, SemaphorePoints, Work};
 use super::submit::merge_waits;
 use super::sync_pool::SyncPool;
+use crate::device::Device;
 use crate::shared::Shared;
 
 type Semaphores = SmallVec<[vk::Semaphore; 4]>;
@@ -66,6 +67,10 @@ impl Fences {
         pool.return_semaphores(state.bridges.drain(..).map(|bridge| bridge.semaphore));
         pool.return_semaphores(state.bound.take());
     }
+}
+
+fn binary(semaphores: impl IntoIterator<Item = vk::Semaphore>) -> impl Iterator<Item = SemaphorePoint> {
+    semaphores.into_iter().map(|semaphore| SemaphorePoint::new(semaphore, 0))
 }
 
 fn release(submission: InFlight, pool: &SyncPool) {
@@ -129,9 +134,9 @@ impl Shared {
         &self,
         (queue, fences): (QueueId, &Fences),
         work: Work<'_>,
-        waits: &[QueueSerial],
-        signal: u64,
+        sync: SubmitSync<'_, Device>,
     ) -> Result<(), DeviceError> {
+        let SubmitSync { waits, signal, .. } = sync;
         let changes_tiles = matches!(work, Work::Binds(_));
         let own = {
             let state = fences.state.lock();
@@ -140,10 +145,51 @@ impl Shared {
             if changes_tiles && state.bound.is_none() { state.submitted } else { 0 }
         };
         let waits = merge_waits(waits.iter().copied().chain([QueueSerial { queue, serial: own }]));
+        self.after_bridges(&waits, |waited| self.execute_after((queue, fences), work, waited, sync))
+    }
+
+    /// Makes what is submitted to the queue from now on, before submission `signal`, come after `waits`.
+    pub(super) fn hold_with_fence(
+        &self,
+        (queue, fences): (QueueId, &Fences),
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let has_bound = {
+            let state = fences.state.lock();
+            check::serial(signal, state.submitted)?;
+            state.bound.is_some()
+        };
+        if waits.is_empty() && !has_bound {
+            return Ok(());
+        }
+        self.after_bridges(&merge_waits(waits.iter().copied()), |mut waited| {
+            let mut state = fences.state.lock();
+            waited.extend(state.bound);
+            let batch = Batch {
+                work: Work::Lists(&[]),
+                waits: binary(waited.iter().copied()).collect(),
+                signals: SemaphorePoints::new(),
+                fence: vk::Fence::null(),
+            };
+            let fence = self.send_with_fence(queue, batch)?;
+            state.bound = None;
+            let serial = state.submitted;
+            state.in_flight.push_back(InFlight { serial, fence, waited });
+            Ok(())
+        })
+    }
+
+    /// Runs `submit` with semaphores that are signalled when `waits` are complete, and keeps those for the
+    /// next submission if it fails.
+    fn after_bridges(
+        &self,
+        waits: &[QueueSerial],
+        submit: impl FnOnce(Semaphores) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
         let mut pending = SmallVec::new();
-        let submitted = self.bridge_all(&waits, &mut pending).and_then(|()| {
-            let waited = pending.iter().map(|pending: &Pending<'_>| pending.bridge.semaphore).collect();
-            self.execute_after(queue, fences, work, waited, signal)
+        let submitted = self.bridge_all(waits, &mut pending).and_then(|()| {
+            submit(pending.iter().map(|pending: &Pending<'_>| pending.bridge.semaphore).collect())
         });
         if submitted.is_err() {
             for Pending { fences, bridge } in pending {
@@ -191,8 +237,8 @@ impl Shared {
         let batch = Batch {
             work: Work::Lists(&[]),
             // After a change of mappings the bridge has to wait for it as any submission does.
-            waits: state.bound.iter().map(|semaphore| (*semaphore, 0)).collect(),
-            signals: [(semaphore, 0)].into_iter().collect(),
+            waits: binary(state.bound).collect(),
+            signals: binary([semaphore]).collect(),
             fence: vk::Fence::null(),
         };
         let sent = self.send_with_fence(queue, batch);
@@ -227,12 +273,12 @@ impl Shared {
 
     fn execute_after(
         &self,
-        queue: QueueId,
-        fences: &Fences,
+        (queue, fences): (QueueId, &Fences),
         work: Work<'_>,
         mut waited: Semaphores,
-        signal: u64,
+        sync: SubmitSync<'_, Device>,
     ) -> Result<(), DeviceError> {
+        let SubmitSync { external_waits, external_signals, signal, .. } = sync;
         let changes_tiles = matches!(work, Work::Binds(_));
         let mut state = fences.state.lock();
         check::serial(signal, state.submitted)?;
@@ -240,8 +286,10 @@ impl Shared {
         let bound = if changes_tiles { Some(self.take_semaphore()?) } else { None };
         let batch = Batch {
             work,
-            waits: waited.iter().map(|semaphore| (*semaphore, 0)).collect(),
-            signals: bound.iter().map(|semaphore| (*semaphore, 0)).collect(),
+            waits: binary(waited.iter().copied())
+                .chain(external_waits.iter().map(|point| point.to_point()))
+                .collect(),
+            signals: binary(bound).chain(external_signals.iter().map(|point| point.to_point())).collect(),
             fence: vk::Fence::null(),
         };
         let sent = self.send_with_fence(queue, batch);

@@ -1,6 +1,7 @@
 //! Queues: submissions, and how far they are.
 
 mod clock;
+mod external;
 mod fences;
 mod send;
 mod submit;
@@ -8,6 +9,7 @@ mod sync_pool;
 mod timeline;
 
 pub(crate) use clock::{Clock, Queue};
+pub use external::ExternalSemaphore;
 pub(crate) use fences::Fences;
 pub(crate) use send::{Binds, Work};
 pub(crate) use sync_pool::SyncPool;

@@ -26,14 +26,36 @@ pub(crate) enum Work<'a> {
     Binds(&'a Binds),
 }
 
-/// A semaphore and its value; binary ones have none, and it is not looked at.
-pub(crate) type SemaphoreValues = SmallVec<[(vk::Semaphore, u64); 8]>;
+/// A semaphore, its value (of a binary one it is not looked at), and the stages that wait for it or are
+/// done when it is signalled.
+#[derive(Clone, Copy)]
+pub(crate) struct SemaphorePoint {
+    pub(crate) semaphore: vk::Semaphore,
+    pub(crate) value: u64,
+    pub(crate) stages: vk::PipelineStageFlags2,
+}
+
+impl SemaphorePoint {
+    pub(crate) const fn new(semaphore: vk::Semaphore, value: u64) -> Self {
+        Self { semaphore, value, stages: vk::PipelineStageFlags2::ALL_COMMANDS }
+    }
+
+    /// The stages as `vkQueueSubmit` knows them.
+    fn older_stages(&self) -> vk::PipelineStageFlags {
+        match u32::try_from(self.stages.as_raw()) {
+            Ok(bits) => vk::PipelineStageFlags::from_raw(bits),
+            Err(_) => vk::PipelineStageFlags::ALL_COMMANDS,
+        }
+    }
+}
+
+pub(crate) type SemaphorePoints = SmallVec<[SemaphorePoint; 8]>;
 
 /// What is submitted at once.
 pub(crate) struct Batch<'a> {
     pub(crate) work: Work<'a>,
-    pub(crate) waits: SemaphoreValues,
-    pub(crate) signals: SemaphoreValues,
+    pub(crate) waits: SemaphorePoints,
+    pub(crate) signals: SemaphorePoints,
     pub(crate) fence: vk::Fence,
 }
 
@@ -44,8 +66,8 @@ struct Apart {
 }
 
 impl Apart {
-    fn of(pairs: &SemaphoreValues) -> Self {
-        let (semaphores, values) = pairs.iter().copied().unzip();
+    fn of(points: &SemaphorePoints) -> Self {
+        let (semaphores, values) = points.iter().map(|point| (point.semaphore, point.value)).unzip();
         Self { semaphores, values }
     }
 }
@@ -80,10 +102,10 @@ impl Shared {
         lists: &[vk::CommandBuffer],
         submit: vk::PFN_vkQueueSubmit2,
     ) -> Result<(), DeviceError> {
-        let semaphore = |&(semaphore, value): &(vk::Semaphore, u64)| vk::SemaphoreSubmitInfo {
-            semaphore,
-            value,
-            stage_mask: vk::PipelineStageFlags2::ALL_COMMANDS,
+        let semaphore = |point: &SemaphorePoint| vk::SemaphoreSubmitInfo {
+            semaphore: point.semaphore,
+            value: point.value,
+            stage_mask: point.stages,
             ..Default::default()
         };
         let waits: SmallVec<[_; 8]> = batch.waits.iter().map(semaphore).collect();
@@ -109,8 +131,7 @@ impl Shared {
         lists: &[vk::CommandBuffer],
     ) -> Result<(), DeviceError> {
         let (waits, signals) = (Apart::of(&batch.waits), Apart::of(&batch.signals));
-        let stages: SmallVec<[_; 8]> =
-            waits.values.iter().map(|_| vk::PipelineStageFlags::ALL_COMMANDS).collect();
+        let stages: SmallVec<[_; 8]> = batch.waits.iter().map(SemaphorePoint::older_stages).collect();
         let mut values = vk::TimelineSemaphoreSubmitInfo::default()
             .wait_semaphore_values(&waits.values)
             .signal_semaphore_values(&signals.values);

@@ -1,10 +1,11 @@
 //! From closed lists to work on a queue.
 
 use smallvec::SmallVec;
-use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueSerial};
+use tenure_core::device::{CallRule, DeviceError, MAX_QUEUES, QueueId, QueueSerial, SubmitSync};
 
 use super::clock::Clock;
 use super::send::Work;
+use crate::device::Device;
 use crate::shared::Shared;
 
 /// At most one serial a queue.
@@ -23,26 +24,37 @@ pub(crate) fn merge_waits(waits: impl Iterator<Item = QueueSerial>) -> Waits {
 }
 
 impl Shared {
-    /// Submits work to a queue, after `waits`, as its submission `signal`.
+    /// Submits work to a queue.
     pub(crate) fn execute(
         &self,
         queue: QueueId,
         work: Work<'_>,
+        sync: SubmitSync<'_, Device>,
+    ) -> Result<(), DeviceError> {
+        self.alive()?;
+        self.check_waits(queue, sync.waits, sync.signal)?;
+        self.check_external(&sync)?;
+        match &self.queue(queue)?.clock {
+            Clock::Timeline(timeline) => self.execute_on_timeline((queue, timeline), work, sync),
+            Clock::Fences(fences) => self.execute_with_fence((queue, fences), work, sync),
+        }
+    }
+
+    /// Checks that the queues exist and that the submission does not wait for itself.
+    pub(super) fn check_waits(
+        &self,
+        queue: QueueId,
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
-        self.alive()?;
-        let clock = &self.queue(queue)?.clock;
+        self.queue(queue)?;
         for wait in waits {
             self.queue(wait.queue)?;
             if wait.queue == queue && wait.serial >= signal {
                 return Err(DeviceError::invalid_call(CallRule::WaitsForItself, wait.serial, signal));
             }
         }
-        match clock {
-            Clock::Timeline(timeline) => self.execute_on_timeline((queue, timeline), work, waits, signal),
-            Clock::Fences(fences) => self.execute_with_fence((queue, fences), work, waits, signal),
-        }
+        Ok(())
     }
 }
 

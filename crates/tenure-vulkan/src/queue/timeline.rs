@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use ash::vk;
 use parking_lot::Mutex;
-use tenure_core::device::{DeviceError, QueueId, QueueSerial, check};
+use tenure_core::device::{DeviceError, QueueId, QueueSerial, SubmitSync, check};
 
 use super::clock::{Clock, nanoseconds};
-use super::send::{Batch, Work};
+use super::send::{Batch, SemaphorePoint, SemaphorePoints, Work};
 use super::submit::merge_waits;
+use crate::device::Device;
 use crate::shared::Shared;
 
 /// A queue's clock: the semaphore's value is the newest completed serial.
@@ -85,9 +86,9 @@ impl Shared {
         &self,
         (queue, timeline): (QueueId, &Timeline),
         work: Work<'_>,
-        waits: &[QueueSerial],
-        signal: u64,
+        sync: SubmitSync<'_, Device>,
     ) -> Result<(), DeviceError> {
+        let SubmitSync { waits, external_waits, external_signals, signal } = sync;
         let mut bound = timeline.bound.lock();
         let submitted = timeline.submitted();
         check::serial(signal, submitted)?;
@@ -96,16 +97,47 @@ impl Shared {
         let own = if changes_tiles { submitted } else { *bound };
         let own = QueueSerial { queue, serial: own };
         let waits = merge_waits(waits.iter().copied().chain([own]));
-        let semaphores = waits.iter().filter_map(|wait| Some((self.timeline_of(wait.queue)?, wait.serial)));
+        let own = [SemaphorePoint::new(timeline.semaphore, signal)];
         let batch = Batch {
             work,
-            waits: semaphores.collect(),
-            signals: [(timeline.semaphore, signal)].into_iter().collect(),
+            waits: self.points(&waits).chain(external_waits.iter().map(|point| point.to_point())).collect(),
+            signals: own.into_iter().chain(external_signals.iter().map(|point| point.to_point())).collect(),
             fence: vk::Fence::null(),
         };
         self.send(queue, &batch)?;
         timeline.submitted.store(signal, Ordering::Release);
         *bound = if changes_tiles { signal } else { 0 };
+        Ok(())
+    }
+
+    fn points<'a>(&'a self, waits: &'a [QueueSerial]) -> impl Iterator<Item = SemaphorePoint> + 'a {
+        let point =
+            |wait: &QueueSerial| Some(SemaphorePoint::new(self.timeline_of(wait.queue)?, wait.serial));
+        waits.iter().filter_map(point)
+    }
+
+    /// Makes what is submitted to the queue from now on, before submission `signal`, come after `waits`.
+    pub(super) fn hold_timeline(
+        &self,
+        (queue, timeline): (QueueId, &Timeline),
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        let mut bound = timeline.bound.lock();
+        check::serial(signal, timeline.submitted())?;
+        let own = QueueSerial { queue, serial: *bound };
+        let waits = merge_waits(waits.iter().copied().chain([own]));
+        if waits.is_empty() {
+            return Ok(());
+        }
+        let batch = Batch {
+            work: Work::Lists(&[]),
+            waits: self.points(&waits).collect(),
+            signals: SemaphorePoints::new(),
+            fence: vk::Fence::null(),
+        };
+        self.send(queue, &batch)?;
+        *bound = 0;
         Ok(())
     }
 }

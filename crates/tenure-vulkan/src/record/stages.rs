@@ -88,6 +88,7 @@ pub(crate) const fn image_layout(state: State, usage: Usage) -> vk::ImageLayout 
         Layout::RenderTarget => vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
         Layout::DepthWrite => vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
         Layout::DepthRead => vk::ImageLayout::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+        Layout::Present => vk::ImageLayout::PRESENT_SRC_KHR,
     }
 }
 
@@ -98,6 +99,11 @@ pub(crate) const WRITES: Access = Access::from_raw(
         | Access::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw()
         | Access::TRANSFER_WRITE.as_raw()
         | Access::ACCELERATION_STRUCTURE_WRITE_KHR.as_raw(),
+);
+
+/// The stages that draw to images of a swap chain, or copy to them.
+pub(crate) const PRESENT_STAGES: Stages = Stages::from_raw(
+    Stages::COLOR_ATTACHMENT_OUTPUT.as_raw() | Stages::COMPUTE_SHADER.as_raw() | Stages::TRANSFER.as_raw(),
 );
 
 /// Stages that read acceleration structures by ray queries alone.
@@ -170,7 +176,7 @@ impl QueueStages {
         self.of(State::UNORDERED_ACCESS | (State::ACCELERATION_STRUCTURE & State::allowed_for(usage)), usage)
     }
 
-    fn table(&self, usage: Usage) -> [(State, Stages, Access); 21] {
+    fn table(&self, usage: Usage) -> [(State, Stages, Access); 22] {
         let ShaderStages { geometry, ray_tracing, ray_queries, structures } = self.shaders;
         let when = |on: bool, stages| if on { stages } else { Stages::empty() };
         let rays = when(ray_tracing, Stages::RAY_TRACING_SHADER_KHR);
@@ -216,6 +222,9 @@ impl QueueStages {
             (State::DEPTH_WRITE, output, target),
             (State::COPY_DST, Stages::TRANSFER, Access::TRANSFER_WRITE),
             (State::RESOLVE_DST, Stages::TRANSFER, Access::TRANSFER_WRITE),
+            // The stages that wait for the image, so that its transition comes after that wait. Presentation
+            // itself is ordered by semaphores, which need no access.
+            (State::PRESENT, PRESENT_STAGES, Access::empty()),
         ]
     }
 }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{CallRule, DeviceError, QueueId, QueueSerial, TileSource, TileUpdate, check};
+use tenure_core::device::{
+    CallRule, DeviceError, QueueId, QueueSerial, SubmitSync, TileSource, TileUpdate, check,
+};
 
 use super::reserved::{Sparse, Target};
 use super::tiling::{Tile, TilePart};
@@ -153,7 +155,7 @@ impl Shared {
         }
         let binds = changes.binds();
         let work = if changes.list.is_empty() { Work::Lists(&[]) } else { Work::Binds(&binds) };
-        self.execute(queue, work, waits, signal)?;
+        self.execute(queue, work, SubmitSync::new(waits, signal))?;
         changes.apply();
         Ok(())
     }

@@ -9,6 +9,7 @@ mod commands;
 mod created;
 mod descriptors;
 mod disguise;
+mod external;
 mod faults;
 mod gate;
 mod harness;

@@ -24,7 +24,11 @@ pub(super) const RETIRED: &[Retired] = &[
         allowed_in: &["crates/bench/src/plan/"],
         ..retired(&["climb", "climbs", "climbed", "climbing"], "try_each_memory_type")
     },
-    retired(&["mailbox", "mailboxes"], "remote free list"),
+    Retired {
+        // The present mode of that name, in all APIs.
+        allowed_as: &["presentmode", "present_mode", "present mode", "    mailbox,"],
+        ..retired(&["mailbox", "mailboxes"], "remote free list")
+    },
     Retired {
         // There they are carved into the landscape, or drawn.
         allowed_in: &["crates/voxel-world/", "programs/"],

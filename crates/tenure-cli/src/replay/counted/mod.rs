@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use tenure::device::{
     Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device, HeapBudget, HeapDesc, ManagerSlot,
     MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc,
-    SetWrite, TileLayout, TileUpdate,
+    SetWrite, SubmitSync, TileLayout, TileUpdate,
 };
 use tenure::{DeviceError, QueueId, SetBinding};
 
@@ -121,6 +121,8 @@ impl<D: Device> Device for Counted<D> {
     type SetLayout = D::SetLayout;
     type SetBlock = D::SetBlock;
     type QueryHeap = D::QueryHeap;
+    type ExternalPoint = D::ExternalPoint;
+    type NativeQueue<'a> = D::NativeQueue<'a>;
 
     fn properties(&self) -> &Properties {
         self.inner.properties()
@@ -321,16 +323,28 @@ impl<D: Device> Device for Counted<D> {
         self.inner.destroy_query_heap(inner_permit(permit), heap);
     }
 
-    fn submit(
+    fn submit_with(
         &self,
         permit: Permit<Self>,
         queue: QueueId,
         lists: &[&List<D>],
-        waits: &[QueueSerial],
-        signal: u64,
+        sync: SubmitSync<'_, Self>,
     ) -> Result<(), DeviceError> {
         let lists: SmallVec<[_; 4]> = lists.iter().map(|list| list.inner()).collect();
-        self.inner.submit(inner_permit(permit), queue, &lists, waits, signal)
+        let SubmitSync { waits, external_waits, external_signals, signal } = sync;
+        let sync = SubmitSync { waits, external_waits, external_signals, signal };
+        self.inner.submit_with(inner_permit(permit), queue, &lists, sync)
+    }
+
+    fn submit_external<T>(
+        &self,
+        permit: Permit<Self>,
+        queue: QueueId,
+        waits: &[QueueSerial],
+        signal: u64,
+        run: impl FnOnce(Self::NativeQueue<'_>) -> T,
+    ) -> Result<T, DeviceError> {
+        self.inner.submit_external(inner_permit(permit), queue, waits, signal, run)
     }
 
     fn update_tiles(

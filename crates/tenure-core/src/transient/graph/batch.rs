@@ -2,7 +2,7 @@
 //! discards.
 //!
 //! A queue's passes stay in one recording until something must happen between two of them: another
-//! queue waits for the first, or the second waits for another queue.
+//! queue waits for the first, the second waits for another queue, or the second is declared to begin a recording.
 
 use super::flow::{Flow, Grouped, writes};
 use super::order::join;
@@ -22,9 +22,12 @@ pub struct Batch {
 }
 
 /// The batches in an order in which they can be submitted: that in which they end.
-pub(super) fn batches(queues: &[QueueId], dependencies: &Grouped<usize>) -> Vec<Batch> {
+pub(super) fn batches(graph: &Graph, queues: &[QueueId], dependencies: &Grouped<usize>) -> Vec<Batch> {
     let mut builder = BatchBuilder::default();
     for (pass, queue) in queues.iter().enumerate() {
+        if graph.passes.get(pass).is_some_and(|declared| declared.is_first) {
+            builder.cut(queue.index());
+        }
         builder.add(pass, *queue, dependencies.get(pass));
     }
     builder.finish()
@@ -124,6 +127,13 @@ impl BatchBuilder {
         self.drafts_of_queue[own].push(self.drafts.len());
         self.drafts.push(BatchDraft { queue, position, passes: Vec::new(), waits, before });
         self.open[own] = true;
+    }
+
+    /// The next pass of a queue goes into a batch of its own.
+    fn cut(&mut self, queue: usize) {
+        if self.open[queue] {
+            self.end(queue);
+        }
     }
 
     fn end(&mut self, queue: usize) {

@@ -73,7 +73,7 @@ impl Compiled {
         let flow = Flow::new(graph, properties)?;
         let dependencies = dependencies(&flow);
         let order = Order::new(&flow.queues, &dependencies);
-        let batches = batches(&flow.queues, &dependencies);
+        let batches = batches(graph, &flow.queues, &dependencies);
         let lists = Lists::new(graph, &flow, &batches, properties.state_model);
         let (needs, limits) = needs(graph, &flow, memory)?;
         let previous = previous(&needs);

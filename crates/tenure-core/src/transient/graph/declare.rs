@@ -45,6 +45,8 @@ pub struct Graph {
 pub(super) struct Pass {
     pub(super) queue: Queue,
     pub(super) name: Name,
+    /// It is the first of a recording.
+    pub(super) is_first: bool,
     /// The end of its uses in `Graph::uses`; they begin where those of the pass before end.
     uses_end: usize,
     /// The end of its declarations in `Graph::after`.
@@ -92,7 +94,7 @@ impl Graph {
     /// Declares the next pass.
     pub fn pass(&mut self, queue: Queue, name: impl Into<Name>) -> PassBuilder<'_> {
         let (uses_end, after_end) = (self.uses.len(), self.after.len());
-        self.passes.push(Pass { queue, name: name.into(), uses_end, after_end });
+        self.passes.push(Pass { queue, name: name.into(), is_first: false, uses_end, after_end });
         PassBuilder { graph: self }
     }
 
@@ -176,6 +178,18 @@ impl PassBuilder<'_> {
         self.graph.after.push(pass);
         if let Some(pass) = self.graph.passes.last_mut() {
             pass.after_end = self.graph.after.len();
+        }
+        self
+    }
+
+    /// Declares that the pass begins a recording: what earlier passes of its queue recorded is submitted
+    /// before. A wait for the program's own semaphore or fence
+    /// ([`Recording::wait_for_external`](crate::Recording::wait_for_external)), which delays all of a
+    /// recording, then delays this pass and what follows: in a frame, the pass that draws to the swap
+    /// chain's image and no other.
+    pub fn begins_recording(self) -> Self {
+        if let Some(pass) = self.graph.passes.last_mut() {
+            pass.is_first = true;
         }
         self
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tenure_core::device::{
-    CallRule, DeviceError, Dimension, Features, QueueId, QueueSerial, ResourceDesc, TextureInfo, TileLayout,
-    TileRegion, TileSource, TileUpdate, Usage, check,
+    CallRule, DeviceError, Dimension, Features, QueueId, QueueSerial, ResourceDesc, SubmitSync, TextureInfo,
+    TileLayout, TileRegion, TileSource, TileUpdate, Usage, check,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CLEAR_VALUE, D3D12_PACKED_MIP_INFO, D3D12_RESOURCE_STATE_COMMON, D3D12_SUBRESOURCE_TILING,
@@ -180,7 +180,8 @@ impl Inner {
     ) -> Result<(), DeviceError> {
         self.look()?;
         let changes = updates.iter().map(|update| self.change(update)).collect::<Result<Vec<_>, _>>()?;
-        self.in_order(queue, waits, signal, |raw| changes.iter().for_each(|change| apply(raw, change)))
+        let sync = SubmitSync::new(waits, signal);
+        self.in_order(queue, sync, |raw| changes.iter().for_each(|change| apply(raw, change)))
     }
 
     fn change<'a>(self: &Arc<Self>, update: &TileUpdate<'a, Device>) -> Result<Change<'a>, DeviceError> {

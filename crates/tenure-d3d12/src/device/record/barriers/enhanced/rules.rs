@@ -202,6 +202,7 @@ fn equivalents() -> Vec<(State, Access, Sync)> {
         (State::INDIRECT, D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT, D3D12_BARRIER_SYNC_EXECUTE_INDIRECT),
         (State::COPY_DST, D3D12_BARRIER_ACCESS_COPY_DEST, D3D12_BARRIER_SYNC_COPY),
         (State::COPY_SRC, D3D12_BARRIER_ACCESS_COPY_SOURCE, D3D12_BARRIER_SYNC_COPY),
+        (State::PRESENT, D3D12_BARRIER_ACCESS_COPY_SOURCE, D3D12_BARRIER_SYNC_ALL),
         (State::RESOLVE_DST, D3D12_BARRIER_ACCESS_RESOLVE_DEST, D3D12_BARRIER_SYNC_RESOLVE),
         (State::RESOLVE_SRC, D3D12_BARRIER_ACCESS_RESOLVE_SOURCE, D3D12_BARRIER_SYNC_RESOLVE),
         (
@@ -225,7 +226,8 @@ const TEXTURES: Usage = Usage::SHADER_READ
     .union(Usage::COPY_SRC)
     .union(Usage::COPY_DST)
     .union(Usage::RENDER_TARGET)
-    .union(Usage::DEPTH_STENCIL);
+    .union(Usage::DEPTH_STENCIL)
+    .union(Usage::PRESENT);
 
 fn stage(kind: QueueKind) -> Stage {
     Stage { kind, is_traced: true }

@@ -83,6 +83,8 @@ impl Stage {
             (State::DEPTH_WRITE, D3D12_BARRIER_SYNC_DEPTH_STENCIL, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE),
             (State::COPY_DST, D3D12_BARRIER_SYNC_COPY, D3D12_BARRIER_ACCESS_COPY_DEST),
             (State::RESOLVE_DST, D3D12_BARRIER_SYNC_RESOLVE, D3D12_BARRIER_ACCESS_RESOLVE_DEST),
+            // The layout serves copies; presentation itself comes after the submission.
+            (State::PRESENT, D3D12_BARRIER_SYNC_ALL, D3D12_BARRIER_ACCESS_COPY_SOURCE),
         ];
         let uses = table.into_iter().filter(|(bit, ..)| state.contains(*bit));
         let nothing = (D3D12_BARRIER_SYNC_NONE, D3D12_BARRIER_ACCESS_COMMON);

@@ -1,0 +1,126 @@
+//! The program's own semaphores and fences, and its own submissions.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{Commands, Recording};
+use crate::Error;
+use crate::context::Context;
+use crate::device::{Device, DeviceError, Permit, QueueId, QueueSerial, SubmitSync};
+use crate::staging::Ticket;
+use crate::time::{Clock, SyncPoint};
+
+/// The program's own points that a recording waits for and signals; most have none.
+pub(super) struct ExternalPoints<D: Device> {
+    waits: SmallVec<[D::ExternalPoint; 1]>,
+    signals: SmallVec<[D::ExternalPoint; 1]>,
+}
+
+impl<D: Device> Default for ExternalPoints<D> {
+    fn default() -> Self {
+        Self { waits: SmallVec::new(), signals: SmallVec::new() }
+    }
+}
+
+impl<D: Device> ExternalPoints<D> {
+    /// What orders a submission that has them.
+    pub(super) fn order<'a>(
+        this: Option<&'a Self>,
+        waits: &'a [QueueSerial],
+        signal: u64,
+    ) -> SubmitSync<'a, D> {
+        match this {
+            None => SubmitSync::new(waits, signal),
+            Some(this) => {
+                SubmitSync { waits, external_waits: &this.waits, external_signals: &this.signals, signal }
+            }
+        }
+    }
+}
+
+impl<D: Device> Recording<D> {
+    /// Makes the submission wait for a point of a semaphore or fence of the program's own: one that it
+    /// shares with other code, or by which a swap chain says that an image can be drawn to. The whole
+    /// recording waits; on Vulkan the stages that the point names, and those after them.
+    ///
+    /// Nothing waits when the recording is discarded, or its submission is refused.
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, Queue, sim};
+    ///
+    /// let device = sim::Device::new(sim::Profile::DISCRETE);
+    /// let fence = device.create_fence("streamed");
+    /// let gpu = Gpu::new(device, Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "after streaming")?;
+    /// recording.wait_for_external(fence.at(1));
+    /// let point = recording.submit()?;
+    /// assert!(!point.is_covered_by(&gpu.completed()?));
+    /// fence.signal(1);
+    /// assert!(gpu.wait(&point, std::time::Duration::from_secs(1))?);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn wait_for_external(&mut self, point: D::ExternalPoint) {
+        self.external().waits.push(point);
+    }
+
+    /// Makes the submission signal a point of a semaphore or fence of the program's own, when all of the
+    /// recording is done.
+    ///
+    /// Nothing is signalled when the recording is discarded, or its submission is refused.
+    pub fn signal_external(&mut self, point: D::ExternalPoint) {
+        self.external().signals.push(point);
+    }
+
+    /// A ticket that says what became of it: submitted or discarded.
+    pub(crate) fn ticket(&mut self) -> Arc<Ticket> {
+        let commands: &mut Commands<D> = self;
+        let ticket = Arc::new(Ticket::new(commands.name().clone()));
+        commands.open.tickets.push(ticket.clone());
+        ticket
+    }
+
+    fn external(&mut self) -> &mut ExternalPoints<D> {
+        let commands: &mut Commands<D> = self;
+        commands.open.external.get_or_insert_default()
+    }
+}
+
+/// Runs the program's own submission to a queue and counts it as one of tenure's.
+pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
+    context: &Arc<Context<D>>,
+    queue: QueueId,
+    waits: &SyncPoint,
+    run: impl FnOnce(D::NativeQueue<'_>) -> Result<T, E>,
+) -> Result<(T, SyncPoint), E> {
+    context.check_submitted(waits)?;
+    context.flush_pending_uploads()?;
+    let waits: SmallVec<[_; crate::device::MAX_QUEUES]> =
+        waits.iter().filter(|wait| wait.queue != queue).collect();
+    // What is dropped meanwhile waits for the submission, as for a recording that may use it.
+    let recording = context.recordings.open("external work", context.current_frame());
+    let mut answer = None;
+    let submitted = context.clock.submit(queue, |serial| {
+        // Whatever it submitted before an error or a panic is counted, too.
+        let run =
+            |queue: D::NativeQueue<'_>| Clock::run_external(|| catch_unwind(AssertUnwindSafe(|| run(queue))));
+        let ran = context.device().submit_external(Permit::own(), queue, &waits, serial, run);
+        answer = Some(ran?);
+        Ok::<(), DeviceError>(())
+    });
+    context.recordings.close(recording);
+    context.settle_submission();
+    match answer {
+        Some(Err(panic)) => resume_unwind(panic),
+        Some(Ok(Err(refused))) => Err(refused),
+        Some(Ok(Ok(value))) => match submitted {
+            Ok(at) => Ok((value, context.clock.point_at(at))),
+            Err(error) => Err(Error::from(error).into()),
+        },
+        None => match submitted {
+            Err(error) => Err(Error::from(error).into()),
+            Ok(_) => Err(Error::Internal { what: "a submission was counted that was not made" }.into()),
+        },
+    }
+}

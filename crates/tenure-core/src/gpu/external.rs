@@ -1,0 +1,100 @@
+//! Work that the program submits itself.
+
+use super::Gpu;
+use crate::command::submit_external;
+use crate::device::{Device, State, Subresource};
+use crate::resource::Used;
+use crate::time::SyncPoint;
+use crate::{Error, Queue};
+
+impl<D: Device> Gpu<D> {
+    /// Runs the program's own submission to a queue, and counts it as one of tenure's: what is dropped from
+    /// now on outlives it, a frame in which it is made waits for it, and the sync point that this returns
+    /// can be waited for. `run` gets the API's queue, which nothing else uses meanwhile, and may submit any
+    /// number of times, or present.
+    ///
+    /// `waits` is complete before what `run` submits begins: what it needs of other queues. It comes after
+    /// all that was submitted to its own queue. Uploads that are pending are submitted before.
+    ///
+    /// Whatever it uses must be alive when this is called, and may be dropped right after. Barriers are
+    /// its own business: it finds a texture in the state that a recording left it in, and says with
+    /// [`declare_state`](Self::declare_state) if it leaves it in another.
+    ///
+    /// Adds one signal of the queue's fence, and on Vulkan an empty submission that makes it.
+    ///
+    /// # Errors
+    /// [`Error::NeverSubmitted`] and [`Error::Foreign`] for `waits`; those of
+    /// [`flush_uploads`](Self::flush_uploads); [`Error::Device`]: lost, or a shortage. Then `run` was not
+    /// called, or the device is lost. The error of `run`, after which what it submitted before is counted
+    /// all the same.
+    ///
+    /// Inside `run` nothing can be submitted through tenure: that is an error there.
+    ///
+    /// # Panics
+    /// With the panic of `run`, after what it submitted was counted.
+    ///
+    /// ```
+    /// use tenure::device::{CommandList as _, Device as _, Permit};
+    /// use tenure::{BufferDesc, Config, Gpu, Queue, QueueId, State, SyncPoint, Usage, sim};
+    ///
+    /// let device = sim::Device::new(sim::Profile::DISCRETE);
+    /// let gpu = Gpu::new(device.clone(), Config::default())?;
+    /// let buffer = gpu.create_buffer(&BufferDesc::new(4096, Usage::COPY_DST))?;
+    ///
+    /// // Another library's commands.
+    /// let mut list = device.create_list(Permit::checked(), QueueId(0))?;
+    /// list.begin()?;
+    /// list.fill_buffer(buffer.raw(), buffer.offset(), 4096, 7);
+    /// list.close()?;
+    /// let ((), point) = gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |mut queue| {
+    ///     queue.submit(&[&list], &[], &[]).map_err(tenure::Error::from)
+    /// })?;
+    /// drop(buffer); // it lives until the GPU is past that point
+    /// assert!(gpu.wait(&point, std::time::Duration::from_secs(1))?);
+    /// # device.destroy_list(Permit::checked(), list);
+    /// # drop(gpu);
+    /// # device.check_clean().expect("nothing was released too early");
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn submit_external<T, E: From<Error>>(
+        &self,
+        queue: Queue,
+        waits: &SyncPoint,
+        run: impl FnOnce(D::NativeQueue<'_>) -> Result<T, E>,
+    ) -> Result<(T, SyncPoint), E> {
+        self.shared.check_open()?;
+        let queue = queue.id(self.shared.context.device().properties());
+        submit_external(&self.shared.context, queue, waits, run)
+    }
+
+    /// Says that the program itself has brought a resource into `state`, with the submissions `at` (see
+    /// [`submit_external`](Self::submit_external)): the next recording that uses it is submitted with the
+    /// barriers and waits that lead on from there. [`SyncPoint::NONE`] where whatever has used it is known
+    /// to be done.
+    ///
+    /// Call it between the submission that changed the state and the next that uses the resource;
+    /// recordings that are open may use it. [`State::COMMON`] says that the contents are undefined (Vulkan), or
+    /// names the state of that name (Direct3D 12).
+    ///
+    /// O(1). Thread-safe.
+    ///
+    /// # Errors
+    /// [`Error::State`] for a state that the resource's usage forbids or a subresource that it lacks,
+    /// [`Error::FixedState`], [`Error::Foreign`]; [`Error::NeverSubmitted`] for `at`.
+    pub fn declare_state<'a>(
+        &self,
+        resource: impl Into<Used<'a, D>>,
+        subresource: Subresource,
+        state: State,
+        at: &SyncPoint,
+    ) -> Result<(), Error> {
+        self.shared.context.check_submitted(at)?;
+        let used: Used<'a, D> = resource.into();
+        let tracked = used.check(&self.shared.context, state)?;
+        let cell = tracked.as_ref();
+        let checked = cell.check_declared(subresource, state);
+        checked.map_err(|source| Error::State { name: used.name().clone(), source })?;
+        cell.declare(subresource, state, at);
+        Ok(())
+    }
+}

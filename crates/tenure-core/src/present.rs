@@ -1,0 +1,292 @@
+//! The images of swap chains, as frames use them, and what all swap chains are asked for.
+//!
+//! The backends have the swap chains themselves (`vulkan::Swapchain`, `d3d12::Swapchain`, `sim::Swapchain`):
+//! windows differ too much between APIs. What a frame does with an image does not, and stands here, so that
+//! code that draws is the same for all of them. [`SharedImage`] is what a swap chain is built with.
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::device::{Device, Format, State, Subresource, Usage};
+use crate::staging::{Progress, Ticket};
+use crate::time::SyncPoint;
+use crate::{Error, Gpu, Name, Recording, SwapchainRule, Texture, TextureViewDesc, View};
+
+/// How images get from the swap chain to the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PresentMode {
+    /// One after the other, at the screen's rate: no tearing. Every device has it.
+    #[default]
+    Fifo,
+    /// As [`Fifo`](Self::Fifo), but an image that comes late is shown at once, and tears.
+    FifoRelaxed,
+    /// The newest image at the screen's rate; older ones that were not shown yet are skipped.
+    Mailbox,
+    /// At once: tears.
+    Immediate,
+}
+
+/// A swap chain to create.
+///
+/// ```
+/// use tenure::{Format, PresentMode, SwapchainDesc};
+///
+/// let desc = SwapchainDesc::new([1280, 720]).format(Format::Bgra8Srgb).mode(PresentMode::Mailbox);
+/// assert_eq!(desc.images, 3);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SwapchainDesc {
+    /// Width and height in pixels. With a 0 there is no swap chain until
+    /// it is resized: the window is minimised. Vulkan: used where the window leaves it open.
+    pub size: [u32; 2],
+    /// The format of the images and of their views; `None`: an 8-bit sRGB format that the window has. Direct3D
+    /// 12 makes the images in the linear twin.
+    pub format: Option<Format>,
+    /// How many images there are at least; the window may want more. Default 3.
+    pub images: u32,
+    /// How images get to the screen. Where the window does not have that, it is [`PresentMode::Fifo`].
+    pub mode: PresentMode,
+    /// What is done with the images beside drawing to them and presenting: [`Usage::COPY_SRC`] for a
+    /// screenshot. Default nothing.
+    pub usage: Usage,
+    /// Its name.
+    pub name: Name,
+}
+
+impl SwapchainDesc {
+    /// Three images of the window's own format, shown one after the other.
+    #[must_use]
+    pub fn new(size: [u32; 2]) -> Self {
+        Self {
+            size,
+            format: None,
+            images: 3,
+            mode: PresentMode::Fifo,
+            usage: Usage::empty(),
+            name: Name::from("swap chain"),
+        }
+    }
+
+    /// With that format.
+    #[must_use]
+    pub const fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// With at least so many images.
+    #[must_use]
+    pub const fn images(mut self, images: u32) -> Self {
+        self.images = images;
+        self
+    }
+
+    /// With that mode.
+    #[must_use]
+    pub const fn mode(mut self, mode: PresentMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// With images that are used so, too.
+    #[must_use]
+    pub const fn usage(mut self, usage: Usage) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// With that name.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Name>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// True when there is nothing to draw to: the window is minimised.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.size[0] == 0 || self.size[1] == 0
+    }
+}
+
+/// How far a frame has come with an image of a swap chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageProgress {
+    /// No submission waits for it.
+    Unused,
+    /// Submissions wait for it, and none has finished it.
+    Begun,
+    /// This submission leaves it in [`State::PRESENT`].
+    Finished(SyncPoint),
+}
+
+/// An image of a swap chain, from when that hands it out until it is presented.
+///
+/// The first recording that uses it [begins](Self::begin) with it, the last [finishes](Self::finish) with
+/// it; they may be the same. One that is dropped is handed out again by the next `acquire`, with what was drawn
+/// to it.
+pub struct SwapchainImage<D: Device> {
+    shared: Arc<SharedImage<D>>,
+}
+
+impl<D: Device> SwapchainImage<D> {
+    /// Hands an image out. For swap chains.
+    #[must_use]
+    pub const fn new(shared: Arc<SharedImage<D>>) -> Self {
+        Self { shared }
+    }
+
+    /// What it shares with its swap chain. For swap chains.
+    #[must_use]
+    pub const fn shared(&self) -> &Arc<SharedImage<D>> {
+        &self.shared
+    }
+
+    /// The texture. It is in [`State::PRESENT`] when it is handed out, with undefined contents, and again when a
+    /// recording has finished it.
+    #[must_use]
+    pub fn texture(&self) -> &Texture<D> {
+        &self.shared.texture
+    }
+
+    /// A view of it as a render target, in the format of the swap chain.
+    #[must_use]
+    pub fn view(&self) -> &View<D> {
+        &self.shared.view
+    }
+
+    /// Its number in the swap chain, from 0.
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.shared.index
+    }
+
+    /// Makes a recording wait until the image may be used. Call it in the first recording, in the order of
+    /// submission, that uses it; of no effect in later ones.
+    ///
+    /// All of the recording waits (on Vulkan from the stages on that write images): in a graph, have
+    /// the pass that draws to the image [begin a recording](crate::transient::graph::PassBuilder::begins_recording).
+    pub fn begin(&self, recording: &mut Recording<D>) {
+        let points = &mut *self.shared.points.lock();
+        if points.begun.as_ref().is_some_and(|ticket| ticket.progress() != Progress::Discarded) {
+            return;
+        }
+        points.begun = Some(recording.ticket());
+        if let Some(point) = points.acquired.clone() {
+            recording.wait_for_external(point);
+        }
+    }
+
+    /// Leaves the image in [`State::PRESENT`] and says when it may be presented. The last use of the
+    /// image in the frame; it [begins](Self::begin) with it, too, if nothing has.
+    ///
+    /// # Errors
+    /// Those of [`Commands::use_resource`](crate::Commands::use_resource); [`Error::Foreign`] for a recording of
+    /// another manager.
+    pub fn finish(&self, recording: &mut Recording<D>) -> Result<(), Error> {
+        self.begin(recording);
+        recording.use_resource(&self.shared.texture, Subresource::All, State::PRESENT)?;
+        recording.barriers();
+        let points = &mut *self.shared.points.lock();
+        points.finished = Some(recording.ticket());
+        if let Some(point) = points.rendered.clone() {
+            recording.signal_external(point);
+        }
+        Ok(())
+    }
+}
+
+impl<D: Device> fmt::Debug for SwapchainImage<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.fmt(f)
+    }
+}
+
+/// An image as its swap chain keeps it. For swap chains of backends.
+pub struct SharedImage<D: Device> {
+    texture: Texture<D>,
+    view: View<D>,
+    index: u32,
+    points: Mutex<Points<D>>,
+}
+
+/// What a frame waits for and signals, and how far its recordings are.
+struct Points<D: Device> {
+    acquired: Option<D::ExternalPoint>,
+    rendered: Option<D::ExternalPoint>,
+    begun: Option<Arc<Ticket>>,
+    finished: Option<Arc<Ticket>>,
+}
+
+impl<D: Device> SharedImage<D> {
+    /// An image, [adopted](Gpu::adopt_texture) with [`Usage::PRESENT`] and [`Usage::RENDER_TARGET`], and its
+    /// view in the swap chain's format.
+    ///
+    /// # Errors
+    /// As [`Gpu::create_texture_view`].
+    pub fn new(gpu: &Gpu<D>, texture: Texture<D>, format: Format, index: u32) -> Result<Arc<Self>, Error> {
+        let desc = TextureViewDesc::render_target().format(format);
+        let view = gpu.create_texture_view(&texture, &desc)?;
+        let points = Points { acquired: None, rendered: None, begun: None, finished: None };
+        Ok(Arc::new(Self { texture, view, index, points: Mutex::new(points) }))
+    }
+
+    /// The texture.
+    #[must_use]
+    pub const fn texture(&self) -> &Texture<D> {
+        &self.texture
+    }
+
+    /// Its number in the swap chain, from 0.
+    #[must_use]
+    pub const fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Begins a frame with it: `acquired` is reached when it may be used, `rendered` is to be signalled when it may
+    /// be presented.
+    pub fn arm(&self, acquired: Option<D::ExternalPoint>, rendered: Option<D::ExternalPoint>) {
+        *self.points.lock() = Points { acquired, rendered, begun: None, finished: None };
+    }
+
+    /// How far the frame has come.
+    #[must_use]
+    pub fn progress(&self) -> ImageProgress {
+        let points = self.points.lock();
+        let submitted = |ticket: &Option<Arc<Ticket>>| match ticket.as_ref().map(|ticket| ticket.progress()) {
+            Some(Progress::Submitted(point)) => Some(point),
+            _ => None,
+        };
+        match (submitted(&points.finished), submitted(&points.begun)) {
+            (Some(point), _) => ImageProgress::Finished(point),
+            (None, Some(_)) => ImageProgress::Begun,
+            (None, None) => ImageProgress::Unused,
+        }
+    }
+
+    /// What presenting waits for.
+    ///
+    /// # Errors
+    /// [`SwapchainRule::NotFinished`] when no recording that was submitted has finished it.
+    pub fn finished(&self) -> Result<SyncPoint, Error> {
+        match self.progress() {
+            ImageProgress::Finished(point) => Ok(point),
+            ImageProgress::Unused | ImageProgress::Begun => {
+                let name = self.texture.name().clone();
+                Err(Error::Swapchain { name, rule: SwapchainRule::NotFinished })
+            }
+        }
+    }
+}
+
+impl<D: Device> fmt::Debug for SharedImage<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SwapchainImage")
+            .field("name", self.texture.name())
+            .field("index", &self.index)
+            .finish_non_exhaustive()
+    }
+}

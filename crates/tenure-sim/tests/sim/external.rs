@@ -1,0 +1,305 @@
+//! Fences of the program's own, and its own submissions.
+
+use std::time::Duration;
+
+use tenure_core::device::{CommandList as _, Device as _, *};
+use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, SyncPoint};
+use tenure_sim::{Checks, Device, HazardKind, Lag, List, Options, Profile};
+
+use crate::common::{COPY, GRAPHICS, buffer, local_type};
+
+fn submit(
+    device: &Device,
+    queue: QueueId,
+    signal: u64,
+    waits: &[tenure_sim::ExternalPoint],
+    signals: &[tenure_sim::ExternalPoint],
+) {
+    let sync = SubmitSync { waits: &[], external_waits: waits, external_signals: signals, signal };
+    device.submit_with(Permit::checked(), queue, &[], sync).unwrap();
+}
+
+fn kinds(device: &Device) -> Vec<HazardKind> {
+    device.take_hazards().iter().map(|hazard| hazard.kind).collect()
+}
+
+fn filled(device: &Device, buffer: &tenure_sim::Resource, queue: QueueId) -> List {
+    let mut list = device.create_list(Permit::checked(), queue).unwrap();
+    list.begin().unwrap();
+    list.fill_buffer(buffer, 0, 256, 7);
+    list.close().unwrap();
+    list
+}
+
+#[test]
+fn submissions_wait_for_the_programs_fences() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let (fence, done) = (device.create_fence("streamed"), device.create_fence("drawn"));
+        submit(&device, GRAPHICS, 1, &[fence.at(2)], &[done.at(5)]);
+        assert_eq!((device.completed(GRAPHICS), done.value()), (Ok(0), 0));
+        fence.signal(1);
+        assert_eq!(device.completed(GRAPHICS), Ok(0));
+        submit(&device, COPY, 1, &[], &[fence.at(2)]);
+        assert_eq!((device.completed(GRAPHICS), done.value()), (Ok(1), 5));
+        assert_eq!(device.completed(COPY), Ok(1));
+        drop((fence, done));
+        device.check_clean().unwrap();
+    }
+}
+
+#[test]
+fn binary_semaphores_are_signalled_and_waited_for_in_turn() {
+    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+    let semaphore = device.create_semaphore("acquired");
+    for serial in [1, 3, 5] {
+        submit(&device, GRAPHICS, serial, &[], &[semaphore.at(0)]);
+        submit(&device, GRAPHICS, serial + 1, &[semaphore.at(0)], &[]);
+    }
+    assert_eq!(device.completed(GRAPHICS), Ok(6));
+    drop(semaphore);
+    device.check_clean().unwrap();
+}
+
+#[test]
+fn each_misuse_of_a_fence_is_found() {
+    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
+    let (fence, semaphore) = (device.create_fence("frame"), device.create_semaphore("acquired"));
+
+    submit(&device, GRAPHICS, 1, &[semaphore.at(0)], &[]);
+    assert_eq!(kinds(&device), [HazardKind::NeverSignalled], "a binary semaphore that nothing signals");
+    submit(&device, GRAPHICS, 2, &[], &[semaphore.at(0)]);
+    submit(&device, GRAPHICS, 3, &[], &[semaphore.at(0)]);
+    assert_eq!(kinds(&device), [HazardKind::SignalledTwice], "signalled before anything waited");
+
+    submit(&device, GRAPHICS, 4, &[], &[fence.at(3)]);
+    submit(&device, GRAPHICS, 5, &[], &[fence.at(3)]);
+    assert_eq!(kinds(&device), [HazardKind::SignalledTwice], "a value that it reaches anyway");
+    fence.signal(2);
+    assert_eq!(kinds(&device), [HazardKind::SignalledTwice], "a value that is behind");
+
+    drop(semaphore);
+    assert_eq!(kinds(&device), [HazardKind::DestroyedInUse]);
+    assert!(device.run_until_idle());
+    let point = fence.at(9);
+    drop(fence);
+    submit(&device, GRAPHICS, 6, &[], &[point]);
+    assert_eq!(kinds(&device), [HazardKind::DeadFence]);
+}
+
+#[test]
+fn what_nothing_signals_is_named_at_the_end() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let fence = device.create_fence("never");
+    submit(&device, GRAPHICS, 1, &[fence.at(4)], &[]);
+    assert!(!device.wait(QueueSerial { queue: GRAPHICS, serial: 1 }, Duration::from_millis(5)).unwrap());
+    let found = device.check_clean().unwrap_err();
+    assert_eq!(found.hazards[0].kind, HazardKind::NeverSignalled);
+    let text = found.hazards[0].to_string();
+    assert!(text.contains("'never'") && text.contains("reach 4") && text.contains("at 0"), "{text}");
+    fence.signal(4);
+    assert!(device.run_until_idle());
+    drop(fence);
+    device.check_clean().unwrap();
+}
+
+/// What a fence orders is no race; without it there is one.
+#[test]
+fn fences_order_queues() {
+    for is_ordered in [true, false] {
+        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let desc = buffer(256, Usage::COPY_DST);
+        let target = device.create_committed(&desc, local_type(&device, &desc)).unwrap();
+        let fence = device.create_fence("copied");
+        let lists = [filled(&device, &target, COPY), filled(&device, &target, GRAPHICS)];
+        let point = [fence.at(1)];
+        let sync = SubmitSync { waits: &[], external_waits: &[], external_signals: &point, signal: 1 };
+        device.submit_with(Permit::checked(), COPY, &[&lists[0]], sync).unwrap();
+        let waits = if is_ordered { &point[..] } else { &[] };
+        let sync = SubmitSync { waits: &[], external_waits: waits, external_signals: &[], signal: 1 };
+        device.submit_with(Permit::checked(), GRAPHICS, &[&lists[1]], sync).unwrap();
+        assert!(device.run_until_idle());
+        let expected: &[HazardKind] = if is_ordered { &[] } else { &[HazardKind::QueueRace] };
+        assert_eq!(kinds(&device), expected, "ordered: {is_ordered}");
+        lists.into_iter().for_each(|list| device.destroy_list(Permit::checked(), list));
+        device.destroy_resource(Permit::checked(), target);
+        drop(fence);
+        device.check_clean().unwrap();
+    }
+}
+
+/// Work that the program submits by itself is found when something it uses is destroyed.
+#[test]
+fn what_the_programs_own_work_uses_is_not_destroyed() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+    let desc = buffer(256, Usage::COPY_DST);
+    let target = device.create_committed(&desc, local_type(&device, &desc)).unwrap();
+    let list = filled(&device, &target, GRAPHICS);
+    let answer = device.submit_external(Permit::checked(), GRAPHICS, &[], 1, |mut queue| {
+        queue.submit(&[&list], &[], &[])?;
+        queue.submit(&[&list], &[], &[])
+    });
+    assert!(answer.unwrap().is_err(), "a list is submitted once");
+    device.destroy_resource(Permit::checked(), target);
+    assert_eq!(kinds(&device), [HazardKind::DestroyedInUse]);
+    assert!(device.run_until_idle());
+    assert_eq!(device.completed(GRAPHICS), Ok(1));
+    device.destroy_list(Permit::checked(), list);
+}
+
+/// The parts of one external submission are ordered by what each waits for, and complete as one.
+#[test]
+fn the_parts_of_an_external_submission_complete_together() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let (first, last) = (device.create_fence("first"), device.create_fence("last"));
+    device
+        .submit_external(Permit::checked(), GRAPHICS, &[], 1, |mut queue| {
+            queue.submit(&[], &[], &[first.at(1)]).unwrap();
+            queue.submit(&[], &[last.at(1)], &[]).unwrap();
+        })
+        .unwrap();
+    assert_eq!((first.value(), device.completed(GRAPHICS)), (1, Ok(0)));
+    last.signal(1);
+    assert_eq!(device.completed(GRAPHICS), Ok(1));
+    drop((first, last));
+    device.check_clean().unwrap();
+}
+
+/// The regression that outsiders found: an engine's own submission, and a buffer dropped right after it.
+#[test]
+fn a_buffer_outlives_the_programs_own_submission() {
+    for profile in Profile::ALL {
+        let device = Device::with_options(Options::new(*profile).lag(Lag::Manual));
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let rock = gpu.create_buffer(&BufferDesc::new(256, Usage::COPY_DST).name("rock")).unwrap();
+        let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
+        list.begin().unwrap();
+        list.fill_buffer(rock.raw(), rock.offset(), 256, 7);
+        list.close().unwrap();
+        let ((), point) = gpu
+            .submit_external(Queue::Graphics, &SyncPoint::NONE, |mut queue| {
+                queue.submit(&[&list], &[], &[]).map_err(Error::from)
+            })
+            .unwrap();
+        drop(rock);
+        gpu.purge().unwrap();
+        gpu.trim();
+        assert_eq!(kinds(&device), []);
+        assert!(device.run_until_idle());
+        assert!(gpu.wait(&point, Duration::from_secs(1)).unwrap());
+        gpu.purge().unwrap();
+        assert!(gpu.shutdown().is_clean());
+        drop(gpu);
+        device.destroy_list(Permit::checked(), list);
+        device.check_clean().unwrap();
+    }
+}
+
+/// A recording waits for, and signals, fences of the program's own; discarded, it does neither.
+#[test]
+fn recordings_wait_for_and_signal_external_points() {
+    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+    let (streamed, drawn) = (device.create_fence("streamed"), device.create_fence("drawn"));
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let mut discarded = gpu.record(Queue::Graphics, "discarded").unwrap();
+    discarded.wait_for_external(streamed.at(7));
+    discarded.signal_external(drawn.at(7));
+    drop(discarded);
+    let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    recording.wait_for_external(streamed.at(1));
+    recording.signal_external(drawn.at(1));
+    let point = recording.submit().unwrap();
+    assert!(!gpu.wait(&point, Duration::from_millis(1)).unwrap());
+    streamed.signal(1);
+    assert!(gpu.wait(&point, Duration::from_secs(1)).unwrap());
+    assert_eq!(drawn.value(), 1);
+    drop(gpu);
+    drop((streamed, drawn));
+    device.check_clean().unwrap();
+}
+
+/// Barriers lead on from the state that the program declared.
+#[test]
+fn declared_states_are_led_on_from() {
+    for profile in Profile::ALL {
+        let device = Device::with_options(Options::new(*profile).lag(Lag::None).checks(Checks::all()));
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let usage = Usage::COPY_DST | Usage::COPY_SRC | Usage::RENDER_TARGET;
+        let desc = tenure_core::TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage).name("target");
+        let target = gpu.create_texture(&desc).unwrap();
+        let mut first = gpu.record(Queue::Graphics, "clear").unwrap();
+        first.use_resource(&target, Subresource::All, State::RENDER_TARGET).unwrap();
+        first.raw().use_texture(target.raw(), Subresource::All, State::RENDER_TARGET);
+        first.submit().unwrap();
+
+        // The program's own list leaves it as a source of copies.
+        let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
+        list.begin().unwrap();
+        list.barriers(&[Barrier::Transition {
+            resource: target.raw(),
+            subresource: Subresource::All,
+            before: State::RENDER_TARGET,
+            after: State::COPY_SRC,
+            transfer: None,
+        }]);
+        list.use_texture(target.raw(), Subresource::All, State::COPY_SRC);
+        list.close().unwrap();
+        let ((), point) = gpu
+            .submit_external(Queue::Graphics, &SyncPoint::NONE, |mut queue| {
+                queue.submit(&[&list], &[], &[]).map_err(Error::from)
+            })
+            .unwrap();
+        let depth = gpu.declare_state(&target, Subresource::All, State::DEPTH_WRITE, &point);
+        assert!(matches!(depth, Err(Error::State { .. })), "{depth:?}");
+        let other = gpu.declare_state(&target, Subresource::One(1), State::COPY_SRC, &point);
+        assert!(matches!(other, Err(Error::State { .. })), "{other:?}");
+        gpu.declare_state(&target, Subresource::All, State::COPY_SRC, &point).unwrap();
+
+        let mut next = gpu.record(Queue::Graphics, "draw").unwrap();
+        next.use_resource(&target, Subresource::All, State::RENDER_TARGET).unwrap();
+        next.raw().use_texture(target.raw(), Subresource::All, State::RENDER_TARGET);
+        next.submit().unwrap();
+        drop(target);
+        assert!(gpu.shutdown().is_clean());
+        drop(gpu);
+        device.destroy_list(Permit::checked(), list);
+        device.check_clean().unwrap();
+    }
+}
+
+#[test]
+fn errors_and_panics_of_the_programs_own_code_count_its_submissions() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let refused: Result<((), SyncPoint), Error> =
+        gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |mut queue| {
+            queue.submit(&[], &[], &[]).unwrap();
+            Err(DeviceError::Unsupported { feature: "what the program wanted" }.into())
+        });
+    assert!(refused.is_err());
+    assert_eq!(gpu.submitted().serial(GRAPHICS), 1, "what came before the error is counted");
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |_| -> Result<(), Error> {
+            panic!("the program's own")
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(gpu.submitted().serial(GRAPHICS), 2);
+    // The lock is free again, and nothing is held back.
+    let buffer = gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST).memory(MemoryUse::GpuOnly)).unwrap();
+    gpu.upload(&buffer, 0, &[1; 64]).unwrap();
+    let nested: Result<((), SyncPoint), Error> =
+        gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |_| {
+            let recording = gpu.record(Queue::Graphics, "inside")?;
+            let refused = recording.submit().unwrap_err().to_string();
+            assert!(refused.contains("from inside submit_external"), "{refused}");
+            assert!(gpu.submit_external(Queue::Copy, &SyncPoint::NONE, |_| Ok::<(), Error>(())).is_err());
+            Ok(())
+        });
+    nested.unwrap();
+    assert!(gpu.record(Queue::Graphics, "after").unwrap().submit().is_ok());
+    drop(buffer);
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    device.check_clean().unwrap();
+}
