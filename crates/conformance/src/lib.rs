@@ -90,10 +90,11 @@ suite_of! { ($)
         upload_buffers_hold_what_is_written readback_buffers_show_what_was_copied
         gpu_upload_buffers_fall_back_to_other_memory only_mapped_buffers_are_reached_by_the_cpu;
     textures:
-        every_format_keeps_its_texels mips_and_layers_keep_their_texels volumes_keep_their_texels
+        mips_and_layers_keep_their_texels volumes_keep_their_texels
         block_compressed_mips_keep_their_texels regions_are_copied_exactly
         large_textures_have_memory_of_their_own targets_are_created textures_survive_their_neighbours
         views_in_other_formats_are_supported_or_refused;
+    formats: colours_keep_their_texels formats_are_refused_by_name depth_formats_have_a_substitute;
     lifetimes:
         resources_outlive_their_handles_while_a_recording_is_open resources_outlive_their_handles_while_the_gpu_uses_them
         a_discarded_recording_holds_nothing_back objects_of_the_program_are_deferred

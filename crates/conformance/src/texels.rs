@@ -1,7 +1,9 @@
 //! Copies of texels to a texture and back, with the row pitch and the alignment that the device needs.
 
+use tenure_core::device::Device;
 use tenure_core::{
-    Buffer, BufferLayout, Queue, ReadbackTexture, Texture, TextureDesc, TextureInfo, TextureRegion,
+    Buffer, BufferLayout, Format, Queue, ReadbackTexture, Texture, TextureDesc, TextureInfo, TextureRegion,
+    Usage,
 };
 
 use crate::Harness;
@@ -21,6 +23,13 @@ pub(crate) fn rows(info: &TextureInfo, extent: [u32; 3]) -> (u32, u64) {
     let block = info.format.block();
     let bytes = u64::from(extent[0].div_ceil(block.width)) * u64::from(block.bytes);
     (extent[1].div_ceil(block.height), bytes)
+}
+
+/// Two formats with blocks of 4 by 4 texels, of 8 and of 16 bytes, of a family that the device has.
+pub(crate) fn compressed(device: &impl Device) -> [Format; 2] {
+    let desktop = [Format::Bc1Unorm, Format::Bc7Unorm];
+    let is_desktop = desktop.iter().all(|format| device.supports_format(*format, Usage::SHADER_READ));
+    if is_desktop { desktop } else { [Format::Etc2Rgb8Unorm, Format::Astc4x4Unorm] }
 }
 
 /// Random texels for each subresource.
@@ -104,11 +113,7 @@ pub(crate) fn assert_texels(found: &Texels, expected: &Texels, what: &str) {
     }
 }
 
-fn packed<D: tenure_core::device::Device>(
-    info: &TextureInfo,
-    readback: &ReadbackTexture<D>,
-    subresource: u32,
-) -> Vec<u8> {
+fn packed<D: Device>(info: &TextureInfo, readback: &ReadbackTexture<D>, subresource: u32) -> Vec<u8> {
     let at = readback.layout(subresource).unwrap();
     let (down, row) = rows(info, info.mip_extent(subresource % info.mips));
     assert_eq!(at.rows, down);

@@ -45,9 +45,9 @@ pub use descriptor::{
 #[doc(inline)]
 pub use device::{
     AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo, BufferLayout, ClearValue,
-    Compare, DescriptorKind, DeviceError, Dimension, Elements, Filter, Format, Plane, QueryKind, QueueId,
-    QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureRegion,
-    TileRegion, Usage, ViewShape,
+    Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter, Format, Plane, QueryKind,
+    QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess, TextureInfo,
+    TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use error::{
     Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, SwapchainRule,

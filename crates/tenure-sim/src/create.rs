@@ -13,6 +13,7 @@ use crate::calls::CallKind;
 use crate::checks::state::States;
 use crate::clock::SharedClock;
 use crate::costs::Work;
+use crate::formats;
 use crate::hazard::{Checks, HazardKind};
 use crate::heap::{Heap, HeapState, Store, Tenant};
 use crate::layout::Layout;
@@ -96,6 +97,7 @@ impl Shared {
 
     pub(crate) fn requirements_of(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         let needs = requirements(&self.properties, self.rules, desc)?;
+        formats::check(self.formats, desc)?;
         let requires_dedicated = needs.requires_dedicated || self.requires_dedicated;
         let prefers_dedicated = needs.prefers_dedicated || self.prefers_dedicated || requires_dedicated;
         Ok(Requirements { prefers_dedicated, requires_dedicated, ..needs })
@@ -207,6 +209,7 @@ impl Shared {
         let asked = request(0, MemoryTypeId(0), Some(desc));
         self.call(CallKind::CreateReserved, asked, || {
             let layout = tiles::layout(&self.properties, desc)?;
+            formats::check(self.formats, desc)?;
             let address = self.addresses(layout.bytes(), TILE)?;
             let label = self.register.create(kind(desc));
             let written = Written::new(layout.bytes());

@@ -189,6 +189,7 @@ mod device;
 mod execute;
 mod external;
 mod faults;
+mod formats;
 mod hazard;
 mod heap;
 mod history;

@@ -19,7 +19,7 @@ use crate::hazard::{Checks, Hazard, HazardKind, HazardLog, Origin};
 use crate::journal::Journal;
 use crate::object::Register;
 use crate::options::{Lag, Options};
-use crate::profile::Rules;
+use crate::profile::{Formats, Rules};
 use crate::queries::QueryClock;
 use crate::timeline::Timeline;
 
@@ -38,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) properties: Properties,
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
+    pub(crate) formats: Formats,
     pub(crate) zeroed: bool,
     pub(crate) prefers_dedicated: bool,
     pub(crate) requires_dedicated: bool,
@@ -98,6 +99,7 @@ impl Shared {
         Self {
             manager_slot: ManagerSlot::default(),
             rules: table.rules,
+            formats: table.formats,
             zeroed: options.zeroed.unwrap_or(table.zeroed),
             prefers_dedicated: options.prefers_dedicated,
             requires_dedicated: options.requires_dedicated,

@@ -1,7 +1,7 @@
 //! Why no device could be made, and what the driver's results mean to tenure.
 
 use ash::vk;
-use tenure_core::device::{ApiCode, DeviceError, MemoryTypeId};
+use tenure_core::device::{ApiCode, DeviceError, Format, MemoryTypeId};
 
 /// Why no instance or device could be made or wrapped.
 #[non_exhaustive]
@@ -71,6 +71,11 @@ impl CreateError {
 /// A feature that the device lacks.
 pub(crate) const fn unsupported(feature: &'static str) -> DeviceError {
     DeviceError::Unsupported { feature }
+}
+
+/// A format that the device lacks, or has not for a use.
+pub(crate) const fn unsupported_format(format: Format, feature: &'static str) -> DeviceError {
+    DeviceError::UnsupportedFormat { format, feature }
 }
 
 /// What a driver's result means, device loss aside: `None` for that, which is to be remembered.

@@ -3,7 +3,128 @@
 use ash::vk;
 use tenure_core::device::Format;
 
-/// The Vulkan format of a [`Format`]; `UNDEFINED` for one that this version does not know.
+macro_rules! table {
+    ($($format:ident: $found:ident;)*) => {
+        /// Each format with Vulkan's, in the order of [`Format::ALL`].
+        const TABLE: &[(Format, vk::Format)] = &[$((Format::$format, vk::Format::$found),)*];
+    };
+}
+
+table! {
+    R8Unorm: R8_UNORM;
+    R8Snorm: R8_SNORM;
+    R8Uint: R8_UINT;
+    R8Sint: R8_SINT;
+    Rg8Unorm: R8G8_UNORM;
+    Rg8Snorm: R8G8_SNORM;
+    Rg8Uint: R8G8_UINT;
+    Rg8Sint: R8G8_SINT;
+    Rgba8Unorm: R8G8B8A8_UNORM;
+    Rgba8Srgb: R8G8B8A8_SRGB;
+    Rgba8Snorm: R8G8B8A8_SNORM;
+    Rgba8Uint: R8G8B8A8_UINT;
+    Rgba8Sint: R8G8B8A8_SINT;
+    Bgra8Unorm: B8G8R8A8_UNORM;
+    Bgra8Srgb: B8G8R8A8_SRGB;
+    B5G6R5Unorm: R5G6B5_UNORM_PACK16;
+    Bgr5A1Unorm: A1R5G5B5_UNORM_PACK16;
+    Rgb10A2Unorm: A2B10G10R10_UNORM_PACK32;
+    Rgb10A2Uint: A2B10G10R10_UINT_PACK32;
+    R11G11B10Float: B10G11R11_UFLOAT_PACK32;
+    Rgb9E5Float: E5B9G9R9_UFLOAT_PACK32;
+    R16Unorm: R16_UNORM;
+    R16Snorm: R16_SNORM;
+    R16Uint: R16_UINT;
+    R16Sint: R16_SINT;
+    R16Float: R16_SFLOAT;
+    Rg16Unorm: R16G16_UNORM;
+    Rg16Snorm: R16G16_SNORM;
+    Rg16Uint: R16G16_UINT;
+    Rg16Sint: R16G16_SINT;
+    Rg16Float: R16G16_SFLOAT;
+    Rgba16Unorm: R16G16B16A16_UNORM;
+    Rgba16Snorm: R16G16B16A16_SNORM;
+    Rgba16Uint: R16G16B16A16_UINT;
+    Rgba16Sint: R16G16B16A16_SINT;
+    Rgba16Float: R16G16B16A16_SFLOAT;
+    R32Uint: R32_UINT;
+    R32Sint: R32_SINT;
+    R32Float: R32_SFLOAT;
+    Rg32Uint: R32G32_UINT;
+    Rg32Sint: R32G32_SINT;
+    Rg32Float: R32G32_SFLOAT;
+    Rgba32Uint: R32G32B32A32_UINT;
+    Rgba32Sint: R32G32B32A32_SINT;
+    Rgba32Float: R32G32B32A32_SFLOAT;
+    D16Unorm: D16_UNORM;
+    D24UnormS8Uint: D24_UNORM_S8_UINT;
+    D32Float: D32_SFLOAT;
+    D32FloatS8Uint: D32_SFLOAT_S8_UINT;
+    Bc1Unorm: BC1_RGBA_UNORM_BLOCK;
+    Bc1Srgb: BC1_RGBA_SRGB_BLOCK;
+    Bc2Unorm: BC2_UNORM_BLOCK;
+    Bc2Srgb: BC2_SRGB_BLOCK;
+    Bc3Unorm: BC3_UNORM_BLOCK;
+    Bc3Srgb: BC3_SRGB_BLOCK;
+    Bc4Unorm: BC4_UNORM_BLOCK;
+    Bc4Snorm: BC4_SNORM_BLOCK;
+    Bc5Unorm: BC5_UNORM_BLOCK;
+    Bc5Snorm: BC5_SNORM_BLOCK;
+    Bc6hUfloat: BC6H_UFLOAT_BLOCK;
+    Bc6hSfloat: BC6H_SFLOAT_BLOCK;
+    Bc7Unorm: BC7_UNORM_BLOCK;
+    Bc7Srgb: BC7_SRGB_BLOCK;
+    Etc2Rgb8Unorm: ETC2_R8G8B8_UNORM_BLOCK;
+    Etc2Rgb8Srgb: ETC2_R8G8B8_SRGB_BLOCK;
+    Etc2Rgb8A1Unorm: ETC2_R8G8B8A1_UNORM_BLOCK;
+    Etc2Rgb8A1Srgb: ETC2_R8G8B8A1_SRGB_BLOCK;
+    Etc2Rgba8Unorm: ETC2_R8G8B8A8_UNORM_BLOCK;
+    Etc2Rgba8Srgb: ETC2_R8G8B8A8_SRGB_BLOCK;
+    EacR11Unorm: EAC_R11_UNORM_BLOCK;
+    EacR11Snorm: EAC_R11_SNORM_BLOCK;
+    EacRg11Unorm: EAC_R11G11_UNORM_BLOCK;
+    EacRg11Snorm: EAC_R11G11_SNORM_BLOCK;
+    Astc4x4Unorm: ASTC_4X4_UNORM_BLOCK;
+    Astc4x4Srgb: ASTC_4X4_SRGB_BLOCK;
+    Astc5x4Unorm: ASTC_5X4_UNORM_BLOCK;
+    Astc5x4Srgb: ASTC_5X4_SRGB_BLOCK;
+    Astc5x5Unorm: ASTC_5X5_UNORM_BLOCK;
+    Astc5x5Srgb: ASTC_5X5_SRGB_BLOCK;
+    Astc6x5Unorm: ASTC_6X5_UNORM_BLOCK;
+    Astc6x5Srgb: ASTC_6X5_SRGB_BLOCK;
+    Astc6x6Unorm: ASTC_6X6_UNORM_BLOCK;
+    Astc6x6Srgb: ASTC_6X6_SRGB_BLOCK;
+    Astc8x5Unorm: ASTC_8X5_UNORM_BLOCK;
+    Astc8x5Srgb: ASTC_8X5_SRGB_BLOCK;
+    Astc8x6Unorm: ASTC_8X6_UNORM_BLOCK;
+    Astc8x6Srgb: ASTC_8X6_SRGB_BLOCK;
+    Astc8x8Unorm: ASTC_8X8_UNORM_BLOCK;
+    Astc8x8Srgb: ASTC_8X8_SRGB_BLOCK;
+    Astc10x5Unorm: ASTC_10X5_UNORM_BLOCK;
+    Astc10x5Srgb: ASTC_10X5_SRGB_BLOCK;
+    Astc10x6Unorm: ASTC_10X6_UNORM_BLOCK;
+    Astc10x6Srgb: ASTC_10X6_SRGB_BLOCK;
+    Astc10x8Unorm: ASTC_10X8_UNORM_BLOCK;
+    Astc10x8Srgb: ASTC_10X8_SRGB_BLOCK;
+    Astc10x10Unorm: ASTC_10X10_UNORM_BLOCK;
+    Astc10x10Srgb: ASTC_10X10_SRGB_BLOCK;
+    Astc12x10Unorm: ASTC_12X10_UNORM_BLOCK;
+    Astc12x10Srgb: ASTC_12X10_SRGB_BLOCK;
+    Astc12x12Unorm: ASTC_12X12_UNORM_BLOCK;
+    Astc12x12Srgb: ASTC_12X12_SRGB_BLOCK;
+}
+
+// Rows are found by number.
+const _: () = {
+    assert!(TABLE.len() == Format::ALL.len());
+    let mut index = 0;
+    while index < TABLE.len() {
+        assert!(TABLE[index].0 as usize == index);
+        index += 1;
+    }
+};
+
+/// The Vulkan format of a [`Format`].
 ///
 /// ```
 /// use ash::vk;
@@ -13,34 +134,7 @@ use tenure_core::device::Format;
 /// ```
 #[must_use]
 pub const fn to_vk_format(format: Format) -> vk::Format {
-    match format {
-        Format::R8Unorm => vk::Format::R8_UNORM,
-        Format::Rg8Unorm => vk::Format::R8G8_UNORM,
-        Format::Rgba8Unorm => vk::Format::R8G8B8A8_UNORM,
-        Format::Rgba8Srgb => vk::Format::R8G8B8A8_SRGB,
-        Format::Bgra8Unorm => vk::Format::B8G8R8A8_UNORM,
-        Format::Bgra8Srgb => vk::Format::B8G8R8A8_SRGB,
-        Format::Rgb10A2Unorm => vk::Format::A2B10G10R10_UNORM_PACK32,
-        Format::R11G11B10Float => vk::Format::B10G11R11_UFLOAT_PACK32,
-        Format::R16Float => vk::Format::R16_SFLOAT,
-        Format::Rg16Float => vk::Format::R16G16_SFLOAT,
-        Format::Rgba16Float => vk::Format::R16G16B16A16_SFLOAT,
-        Format::R32Uint => vk::Format::R32_UINT,
-        Format::R32Float => vk::Format::R32_SFLOAT,
-        Format::Rg32Float => vk::Format::R32G32_SFLOAT,
-        Format::Rgba32Float => vk::Format::R32G32B32A32_SFLOAT,
-        Format::D16Unorm => vk::Format::D16_UNORM,
-        Format::D24UnormS8Uint => vk::Format::D24_UNORM_S8_UINT,
-        Format::D32Float => vk::Format::D32_SFLOAT,
-        Format::D32FloatS8Uint => vk::Format::D32_SFLOAT_S8_UINT,
-        Format::Bc1Unorm => vk::Format::BC1_RGBA_UNORM_BLOCK,
-        Format::Bc3Unorm => vk::Format::BC3_UNORM_BLOCK,
-        Format::Bc4Unorm => vk::Format::BC4_UNORM_BLOCK,
-        Format::Bc5Unorm => vk::Format::BC5_UNORM_BLOCK,
-        Format::Bc6hFloat => vk::Format::BC6H_UFLOAT_BLOCK,
-        Format::Bc7Unorm => vk::Format::BC7_UNORM_BLOCK,
-        _ => vk::Format::UNDEFINED,
-    }
+    TABLE[format as usize].1
 }
 
 /// The bits of each component, sorted, as the API's name of the format says; of compressed formats the
@@ -54,14 +148,9 @@ pub(crate) fn component_bits(format: Format) -> Vec<u32> {
     bits
 }
 
-/// True for formats with depth and stencil, which Vulkan copies one at a time.
-pub(crate) const fn has_stencil(format: Format) -> bool {
-    matches!(format, Format::D24UnormS8Uint | Format::D32FloatS8Uint)
-}
-
 /// All aspects of a format, as barriers want them.
 pub(crate) const fn aspects(format: Format) -> vk::ImageAspectFlags {
-    if has_stencil(format) {
+    if format.has_stencil() {
         vk::ImageAspectFlags::from_raw(
             vk::ImageAspectFlags::DEPTH.as_raw() | vk::ImageAspectFlags::STENCIL.as_raw(),
         )

@@ -8,6 +8,7 @@ pub mod churn;
 pub mod constants;
 pub mod descriptors;
 pub mod external;
+pub mod formats;
 pub mod frames;
 pub mod lifetimes;
 pub mod locations;

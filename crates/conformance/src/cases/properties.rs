@@ -1,11 +1,12 @@
 //! The properties and requirements that a device reports.
 
-use tenure_core::device::{Device as _, MAX_QUEUES, MemoryFlags, Properties, ResourceDesc};
+use tenure_core::device::{Device, MAX_QUEUES, MemoryFlags, Properties, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
 use tenure_core::{BufferInfo, Format, QueueKind, TextureDesc, Usage};
 
 use crate::Harness;
 use crate::bench::no_problems;
+use crate::texels::compressed;
 
 /// Tables are neither empty nor too long, their indices exist, and alignments are powers of two.
 pub fn properties_keep_the_contract<H: Harness>(harness: &H) {
@@ -68,7 +69,8 @@ fn check_queues(properties: &Properties) {
     }
 }
 
-fn descriptions() -> Vec<ResourceDesc> {
+fn descriptions(device: &impl Device) -> Vec<ResourceDesc> {
+    let [_, blocks] = compressed(device);
     let buffer = |size, usage| ResourceDesc::Buffer(BufferInfo { size, usage });
     let texture = |desc: TextureDesc| ResourceDesc::Texture(desc.info);
     let sampled = Usage::SHADER_READ;
@@ -81,7 +83,7 @@ fn descriptions() -> Vec<ResourceDesc> {
         texture(TextureDesc::d2(1, 1, Format::R8Unorm, sampled)),
         texture(TextureDesc::d2(64, 64, Format::Rgba8Unorm, sampled).mips(7)),
         texture(TextureDesc::d2(1000, 700, Format::Rgba16Float, sampled | Usage::UNORDERED_ACCESS)),
-        texture(TextureDesc::d2(256, 256, Format::Bc7Unorm, sampled).mips(9).layers(6)),
+        texture(TextureDesc::d2(256, 256, blocks, sampled).mips(9).layers(6)),
         texture(TextureDesc::d3(33, 20, 9, Format::Rgba8Unorm, sampled)),
         texture(TextureDesc::d2(640, 360, Format::Rgba8Unorm, Usage::RENDER_TARGET | sampled)),
         texture(TextureDesc::d2(640, 360, Format::D32Float, Usage::DEPTH_STENCIL)),
@@ -96,7 +98,7 @@ fn descriptions() -> Vec<ResourceDesc> {
 pub fn requirements_keep_the_contract<H: Harness>(harness: &H) {
     let device = harness.device();
     let types = device.properties().memory_types.len();
-    for desc in descriptions() {
+    for desc in descriptions(&device) {
         let needs = device.requirements(&desc).unwrap_or_else(|error| panic!("{desc:?}: {error}"));
         assert!(needs.alignment.is_power_of_two(), "{desc:?}: {needs:?}");
         // Neither API rounds the sizes of textures up to the largest alignments, and tenure does not rely on it.

@@ -8,7 +8,7 @@ use tenure_core::{
 
 use crate::Harness;
 use crate::bench::{Bench, LONG, assert_bytes};
-use crate::texels::{random, whole};
+use crate::texels::{compressed, random, whole};
 use test_random::Rng;
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
@@ -54,9 +54,10 @@ pub fn readbacks_bring_bytes<H: Harness>(harness: &H) {
 pub fn readbacks_bring_texels<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let mut rng = Rng::new(141);
+    let [blocks, _] = compressed(bench.gpu.device());
     for desc in [
         TextureDesc::d2(61, 33, Format::Rgba8Unorm, SAMPLED).mips(3).layers(2),
-        TextureDesc::d2(64, 32, Format::Bc1Unorm, SAMPLED).mips(4),
+        TextureDesc::d2(64, 32, blocks, SAMPLED).mips(4),
         TextureDesc::d3(20, 12, 7, Format::Rg8Unorm, SAMPLED).mips(2),
     ] {
         let texels = random(&desc.info, &mut rng);

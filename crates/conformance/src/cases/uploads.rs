@@ -7,7 +7,7 @@ use tenure_core::{
 
 use crate::Harness;
 use crate::bench::{Bench, LONG, assert_bytes, contents};
-use crate::texels::{Texels, assert_texels, random, rows, whole};
+use crate::texels::{Texels, assert_texels, compressed, random, rows, whole};
 use test_random::Rng;
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
@@ -73,13 +73,14 @@ pub fn uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
         harness,
         Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }),
     );
+    let [small_blocks, large_blocks] = compressed(bench.gpu.device());
     let mut rng = Rng::new(131);
     for desc in [
         TextureDesc::d2(61, 33, Format::Rgba8Unorm, SAMPLED),
         TextureDesc::d2(64, 64, Format::R8Unorm, SAMPLED).mips(7),
         TextureDesc::d2(40, 24, Format::Rgba16Float, SAMPLED).mips(3).layers(4),
-        TextureDesc::d2(64, 32, Format::Bc1Unorm, SAMPLED).mips(7).layers(2),
-        TextureDesc::d2(36, 36, Format::Bc7Unorm, SAMPLED),
+        TextureDesc::d2(64, 32, small_blocks, SAMPLED).mips(7).layers(2),
+        TextureDesc::d2(36, 36, large_blocks, SAMPLED),
         TextureDesc::d3(20, 12, 7, Format::Rg8Unorm, SAMPLED).mips(3),
         TextureDesc::d2(300, 200, Format::Rgba32Float, SAMPLED),
     ] {

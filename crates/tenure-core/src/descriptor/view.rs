@@ -297,7 +297,7 @@ fn unit(access: BufferAccess) -> Result<u64, DeviceError> {
             let rule = "a multiple of 4, from 4 to 2048";
             Err(DeviceError::invalid_desc("stride", stride, Allowed::Rule(rule)))
         }
-        Elements::Typed(format) if format.is_depth() || format.block().width > 1 => {
+        Elements::Typed(format) if format.is_depth() || format.is_compressed() => {
             Err(DeviceError::invalid_value("typed views of buffers have plain colour formats", format))
         }
         elements => Ok(elements.bytes()),

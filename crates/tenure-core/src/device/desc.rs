@@ -55,7 +55,8 @@ pub struct TextureInfo {
     /// The optimised clear value.
     pub clear: Option<ClearValue>,
     /// Formats other than its own in which views may see it (D3D12's castable formats, Vulkan's
-    /// mutable format); texels of the same block, no depth formats.
+    /// mutable format); those that it [is castable to](Format::is_castable_to). A texture that names its
+    /// [`Format::srgb_twin`] alone keeps its compression on all GPUs; each further format may cost it.
     pub view_formats: Vec<Format>,
 }
 
@@ -162,10 +163,8 @@ impl TextureInfo {
         if self.usage.contains(Usage::DEPTH_STENCIL | Usage::RENDER_TARGET) {
             return bad_usage(Allowed::Rule("RENDER_TARGET or DEPTH_STENCIL, not both"));
         }
-        let is_plain = |format: &Format| !format.is_depth() && format.block().width == 1;
-        // Vulkan renders to a compressed texture through a view of another format.
-        let can_be_target = is_plain(&self.format) || self.view_formats.iter().any(is_plain);
-        if self.usage.contains(Usage::RENDER_TARGET) && !can_be_target {
+        let is_plain = !self.format.is_depth() && !self.format.is_compressed();
+        if self.usage.contains(Usage::RENDER_TARGET) && !is_plain {
             let rule = "without RENDER_TARGET, because the format is of depth or compressed";
             return bad_usage(Allowed::Rule(rule));
         }
@@ -178,13 +177,11 @@ impl TextureInfo {
             let rule = "a colour with the usage RENDER_TARGET, depth and stencil with DEPTH_STENCIL";
             return Err(DeviceError::invalid_desc("clear", self.usage, Allowed::Rule(rule)));
         }
-        let is_castable = |format: &Format| {
-            format.block() == self.format.block() && !format.is_depth() && !self.format.is_depth()
-        };
-        match self.view_formats.iter().find(|format| !is_castable(format)) {
+        match self.view_formats.iter().find(|format| !self.format.is_castable_to(**format)) {
             None => Ok(()),
             Some(&format) => {
-                let rule = "colour formats whose blocks are as large as those of the texture's format";
+                let rule = "colour formats whose texels are as large as those of the texture's format, \
+                            and of compressed ones its own kind";
                 Err(DeviceError::invalid_desc("view_formats", format, Allowed::Rule(rule)))
             }
         }

@@ -241,6 +241,15 @@ pub enum DeviceError {
         /// The feature, in the API's own words.
         feature: &'static str,
     },
+    /// The device lacks a texel format, or cannot use it for what was asked: see
+    /// [`Device::supports_format`](super::Device::supports_format).
+    #[error("the device does not support {feature} in the format {format:?}")]
+    UnsupportedFormat {
+        /// The format.
+        format: Format,
+        /// What it lacks in it.
+        feature: &'static str,
+    },
     /// A description no device accepts, or one beyond this device's limits.
     #[error("invalid description: {field} = {value}: must be {allowed}")]
     InvalidDesc {

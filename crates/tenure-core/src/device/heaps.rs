@@ -83,7 +83,7 @@ impl HeapDeviceError for DeviceError {
     }
 
     fn is_unsupported(&self) -> bool {
-        matches!(self, Self::Unsupported { .. })
+        matches!(self, Self::Unsupported { .. } | Self::UnsupportedFormat { .. })
     }
 
     fn out_of_memory(requested: u64, memory: MemoryTypeId) -> Self {

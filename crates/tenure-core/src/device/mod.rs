@@ -61,7 +61,7 @@ pub use descriptor::{
 pub use error::DeviceError;
 pub use error::{Allowed, ApiCode, FieldValue};
 #[doc(no_inline)]
-pub use format::{Block, Format};
+pub use format::{Block, Compression, Format};
 pub use heaps::DeviceHeaps;
 pub use list::{Barrier, CommandList, QueueTransfer};
 #[doc(no_inline)]
@@ -148,6 +148,27 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// # Errors
     /// [`DeviceError::InvalidDesc`], [`DeviceError::Lost`].
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError>;
+
+    /// True when the device has plain 2D textures (one sample, no other [view
+    /// formats](TextureInfo::view_formats)) of a format for all of `usage`: when it answers
+    /// [`requirements`](Self::requirements) of one.
+    fn supports_format(&self, format: Format, usage: Usage) -> bool {
+        let block = format.block();
+        // Whole blocks, because not every device has others.
+        let desc = ResourceDesc::Texture(TextureInfo {
+            dimension: Dimension::D2,
+            width: block.width * 4,
+            height: block.height * 4,
+            depth_or_layers: 1,
+            mips: 1,
+            samples: 1,
+            format,
+            usage,
+            clear: None,
+            view_formats: Vec::new(),
+        });
+        self.requirements(&desc).is_ok()
+    }
 
     /// Takes a block of memory from the driver.
     ///

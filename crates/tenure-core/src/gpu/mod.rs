@@ -2,6 +2,7 @@
 
 mod descriptors;
 mod external;
+mod formats;
 mod frame;
 mod manager;
 mod services;

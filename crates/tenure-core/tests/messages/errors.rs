@@ -70,8 +70,8 @@ fn descriptions_are_refused_with_names_and_limits() {
         ),
         (
             texture(&gpu, d2(read).view_formats([Format::R8Unorm])),
-            "sky: invalid description: view_formats = R8Unorm: must be colour formats whose blocks are as large as \
-             those of the texture's format"
+            "sky: invalid description: view_formats = R8Unorm: must be colour formats whose texels are as large as \
+             those of the texture's format, and of compressed ones its own kind"
                 .to_owned(),
         ),
         (

@@ -113,9 +113,15 @@ pub(crate) fn random_region(info: &TextureInfo, rng: &mut Rng) -> TextureRegion 
     TextureRegion { mip, layer, origin, extent }
 }
 
-pub(crate) fn random_desc(rng: &mut Rng) -> TextureDesc {
-    let formats =
-        [Format::Rgba8Unorm, Format::R8Unorm, Format::Rgba32Float, Format::Bc1Unorm, Format::Bc7Unorm];
+/// Formats with blocks of 4 by 4 texels that the device has, of 8 and of 16 bytes.
+pub(crate) fn blocks(gpu: &Gpu<Device>) -> [Format; 2] {
+    let has_bc = gpu.supports_format(Format::Bc7Unorm, Usage::SHADER_READ);
+    if has_bc { [Format::Bc1Unorm, Format::Bc7Unorm] } else { [Format::Etc2Rgb8Unorm, Format::Astc4x4Unorm] }
+}
+
+pub(crate) fn random_desc(gpu: &Gpu<Device>, rng: &mut Rng) -> TextureDesc {
+    let [small, large] = blocks(gpu);
+    let formats = [Format::Rgba8Unorm, Format::R8Unorm, Format::Rgba32Float, small, large];
     let format = formats[usize::try_from(rng.below(5)).unwrap()];
     let side = |rng: &mut Rng| {
         let side = u32::try_from(1 + rng.below(40)).unwrap();

@@ -116,7 +116,7 @@ fn random_texels(profile: Profile, seed: u64) {
         gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
     let mut rng = Rng::new(seed);
     for _ in 0..6 {
-        let desc = random_desc(&mut rng);
+        let desc = random_desc(&gpu, &mut rng);
         let model = Model::random(&desc.info, &mut rng);
         let data: Vec<_> = model.parts().into_iter().map(TexelData::new).collect();
         let texture = gpu.create_texture_with(&desc, &data).unwrap();

@@ -1,6 +1,6 @@
 //! The formats that textures are created with.
 
-use tenure_core::device::{Device as _, ResourceDesc};
+use tenure_core::device::{Compression, Device as _, ResourceDesc};
 use tenure_core::{ClearValue, DeviceError, Format, TextureDesc, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_RESOURCE_DESC, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL, D3D12_RESOURCE_FLAG_DENY_SHADER_RESOURCE,
@@ -70,10 +70,16 @@ fn every_format_is_created_or_clearly_refused() {
                 (Ok(_), Ok(_)) => {}
                 (Err(asked), Err(made)) => {
                     assert_eq!(asked, made);
-                    let is_clear =
-                        matches!(asked, DeviceError::Unsupported { .. } | DeviceError::InvalidDesc { .. });
+                    let is_clear = match asked {
+                        DeviceError::UnsupportedFormat { format: named, .. } => named == format,
+                        DeviceError::InvalidDesc { .. } => true,
+                        _ => false,
+                    };
                     assert!(is_clear, "{format:?} as {usage:?}: {asked}");
-                    let is_plain = usage == Usage::SHADER_READ && !format.is_depth();
+                    // Wine's vkd3d lacks the shared exponent.
+                    let is_desktop = *format != Format::Rgb9E5Float
+                        && matches!(format.compression(), None | Some(Compression::Bc));
+                    let is_plain = usage == Usage::SHADER_READ && !format.is_depth() && is_desktop;
                     assert!(!is_plain, "every device samples {format:?}: {asked}");
                 }
                 _ => panic!("{format:?} as {usage:?}: {asked:?}, {made:?}"),

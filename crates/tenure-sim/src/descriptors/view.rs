@@ -5,6 +5,7 @@ use tenure_core::device::{
     TextureAccess, TextureInfo, TextureView, ViewShape, check,
 };
 
+use crate::formats::{is_plain, is_renderable, is_storable};
 use crate::resource::ResourceState;
 
 fn aligned(rule: impl Into<CallRule>, value: u64, alignment: u64) -> Result<(), DeviceError> {
@@ -13,6 +14,10 @@ fn aligned(rule: impl Into<CallRule>, value: u64, alignment: u64) -> Result<(), 
     } else {
         Err(DeviceError::invalid_call(rule, value, alignment))
     }
+}
+
+fn lacks(format: Format, feature: &'static str) -> Result<(), DeviceError> {
+    Err(DeviceError::UnsupportedFormat { format, feature })
 }
 
 fn within(rule: &'static str, value: u64, limit: u64) -> Result<(), DeviceError> {
@@ -82,7 +87,7 @@ fn of_elements(
         }
         Elements::Typed(format) => {
             if !is_plain(format) {
-                return Err(DeviceError::Unsupported { feature: "typed views of buffers in this format" });
+                return lacks(format, "typed views of buffers");
             }
             aligned("the offset of a typed view is aligned", view.offset, bytes.max(1))?;
             aligned("the offset of a typed view is aligned", view.offset, limits.typed_alignment)?;
@@ -94,15 +99,6 @@ fn of_elements(
         return within("the typed view has not too many elements", count, u64::from(limits.typed_elements));
     }
     within("the view is not too large", view.size, limits.storage_size)
-}
-
-const fn is_srgb(format: Format) -> bool {
-    matches!(format, Format::Rgba8Srgb | Format::Bgra8Srgb)
-}
-
-/// Formats that shaders may load and store texel by texel.
-const fn is_plain(format: Format) -> bool {
-    format.block().width == 1 && !format.is_depth() && !is_srgb(format)
 }
 
 /// Checks a view of a texture.
@@ -155,14 +151,13 @@ fn access(view: &TextureView) -> Result<(), DeviceError> {
     };
     match view.access {
         TextureAccess::Sampled => Ok(()),
-        TextureAccess::Storage if !is_plain(view.format) => {
-            Err(DeviceError::Unsupported { feature: "storage views in this format" })
+        TextureAccess::Storage if !is_storable(view.format) => {
+            lacks(view.format, "unordered access to textures")
         }
-        TextureAccess::RenderTarget if view.format.is_depth() || view.format.block().width > 1 => {
-            Err(DeviceError::Unsupported { feature: "colour targets in this format" })
-        }
-        TextureAccess::DepthStencil { .. } if !view.format.is_depth() || view.shape == ViewShape::D3 => {
-            Err(DeviceError::Unsupported { feature: "depth targets in this format or shape" })
+        TextureAccess::RenderTarget if !is_renderable(view.format) => lacks(view.format, "render targets"),
+        TextureAccess::DepthStencil { .. } if !view.format.is_depth() => lacks(view.format, "depth targets"),
+        TextureAccess::DepthStencil { .. } if view.shape == ViewShape::D3 => {
+            Err(DeviceError::Unsupported { feature: "volumes as depth targets" })
         }
         TextureAccess::Storage | TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => {
             one_mip()

@@ -5,7 +5,7 @@
 
 use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
 
-use super::table::{Rules, Table};
+use super::table::{DESKTOP, Rules, Table};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -67,6 +67,7 @@ pub(super) const TIER2: Table = Table {
         typed_alignment: 1,
     },
     timestamps: TimestampClock::of_frequency(25_000_000),
+    formats: DESKTOP,
 };
 
 pub(super) const TIER1: Table = Table {

@@ -4,7 +4,7 @@ mod d3d12;
 mod table;
 mod vulkan;
 
-pub(crate) use table::{Rules, Table};
+pub(crate) use table::{Formats, Rules, Table};
 
 /// A hardware profile: memory types, heaps, queues, alignments, limits and rules of a device.
 ///

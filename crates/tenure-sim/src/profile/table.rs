@@ -1,8 +1,8 @@
 //! The shape of a profile's table.
 
 use tenure_core::device::{
-    Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits, QueueKind,
-    QueueProperties, StateModel, TimestampClock,
+    Api, Compression, DescriptorLimits, Features, Format, MemoryFlags, MemoryHeap, MemoryType, Properties,
+    QueryLimits, QueueKind, QueueProperties, StateModel, TimestampClock,
 };
 
 /// Everything a profile fixes. Sizes and alignments are in bytes.
@@ -35,7 +35,28 @@ pub(crate) struct Table {
     pub(crate) descriptors: DescriptorLimits,
     /// Of the queues that have one.
     pub(crate) timestamps: TimestampClock,
+    pub(crate) formats: Formats,
 }
+
+/// The formats that not every device has.
+#[derive(Clone, Copy)]
+pub(crate) struct Formats {
+    pub(crate) compression: &'static [Compression],
+    /// 24 bits of depth with stencil.
+    pub(crate) d24s8: bool,
+}
+
+impl Formats {
+    /// True when the device has textures of the format.
+    pub(crate) fn has(self, format: Format) -> bool {
+        let is_left_out = format == Format::D24UnormS8Uint && !self.d24s8;
+        let is_compressed_here = |family| self.compression.contains(&family);
+        !is_left_out && format.compression().is_none_or(is_compressed_here)
+    }
+}
+
+/// A desktop GPU.
+pub(super) const DESKTOP: Formats = Formats { compression: &[Compression::Bc], d24s8: true };
 
 /// How the API sizes and places resources.
 #[derive(Clone, Copy)]

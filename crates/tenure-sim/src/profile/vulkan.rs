@@ -1,8 +1,8 @@
 //! Vulkan: memory types, heaps and limits as drivers of these cards report them.
 
-use tenure_core::device::{DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
+use tenure_core::device::{Compression, DescriptorLimits, Features, MemoryFlags, QueueKind, TimestampClock};
 
-use super::table::{Rules, Table};
+use super::table::{DESKTOP, Formats, Rules, Table};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -72,6 +72,7 @@ pub(super) const NVIDIA: Table = Table {
     max_layers: 2_048,
     descriptors: DESCRIPTORS,
     timestamps: TimestampClock { bits: 64, femtoseconds: 1_000_000 },
+    formats: DESKTOP,
 };
 
 pub(super) const AMD_SMALL_BAR: Table = Table {
@@ -113,6 +114,7 @@ pub(super) const AMD_SMALL_BAR: Table = Table {
         typed_alignment: 4,
         ..DESCRIPTORS
     },
+    formats: Formats { d24s8: false, ..DESKTOP },
     ..NVIDIA
 };
 
@@ -190,6 +192,7 @@ pub(super) const MOBILE: Table = Table {
         ..DESCRIPTORS
     },
     timestamps: TimestampClock { bits: 36, femtoseconds: 52_083_333 },
+    formats: Formats { compression: &[Compression::Etc2, Compression::Astc], d24s8: true },
     ..NVIDIA
 };
 

@@ -18,9 +18,14 @@ struct Case {
     reserved: bool,
 }
 
+/// Those of the default profile.
+fn format() -> impl Strategy<Value = Format> {
+    let has = |format: &Format| matches!(format.compression(), None | Some(Compression::Bc));
+    prop::sample::select(Format::ALL.iter().copied().filter(has).collect::<Vec<_>>())
+}
+
 fn case() -> impl Strategy<Value = Case> {
-    let shape =
-        (any::<bool>(), 1_u32..300, 1_u32..150, 1_u32..4, 0_u32..4, 0..Format::ALL.len(), any::<bool>());
+    let shape = (any::<bool>(), 1_u32..300, 1_u32..150, 1_u32..4, 0_u32..4, format(), any::<bool>());
     let inside = (any::<u32>(), any::<u32>(), prop::array::uniform3((any::<u32>(), any::<u32>())));
     (shape, inside, 0_u64..3, 0_u32..3).prop_map(|(shape, (mip, layer, axes), padding, extra_rows)| {
         let (deep, width, height, depth_or_layers, mips, format, reserved) = shape;
@@ -30,7 +35,7 @@ fn case() -> impl Strategy<Value = Case> {
             dimension: if deep { Dimension::D3 } else { Dimension::D2 },
             depth_or_layers,
             mips: 1 + mips.min(longest.ilog2()),
-            format: Format::ALL[format],
+            format,
             ..texture_info(width, height, USES)
         };
         let (mip, layer) = (mip % info.mips, layer % info.layers());

@@ -6,6 +6,7 @@ use tenure_core::device::{
 };
 
 use super::slot::{Slot, Value, Written};
+use crate::error::unsupported_format;
 use crate::format::to_vk_format;
 use crate::resource::{Resource, VkUsage};
 use crate::shared::Shared;
@@ -94,12 +95,8 @@ impl Shared {
             BindingKind::TypedBuffer => vk::FormatFeatureFlags::UNIFORM_TEXEL_BUFFER,
             _ => vk::FormatFeatureFlags::STORAGE_TEXEL_BUFFER,
         };
-        if found == vk::Format::UNDEFINED || !properties.buffer_features.contains(needed) {
-            return Err(DeviceError::invalid_desc(
-                "format",
-                format,
-                Allowed::Rule("a format that the device has for texel buffers"),
-            ));
+        if !properties.buffer_features.contains(needed) {
+            return Err(unsupported_format(format, "typed views of buffers"));
         }
         Ok(found)
     }

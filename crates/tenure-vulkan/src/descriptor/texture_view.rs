@@ -7,7 +7,7 @@ use tenure_core::device::{
 };
 
 use super::slot::{Slot, Value, Written};
-use crate::error::unsupported;
+use crate::error::{unsupported, unsupported_format};
 use crate::format::{aspects, to_vk_format};
 use crate::resource::{Resource, VkUsage};
 use crate::shared::Shared;
@@ -150,7 +150,7 @@ impl Shared {
         let found =
             unsafe { self.api.instance.get_physical_device_format_properties(self.api.physical, format) };
         if !found.optimal_tiling_features.contains(needed(view.access).1) {
-            return Err(wrong("a format that the device has for this access"));
+            return Err(unsupported_format(view.format, "views for this access"));
         }
         Ok(format)
     }

@@ -6,7 +6,7 @@ use tenure_core::device::{
 };
 
 use crate::error::unsupported;
-use crate::format::{aspects, has_stencil};
+use crate::format::aspects;
 use crate::resource::{Resource, VkUsage};
 use crate::setup::Family;
 use crate::shared::Shared;
@@ -79,7 +79,7 @@ pub(crate) fn texel_copy(
 
 /// The API copies depth and stencil one at a time, and depth on graphics queues alone.
 fn check_format(info: &TextureInfo, family: &Family) -> Result<(), DeviceError> {
-    if has_stencil(info.format) {
+    if info.format.has_stencil() {
         return Err(unsupported("copies of texels with depth and stencil at once"));
     }
     if info.format.is_depth() && !family.flags.contains(vk::QueueFlags::GRAPHICS) {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use ash::vk;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
-use tenure_core::device::{Allowed, DeviceError, Dimension, Format, TextureInfo, Usage};
+use tenure_core::device::{Allowed, Compression, DeviceError, Dimension, Format, TextureInfo, Usage};
 
-use crate::error::unsupported;
+use crate::error::{unsupported, unsupported_format};
 use crate::format::{component_bits, samples, to_vk_format};
 use crate::memory::Needs;
 use crate::resource::Plan;
@@ -131,7 +131,7 @@ impl Shared {
         };
         let mut plan = ImagePlan { flags: sparse, kind, format, usage, view_formats: SmallVec::new() };
         self.add_view_formats(&mut plan, info)?;
-        let mut refusal = DeviceError::invalid_desc("format", info.format, Allowed::Rule(NO_SUCH_IMAGE));
+        let mut refusal = unsupported_format(info.format, NO_SUCH_IMAGE);
         for flags in self.candidates(&plan, info)? {
             let question = Question { format, kind, usage, flags };
             if let Some(limits) = self.image_support(question)? {
@@ -196,20 +196,18 @@ impl Shared {
 
     /// The API's format, where the device may use it.
     fn format(&self, format: Format) -> Result<vk::Format, DeviceError> {
-        let found = to_vk_format(format);
-        let is_compressed = format.block().width > 1;
-        if found == vk::Format::UNDEFINED {
-            return Err(DeviceError::invalid_desc(
-                "format",
-                format,
-                Allowed::Rule("a format that Vulkan has"),
-            ));
+        let features = &self.api.features;
+        let (is_enabled, feature) = match format.compression() {
+            None => (vk::TRUE, ""),
+            Some(Compression::Bc) => (features.texture_compression_bc, "textureCompressionBC"),
+            Some(Compression::Etc2) => (features.texture_compression_etc2, "textureCompressionETC2"),
+            Some(Compression::Astc) => (features.texture_compression_astc_ldr, "textureCompressionASTC_LDR"),
+            Some(_) => (vk::FALSE, "compression of this kind"),
+        };
+        if is_enabled != vk::TRUE {
+            return Err(unsupported_format(format, feature));
         }
-        if is_compressed && self.api.features.texture_compression_bc != vk::TRUE {
-            let rule = "the device feature textureCompressionBC has to be enabled";
-            return Err(DeviceError::invalid_desc("format", format, Allowed::Rule(rule)));
-        }
-        Ok(found)
+        Ok(to_vk_format(format))
     }
 
     fn check_extent(&self, info: &TextureInfo) -> Result<(), DeviceError> {
@@ -231,7 +229,7 @@ impl Shared {
 }
 
 /// What `vkGetPhysicalDeviceImageFormatProperties` refuses as a whole.
-const NO_SUCH_IMAGE: &str = "a format that the device has for this usage, dimension and sample count";
+const NO_SUCH_IMAGE: &str = "textures of this usage and dimension";
 /// What it says of sample counts.
 const NO_SUCH_COUNT: &str = "a sample count that the device has for this format and usage";
 

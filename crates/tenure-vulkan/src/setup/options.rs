@@ -116,6 +116,8 @@ impl Default for Options {
             api_version: ApiVersion::V1_3,
             features: vk::PhysicalDeviceFeatures::default()
                 .texture_compression_bc(true)
+                .texture_compression_etc2(true)
+                .texture_compression_astc_ldr(true)
                 .sampler_anisotropy(true)
                 .image_cube_array(true)
                 .multi_draw_indirect(true)

@@ -61,7 +61,7 @@ impl Inner {
                 }
             }
             Elements::Typed(format) => {
-                if format.is_depth() || format.block().width > 1 {
+                if format.is_depth() || format.is_compressed() {
                     return Err(DeviceError::invalid_desc(
                         "format",
                         format,
@@ -69,7 +69,7 @@ impl Inner {
                     ));
                 }
                 if let Some(feature) = self.formats.missing_for_buffer(&self.raw, format, writes) {
-                    return Err(DeviceError::Unsupported { feature });
+                    return Err(DeviceError::UnsupportedFormat { format, feature });
                 }
                 let elements = view.size.checked_div(elements.bytes()).unwrap_or(0);
                 let most = u64::from(limits.typed_elements);

@@ -103,7 +103,7 @@ impl Inner {
         let info = resource.texture()?;
         check(view, info)?;
         if let Some(feature) = self.formats.missing_for_view(&self.raw, view.format, view.access) {
-            return Err(DeviceError::Unsupported { feature });
+            return Err(DeviceError::UnsupportedFormat { format: view.format, feature });
         }
         let is_read = view.access == TextureAccess::Sampled;
         let format = if is_read { read_as(view.format, view.plane) } else { to_dxgi_format(view.format) };

@@ -138,7 +138,7 @@ impl Inner {
                 return Err(DeviceError::Unsupported { feature });
             }
             if let Some(feature) = self.formats.missing(&self.raw, info) {
-                return Err(DeviceError::Unsupported { feature });
+                return Err(DeviceError::UnsupportedFormat { format: info.format, feature });
             }
             if info.samples > 1 {
                 self.check_samples(info)?;

@@ -1,7 +1,7 @@
 //! Copies, held to what the API allows before they are recorded.
 
 use tenure_core::device::{
-    BufferLayout, CallRule, DeviceError, Format, Properties, TextureInfo, TextureRegion, check,
+    BufferLayout, CallRule, DeviceError, Format, Plane, Properties, TextureInfo, TextureRegion, check,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BOX, D3D12_PLACED_SUBRESOURCE_FOOTPRINT, D3D12_SUBRESOURCE_FOOTPRINT, D3D12_TEXTURE_COPY_LOCATION,
@@ -123,7 +123,7 @@ fn check<'a>(
     let footprint = D3D12_PLACED_SUBRESOURCE_FOOTPRINT {
         Offset: layout.offset,
         Footprint: D3D12_SUBRESOURCE_FOOTPRINT {
-            Format: in_buffers(info.format),
+            Format: in_buffers(info.format, Plane::First),
             Width: extent[0],
             Height: narrow("the rows fit 32 bits", u64::from(rows) * u64::from(block.height))?,
             Depth: depth,

@@ -16,7 +16,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT, DXGI_FORMAT_UNKNOWN, DXGI_SAMPLE_DESC};
 
-use crate::device::format::{is_family, is_srgb, to_dxgi_format, typeless};
+use crate::device::format::{is_family, to_dxgi_format, typeless};
 use crate::device::setup::caps::{Caps, RESOURCE_FLAG_USE_TIGHT_ALIGNMENT};
 use crate::drivers::{Actions, Workarounds, created_layers};
 
@@ -174,7 +174,7 @@ fn texture_format(
     }
     let is_family = others.clone().all(|format| is_family(info.format, *format));
     // A list of formats does not open an sRGB texture to unordered access; a typeless one is open.
-    let is_stored_srgb = is_srgb(info.format) && info.usage.contains(Usage::UNORDERED_ACCESS);
+    let is_stored_srgb = info.format.is_srgb() && info.usage.contains(Usage::UNORDERED_ACCESS);
     if caps.relaxed_casting && !(is_stored_srgb && is_family) {
         let all = std::iter::once(own).chain(others.map(|format| to_dxgi_format(*format)));
         return Ok((own, all.collect()));

@@ -10,6 +10,7 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_FORMAT_SUPPORT1_SHADER_LOAD, D3D12_FORMAT_SUPPORT1_TEXTURE2D, D3D12_FORMAT_SUPPORT1_TEXTURE3D,
     D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW, ID3D12Device,
 };
+use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
 
 use crate::device::format::to_dxgi_format;
 use crate::device::setup::caps::ask;
@@ -48,16 +49,16 @@ impl FormatSupport {
         // Some other format will do that it may be seen in.
         let seen = info.view_formats.iter().fold(has, |has, format| has | self.of(device, *format));
         let shape = match info.dimension {
-            Dimension::D3 => (true, D3D12_FORMAT_SUPPORT1_TEXTURE3D, "3D textures of this format"),
-            _ => (true, D3D12_FORMAT_SUPPORT1_TEXTURE2D, "2D textures of this format"),
+            Dimension::D3 => (true, D3D12_FORMAT_SUPPORT1_TEXTURE3D, "3D textures"),
+            _ => (true, D3D12_FORMAT_SUPPORT1_TEXTURE2D, "2D textures"),
         };
         let uses = [
-            (Usage::RENDER_TARGET, D3D12_FORMAT_SUPPORT1_RENDER_TARGET, "render targets of this format"),
-            (Usage::DEPTH_STENCIL, D3D12_FORMAT_SUPPORT1_DEPTH_STENCIL, "depth targets of this format"),
+            (Usage::RENDER_TARGET, D3D12_FORMAT_SUPPORT1_RENDER_TARGET, "render targets"),
+            (Usage::DEPTH_STENCIL, D3D12_FORMAT_SUPPORT1_DEPTH_STENCIL, "depth targets"),
             (
                 Usage::UNORDERED_ACCESS,
                 D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW,
-                "unordered access to textures of this format",
+                "unordered access to textures",
             ),
         ]
         .map(|(usage, needed, what)| (info.usage.contains(usage), needed, what));
@@ -81,17 +82,12 @@ impl FormatSupport {
         let (needed, what) = match access {
             // Shaders read depth in formats that every device has.
             TextureAccess::Sampled if format.is_depth() => return None,
-            TextureAccess::Sampled => (D3D12_FORMAT_SUPPORT1_SHADER_LOAD, "reading textures in this format"),
-            TextureAccess::Storage => (
-                D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW,
-                "unordered access to textures in this format",
-            ),
-            TextureAccess::RenderTarget => {
-                (D3D12_FORMAT_SUPPORT1_RENDER_TARGET, "render targets in this format")
+            TextureAccess::Sampled => (D3D12_FORMAT_SUPPORT1_SHADER_LOAD, "textures that shaders read"),
+            TextureAccess::Storage => {
+                (D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW, "unordered access to textures")
             }
-            TextureAccess::DepthStencil { .. } => {
-                (D3D12_FORMAT_SUPPORT1_DEPTH_STENCIL, "depth targets in this format")
-            }
+            TextureAccess::RenderTarget => (D3D12_FORMAT_SUPPORT1_RENDER_TARGET, "render targets"),
+            TextureAccess::DepthStencil { .. } => (D3D12_FORMAT_SUPPORT1_DEPTH_STENCIL, "depth targets"),
         };
         (!self.of(device, format).contains(needed)).then_some(what)
     }
@@ -105,10 +101,10 @@ impl FormatSupport {
     ) -> Option<&'static str> {
         let has = self.of(device, format);
         if !has.contains(D3D12_FORMAT_SUPPORT1_BUFFER) {
-            return Some("typed views of buffers in this format");
+            return Some("typed views of buffers");
         }
         let is_missing = writes && !has.contains(D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW);
-        is_missing.then_some("unordered access to buffers in this format")
+        is_missing.then_some("unordered access to buffers")
     }
 
     /// True when textures of the format can have so many samples, a power of two up to 16.
@@ -126,6 +122,10 @@ impl FormatSupport {
 }
 
 fn ask_support(device: &ID3D12Device, format: Format) -> u32 {
+    // A driver may have uses of buffers without a format.
+    if to_dxgi_format(format) == DXGI_FORMAT_UNKNOWN {
+        return 0;
+    }
     let question = D3D12_FEATURE_DATA_FORMAT_SUPPORT { Format: to_dxgi_format(format), ..Default::default() };
     // SAFETY: the structure is that of the feature, without pointers.
     let answer = unsafe { ask(device, D3D12_FEATURE_FORMAT_SUPPORT, question) };

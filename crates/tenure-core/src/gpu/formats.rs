@@ -1,0 +1,55 @@
+//! Which formats the device has.
+
+use crate::Gpu;
+use crate::device::{Device, Format, Usage};
+
+impl<D: Device> Gpu<D> {
+    /// True when the device has plain 2D textures of a format for all of `usage`.
+    ///
+    /// BC1 to BC7 are on desktop GPUs, ETC2 and ASTC on phones; a Vulkan device has a family where its
+    /// feature is enabled. Shaders read nearly all uncompressed formats on nearly all devices, but not each is a
+    /// target or for `UNORDERED_ACCESS`.
+    ///
+    /// The first question about a format and a usage asks the driver; false also when the device is lost.
+    ///
+    /// ```
+    /// use tenure::{Config, Format, Gpu, Usage, sim};
+    ///
+    /// let desktop = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// assert!(desktop.supports_format(Format::Bc7Srgb, Usage::SHADER_READ | Usage::COPY_DST));
+    /// assert!(!desktop.supports_format(Format::Bc7Srgb, Usage::RENDER_TARGET));
+    /// let phone = Gpu::new(sim::Device::new(sim::Profile::VULKAN_MOBILE), Config::default())?;
+    /// let albedo = [Format::Bc7Srgb, Format::Astc4x4Srgb]
+    ///     .into_iter()
+    ///     .find(|format| phone.supports_format(*format, Usage::SHADER_READ | Usage::COPY_DST));
+    /// assert_eq!(albedo, Some(Format::Astc4x4Srgb));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn supports_format(&self, format: Format, usage: Usage) -> bool {
+        self.device().supports_format(format, usage)
+    }
+
+    /// The format nearest to `wanted` that the device has for depth targets, with the uses of `usage`
+    /// besides: `wanted` itself where it has it, else one with at least as many bits of depth, else one with
+    /// fewer; with stencil where `wanted` has it. `None` for a colour format.
+    ///
+    /// Every device has `D16Unorm`, `D32Float` or a format of 24 bits; and `D24UnormS8Uint` or
+    /// `D32FloatS8Uint`: AMD's Vulkan devices have the second alone. Texels of another format lie in
+    /// buffers otherwise ([`Format::plane_block`]): a program that copies depth asks the texture for its format.
+    ///
+    /// ```
+    /// use tenure::{Config, Format, Gpu, TextureDesc, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_AMD_SMALL_BAR), Config::default())?;
+    /// let format = gpu.depth_stencil_format(Format::D24UnormS8Uint, Usage::SHADER_READ);
+    /// assert_eq!(format, Some(Format::D32FloatS8Uint));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn depth_stencil_format(&self, wanted: Format, usage: Usage) -> Option<Format> {
+        let usage = usage | Usage::DEPTH_STENCIL;
+        let mut candidates = wanted.depth_candidates().iter().copied();
+        candidates.find(|format| self.supports_format(*format, usage))
+    }
+}
