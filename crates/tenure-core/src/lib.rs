@@ -3,7 +3,11 @@
 //! Programs use the crate `tenure`, which re-exports this one together with the devices. What each
 //! module is for, and which may use which, is in the repository's `ARCHITECTURE.md`.
 
+#![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
+
+#[macro_use]
+mod debug;
 
 mod api_resource;
 mod command;

@@ -86,6 +86,8 @@
 //! [`Unsupported`]: tenure_core::device::DeviceError::Unsupported
 //! [`Lost`]: tenure_core::device::DeviceError::Lost
 
+#![warn(missing_debug_implementations)]
+
 #[cfg(all(windows, feature = "device"))]
 mod device;
 pub mod drivers;

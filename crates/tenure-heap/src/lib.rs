@@ -24,6 +24,8 @@
 //!
 //! As the number of allocations nears the device's limit, blocks become larger.
 
+#![warn(missing_debug_implementations)]
+
 mod chain;
 mod device;
 mod growth;

@@ -64,6 +64,7 @@
 //! instances (150 to 450 items that fill their capacity) some milliseconds, a million random items some
 //! seconds. The memory of the search grows with the square of its items, to about 80 MiB for 2,048; the rest
 //! takes some hundred bytes an item. `cargo run --release -p bench -- plan` measures all this.
+#![warn(missing_debug_implementations)]
 #![forbid(unsafe_code)]
 
 mod bound;

@@ -174,6 +174,7 @@
 //! in flight. Queues share one lock; resources, heaps and logs have their own.
 //! [`Device::calls`] counts driver calls and what they would have cost by a model ([`Costs`]).
 
+#![warn(missing_debug_implementations)]
 #![forbid(unsafe_code)]
 
 mod budget;

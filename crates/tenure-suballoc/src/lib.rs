@@ -24,6 +24,7 @@
 //! - *Threads.* Nothing is shared and nothing locks; all types are [`Send`] and [`Sync`] (as far as
 //!   their parameters are), and changing them takes `&mut`.
 
+#![warn(missing_debug_implementations)]
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

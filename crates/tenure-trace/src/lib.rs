@@ -59,6 +59,8 @@
 //! [`Reason`], for example `game.csv.gz:512: double free of id 17`. So is compressed data that is
 //! cut off, damaged or followed by something else.
 
+#![warn(missing_debug_implementations)]
+
 mod encoding;
 mod error;
 mod event;

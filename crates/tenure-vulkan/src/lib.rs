@@ -151,6 +151,8 @@
 //! device that tenure made waits besides, without a limit, for what others submitted to its queues;
 //! on one that was wrapped, its owner does.
 
+#![warn(missing_debug_implementations)]
+
 mod api;
 mod descriptor;
 mod device;

@@ -9,6 +9,8 @@
 //! [`suballoc`] for offsets, and, by the feature `plan` (a default), [`plan`] for arranging lifetimes in
 //! memory. [`prelude`] imports what a program that draws needs; [`device`] is for authors of backends.
 
+#![warn(missing_debug_implementations)]
+
 pub use tenure_core::*;
 #[cfg(feature = "plan")]
 pub use tenure_plan as plan;

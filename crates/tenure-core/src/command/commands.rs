@@ -43,6 +43,8 @@ pub struct Commands<D: Device, Tail: ?Sized = [()]> {
     _tail: Tail,
 }
 
+debug_fields!([D: Device, Tail: ?Sized] Commands<D, Tail>, "Commands", this, name: this.name, id: this.id, queue: this.queue);
+
 impl<D: Device> Commands<D, [(); 0]> {
     pub(super) const fn new(
         service: Arc<CommandService<D>>,

@@ -39,6 +39,8 @@ pub struct Recording<D: Device> {
     pub(super) service: Arc<CommandService<D>>,
 }
 
+debug_fields!([D: Device] Recording<D>, "Recording", this, name: this.name, commands: this.commands);
+
 impl<D: Device> Recording<D> {
     pub(crate) fn open(service: &Arc<CommandService<D>>, queue: QueueId, name: Name) -> Result<Self, Error> {
         let context = &service.context;

@@ -1,6 +1,7 @@
 //! What is put into tables and sets.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -20,6 +21,16 @@ enum What<'a, D: Device> {
     View(&'a View<D>),
     Sampler(&'a Sampler<D>),
     Constant(Constant<'a, D>),
+}
+
+impl<D: Device> fmt::Debug for Bind<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            What::View(view) => view.fmt(f),
+            What::Sampler(sampler) => sampler.fmt(f),
+            What::Constant(constant) => constant.fmt(f),
+        }
+    }
 }
 
 impl<D: Device> Clone for Bind<'_, D> {

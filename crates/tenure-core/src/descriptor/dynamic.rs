@@ -29,6 +29,8 @@ pub struct Descriptors<'r, D: Device> {
     len: u32,
 }
 
+debug_fields!([D: Device] Descriptors<'_, D>, "Descriptors", this, kind: this.kind, first: this.first, len: this.len);
+
 impl<D: Device> Clone for Descriptors<'_, D> {
     fn clone(&self) -> Self {
         *self

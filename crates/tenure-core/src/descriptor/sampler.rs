@@ -72,6 +72,8 @@ pub struct Sampler<D: Device> {
     pub(super) inner: Arc<SamplerInner<D>>,
 }
 
+debug_fields!([D: Device] Sampler<D>, "Sampler", this, name: this.inner.name, info: this.inner.info);
+
 impl<D: Device> Clone for Sampler<D> {
     fn clone(&self) -> Self {
         Self { inner: self.inner.clone() }

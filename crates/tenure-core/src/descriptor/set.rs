@@ -26,6 +26,8 @@ pub struct DescriptorSetDesc<'a, D: Device> {
     pub name: Name,
 }
 
+debug_fields!([D: Device] DescriptorSetDesc<'_, D>, "DescriptorSetDesc", this, name: this.name, layout: this.layout, binds: this.binds);
+
 impl<'a, D: Device> DescriptorSetDesc<'a, D> {
     /// A set of these descriptors, each by binding and element.
     #[must_use]
@@ -78,6 +80,8 @@ pub struct DescriptorSet<D: Device> {
     /// Declared last, as in every handle.
     service: Arc<DescriptorService<D>>,
 }
+
+debug_fields!([D: Device] DescriptorSet<D>, "DescriptorSet", this, name: this.name);
 
 /// A set of a block.
 pub(crate) struct LastingSet<D: Device> {
@@ -151,6 +155,8 @@ pub struct Set<'r, D: Device> {
     block: &'r D::SetBlock,
     index: u32,
 }
+
+debug_fields!([D: Device] Set<'_, D>, "Set", this, index: this.index);
 
 impl<D: Device> Clone for Set<'_, D> {
     fn clone(&self) -> Self {

@@ -50,6 +50,8 @@ pub struct SetLayout<D: Device> {
     pub(super) inner: Arc<LayoutInner<D>>,
 }
 
+debug_fields!([D: Device] SetLayout<D>, "SetLayout", this, name: this.name(), bindings: this.bindings());
+
 impl<D: Device> Clone for SetLayout<D> {
     fn clone(&self) -> Self {
         Self { inner: self.inner.clone() }

@@ -23,6 +23,8 @@ pub struct DescriptorTableDesc<'a, D: Device> {
     pub name: Name,
 }
 
+debug_fields!([D: Device] DescriptorTableDesc<'_, D>, "DescriptorTableDesc", this, name: this.name, binds: this.binds);
+
 impl<'a, D: Device> DescriptorTableDesc<'a, D> {
     /// A table of these descriptors.
     #[must_use]
@@ -73,6 +75,8 @@ pub struct DescriptorTable<D: Device> {
     /// Declared last, as in every handle.
     service: Arc<DescriptorService<D>>,
 }
+
+debug_fields!([D: Device] DescriptorTable<D>, "DescriptorTable", this, name: this.name, kind: this.kind, first: this.range.first, len: this.range.count);
 
 impl<D: Device> DescriptorTable<D> {
     pub(crate) fn create(

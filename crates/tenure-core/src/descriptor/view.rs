@@ -36,6 +36,8 @@ pub struct View<D: Device> {
     pub(super) inner: Arc<ViewInner<D>>,
 }
 
+debug_fields!([D: Device] View<D>, "View", this, name: this.inner.name, kind: this.kind(), binding: this.inner.binding);
+
 /// What handles, tables and sets share of a view.
 pub(super) struct ViewInner<D: Device> {
     pub(super) name: Name,

@@ -501,6 +501,8 @@ pub struct SetWrite<'a, D: Device> {
     pub source: DescriptorSource<'a, D>,
 }
 
+debug_fields!([D: Device] SetWrite<'_, D>, "SetWrite", this, binding: this.binding, element: this.element, source: this.source);
+
 impl<D: Device> Clone for SetWrite<'_, D> {
     fn clone(&self) -> Self {
         *self

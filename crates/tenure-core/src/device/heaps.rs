@@ -29,6 +29,8 @@ pub struct DeviceHeaps<P: Deref<Target: Device>> {
     permit: Permit<P::Target>,
 }
 
+debug_fields!([P: Deref<Target: Device>] DeviceHeaps<P>, "DeviceHeaps", this, device: this.device.properties().name);
+
 impl<P: Deref<Target: Device>> DeviceHeaps<P> {
     /// With a permit to destroy heaps: whoever makes it promises that nothing is placed in a heap any more when it
     /// is destroyed, so when the last range in it is freed.

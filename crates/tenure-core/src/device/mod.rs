@@ -24,6 +24,7 @@
 //! Without a permit one can ask a device anything, map, and create what stands by itself.
 
 pub mod check;
+mod debug;
 mod desc;
 mod descriptor;
 mod error;

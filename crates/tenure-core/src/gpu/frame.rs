@@ -21,6 +21,8 @@ pub struct Frame<D: Device> {
     has_ended: bool,
 }
 
+debug_fields!([D: Device] Frame<D>, "Frame", this, number: this.number, gpu: this.gpu);
+
 impl<D: Device> Frame<D> {
     pub(super) const fn new(gpu: Gpu<D>, number: u64) -> Self {
         Self { gpu, number, has_ended: false }

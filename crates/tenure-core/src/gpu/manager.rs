@@ -42,6 +42,8 @@ pub struct Gpu<D: Device> {
     pub(super) shared: Arc<Shared<D>>,
 }
 
+debug_fields!([D: Device] Gpu<D>, "Gpu", this, device: this.device().properties().name, is_shut_down: this.shared.check_open().is_err());
+
 impl<D: Device> Clone for Gpu<D> {
     /// Another handle of the same manager. One atomic operation.
     fn clone(&self) -> Self {

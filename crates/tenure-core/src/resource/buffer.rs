@@ -105,6 +105,8 @@ pub struct Buffer<D: Device> {
     memory: MemoryUse,
 }
 
+debug_fields!([D: Device] Buffer<D>, "Buffer", this, name: this.name(), size: this.size(), usage: this.usage, memory: this.memory, location: this.location());
+
 impl<D: Device> Buffer<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &BufferDesc) -> Result<Self, Error> {
         let align = buffer_alignment(context, desc)?;

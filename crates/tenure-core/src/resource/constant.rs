@@ -1,5 +1,6 @@
 //! Ranges of API buffers for one submission.
 
+use std::fmt;
 use std::ops::Deref;
 
 use crate::context::Context;
@@ -13,6 +14,8 @@ pub struct BufferSlice<'r, D: Device> {
     pub(crate) size: u64,
     pub(crate) address: Option<u64>,
 }
+
+debug_fields!([D: Device] BufferSlice<'_, D>, "BufferSlice", this, offset: this.offset, size: this.size);
 
 impl<D: Device> Clone for BufferSlice<'_, D> {
     fn clone(&self) -> Self {
@@ -58,6 +61,12 @@ impl<'r, D: Device> BufferSlice<'r, D> {
 /// Its [`offset`](BufferSlice::offset) is a multiple of the device's constant alignment. It borrows the
 /// recording it was made for, so that it cannot be used once that is submitted.
 pub struct Constant<'r, D: Device>(pub(crate) BufferSlice<'r, D>);
+
+impl<D: Device> fmt::Debug for Constant<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Constant").field(&self.0).finish()
+    }
+}
 
 impl<D: Device> Clone for Constant<'_, D> {
     fn clone(&self) -> Self {

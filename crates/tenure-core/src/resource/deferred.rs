@@ -35,6 +35,8 @@ pub struct Deferred<D: Device, T: Send + 'static> {
     context: Arc<Context<D>>,
 }
 
+debug_fields!([D: Device, T: Send + std::fmt::Debug + 'static] Deferred<D, T>, "Deferred", this, value: this.value);
+
 impl<D: Device, T: Send + 'static> Deferred<D, T> {
     pub(crate) fn new(context: &Arc<Context<D>>, name: &Name, value: T) -> Self {
         let record = context.register(name, ObjectKind::User, 0);

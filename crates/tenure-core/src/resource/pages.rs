@@ -76,6 +76,8 @@ pub struct PageAllocator<D: Device> {
     record: RecordKey,
 }
 
+debug_fields!([D: Device] PageAllocator<D>, "PageAllocator", this, name: this.name, page_size: this.page_size);
+
 impl<D: Device> PageAllocator<D> {
     pub(crate) fn new(context: &Arc<Context<D>>, desc: &PageAllocatorDesc) -> Self {
         let PageAllocatorDesc { page_size, name } = desc.clone();

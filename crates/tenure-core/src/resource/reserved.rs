@@ -115,6 +115,8 @@ pub struct Reserved<D: Device> {
     needs: Requirements,
 }
 
+debug_fields!([D: Device] Reserved<D>, "Reserved", this, name: this.name(), layout: this.layout());
+
 impl<D: Device> Reserved<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &ReservedDesc) -> Result<Self, Error> {
         let refuse = |source| context.refused(&desc.name, source);

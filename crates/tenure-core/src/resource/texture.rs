@@ -106,6 +106,8 @@ pub struct Texture<D: Device> {
     info: TextureInfo,
 }
 
+debug_fields!([D: Device] Texture<D>, "Texture", this, name: this.name(), info: this.info(), size: this.size(), location: this.location());
+
 impl<D: Device> Texture<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
@@ -194,6 +196,8 @@ pub struct ReadbackTexture<D: Device> {
     buffer: Buffer<D>,
     layouts: Vec<SubresourceLayout>,
 }
+
+debug_fields!([D: Device] ReadbackTexture<D>, "ReadbackTexture", this, buffer: this.buffer);
 
 impl<D: Device> ReadbackTexture<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {

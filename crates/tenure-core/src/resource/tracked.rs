@@ -34,6 +34,8 @@ pub struct Used<'a, D: Device> {
     memory: MemoryUse,
 }
 
+debug_fields!([D: Device] Used<'_, D>, "Used", this, name: this.name(), allowed: this.allowed, memory: this.memory);
+
 impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
     fn from(buffer: &'a Buffer<D>) -> Self {
         Self { inner: &buffer.inner, allowed: State::allowed_for(buffer.usage()), memory: buffer.memory() }

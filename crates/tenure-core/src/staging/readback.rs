@@ -53,6 +53,8 @@ pub struct Readback<D: Device> {
     service: Arc<StagingService<D>>,
 }
 
+debug_fields!([D: Device] Readback<D>, "Readback", this, name: this.name, size: this.size(), recording: this.ticket.recording);
+
 /// How the bytes lie in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {

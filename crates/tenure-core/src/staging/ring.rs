@@ -135,6 +135,8 @@ pub struct UploadRing<D: Device> {
     timeout: Duration,
 }
 
+debug_fields!([D: Device] UploadRing<D>, "UploadRing", this, buffer: this.buffer, when_too_large: this.when_too_large, timeout: this.timeout);
+
 impl<D: Device> UploadRing<D> {
     pub(crate) fn create(service: &StagingService<D>, desc: &UploadRingDesc) -> Result<Self, Error> {
         desc.check(&service.context).map_err(|source| Error::device(&desc.name, source))?;

@@ -44,6 +44,8 @@ pub struct Scratch<'r, D: Device> {
     pub(crate) name: &'r Name,
 }
 
+debug_fields!([D: Device] Scratch<'_, D>, "Scratch", this, recording: this.name, id: this.id);
+
 impl<D: Device> Clone for Scratch<'_, D> {
     fn clone(&self) -> Self {
         *self

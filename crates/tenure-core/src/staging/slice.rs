@@ -47,6 +47,8 @@ pub struct RingSlice<'r, D: Device> {
     pub(super) mapping: &'r D::Mapping,
 }
 
+debug_fields!([D: Device] RingSlice<'_, D>, "RingSlice", this, name: this.name, bytes: this.bytes, usage: this.usage);
+
 impl<D: Device> Clone for RingSlice<'_, D> {
     fn clone(&self) -> Self {
         *self

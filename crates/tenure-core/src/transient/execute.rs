@@ -181,6 +181,8 @@ pub struct Resources<'p, D: Device> {
     pub(super) descriptors: &'p Arc<DescriptorService<D>>,
 }
 
+debug_fields!([D: Device] Resources<'_, D>, "Resources", this, uses: this.uses);
+
 impl<D: Device> Resources<'_, D> {
     /// A texture of the graph. O(uses of the pass).
     ///

@@ -35,6 +35,8 @@ pub struct Transient<D: Device, R: TransientResource<D>> {
     pool: Arc<Inner<D>>,
 }
 
+debug_fields!([D: Device, R: TransientResource<D> + std::fmt::Debug] Transient<D, R>, "Transient", this, name: this.name, resource: this.cached.resource);
+
 /// A transient [`Texture`].
 pub type TransientTexture<D> = Transient<D, Texture<D>>;
 

@@ -25,6 +25,8 @@ mod private {
     /// Where views are created.
     pub struct Views<'a, D: Device>(pub(super) &'a Arc<DescriptorService<D>>);
 
+    debug_fields!([D: Device] Views<'_, D>, "Views", _this,);
+
     pub trait Sealed<D: Device, V> {
         fn create_view(&self, views: Views<'_, D>, desc: &V) -> Result<View<D>, Error>;
     }

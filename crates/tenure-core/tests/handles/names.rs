@@ -1,7 +1,7 @@
 //! Names that the program makes while it runs.
 
 use tenure_core::{Config, Error, Gpu, Graph, GraphError, Name, Queue, State, Usage};
-use tenure_core::{Format, TextureDesc};
+use tenure_core::{Format, TextureAccess, TextureDesc, TextureViewDesc, UploadRingDesc};
 use tenure_sim::{Lag, Profile};
 
 use super::{device, gpu};
@@ -65,4 +65,38 @@ fn passes_have_names_that_are_made_at_run_time() {
     };
     assert_eq!(pass, "blur 3");
     frame.end().unwrap();
+}
+
+/// A few words each: a name, a size, a place, and nothing that takes a lock.
+#[test]
+fn handles_are_short_in_debug_output() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let rock = super::mesh(&gpu, "rock", 1000);
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
+    let grass = gpu.create_texture(&desc).unwrap();
+    let view = gpu.create_texture_view(&grass, &TextureViewDesc::new(TextureAccess::Sampled)).unwrap();
+    let frame = gpu.begin_frame().unwrap();
+    let mut recording = frame.record(Queue::Graphics, "opaque").unwrap();
+    let ring = gpu.create_upload_ring(&UploadRingDesc::new(4096).name("particles")).unwrap();
+    let deferred = gpu.defer("pipeline", 7_u32);
+    let constants = format!("{:?}", recording.split().1.constants(&[1_u32; 4]).unwrap());
+    let texts = [
+        (format!("{rock:?}"), "rock"),
+        (format!("{grass:?}"), "grass"),
+        (format!("{view:?}"), "grass"),
+        (format!("{recording:?}"), "opaque"),
+        (format!("{frame:?}"), "number: 1"),
+        (format!("{gpu:?}"), "is_shut_down: false"),
+        (format!("{ring:?}"), "particles"),
+        (format!("{deferred:?}"), "7"),
+        (constants, "size: 16"),
+    ];
+    for (text, part) in texts {
+        assert!(text.contains(part) && text.len() < 400, "{text}");
+    }
+    assert_eq!(
+        format!("{rock:?}"),
+        "Buffer { name: \"rock\", size: 1000, usage: Usage(VERTEX | COPY_DST), memory: GpuOnly, location: Range, .. }"
+    );
 }

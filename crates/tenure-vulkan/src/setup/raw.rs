@@ -1,6 +1,7 @@
 //! Wrapping a device that the program made.
 
 use std::ffi::CString;
+use std::fmt;
 
 use ash::vk;
 use tenure_core::device::{MAX_QUEUES, QueueKind, QueueProperties};
@@ -93,6 +94,19 @@ pub struct Raw {
     /// The device extensions that were enabled; those of ray tracing and of mesh shaders add
     /// shader stages to wait for.
     pub extensions: Vec<CString>,
+}
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Raw")
+            .field("physical_device", &self.physical_device)
+            .field("device", &self.device.handle())
+            .field("api_version", &self.api_version)
+            .field("queues", &self.queues)
+            .field("enabled", &self.enabled)
+            .field("other_families", &self.other_families)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Wraps a device.
