@@ -16,6 +16,8 @@ pub enum Awaited {
     Readback,
     /// The recording that reads bytes back: nobody has submitted it.
     ReadbackSubmission,
+    /// An image of a swap chain that is free to be drawn to: the earlier ones are still being shown.
+    SwapchainImage,
 }
 
 impl fmt::Display for Awaited {
@@ -26,6 +28,7 @@ impl fmt::Display for Awaited {
             Self::UploadRing => "the oldest frame of an upload ring",
             Self::Readback => "a readback",
             Self::ReadbackSubmission => "a readback whose recording is not submitted",
+            Self::SwapchainImage => "with an image of a swap chain",
         })
     }
 }
