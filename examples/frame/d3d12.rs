@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use tenure::d3d12::{Device, List, Options as DeviceOptions, Severity};
+use tenure::d3d12::{Device, List, Options as DeviceOptions, RawHandle as _, Severity};
 use tenure::{Bind, BufferViewDesc, Commands, Deferred, Error, Format, Gpu, Scratch, View};
 use voxel_world::{Messages, Result};
 use windows::Win32::Graphics::Direct3D12::{
@@ -121,10 +121,9 @@ impl Painter for Direct3dPainter {
 
     fn draw(&self, _: &Scene<Device>, list: &List, _: usize, prepared: &Prepared<'_, Device>) {
         let Table::Range(table) = prepared.table else { return };
-        let Some(first) = table.heap().gpu_handle(table.first()) else { return };
         let list = list.raw();
         // SAFETY: the list is being recorded; the table and the constants live as long as it does.
-        unsafe { list.SetComputeRootDescriptorTable(TABLE, first) };
+        unsafe { list.SetComputeRootDescriptorTable(TABLE, table.raw()) };
         for constants in &prepared.constants {
             let address = constants.gpu_address().unwrap_or_default();
             // SAFETY: as above; what the shader reads is in the states that it needs.

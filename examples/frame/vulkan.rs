@@ -3,7 +3,9 @@
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use tenure::vulkan::ash::{self, vk};
-use tenure::vulkan::{CreateError, Device, List, Options as DeviceOptions, Severity, Validation};
+use tenure::vulkan::{
+    CreateError, Device, List, Options as DeviceOptions, RawHandle as _, Severity, Validation,
+};
 use tenure::{
     Bind, BindingKind, BufferViewDesc, Commands, Deferred, DescriptorSet, DescriptorSetDesc, Error, Gpu,
     Scratch, Set, SetBinding, SetLayout, SetLayoutDesc, View,
@@ -120,9 +122,7 @@ impl Painter for VulkanPainter {
             let pipeline = self.objects.pipeline.get();
             device.raw().cmd_bind_pipeline(list.command_buffer(), vk::PipelineBindPoint::COMPUTE, pipeline);
         }
-        if let Some(set) = self.output.block().set(self.output.index()) {
-            self.bind(list, 2, set, &[], device);
-        }
+        self.bind(list, 2, self.output.raw(), &[], device);
         Ok(())
     }
 
@@ -149,11 +149,10 @@ impl Painter for VulkanPainter {
 
     fn draw(&self, scene: &Scene<Device>, list: &List, _: usize, prepared: &Prepared<'_, Device>) {
         let Table::Set(table) = prepared.table else { return };
-        let Some(table) = table.block().set(table.index()) else { return };
         let device = scene.gpu.device();
-        self.bind(list, 1, table, &[], device);
+        self.bind(list, 1, table.raw(), &[], device);
         for (constants, bound) in prepared.constants.iter().zip(&prepared.bound) {
-            let set = bound.and_then(|set| set.block().set(set.index()));
+            let set = bound.map(|set| set.raw());
             if let (Some(set), Ok(offset)) = (set, u32::try_from(constants.offset())) {
                 self.bind(list, 0, set, &[offset], device);
                 // SAFETY: the list is being recorded, everything is bound and in the states that the

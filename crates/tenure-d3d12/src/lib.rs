@@ -97,7 +97,7 @@ mod small_alignment;
 #[cfg(all(windows, feature = "device"))]
 pub use device::{
     Adapter, AdapterInfo, DescriptorHeap, Device, DriverFaults, ExternalFence, FeatureLevel, Heap, List,
-    LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap, Resource, Severity, adapters,
+    LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap, RawHandle, Resource, Severity, adapters,
     to_barrier_layout, to_dxgi_format, to_resource_states,
 };
 #[cfg(all(windows, feature = "device"))]

@@ -172,7 +172,7 @@ mod usage;
 
 pub use ash;
 
-pub use descriptor::{DescriptorHeap, SetBlock, SetLayout};
+pub use descriptor::{DescriptorHeap, RawHandle, RawView, SetBlock, SetLayout};
 pub use device::Device;
 pub use error::CreateError;
 pub use format::to_vk_format;

@@ -126,7 +126,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// recording.submit()?;
     ///
     /// let mut later = gpu.record(Queue::Graphics, "transparent")?;
-    /// let error = later.split().1.find(camera).err().expect("they are gone");
+    /// let error = later.split().1.find(camera).expect_err("they are gone");
     /// assert_eq!(error.to_string(), "constants of recording opaque (#1) are used in recording transparent (#2)");
     /// # Ok::<(), tenure::Error>(())
     /// ```

@@ -115,7 +115,7 @@ fn the_usage_must_be_that_of_the_access() {
     ] {
         let usage = ALL.difference(access.usage());
         let buffer = gpu.create_buffer(&BufferDesc::new(4096, usage).name("lights")).unwrap();
-        let refused = gpu.create_buffer_view(&buffer, &BufferViewDesc::new(access)).err().unwrap();
+        let refused = gpu.create_buffer_view(&buffer, &BufferViewDesc::new(access)).unwrap_err();
         let source = DeviceError::MissingUsage { needs: access.usage(), has: usage | Usage::COPY_DST };
         assert_eq!(refused, Error::Device { name: "lights".into(), source }, "{access:?}");
     }
@@ -189,7 +189,7 @@ fn direct3d_12_rounds_constants_up_within_the_buffer() {
     let text = "constants take multiples of 256 bytes, which the buffer has not";
     assert_eq!(rule(refusal.unwrap()), (text, 256, 232));
     let large = gpu.create_buffer(&BufferDesc::new(128 << 10, ALL).name("lights")).unwrap();
-    let refusal = gpu.create_buffer_view(&large, &BufferViewDesc::constants()).err().unwrap();
+    let refusal = gpu.create_buffer_view(&large, &BufferViewDesc::constants()).unwrap_err();
     assert_eq!(rule(refusal), ("the bytes of constants in a view are not too many", 128 << 10, 64 << 10));
     drop((buffer, large));
     end(gpu, &device);
@@ -250,7 +250,7 @@ fn every_access_is_served_by_every_profile() {
             BufferViewDesc::typed_writable(Format::R32Uint),
         ] {
             let made = gpu.create_buffer_view(&buffer, &desc.clone().range(0, 1024));
-            assert!(made.is_ok(), "{} {desc:?}: {}", profile.name(), made.err().unwrap());
+            assert!(made.is_ok(), "{} {desc:?}: {}", profile.name(), made.unwrap_err());
         }
         drop(buffer);
         end(gpu, &device);
@@ -266,7 +266,7 @@ fn mapped_and_pooled_buffers_are_alike() {
     let desc = BufferDesc { usage, ..BufferDesc::new(64, usage) }.memory(MemoryUse::Upload);
     // Its range ends where the next begins, so that 256 bytes of it cannot be shown.
     let short = gpu.create_buffer(&desc.name("lights")).unwrap();
-    let refusal = gpu.create_buffer_view(&short, &BufferViewDesc::constants()).err().unwrap();
+    let refusal = gpu.create_buffer_view(&short, &BufferViewDesc::constants()).unwrap_err();
     assert_eq!(rule(refusal).1, 256);
     let camera = bytes(&gpu, "camera", 9);
     let view = gpu.create_buffer_view(&camera, &BufferViewDesc::constants()).unwrap();

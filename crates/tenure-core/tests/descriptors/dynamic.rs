@@ -208,7 +208,7 @@ fn what_does_not_belong_into_a_table_is_refused() {
     let constants = elsewhere.split().1.constants(&[1_u32; 4]).unwrap();
     let scratch = recording.split().1;
     let large = scratch.constant_bytes(&[1; 70_000]).unwrap();
-    let refused = |binds: &[Bind<'_, _>]| scratch.descriptors(binds).err().unwrap();
+    let refused = |binds: &[Bind<'_, _>]| scratch.descriptors(binds).unwrap_err();
     let source = DeviceError::invalid_desc("descriptors", 0_u64, Allowed::AtLeast(1));
     assert_eq!(refused(&[]), Error::Device { name: "draw".into(), source });
     assert!(matches!(

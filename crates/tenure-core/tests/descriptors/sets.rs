@@ -300,8 +300,8 @@ fn what_does_not_fit_the_layout_is_refused() {
     // Both kinds of sets give the same answer.
     let refused = |binds: &[(u32, u32, Bind<'_, Device>)]| {
         let lasting =
-            gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, binds).name("lasting")).err().unwrap();
-        let dynamic = scratch.set(&layout, binds).err().unwrap();
+            gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, binds).name("lasting")).unwrap_err();
+        let dynamic = scratch.set(&layout, binds).unwrap_err();
         assert_eq!(lasting, dynamic);
         lasting
     };

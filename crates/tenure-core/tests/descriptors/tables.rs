@@ -199,7 +199,7 @@ fn what_does_not_belong_into_a_table_is_refused() {
     let target = gpu.create_texture_view(&texture, &TextureViewDesc::render_target()).unwrap();
     drop(texture);
     let refused = |binds: &[Bind<'_, _>]| {
-        gpu.create_descriptor_table(&DescriptorTableDesc::new(binds).name("table")).err().unwrap()
+        gpu.create_descriptor_table(&DescriptorTableDesc::new(binds).name("table")).unwrap_err()
     };
     let empty = refused(&[]);
     let source = DeviceError::invalid_desc("descriptors", 0_u64, Allowed::AtLeast(1));

@@ -144,7 +144,7 @@ fn an_object_that_is_refused_comes_back() {
     let memory = tenure_core::device::MemoryTypeId(0);
     let own = tenure_core::device::Device::create_committed(&device, &desc, memory).unwrap();
     gpu.shutdown();
-    let rejected = gpu.adopt_buffer(own, &BufferDesc::new(4096, Usage::VERTEX), State::COMMON).err().unwrap();
+    let rejected = gpu.adopt_buffer(own, &BufferDesc::new(4096, Usage::VERTEX), State::COMMON).unwrap_err();
     assert!(matches!(rejected.error, Error::ShutDown));
     tenure_core::device::Device::destroy_resource(
         &device,

@@ -27,10 +27,10 @@ fn constants_of_a_recording_without_a_literal_name_are_told_apart_while_it_is_op
     let mut first = gpu.record(Queue::Graphics, String::from("first")).unwrap();
     let constants = first.split().1.untyped_constants(&[1; 64]).unwrap();
     let mut second = gpu.record(Queue::Graphics, String::from("second")).unwrap();
-    let error = second.split().1.find(constants).err().unwrap();
+    let error = second.split().1.find(constants).unwrap_err();
     assert_eq!(error.to_string(), "constants of recording first (#1) are used in recording second (#2)");
     first.submit().unwrap();
-    let Error::OtherRecording { name, id, used_name, .. } = second.split().1.find(constants).err().unwrap()
+    let Error::OtherRecording { name, id, used_name, .. } = second.split().1.find(constants).unwrap_err()
     else {
         panic!("another error")
     };

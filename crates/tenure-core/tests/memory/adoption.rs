@@ -67,12 +67,12 @@ fn adopted_buffers_are_mapped_or_handed_back() {
     let mapped = gpu.adopt_buffer(made(&device, usage, 1), &desc, State::COMMON).unwrap();
     mapped.write(SIZE - 1, &[7]).unwrap();
 
-    let rejected = gpu.adopt_buffer(made(&device, usage, 0), &desc, State::COMMON).err().unwrap();
+    let rejected = gpu.adopt_buffer(made(&device, usage, 0), &desc, State::COMMON).unwrap_err();
     assert!(matches!(rejected.error, Error::Device { source: DeviceError::InvalidCall { .. }, .. }));
     device.destroy_resource(Permit::checked(), rejected.object);
 
     let larger = BufferDesc { size: SIZE + 1, ..desc.clone() };
-    let rejected = gpu.adopt_buffer(made(&device, usage, 1), &larger, State::COMMON).err().unwrap();
+    let rejected = gpu.adopt_buffer(made(&device, usage, 1), &larger, State::COMMON).unwrap_err();
     let expected = DeviceError::invalid_desc("size", SIZE + 1, Allowed::AtMost(SIZE));
     assert!(matches!(&rejected.error, Error::Device { source, .. } if *source == expected), "{rejected}");
     device.destroy_resource(Permit::checked(), rejected.object);
@@ -92,7 +92,7 @@ fn impossible_states_are_refused() {
     for state in [State::RENDER_TARGET, State::COPY_DST | State::PIXEL_SHADER] {
         let object =
             device.create_committed(&ResourceDesc::Texture(desc.info.clone()), MemoryTypeId(0)).unwrap();
-        let rejected = gpu.adopt_texture(object, &desc, state).err().unwrap();
+        let rejected = gpu.adopt_texture(object, &desc, state).unwrap_err();
         assert!(matches!(rejected.error, Error::State { .. }), "{rejected}");
         let adopted = gpu.adopt_texture(rejected.object, &desc, State::COMMON).unwrap();
         assert_eq!(adopted.location(), LocationKind::Adopted);

@@ -250,7 +250,7 @@ fn what_is_larger_than_a_page_gets_one_of_its_own() {
 }
 
 fn refused(result: Result<Constant<'_, Device>, Error>) -> Error {
-    result.err().expect("it is refused")
+    result.expect_err("it is refused")
 }
 
 #[test]

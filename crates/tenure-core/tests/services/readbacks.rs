@@ -249,17 +249,17 @@ fn bad_readbacks_leave_the_recording_usable() {
             let error = recording.read_back(&rock, offset, size).err();
             assert_eq!(error, Some(Error::OutOfRange { name: "rock".into(), offset, size, capacity: 100 }));
         }
-        let error = recording.read_back(&rock, 50, 0).err().unwrap();
+        let error = recording.read_back(&rock, 50, 0).unwrap_err();
         let expected = DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1));
         assert!(matches!(&error, Error::Device { source, .. } if *source == expected), "{error}");
-        let error = recording.read_back(&closed, 0, 100).err().unwrap();
+        let error = recording.read_back(&closed, 0, 100).unwrap_err();
         assert!(matches!(&error, Error::State { name, .. } if name.as_str() == "closed"), "{error}");
         if device.properties().state_model == StateModel::Promotion {
             let error = recording.read_back(&read, 0, 100).err();
             assert!(matches!(error, Some(Error::FixedState { .. })), "{error:?}");
         }
         let outside = tenure_core::TextureRegion { mip: 0, layer: 0, origin: [4, 0, 0], extent: [5, 8, 1] };
-        let error = recording.read_back_texture(&grass, outside).err().unwrap();
+        let error = recording.read_back_texture(&grass, outside).unwrap_err();
         assert!(error.to_string().contains("grass"), "{error}");
         let mut theirs = other.record(Queue::Graphics, "theirs").unwrap();
         let error = theirs.read_back(&rock, 0, 100).err();
@@ -282,7 +282,7 @@ fn no_memory_for_a_readback_leaves_the_recording_usable() {
     let rock = rock(&gpu, &[7; 100]);
     let mut recording = gpu.record(Queue::Graphics, "poor").unwrap();
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
-    let error = recording.read_back(&rock, 0, 100).err().unwrap();
+    let error = recording.read_back(&rock, 0, 100).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory(_)), "{error}");
     device.faults().clear();
     let readback = recording.read_back(&rock, 0, 100).unwrap();
@@ -484,7 +484,7 @@ fn a_lost_device_ends_readbacks_with_the_reason() {
         assert!(readback.wait(10 * SECOND).unwrap_err().is_device_lost());
         assert!(readback.poll().unwrap_err().is_device_lost());
     }
-    assert!(recording.read_back(&rock, 0, 100).err().unwrap().is_device_lost());
+    assert!(recording.read_back(&rock, 0, 100).unwrap_err().is_device_lost());
     drop((recording, submitted, open, rock));
     assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
     drop(gpu);

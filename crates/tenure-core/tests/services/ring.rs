@@ -223,11 +223,11 @@ fn what_never_fits_is_refused_or_gets_a_buffer_of_its_own() {
         fill(&generous, &mut recording, 200_000, align, 2).unwrap();
     }
     fill(&generous, &mut recording, 65_536, 4, 3).unwrap();
-    let refused = generous.allocate(recording.split().1, u64::MAX, 4).err().unwrap();
+    let refused = generous.allocate(recording.split().1, u64::MAX, 4).unwrap_err();
     assert!(matches!(refused, Error::Device { source: DeviceError::InvalidDesc { field: "size", .. }, .. }));
     let fault = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards();
     device.faults().inject(fault);
-    let refused = generous.allocate(recording.split().1, 100 << 20, 4).err().unwrap();
+    let refused = generous.allocate(recording.split().1, 100 << 20, 4).unwrap_err();
     assert!(matches!(refused, Error::OutOfMemory(_)), "{refused}");
     device.faults().clear();
     let stats = generous.stats();
@@ -277,7 +277,7 @@ fn bad_rings_and_bad_requests_change_nothing() {
             (UploadRingDesc { memory: MemoryUse::GpuOnly, ..desc.clone() }, "bad unsupported".to_owned()),
             (UploadRingDesc { memory: MemoryUse::Readback, ..desc.clone() }, "bad unsupported".to_owned()),
         ] {
-            assert_eq!(rule_of(&gpu.create_upload_ring(&desc).err().unwrap()), expected);
+            assert_eq!(rule_of(&gpu.create_upload_ring(&desc).unwrap_err()), expected);
         }
         assert_eq!(gpu.stats(), before);
         let ring = ring(&gpu, 64 * KIB);
@@ -285,7 +285,7 @@ fn bad_rings_and_bad_requests_change_nothing() {
         for (size, align, expected) in
             [(0, 4, "ring size 0"), (100, 0, "ring align 0"), (100, 3, "ring align 3"), (0, 0, "ring size 0")]
         {
-            let refused = ring.allocate(recording.split().1, size, align).err().unwrap();
+            let refused = ring.allocate(recording.split().1, size, align).unwrap_err();
             assert_eq!(rule_of(&refused), expected);
         }
         let mut unused = RingStats::default();

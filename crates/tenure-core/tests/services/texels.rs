@@ -261,13 +261,13 @@ fn initial_data_is_taken_as_a_whole() {
     let right = sized([256 * 256 * 4, 128 * 128 * 4, 64 * 64 * 4]);
     let one_short = sized([256 * 256 * 4, 128 * 128 * 4, 64 * 64 * 4 - 1]);
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
-    let error = gpu.create_texture_with(&desc, &right).err().unwrap();
+    let error = gpu.create_texture_with(&desc, &right).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory(_)), "{error}");
     device.faults().clear();
     let short = gpu.create_texture_with(&desc, &one_short).err();
     assert!(matches!(short, Some(Error::WrongLength { needed: 16_384, given: 16_383, .. })), "{short:?}");
     for count in [0, 2] {
-        let error = gpu.create_texture_with(&desc, &right[..count]).err().unwrap();
+        let error = gpu.create_texture_with(&desc, &right[..count]).unwrap_err();
         let Error::Device { source: DeviceError::InvalidCall { value, limit, .. }, .. } = error else {
             panic!("{error}");
         };

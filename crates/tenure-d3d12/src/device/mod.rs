@@ -36,7 +36,7 @@ use crate::device::setup::properties::{Facts, properties};
 use crate::drivers::Workarounds;
 
 pub use self::{
-    descriptor::heap::DescriptorHeap,
+    descriptor::{heap::DescriptorHeap, raw::RawHandle},
     external::ExternalFence,
     format::to_dxgi_format,
     inner::LiveObjects,

@@ -4,13 +4,16 @@ use crate::harness::PERMIT;
 use tenure_core::device::{
     BufferView, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, ObjectRef,
 };
-use tenure_core::{BufferAccess, DescriptorKind, DeviceError, Elements, Format};
-use tenure_d3d12::LiveObjects;
+use tenure_core::{
+    BufferAccess, Config, DescriptorKind, DescriptorTableDesc, DeviceError, Elements, Format, Gpu, Queue,
+    SamplerDesc, TextureAccess, TextureDesc, TextureViewDesc, Usage,
+};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_DESCRIPTOR_HEAP_FLAG_NONE, D3D12_DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE,
     D3D12_DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV, D3D12_DESCRIPTOR_HEAP_TYPE_DSV, D3D12_DESCRIPTOR_HEAP_TYPE_RTV,
     D3D12_DESCRIPTOR_HEAP_TYPE_SAMPLER, ID3D12DescriptorHeap,
 };
+use tenure_d3d12::{LiveObjects, RawHandle as _};
 
 use crate::bench::{COMPUTE, COPY, GRAPHICS, bad, device, refused};
 use crate::probe::{CONSTANTS, TYPED_BUFFER};
@@ -270,4 +273,26 @@ fn threads_share_heaps() {
     for index in (0..COUNT).step_by(7) {
         assert_eq!(viewer.see(TYPED_BUFFER, &[index]), [index + 199; 4]);
     }
+}
+
+#[test]
+fn handles_of_the_api_come_in_one_call() {
+    let gpu = Gpu::new(device(), Config::default()).unwrap();
+    let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;
+    let texture = gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage)).unwrap();
+    for access in [TextureAccess::Sampled, TextureAccess::RenderTarget] {
+        let view = gpu.create_texture_view(&texture, &TextureViewDesc::new(access)).unwrap();
+        assert_eq!(Some(view.raw()), view.heap().cpu_handle(view.index()));
+        assert_ne!(view.raw().ptr, 0);
+    }
+    let view = gpu.create_texture_view(&texture, &TextureViewDesc::new(TextureAccess::Sampled)).unwrap();
+    let sampler = gpu.create_sampler(&SamplerDesc::default()).unwrap();
+    assert_ne!(sampler.raw().ptr, 0);
+    let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()])).unwrap();
+    assert_eq!(Some(table.raw()), table.heap().gpu_handle(table.first()));
+    let mut recording = gpu.record(Queue::Graphics, "tables").unwrap();
+    let of_recording = recording.split().1.descriptors(&[(&view).into()]).unwrap().raw();
+    assert!(of_recording.ptr != 0 && of_recording != table.raw());
+    drop((recording, table, sampler, view, texture));
+    assert!(gpu.shutdown().is_clean());
 }

@@ -5,6 +5,7 @@ mod buffer_view;
 mod heap;
 mod kinds;
 mod limits;
+mod raw;
 mod sampler;
 mod set_block;
 mod set_layout;
@@ -15,6 +16,7 @@ mod writer;
 
 pub use heap::DescriptorHeap;
 pub(crate) use limits::DescriptorTables;
+pub use raw::{RawHandle, RawView};
 pub(crate) use sampler::SamplerCount;
 pub use set_block::SetBlock;
 pub use set_layout::SetLayout;

@@ -4,6 +4,7 @@ mod adopted;
 mod faults;
 mod found;
 mod freed;
+mod handles;
 mod limits;
 mod refused;
 mod room;
