@@ -123,6 +123,10 @@ suite_of! { ($)
         uploads_reach_buffers uploads_reach_every_kind_of_texture uploads_reach_regions_in_order
         uploads_are_waited_for;
     readbacks: readbacks_bring_bytes readbacks_bring_texels readbacks_are_waited_for;
+    queries:
+        timestamps_rise queries_without_draws_count_nothing statistics_count_dispatches
+        queries_of_discarded_recordings_are_errors queries_begin_and_end_in_pairs
+        repeated_queries_create_nothing gpu_times_arrive_in_the_statistics;
     services: frames_of_many_threads_create_nothing;
     pages: pages_are_reset_as_a_whole pages_keep_their_bytes;
     descriptors:

@@ -21,6 +21,7 @@ chapters! {
     ConstantsPerDraw: "../../../docs/guide/constants-per-draw.md",
     Lifetimes: "../../../docs/guide/lifetimes.md",
     RenderGraphs: "../../../docs/guide/render-graphs.md",
+    GpuTime: "../../../docs/guide/gpu-time.md",
     Threads: "../../../docs/guide/threads.md",
     Window: "../../../docs/guide/window.md",
     Migrating: "../../../docs/guide/migrating.md",

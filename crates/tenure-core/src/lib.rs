@@ -20,6 +20,7 @@ mod gpu;
 pub mod memory;
 pub mod prelude;
 pub mod present;
+mod query;
 mod queue;
 mod record;
 mod registry;
@@ -54,13 +55,17 @@ pub use device::{
     TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use error::{
-    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, SwapchainRule,
-    TileRule, TransientRule,
+    Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, QueryRule,
+    SwapchainRule, TileRule, TransientRule,
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
 pub use memory::{LocationKind, MemoryUse};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
+pub use query::{
+    AnySamples, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue, SampleCount,
+    Timestamp,
+};
 pub use queue::Queue;
 pub use record::{RecordedAllocation, Recorder};
 pub use registry::{Leak, ObjectKind};

@@ -229,9 +229,11 @@ impl<'a> Execution<'a> {
                 self.use_descriptor(at, *state);
             }
             Command::ReadDescriptor { at, state, out, offset, size } => {
+                self.count_dispatch();
                 self.read_descriptor(at, *state, (out, *offset), *size);
             }
             Command::SampleDescriptor { sampler, texture, state, out, offset } => {
+                self.count_dispatch();
                 self.sample_descriptor((sampler, texture), *state, (out, *offset));
             }
             Command::Discard { resource, subresource, state } => {

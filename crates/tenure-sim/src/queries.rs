@@ -163,12 +163,17 @@ impl Execution<'_> {
     pub(crate) fn count_use(&mut self, state: State) {
         /// The counters of [`QueryKind::STATISTICS`] that a draw adds to.
         const DRAWN: [usize; 6] = [0, 1, 2, 5, 6, 7];
-        const DISPATCHED: usize = 10;
         if state.intersects(State::RENDER_TARGET | State::DEPTH_WRITE | State::DEPTH_READ) {
             DRAWN.into_iter().for_each(|index| self.counters[index] += 1);
         } else if state == State::UNORDERED_ACCESS {
-            self.counters[DISPATCHED] += 1;
+            self.count_dispatch();
         }
+    }
+
+    /// Counts a dispatch.
+    pub(crate) fn count_dispatch(&mut self) {
+        const DISPATCHED: usize = 10;
+        self.counters[DISPATCHED] += 1;
     }
 
     pub(crate) fn query(&mut self, command: &QueryCommand) {

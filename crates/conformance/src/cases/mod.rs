@@ -15,6 +15,7 @@ pub mod locations;
 pub mod mapped;
 pub mod pages;
 pub mod properties;
+pub mod queries;
 pub mod queues;
 pub mod readbacks;
 pub mod recycling;

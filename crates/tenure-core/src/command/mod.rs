@@ -4,6 +4,7 @@ mod commands;
 mod external;
 mod list_pool;
 mod open;
+mod queries;
 mod recording;
 mod submission;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::descriptor::DescriptorService;
 use crate::device::{Device, DeviceError, QueueKind, TextureInfo, TextureRegion};
+use crate::query::QueryService;
 use crate::staging::StagingService;
 
 pub use commands::Commands;
@@ -25,6 +27,7 @@ pub(crate) struct CommandService<D: Device> {
     pub(crate) lists: Arc<ListPool<D>>,
     pub(crate) staging: Arc<StagingService<D>>,
     pub(crate) descriptors: Arc<DescriptorService<D>>,
+    pub(crate) queries: Arc<QueryService<D>>,
     /// Declared last, as in every handle.
     pub(crate) context: Arc<Context<D>>,
 }

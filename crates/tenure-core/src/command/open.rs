@@ -10,6 +10,7 @@ use super::submission::record;
 use crate::context::Context;
 use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresource};
 use crate::memory::AliasedRange;
+use crate::query::RecordedQueries;
 use crate::resource::Tracked;
 use crate::staging::{Progress, Ticket};
 use crate::state::{Recorded, StateError, Tracker};
@@ -27,6 +28,8 @@ pub(crate) struct Open<D: Device> {
     pub(super) tickets: Vec<Arc<Ticket>>,
     /// Of the transient resources whose turn it began.
     pub(super) aliased_ranges: Vec<Arc<AliasedRange<D>>>,
+    /// Its queries, once it has any.
+    pub(super) queries: Option<Box<RecordedQueries<D>>>,
     /// Submissions that had the memory of those.
     pub(super) waits: SyncPoint,
     /// Of the program's own semaphores or fences.
@@ -46,6 +49,7 @@ impl<D: Device> Open<D> {
             tracker,
             tickets: Vec::new(),
             aliased_ranges: Vec::new(),
+            queries: None,
             waits: SyncPoint::NONE,
             external: None,
             written: State::COMMON,

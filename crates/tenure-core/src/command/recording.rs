@@ -123,8 +123,12 @@ impl<D: Device> DerefMut for Recording<D> {
 
 impl<D: Device> Drop for Recording<D> {
     fn drop(&mut self) {
-        if let Some(Commands { open, queue, id, .. }) = self.commands.take() {
+        if let Some(Commands { mut open, queue, id, .. }) = self.commands.take() {
+            let queries = open.queries.take();
             self.service.lists.discard_open(&self.service.context, queue, open);
+            if let Some(queries) = queries {
+                queries.end(&self.service.queries.store, None);
+            }
             self.end(id, SyncPoint::NONE);
             self.service.context.settle();
         }

@@ -30,17 +30,22 @@ impl<D: Device> Recording<D> {
     /// added.
     ///
     /// # Errors
-    /// [`Error::Device`] when something recorded was wrong or the driver refuses, [`Error::State`]
-    /// when no queue can bring a resource into its first state; those of
+    /// [`Error::Device`] when something recorded was wrong or the driver refuses, [`Error::Query`] when a query
+    /// has begun and not ended, [`Error::State`] when no queue can bring a resource into its first state; those of
     /// [`Gpu::flush_uploads`](crate::Gpu::flush_uploads) when uploads are pending, which go first. The
     /// recording is discarded then.
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
+        self.service.context.flush_pending_uploads()?;
+        self.end_queries()?;
         let context = &self.service.context;
-        context.flush_pending_uploads()?;
-        let Some(Commands { open, queue, id, .. }) = self.commands.take() else {
+        let Some(Commands { mut open, queue, id, .. }) = self.commands.take() else {
             return Ok(SyncPoint::NONE);
         };
+        let queries = open.queries.take();
         let submitted = self.service.lists.submit_open(context, queue, open, &self.waits);
+        if let Some(queries) = queries {
+            queries.end(&self.service.queries.store, submitted.as_ref().ok().copied());
+        }
         // Only now: until here the recording protects what it uses.
         self.end(id, submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
         self.service.context.settle_submission();

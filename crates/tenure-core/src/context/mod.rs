@@ -251,10 +251,15 @@ impl<D: Device> Context<D> {
     /// Polls the clock, and wakes the tasks whose readbacks are complete.
     pub(crate) fn poll(&self) -> Result<SyncPoint, DeviceError> {
         let polled = self.clock.poll(self.device());
+        self.note_polled();
+        polled
+    }
+
+    /// Wakes the tasks whose readbacks are complete, as far as the clock knows.
+    pub(crate) fn note_polled(&self) {
         if let Some(services) = self.services() {
             services.note_polled(self);
         }
-        polled
     }
 
     /// Frees memory at once: all objects that the GPU is done with, and idle blocks.

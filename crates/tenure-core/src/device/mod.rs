@@ -73,6 +73,7 @@ pub use properties::{Api, Features, MAX_QUEUES, Properties, QueueProperties, Sta
 pub use properties::{QueueId, QueueKind};
 #[doc(no_inline)]
 pub use query::QueryKind;
+pub(crate) use query::unsupported as unsupported_queries;
 pub use query::{BegunQueries, QueryHeapDesc, QueryLimits, TimestampClock};
 pub use rule::CallRule;
 pub use submit::SubmitSync;

@@ -34,6 +34,17 @@ impl QueryKind {
         }
     }
 
+    /// The name of the kind.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Timestamp => "timestamp",
+            Self::Occlusion => "occlusion query",
+            Self::BinaryOcclusion => "binary occlusion query",
+            Self::PipelineStatistics => "query of pipeline statistics",
+        }
+    }
+
     /// True for queries over a range of commands, which begin and end.
     #[must_use]
     pub const fn is_ranged(self) -> bool {
@@ -43,12 +54,7 @@ impl QueryKind {
 
 impl fmt::Display for QueryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timestamp => "timestamp",
-            Self::Occlusion => "occlusion",
-            Self::BinaryOcclusion => "binary occlusion",
-            Self::PipelineStatistics => "pipeline statistics",
-        })
+        f.write_str(self.text())
     }
 }
 
@@ -163,7 +169,7 @@ impl Properties {
     }
 }
 
-const fn unsupported(kind: QueryKind) -> &'static str {
+pub(crate) const fn unsupported(kind: QueryKind) -> &'static str {
     match kind {
         QueryKind::Timestamp => "timestamps on this queue",
         QueryKind::Occlusion => "precise occlusion queries on this queue",

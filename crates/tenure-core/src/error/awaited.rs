@@ -18,6 +18,10 @@ pub enum Awaited {
     ReadbackSubmission,
     /// An image of a swap chain that is free to be drawn to: the earlier ones are still being shown.
     SwapchainImage,
+    /// The submission that makes a query.
+    Query,
+    /// The recording that makes a query: nobody has submitted it.
+    QuerySubmission,
 }
 
 impl fmt::Display for Awaited {
@@ -27,6 +31,8 @@ impl fmt::Display for Awaited {
             Self::LastFrame => "the last frame",
             Self::UploadRing => "the oldest frame of an upload ring",
             Self::Readback => "a readback",
+            Self::Query => "a query",
+            Self::QuerySubmission => "a query whose recording is not submitted",
             Self::ReadbackSubmission => "a readback whose recording is not submitted",
             Self::SwapchainImage => "with an image of a swap chain",
         })

@@ -8,7 +8,7 @@ mod rules;
 pub use awaited::Awaited;
 pub use descriptors::{DescriptorPart, DescriptorUser, NoDescriptors};
 pub use graph::GraphError;
-pub use rules::{ContractRule, SwapchainRule, TileRule, TransientRule};
+pub use rules::{ContractRule, QueryRule, SwapchainRule, TileRule, TransientRule};
 
 use tenure_heap::InvalidProperties;
 
@@ -142,6 +142,16 @@ pub enum Error {
     Foreign {
         /// What it is.
         name: Name,
+    },
+    /// Queries of a recording that do not begin and end in pairs.
+    #[error("{recording} ({id}): {rule}")]
+    Query {
+        /// The recording.
+        recording: Name,
+        /// Its number.
+        id: RecordingId,
+        /// The rule that it breaks.
+        rule: QueryRule,
     },
     /// The recording that was to read bytes back was not submitted.
     #[error("{name}: not read back, because recording {recording} was discarded")]

@@ -2,7 +2,9 @@
 
 use tenure_heap::InvalidProperties;
 
+use crate::device::QueryKind;
 use crate::memory::MemoryUse;
+use crate::time::RecordingId;
 
 /// What a transient resource, or a call that is given one, must satisfy.
 #[non_exhaustive]
@@ -67,6 +69,32 @@ pub enum SwapchainRule {
         min: u32,
         /// The most.
         max: u32,
+    },
+}
+
+/// What the queries of a recording must satisfy.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryRule {
+    /// The recording was to be submitted with a query that has begun and not ended.
+    #[error("a {kind} has begun and not ended")]
+    NotEnded {
+        /// What it measures.
+        kind: QueryKind,
+    },
+    /// A query began while another one of the same unit had not ended.
+    #[error("a {kind} cannot begin before the {begun} that has begun ends")]
+    AlreadyBegun {
+        /// What the new one was to measure.
+        kind: QueryKind,
+        /// What the one measures that has begun.
+        begun: QueryKind,
+    },
+    /// A query or a scope of one recording was ended in another.
+    #[error("what has begun in recording {begun_in} ends there")]
+    OtherRecording {
+        /// The recording in which it began.
+        begun_in: RecordingId,
     },
 }
 

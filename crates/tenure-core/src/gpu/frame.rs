@@ -101,10 +101,11 @@ impl<D: Device> Frame<D> {
     /// Ends the frame in all caches and pools, which give back what has been idle for long enough.
     fn age(&self) {
         let context = &self.gpu.shared.context;
-        let CommandService { lists, staging, descriptors, .. } = &*self.gpu.shared.commands;
+        let CommandService { lists, staging, descriptors, queries, .. } = &*self.gpu.shared.commands;
         staging.store.constants.end_frame(context);
         self.gpu.shared.uploads.end_frame(context);
         staging.store.readbacks.end_frame(context);
+        queries.end_frame();
         context.pools.end_frame(context.device());
         descriptors.store.end_frame(context);
         self.gpu.shared.transients.end_frame();

@@ -338,6 +338,9 @@ impl<D: Device> Gpu<D> {
         let flushed = self.shared.context.flush_pending_uploads();
         let (polled, panicked) = self.shared.context.poll_and_purge();
         self.shared.transients.end_purge();
+        if self.shared.context.current_frame() == 0 {
+            self.shared.commands.queries.end_frame();
+        }
         panicked.resume();
         polled?;
         flushed
@@ -366,6 +369,7 @@ impl<D: Device> Gpu<D> {
             context: &self.shared.context,
             lists: &self.shared.commands.lists,
             descriptors: &self.shared.commands.descriptors.store,
+            queries: &self.shared.commands.queries.store,
             transients: &self.shared.transients,
             last_frame: self.shared.meter.lock().last(),
         }

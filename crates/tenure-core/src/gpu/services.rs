@@ -7,6 +7,7 @@ use crate::context::{Context, RetiredDescriptor, Services};
 use crate::descriptor::{DescriptorService, DescriptorStore};
 use crate::device::{Device, Permit};
 use crate::error::Error;
+use crate::query::{QueryService, QueryStore};
 use crate::staging::{StagingService, StagingStore};
 use crate::upload::Uploads;
 
@@ -14,6 +15,7 @@ use crate::upload::Uploads;
 pub(super) struct GpuServices<D: Device> {
     staging: Arc<StagingStore<D>>,
     descriptors: Arc<DescriptorStore<D>>,
+    queries: Arc<QueryStore<D>>,
     lists: Arc<ListPool<D>>,
     uploads: Arc<Uploads<D>>,
 }
@@ -31,15 +33,18 @@ pub(super) fn link<D: Device>(context: &Arc<Context<D>>) -> Result<HandleService
         descriptors: descriptors.clone(),
         context: context.clone(),
     });
+    let queries =
+        Arc::new(QueryService { store: Arc::new(QueryStore::new(properties)), context: context.clone() });
     let lists = Arc::new(ListPool::new(properties));
     let uploads = Arc::new(Uploads::new(properties, lists.clone()));
     context.link(Box::new(GpuServices {
         staging: staging.store.clone(),
         descriptors: store,
+        queries: queries.store.clone(),
         lists: lists.clone(),
         uploads: uploads.clone(),
     }));
-    let commands = CommandService { lists, staging, descriptors, context: context.clone() };
+    let commands = CommandService { lists, staging, descriptors, queries, context: context.clone() };
     Ok((Arc::new(commands), uploads))
 }
 
@@ -56,6 +61,7 @@ impl<D: Device> Services<D> for GpuServices<D> {
         self.staging.constants.release_all(context);
         self.uploads.release(context);
         self.staging.readbacks.release(context);
+        self.queries.release(context);
     }
 
     fn close_rings(&self, context: &Context<D>) {
@@ -78,6 +84,7 @@ impl<D: Device> Services<D> for GpuServices<D> {
         for list in self.lists.take_all() {
             device.destroy_list(Permit::own(), list);
         }
+        self.queries.destroy(device);
         // Whoever had a share in it has let go of that before the context.
         if let Some(store) = Arc::into_inner(self.descriptors) {
             store.destroy(device);

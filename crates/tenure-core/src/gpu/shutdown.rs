@@ -66,6 +66,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
         gpu.commands.staging.store.constants.release_all(context);
         gpu.uploads.release(context);
         gpu.commands.staging.store.readbacks.release(context);
+        gpu.commands.queries.store.release(context);
         context.settle();
         context.pools.reclaim(context.device());
         gpu.commands.descriptors.store.trim(context.device());

@@ -88,7 +88,7 @@ impl<D: Device> Page<D> {
     }
 
     /// Copies bytes from an offset of the page.
-    pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
         match &self.backing.api_resource.mapping {
             Some(mapping) => mapping.read(self.base + offset, out),
             None => Err(self.not_mapped(offset)),

@@ -337,7 +337,7 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Ticket {
     /// The recording.
-    pub(super) recording: Name,
+    pub(crate) recording: Name,
     state: Mutex<State>,
     settled: Condvar,
 }
@@ -366,7 +366,7 @@ impl Ticket {
     }
 
     /// Blocks until the recording is submitted or discarded, or the time is over.
-    pub(super) fn wait_until(&self, deadline: Option<Instant>) -> Progress {
+    pub(crate) fn wait_until(&self, deadline: Option<Instant>) -> Progress {
         let mut state = self.state.lock();
         while state.progress == Progress::Open {
             match deadline {

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::descriptor::{DescriptorStats, DescriptorStore};
 use crate::device::Device;
 use crate::memory::{Class, PoolKind, ShardTotals, Shards};
+use crate::query::{GpuTime, QueryStore};
 use crate::transient::{TransientStats, Transients};
 
 /// One pool in numbers. Bytes.
@@ -171,6 +172,7 @@ pub(crate) struct StatsSources<'a, D: Device> {
     pub(crate) context: &'a Context<D>,
     pub(crate) lists: &'a ListPool<D>,
     pub(crate) descriptors: &'a DescriptorStore<D>,
+    pub(crate) queries: &'a QueryStore<D>,
     pub(crate) transients: &'a Transients<D>,
     pub(crate) last_frame: FrameStats,
 }
@@ -206,6 +208,8 @@ pub struct Stats {
     pub resources_destroyed: u64,
     /// Command lists, with their allocators, ever created.
     pub lists_created: u64,
+    /// Heaps of queries ever created.
+    pub query_heaps_created: u64,
     /// Live handles. Transient resources that wait for who acquires them, and the views that are kept with
     /// them, are none: see [`TransientStats::cached`].
     pub live_objects: u64,
@@ -219,6 +223,14 @@ pub struct Stats {
     pub open_recordings: u64,
     /// What happened in the frame that ended last.
     pub last_frame: FrameStats,
+    /// GPU times of named scopes that arrived in the frame that ended last: those of submissions that the
+    /// manager knew to be complete at its end and not before. That is some frames after they were recorded:
+    /// [`GpuTime::frame`] says which. Each is in the statistics of one frame; where there are no frames, of one
+    /// [`purge`](crate::Gpu::purge).
+    pub gpu_times: Vec<GpuTime>,
+    /// GPU times that were given up so far: of more than 1,024 recordings that were not complete, or 16,384
+    /// times in one frame.
+    pub gpu_times_lost: u64,
     /// Each pool that was ever needed, in the order of need.
     pub pools: Vec<PoolStats>,
     /// Descriptors.
@@ -228,18 +240,23 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// API objects ever created: heaps, resources, command lists, and what descriptors are in. In
+    /// API objects ever created: heaps, resources, command lists, heaps of queries, and what descriptors are in. In
     /// steady state a frame adds none.
     #[must_use]
     pub const fn objects_created(&self) -> u64 {
-        self.heaps_created + self.resources_created + self.lists_created + self.descriptors.objects_created
+        self.heaps_created
+            + self.resources_created
+            + self.lists_created
+            + self.query_heaps_created
+            + self.descriptors.objects_created
     }
 
     pub(crate) fn collect<D: Device>(sources: &StatsSources<'_, D>) -> Self {
-        let StatsSources { context, lists, descriptors, transients, last_frame } = sources;
+        let StatsSources { context, lists, descriptors, queries, transients, last_frame } = sources;
         let objects = context.pools.objects.counts();
         let unused = transients.unused_objects();
         let releases = context.releases.stats();
+        let (gpu_times, gpu_times_lost) = queries.times.lock().last();
         let mut pools = Vec::new();
         context.pools.each_class(|shards| pools.push(PoolStats::of(shards)));
         let transient = transients.stats();
@@ -265,12 +282,15 @@ impl Stats {
             resources_created: objects.resources_made,
             resources_destroyed: objects.resources_destroyed,
             lists_created: lists.lists_made(),
+            query_heaps_created: queries.made(),
             live_objects: (context.registry.len() as u64).saturating_sub(unused),
             pending_releases: releases.pending(),
             pending_bytes: releases.pending_bytes,
             released: releases.released,
             open_recordings: context.recordings.count() as u64,
             last_frame: *last_frame,
+            gpu_times,
+            gpu_times_lost,
             pools,
             descriptors: descriptors.stats(),
             transient,

@@ -16,9 +16,10 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_FEATURE_DATA_D3D12_OPTIONS16, D3D12_FEATURE_DATA_FEATURE_LEVELS,
     D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_FEATURE_FEATURE_LEVELS,
     D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE,
-    D3D12_HEAP_FLAGS, D3D12_RAYTRACING_TIER_1_0, D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2,
+    D3D12_HEAP_FLAGS, D3D12_QUERY_HEAP_DESC, D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP,
+    D3D12_RAYTRACING_TIER_1_0, D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2,
     D3D12_TILED_RESOURCES_TIER_1, ID3D12Device, ID3D12Device1, ID3D12Device5, ID3D12Device8, ID3D12Device10,
-    ID3D12Device12,
+    ID3D12Device12, ID3D12QueryHeap,
 };
 use windows::core::Interface;
 
@@ -149,7 +150,8 @@ impl Caps {
             heap_tier_2: options.heap_tier_2 && base.ResourceHeapTier.0 >= D3D12_RESOURCE_HEAP_TIER_2.0,
             tiled_tier: tiled_tier.max(assumed),
             uma: architecture.UMA.as_bool(),
-            copy_queue_timestamps: copies.CopyQueueTimestampQueriesSupported.as_bool(),
+            copy_queue_timestamps: copies.CopyQueueTimestampQueriesSupported.as_bool()
+                && makes_copy_queue_timestamps(device),
             enhanced_barriers: options.enhanced_barriers
                 && has_device_10
                 && barriers.EnhancedBarriersSupported.as_bool(),
@@ -172,6 +174,15 @@ impl Caps {
             address_bits: address_bits(device, &base),
         }
     }
+}
+
+/// Wine's vkd3d says that queues for copies have timestamps, and makes no heap for them.
+fn makes_copy_queue_timestamps(device: &ID3D12Device) -> bool {
+    let desc =
+        D3D12_QUERY_HEAP_DESC { Type: D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP, Count: 1, NodeMask: 0 };
+    let mut made: Option<ID3D12QueryHeap> = None;
+    // SAFETY: both pointers are to locals that outlive the call.
+    unsafe { device.CreateQueryHeap(&raw const desc, &raw mut made) }.is_ok() && made.is_some()
 }
 
 fn address_bits(device: &ID3D12Device, base: &D3D12_FEATURE_DATA_D3D12_OPTIONS) -> u32 {

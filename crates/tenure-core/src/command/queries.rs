@@ -1,0 +1,350 @@
+//! Timestamps, queries over ranges of commands, and GPU times of scopes.
+
+use super::{Commands, ListPool};
+use crate::context::Context;
+use crate::device::{
+    CommandList, Device, DeviceError, Permit, QueryKind, QueueId, State, Subresource, unsupported_queries,
+};
+use crate::error::QueryRule;
+use crate::query::{
+    AnySamples, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue, RecordedQueries,
+    SampleCount, Slot, Timestamp,
+};
+use crate::{Error, Name};
+
+use super::open::Open;
+
+/// The index of a scope on a queue without timestamps.
+const NOT_MEASURED: u32 = u32::MAX;
+
+impl<D: Device> Commands<D> {
+    /// Writes the time at which the GPU is done with all commands before this one. The result is there when
+    /// the submission is complete.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with `Unsupported` on a queue without timestamps
+    /// ([`Properties::has_queries`](crate::device::Properties::has_queries)), or a lost device;
+    /// [`Error::OutOfMemory`]. Only where more queries are in flight than ever before is anything created.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::{Config, Gpu, Queue, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let frame = gpu.begin_frame()?;
+    /// let mut recording = frame.record(Queue::Graphics, "shadows")?;
+    /// let begin = recording.write_timestamp()?;
+    /// let end = recording.write_timestamp()?;
+    /// frame.submit(recording)?;
+    /// frame.end()?;
+    /// let second = Duration::from_secs(1);
+    /// println!("{:?}", end.wait(second)?.since(&begin.wait(second)?));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn write_timestamp(&mut self) -> Result<QueryTicket<D, Timestamp>, Error> {
+        let slot = self.timestamp()?;
+        self.ticket(slot)
+    }
+
+    /// Begins to count the samples that pass the depth and stencil tests. On Vulkan a query that begins in a
+    /// subpass ends in it.
+    ///
+    /// # Errors
+    /// As [`write_timestamp`](Self::write_timestamp), on a queue that does not count samples;
+    /// [`Error::Query`] while a query of samples has begun and not ended.
+    pub fn begin_occlusion(&mut self) -> Result<OpenQuery<SampleCount>, Error> {
+        self.begin(QueryKind::Occlusion)
+    }
+
+    /// As [`begin_occlusion`](Self::begin_occlusion), for whether there are any such samples: cheaper on some
+    /// GPUs, and on every graphics queue.
+    ///
+    /// # Errors
+    /// As [`begin_occlusion`](Self::begin_occlusion).
+    pub fn begin_binary_occlusion(&mut self) -> Result<OpenQuery<AnySamples>, Error> {
+        self.begin(QueryKind::BinaryOcclusion)
+    }
+
+    /// Begins to count the work of each stage of the pipeline; as
+    /// [`begin_occlusion`](Self::begin_occlusion), beside which it may run.
+    ///
+    /// # Errors
+    /// As [`begin_occlusion`](Self::begin_occlusion).
+    pub fn begin_pipeline_statistics(&mut self) -> Result<OpenQuery<PipelineStatistics>, Error> {
+        self.begin(QueryKind::PipelineStatistics)
+    }
+
+    /// Ends a query that has begun in this recording. The result is there when the submission is complete.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a query of another recording.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::{Config, Gpu, Queue, SampleCount, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "bounding boxes")?;
+    /// let query = recording.begin_occlusion()?;
+    /// // … draw the box …
+    /// let ticket = recording.end_query(query)?;
+    /// recording.submit()?;
+    /// assert_eq!(ticket.wait(Duration::from_secs(1))?, SampleCount(0));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn end_query<V: QueryValue>(&mut self, query: OpenQuery<V>) -> Result<QueryTicket<D, V>, Error> {
+        let OpenQuery { recording, slot, .. } = query;
+        self.check_recording(recording)?;
+        self.open.record_pending();
+        self.open.end_query(slot);
+        self.ticket(slot)
+    }
+
+    /// Begins a scope whose GPU time is to be measured: from when the GPU is done with the commands before it
+    /// until it is done with those before its end. The times of submitted recordings arrive in
+    /// [`Stats::gpu_times`](crate::Stats::gpu_times), at the end of the frame in which the manager learns that
+    /// the submission is complete. Scopes nest. On a queue without timestamps nothing is measured.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Device`] for a lost device.
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, Queue, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let frame = gpu.begin_frame()?;
+    /// let mut recording = frame.record(Queue::Graphics, "main")?;
+    /// let scope = recording.begin_gpu_time("shadow pass")?;
+    /// // … draws …
+    /// recording.end_gpu_time(scope)?;
+    /// let submitted = frame.submit(recording)?;
+    /// gpu.wait(&submitted, std::time::Duration::from_secs(1))?;
+    /// frame.end()?;
+    /// let times = gpu.stats().gpu_times;
+    /// assert_eq!((times[0].name.as_str(), times[0].frame), ("shadow pass", 1));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn begin_gpu_time(&mut self, name: impl Into<Name>) -> Result<GpuTimeScope, Error> {
+        let context = &self.service.context;
+        if !context.device().properties().has_queries(QueryKind::Timestamp, self.queue) {
+            return Ok(GpuTimeScope { recording: self.id, index: NOT_MEASURED });
+        }
+        let frame = context.current_frame();
+        let slot = self.timestamp()?;
+        let index = self.recorded().begin_scope(name.into(), frame, slot);
+        Ok(GpuTimeScope { recording: self.id, index })
+    }
+
+    /// Ends a scope of this recording.
+    ///
+    /// # Errors
+    /// As [`begin_gpu_time`](Self::begin_gpu_time); [`Error::Query`] for a scope of another recording.
+    pub fn end_gpu_time(&mut self, scope: GpuTimeScope) -> Result<(), Error> {
+        let GpuTimeScope { recording, index } = scope;
+        self.check_recording(recording)?;
+        if index != NOT_MEASURED {
+            let slot = self.timestamp()?;
+            self.recorded().end_scope(index, slot);
+        }
+        Ok(())
+    }
+
+    /// Measures the GPU time of what `record` records; as [`begin_gpu_time`](Self::begin_gpu_time).
+    ///
+    /// # Errors
+    /// As [`begin_gpu_time`](Self::begin_gpu_time); those of `record`.
+    ///
+    /// ```
+    /// # use tenure::{Config, Error, Gpu, Queue, sim};
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "main")?;
+    /// recording.gpu_time("shadow pass", |commands| {
+    ///     commands.gpu_time("cascade 0", |_| Ok::<_, Error>(()))
+    /// })?;
+    /// recording.submit()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn gpu_time<R, E: From<Error>>(
+        &mut self,
+        name: impl Into<Name>,
+        record: impl FnOnce(&mut Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let scope = self.begin_gpu_time(name)?;
+        let recorded = record(self);
+        let ended = self.end_gpu_time(scope);
+        let recorded = recorded?;
+        ended?;
+        Ok(recorded)
+    }
+
+    fn begin<V: QueryValue>(&mut self, kind: QueryKind) -> Result<OpenQuery<V>, Error> {
+        if let Some(begun) = self.open.begun(kind) {
+            return Err(self.broken(QueryRule::AlreadyBegun { kind, begun }));
+        }
+        let slot = self.take_slot(kind)?;
+        self.open.record_pending();
+        self.open.begin_query(slot);
+        Ok(OpenQuery::new(self.id, slot))
+    }
+
+    #[inline]
+    fn ticket<V: QueryValue>(&mut self, slot: Slot) -> Result<QueryTicket<D, V>, Error> {
+        let what = "a query of a recording is in none of its chunks";
+        let queries = self.open.queries.as_mut();
+        let lease = queries.and_then(|queries| queries.lease(slot, &self.service.queries));
+        Ok(QueryTicket::new(lease.ok_or(Error::Internal { what })?, slot.query))
+    }
+
+    #[inline]
+    fn timestamp(&mut self) -> Result<Slot, Error> {
+        let slot = self.take_slot(QueryKind::Timestamp)?;
+        self.open.record_pending();
+        self.open.write_timestamp(slot);
+        Ok(slot)
+    }
+
+    #[inline]
+    fn recorded(&mut self) -> &mut RecordedQueries<D> {
+        self.open.queries.get_or_insert_with(|| self.service.queries.store.take_recorded())
+    }
+
+    #[inline]
+    fn take_slot(&mut self, kind: QueryKind) -> Result<Slot, Error> {
+        match self.recorded().next(kind) {
+            Some(slot) => Ok(slot),
+            None => self.take_chunk(kind),
+        }
+    }
+
+    /// A query of a chunk more.
+    #[cold]
+    fn take_chunk(&mut self, kind: QueryKind) -> Result<Slot, Error> {
+        let (queue, name) = (self.queue, self.name.clone());
+        let service = self.service.clone();
+        let (context, store) = (&service.context, &service.queries.store);
+        context.clock.check().map_err(|source| Error::device(&name, source))?;
+        if !context.device().properties().has_queries(kind, queue) {
+            let source = DeviceError::Unsupported { feature: unsupported_queries(kind) };
+            return Err(Error::device(&name, source));
+        }
+        if let Some(chunk) = store.take(context, kind, queue, &name) {
+            self.recorded().add(chunk);
+        } else {
+            let heap = store.create_heap(context, kind, queue)?;
+            if context.device().properties().queries.must_reset {
+                let reset = |list: &mut D::List| list.reset_queries(heap.raw(), 0, heap.count());
+                if let Err(source) = service.lists.submit_one(context, queue, reset) {
+                    store.give_up(context, heap);
+                    return Err(context.refused(&name, source));
+                }
+            }
+            let chunk = store.add(heap, &name);
+            self.recorded().add(chunk);
+        }
+        let what = "a new chunk of queries is full";
+        self.recorded().next(kind).ok_or(Error::Internal { what })
+    }
+
+    fn check_recording(&self, begun_in: crate::RecordingId) -> Result<(), Error> {
+        match begun_in == self.id {
+            true => Ok(()),
+            false => Err(self.broken(QueryRule::OtherRecording { begun_in })),
+        }
+    }
+
+    fn broken(&self, rule: QueryRule) -> Error {
+        Error::Query { recording: self.name.clone(), id: self.id, rule }
+    }
+
+    /// Ends what queries there are, before the recording is submitted: scopes that are open end here.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a query that has not ended.
+    pub(super) fn end_queries(&mut self) -> Result<(), Error> {
+        let Some(queries) = &mut self.open.queries else { return Ok(()) };
+        if let Some(Slot { kind, .. }) = queries.first_begun() {
+            return Err(self.broken(QueryRule::NotEnded { kind }));
+        }
+        if queries.has_open_scopes() {
+            let slot = self.timestamp()?;
+            self.recorded().end_scopes(slot);
+        }
+        self.open.resolve_queries()
+    }
+}
+
+impl<D: Device> Open<D> {
+    /// What the query of that unit measures that has begun.
+    fn begun(&mut self, kind: QueryKind) -> Option<QueryKind> {
+        self.queries.as_mut().and_then(|queries| *queries.begun(kind)).map(|slot| slot.kind)
+    }
+
+    #[inline]
+    fn write_timestamp(&mut self, slot: Slot) {
+        if let Some(chunk) = self.queries.as_ref().and_then(|queries| queries.chunk(slot)) {
+            self.list.write_timestamp(chunk.heap().raw(), chunk.index(slot.query));
+        }
+    }
+
+    fn begin_query(&mut self, slot: Slot) {
+        let Some(queries) = &mut self.queries else { return };
+        *queries.begun(slot.kind) = Some(slot);
+        if let Some(chunk) = queries.chunk(slot) {
+            self.list.begin_query(chunk.heap().raw(), chunk.index(slot.query));
+        }
+    }
+
+    fn end_query(&mut self, slot: Slot) {
+        let Some(queries) = &mut self.queries else { return };
+        *queries.begun(slot.kind) = None;
+        if let Some(chunk) = queries.chunk(slot) {
+            self.list.end_query(chunk.heap().raw(), chunk.index(slot.query));
+        }
+    }
+
+    /// Copies all results to where the CPU reads them.
+    fn resolve_queries(&mut self) -> Result<(), Error> {
+        let Some(queries) = self.queries.take() else { return Ok(()) };
+        let resolved = self.resolve(&queries);
+        self.queries = Some(queries);
+        resolved
+    }
+
+    fn resolve(&mut self, queries: &RecordedQueries<D>) -> Result<(), Error> {
+        for used in queries.used() {
+            let required = self.require(&used.chunk.tracked(), Subresource::All, State::COPY_DST);
+            required.map_err(|source| Error::State { name: Name::from("queries"), source })?;
+        }
+        self.record_pending();
+        for used in queries.used() {
+            let (heap, (results, offset)) = (used.chunk.heap().raw(), used.chunk.results());
+            self.list.resolve_queries(heap, used.chunk.index(0), used.count, results, offset);
+        }
+        Ok(())
+    }
+}
+
+impl<D: Device> ListPool<D> {
+    /// Submits a list of its own.
+    fn submit_one(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        record: impl FnOnce(&mut D::List),
+    ) -> Result<(), DeviceError> {
+        let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
+        record(&mut list);
+        if let Err(error) = list.close() {
+            self.return_list(context, queue, list, false);
+            return Err(error);
+        }
+        let submitted = context
+            .clock
+            .submit(queue, |serial| context.device().submit(Permit::own(), queue, &[&list], &[], serial));
+        match submitted {
+            Ok(at) => self.return_submitted(queue, list, at.serial),
+            Err(_) => self.return_unused(queue, list),
+        }
+        submitted.map(drop)
+    }
+}

@@ -1,0 +1,33 @@
+//! Queries: heaps of them, recycled among recordings, what recordings have taken, and the results.
+
+mod pool;
+mod recorded;
+mod ticket;
+mod times;
+mod value;
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::device::Device;
+
+pub(crate) use pool::QueryStore;
+pub(crate) use recorded::{RecordedQueries, Slot};
+pub use ticket::{OpenQuery, QueryTicket};
+pub use times::{GpuTime, GpuTimeScope};
+pub use value::{AnySamples, PipelineStatistics, QueryValue, SampleCount, Timestamp};
+
+/// The queries of a manager with its context, for recordings and for the tickets of results.
+pub(crate) struct QueryService<D: Device> {
+    pub(crate) store: Arc<QueryStore<D>>,
+    /// Declared last, as in every handle.
+    pub(crate) context: Arc<Context<D>>,
+}
+
+impl<D: Device> QueryService<D> {
+    /// A frame has ended: the GPU times that have arrived are in its statistics.
+    pub(crate) fn end_frame(&self) {
+        let Self { store, context } = self;
+        store.times.lock().end_frame(store, &context.clock, context.device().properties());
+    }
+}

@@ -1,0 +1,327 @@
+//! Heaps of queries, and the chunks of them that recordings take.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::recorded::RecordedQueries;
+use super::times::GpuTimes;
+use crate::context::Context;
+use crate::device::{Device, ObjectRef, Permit, Properties, QueryHeapDesc, QueryKind, QueueId, Usage};
+use crate::resource::Tracked;
+use crate::staging::{Page, Ticket};
+use crate::{BufferDesc, Error, MemoryUse, Name};
+
+/// The number of kinds of queries.
+pub(super) const KINDS: usize = 4;
+
+/// Chunks of a heap.
+const CHUNKS: u32 = 16;
+
+/// Chunks that were waited for and whose results somebody keeps: so many are looked at when one is needed.
+const LOOKED_AT: usize = 8;
+
+/// The most recordings' queries that are kept to be used again.
+const MOST_FREE: usize = 256;
+
+/// Queries of a chunk.
+const fn chunk_size(kind: QueryKind) -> u32 {
+    match kind {
+        QueryKind::Timestamp => 64,
+        QueryKind::Occlusion | QueryKind::BinaryOcclusion | QueryKind::PipelineStatistics => 16,
+    }
+}
+
+const fn page_name(kind: QueryKind) -> &'static str {
+    match kind {
+        QueryKind::Timestamp => "timestamps",
+        QueryKind::Occlusion | QueryKind::BinaryOcclusion => "occlusion queries",
+        QueryKind::PipelineStatistics => "pipeline statistics",
+    }
+}
+
+/// A heap of queries, and the memory that their results are copied to.
+pub(crate) struct QueryHeap<D: Device> {
+    raw: D::QueryHeap,
+    page: Page<D>,
+    desc: QueryHeapDesc,
+}
+
+impl<D: Device> QueryHeap<D> {
+    fn create(context: &Context<D>, desc: QueryHeapDesc) -> Result<Self, Error> {
+        let bytes = u64::from(desc.count) * desc.kind.result_bytes();
+        let name = page_name(desc.kind);
+        let page = BufferDesc::new(bytes, Usage::COPY_DST).memory(MemoryUse::Readback).alignment(256);
+        let page = Page::new(context, &page.name(name))?;
+        match context.retry(|| context.device().create_query_heap(&desc)) {
+            Ok(raw) => {
+                context.device().set_name(Permit::own(), ObjectRef::QueryHeap(&raw), name);
+                Ok(Self { raw, page, desc })
+            }
+            Err(source) => {
+                page.release(context);
+                Err(context.refused(&Name::from(name), source))
+            }
+        }
+    }
+
+    pub(crate) const fn raw(&self) -> &D::QueryHeap {
+        &self.raw
+    }
+
+    /// The number of its queries.
+    pub(crate) const fn count(&self) -> u32 {
+        self.desc.count
+    }
+}
+
+/// Queries in a row that one recording uses at a time.
+pub(crate) struct Chunk<D: Device> {
+    heap: Arc<QueryHeap<D>>,
+    first: u32,
+    /// How far the recording is that has it, or had it last.
+    pub(super) ticket: Ticket,
+}
+
+impl<D: Device> Chunk<D> {
+    pub(crate) fn heap(&self) -> &QueryHeap<D> {
+        &self.heap
+    }
+
+    pub(super) fn kind(&self) -> QueryKind {
+        self.heap.desc.kind
+    }
+
+    pub(super) fn queue(&self) -> QueueId {
+        self.heap.desc.queue
+    }
+
+    /// Queries.
+    pub(super) fn size(&self) -> u32 {
+        chunk_size(self.kind())
+    }
+
+    /// The index of a query in the heap.
+    pub(crate) const fn index(&self, slot: u32) -> u32 {
+        self.first + slot
+    }
+
+    /// The API's buffer that results go to, by which states are followed.
+    pub(crate) fn tracked(&self) -> Tracked<D> {
+        self.heap.page.tracked()
+    }
+
+    /// The API's buffer that results go to, and the byte of it at which those of the chunk begin.
+    pub(crate) fn results(&self) -> (&D::Resource, u64) {
+        let page = &self.heap.page;
+        (page.resource(), page.base() + self.offset(0))
+    }
+
+    /// Byte of the page at which a result begins.
+    fn offset(&self, slot: u32) -> u64 {
+        u64::from(self.index(slot)) * self.kind().result_bytes()
+    }
+
+    /// The words of a result that is complete.
+    pub(super) fn read(&self, slot: u32) -> Result<[u64; QueryKind::STATISTICS], crate::DeviceError> {
+        let mut bytes = [0; 8 * QueryKind::STATISTICS];
+        let size = self.kind().result_bytes() as usize;
+        self.heap.page.read(self.offset(slot), &mut bytes[..size])?;
+        let mut words = [0; QueryKind::STATISTICS];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Ok(words)
+    }
+}
+
+/// The chunks of one kind on one queue that no recording has.
+struct Chunks<D: Device> {
+    free: Vec<Arc<Chunk<D>>>,
+    /// Submitted, with the serial to wait for; in order of serials.
+    busy: VecDeque<(u64, Arc<Chunk<D>>)>,
+    /// The GPU is done with them, and somebody keeps a ticket.
+    kept: VecDeque<Arc<Chunk<D>>>,
+}
+
+impl<D: Device> Default for Chunks<D> {
+    fn default() -> Self {
+        Self { free: Vec::new(), busy: VecDeque::new(), kept: VecDeque::new() }
+    }
+}
+
+impl<D: Device> Chunks<D> {
+    /// A chunk that nothing uses.
+    fn take(&mut self, completed: u64) -> Option<Arc<Chunk<D>>> {
+        while self.busy.front().is_some_and(|(serial, _)| *serial <= completed)
+            && let Some((_, mut chunk)) = self.busy.pop_front()
+        {
+            if Arc::get_mut(&mut chunk).is_some() {
+                return Some(chunk);
+            }
+            self.kept.push_back(chunk);
+        }
+        self.free.pop().or_else(|| self.take_kept())
+    }
+
+    fn take_kept(&mut self) -> Option<Arc<Chunk<D>>> {
+        for _ in 0..self.kept.len().min(LOOKED_AT) {
+            let mut chunk = self.kept.pop_front()?;
+            if Arc::get_mut(&mut chunk).is_some() {
+                return Some(chunk);
+            }
+            self.kept.push_back(chunk);
+        }
+        None
+    }
+
+    /// Forgets all chunks.
+    fn clear(&mut self) {
+        self.free.clear();
+        self.busy.clear();
+        self.kept.clear();
+    }
+}
+
+/// The queries of a manager.
+pub(crate) struct QueryStore<D: Device> {
+    /// By queue and kind.
+    chunks: Vec<[Mutex<Chunks<D>>; KINDS]>,
+    heaps: Mutex<Vec<Arc<QueryHeap<D>>>>,
+    /// Heaps whose memory was given back: the last step destroys them.
+    retired: Mutex<Vec<D::QueryHeap>>,
+    made: AtomicU64,
+    /// Of recordings that have ended.
+    #[expect(
+        clippy::vec_box,
+        reason = "recordings have them in boxes, so that those without queries are small"
+    )]
+    recorded: Mutex<Vec<Box<RecordedQueries<D>>>>,
+    pub(crate) times: Mutex<GpuTimes<D>>,
+}
+
+impl<D: Device> QueryStore<D> {
+    pub(crate) fn new(properties: &Properties) -> Self {
+        Self {
+            chunks: properties.queues.iter().map(|_| Default::default()).collect(),
+            heaps: Mutex::default(),
+            retired: Mutex::default(),
+            made: AtomicU64::new(0),
+            recorded: Mutex::default(),
+            times: Mutex::default(),
+        }
+    }
+
+    fn chunks(&self, kind: QueryKind, queue: QueueId) -> Option<&Mutex<Chunks<D>>> {
+        self.chunks.get(queue.index()).map(|kinds| &kinds[kind as usize % KINDS])
+    }
+
+    /// Heaps that were ever created.
+    pub(crate) fn made(&self) -> u64 {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    /// A chunk for a recording, from those that there are.
+    pub(crate) fn take(
+        &self,
+        context: &Context<D>,
+        kind: QueryKind,
+        queue: QueueId,
+        recording: &Name,
+    ) -> Option<Arc<Chunk<D>>> {
+        let completed = context.clock.completed().serial(queue);
+        let mut chunk = self.chunks(kind, queue)?.lock().take(completed)?;
+        if let Some(chunk) = Arc::get_mut(&mut chunk) {
+            chunk.ticket = Ticket::new(recording.clone());
+        }
+        Some(chunk)
+    }
+
+    /// A new heap, whose chunks nobody has yet.
+    pub(crate) fn create_heap(
+        &self,
+        context: &Context<D>,
+        kind: QueryKind,
+        queue: QueueId,
+    ) -> Result<QueryHeap<D>, Error> {
+        let desc = QueryHeapDesc { kind, queue, count: chunk_size(kind) * CHUNKS };
+        let heap = QueryHeap::create(context, desc)?;
+        self.made.fetch_add(1, Ordering::Relaxed);
+        Ok(heap)
+    }
+
+    /// Takes in a new heap, whose queries are ready for use. Its first chunk is for a recording.
+    pub(crate) fn add(&self, heap: QueryHeap<D>, recording: &Name) -> Arc<Chunk<D>> {
+        let heap = Arc::new(heap);
+        let (kind, queue) = (heap.desc.kind, heap.desc.queue);
+        let chunk = |number, recording: Name| {
+            let first = number * chunk_size(kind);
+            Arc::new(Chunk { heap: heap.clone(), first, ticket: Ticket::new(recording) })
+        };
+        if let Some(chunks) = self.chunks(kind, queue) {
+            chunks.lock().free.extend((1..CHUNKS).rev().map(|number| chunk(number, Name::default())));
+        }
+        let first = chunk(0, recording.clone());
+        self.heaps.lock().push(heap.clone());
+        first
+    }
+
+    /// Gives up a new heap: the commands that make it ready were refused, and so never ran.
+    pub(crate) fn give_up(&self, context: &Context<D>, heap: QueryHeap<D>) {
+        let QueryHeap { raw, page, .. } = heap;
+        page.release(context);
+        context.device().destroy_query_heap(Permit::own(), raw);
+    }
+
+    /// Returns the chunk of a recording that has ended, with the serial of its submission.
+    pub(super) fn give_back(&self, chunk: Arc<Chunk<D>>, submitted: Option<u64>) {
+        let Some(chunks) = self.chunks(chunk.kind(), chunk.queue()) else { return };
+        let chunks = &mut *chunks.lock();
+        match submitted {
+            Some(serial) => {
+                // Threads may come in another order than their submissions did.
+                let place = chunks.busy.partition_point(|(other, _)| *other <= serial);
+                chunks.busy.insert(place, (serial, chunk));
+            }
+            None => chunks.kept.push_back(chunk),
+        }
+    }
+
+    /// What a recording notes its queries in.
+    pub(crate) fn take_recorded(&self) -> Box<RecordedQueries<D>> {
+        self.recorded.lock().pop().unwrap_or_default()
+    }
+
+    /// Keeps what a recording has noted its queries in, empty, for the next one.
+    pub(super) fn keep_recorded(&self, recorded: Box<RecordedQueries<D>>) {
+        let mut kept = self.recorded.lock();
+        if kept.len() < MOST_FREE {
+            kept.push(recorded);
+        }
+    }
+
+    /// Gives back the memory of the heaps that no recording and no ticket uses.
+    pub(crate) fn release(&self, context: &Context<D>) {
+        self.times.lock().clear();
+        self.recorded.lock().clear();
+        self.chunks.iter().flatten().for_each(|chunks| chunks.lock().clear());
+        let heaps = std::mem::take(&mut *self.heaps.lock());
+        for heap in heaps {
+            match Arc::try_unwrap(heap) {
+                Ok(QueryHeap { raw, page, .. }) => {
+                    page.release(context);
+                    self.retired.lock().push(raw);
+                }
+                Err(heap) => self.heaps.lock().push(heap),
+            }
+        }
+    }
+
+    /// Destroys all heaps that were released. The GPU is idle.
+    pub(crate) fn destroy(&self, device: &D) {
+        let retired = std::mem::take(&mut *self.retired.lock());
+        retired.into_iter().for_each(|raw| device.destroy_query_heap(Permit::own(), raw));
+    }
+}

@@ -1,0 +1,124 @@
+//! The queries of one recording.
+
+use std::sync::Arc;
+
+use super::QueryService;
+use super::pool::{Chunk, KINDS, QueryStore};
+use super::times::{PendingTimes, Scope};
+use crate::device::{Device, QueryKind, QueueSerial};
+use crate::staging::Progress;
+use crate::time::SyncPoint;
+
+/// A chunk that a recording has taken.
+pub(crate) struct Used<D: Device> {
+    pub(crate) chunk: Arc<Chunk<D>>,
+    /// Queries of it that are used, from the first on.
+    pub(crate) count: u32,
+    /// What its tickets share, once it has any.
+    lease: Option<Arc<Lease<D>>>,
+}
+
+/// What the tickets of one chunk share: it keeps the chunk from being used again, and the manager's services.
+pub(crate) struct Lease<D: Device> {
+    pub(super) chunk: Arc<Chunk<D>>,
+    /// Declared last, as in every handle.
+    pub(super) service: Arc<QueryService<D>>,
+}
+
+/// A query of a recording: the number of the chunk among those of its kind, and the query in the chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) kind: QueryKind,
+    pub(crate) chunk: u32,
+    pub(crate) query: u32,
+}
+
+/// What a recording has taken of queries, kept for a later one when it ends.
+pub(crate) struct RecordedQueries<D: Device> {
+    used: [Vec<Used<D>>; KINDS],
+    /// Those that have begun and not ended: of samples, and of statistics.
+    begun: [Option<Slot>; 2],
+    pub(super) scopes: Vec<Scope>,
+    /// Scopes that have begun and not ended.
+    pub(super) open_scopes: u32,
+}
+
+impl<D: Device> Default for RecordedQueries<D> {
+    fn default() -> Self {
+        Self { used: Default::default(), begun: [None; 2], scopes: Vec::new(), open_scopes: 0 }
+    }
+}
+
+impl<D: Device> RecordedQueries<D> {
+    /// A query of the chunk that is being filled; `None` when it is full.
+    #[inline]
+    pub(crate) fn next(&mut self, kind: QueryKind) -> Option<Slot> {
+        let used = &mut self.used[kind as usize % KINDS];
+        let chunk = used.len().checked_sub(1)? as u32;
+        let last = used.last_mut()?;
+        if last.count == last.chunk.size() {
+            return None;
+        }
+        let query = last.count;
+        last.count += 1;
+        Some(Slot { kind, chunk, query })
+    }
+
+    /// A chunk more, which is filled next.
+    pub(crate) fn add(&mut self, chunk: Arc<Chunk<D>>) {
+        self.used[chunk.kind() as usize % KINDS].push(Used { chunk, count: 0, lease: None });
+    }
+
+    /// The chunk of a query.
+    #[inline]
+    pub(crate) fn chunk(&self, slot: Slot) -> Option<&Arc<Chunk<D>>> {
+        self.used[slot.kind as usize % KINDS].get(slot.chunk as usize).map(|used| &used.chunk)
+    }
+
+    /// What a ticket of a query keeps.
+    #[inline]
+    pub(crate) fn lease(&mut self, slot: Slot, service: &Arc<QueryService<D>>) -> Option<Arc<Lease<D>>> {
+        let Used { chunk, lease, .. } = self.used[slot.kind as usize % KINDS].get_mut(slot.chunk as usize)?;
+        let new = || Arc::new(Lease { chunk: chunk.clone(), service: service.clone() });
+        Some(lease.get_or_insert_with(new).clone())
+    }
+
+    /// The chunks in which queries are used.
+    pub(crate) fn used(&self) -> impl Iterator<Item = &Used<D>> {
+        self.used.iter().flatten().filter(|used| used.count > 0)
+    }
+
+    /// The query of that unit that has begun: samples are counted by one, statistics by another.
+    pub(crate) fn begun(&mut self, kind: QueryKind) -> &mut Option<Slot> {
+        let [samples, statistics] = &mut self.begun;
+        if kind == QueryKind::PipelineStatistics { statistics } else { samples }
+    }
+
+    /// A query that has begun and not ended.
+    pub(crate) fn first_begun(&self) -> Option<Slot> {
+        self.begun.iter().flatten().next().copied()
+    }
+
+    /// The recording was submitted, or discarded: results come, or not.
+    pub(crate) fn end(mut self: Box<Self>, store: &QueryStore<D>, submitted: Option<QueueSerial>) {
+        let progress = submitted.map_or(Progress::Discarded, |at| Progress::Submitted(SyncPoint::from(at)));
+        for used in self.used.iter_mut().flatten() {
+            used.lease = None;
+            used.chunk.ticket.settle(progress);
+            store.give_back(used.chunk.clone(), submitted.map(|at| at.serial));
+        }
+        self.begun = [None; 2];
+        self.open_scopes = 0;
+        match submitted.filter(|_| !self.scopes.is_empty()) {
+            Some(at) => store.times.lock().add(PendingTimes { at, recorded: self }, store),
+            None => self.keep(store),
+        }
+    }
+
+    /// Keeps it for a later recording.
+    pub(super) fn keep(mut self: Box<Self>, store: &QueryStore<D>) {
+        self.used.iter_mut().for_each(Vec::clear);
+        self.scopes.clear();
+        store.keep_recorded(self);
+    }
+}

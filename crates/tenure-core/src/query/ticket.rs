@@ -1,0 +1,118 @@
+//! Tickets: results that are there when the submission is complete.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::recorded::{Lease, Slot};
+use super::value::QueryValue;
+use crate::device::{Device, DeviceError};
+use crate::staging::Progress;
+use crate::time::{RecordingId, milliseconds};
+use crate::{Awaited, Error, Name};
+
+/// A query that a recording has begun: [`Commands::end_query`](crate::Commands::end_query) ends it.
+///
+/// A recording with one that has not ended is not submitted.
+#[must_use = "a recording whose query has not ended is refused"]
+#[derive(Debug)]
+pub struct OpenQuery<V: QueryValue> {
+    pub(crate) recording: RecordingId,
+    pub(crate) slot: Slot,
+    _value: PhantomData<fn() -> V>,
+}
+
+impl<V: QueryValue> OpenQuery<V> {
+    pub(crate) const fn new(recording: RecordingId, slot: Slot) -> Self {
+        Self { recording, slot, _value: PhantomData }
+    }
+}
+
+/// The result of a query, which is there when the submission is complete.
+///
+/// It can be [polled](Self::poll) or [waited for](Self::wait). Dropping it is fine at any time; the query is
+/// used again once all tickets of its recording that were taken with it are gone.
+#[must_use = "the result is gone with it"]
+pub struct QueryTicket<D: Device, V: QueryValue> {
+    query: u32,
+    lease: Arc<Lease<D>>,
+    _value: PhantomData<fn() -> V>,
+}
+
+impl<D: Device, V: QueryValue> QueryTicket<D, V> {
+    pub(crate) const fn new(lease: Arc<Lease<D>>, query: u32) -> Self {
+        Self { query, lease, _value: PhantomData }
+    }
+
+    /// The result, if it is there. Asks the driver, never blocks.
+    ///
+    /// # Errors
+    /// [`Error::Discarded`] when the recording was not submitted, [`Error::Device`].
+    pub fn poll(&self) -> Result<Option<V>, Error> {
+        let context = &self.lease.service.context;
+        let point = match self.lease.chunk.ticket.progress() {
+            Progress::Submitted(point) => point,
+            Progress::Discarded => return Err(self.discarded()),
+            Progress::Open => {
+                context.clock.check().map_err(|source| self.refused(source))?;
+                return Ok(None);
+            }
+        };
+        let completed = context.poll().map_err(|source| self.refused(source))?;
+        if point.is_covered_by(&completed) { self.value().map(Some) } else { Ok(None) }
+    }
+
+    /// Blocks until the recording is submitted and complete, and returns the result.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] when the time is over before, also when nobody has submitted the recording;
+    /// those of [`poll`](Self::poll).
+    pub fn wait(&self, timeout: Duration) -> Result<V, Error> {
+        let context = &self.lease.service.context;
+        context.clock.check().map_err(|source| self.refused(source))?;
+        let begun = Instant::now();
+        let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
+        // A deadline too far for the clock is none.
+        let point = match self.lease.chunk.ticket.wait_until(begun.checked_add(timeout)) {
+            Progress::Submitted(point) => point,
+            Progress::Discarded => return Err(self.discarded()),
+            Progress::Open => return Err(late(Awaited::QuerySubmission)),
+        };
+        let left = timeout.saturating_sub(begun.elapsed());
+        let waited = context.clock.wait(context.device(), &point, left);
+        context.note_polled();
+        if !waited.map_err(|source| self.refused(source))? {
+            return Err(late(Awaited::Query));
+        }
+        self.value()
+    }
+
+    fn value(&self) -> Result<V, Error> {
+        let words = self.lease.chunk.read(self.query).map_err(|source| self.refused(source))?;
+        let clock =
+            self.lease.service.context.device().properties().timestamp_clock(self.lease.chunk.queue());
+        Ok(V::of(&words, clock))
+    }
+
+    fn discarded(&self) -> Error {
+        Error::Discarded { name: name::<V>(), recording: self.lease.chunk.ticket.recording.clone() }
+    }
+
+    fn refused(&self, source: DeviceError) -> Error {
+        self.lease.service.context.refused(&name::<V>(), source)
+    }
+}
+
+fn name<V: QueryValue>() -> Name {
+    Name::from(V::KIND.text())
+}
+
+impl<D: Device, V: QueryValue> fmt::Debug for QueryTicket<D, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryTicket")
+            .field("kind", &V::KIND)
+            .field("recording", &self.lease.chunk.ticket.recording)
+            .finish_non_exhaustive()
+    }
+}
