@@ -6,6 +6,7 @@
 mod constants;
 mod contexts;
 mod graphs;
+mod queries;
 mod releases;
 mod report;
 mod tables;
@@ -41,6 +42,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
         constants::measure,
         tables::measure,
         contexts::measure,
+        queries::measure,
         releases::measure,
         transients::measure,
         graphs::measure,
