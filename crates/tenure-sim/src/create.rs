@@ -123,9 +123,19 @@ impl Shared {
         desc: &ResourceDesc,
         memory: MemoryTypeId,
     ) -> Result<Resource, DeviceError> {
-        let size = self.requirements_of(desc).map_or(0, |needs| needs.size);
+        self.create_committed_as(desc, desc, memory)
+    }
+
+    /// Creates what is described by `created`, and has it be what is described by `desc`.
+    pub(crate) fn create_committed_as(
+        &self,
+        created: &ResourceDesc,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+    ) -> Result<Resource, DeviceError> {
+        let size = self.requirements_of(created).map_or(0, |needs| needs.size);
         self.call(CallKind::CreateCommitted, request(size, memory, Some(desc)), || {
-            let needs = self.requirements_of(desc)?;
+            let needs = self.requirements_of(created)?;
             let flags = self.check_memory_type(&needs, memory)?;
             if needs.size > self.properties.max_heap_size {
                 return Err(DeviceError::invalid_call(

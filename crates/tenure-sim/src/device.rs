@@ -54,6 +54,10 @@ impl Device {
         Self { shared: Arc::new(Shared::new(options)), handles: Arc::new(()) }
     }
 
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// What went wrong so far, oldest first; at most
     /// [`HAZARD_LOG_LIMIT`](crate::HAZARD_LOG_LIMIT) are kept.
     #[must_use]

@@ -211,6 +211,7 @@ mod resource;
 mod rng;
 mod shared;
 mod submit;
+mod swapchain;
 mod tiles;
 mod timeline;
 
@@ -231,6 +232,7 @@ pub use profile::Profile;
 pub use queries::QueryHeap;
 pub use report::Findings;
 pub use resource::Resource;
+pub use swapchain::{Swapchain, SwapchainEvent};
 
 /// The example of the package's front page.
 #[cfg(doctest)]

@@ -202,9 +202,15 @@ impl Shared {
 
     pub(crate) fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
         self.call(CallKind::Completed, Request::default(), || {
+            self.check_queue(queue)?;
             let completed = self.timeline.lock().poll(self, queue);
             completed.ok_or_else(|| self.no_queue(queue))
         })
+    }
+
+    fn check_queue(&self, queue: QueueId) -> Result<(), DeviceError> {
+        let exists = queue.index() < self.properties.queues.len();
+        if exists { Ok(()) } else { Err(self.no_queue(queue)) }
     }
 
     fn no_queue(&self, queue: QueueId) -> DeviceError {
@@ -219,10 +225,8 @@ impl Shared {
         self.call(CallKind::Wait, Request::default(), || {
             // A deadline too far for the clock is none.
             let deadline = Instant::now().checked_add(timeout);
+            self.check_queue(target.queue)?;
             let mut timeline = self.timeline.lock();
-            if timeline.completed(target.queue).is_none() {
-                return Err(self.no_queue(target.queue));
-            }
             loop {
                 self.alive()?;
                 let done = if timeout.is_zero() {

@@ -71,6 +71,7 @@ struct Queue {
 pub(crate) struct Timeline {
     now: u64,
     rng: Rng,
+    /// Those of the device, and then what shows images of swap chains on Vulkan.
     queues: Vec<Queue>,
 }
 
@@ -86,7 +87,9 @@ impl Timeline {
             clocks: VecDeque::new(),
             heard_of: 0,
         };
-        let queues = properties.queues.iter().map(|each| queue(each.kind, each.family)).collect();
+        let family = properties.queues.first().map_or(0, |first| first.family);
+        let of_device = properties.queues.iter().map(|each| queue(each.kind, each.family));
+        let queues = of_device.chain([queue(QueueKind::Graphics, family)]).collect();
         Self { now: 0, rng: Rng::new(seed), queues }
     }
 
@@ -95,6 +98,17 @@ impl Timeline {
         for queue in &mut self.queues {
             queue.pending.clear();
         }
+    }
+
+    /// How many queues the device has.
+    fn device_queues(&self) -> usize {
+        self.queues.len() - 1
+    }
+
+    /// What the next work is called of what shows images of swap chains.
+    pub(crate) fn next_present(&self) -> QueueSerial {
+        let queue = self.device_queues();
+        QueueSerial { queue: queue_id(queue), serial: self.queues[queue].submitted + 1 }
     }
 
     pub(crate) fn now(&self) -> u64 {
@@ -108,13 +122,13 @@ impl Timeline {
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError> {
-        let count = self.queues.len() as u64;
-        let Some(state) = self.queues.get(queue.index()) else {
+        let count = self.device_queues() as u64;
+        let Some(state) = self.queues[..self.device_queues()].get(queue.index()) else {
             return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), count));
         };
         check::serial(signal, state.submitted)?;
         for wait in waits {
-            if wait.queue.index() >= self.queues.len() {
+            if wait.queue.index() >= self.device_queues() {
                 return Err(DeviceError::invalid_call(CallRule::QueueExists, u64::from(wait.queue.0), count));
             }
             if wait.queue == queue && wait.serial >= signal {
@@ -133,7 +147,10 @@ impl Timeline {
             Lag::Random { max } => self.rng.up_to(max),
             Lag::Manual => u64::MAX,
         };
-        let due = self.now.saturating_add(lag).saturating_add(shared.faults.fence_delay());
+        // What shows images has nothing to do but wait.
+        let is_present = queue.index() == self.device_queues();
+        let lag = if is_present { 0 } else { lag.saturating_add(shared.faults.fence_delay()) };
+        let due = self.now.saturating_add(lag);
         let observed = shared.observed.load();
         let state = &mut self.queues[queue.index()];
         let serial = state.submitted + 1;
@@ -260,7 +277,9 @@ impl Timeline {
         shared.journal.note(|| Step::Submission {
             at: QueueSerial { queue: id, serial: submission.serial },
             waits: waits.to_vec(),
-            observed: (0..self.queues.len()).map(|index| submission.observed.get(queue_id(index))).collect(),
+            observed: (0..self.device_queues())
+                .map(|index| submission.observed.get(queue_id(index)))
+                .collect(),
         });
         match job {
             Job::Lists(lists) => lists.iter().for_each(|list| execution.list(list)),

@@ -21,6 +21,7 @@ mod refused_views;
 mod rules;
 mod sets;
 mod states;
+mod swapchain;
 mod threads;
 mod tiles;
 mod views;

@@ -1,0 +1,423 @@
+//! A window's images, without a window.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+use tenure_core::device::{Api, Device as _, MemoryFlags, MemoryTypeId, QueueSerial, ResourceDesc, Usage};
+use tenure_core::present::{ImageProgress, PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
+use tenure_core::time::SyncPoint;
+use tenure_core::{Error, Format, Gpu, Queue, State, Subresource, SwapchainRule, TextureDesc};
+
+use crate::command::Command;
+use crate::device::Device;
+use crate::external::{ExternalBatch, ExternalPoint, Fence, NativeQueue, Points};
+use crate::layout::Span;
+use crate::object::ObjectKind;
+use crate::resource::Resource;
+use crate::shared::Shared;
+use crate::timeline::{Job, Recorded, Work};
+
+/// What happens to the window at a call of [`Swapchain::acquire`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SwapchainEvent {
+    /// Its size has changed: there is no image until the swap chain is resized.
+    OutOfDate,
+    /// All images are in use by the window: there is none this time.
+    NotReady,
+    /// It is gone, for good.
+    WindowLost,
+}
+
+/// A swap chain of the simulated device, with the methods of the backends' ones. Its images take turns; what
+/// else happens, a [script](Self::script) says.
+///
+/// Presenting is a read of the image. On Vulkan's profiles something beside the queues makes it, after the
+/// semaphore that the frame signals and before the one that the next acquisition hands out: a frame that
+/// waits for neither, or presents what it has not written, is a [hazard](crate::Hazard). On Direct3D
+/// 12's profiles the graphics queue makes it.
+///
+/// Drop it before the [`Gpu`] is shut down.
+///
+/// ```
+/// use tenure::{Config, Gpu, Queue, State, Subresource, SwapchainDesc, sim};
+///
+/// let device = sim::Device::new(sim::Profile::VULKAN_NVIDIA);
+/// let gpu = Gpu::new(device.clone(), Config::default())?;
+/// let mut swapchain = sim::Swapchain::new(&gpu, &SwapchainDesc::new([1280, 720]))?;
+/// swapchain.script(2, sim::SwapchainEvent::OutOfDate);
+/// for _ in 0..4 {
+///     let frame = gpu.begin_frame()?;
+///     if swapchain.is_outdated() {
+///         swapchain.resize([1920, 1080])?;
+///     }
+///     if let Some(image) = swapchain.acquire()? {
+///         let mut recording = frame.record(Queue::Graphics, "draw")?;
+///         image.begin(&mut recording);
+///         recording.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET)?;
+///         recording.raw().use_texture(image.texture().raw(), Subresource::All, State::RENDER_TARGET);
+///         image.finish(&mut recording)?;
+///         frame.submit(recording)?;
+///         swapchain.present(image)?;
+///     }
+///     frame.end()?;
+/// }
+/// assert_eq!((swapchain.extent(), swapchain.presented()), ([1920, 1080], 3));
+/// drop(swapchain);
+/// assert!(gpu.shutdown().is_clean());
+/// # drop(gpu);
+/// # device.check_clean().expect("a clean frame");
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub struct Swapchain {
+    desc: SwapchainDesc,
+    images: Vec<Arc<SharedImage<Device>>>,
+    /// Vulkan: of each image, the semaphore that its frame signals.
+    rendered: Vec<Fence>,
+    /// Vulkan: semaphores for acquisitions, with the submission that waits for them: the oldest first.
+    acquired: VecDeque<(Fence, SyncPoint)>,
+    /// The image that was handed out, and not presented yet.
+    current: Option<Current>,
+    next: usize,
+    /// The image that the window shows: the last one presented.
+    shown: Option<usize>,
+    presented: u64,
+    calls: u64,
+    script: BTreeMap<u64, SwapchainEvent>,
+    is_outdated: bool,
+    is_lost: bool,
+    /// Declared last, so that it is the last to go.
+    gpu: Gpu<Device>,
+}
+
+/// An image that was handed out.
+struct Current {
+    index: usize,
+    /// Vulkan: what its frame waits for.
+    acquired: Option<Fence>,
+}
+
+impl Swapchain {
+    /// A swap chain of that description, in the format asked for or [`Format::Bgra8Srgb`].
+    ///
+    /// # Errors
+    /// [`Error::Swapchain`] for a number of images that is not 2 to 16; as [`Gpu::create_texture`].
+    pub fn new(gpu: &Gpu<Device>, desc: &SwapchainDesc) -> Result<Self, Error> {
+        let (min, max) = (2, 16);
+        if !(min..=max).contains(&desc.images) {
+            let rule = SwapchainRule::Images { images: desc.images, min, max };
+            return Err(Error::Swapchain { name: desc.name.clone(), rule });
+        }
+        let mut swapchain = Self {
+            desc: desc.clone(),
+            images: Vec::new(),
+            rendered: Vec::new(),
+            acquired: VecDeque::new(),
+            current: None,
+            next: 0,
+            shown: None,
+            presented: 0,
+            calls: 0,
+            script: BTreeMap::new(),
+            is_outdated: false,
+            is_lost: false,
+            gpu: gpu.clone(),
+        };
+        swapchain.make_images()?;
+        Ok(swapchain)
+    }
+
+    /// Has something happen at the `call`-th call of [`acquire`](Self::acquire) from now; 1 is the next.
+    pub fn script(&mut self, call: u64, event: SwapchainEvent) {
+        self.script.insert(self.calls.saturating_add(call.max(1)), event);
+    }
+
+    /// The next image to draw to; one that was dropped without being presented comes again. `None` while there is
+    /// none: the window is minimised, out of date, or uses them all.
+    ///
+    /// # Errors
+    /// [`Error::Swapchain`] while the program holds an image, and once the window is gone.
+    pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
+        self.calls += 1;
+        match self.script.remove(&self.calls) {
+            Some(SwapchainEvent::OutOfDate) => self.is_outdated = true,
+            Some(SwapchainEvent::WindowLost) => self.is_lost = true,
+            Some(SwapchainEvent::NotReady) => return Ok(None),
+            None => {}
+        }
+        if self.is_lost {
+            return Err(self.breaks(SwapchainRule::WindowLost));
+        }
+        self.check_not_held(SwapchainRule::OneAtATime)?;
+        if self.desc.is_empty() || self.is_outdated {
+            return Ok(None);
+        }
+        if let Some(current) = &self.current {
+            return Ok(Some(self.hand_out_again(current.index)));
+        }
+        let index = self.next;
+        self.next = (index + 1) % self.images.len();
+        let acquired = self.is_vulkan().then(|| self.acquire_semaphore()).transpose()?;
+        let rendered = self.rendered.get(index).map(|semaphore| semaphore.at(0));
+        self.images[index].arm(acquired.as_ref().map(|semaphore| semaphore.at(0)), rendered);
+        self.current = Some(Current { index, acquired });
+        Ok(Some(SwapchainImage::new(self.images[index].clone())))
+    }
+
+    /// An image that was not presented. What a submission of its frame signalled, the next waits for.
+    fn hand_out_again(&self, index: usize) -> SwapchainImage<Device> {
+        let image = &self.images[index];
+        if let (ImageProgress::Finished(_), Some(rendered)) = (image.progress(), self.rendered.get(index)) {
+            image.arm(Some(rendered.at(0)), Some(rendered.at(0)));
+        }
+        SwapchainImage::new(image.clone())
+    }
+
+    /// Presents an image that a recording which was submitted has finished.
+    ///
+    /// # Errors
+    /// [`Error::Swapchain`] for one that is not finished, which is handed out again, or that another swap chain
+    /// handed out; those of [`Gpu::submit_external`].
+    pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
+        let is_current = |current: &Current| Arc::ptr_eq(image.shared(), &self.images[current.index]);
+        if !self.current.as_ref().is_some_and(is_current) {
+            return Err(self.breaks(SwapchainRule::OtherSwapchain));
+        }
+        let finished = image.shared().finished()?;
+        let raw = image.texture().raw();
+        if self.is_vulkan() {
+            let waits = self.rendered.get(image.index() as usize).map(|rendered| rendered.at(0));
+            // The window reads the image that it shows until the next one comes.
+            let before = self.shown.and_then(|shown| self.images.get(shown));
+            let before = before.map(|shown| shown.texture().raw());
+            self.shared().present(before, raw, waits);
+        } else {
+            self.gpu.submit_external(Queue::Graphics, &finished, |mut queue| {
+                queue.present(raw);
+                Ok::<(), Error>(())
+            })?;
+        }
+        let acquired = self.current.take().and_then(|current| current.acquired);
+        self.acquired.extend(acquired.map(|semaphore| (semaphore, finished)));
+        self.shown = Some(image.index() as usize);
+        self.presented += 1;
+        Ok(())
+    }
+
+    /// Makes the images anew in another size; with a 0 there are none until the next time.
+    ///
+    /// Waits until the GPU is done with them, for a bounded time.
+    ///
+    /// # Errors
+    /// [`Error::Swapchain`] while the program holds an image; as [`new`](Self::new). Then nothing has changed, or
+    /// there are no images until it succeeds.
+    pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
+        self.check_not_held(SwapchainRule::ImageHeld)?;
+        self.let_go();
+        self.desc.size = size;
+        self.is_outdated = true;
+        self.make_images()?;
+        self.is_outdated = false;
+        Ok(())
+    }
+
+    /// True when the window has changed, and there are no images until [`resize`](Self::resize).
+    #[must_use]
+    pub const fn is_outdated(&self) -> bool {
+        self.is_outdated
+    }
+
+    /// Width and height in pixels.
+    #[must_use]
+    pub const fn extent(&self) -> [u32; 2] {
+        self.desc.size
+    }
+
+    /// The format of the images.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.desc.format.unwrap_or(Format::Bgra8Srgb)
+    }
+
+    /// How images get to the screen.
+    #[must_use]
+    pub const fn mode(&self) -> PresentMode {
+        self.desc.mode
+    }
+
+    /// How many images there are.
+    #[must_use]
+    pub const fn images(&self) -> usize {
+        self.images.len()
+    }
+
+    /// How many images were presented.
+    #[must_use]
+    pub const fn presented(&self) -> u64 {
+        self.presented
+    }
+
+    fn is_vulkan(&self) -> bool {
+        self.gpu.device().properties().api == Api::Vulkan
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        self.gpu.device().shared()
+    }
+
+    fn breaks(&self, rule: SwapchainRule) -> Error {
+        Error::Swapchain { name: self.desc.name.clone(), rule }
+    }
+
+    /// An error with `rule` while the program holds an image.
+    fn check_not_held(&self, rule: SwapchainRule) -> Result<(), Error> {
+        let is_held = self.images.iter().any(|image| Arc::strong_count(image) > 1);
+        if is_held { Err(self.breaks(rule)) } else { Ok(()) }
+    }
+
+    fn make_images(&mut self) -> Result<(), Error> {
+        if self.desc.is_empty() {
+            return Ok(());
+        }
+        let [width, height] = self.desc.size;
+        let usage = Usage::RENDER_TARGET | Usage::PRESENT | self.desc.usage;
+        let desc = TextureDesc::d2(width, height, self.format(), usage);
+        let mut images = Vec::new();
+        for index in 0..self.desc.images {
+            let name = format!("{} image {index}", self.desc.name);
+            let desc = desc.clone().name(name);
+            let object = self
+                .shared()
+                .create_image(&desc.info)
+                .map_err(|source| Error::Device { name: desc.name.clone(), source })?;
+            let texture = self.gpu.adopt_texture(object, &desc, State::COMMON).map_err(|rejected| {
+                self.shared().destroy_resource(&rejected.object);
+                rejected.error
+            })?;
+            images.push(SharedImage::new(&self.gpu, texture, self.format(), index)?);
+        }
+        if self.is_vulkan() {
+            let name = &self.desc.name;
+            let semaphore = |index| self.gpu.device().create_semaphore(&format!("{name} rendered {index}"));
+            self.rendered = (0..self.desc.images).map(semaphore).collect();
+        }
+        self.images = images;
+        self.next = 0;
+        self.shown = None;
+        Ok(())
+    }
+
+    /// A semaphore that is signalled when what was presented before is read.
+    fn acquire_semaphore(&mut self) -> Result<Fence, Error> {
+        let completed = self.gpu.completed()?;
+        let is_free = |(_, waited): &(Fence, SyncPoint)| waited.is_covered_by(&completed);
+        let semaphore = match self.acquired.front().is_some_and(is_free) {
+            true => self.acquired.pop_front().map(|(semaphore, _)| semaphore),
+            false => None,
+        };
+        let semaphore = semaphore
+            .unwrap_or_else(|| self.gpu.device().create_semaphore(&format!("{} acquired", self.desc.name)));
+        self.shared().signal_acquired(&semaphore.at(0));
+        Ok(semaphore)
+    }
+
+    /// Lets go of all images, when the GPU and the window are done with them.
+    fn let_go(&mut self) {
+        let timeout = self.gpu.config().frames.shutdown_timeout;
+        // When the device is lost, or does not finish, what it uses is left to deferred release.
+        let _is_idle = self.gpu.wait(&self.gpu.submitted(), timeout);
+        self.shared().settle_presents();
+        self.current = None;
+        self.images.clear();
+        self.rendered.clear();
+        self.acquired.clear();
+    }
+}
+
+impl Drop for Swapchain {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
+impl fmt::Debug for Swapchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Swapchain")
+            .field("name", &self.desc.name)
+            .field("extent", &self.extent())
+            .field("images", &self.images.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The read by which an image is shown.
+fn read(shared: &Shared, image: &Resource) -> Recorded {
+    let label = shared.register.label(ObjectKind::List);
+    label.set_name("presentation");
+    let command = Command::Use {
+        resource: Arc::clone(&image.state),
+        span: Span::Subresource(Subresource::All),
+        state: State::PRESENT,
+    };
+    Recorded { label, commands: Arc::new(vec![command]) }
+}
+
+impl NativeQueue<'_> {
+    /// Direct3D 12: the queue shows an image.
+    fn present(&mut self, image: &Resource) {
+        image.state.last_use.raise(self.at.queue, self.at.serial);
+        let lists = smallvec![read(self.shared, image)];
+        self.batches.push(ExternalBatch { lists, waits: Points::new(), signals: Points::new() });
+    }
+}
+
+impl Shared {
+    /// An image that a swap chain made: alone in its memory, and presentable.
+    fn create_image(&self, info: &tenure_core::TextureInfo) -> Result<Resource, tenure_core::DeviceError> {
+        let usage = info.usage.difference(Usage::PRESENT);
+        let plain = ResourceDesc::Texture(tenure_core::TextureInfo { usage, ..info.clone() });
+        let needs = self.requirements_of(&plain)?;
+        let is_local = |index: &u8| {
+            let flags = self.properties.memory_types.get(usize::from(*index)).map(|memory| memory.flags);
+            needs.memory_types & 1 << index != 0
+                && flags.is_some_and(|flags| flags.contains(MemoryFlags::DEVICE_LOCAL))
+        };
+        let memory = MemoryTypeId((0..32).find(is_local).unwrap_or(0));
+        self.create_committed_as(&plain, &ResourceDesc::Texture(info.clone()), memory)
+    }
+
+    /// Vulkan: what is beside the queues shows an image, after a semaphore, in the place of the one before.
+    fn present(&self, before: Option<&Resource>, image: &Resource, rendered: Option<ExternalPoint>) {
+        let mut timeline = self.timeline.lock();
+        let at = timeline.next_present();
+        let images = before.into_iter().chain([image]);
+        images.clone().for_each(|image| image.state.last_use.raise(at.queue, at.serial));
+        let external_waits = self.note_external_waits(at, rendered.as_slice(), "Swapchain::present");
+        let job = Job::Lists(images.map(|image| read(self, image)).collect());
+        timeline.push(self, at.queue, Work { external_waits, ..Work::new(job, SmallVec::new()) });
+        drop(timeline);
+        self.changed.notify_all();
+    }
+
+    /// Vulkan: signals a semaphore when all that was presented before is shown.
+    fn signal_acquired(&self, acquired: &ExternalPoint) {
+        let mut timeline = self.timeline.lock();
+        let at: QueueSerial = timeline.next_present();
+        let signals = std::slice::from_ref(acquired);
+        let external_signals = self.note_external_signals(at, signals, "Swapchain::acquire");
+        let job = Job::Lists(SmallVec::new());
+        timeline.push(self, at.queue, Work { external_signals, ..Work::new(job, SmallVec::new()) });
+        drop(timeline);
+        self.changed.notify_all();
+    }
+
+    /// The CPU learns what was shown, as by the fences of presents.
+    fn settle_presents(&self) {
+        let mut timeline = self.timeline.lock();
+        let QueueSerial { queue, serial } = timeline.next_present();
+        timeline.run_due(self);
+        let shown = timeline.completed(queue).unwrap_or(serial);
+        timeline.observe(self, queue, shown);
+    }
+}

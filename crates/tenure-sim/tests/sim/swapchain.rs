@@ -1,0 +1,252 @@
+//! Frames that are presented.
+
+use tenure_core::{
+    Config, Error, FrameConfig, Gpu, Graph, Queue, Recording, State, Subresource, SwapchainDesc,
+    SwapchainImage, SwapchainRule, TextureDesc, Usage,
+};
+use tenure_sim::{Device, HazardKind, Lag, Options, Profile, Swapchain, SwapchainEvent};
+
+fn rule(error: Result<impl Sized, Error>) -> Option<SwapchainRule> {
+    match error.err() {
+        Some(Error::Swapchain { rule, .. }) => Some(rule),
+        _ => None,
+    }
+}
+
+fn kinds(device: &Device) -> Vec<HazardKind> {
+    device.take_hazards().iter().map(|hazard| hazard.kind).collect()
+}
+
+fn draw(recording: &mut Recording<Device>, image: &SwapchainImage<Device>) {
+    recording.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET).unwrap();
+    recording.raw().use_texture(image.texture().raw(), Subresource::All, State::RENDER_TARGET);
+}
+
+fn manager(profile: Profile, lag: Lag) -> (Device, Gpu<Device>) {
+    let device = Device::with_options(Options::new(profile).lag(lag));
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    (device, gpu)
+}
+
+fn end(device: &Device, gpu: Gpu<Device>) {
+    let report = gpu.shutdown();
+    assert!(report.is_clean(), "{report:?}");
+    drop(gpu);
+    device.check_clean().unwrap();
+}
+
+/// A thousand frames, a resize every fifty, minimised for a while, out of date and without images at times: no
+/// hazard, and nothing is left.
+#[test]
+fn frames_are_presented_on_every_profile() {
+    for (index, profile) in Profile::ALL.iter().enumerate() {
+        let lag = [Lag::None, Lag::Random { max: 9 }, Lag::Submissions(4)][index % 3];
+        let (device, gpu) = manager(*profile, lag);
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        swapchain.script(120, SwapchainEvent::OutOfDate);
+        swapchain.script(333, SwapchainEvent::NotReady);
+        let mut drawn = 0;
+        for number in 1..=1000_u32 {
+            let frame = gpu.begin_frame().unwrap();
+            if number % 50 == 0 || swapchain.is_outdated() {
+                let width = if number % 200 == 0 { 0 } else { 64 + number % 7 };
+                swapchain.resize([width, 48]).unwrap();
+            }
+            if let Some(image) = swapchain.acquire().unwrap() {
+                let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
+                image.begin(&mut recording);
+                draw(&mut recording, &image);
+                image.finish(&mut recording).unwrap();
+                frame.submit(recording).unwrap();
+                swapchain.present(image).unwrap();
+                drawn += 1;
+            }
+            frame.end().unwrap();
+        }
+        assert_eq!(swapchain.presented(), drawn);
+        assert!((700..1000).contains(&drawn), "{drawn}");
+        drop(swapchain);
+        end(&device, gpu);
+    }
+}
+
+/// On Vulkan a recording that does not wait for the image races what shows it.
+#[test]
+fn an_image_is_not_used_before_it_may_be() {
+    for waits in [true, false] {
+        let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48]).images(2)).unwrap();
+        for _ in 0..4 {
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut early = gpu.record(Queue::Graphics, "early").unwrap();
+            if waits {
+                image.begin(&mut early);
+            }
+            draw(&mut early, &image);
+            early.submit().unwrap();
+            let mut last = gpu.record(Queue::Graphics, "last").unwrap();
+            draw(&mut last, &image);
+            image.finish(&mut last).unwrap();
+            last.submit().unwrap();
+            swapchain.present(image).unwrap();
+        }
+        drop(swapchain);
+        let found = kinds(&device);
+        assert_eq!(found.contains(&HazardKind::QueueRace), !waits, "{found:?}");
+        drop(gpu);
+    }
+}
+
+#[test]
+fn an_image_that_nothing_drew_is_found() {
+    let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
+    let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+    let image = swapchain.acquire().unwrap().unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "nothing").unwrap();
+    image.finish(&mut recording).unwrap();
+    recording.submit().unwrap();
+    swapchain.present(image).unwrap();
+    drop(swapchain);
+    assert_eq!(kinds(&device), [HazardKind::UninitializedRead]);
+}
+
+#[test]
+fn wrong_uses_are_errors() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        let (device, gpu) = manager(profile, Lag::None);
+        let desc = SwapchainDesc::new([64, 48]);
+        let one = Swapchain::new(&gpu, &desc.clone().images(1));
+        assert!(matches!(rule(one), Some(SwapchainRule::Images { images: 1, .. })));
+        let mut swapchain = Swapchain::new(&gpu, &desc).unwrap();
+        let mut other = Swapchain::new(&gpu, &desc.clone().name("other")).unwrap();
+
+        let image = swapchain.acquire().unwrap().unwrap();
+        assert_eq!(rule(swapchain.acquire()), Some(SwapchainRule::OneAtATime));
+        assert_eq!(rule(swapchain.resize([1, 1])), Some(SwapchainRule::ImageHeld));
+        let refused = swapchain.present(image);
+        let text = refused.as_ref().unwrap_err().to_string();
+        assert!(text.contains("image 0") && text.contains("call finish()"), "{text}");
+        assert_eq!(rule(refused), Some(SwapchainRule::NotFinished));
+
+        // It comes again, also after a recording that was discarded.
+        let image = swapchain.acquire().unwrap().unwrap();
+        assert_eq!(image.index(), 0);
+        let mut discarded = gpu.record(Queue::Graphics, "discarded").unwrap();
+        image.begin(&mut discarded);
+        image.finish(&mut discarded).unwrap();
+        drop(discarded);
+        assert_eq!(rule(other.present(image)), Some(SwapchainRule::OtherSwapchain));
+        let image = swapchain.acquire().unwrap().unwrap();
+        assert_eq!(image.index(), 0);
+        let mut open = gpu.record(Queue::Graphics, "open").unwrap();
+        draw(&mut open, &image);
+        image.finish(&mut open).unwrap();
+        assert_eq!(rule(swapchain.present(image)), Some(SwapchainRule::NotFinished), "not submitted yet");
+        open.submit().unwrap();
+
+        // Finished, and dropped instead of being presented: what it signalled is waited for.
+        for _ in 0..3 {
+            let image = swapchain.acquire().unwrap().unwrap();
+            assert_eq!(image.index(), 0);
+            let mut again = gpu.record(Queue::Graphics, "again").unwrap();
+            draw(&mut again, &image);
+            image.finish(&mut again).unwrap();
+            again.submit().unwrap();
+        }
+        let image = swapchain.acquire().unwrap().unwrap();
+        let mut again = gpu.record(Queue::Graphics, "again").unwrap();
+        draw(&mut again, &image);
+        image.finish(&mut again).unwrap();
+        again.submit().unwrap();
+        swapchain.present(image).unwrap();
+        assert_eq!(swapchain.acquire().unwrap().unwrap().index(), 1);
+
+        swapchain.script(1, SwapchainEvent::WindowLost);
+        assert_eq!(rule(swapchain.acquire()), Some(SwapchainRule::WindowLost));
+        drop((swapchain, other));
+        end(&device, gpu);
+    }
+}
+
+/// Textures of swap chains are adopted; nobody else's are presented.
+#[test]
+fn only_a_swap_chain_makes_what_is_presented() {
+    let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
+    let usage = Usage::RENDER_TARGET | Usage::PRESENT;
+    let desc = TextureDesc::d2(8, 8, tenure_core::Format::Bgra8Unorm, usage).name("mine");
+    let text = gpu.create_texture(&desc).unwrap_err().to_string();
+    assert!(text.contains("mine") && text.contains("a swap chain made"), "{text}");
+    let plain = gpu
+        .create_texture(&TextureDesc::d2(8, 8, tenure_core::Format::Bgra8Unorm, Usage::RENDER_TARGET))
+        .unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "present").unwrap();
+    let refused = recording.use_resource(&plain, Subresource::All, State::PRESENT);
+    assert!(matches!(refused, Err(Error::State { .. })), "{refused:?}");
+    drop((recording, plain));
+    end(&device, gpu);
+}
+
+/// In a graph, the pass that draws to the image begins a recording: what came before does not wait.
+#[test]
+fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
+    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+    let frames = FrameConfig { in_flight: 2, ..FrameConfig::default() };
+    let gpu = Gpu::new(device.clone(), Config { frames, ..Config::default() }).unwrap();
+    let held = device.create_fence("held");
+    let mut graph = Graph::new();
+    let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
+    let scene = graph.texture(TextureDesc::d2(64, 48, tenure_core::Format::Rgba8Unorm, usage).name("scene"));
+    graph.pass(Queue::Graphics, "scene").uses(scene, State::RENDER_TARGET);
+    let post = graph.pass(Queue::Graphics, "post").uses(scene, State::PIXEL_SHADER).begins_recording().id();
+    assert_eq!(gpu.plan_graph(&graph).unwrap().batches().len(), 2);
+
+    let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+    let image = swapchain.acquire().unwrap().unwrap();
+    let frame = gpu.begin_frame().unwrap();
+    let point = frame
+        .execute(&graph, |pass, recording, resources| {
+            let scene = resources.texture(scene)?;
+            if pass == post {
+                // Stands for an image that the window holds on to.
+                recording.wait_for_external(held.at(1));
+                recording.raw().use_texture(scene.raw(), Subresource::All, State::PIXEL_SHADER);
+                draw(recording, &image);
+                image.finish(recording)?;
+            } else {
+                recording.raw().use_texture(scene.raw(), Subresource::All, State::RENDER_TARGET);
+            }
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    swapchain.present(image).unwrap();
+    frame.end().unwrap();
+    let queue = tenure_core::QueueId(0);
+    let completed = gpu.completed().unwrap().serial(queue);
+    assert_eq!((completed, point.serial(queue)), (1, 2), "the scene is drawn, the image waited for");
+    held.signal(1);
+    assert!(gpu.wait(&point, std::time::Duration::from_secs(1)).unwrap());
+    drop((swapchain, held));
+    end(&device, gpu);
+}
+
+/// A lost device ends presentation with an error, and nothing hangs.
+#[test]
+fn a_lost_device_ends_presentation() {
+    let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::Manual);
+    let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+    let image = swapchain.acquire().unwrap().unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "frame").unwrap();
+    draw(&mut recording, &image);
+    image.finish(&mut recording).unwrap();
+    recording.submit().unwrap();
+    swapchain.present(image).unwrap();
+    device.faults().remove("pulled out");
+    assert!(swapchain.acquire().is_err());
+    assert!(swapchain.resize([8, 8]).is_err());
+    assert!(swapchain.acquire().is_ok_and(|image| image.is_none()));
+    drop(swapchain);
+    let report = gpu.shutdown();
+    assert!(report.lost.is_some() && report.leaks.is_empty(), "{report:?}");
+    drop(gpu);
+    assert_eq!(device.leaks(), []);
+}
