@@ -54,6 +54,12 @@ impl<'h, H: Harness> Bench<'h, H> {
         self.gpu.create_buffer(&desc.alignment(512).name("readback")).unwrap()
     }
 
+    /// A buffer of the GPU's alone, to be copied to and from.
+    pub(crate) fn between(&self, size: u64) -> Buffer<H::Device> {
+        let desc = BufferDesc::new(size, Usage::COPY_SRC | Usage::COPY_DST).memory(MemoryUse::GpuOnly);
+        self.gpu.create_buffer(&desc.alignment(512).name("between")).unwrap()
+    }
+
     /// Records commands and submits them.
     pub(crate) fn submit(&self, queue: Queue, record: impl FnOnce(&mut Recording<H::Device>)) -> SyncPoint {
         let mut recording = self.gpu.record(queue, "bench").unwrap();

@@ -2,8 +2,8 @@
 
 use tenure_core::device::{CommandList as _, Device};
 use tenure_core::{
-    Buffer, BufferLayout, LocationKind, Queue, Recording, Reserved, State, Subresource, Texture, TextureInfo,
-    TextureRegion, TileRegion,
+    Buffer, BufferLayout, LocationKind, Plane, Queue, Recording, Reserved, State, Subresource, Texture,
+    TextureInfo, TextureRegion, TileRegion,
 };
 
 use crate::permit;
@@ -50,7 +50,7 @@ fn texel_span(info: &TextureInfo, edge: Edge, pitch: u64) -> Span {
         Edge::First => [0; 3],
         Edge::Last => info.mip_extent(mip).map(|side| side - 1),
     };
-    let region = TextureRegion { mip, layer, origin, extent: [1; 3] };
+    let region = TextureRegion { mip, layer, plane: Plane::First, origin, extent: [1; 3] };
     let (rows, size) = rows(info, region.extent);
     Span::Texel {
         region,

@@ -94,6 +94,7 @@ suite_of! { ($)
         block_compressed_mips_keep_their_texels regions_are_copied_exactly
         large_textures_have_memory_of_their_own targets_are_created textures_survive_their_neighbours
         views_in_other_formats_are_supported_or_refused;
+    depth_stencil: planes_keep_their_texels planes_that_do_not_exist_are_refused;
     formats: colours_keep_their_texels formats_are_refused_by_name depth_formats_have_a_substitute;
     lifetimes:
         resources_outlive_their_handles_while_a_recording_is_open resources_outlive_their_handles_while_the_gpu_uses_them

@@ -1,6 +1,6 @@
 //! The parts of a resource that are written and read.
 
-use tenure::{TextureInfo, TextureRegion, TransientDesc};
+use tenure::{Plane, TextureInfo, TextureRegion, TransientDesc};
 
 use crate::frame::middle;
 
@@ -68,7 +68,7 @@ fn run(info: &TextureInfo, mip: u32, [x, y, z]: [u32; 3]) -> Part {
     let [width, ..] = info.mip_extent(mip);
     let length = RUN.min(width);
     let origin = [x.min(width - length), y, z];
-    Part::Texels(TextureRegion { mip, layer: 0, origin, extent: [length, 1, 1] })
+    Part::Texels(TextureRegion { mip, layer: 0, plane: Plane::First, origin, extent: [length, 1, 1] })
 }
 
 fn overlap(one: &Part, other: &Part) -> bool {

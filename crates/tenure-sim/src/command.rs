@@ -186,7 +186,7 @@ pub(crate) fn clear_state(resource: &ResourceState) -> State {
 /// The bytes of a buffer that a copy to or from `region` of `texture` touches.
 pub(crate) fn copied_rows(texture: &ResourceState, region: &TextureRegion, layout: BufferLayout) -> Span {
     let Some(info) = texture.layout.texture() else { return Span::Bytes { start: 0, end: 0 } };
-    let block = info.format.block();
+    let block = region.block(info.format);
     let across = u64::from(region.extent[0].div_ceil(block.width));
     Span::Rows {
         start: layout.offset,

@@ -1,13 +1,13 @@
 //! Where the texels of a resource lie among its bytes.
 //!
-//! Real GPUs swizzle; here rows of blocks follow one another, slices follow rows, mips follow
-//! slices, layers follow mips. Reserved textures do the same within each tile, and tiles follow
+//! Real GPUs swizzle; here rows of blocks follow one another, slices follow rows, stencil follows
+//! depth, mips follow slices, layers follow mips. Reserved textures do the same within each tile, and tiles follow
 //! one another in the order x, y, z.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use tenure_core::device::{ResourceDesc, Subresource, TextureInfo, TextureRegion, TileLayout};
+use tenure_core::device::{Plane, ResourceDesc, Subresource, TextureInfo, TextureRegion, TileLayout};
 
 use crate::tiles::TILE;
 
@@ -82,7 +82,7 @@ impl Layout {
         let mut layer_bytes = 0_u64;
         for mip in 0..info.mips {
             mips.push(layer_bytes);
-            layer_bytes = layer_bytes.checked_add(info.mip_bytes(mip)?)?;
+            layer_bytes = layer_bytes.checked_add(mip_bytes(info, mip)?)?;
         }
         layer_bytes.checked_mul(u64::from(info.layers()))?;
         Some(Self::Texture { info: info.clone(), mips, layer_bytes })
@@ -148,26 +148,32 @@ impl Layout {
             Self::Texture { info, mips, layer_bytes } => {
                 let (mip, layer) = (index % info.mips, index / info.mips);
                 let start = u64::from(layer) * layer_bytes + mips[mip as usize];
-                join(ranges, start, info.mip_bytes(mip).unwrap_or(0));
+                join(ranges, start, mip_bytes(info, mip).unwrap_or(0));
             }
             Self::Tiled { info, .. } => {
                 let mip = index % info.mips;
-                let whole = TextureRegion {
-                    mip,
-                    layer: index / info.mips,
-                    origin: [0; 3],
-                    extent: info.mip_extent(mip),
-                };
-                self.runs(&whole, |run| join(ranges, run.offset, run.bytes));
+                let (layer, extent) = (index / info.mips, info.mip_extent(mip));
+                for plane in info.format.planes().iter().copied() {
+                    let whole = TextureRegion { mip, layer, plane, origin: [0; 3], extent };
+                    self.runs(&whole, |run| join(ranges, run.offset, run.bytes));
+                }
             }
             Self::Buffer { .. } => {}
+        }
+    }
+
+    /// Bytes of a mip before its stencil, if that is what is meant.
+    fn plane_base(&self, region: &TextureRegion) -> u64 {
+        match (region.plane, self.texture()) {
+            (Plane::Stencil, Some(info)) => plane_bytes(info, region.mip, Plane::First).unwrap_or(0),
+            _ => 0,
         }
     }
 
     /// Calls `visit` for each run of consecutive bytes of a region, which is inside the texture.
     pub(crate) fn runs(&self, region: &TextureRegion, mut visit: impl FnMut(Run)) {
         let Some(info) = self.texture() else { return };
-        let block = info.format.block();
+        let block = region.block(info.format);
         let texel = u64::from(block.bytes) * u64::from(info.samples);
         let [width, height, _] = info.mip_extent(region.mip);
         let pitch = u64::from(width.div_ceil(block.width));
@@ -208,7 +214,7 @@ impl Layout {
                         row,
                         slice,
                         column: 0,
-                        offset: self.plain_base(region) + linear,
+                        offset: self.plain_base(region) + self.plane_base(region) + linear,
                         bytes: across * texel,
                     }),
                 }
@@ -225,11 +231,28 @@ impl Layout {
             }
             Self::Tiled { info, tiles, bases, .. } => {
                 let before: u64 =
-                    (tiles.first_packed_mip..region.mip).map(|mip| info.mip_bytes(mip).unwrap_or(0)).sum();
+                    (tiles.first_packed_mip..region.mip).map(|mip| mip_bytes(info, mip).unwrap_or(0)).sum();
                 bases[(region.layer * info.mips + region.mip) as usize] * TILE + before
             }
         }
     }
+}
+
+/// Bytes of one plane of a mip of one layer; `None` when they overflow.
+fn plane_bytes(info: &TextureInfo, mip: u32, plane: Plane) -> Option<u64> {
+    let block = info.format.plane_block(plane)?;
+    let [width, height, depth] = info.mip_extent(mip);
+    u64::from(width.div_ceil(block.width))
+        .checked_mul(u64::from(height.div_ceil(block.height)))?
+        .checked_mul(u64::from(depth))?
+        .checked_mul(u64::from(block.bytes))?
+        .checked_mul(u64::from(info.samples))
+}
+
+/// Bytes of all planes of a mip of one layer; `None` when they overflow.
+pub(crate) fn mip_bytes(info: &TextureInfo, mip: u32) -> Option<u64> {
+    let mut planes = info.format.planes().iter();
+    planes.try_fold(0_u64, |bytes, plane| bytes.checked_add(plane_bytes(info, mip, *plane)?))
 }
 
 fn join(ranges: &mut Ranges, start: u64, bytes: u64) {

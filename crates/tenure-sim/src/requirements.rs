@@ -5,6 +5,7 @@ use tenure_core::device::{
     Requirements, ResourceDesc, TextureInfo, Usage,
 };
 
+use crate::layout::mip_bytes;
 use crate::profile::Rules;
 
 const KIB: u64 = 1 << 10;
@@ -188,7 +189,9 @@ fn vulkan_texture(properties: &Properties, rules: Rules, info: &TextureInfo) -> 
 /// squares side by side of texel blocks.
 pub(crate) fn tile_extent(format: Format, bytes: u64) -> [u32; 2] {
     let block = format.block();
-    let blocks = (bytes / u64::from(block.bytes)).max(1).ilog2();
+    // Depth and stencil lie apart: 4 bytes and 1, and a power of two for both.
+    let texel = if format.has_stencil() { 8 } else { block.bytes };
+    let blocks = (bytes / u64::from(texel)).max(1).ilog2();
     let (across, down) = (blocks.div_ceil(2), blocks / 2);
     [block.width << across, block.height << down]
 }
@@ -215,7 +218,7 @@ fn tiled_bytes(info: &TextureInfo, tile: u64) -> Option<u64> {
             whole = whole.checked_add(tiled_mip(info, mip, tile)?)?;
         } else {
             // A long thin mip takes whole tiles along its length, but never more than its share.
-            let share = tiled_mip(info, mip, tile)?.min(info.mip_bytes(mip)?.checked_next_multiple_of(256)?);
+            let share = tiled_mip(info, mip, tile)?.min(mip_bytes(info, mip)?.checked_next_multiple_of(256)?);
             packed = packed.checked_add(share)?;
         }
     }

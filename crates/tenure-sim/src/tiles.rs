@@ -9,7 +9,7 @@ use tenure_core::device::{
 };
 
 use crate::heap::HeapState;
-use crate::layout::Layout;
+use crate::layout::{Layout, mip_bytes};
 use crate::object::Label;
 use crate::requirements::{check_limits, tile_extent};
 
@@ -102,7 +102,7 @@ fn texture_layout(info: &TextureInfo) -> Result<Layout, DeviceError> {
         width >= tile_width && height >= tile_height
     };
     let first_packed_mip = (0..info.mips).take_while(fills_a_tile).count() as u32;
-    let packed_bytes: u64 = (first_packed_mip..info.mips).map(|mip| info.mip_bytes(mip).unwrap_or(0)).sum();
+    let packed_bytes: u64 = (first_packed_mip..info.mips).map(|mip| mip_bytes(info, mip).unwrap_or(0)).sum();
     let packed_tiles = packed_bytes.div_ceil(TILE);
     let mut subresources = Vec::new();
     let mut bases = Vec::new();

@@ -1,7 +1,7 @@
 //! Formats, aspects and sample counts in Vulkan's words.
 
 use ash::vk;
-use tenure_core::device::Format;
+use tenure_core::device::{Format, Plane};
 
 macro_rules! table {
     ($($format:ident: $found:ident;)*) => {
@@ -158,6 +158,15 @@ pub(crate) const fn aspects(format: Format) -> vk::ImageAspectFlags {
         vk::ImageAspectFlags::DEPTH
     } else {
         vk::ImageAspectFlags::COLOR
+    }
+}
+
+/// The aspect of one plane, as copies want it.
+pub(crate) const fn aspect(format: Format, plane: Plane) -> vk::ImageAspectFlags {
+    match plane {
+        Plane::Stencil => vk::ImageAspectFlags::STENCIL,
+        Plane::First if format.is_depth() => vk::ImageAspectFlags::DEPTH,
+        Plane::First => vk::ImageAspectFlags::COLOR,
     }
 }
 

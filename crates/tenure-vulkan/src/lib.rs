@@ -60,7 +60,7 @@
 //! ranges, memory types, categories, formats and extents, what commands touch, the order of serials.
 //! What is wrong is a [`DeviceError`](tenure_core::device::DeviceError), with the rule and the numbers.
 //!
-//! Copies move one aspect at a time: those of formats with depth and stencil are `Unsupported`.
+//! Copies move one aspect at a time: a region names depth or stencil.
 //!
 //! # Memory
 //!

@@ -112,7 +112,7 @@ fn features(
     let mut features = TABLE
         .into_iter()
         .filter(|(optional, _)| enabled.contains(*optional))
-        .fold(Features::NOT_ZEROED, |features, (_, feature)| features | feature);
+        .fold(Features::NOT_ZEROED | Features::STENCIL_COPIES, |features, (_, feature)| features | feature);
     features.set(Features::GPU_UPLOAD, types.iter().any(|found| found.is_gpu_upload(heaps)));
     let is_reserved = features.intersects(Features::RESERVED_BUFFERS | Features::RESERVED_TEXTURES);
     let is_strict = properties.sparse_properties.residency_non_resident_strict == vk::TRUE;

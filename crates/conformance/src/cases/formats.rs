@@ -2,8 +2,7 @@
 
 use tenure_core::device::Compression;
 use tenure_core::{
-    BufferDesc, BufferLayout, DeviceError, Error, Format, MemoryUse, Queue, Texture, TextureDesc,
-    TextureViewDesc, Usage,
+    BufferLayout, DeviceError, Error, Format, Queue, Texture, TextureDesc, TextureViewDesc, Usage,
 };
 
 use crate::Harness;
@@ -148,8 +147,7 @@ impl<H: Harness> Bench<'_, H> {
             layouts.push(BufferLayout { offset: size, row_pitch, rows: down });
             size = (size + row_pitch * u64::from(down)).next_multiple_of(512);
         }
-        let desc = BufferDesc::new(size, Usage::COPY_SRC | Usage::COPY_DST).memory(MemoryUse::GpuOnly);
-        let between = self.gpu.create_buffer(&desc.alignment(512).name("between")).unwrap();
+        let between = self.between(size);
         self.submit(Queue::Graphics, |recording| {
             for (mip, layout) in (0..).zip(&layouts) {
                 recording.copy_texture_to_buffer(from, whole(info, mip, 0), &between, *layout).unwrap();

@@ -6,6 +6,7 @@
 pub mod buffers;
 pub mod churn;
 pub mod constants;
+pub mod depth_stencil;
 pub mod descriptors;
 pub mod external;
 pub mod formats;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::{
-    BufferDesc, Config, Error, Format, Queue, StagingConfig, TexelData, TextureDesc, TextureRegion, Usage,
+    BufferDesc, Config, Error, Format, Plane, Queue, StagingConfig, TexelData, TextureDesc, TextureRegion,
+    Usage,
 };
 
 use crate::Harness;
@@ -78,7 +79,8 @@ pub fn readbacks_bring_texels<H: Harness>(harness: &H) {
     let desc = TextureDesc::d2(40, 30, Format::R32Uint, SAMPLED);
     let picture = rng.bytes(40 * 30 * 4);
     let texture = bench.gpu.create_texture_with(&desc, &[TexelData::new(&picture)]).unwrap();
-    let region = TextureRegion { mip: 0, layer: 0, origin: [7, 5, 0], extent: [11, 9, 1] };
+    let region =
+        TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [7, 5, 0], extent: [11, 9, 1] };
     let part = bench.gpu.read_back_texture(&texture, region).unwrap();
     let rows = (5..14).flat_map(|y| &picture[(y * 40 + 7) * 4..(y * 40 + 18) * 4]);
     assert_bytes(&part.wait(LONG).unwrap(), &rows.copied().collect::<Vec<_>>(), "a region");

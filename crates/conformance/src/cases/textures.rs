@@ -2,8 +2,8 @@
 
 use tenure_core::device::FieldValue;
 use tenure_core::{
-    ClearValue, Config, DeviceError, Error, Format, LocationKind, PoolConfig, TextureDesc, TextureRegion,
-    Usage,
+    ClearValue, Config, DeviceError, Error, Format, LocationKind, Plane, PoolConfig, TextureDesc,
+    TextureRegion, Usage,
 };
 
 use crate::Harness;
@@ -58,7 +58,7 @@ pub fn regions_are_copied_exactly<H: Harness>(harness: &H) {
         let pick = |rng: &mut Rng, limit: u32| u32::try_from(rng.below(u64::from(limit))).unwrap();
         let (x, y, layer) = (pick(&mut rng, 61), pick(&mut rng, 47), pick(&mut rng, 2));
         let extent = [1 + pick(&mut rng, 61 - x), 1 + pick(&mut rng, 47 - y), 1];
-        let region = TextureRegion { mip: 0, layer, origin: [x, y, 0], extent };
+        let region = TextureRegion { mip: 0, layer, plane: Plane::First, origin: [x, y, 0], extent };
         let (down, row) = rows(&desc.info, extent);
         let packed = rng.bytes(u64::from(down) * row);
         bench.upload_region(&texture, region, &packed);

@@ -1,7 +1,7 @@
 //! Uploads.
 
 use tenure_core::{
-    BufferDesc, Config, Error, Format, LocationKind, MemoryUse, PoolConfig, StagingConfig, TexelData,
+    BufferDesc, Config, Error, Format, LocationKind, MemoryUse, Plane, PoolConfig, StagingConfig, TexelData,
     Texture, TextureDesc, TextureRegion, Usage,
 };
 
@@ -104,7 +104,7 @@ pub fn uploads_reach_regions_in_order<H: Harness>(harness: &H) {
         } else {
             let (x, y) = (pick(&mut rng, 61), pick(&mut rng, 47));
             let extent = [1 + pick(&mut rng, 61 - x), 1 + pick(&mut rng, 47 - y), 1];
-            TextureRegion { mip: 0, layer, origin: [x, y, 0], extent }
+            TextureRegion { mip: 0, layer, plane: Plane::First, origin: [x, y, 0], extent }
         };
         let (down, row) = rows(&desc.info, region.extent);
         let pitch = row + rng.below(40);

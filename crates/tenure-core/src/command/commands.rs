@@ -428,15 +428,16 @@ impl<D: Device> Commands<D> {
     ) -> Result<Readback<D>, Error> {
         let (name, info) = (texture.name(), texture.info());
         let refuse = |source| Error::device(name, source);
-        check_region(info, region, self.open.tracker.queue_kind()).map_err(refuse)?;
+        let features = self.service.context.device().properties().features;
+        check_region(features, info, region, self.open.tracker.queue_kind()).map_err(refuse)?;
         self.barriers();
         let used = Used::from(texture);
         let source = self.check(&used, subresource(texture, region), State::COPY_SRC)?;
-        let block = u64::from(info.format.block().bytes);
+        let block = region.block(info.format);
         let alignments = &self.service.context.alignments;
-        let rows = Footprint::new(info.format, region.extent, alignments.copy_pitch.max(block));
+        let rows = Footprint::new(block, region.extent, alignments.copy_pitch.max(block.bytes.into()));
         let rows = rows.map_err(refuse)?;
-        let align = alignments.copy_offset.max(block);
+        let align = alignments.copy_offset.max(info.format.copy_alignment(region.plane));
         let readback = Readback::reserve(&self.service.staging, &self.name, name, Rows::Texels(rows), align)?;
         let page = readback.page();
         self.enter(&used, &source);
@@ -483,11 +484,14 @@ impl<D: Device> Commands<D> {
             Err(Error::Device { name: name.clone(), source })
         };
         let kind = self.open.tracker.queue_kind();
-        check_region(texture.info(), region, kind).map_err(|source| Error::device(texture.name(), source))?;
+        let features = self.service.context.device().properties().features;
+        check_region(features, texture.info(), region, kind)
+            .map_err(|source| Error::device(texture.name(), source))?;
         // Whole blocks, too, where the device asks for less.
-        let block = u64::from(texture.info().format.block().bytes);
-        let align_offset = self.service.context.alignments.copy_offset.max(block);
-        let align_pitch = self.service.context.alignments.copy_pitch.max(block);
+        let (format, block) = (texture.info().format, region.block(texture.info().format));
+        let align_offset =
+            self.service.context.alignments.copy_offset.max(format.copy_alignment(region.plane));
+        let align_pitch = self.service.context.alignments.copy_pitch.max(block.bytes.into());
         let offset = start.saturating_add(layout.offset);
         if !offset.is_multiple_of(align_offset) {
             let rule = "the offset of texels must be aligned (see BufferDesc::alignment)";
@@ -497,7 +501,7 @@ impl<D: Device> Commands<D> {
             let rule = "the row pitch of texels must be aligned";
             return refuse(buffer, rule, layout.row_pitch, align_pitch);
         }
-        Ok(layout.bytes(texture.info().format, region.extent).unwrap_or(u64::MAX))
+        Ok(layout.bytes(block, region.extent).unwrap_or(u64::MAX))
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::descriptor::DescriptorService;
-use crate::device::{Device, DeviceError, QueueKind, TextureInfo, TextureRegion};
+use crate::device::{Device, DeviceError, Features, QueueKind, TextureInfo, TextureRegion};
 use crate::query::QueryService;
 use crate::staging::StagingService;
 
@@ -35,8 +35,9 @@ pub(crate) struct CommandService<D: Device> {
 /// Checks that graphics APIs allow this copy between a buffer and a texture on a queue of this kind.
 ///
 /// # Errors
-/// [`DeviceError::InvalidCall`] with the rule that it breaks.
+/// [`DeviceError::InvalidCall`] with the rule that it breaks; [`DeviceError::Unsupported`].
 pub(crate) fn check_region(
+    features: Features,
     info: &TextureInfo,
     region: TextureRegion,
     queue: QueueKind,
@@ -46,8 +47,8 @@ pub(crate) fn check_region(
     if !info.format.is_depth() {
         return Ok(());
     }
-    if info.format.has_stencil() {
-        return refuse("depth and stencil are not copied as one");
+    if info.format.has_stencil() && !features.contains(Features::STENCIL_COPIES) {
+        return Err(DeviceError::Unsupported { feature: "copies of depth and stencil, each by itself" });
     }
     if queue != QueueKind::Graphics {
         return refuse("depth is copied on a graphics queue");

@@ -4,9 +4,9 @@
 //! of calls to the driver, and take time linear in what they are given.
 
 use super::{
-    Allowed, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Format, HeapCategory,
-    HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements, ResourceDesc, SetBinding, State,
-    Subresource, TextureAccess, TextureInfo, TextureView, TileRegion, Usage,
+    Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Format,
+    HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements, ResourceDesc, SetBinding,
+    State, Subresource, TextureAccess, TextureInfo, TextureView, TileRegion, Usage,
 };
 
 type Checked = Result<(), DeviceError>;
@@ -196,7 +196,7 @@ pub fn copy_within(src_offset: u64, dst_offset: u64, size: u64) -> Checked {
     Err(DeviceError::invalid_call(CallRule::CopyOverlap, apart, size))
 }
 
-/// Texels of a format lie in a buffer of `capacity` bytes as `layout` says, whose offset and row pitch
+/// Texels in such blocks lie in a buffer of `capacity` bytes as `layout` says, whose offset and row pitch
 /// are multiples of the two alignments.
 ///
 /// # Errors
@@ -205,13 +205,13 @@ pub fn copy_within(src_offset: u64, dst_offset: u64, size: u64) -> Checked {
 pub fn copy_layout(
     layout: BufferLayout,
     [offset_alignment, pitch_alignment]: [u64; 2],
-    (format, extent): (Format, [u32; 3]),
+    (block, extent): (Block, [u32; 3]),
     capacity: u64,
 ) -> Checked {
     multiple(CallRule::CopyOffsetAligned, layout.offset, offset_alignment.max(1))?;
     multiple(CallRule::RowPitchAligned, layout.row_pitch, pitch_alignment.max(1))?;
     let short = || DeviceError::invalid_call(CallRule::RowsHoldTexels, layout.row_pitch, layout.rows);
-    let bytes = layout.bytes(format, extent).ok_or_else(short)?;
+    let bytes = layout.bytes(block, extent).ok_or_else(short)?;
     range(CallRule::InsideResource, layout.offset, bytes, capacity)
 }
 
@@ -471,7 +471,7 @@ mod tests {
     fn texels_fit_their_buffer() {
         let check = |offset, row_pitch, rows| {
             let layout = BufferLayout { offset, row_pitch, rows };
-            copy_layout(layout, [512, 256], (Format::Rgba8Unorm, [64, 4, 1]), 1024)
+            copy_layout(layout, [512, 256], (Format::Rgba8Unorm.block(), [64, 4, 1]), 1024)
         };
         assert_eq!(check(0, 256, 4), Ok(()));
         assert_eq!(broken(check(256, 256, 4)), (CallRule::CopyOffsetAligned, 256, 512));

@@ -415,7 +415,8 @@ impl Format {
     }
 
     /// The size of one block of texels of one plane in a buffer, as copies have it; `None` for stencil of a
-    /// format without. Of 24 bits of depth it is 4 bytes, the highest of which is undefined.
+    /// format without. Of 24 bits of depth it is 4 bytes, the highest of which is written as 0 and
+    /// undefined when it is read.
     ///
     /// ```
     /// use tenure::{Format, Plane};
@@ -431,6 +432,17 @@ impl Format {
             (Plane::First, _) => Some(self.block()),
             (Plane::Stencil, DepthStencil) => Some(Block { width: 1, height: 1, bytes: 1 }),
             (Plane::Stencil, _) => None,
+        }
+    }
+
+    /// Bytes of which the offset of a plane's texels in a buffer is a multiple, beside what the device asks
+    /// for: a block, and on Vulkan 4 for depth and stencil. 1 for a plane that the format lacks.
+    #[must_use]
+    pub const fn copy_alignment(self, plane: Plane) -> u64 {
+        match self.plane_block(plane) {
+            Some(Block { bytes: 0..4, .. }) if self.is_depth() => 4,
+            Some(block) => block.bytes as u64,
+            None => 1,
         }
     }
 

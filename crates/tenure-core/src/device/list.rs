@@ -1,6 +1,6 @@
 //! The few commands that tenure itself records.
 
-use super::{CallRule, Device, DeviceError, Format, QueueId, State, TextureInfo};
+use super::{Block, CallRule, Device, DeviceError, Format, Plane, QueueId, State, TextureInfo};
 
 /// Which part of a resource a barrier is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,13 +71,15 @@ impl<D: Device> Clone for Barrier<'_, D> {
 
 impl<D: Device> Copy for Barrier<'_, D> {}
 
-/// A box of texels in one subresource of a texture.
+/// A box of texels in one plane of one subresource of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureRegion {
     /// Mip level.
     pub mip: u32,
     /// Array layer.
     pub layer: u32,
+    /// Its colour or depth, or its stencil: copies move one at a time.
+    pub plane: Plane,
     /// First texel: x, y, z.
     pub origin: [u32; 3],
     /// Texels: width, height, depth.
@@ -85,7 +87,16 @@ pub struct TextureRegion {
 }
 
 impl TextureRegion {
-    /// Checks that the box is not empty, lies within the texture, and begins and ends at whole
+    /// The size of one block of its texels in a buffer; of a plane that the format lacks, the format's own.
+    #[must_use]
+    pub const fn block(&self, format: Format) -> Block {
+        match format.plane_block(self.plane) {
+            Some(block) => block,
+            None => format.block(),
+        }
+    }
+
+    /// Checks that the plane exists, that the box is not empty, lies within the texture, and begins and ends at whole
     /// blocks (or at the mip's edge); and that the texture is not multisampled, because no API
     /// copies such texels to or from a buffer.
     ///
@@ -99,6 +110,9 @@ impl TextureRegion {
         }
         if self.layer >= info.layers() {
             return outside(CallRule::LayerExists, self.layer, info.layers());
+        }
+        if info.format.plane_block(self.plane).is_none() {
+            return Err(DeviceError::invalid_call(CallRule::PlaneExists, self.plane, info.format));
         }
         if info.samples > 1 {
             return outside(CallRule::CopySamples, info.samples, 1);
@@ -132,12 +146,11 @@ pub struct BufferLayout {
 }
 
 impl BufferLayout {
-    /// Bytes from the first texel to the end of the last, for a box of so many texels; `None` when
+    /// Bytes from the first texel to the end of the last, for a box of so many texels in such blocks; `None` when
     /// that overflows, a row is longer than the pitch (even if it is the only one: no API takes
     /// that), or slices would overlap.
     #[must_use]
-    pub fn bytes(&self, format: Format, extent: [u32; 3]) -> Option<u64> {
-        let block = format.block();
+    pub fn bytes(&self, block: Block, extent: [u32; 3]) -> Option<u64> {
         let [width, height, depth] = extent;
         let row = u64::from(width.div_ceil(block.width)).checked_mul(u64::from(block.bytes))?;
         let rows = height.div_ceil(block.height);

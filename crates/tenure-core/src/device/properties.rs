@@ -68,6 +68,9 @@ bitflags! {
         /// what touches them is undefined: map all that the GPU may touch, many tiles to the same
         /// memory if need be.
         const UNMAPPED_TILES = 1 << 11;
+        /// Depth and stencil of formats with both are copied, each by itself. Elsewhere, which is on Wine's
+        /// own Direct3D 12 alone, such copies are `Unsupported`.
+        const STENCIL_COPIES = 1 << 12;
     }
 }
 

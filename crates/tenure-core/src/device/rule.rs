@@ -75,6 +75,7 @@ rules! {
     RowsHoldTexels = "the row pitch holds a row, and the rows hold a slice",
     MipExists = "the mip exists",
     LayerExists = "the layer exists",
+    PlaneExists = "the format has the plane",
     CopySamples = "a texture copied to or from a buffer has one sample",
     TexelsInside = "the texels lie within the mip",
     TexelsWholeBlocks = "the texels are whole blocks",

@@ -55,14 +55,14 @@ impl<D: Device> Gpu<D> {
     /// of a mip of depth, depth with stencil, several samples, or a pitch that does not hold a row.
     ///
     /// ```
-    /// use tenure::{Config, Format, Gpu, TexelData, TextureDesc, TextureRegion, Usage, sim};
+    /// use tenure::{Config, Format, Gpu, Plane, TexelData, TextureDesc, TextureRegion, Usage, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).mips(2);
     /// let grass = gpu.create_texture(&grass.name("grass"))?;
-    /// let all = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
+    /// let all = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 64, 1] };
     /// gpu.upload_texture(&grass, all, TexelData::new(&[7; 64 * 64 * 4]))?;
-    /// let some = TextureRegion { mip: 1, layer: 0, origin: [8, 16, 0], extent: [4, 4, 1] };
+    /// let some = TextureRegion { mip: 1, layer: 0, plane: Plane::First, origin: [8, 16, 0], extent: [4, 4, 1] };
     /// gpu.upload_texture(&grass, some, TexelData::new(&[9; 4 * 32]).row_pitch(32))?;
     /// gpu.flush_uploads()?;
     /// # Ok::<(), tenure::Error>(())

@@ -207,7 +207,7 @@ impl<D: Device> ReadbackTexture<D> {
         // Whole blocks, too, where the device asks for less.
         let block = u64::from(desc.info.format.block().bytes);
         let (pitch, offset) =
-            (context.alignments.copy_pitch.max(block), context.alignments.copy_offset.max(block));
+            (context.alignments.copy_pitch.max(block), context.alignments.copy_offset.max(block.max(4)));
         let most = context.max_buffer_size;
         let too_large = || DeviceError::invalid_desc("size", u64::MAX, Allowed::AtMost(most));
         let (layouts, size) = layouts(&desc.info, pitch, offset).ok_or_else(|| refuse(too_large()))?;
@@ -224,7 +224,8 @@ impl<D: Device> ReadbackTexture<D> {
         &self.buffer
     }
 
-    /// How subresource `mip + layer * mips` lies in it; `None` beyond the last.
+    /// How subresource `mip + layer * mips` lies in it, the stencil of all of them after the last; `None`
+    /// beyond.
     #[must_use]
     pub fn layout(&self, subresource: u32) -> Option<SubresourceLayout> {
         self.layouts.get(usize::try_from(subresource).ok()?).copied()
@@ -253,10 +254,10 @@ fn check_limits(info: &TextureInfo, properties: &Properties) -> Result<(), Devic
 
 /// The layout of each subresource one after the other, and the bytes of all; `None` on overflow.
 fn layouts(info: &TextureInfo, pitch: u64, offset: u64) -> Option<(Vec<SubresourceLayout>, u64)> {
-    let block = info.format.block();
     let mut end = 0_u64;
     let mut layouts = Vec::new();
-    for _layer in 0..info.layers() {
+    let blocks = info.format.planes().iter().filter_map(|plane| info.format.plane_block(*plane));
+    for block in blocks.flat_map(|block| (0..info.layers()).map(move |_layer| block)) {
         for mip in 0..info.mips {
             let [width, height, depth] = info.mip_extent(mip);
             let row = u64::from(width.div_ceil(block.width)).checked_mul(u64::from(block.bytes))?;

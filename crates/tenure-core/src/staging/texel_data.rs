@@ -1,6 +1,6 @@
 //! Texels as the program has them, and as copies want them.
 
-use crate::device::{BufferLayout, DeviceError, Format};
+use crate::device::{Block, BufferLayout, DeviceError};
 
 /// Texels of a region, in the program's memory.
 ///
@@ -56,12 +56,11 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// The box with rows at multiples of `pitch` bytes and no other padding.
+    /// The box of such blocks with rows at multiples of `pitch` bytes and no other padding.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] for more bytes than can be counted.
-    pub(crate) fn new(format: Format, extent: [u32; 3], pitch: u64) -> Result<Self, DeviceError> {
-        let block = format.block();
+    pub(crate) fn new(block: Block, extent: [u32; 3], pitch: u64) -> Result<Self, DeviceError> {
         let [width, height, slices] = extent;
         let too_large =
             DeviceError::invalid_call("a row of texels must be countable", u64::from(width), pitch);
@@ -69,7 +68,7 @@ impl Footprint {
         let rows = height.div_ceil(block.height);
         let found = row.and_then(|row| {
             let row_pitch = row.checked_next_multiple_of(pitch)?;
-            let size = BufferLayout { offset: 0, row_pitch, rows }.bytes(format, extent)?;
+            let size = BufferLayout { offset: 0, row_pitch, rows }.bytes(block, extent)?;
             Some(Self { row, row_pitch, rows, slices, size })
         });
         found.ok_or(too_large)

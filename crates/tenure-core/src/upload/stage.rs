@@ -6,7 +6,7 @@ use super::copies::{Copy, Target};
 use super::{Upload, Uploads};
 use crate::command::check_region;
 use crate::context::Context;
-use crate::device::{BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion};
+use crate::device::{Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion};
 use crate::resource::{Buffer, Texture, Tracked, Used};
 use crate::staging::{Footprint, TexelData};
 use crate::time::SyncPoint;
@@ -54,7 +54,8 @@ impl<D: Device> Uploads<D> {
         Ok(self.push_uploads(context, [copy], bytes))
     }
 
-    /// Stages texels for every subresource of a texture, in the order mip by mip, layer by layer.
+    /// Stages texels for every subresource of a texture, in the order mip by mip, layer by layer; then,
+    /// where the format has stencil, for that of every subresource.
     /// When any is wrong, nothing is uploaded.
     pub(crate) fn upload_all(
         &self,
@@ -64,16 +65,19 @@ impl<D: Device> Uploads<D> {
     ) -> Result<Upload, Error> {
         let info = texture.info();
         let count = data.len() as u64;
-        if count != u64::from(info.subresources()) {
-            let rule = "initial data is of every subresource";
-            let source = DeviceError::invalid_call(rule, count, u64::from(info.subresources()));
+        let planes = info.format.planes();
+        let needed = u64::from(info.subresources()).saturating_mul(planes.len() as u64);
+        if count != needed {
+            let rule = "initial data is of every subresource, and of its stencil";
+            let source = DeviceError::invalid_call(rule, count, needed);
             return Err(Error::device(texture.name(), source));
         }
-        let parts = (0..info.layers()).flat_map(|layer| (0..info.mips).map(move |mip| (mip, layer)));
+        let layers = planes.iter().flat_map(|plane| (0..info.layers()).map(move |layer| (*plane, layer)));
+        let parts = layers.flat_map(|(plane, layer)| (0..info.mips).map(move |mip| (plane, layer, mip)));
         let mut staged = Vec::with_capacity(data.len());
         let mut bytes = 0;
-        for ((mip, layer), data) in parts.zip(data) {
-            let region = TextureRegion { mip, layer, origin: [0; 3], extent: info.mip_extent(mip) };
+        for ((plane, layer, mip), data) in parts.zip(data) {
+            let region = TextureRegion { mip, layer, plane, origin: [0; 3], extent: info.mip_extent(mip) };
             match self.stage_texels(context, texture, region, *data) {
                 Ok((copy, size)) => {
                     staged.push(copy);
@@ -114,13 +118,15 @@ impl<D: Device> Uploads<D> {
         let (name, info) = (texture.name(), texture.info());
         let refuse = |source| Error::device(name, source);
         let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip);
-        check_region(info, region, QueueKind::Graphics).map_err(refuse)?;
+        check_region(context.device().properties().features, info, region, QueueKind::Graphics)
+            .map_err(refuse)?;
         let to = destination(context, texture, Subresource::One(subresource))?;
-        let source = source_layout(name, info.format, region.extent, data)?;
-        let block = u64::from(info.format.block().bytes);
-        let pitch = context.alignments.copy_pitch.max(block);
-        let rows = Footprint::new(info.format, region.extent, pitch).map_err(refuse)?;
-        let staged = self.stage(context, rows.size, context.alignments.copy_offset.max(block))?;
+        let block = region.block(info.format);
+        let source = source_layout(name, block, region.extent, data)?;
+        let pitch = context.alignments.copy_pitch.max(block.bytes.into());
+        let rows = Footprint::new(block, region.extent, pitch).map_err(refuse)?;
+        let alignment = context.alignments.copy_offset.max(info.format.copy_alignment(region.plane));
+        let staged = self.stage(context, rows.size, alignment)?;
         let written = rows.fill(source, data.bytes, |offset, bytes| staged.write(offset, bytes));
         if let Err(source) = written {
             self.unstage(context, staged);
@@ -158,15 +164,15 @@ fn destination<'a, D: Device>(
 /// How the program's texels lie, if there are enough.
 fn source_layout(
     name: &Name,
-    format: crate::device::Format,
+    block: Block,
     extent: [u32; 3],
     data: TexelData<'_>,
 ) -> Result<BufferLayout, Error> {
     let refuse = |source| Error::device(name, source);
-    let tight = Footprint::new(format, extent, 1).map_err(refuse)?;
+    let tight = Footprint::new(block, extent, 1).map_err(refuse)?;
     let row_pitch = data.row_pitch.unwrap_or(tight.row);
     let layout = BufferLayout { offset: 0, row_pitch, rows: data.rows.unwrap_or(tight.rows) };
-    let Some(size) = layout.bytes(format, extent) else {
+    let Some(size) = layout.bytes(block, extent) else {
         let rule = "the pitch of texels holds a row, their rows a slice, and all of them can be counted";
         return Err(refuse(DeviceError::invalid_call(rule, row_pitch, tight.row)));
     };

@@ -92,7 +92,13 @@ fn after_the_shutdown_each_call_says_so() {
     let target = graph.texture(picture.clone());
     graph.pass(Queue::Graphics, "paint").uses(target, State::RENDER_TARGET);
     let texels = tenure_core::TexelData::new(&[0; 64]);
-    let region = tenure_core::TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [4, 4, 1] };
+    let region = tenure_core::TextureRegion {
+        mip: 0,
+        layer: 0,
+        plane: tenure_core::Plane::First,
+        origin: [0; 3],
+        extent: [4, 4, 1],
+    };
     let ring = UploadRingDesc::new(4096);
     let refused = [
         gpu.create_buffer(&desc).err(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tenure_core::device::Device as _;
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
-    BindingKind, Buffer, BufferDesc, BufferViewDesc, Error, Format, Gpu, MemoryUse, Queue, Recording,
+    BindingKind, Buffer, BufferDesc, BufferViewDesc, Error, Format, Gpu, MemoryUse, Plane, Queue, Recording,
     SetBinding, SetLayoutDesc, State, Subresource, TexelData, Texture, TextureDesc, TextureRegion,
     UploadRing, UploadRingDesc, Usage,
 };
@@ -42,7 +42,8 @@ impl Scene {
     fn update(&self, gpu: &Gpu<Device>, number: u64) -> Result<(), Error> {
         gpu.upload(&self.mesh, 0, &[number as u8; 512])?;
         let texels = [number as u8; 16 * 16 * 4];
-        let whole = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [16, 16, 1] };
+        let whole =
+            TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 16, 1] };
         gpu.upload_texture(&self.albedo, whole, TexelData::new(&texels))?;
         Ok(())
     }

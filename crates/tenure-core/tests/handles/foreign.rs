@@ -3,15 +3,16 @@
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
     BindingKind, BufferDesc, BufferLayout, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Error,
-    Format, Gpu, Queue, ReservedDesc, SamplerDesc, SetBinding, SetLayoutDesc, State, Subresource, TexelData,
-    TextureDesc, TextureRegion, TextureViewDesc, TileRegion, UploadRingDesc, Usage,
+    Format, Gpu, Plane, Queue, ReservedDesc, SamplerDesc, SetBinding, SetLayoutDesc, State, Subresource,
+    TexelData, TextureDesc, TextureRegion, TextureViewDesc, TileRegion, UploadRingDesc, Usage,
 };
 use tenure_sim::{Device, Lag, Profile};
 
 use super::{SECOND, bytes, device, gpu, readback, upload};
 
 const TILE: TileRegion = TileRegion::buffer(0, 1);
-const TEXEL: TextureRegion = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [1, 1, 1] };
+const TEXEL: TextureRegion =
+    TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [1, 1, 1] };
 const LAYOUT: BufferLayout = BufferLayout { offset: 0, row_pitch: 256, rows: 1 };
 
 /// Two managers, each of its own device; all that is named `their …` is the other's.

@@ -3,8 +3,8 @@
 
 use tenure_core::device::{Device as _, FieldValue};
 use tenure_core::{
-    Buffer, BufferLayout, DeviceError, Error, Format, Gpu, Queue, State, Subresource, Texture, TextureDesc,
-    TextureRegion, Usage,
+    Buffer, BufferLayout, DeviceError, Error, Format, Gpu, Plane, Queue, State, Subresource, Texture,
+    TextureDesc, TextureRegion, Usage,
 };
 use tenure_sim::{Device, Lag, Profile};
 
@@ -22,7 +22,7 @@ fn texture(gpu: &Gpu<Device>) -> Texture<Device> {
 }
 
 const fn region(extent: [u32; 3]) -> TextureRegion {
-    TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent }
+    TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent }
 }
 
 const WHOLE: TextureRegion = region([SIDE, SIDE, 1]);
@@ -170,7 +170,13 @@ fn one_wrong_copy_does_not_spoil_a_recording() {
         TextureRegion { layer: 1, ..WHOLE },
         TextureRegion { origin: [1, 0, 0], ..WHOLE },
         TextureRegion { origin: [0, 0, 1], ..WHOLE },
-        TextureRegion { mip: u32::MAX, layer: u32::MAX, origin: [u32::MAX; 3], extent: [u32::MAX; 3] },
+        TextureRegion {
+            mip: u32::MAX,
+            layer: u32::MAX,
+            plane: Plane::First,
+            origin: [u32::MAX; 3],
+            extent: [u32::MAX; 3],
+        },
         region([SIDE, 0, 1]),
         region([SIDE, SIDE, 2]),
     ] {
@@ -210,7 +216,7 @@ fn readback_layouts_are_what_copies_ask_for() {
                 let layout =
                     BufferLayout { offset: layout.offset, row_pitch: layout.row_pitch, rows: layout.rows };
                 let extent = texture.info().mip_extent(mip);
-                let region = TextureRegion { mip, layer: 0, origin: [0; 3], extent };
+                let region = TextureRegion { mip, layer: 0, plane: Plane::First, origin: [0; 3], extent };
                 let copied = recording.copy_texture_to_buffer(&texture, region, read.buffer(), layout);
                 assert_eq!(copied, Ok(()), "{format:?} mip {mip} on {}", profile.name());
             }

@@ -8,7 +8,7 @@ use tenure_core::device::{Api, Device as _, FieldValue};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, Name,
-    OutOfMemory, PageAllocator, PageAllocatorDesc, PoolConfig, Queue, TextureDesc, TextureRegion,
+    OutOfMemory, PageAllocator, PageAllocatorDesc, Plane, PoolConfig, Queue, TextureDesc, TextureRegion,
     UploadConfig, UploadRingDesc, UploadSuballocator, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
@@ -319,7 +319,8 @@ fn every_upload_buffer_can_be_copied_to_a_texture() {
             let texture = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
             let texture = gpu.create_texture(&texture).unwrap();
             let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 64 };
-            let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
+            let region =
+                TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 64, 1] };
             let desc = BufferDesc::new(64 * 64 * 4 + 16, Usage::COPY_SRC).memory(memory).name("staging");
             let uploads: Vec<_> = (0..4).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
             for upload in &uploads {

@@ -1,8 +1,8 @@
 //! What textures ought to hold, block by block.
 
 use tenure_core::{
-    Dimension, Format, Gpu, Queue, State, Subresource, Texture, TextureDesc, TextureInfo, TextureRegion,
-    Usage,
+    Dimension, Format, Gpu, Plane, Queue, State, Subresource, Texture, TextureDesc, TextureInfo,
+    TextureRegion, Usage,
 };
 use tenure_sim::Device;
 
@@ -110,7 +110,7 @@ pub(crate) fn random_region(info: &TextureInfo, rng: &mut Rng) -> TextureRegion 
         origin[axis] = first * step;
         extent[axis] = ((last + 1) * step).min(side) - origin[axis];
     }
-    TextureRegion { mip, layer, origin, extent }
+    TextureRegion { mip, layer, plane: Plane::First, origin, extent }
 }
 
 /// Formats with blocks of 4 by 4 texels that the device has, of 8 and of 16 bytes.

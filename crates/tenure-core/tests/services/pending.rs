@@ -1,8 +1,8 @@
 //! Barriers that nobody asks for: what `use_resource` notes takes effect before the next command.
 
 use tenure_core::{
-    Buffer, BufferDesc, BufferLayout, Config, Format, Gpu, Queue, Recording, State, Subresource, Texture,
-    TextureDesc, TextureRegion, Usage,
+    Buffer, BufferDesc, BufferLayout, Config, Format, Gpu, Plane, Queue, Recording, State, Subresource,
+    Texture, TextureDesc, TextureRegion, Usage,
 };
 use tenure_sim::{Device, Lag, Options, Profile, Step};
 
@@ -10,7 +10,8 @@ use super::{SECOND, end};
 use test_random::Rng;
 
 const SIZE: u64 = 4096;
-const REGION: TextureRegion = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [16, 16, 1] };
+const REGION: TextureRegion =
+    TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 16, 1] };
 const LAYOUT: BufferLayout = BufferLayout { offset: 0, row_pitch: 256, rows: 16 };
 
 struct Scene {

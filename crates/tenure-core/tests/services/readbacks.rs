@@ -258,7 +258,13 @@ fn bad_readbacks_leave_the_recording_usable() {
             let error = recording.read_back(&read, 0, 100).err();
             assert!(matches!(error, Some(Error::FixedState { .. })), "{error:?}");
         }
-        let outside = tenure_core::TextureRegion { mip: 0, layer: 0, origin: [4, 0, 0], extent: [5, 8, 1] };
+        let outside = tenure_core::TextureRegion {
+            mip: 0,
+            layer: 0,
+            plane: tenure_core::Plane::First,
+            origin: [4, 0, 0],
+            extent: [5, 8, 1],
+        };
         let error = recording.read_back_texture(&grass, outside).unwrap_err();
         assert!(error.to_string().contains("grass"), "{error}");
         let mut theirs = other.record(Queue::Graphics, "theirs").unwrap();

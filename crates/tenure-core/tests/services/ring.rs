@@ -9,8 +9,9 @@ use tenure_core::device::{Device as _, Features};
 use tenure_core::memory::PoolKind;
 use tenure_core::time::RecordingId;
 use tenure_core::{
-    BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Frame, FrameConfig, Gpu, MemoryUse, Queue,
-    QueueId, Recording, RingStats, State, TextureDesc, TextureRegion, UploadRing, UploadRingDesc, Usage,
+    BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Frame, FrameConfig, Gpu, MemoryUse, Plane,
+    Queue, QueueId, Recording, RingStats, State, TextureDesc, TextureRegion, UploadRing, UploadRingDesc,
+    Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -419,7 +420,8 @@ fn slices_are_copied_to_buffers_and_textures() {
         let usage = Usage::SHADER_READ | Usage::COPY_SRC;
         let grass = TextureDesc::d2(20, 12, Format::Rgba8Unorm, usage).name("grass");
         let grass = gpu.create_texture(&grass).unwrap();
-        let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [20, 12, 1] };
+        let region =
+            TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [20, 12, 1] };
         let pitch = 80_u64.next_multiple_of(device.properties().copy_pitch_alignment);
         let align = device.properties().copy_offset_alignment;
         let layout = BufferLayout { offset: 0, row_pitch: pitch, rows: 12 };

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use tenure_core::device::Device as _;
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Config, DeviceError, Error, Format, Gpu, Queue, QueueId, QueueKind, StagingConfig, TexelData, Texture,
-    TextureDesc, TextureRegion, UploadStats, Usage,
+    Config, DeviceError, Error, Format, Gpu, Plane, Queue, QueueId, QueueKind, StagingConfig, TexelData,
+    Texture, TextureDesc, TextureRegion, UploadStats, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -51,7 +51,7 @@ fn initial_texels_of_every_shape_arrive() {
     }
 }
 
-/// Depth is uploaded as a whole, on a graphics queue, and not together with stencil.
+/// Depth is uploaded as a whole, on a graphics queue, and stencil apart from it.
 #[test]
 fn depth_is_uploaded_where_allowed() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::VULKAN_INTEL] {
@@ -63,7 +63,8 @@ fn depth_is_uploaded_where_allowed() {
             let desc = TextureDesc::d2(40, 30, format, usage).layers(2).name("shadow");
             let (texture, model) = filled(&gpu, &desc, &mut rng);
             model.expect(&gpu, &texture);
-            let part = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [40, 20, 1] };
+            let part =
+                TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [40, 20, 1] };
             let error = gpu.upload_texture(&texture, part, TexelData::new(&[0; 4000])).unwrap_err();
             assert!(error.to_string().contains("a whole mip at a time"), "{error}");
             let mut copies = gpu.record(Queue::Compute, "copies").unwrap();
@@ -79,11 +80,18 @@ fn depth_is_uploaded_where_allowed() {
             }
         }
         for format in [Format::D24UnormS8Uint, Format::D32FloatS8Uint] {
-            let texture = gpu.create_texture(&TextureDesc::d2(8, 8, format, usage)).unwrap();
-            let all = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [8, 8, 1] };
-            let error = gpu.upload_texture(&texture, all, TexelData::new(&[0; 512])).unwrap_err();
-            assert!(error.to_string().contains("depth and stencil"), "{error}");
+            let desc = TextureDesc::d2(8, 8, format, usage).mips(2);
+            let data = [TexelData::new(&[0; 256]); 4];
+            let error = gpu.create_texture_with(&desc, &data[..2]).err().unwrap();
+            assert!(error.to_string().contains("and of its stencil (2, limit 4)"), "{error}");
+            let texture = gpu.create_texture_with(&desc, &data).unwrap();
+            let stencil =
+                TextureRegion { mip: 1, layer: 0, plane: Plane::Stencil, origin: [0; 3], extent: [4, 4, 1] };
+            let error = gpu.upload_texture(&texture, stencil, TexelData::new(&[0; 15])).unwrap_err();
+            assert!(matches!(error, Error::WrongLength { needed: 16, given: 15, .. }), "{error}");
+            gpu.upload_texture(&texture, stencil, TexelData::new(&[0; 16])).unwrap();
         }
+        gpu.flush_uploads().unwrap();
         assert_eq!(gpu.upload_stats().pending_bytes, 0);
         end(gpu, &device);
     }
@@ -103,7 +111,7 @@ fn the_queue_follows_the_region() {
     assert_eq!(serials(), (0, 1));
     // From here on it belongs to the graphics queue.
     model.expect(&gpu, &texture);
-    let whole = TextureRegion { mip: 1, layer: 0, origin: [0; 3], extent: [16, 16, 1] };
+    let whole = TextureRegion { mip: 1, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 16, 1] };
     let part = TextureRegion { origin: [4, 4, 0], extent: [8, 8, 1], ..whole };
     for order in [[whole, part], [part, whole], [part, part], [whole, whole]] {
         for (index, region) in order.into_iter().enumerate() {
@@ -192,7 +200,7 @@ fn bad_texels_change_nothing() {
             gpu.create_texture(&TextureDesc::d3(8, 8, 8, Format::R8Unorm, SAMPLED).name("fog")).unwrap();
         let blocks =
             gpu.create_texture(&TextureDesc::d2(16, 16, blocks(&gpu)[0], SAMPLED).name("moss")).unwrap();
-        let all = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [16, 8, 1] };
+        let all = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 8, 1] };
         let bytes = vec![0; 4096];
         let enough = TexelData::new(&bytes);
         let before = (gpu.stats(), gpu.upload_stats());
@@ -210,7 +218,8 @@ fn bad_texels_change_nothing() {
             let error = gpu.upload_texture(&texture, region, enough).unwrap_err().to_string();
             assert!(error.contains("grass") && error.contains(what), "{error}");
         }
-        let cut = TextureRegion { mip: 0, layer: 0, origin: [2, 0, 0], extent: [4, 4, 1] };
+        let cut =
+            TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [2, 0, 0], extent: [4, 4, 1] };
         let error = gpu.upload_texture(&blocks, cut, enough).unwrap_err().to_string();
         assert!(error.contains("whole blocks"), "{error}");
         for (data, needed, given) in [
@@ -235,7 +244,7 @@ fn bad_texels_change_nothing() {
             let pitch = Some(data.row_pitch.unwrap().into());
             assert_eq!((name.as_str(), value, limit), ("grass", pitch, Some(64_u64.into())));
         }
-        let cube = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [8, 8, 8] };
+        let cube = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [8, 8, 8] };
         let error = gpu.upload_texture(&volume, cube, enough.rows(7)).unwrap_err();
         assert!(matches!(error, Error::Device { source: DeviceError::InvalidCall { .. }, .. }), "{error}");
         let error = gpu.upload_texture(&volume, cube, enough.row_pitch(8).rows(u32::MAX)).unwrap_err();

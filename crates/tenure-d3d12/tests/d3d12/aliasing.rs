@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use tenure_core::device::{Barrier, CommandList as _, Device as _, ResourceDesc};
-use tenure_core::{BufferLayout, Format, QueueId, State, Subresource, TextureRegion, Usage};
+use tenure_core::{BufferLayout, Format, Plane, QueueId, State, Subresource, TextureRegion, Usage};
 use tenure_d3d12::{Device, Heap, Resource};
 
 use crate::bench::{
@@ -12,7 +12,8 @@ use crate::bench::{
 
 const SIDE: u32 = 64;
 const ROWS: BufferLayout = BufferLayout { offset: 0, row_pitch: 256, rows: SIDE };
-const REGION: TextureRegion = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [SIDE, SIDE, 1] };
+const REGION: TextureRegion =
+    TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [SIDE, SIDE, 1] };
 
 fn step(resource: &Resource, before: State, after: State) -> Barrier<'_, Device> {
     Barrier::Transition { resource, subresource: Subresource::All, before, after, transfer: None }

@@ -85,7 +85,7 @@ impl Viewer {
             let word = word(mip, layer).to_le_bytes();
             let staging = self.bench.staging(&word.repeat(64 * rows as usize));
             let layout = BufferLayout { offset: 0, row_pitch: 256, rows: extent[1] };
-            let region = TextureRegion { mip, layer, origin: [0; 3], extent };
+            let region = TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent };
             self.bench.run(GRAPHICS, |list| list.copy_buffer_to_texture(&staging, layout, texture, region));
         }
         self.change(texture, State::COPY_DST, State::SHADER_READ);

@@ -17,7 +17,7 @@ pub(crate) const MOST_READ: usize = 4096;
 
 /// A box of texels of the first mip and layer in view.
 const fn first_mip(view: &TextureView, origin: [u32; 3], extent: [u32; 3]) -> TextureRegion {
-    TextureRegion { mip: view.first_mip, layer: view.first_layer, origin, extent }
+    TextureRegion { mip: view.first_mip, layer: view.first_layer, plane: view.plane, origin, extent }
 }
 
 /// Reads what of a span has room; how many bytes that are.

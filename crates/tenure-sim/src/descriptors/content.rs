@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure_core::device::{
-    BindingKind, BufferAccess, BufferView, Elements, Format, SamplerInfo, State, Subresource, TextureAccess,
-    TextureRegion, TextureView,
+    BindingKind, BufferAccess, BufferView, Elements, Format, Plane, SamplerInfo, State, Subresource,
+    TextureAccess, TextureRegion, TextureView,
 };
 
 use crate::clock::SharedClock;
@@ -129,7 +129,10 @@ impl What {
                 let (block, [width, height, _]) = (info.format.block(), info.mip_extent(view.first_mip));
                 let extent = [block.width.min(width), block.height.min(height), 1];
                 let (mip, layer) = (view.first_mip, view.first_layer);
-                Some((resource, Span::Region(TextureRegion { mip, layer, origin: [0; 3], extent })))
+                Some((
+                    resource,
+                    Span::Region(TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent }),
+                ))
             }
             Self::Sampler(_) => None,
         }

@@ -22,6 +22,7 @@ const QUEUES: &[(QueueKind, u32)] =
 const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::RESERVED_TEXTURES)
     .union(Features::UNMAPPED_TILES)
+    .union(Features::STENCIL_COPIES)
     .union(Features::MEMORY_BUDGET)
     .union(Features::MEMORY_PRIORITY)
     .union(Features::NOT_ZEROED)

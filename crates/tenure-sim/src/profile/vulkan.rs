@@ -18,6 +18,7 @@ const LOCAL_CACHED: MemoryFlags = LOCAL.union(CACHED);
 const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::RESERVED_TEXTURES)
     .union(Features::UNMAPPED_TILES)
+    .union(Features::STENCIL_COPIES)
     .union(Features::MEMORY_BUDGET)
     .union(Features::MEMORY_PRIORITY)
     .union(Features::NOT_ZEROED)
@@ -169,7 +170,7 @@ pub(super) const MOBILE: Table = Table {
     ],
     heaps: &[(6 * GIB, true)],
     queues: &[(QueueKind::Graphics, 0)],
-    features: Features::DEVICE_ADDRESS.union(Features::DEDICATED),
+    features: Features::DEVICE_ADDRESS.union(Features::DEDICATED).union(Features::STENCIL_COPIES),
     uma: true,
     constant_alignment: 16,
     storage_alignment: 256,

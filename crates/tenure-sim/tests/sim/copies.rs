@@ -41,7 +41,7 @@ fn case() -> impl Strategy<Value = Case> {
         let (mip, layer) = (mip % info.mips, layer % info.layers());
         let block = info.format.block();
         let size = info.mip_extent(mip);
-        let mut region = TextureRegion { mip, layer, origin: [0; 3], extent: [0; 3] };
+        let mut region = TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent: [0; 3] };
         for (axis, step) in [block.width, block.height, 1].into_iter().enumerate() {
             let blocks = size[axis].div_ceil(step);
             let first = axes[axis].0 % blocks;
@@ -156,7 +156,8 @@ fn left_part(columns: u32) -> Vec<tenure_sim::Hazard> {
     (0..4).for_each(|row| mapping.write(row * 256, &vec![1; columns as usize * 4]).unwrap());
     submit(&device, GRAPHICS, 1, &[], |list| {
         let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 4 };
-        let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [columns, 4, 1] };
+        let region =
+            TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [columns, 4, 1] };
         list.copy_buffer_to_texture(&up, layout, &moss, region);
         transition(list, &moss, State::COPY_DST, State::PIXEL_SHADER);
         list.use_texture(&moss, Subresource::All, State::PIXEL_SHADER);

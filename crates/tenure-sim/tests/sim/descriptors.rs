@@ -421,7 +421,8 @@ fn texels_are_read_and_sampled_through_descriptors() {
         samplers.put(&device, 1, &Descriptor::Sampler(nearest));
         submit(&device, GRAPHICS, 1, &[], |list| {
             transition(list, &rock, State::COMMON, State::COPY_DST);
-            let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [2, 2, 1] };
+            let region =
+                TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [2, 2, 1] };
             list.copy_buffer_to_texture(
                 &up,
                 BufferLayout { offset: 0, row_pitch: 256, rows: 2 },

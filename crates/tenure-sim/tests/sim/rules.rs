@@ -152,7 +152,7 @@ fn texture_copies() {
     let device = Device::new(Profile::DISCRETE);
     let (rock, moss) = things(&device);
     let layout = BufferLayout { offset: 512, row_pitch: 256, rows: 8 };
-    let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 32, 1] };
+    let region = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 32, 1] };
     let copy = |layout: BufferLayout, region: TextureRegion| {
         let up = recorded(&device, COPY, |list| list.copy_buffer_to_texture(&rock, layout, &moss, region));
         let down = recorded(&device, COPY, |list| list.copy_texture_to_buffer(&moss, region, &rock, layout));

@@ -156,8 +156,13 @@ fn texture_tiles_are_boxes_of_texels() {
     map(&device, 2, &rock, packed, TileSource::Heap { heap: &heap, offset: TILE });
     let src = committed(&device, "src", &buffer(256 * 256 * 4, USES));
     let dst = committed(&device, "dst", &buffer(256 * 256 * 4, USES));
-    let whole =
-        |mip: u32| TextureRegion { mip, layer: 0, origin: [0; 3], extent: [256 >> mip, 256 >> mip, 1] };
+    let whole = |mip: u32| TextureRegion {
+        mip,
+        layer: 0,
+        plane: Plane::First,
+        origin: [0; 3],
+        extent: [256 >> mip, 256 >> mip, 1],
+    };
     let lines = |mip: u32| BufferLayout { offset: 0, row_pitch: 1024 >> mip, rows: 256 >> mip };
     submit(&device, GRAPHICS, 3, &[], |list| {
         list.fill_buffer(&src, 0, 256 * 256 * 4, 9);

@@ -64,7 +64,13 @@ fn command(list: &mut List, wild: &Wild, one: &Resource, two: &Resource) {
     let [a, b, c] = wild.longs;
     let [s0, s1, s2, s3, s4, s5] = wild.shorts;
     let state = State::from_bits_truncate(wild.states[0]);
-    let region = TextureRegion { mip: s0 % 4, layer: s1 % 3, origin: [s2, s3, 0], extent: [s4, s5, 1] };
+    let region = TextureRegion {
+        mip: s0 % 4,
+        layer: s1 % 3,
+        plane: Plane::First,
+        origin: [s2, s3, 0],
+        extent: [s4, s5, 1],
+    };
     let layout = BufferLayout { offset: a, row_pitch: b, rows: s0 };
     match wild.what % 11 {
         0 => list.copy_buffer(one, a, two, b, c),

@@ -6,7 +6,7 @@ use tenure_core::device::{
 };
 
 use crate::error::unsupported;
-use crate::format::aspects;
+use crate::format::aspect;
 use crate::resource::{Resource, VkUsage};
 use crate::setup::Family;
 use crate::shared::Shared;
@@ -77,11 +77,8 @@ pub(crate) fn texel_copy(
     Ok(TexelCopy { buffer: raw, image, region })
 }
 
-/// The API copies depth and stencil one at a time, and depth on graphics queues alone.
+/// The API copies depth and stencil on graphics queues alone.
 fn check_format(info: &TextureInfo, family: &Family) -> Result<(), DeviceError> {
-    if info.format.has_stencil() {
-        return Err(unsupported("copies of texels with depth and stencil at once"));
-    }
     if info.format.is_depth() && !family.flags.contains(vk::QueueFlags::GRAPHICS) {
         return Err(unsupported("copies of depth on queues without graphics"));
     }
@@ -120,12 +117,14 @@ fn check_layout(
     region: &TextureRegion,
     limit: u64,
 ) -> Result<(), DeviceError> {
-    let block = u64::from(info.format.block().bytes);
-    let alignments = [properties.copy_offset_alignment, properties.copy_pitch_alignment];
-    let alignments = alignments.map(|alignment| alignment.max(block));
+    let block = region.block(info.format);
+    let alignments = [
+        properties.copy_offset_alignment.max(info.format.copy_alignment(region.plane)),
+        properties.copy_pitch_alignment.max(block.bytes.into()),
+    ];
     let most = u64::from(i32::MAX.unsigned_abs());
     check::at_most("the row pitch is not too large".into(), layout.row_pitch, most)?;
-    check::copy_layout(layout, alignments, (info.format, region.extent), limit)
+    check::copy_layout(layout, alignments, (block, region.extent), limit)
 }
 
 /// The API counts rows in texels, and slices in rows of texels.
@@ -134,7 +133,7 @@ fn image_copy(
     info: &TextureInfo,
     region: &TextureRegion,
 ) -> Result<vk::BufferImageCopy, DeviceError> {
-    let block = info.format.block();
+    let block = region.block(info.format);
     let texels =
         |blocks: u64, side: u32| blocks.checked_mul(u64::from(side)).and_then(|all| u32::try_from(all).ok());
     let too_large = || {
@@ -157,7 +156,7 @@ fn image_copy(
         buffer_row_length: row,
         buffer_image_height: rows,
         image_subresource: vk::ImageSubresourceLayers {
-            aspect_mask: aspects(info.format),
+            aspect_mask: aspect(info.format, region.plane),
             mip_level: region.mip,
             base_array_layer: region.layer,
             layer_count: 1,
@@ -170,7 +169,7 @@ fn image_copy(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_core::device::{Dimension, Format};
+    use tenure_core::device::{Dimension, Format, Plane};
 
     fn info(format: Format, width: u32, height: u32, mips: u32) -> TextureInfo {
         TextureInfo {
@@ -188,7 +187,7 @@ mod tests {
     }
 
     fn region(origin: [u32; 3], extent: [u32; 3]) -> TextureRegion {
-        TextureRegion { mip: 0, layer: 1, origin, extent }
+        TextureRegion { mip: 0, layer: 1, plane: Plane::First, origin, extent }
     }
 
     #[test]
@@ -222,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_copied_on_graphics_queues_and_never_with_stencil() {
+    fn depth_is_copied_on_graphics_queues() {
         let family = |flags| Family { flags, queues: 1, transfer_granularity: [1; 3], timestamp_bits: 0 };
         let (graphics, copies) = (family(vk::QueueFlags::GRAPHICS), family(vk::QueueFlags::TRANSFER));
         let depth = info(Format::D32Float, 8, 8, 1);
         assert_eq!(check_format(&depth, &graphics), Ok(()));
         assert!(check_format(&depth, &copies).is_err());
-        assert!(check_format(&info(Format::D24UnormS8Uint, 8, 8, 1), &graphics).is_err());
+        assert_eq!(check_format(&info(Format::D24UnormS8Uint, 8, 8, 1), &graphics), Ok(()));
         assert_eq!(check_format(&info(Format::Rgba8Unorm, 8, 8, 1), &copies), Ok(()));
     }
 }

@@ -187,7 +187,13 @@ fn a_manager_takes_them_in() {
         gpu.create_buffer(&BufferDesc::new(32 * 512, COPIES).memory(MemoryUse::Readback).alignment(512));
     let readback = readback.unwrap();
     let layout = |row_pitch| tenure_core::BufferLayout { offset: 0, row_pitch, rows: 32 };
-    let region = tenure_core::TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [32, 32, 1] };
+    let region = tenure_core::TextureRegion {
+        mip: 0,
+        layer: 0,
+        plane: tenure_core::Plane::First,
+        origin: [0; 3],
+        extent: [32, 32, 1],
+    };
     let mut recording = gpu.record(Queue::Graphics, "adopted").unwrap();
     recording.copy_buffer_to_texture(&staging, layout(128), &grass, region).unwrap();
     recording.copy_texture_to_buffer(&grass, region, &readback, layout(512)).unwrap();

@@ -3,7 +3,9 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, ResourceDesc};
-use tenure_core::{BufferLayout, DeviceError, Format, State, Subresource, TextureInfo, TextureRegion, Usage};
+use tenure_core::{
+    BufferLayout, DeviceError, Format, Plane, State, Subresource, TextureInfo, TextureRegion, Usage,
+};
 use tenure_vulkan::ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stages};
 use tenure_vulkan::{Device, Heap, Options, Resource};
 
@@ -19,7 +21,7 @@ const SIZE: usize = SIDE as usize * 512;
 
 fn region(mip: u32) -> TextureRegion {
     let side = SIDE >> mip;
-    TextureRegion { mip, layer: 0, origin: [0; 3], extent: [side, side, 1] }
+    TextureRegion { mip, layer: 0, plane: Plane::First, origin: [0; 3], extent: [side, side, 1] }
 }
 
 fn step(resource: &Resource, before: State, after: State) -> Barrier<'_, Device> {

@@ -3,7 +3,9 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, ResourceDesc};
-use tenure_core::{BufferLayout, DeviceError, Format, QueueId, State, Subresource, TextureRegion, Usage};
+use tenure_core::{
+    BufferLayout, DeviceError, Format, Plane, QueueId, State, Subresource, TextureRegion, Usage,
+};
 use tenure_vulkan::Options;
 
 use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, is_invalid, mapped, run, texture};
@@ -43,7 +45,7 @@ fn wrong_commands_come_out_of_close() {
         is_invalid(list.begin(), "not begun again");
         device.destroy_list(PERMIT, list);
     };
-    let whole = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
+    let whole = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 64, 1] };
     let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 64 };
     wrong("inside the resource", &|list| list.copy_buffer(&one, 1, &two, 0, size));
     wrong("inside the resource", &|list| list.copy_buffer(&one, u64::MAX, &two, 0, 2));
@@ -51,7 +53,10 @@ fn wrong_commands_come_out_of_close() {
     wrong("needs the usage COPY_DST", &|list| list.copy_buffer(&one, 0, &source, 0, 4));
     wrong("is a buffer", &|list| list.copy_buffer(&one, 0, &image, 0, 4));
     wrong("is a texture", &|list| list.copy_buffer_to_texture(&one, layout, &two, whole));
-    wrong("depth and stencil", &|list| list.copy_buffer_to_texture(&one, layout, &depth, whole));
+    let misaligned = BufferLayout { offset: 2, ..layout };
+    let stencil = TextureRegion { plane: Plane::Stencil, ..whole };
+    wrong("aligned", &|list| list.copy_buffer_to_texture(&one, misaligned, &depth, stencil));
+    wrong("has the plane", &|list| list.copy_buffer_to_texture(&one, layout, &image, stencil));
     let bad = |layout: BufferLayout, region: TextureRegion| (layout, region);
     for (rule, (layout, region)) in [
         ("aligned", bad(BufferLayout { offset: 2, ..layout }, whole)),
@@ -109,7 +114,7 @@ fn copy_queues_are_asked_for_what_they_can() {
     let depth = ResourceDesc::Texture(texture(64, Format::D32Float, COPIES | Usage::DEPTH_STENCIL));
     let depth = device.create_committed(&depth, MemoryTypeId(0)).unwrap();
     let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 64 };
-    let region = |origin, extent| TextureRegion { mip: 0, layer: 0, origin, extent };
+    let region = |origin, extent| TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin, extent };
     let refused = |rule: &str, record: &dyn Fn(&mut tenure_vulkan::List)| {
         let mut list = device.create_list(PERMIT, copies).unwrap();
         list.begin().unwrap();
@@ -156,7 +161,7 @@ fn memory_changes_hands() {
     let (staging, readback) = (mapped(&device, 64 * 512), mapped(&device, 64 * 512));
     crate::basics::write(&device, &staging, &crate::basics::bytes(64 * 512, 3));
     let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 64 };
-    let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [64, 64, 1] };
+    let region = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 64, 1] };
     let step = |resource, before, after| Barrier::Transition {
         resource,
         subresource: Subresource::All,
@@ -207,7 +212,7 @@ fn depth_is_copied() {
     crate::basics::write(&device, &staging, &texels);
     // Rows as long as any device advises, so that they hold more than the texture has.
     let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 16 };
-    let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [16, 16, 1] };
+    let region = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 16, 1] };
     run(&device, 1, |list| {
         let step = |before, after| Barrier::Transition {
             resource: &image,

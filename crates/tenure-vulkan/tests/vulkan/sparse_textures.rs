@@ -6,8 +6,8 @@ use tenure_core::device::{
     Barrier, CommandList as _, Device as _, Features, ResourceDesc, TileSource, TileUpdate,
 };
 use tenure_core::{
-    BufferLayout, DeviceError, Dimension, Format, State, Subresource, TextureInfo, TextureRegion, TileRegion,
-    Usage,
+    BufferLayout, DeviceError, Dimension, Format, Plane, State, Subresource, TextureInfo, TextureRegion,
+    TileRegion, Usage,
 };
 use tenure_vulkan::{Device, Resource};
 
@@ -86,7 +86,7 @@ fn check_subresource(device: &Device, image: &Resource, info: &TextureInfo, subr
     let texels = bytes(usize::try_from(size).unwrap(), u8::try_from(subresource).unwrap());
     write(device, &staging, &texels);
     let layout = BufferLayout { offset: 0, row_pitch: pitch, rows: extent[1] };
-    let region = TextureRegion { mip, layer, origin: [0; 3], extent };
+    let region = TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent };
     let step = |before, after| Barrier::Transition {
         resource: image,
         subresource: Subresource::One(subresource),

@@ -2,7 +2,7 @@
 
 use tenure::device::Device;
 use tenure::{
-    ClearValue, Format, Gpu, ReadbackTexture, Recording, State, Subresource, Texture, TextureDesc,
+    ClearValue, Format, Gpu, Plane, ReadbackTexture, Recording, State, Subresource, Texture, TextureDesc,
     TextureRegion, Usage,
 };
 
@@ -61,7 +61,13 @@ impl<D: Device> Targets<D> {
         let layout =
             tenure::BufferLayout { offset: layout.offset, row_pitch: layout.row_pitch, rows: layout.rows };
         let [width, height] = self.size;
-        let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [width, height, 1] };
+        let region = TextureRegion {
+            mip: 0,
+            layer: 0,
+            plane: Plane::First,
+            origin: [0; 3],
+            extent: [width, height, 1],
+        };
         Ok(recording.copy_texture_to_buffer(&self.pixels, region, self.readback.buffer(), layout)?)
     }
 

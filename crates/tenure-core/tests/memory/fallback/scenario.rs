@@ -5,8 +5,8 @@ use tenure_core::device::{CommandList as _, Device as _, Features, Permit};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, BufferLayout, Config, Error, Format, FrameConfig, Gpu, MemoryUse, PageAllocator,
-    PageAllocatorDesc, PoolConfig, Queue, Reserved, ReservedDesc, State, Subresource, Texture, TextureDesc,
-    TextureRegion, TileRegion, UploadConfig, Usage,
+    PageAllocatorDesc, Plane, PoolConfig, Queue, Reserved, ReservedDesc, State, Subresource, Texture,
+    TextureDesc, TextureRegion, TileRegion, UploadConfig, Usage,
 };
 use tenure_sim::{Device, Lag, Options, Profile};
 
@@ -202,7 +202,13 @@ impl Program {
 
     fn layers(texture: &Texture<Device>) -> impl Iterator<Item = TextureRegion> + use<> {
         let extent = [SIDE, SIDE, 1];
-        (0..texture.info().layers()).map(move |layer| TextureRegion { mip: 0, layer, origin: [0; 3], extent })
+        (0..texture.info().layers()).map(move |layer| TextureRegion {
+            mip: 0,
+            layer,
+            plane: Plane::First,
+            origin: [0; 3],
+            extent,
+        })
     }
 
     fn fill_texture(&self, kept: &mut Kept<Texture<Device>>) -> Result<(), Error> {

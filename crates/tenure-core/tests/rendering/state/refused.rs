@@ -2,13 +2,14 @@
 //! and the next submission goes on from there.
 
 use tenure_core::{
-    Config, Format, Gpu, Queue, QueueId, Recording, State, Subresource, TexelData, Texture, TextureDesc,
-    TextureRegion, Usage,
+    Config, Format, Gpu, Plane, Queue, QueueId, Recording, State, Subresource, TexelData, Texture,
+    TextureDesc, TextureRegion, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 const ALL: Subresource = Subresource::All;
-const WHOLE: TextureRegion = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [16, 16, 1] };
+const WHOLE: TextureRegion =
+    TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 16, 1] };
 
 fn gpu(profile: Profile) -> (Device, Gpu<Device>) {
     let device = Device::with_options(Options::new(profile).lag(Lag::None));

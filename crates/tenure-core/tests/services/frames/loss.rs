@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tenure_core::device::Features;
 use tenure_core::{
     BufferDesc, BufferLayout, Config, DeviceError, Error, Format, FrameConfig, Gpu, MemoryUse,
-    PageAllocatorDesc, Queue, ReservedDesc, TexelData, TextureDesc, TextureRegion, TileRegion,
+    PageAllocatorDesc, Plane, Queue, ReservedDesc, TexelData, TextureDesc, TextureRegion, TileRegion,
     UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
@@ -35,7 +35,8 @@ fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
         recording.copy_buffer(&staging, 0, &paged, 0, 3000)?;
         let texture = TextureDesc::d2(32, 32, Format::Rgba8Unorm, Usage::SHADER_READ);
         let texture = gpu.create_texture(&texture)?;
-        let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [32, 32, 1] };
+        let region =
+            TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [32, 32, 1] };
         let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 32 };
         recording.copy_buffer_to_texture(&staging, layout, &texture, region)?;
         let mesh = BufferDesc::new(5000, Usage::VERTEX | Usage::COPY_SRC);

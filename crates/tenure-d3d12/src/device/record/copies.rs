@@ -9,10 +9,11 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX,
 };
 
-use crate::device::format::{in_buffers, planes};
+use crate::device::format::in_buffers;
 use crate::device::memory::requirements::{READBACK, UPLOAD};
 use crate::device::record::list::{List, borrowed};
 use crate::device::resource::object::Resource;
+use crate::device::setup::caps::Caps;
 
 /// A range inside a buffer.
 fn inside(resource: &Resource, offset: u64, size: u64) -> Result<(), DeviceError> {
@@ -63,11 +64,10 @@ fn check_within(list: &List, src_offset: u64, dst_offset: u64, size: u64) -> Res
     check::copy_within(src_offset, dst_offset, size)
 }
 
-/// Depth and stencil are copied apart, and depth as a whole.
-fn check_depth(info: &TextureInfo, region: &TextureRegion) -> Result<(), DeviceError> {
-    if planes(info.format) > 1 {
-        let rule = "depth and stencil are not copied as one";
-        return Err(DeviceError::invalid_call(rule, u64::from(planes(info.format)), 1_u64));
+/// Depth is copied as a whole, and so is stencil.
+fn check_depth(caps: &Caps, info: &TextureInfo, region: &TextureRegion) -> Result<(), DeviceError> {
+    if info.format.has_stencil() && !caps.stencil_copies {
+        return Err(DeviceError::Unsupported { feature: "copies of depth and stencil, each by itself" });
     }
     let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
     if info.format.is_depth() && !is_whole {
@@ -84,7 +84,7 @@ fn check_layout(
     region: &TextureRegion,
 ) -> Result<(), DeviceError> {
     let alignments = [properties.copy_offset_alignment, properties.copy_pitch_alignment];
-    check::copy_layout(layout, alignments, (format, region.extent), buffer.buffer()?.size)
+    check::copy_layout(layout, alignments, (region.block(format), region.extent), buffer.buffer()?.size)
 }
 
 /// A checked copy between a buffer and a texture.
@@ -109,12 +109,12 @@ fn check<'a>(
     buffer.buffer()?;
     let info = texture.texture()?;
     region.check(info)?;
-    check_depth(info, &region)?;
+    check_depth(&list.device.caps, info, &region)?;
     check_layout(&list.device.properties, buffer, layout, info.format, &region)?;
     let narrow = |rule, value: u64| {
         u32::try_from(value).map_err(|_| DeviceError::invalid_call(rule, value, u64::from(u32::MAX)))
     };
-    let block = info.format.block();
+    let block = region.block(info.format);
     let whole = |texels: u32, block: u32| texels.checked_next_multiple_of(block).unwrap_or(texels);
     let [width, height, depth] = region.extent;
     let extent = [whole(width, block.width), whole(height, block.height), depth];
@@ -123,14 +123,15 @@ fn check<'a>(
     let footprint = D3D12_PLACED_SUBRESOURCE_FOOTPRINT {
         Offset: layout.offset,
         Footprint: D3D12_SUBRESOURCE_FOOTPRINT {
-            Format: in_buffers(info.format, Plane::First),
+            Format: in_buffers(info.format, region.plane),
             Width: extent[0],
             Height: narrow("the rows fit 32 bits", u64::from(rows) * u64::from(block.height))?,
             Depth: depth,
             RowPitch: narrow("the row pitch fits 32 bits", layout.row_pitch)?,
         },
     };
-    let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip);
+    let plane = if region.plane == Plane::Stencil { info.subresources() } else { 0 };
+    let subresource = region.layer.saturating_mul(info.mips).saturating_add(region.mip).saturating_add(plane);
     Ok(TexelCopy {
         buffer,
         texture,

@@ -16,10 +16,14 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_FEATURE_DATA_D3D12_OPTIONS16, D3D12_FEATURE_DATA_FEATURE_LEVELS,
     D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_FEATURE_FEATURE_LEVELS,
     D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE,
-    D3D12_HEAP_FLAGS, D3D12_QUERY_HEAP_DESC, D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP,
-    D3D12_RAYTRACING_TIER_1_0, D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2,
-    D3D12_TILED_RESOURCES_TIER_1, ID3D12Device, ID3D12Device1, ID3D12Device5, ID3D12Device8, ID3D12Device10,
-    ID3D12Device12, ID3D12QueryHeap,
+    D3D12_HEAP_FLAGS, D3D12_PLACED_SUBRESOURCE_FOOTPRINT, D3D12_QUERY_HEAP_DESC,
+    D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP, D3D12_RAYTRACING_TIER_1_0, D3D12_RESOURCE_DESC,
+    D3D12_RESOURCE_DIMENSION_TEXTURE2D, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL, D3D12_RESOURCE_FLAGS,
+    D3D12_RESOURCE_HEAP_TIER_2, D3D12_TILED_RESOURCES_TIER_1, ID3D12Device, ID3D12Device1, ID3D12Device5,
+    ID3D12Device8, ID3D12Device10, ID3D12Device12, ID3D12QueryHeap,
+};
+use windows::Win32::Graphics::Dxgi::Common::{
+    DXGI_FORMAT_D32_FLOAT_S8X24_UINT, DXGI_FORMAT_R8_TYPELESS, DXGI_FORMAT_R8_UINT, DXGI_SAMPLE_DESC,
 };
 use windows::core::Interface;
 
@@ -74,6 +78,8 @@ pub(crate) struct Caps {
     pub(crate) acceleration_structures: bool,
     /// Block-compressed textures may end within a block.
     pub(crate) unaligned_blocks: bool,
+    /// Depth and stencil are planes, which are copied one at a time.
+    pub(crate) stencil_copies: bool,
     /// Bits of a GPU address within one resource.
     pub(crate) address_bits: u32,
 }
@@ -94,6 +100,7 @@ pub(crate) const NOTHING: Caps = Caps {
     small_multisampled: false,
     acceleration_structures: false,
     unaligned_blocks: false,
+    stencil_copies: false,
     address_bits: 31,
 };
 
@@ -171,6 +178,7 @@ impl Caps {
             acceleration_structures: tracing.RaytracingTier.0 >= D3D12_RAYTRACING_TIER_1_0.0
                 && device.cast::<ID3D12Device5>().is_ok(),
             unaligned_blocks: blocks.UnalignedBlockTexturesSupported.as_bool(),
+            stencil_copies: has_planes(device),
             address_bits: address_bits(device, &base),
         }
     }
@@ -183,6 +191,29 @@ fn makes_copy_queue_timestamps(device: &ID3D12Device) -> bool {
     let mut made: Option<ID3D12QueryHeap> = None;
     // SAFETY: both pointers are to locals that outlive the call.
     unsafe { device.CreateQueryHeap(&raw const desc, &raw mut made) }.is_ok() && made.is_some()
+}
+
+/// True where stencil has a subresource of its own. Wine's vkd3d takes its index for that of a layer, and
+/// copies out of bounds.
+fn has_planes(device: &ID3D12Device) -> bool {
+    let desc = D3D12_RESOURCE_DESC {
+        Dimension: D3D12_RESOURCE_DIMENSION_TEXTURE2D,
+        Width: 4,
+        Height: 4,
+        DepthOrArraySize: 1,
+        MipLevels: 1,
+        Format: DXGI_FORMAT_D32_FLOAT_S8X24_UINT,
+        SampleDesc: DXGI_SAMPLE_DESC { Count: 1, Quality: 0 },
+        Flags: D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL,
+        ..Default::default()
+    };
+    let mut footprint = D3D12_PLACED_SUBRESOURCE_FOOTPRINT::default();
+    // SAFETY: the description and the one footprint that is asked for outlive the call.
+    unsafe {
+        device.GetCopyableFootprints(&raw const desc, 1, 1, 0, Some(&raw mut footprint), None, None, None)
+    };
+    let stencil = [DXGI_FORMAT_R8_TYPELESS, DXGI_FORMAT_R8_UINT];
+    stencil.contains(&footprint.Footprint.Format)
 }
 
 fn address_bits(device: &ID3D12Device, base: &D3D12_FEATURE_DATA_D3D12_OPTIONS) -> u32 {

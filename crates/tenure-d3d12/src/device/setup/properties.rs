@@ -71,6 +71,7 @@ fn features(facts: &Facts<'_>) -> Features {
         // Tier 1 leaves what touches them undefined.
         (Features::UNMAPPED_TILES, caps.tiled_tier > 1),
         (Features::COPY_SRC_WITH_READS, is_copied),
+        (Features::STENCIL_COPIES, caps.stencil_copies),
         (Features::MEMORY_BUDGET, facts.has_budget),
         (Features::MEMORY_PRIORITY, facts.has_priorities),
         (Features::NOT_ZEROED, caps.not_zeroed),

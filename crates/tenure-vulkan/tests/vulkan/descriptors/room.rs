@@ -135,7 +135,8 @@ impl Room {
             transfer: None,
         };
         run(&self.device, self.next(), |list| {
-            let region = TextureRegion { mip: 0, layer: 0, origin: [0; 3], extent: [8, 8, 1] };
+            let region =
+                TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [8, 8, 1] };
             list.barriers(&[transition(State::COMMON, State::COPY_DST)]);
             let layout = BufferLayout { offset: 0, row_pitch: PART, rows: 8 };
             list.copy_buffer_to_texture(&staging, layout, resource, region);
