@@ -69,6 +69,13 @@
 //! `to_barrier_layout` says which layout a state means. Before its first use on a queue that is no
 //! copy queue, a texture is discarded, which sets up its compression.
 //!
+//! # Swap chains
+//!
+//! `Swapchain` presents to a window: the flip model, with the waitable object, and tearing where it is asked for
+//! and allowed. Its buffers are adopted in the linear format, targets are views in the sRGB one, and `PRESENT` is
+//! `COMMON`. A buffer holds on to its chain, and a window has one chain at a time, which is checked before DXGI is
+//! called.
+//!
 //! # What has run, and where
 //!
 //! The tests run on Wine's vkd3d over Mesa's lavapipe: real calls, and bytes checked. That runtime
@@ -97,8 +104,8 @@ mod small_alignment;
 #[cfg(all(windows, feature = "device"))]
 pub use device::{
     Adapter, AdapterInfo, DescriptorHeap, Device, DriverFaults, ExternalFence, FeatureLevel, Heap, List,
-    LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap, RawHandle, Resource, Severity, adapters,
-    to_barrier_layout, to_dxgi_format, to_resource_states,
+    LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap, RawHandle, Resource, Severity, Swapchain,
+    adapters, to_barrier_layout, to_dxgi_format, to_resource_states,
 };
 #[cfg(all(windows, feature = "device"))]
 pub use windows;

@@ -12,6 +12,7 @@ mod queue;
 mod record;
 mod resource;
 mod setup;
+mod swapchain;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub use self::{
         message::{Message, MessageSink, Severity},
         options::{DriverFaults, Options},
     },
+    swapchain::Swapchain,
 };
 
 /// A Direct3D 12 device with its queues. Clones are handles to the same device, which any thread

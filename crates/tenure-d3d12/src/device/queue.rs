@@ -27,7 +27,7 @@ use crate::{Device, List};
 const GONE: u64 = u64::MAX;
 
 /// The longest that a wait goes without asking whether the device is still there.
-const SLICE: Duration = Duration::from_millis(50);
+pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
 /// The type of the lists that a queue takes.
 pub(crate) const fn list_type(kind: QueueKind) -> D3D12_COMMAND_LIST_TYPE {
@@ -204,6 +204,12 @@ impl Inner {
     }
 }
 
+/// Whole milliseconds, rounded up. `INFINITE` is the largest number; one less still means something else.
+pub(crate) fn milliseconds(timeout: Duration) -> u32 {
+    let rounded = timeout.as_nanos().div_ceil(1_000_000);
+    u32::try_from(rounded).unwrap_or(u32::MAX).min(u32::MAX - 1)
+}
+
 /// An event that resets itself when a wait for it ends.
 pub(crate) struct Event(HANDLE);
 
@@ -224,11 +230,8 @@ impl Event {
 
     /// Waits until it is set, at most so long, rounded up to milliseconds; true when it was set.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
-        let rounded = timeout.as_nanos().div_ceil(1_000_000);
-        // `INFINITE` is the largest number; one less still means something else.
-        let milliseconds = u32::try_from(rounded).unwrap_or(u32::MAX).min(u32::MAX - 1);
         // SAFETY: the handle is open as long as `self`.
-        unsafe { WaitForSingleObject(self.0, milliseconds) == WAIT_OBJECT_0 }
+        unsafe { WaitForSingleObject(self.0, milliseconds(timeout)) == WAIT_OBJECT_0 }
     }
 }
 

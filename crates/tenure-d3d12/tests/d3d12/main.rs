@@ -25,5 +25,8 @@ mod refusals;
 mod reserved;
 mod shaders;
 mod suite;
+mod swapchain;
+mod swapchain_refusals;
 mod viewer;
 mod views;
+mod window;

@@ -1,7 +1,7 @@
 //! Views of textures: their rules, and the calls.
 
 use tenure_core::device::{
-    Allowed, DeviceError, Dimension, Plane, TextureAccess, TextureInfo, TextureView, ViewShape, check,
+    Allowed, DeviceError, Dimension, Plane, TextureAccess, TextureInfo, TextureView, Usage, ViewShape, check,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_DSV_FLAG_NONE, D3D12_DSV_FLAG_READ_ONLY_DEPTH,
@@ -11,9 +11,9 @@ use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 
 use crate::device::descriptor::content::Content;
 use crate::device::descriptor::texture_desc::{Part, Shape, depth_stencil, render_target, sampled, storage};
-use crate::device::format::{components_of, read_as, to_dxgi_format, typeless};
+use crate::device::format::{components_of, is_family, read_as, to_dxgi_format, typeless};
 use crate::device::inner::Inner;
-use crate::device::resource::object::{Memory, Resource};
+use crate::device::resource::object::Resource;
 use crate::drivers::Actions;
 
 const SHAPES: &str = "D3 for volumes alone, cubes to sample textures of one sample";
@@ -74,21 +74,26 @@ impl Inner {
         &self,
         resource: &Resource,
         info: &TextureInfo,
+        view: &TextureView,
         format: DXGI_FORMAT,
-        is_read: bool,
     ) -> Result<(), DeviceError> {
-        if !matches!(resource.memory, Memory::Adopted) {
+        if !resource.memory.is_adopted() {
             return Ok(());
         }
         // SAFETY: the interface is alive; the description is returned by value.
         let own = unsafe { resource.raw.GetDesc() };
         let is_castable = self.caps.relaxed_casting && !info.format.is_depth();
+        // Targets of a swap chain can be sRGB, its buffers never are.
+        let is_target = view.access == TextureAccess::RenderTarget && info.usage.contains(Usage::PRESENT);
+        let is_castable = is_castable || (is_target && is_family(info.format, view.format));
         if own.Format != format && own.Format != typeless(info.format) && !is_castable {
             let rule = "the texture was created in the format of its view, or a typeless one (DXGI_FORMAT)";
             let number = |format: DXGI_FORMAT| u64::from(format.0.cast_unsigned());
             return Err(DeviceError::invalid_call(rule, number(format), number(own.Format)));
         }
-        if is_read && own.Flags.contains(D3D12_RESOURCE_FLAG_DENY_SHADER_RESOURCE) {
+        if view.access == TextureAccess::Sampled
+            && own.Flags.contains(D3D12_RESOURCE_FLAG_DENY_SHADER_RESOURCE)
+        {
             let flags = u64::from(own.Flags.0.cast_unsigned());
             return Err(DeviceError::invalid_value(
                 "the texture was created for shaders to read (flags)",
@@ -107,7 +112,7 @@ impl Inner {
         }
         let is_read = view.access == TextureAccess::Sampled;
         let format = if is_read { read_as(view.format, view.plane) } else { to_dxgi_format(view.format) };
-        self.check_adopted(resource, info, format, is_read)?;
+        self.check_adopted(resource, info, view, format)?;
         let actions = self.workarounds.actions(&resource.desc);
         let is_everywhere = actions.contains(Actions::STENCIL_EVERYWHERE);
         let [_, _, depth] = info.mip_extent(view.first_mip);

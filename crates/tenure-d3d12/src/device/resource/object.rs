@@ -21,6 +21,7 @@ use crate::device::inner::Inner;
 use crate::device::memory::heap::HeapCore;
 use crate::device::memory::requirements::{GPU_ONLY, GPU_UPLOAD, READBACK, UPLOAD};
 use crate::device::resource::reserved::Tiling;
+use crate::device::swapchain::chain::Chain;
 
 /// Where a resource's bytes are.
 pub(crate) enum Memory {
@@ -32,6 +33,15 @@ pub(crate) enum Memory {
     Reserved(Tiling),
     /// The program's.
     Adopted,
+    /// A swap chain's. The buffer keeps the chain, and is released before it.
+    Presented(#[expect(dead_code, reason = "it is kept, not used")] Arc<Chain>),
+}
+
+impl Memory {
+    /// True when the device did not create it.
+    pub(crate) const fn is_adopted(&self) -> bool {
+        matches!(self, Self::Adopted | Self::Presented(_))
+    }
 }
 
 /// A buffer or a texture: an `ID3D12Resource`.
@@ -64,7 +74,7 @@ impl Resource {
         if let Memory::Placed(heap) = &memory {
             heap.enter();
         }
-        if !matches!(memory, Memory::Adopted) {
+        if !memory.is_adopted() {
             device.counters.resources.fetch_add(1, Ordering::Relaxed);
         }
         Self { raw, memory, desc, memory_type, address, device: Arc::clone(device) }
@@ -91,7 +101,11 @@ impl Resource {
     /// }
     /// ```
     pub fn from_raw(device: &Device, raw: ID3D12Resource, desc: ResourceDesc) -> Result<Self, DeviceError> {
-        desc.validate()?;
+        match &desc {
+            ResourceDesc::Buffer(_) => desc.validate()?,
+            // The images of a swap chain are presented, and nobody can create one.
+            ResourceDesc::Texture(info) => info.validate()?,
+        }
         let mut owner: Option<ID3D12Device> = None;
         // SAFETY: the pointer is to a local that outlives the call.
         let answer = unsafe { raw.GetDevice(&raw mut owner) };
@@ -104,6 +118,18 @@ impl Resource {
         }
         let memory_type = memory_type(&raw);
         Ok(Self::new(&device.inner, raw, desc, memory_type, Memory::Adopted))
+    }
+
+    /// Wraps a buffer of a swap chain of tenure's.
+    pub(crate) fn from_chain(
+        device: &Device,
+        chain: &Arc<Chain>,
+        raw: ID3D12Resource,
+        info: TextureInfo,
+    ) -> Result<Self, DeviceError> {
+        let mut wrapped = Self::from_raw(device, raw, ResourceDesc::Texture(info))?;
+        wrapped.memory = Memory::Presented(Arc::clone(chain));
+        Ok(wrapped)
     }
 
     /// The resource itself.
@@ -148,7 +174,7 @@ impl Drop for Resource {
         if let Some(heap) = self.heap() {
             heap.leave();
         }
-        if !matches!(self.memory, Memory::Adopted) {
+        if !self.memory.is_adopted() {
             self.device.counters.resources.fetch_sub(1, Ordering::Relaxed);
         }
     }

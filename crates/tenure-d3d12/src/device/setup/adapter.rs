@@ -135,7 +135,7 @@ pub(crate) fn by_luid(luid: LUID) -> Result<Adapter, DeviceError> {
     Adapter::new(&raw)
 }
 
-fn factory() -> Result<IDXGIFactory4, DeviceError> {
+pub(crate) fn factory() -> Result<IDXGIFactory4, DeviceError> {
     // SAFETY: takes no pointers.
     unsafe { CreateDXGIFactory2(DXGI_CREATE_FACTORY_FLAGS(0)) }
         .map_err(|error| unreachable_api("CreateDXGIFactory2", &error))

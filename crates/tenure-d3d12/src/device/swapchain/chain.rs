@@ -1,0 +1,181 @@
+//! The DXGI swap chain and what is called on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::device::DeviceError;
+use windows::Win32::Foundation::{
+    CloseHandle, DXGI_STATUS_OCCLUDED, E_ACCESSDENIED, E_FAIL, HANDLE, WAIT_OBJECT_0, WAIT_TIMEOUT,
+};
+use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Resource};
+use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
+use windows::Win32::Graphics::Dxgi::{
+    DXGI_ERROR_INVALID_CALL, DXGI_FEATURE_PRESENT_ALLOW_TEARING, DXGI_MWA_NO_ALT_ENTER, IDXGIFactory4,
+    IDXGIFactory5, IDXGIOutput, IDXGISwapChain3,
+};
+use windows::Win32::System::Threading::WaitForSingleObject;
+use windows::core::{BOOL, Error, Interface};
+
+use crate::device::error::Asked;
+use crate::device::inner::Inner;
+use crate::device::queue::milliseconds;
+use crate::device::swapchain::settings::Settings;
+use crate::device::swapchain::window::Claim;
+
+/// What keeps a call from being done that is no fault of the device.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The window is gone, or another chain has it.
+    Window,
+    /// Something still refers to a buffer.
+    Held,
+    /// All else.
+    Device(DeviceError),
+}
+
+/// A chain. Its buffers hold on to it: it goes after them, and before another can have the window.
+pub(crate) struct Chain {
+    raw: IDXGISwapChain3,
+    waitable: Waitable,
+    claim: Arc<Claim>,
+}
+
+impl Chain {
+    pub(super) fn create(
+        device: &Inner,
+        factory: &IDXGIFactory4,
+        queue: &ID3D12CommandQueue,
+        claim: &Arc<Claim>,
+        settings: &Settings,
+        size: [u32; 2],
+    ) -> Result<Self, Refusal> {
+        const ANY_OUTPUT: Option<&IDXGIOutput> = None;
+        let window = claim.window();
+        let desc = settings.chain(size);
+        // SAFETY: the interfaces are alive, and the description is a local that outlives the call. A window
+        // that is gone is refused.
+        let raw =
+            unsafe { factory.CreateSwapChainForHwnd(queue, window.0, &raw const desc, None, ANY_OUTPUT) }
+                .map_err(|error| match error.code() {
+                    // So says DXGI of a window that a chain has which is not ours.
+                    E_ACCESSDENIED => Refusal::Window,
+                    _ if !window.exists() => Refusal::Window,
+                    _ => Refusal::Device(device.fail(&error, Asked::Object("CreateSwapChainForHwnd"))),
+                })?;
+        let raw: IDXGISwapChain3 = raw
+            .cast()
+            .map_err(|error| Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain3"))))?;
+        // SAFETY: the interface is alive, and was created with the flag for it. The handle is ours to close.
+        let waitable = Waitable(unsafe { raw.GetFrameLatencyWaitableObject() });
+        // SAFETY: the factory is alive; it is the one that made the chain. Where it is refused, a program that
+        // does not want Alt+Enter must keep it from DXGI itself.
+        let _disabled = unsafe { factory.MakeWindowAssociation(window.0, DXGI_MWA_NO_ALT_ENTER) };
+        Ok(Self { raw, waitable, claim: Arc::clone(claim) })
+    }
+
+    pub(super) const fn raw(&self) -> &IDXGISwapChain3 {
+        &self.raw
+    }
+
+    pub(super) const fn waitable(&self) -> &Waitable {
+        &self.waitable
+    }
+
+    pub(super) fn buffer(&self, device: &Inner, index: u32) -> Result<ID3D12Resource, DeviceError> {
+        // SAFETY: the interface is alive.
+        unsafe { self.raw.GetBuffer(index) }
+            .map_err(|error| device.fail(&error, Asked::Object("IDXGISwapChain::GetBuffer")))
+    }
+
+    /// The buffer that is presented next.
+    pub(super) fn current(&self) -> u32 {
+        // SAFETY: the interface is alive.
+        unsafe { self.raw.GetCurrentBackBufferIndex() }
+    }
+
+    pub(super) fn set_latency(&self, device: &Inner, frames: u32) -> Result<(), DeviceError> {
+        // SAFETY: the interface is alive.
+        unsafe { self.raw.SetMaximumFrameLatency(frames) }
+            .map_err(|error| device.fail(&error, Asked::Object("SetMaximumFrameLatency")))
+    }
+
+    /// True when it was shown: nothing sees an occluded window.
+    pub(super) fn present(&self, device: &Inner, settings: &Settings) -> Result<bool, Refusal> {
+        let (interval, flags) = settings.present();
+        // SAFETY: the interface is alive; nothing else uses its queue meanwhile.
+        let answer = unsafe { self.raw.Present(interval, flags) };
+        if answer.is_ok() {
+            return Ok(answer != DXGI_STATUS_OCCLUDED);
+        }
+        if !self.claim.window().exists() {
+            return Err(Refusal::Window);
+        }
+        let error = Error::from_hresult(answer);
+        Err(Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain::Present"))))
+    }
+
+    /// Nothing of tenure refers to its buffers any more.
+    pub(super) fn resize(&self, device: &Inner, settings: &Settings, size: [u32; 2]) -> Result<(), Refusal> {
+        let [width, height] = size;
+        // SAFETY: the interface is alive. Whatever still refers to a buffer makes this fail.
+        unsafe {
+            self.raw.ResizeBuffers(settings.images, width, height, DXGI_FORMAT_UNKNOWN, settings.flags())
+        }
+        .map_err(|error| match error.code() {
+            _ if !self.claim.window().exists() => Refusal::Window,
+            // Wine's answer to a held buffer is the second.
+            DXGI_ERROR_INVALID_CALL | E_FAIL if device.look().is_ok() => Refusal::Held,
+            _ => Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain::ResizeBuffers"))),
+        })
+    }
+}
+
+/// True when the system can present without waiting for the screen.
+pub(super) fn can_tear(factory: &IDXGIFactory4) -> bool {
+    let Ok(factory) = factory.cast::<IDXGIFactory5>() else { return false };
+    let mut allowed = BOOL(0);
+    let size = size_of_val(&allowed) as u32;
+    // SAFETY: the pointer is to a local of that size that outlives the call.
+    let answer = unsafe {
+        factory.CheckFeatureSupport(DXGI_FEATURE_PRESENT_ALLOW_TEARING, (&raw mut allowed).cast(), size)
+    };
+    answer.is_ok() && allowed.as_bool()
+}
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    Reached,
+    TimedOut,
+    Failed,
+}
+
+/// The object that counts the frames which may still be begun.
+pub(super) struct Waitable(HANDLE);
+
+// SAFETY: a handle is a number that the kernel looks up; it may be used from any thread.
+unsafe impl Send for Waitable {}
+// SAFETY: as above; the kernel synchronises.
+unsafe impl Sync for Waitable {}
+
+impl Waitable {
+    pub(super) const fn handle(&self) -> HANDLE {
+        self.0
+    }
+
+    pub(super) fn wait(&self, timeout: Duration) -> Waited {
+        // SAFETY: the handle is open as long as `self`.
+        match unsafe { WaitForSingleObject(self.0, milliseconds(timeout)) } {
+            WAIT_OBJECT_0 => Waited::Reached,
+            WAIT_TIMEOUT => Waited::TimedOut,
+            _ => Waited::Failed,
+        }
+    }
+}
+
+impl Drop for Waitable {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours and open. There is nothing to do when closing fails.
+        let _closed = unsafe { CloseHandle(self.0) };
+    }
+}

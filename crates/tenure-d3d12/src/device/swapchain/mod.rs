@@ -1,0 +1,432 @@
+//! Swap chains of windows.
+
+pub(crate) mod chain;
+mod settings;
+mod window;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tenure_core::device::{DeviceError, QueueId, State, Subresource};
+use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
+use tenure_core::{Awaited, Error, Format, Gpu, Queue, SwapchainRule};
+use windows::Win32::Foundation::{HANDLE, HWND};
+use windows::Win32::Graphics::Dxgi::IDXGISwapChain3;
+
+use crate::device::Device;
+use crate::device::inner::Inner;
+use crate::device::queue::SLICE;
+use crate::device::resource::object::Resource;
+use crate::device::setup::adapter::factory;
+use crate::device::swapchain::chain::{Chain, Refusal, Waited, can_tear};
+use crate::device::swapchain::settings::{Settings, check_size};
+use crate::device::swapchain::window::{Claim, Window};
+
+/// The queue that swap chains present on.
+const GRAPHICS: QueueId = QueueId(0);
+
+/// Frames that a swap chain lets wait to be shown, at most: DXGI's limit.
+const MAX_LATENCY: u32 = 16;
+
+/// The images of a window: a flip-model swap chain.
+///
+/// Each frame [acquires](Self::acquire) an image, draws to it and [presents](Self::present) it. When the window's
+/// size changes, [`is_outdated`](Self::is_outdated) says so and the program [resizes](Self::resize).
+///
+/// ```no_run
+/// use tenure_core::present::SwapchainDesc;
+/// use tenure_core::{Error, Gpu, Queue, State, Subresource};
+/// use tenure_d3d12::windows::Win32::Foundation::HWND;
+/// use tenure_d3d12::{Device, RawHandle as _, Swapchain};
+///
+/// fn frames(gpu: &Gpu<Device>, window: HWND, size: impl Fn() -> [u32; 2]) -> Result<(), Error> {
+///     let mut chain = Swapchain::new(gpu, window, &SwapchainDesc::new(size()))?;
+///     loop {
+///         if chain.is_outdated() {
+///             chain.resize(size())?;
+///         }
+///         let Some(image) = chain.acquire()? else { continue }; // minimised: wait for messages instead
+///         let frame = gpu.begin_frame()?;
+///         let mut list = frame.record(Queue::Graphics, "picture")?;
+///         image.begin(&mut list);
+///         list.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET)?;
+///         list.barriers();
+///         let _target = image.view().raw(); // draw to it by `list.raw()`
+///         image.finish(&mut list)?;
+///         frame.submit(list)?;
+///         chain.present(image)?;
+///         frame.end()?;
+///     }
+/// }
+/// ```
+///
+/// # Pace
+///
+/// `acquire` waits on DXGI's waitable object until no more than [`set_frame_latency`](Self::set_frame_latency)
+/// images wait to be shown; `present` then has nothing to wait for. Acquire before input is read and before
+/// `begin_frame`, for the least latency.
+///
+/// # Lifetimes
+///
+/// Presenting counts as a submission of tenure's: frames and whatever is dropped wait for it. The chain has the
+/// window for itself until it and all of its images are gone; drop it before the window is destroyed, and before
+/// the [`Gpu`] is shut down. Dropping it waits for the GPU, for at most
+/// [`shutdown_timeout`](tenure_core::FrameConfig::shutdown_timeout).
+///
+/// Create, resize and drop it on the thread of the window, or while that handles its messages: DXGI sends some.
+/// Alt+Enter is left to the program (`DXGI_MWA_NO_ALT_ENTER`).
+pub struct Swapchain {
+    /// Declared first: buffers are released before their chain. Empty after a resize that failed half-way.
+    images: Vec<Arc<SharedImage<Device>>>,
+    /// None before the first size that is not empty.
+    chain: Option<Arc<Chain>>,
+    claim: Arc<Claim>,
+    gpu: Gpu<Device>,
+    desc: SwapchainDesc,
+    settings: Settings,
+    /// The size of the buffers.
+    size: [u32; 2],
+    is_minimised: bool,
+    latency: u32,
+    /// The image that is not presented yet since it was acquired.
+    acquired: Option<u32>,
+    /// A frame was counted for an image that is not presented yet.
+    is_waited: bool,
+    is_occluded: bool,
+}
+
+impl Swapchain {
+    /// Creates the swap chain of a window. Where the size is empty, that is left to [`resize`](Self::resize).
+    ///
+    /// The formats are those of the flip model: 8-bit RGBA and BGRA, [`Format::Rgb10A2Unorm`] and
+    /// [`Format::Rgba16Float`]; `None` is [`Format::Bgra8Srgb`]. [`PresentMode::Immediate`] needs a system that
+    /// allows tearing, and [`PresentMode::FifoRelaxed`] is [`PresentMode::Fifo`]. As many images may wait to be
+    /// shown as [frames are in flight](tenure_core::FrameConfig::in_flight).
+    ///
+    /// # Errors
+    /// [`Error::Swapchain`]: [`SwapchainRule::WindowLost`] for a window that is gone or has a swap chain,
+    /// [`SwapchainRule::Format`], [`SwapchainRule::Images`]. [`Error::Device`] for a size or a usage that
+    /// textures of a chain cannot have, and for what DXGI answers. [`Error::ShutDown`].
+    pub fn new(gpu: &Gpu<Device>, window: HWND, desc: &SwapchainDesc) -> Result<Self, Error> {
+        let device_error = |source| Error::Device { name: desc.name.clone(), source };
+        let settings = Settings::of(desc, can_tear(&factory().map_err(device_error)?))?;
+        check_size(desc, desc.size)?;
+        let lost = || Error::Swapchain { name: desc.name.clone(), rule: SwapchainRule::WindowLost };
+        let claim = Claim::new(Window(window)).ok_or_else(lost)?;
+        let mut made = Self {
+            images: Vec::new(),
+            chain: None,
+            claim: Arc::new(claim),
+            gpu: gpu.clone(),
+            desc: desc.clone(),
+            settings,
+            size: [0; 2],
+            is_minimised: true,
+            latency: gpu.config().frames.in_flight.clamp(1, MAX_LATENCY),
+            acquired: None,
+            is_waited: false,
+            is_occluded: false,
+        };
+        made.resize(desc.size)?;
+        Ok(made)
+    }
+
+    /// Waits until a frame may be begun, and hands out the image that it draws to; `None` while the window is
+    /// minimised: its size is empty.
+    ///
+    /// An image that was dropped is handed out again, without waiting.
+    ///
+    /// # Errors
+    /// [`SwapchainRule::OneAtATime`] while the program holds an image; [`Error::Timeout`] when none was free for
+    /// [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout); [`Error::Device`]: the device is lost.
+    pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
+        let Some(chain) = self.chain.clone().filter(|_| !self.is_minimised) else { return Ok(None) };
+        self.check_none_held(SwapchainRule::OneAtATime)?;
+        self.inner().completed(GRAPHICS).map_err(|source| self.device_error(source))?;
+        if self.images.is_empty() {
+            self.adopt_buffers(&chain)?;
+        }
+        if !self.is_waited {
+            self.wait_for_frame(&chain)?;
+            self.is_waited = true;
+        }
+        let index = chain.current();
+        let Some(image) = self.images.get(index as usize) else {
+            return Err(Error::Internal { what: "a swap chain has more buffers than it was made with" });
+        };
+        if self.acquired != Some(index) {
+            // The queue itself orders drawing after the image was shown.
+            image.arm(None, None);
+            self.acquired = Some(index);
+        }
+        Ok(Some(SwapchainImage::new(Arc::clone(image))))
+    }
+
+    /// Shows an image, after the submission that finished it. A window that cannot be seen is no error: see
+    /// [`is_occluded`](Self::is_occluded).
+    ///
+    /// # Errors
+    /// [`SwapchainRule::OtherSwapchain`] for an image that this did not hand out, [`SwapchainRule::NotFinished`]
+    /// for one that no recording has finished which was submitted, [`SwapchainRule::WindowLost`];
+    /// [`Error::Device`] when DXGI refuses or the device is lost. Nothing was shown then, and an image of this swap
+    /// chain is handed out again.
+    pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
+        let own = self.acquired.and_then(|index| self.images.get(index as usize));
+        let (Some(chain), Some(_)) = (&self.chain, own.filter(|own| Arc::ptr_eq(own, image.shared()))) else {
+            return Err(self.refused(SwapchainRule::OtherSwapchain));
+        };
+        let finished = image.shared().finished()?;
+        let (device, settings) = (self.inner(), &self.settings);
+        let run = |_: &_| Ok::<_, Error>(chain.present(device, settings));
+        let (answer, _counted) = self.gpu.submit_external(Queue::Graphics, &finished, run)?;
+        let is_seen = answer.map_err(|refusal| self.refusal(refusal))?;
+        self.is_occluded = !is_seen;
+        self.acquired = None;
+        self.is_waited = false;
+        Ok(())
+    }
+
+    /// Makes the images as large as the window has become; an empty size says that it is minimised. Waits for the
+    /// GPU, at most [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). Free when the size is the same.
+    ///
+    /// When it fails the swap chain stays as it was, and it can be tried again. The images keep their memory
+    /// while the window is minimised.
+    ///
+    /// # Errors
+    /// [`SwapchainRule::ImageHeld`] while the program holds an image, its texture or its view, has a reference of
+    /// its own to the buffer, or has an open recording that may use one; [`SwapchainRule::WindowLost`];
+    /// [`Error::Timeout`]; [`Error::Device`] for a size that textures cannot have, and for what DXGI answers.
+    pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
+        self.check_none_held(SwapchainRule::ImageHeld)?;
+        check_size(&self.desc, size)?;
+        if size[0] == 0 || size[1] == 0 {
+            self.is_minimised = true;
+            return Ok(());
+        }
+        if !self.claim.window().exists() {
+            return Err(self.refused(SwapchainRule::WindowLost));
+        }
+        match self.chain.clone() {
+            None => self.create(size)?,
+            Some(chain) if self.size != size => self.change(&chain, size)?,
+            Some(_) => {}
+        }
+        self.is_minimised = false;
+        Ok(())
+    }
+
+    /// True when the window's size is not that of the images: it is to be resized.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        match self.claim.window().client_size() {
+            Some([width, height]) if width == 0 || height == 0 => !self.is_minimised,
+            Some(size) => size != self.extent(),
+            // What resizing it answers says why.
+            None => true,
+        }
+    }
+
+    /// Width and height of the images; 0 while it is minimised.
+    #[must_use]
+    pub const fn extent(&self) -> [u32; 2] {
+        if self.is_minimised { [0; 2] } else { self.size }
+    }
+
+    /// The format of the views of its images. The images themselves are of the linear twin.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.settings.format
+    }
+
+    /// How images get to the screen.
+    #[must_use]
+    pub const fn mode(&self) -> PresentMode {
+        self.settings.mode
+    }
+
+    /// How many images there are.
+    #[must_use]
+    pub const fn images(&self) -> u32 {
+        self.settings.images
+    }
+
+    /// True when nothing could be seen of the last image presented: the program may draw less often.
+    #[must_use]
+    pub const fn is_occluded(&self) -> bool {
+        self.is_occluded
+    }
+
+    /// Sets how many images may wait to be shown before [`acquire`](Self::acquire) waits. Fewer mean less latency,
+    /// more keep the GPU busy when frames take longer now and then. 1 to 16.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for a number out of range.
+    pub fn set_frame_latency(&mut self, frames: u32) -> Result<(), Error> {
+        if frames == 0 || frames > MAX_LATENCY {
+            let rule = "1 to 16 images may wait to be shown";
+            let (value, limit) = (u64::from(frames), u64::from(MAX_LATENCY));
+            return Err(self.device_error(DeviceError::invalid_call(rule, value, limit)));
+        }
+        if let Some(chain) = &self.chain {
+            chain.set_latency(self.inner(), frames).map_err(|source| self.device_error(source))?;
+        }
+        self.latency = frames;
+        Ok(())
+    }
+
+    /// DXGI's waitable object, for a program that waits for it and for other things at once; `None` before there
+    /// is a chain. Do not close it. Each wait that it ends counts a frame: tell it with
+    /// [`waited`](Self::waited).
+    #[must_use]
+    pub fn waitable(&self) -> Option<HANDLE> {
+        self.chain.as_ref().map(|chain| chain.waitable().handle())
+    }
+
+    /// Says that the program's own wait for the [waitable object](Self::waitable) has ended: the next
+    /// [`acquire`](Self::acquire) does not wait.
+    pub const fn waited(&mut self) {
+        self.is_waited = true;
+    }
+
+    /// The DXGI swap chain, for what tenure does not do: colour spaces, metadata, statistics. `None` before
+    /// there is one. Do not present or resize by it.
+    #[must_use]
+    pub fn raw(&self) -> Option<&IDXGISwapChain3> {
+        self.chain.as_ref().map(|chain| chain.raw())
+    }
+}
+
+impl Swapchain {
+    fn inner(&self) -> &Inner {
+        &self.gpu.device().inner
+    }
+
+    fn refused(&self, rule: SwapchainRule) -> Error {
+        Error::Swapchain { name: self.desc.name.clone(), rule }
+    }
+
+    fn device_error(&self, source: DeviceError) -> Error {
+        Error::Device { name: self.desc.name.clone(), source }
+    }
+
+    fn refusal(&self, refusal: Refusal) -> Error {
+        match refusal {
+            Refusal::Window => self.refused(SwapchainRule::WindowLost),
+            Refusal::Held => self.refused(SwapchainRule::ImageHeld),
+            Refusal::Device(source) => self.device_error(source),
+        }
+    }
+
+    /// The program holds an image when this is not the only one that does.
+    fn check_none_held(&self, rule: SwapchainRule) -> Result<(), Error> {
+        let is_held = self.images.iter().any(|image| Arc::strong_count(image) > 1);
+        if is_held { Err(self.refused(rule)) } else { Ok(()) }
+    }
+
+    fn create(&mut self, size: [u32; 2]) -> Result<(), Error> {
+        let device = self.inner();
+        let factory = factory().map_err(|source| self.device_error(source))?;
+        let queue = &device.queue(GRAPHICS).map_err(|source| self.device_error(source))?.raw;
+        let chain = Chain::create(device, &factory, queue, &self.claim, &self.settings, size)
+            .map_err(|refusal| self.refusal(refusal))?;
+        chain.set_latency(device, self.latency).map_err(|source| self.device_error(source))?;
+        let chain = Arc::new(chain);
+        self.size = size;
+        self.adopt_buffers(&chain)?;
+        self.chain = Some(chain);
+        Ok(())
+    }
+
+    /// Adopts the buffers of the chain, which are in the state in which they are presented.
+    fn adopt_buffers(&mut self, chain: &Arc<Chain>) -> Result<(), Error> {
+        let images = (0..self.settings.images).map(|index| self.adopt_buffer(chain, index));
+        self.images = images.collect::<Result<_, _>>()?;
+        self.acquired = None;
+        Ok(())
+    }
+
+    fn adopt_buffer(&self, chain: &Arc<Chain>, index: u32) -> Result<Arc<SharedImage<Device>>, Error> {
+        let desc = self.settings.texture(self.size).name(format!("{} image {index}", self.desc.name));
+        let raw = chain.buffer(self.inner(), index).map_err(|source| self.device_error(source))?;
+        let object = Resource::from_chain(self.gpu.device(), chain, raw, desc.info.clone())
+            .map_err(|source| Error::Device { name: desc.name.clone(), source })?;
+        let texture =
+            self.gpu.adopt_texture(object, &desc, State::PRESENT).map_err(|rejected| rejected.error)?;
+        SharedImage::new(&self.gpu, texture, self.settings.format, index)
+    }
+
+    fn wait_for_frame(&self, chain: &Chain) -> Result<(), Error> {
+        let (timeout, begun) = (self.gpu.config().frames.timeout, Instant::now());
+        loop {
+            let left = timeout.saturating_sub(begun.elapsed());
+            match chain.waitable().wait(left.min(SLICE)) {
+                Waited::Reached => return Ok(()),
+                Waited::TimedOut if left.is_zero() => return Err(timed_out(timeout)),
+                // A device that is gone may never show what waits.
+                Waited::TimedOut => self.inner().completed(GRAPHICS).map(drop),
+                Waited::Failed => {
+                    Err(DeviceError::broken_rule("the waitable object of a swap chain is open"))
+                }
+            }
+            .map_err(|source| self.device_error(source))?;
+        }
+    }
+
+    fn change(&mut self, chain: &Arc<Chain>, size: [u32; 2]) -> Result<(), Error> {
+        self.leave_in_present()?;
+        let timeout = self.gpu.config().frames.timeout;
+        if !self.gpu.wait(&self.gpu.submitted(), timeout)? {
+            return Err(timed_out(timeout));
+        }
+        self.images.clear();
+        self.gpu.purge()?;
+        let resized = chain.resize(self.inner(), &self.settings, size);
+        if resized.is_ok() {
+            self.size = size;
+        }
+        let adopted = self.adopt_buffers(chain);
+        resized.map_err(|refusal| self.refusal(refusal))?;
+        adopted
+    }
+
+    /// An image that was drawn to and dropped may be in another state, and what adopts the buffer again, where
+    /// resizing is refused, would not know.
+    fn leave_in_present(&self) -> Result<(), Error> {
+        let Some(image) = self.acquired.and_then(|index| self.images.get(index as usize)) else {
+            return Ok(());
+        };
+        let mut recording = self.gpu.record(Queue::Graphics, "swap chain")?;
+        recording.use_resource(image.texture(), Subresource::All, State::PRESENT)?;
+        recording.barriers();
+        recording.submit()?;
+        Ok(())
+    }
+}
+
+fn timed_out(timeout: Duration) -> Error {
+    let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+    Error::Timeout { what: Awaited::SwapchainImage, waited_ms }
+}
+
+impl Drop for Swapchain {
+    fn drop(&mut self) {
+        self.images.clear();
+        // Buffers that the GPU or the program still has keep the chain: nothing is lost by going on.
+        let timeout = self.gpu.config().frames.shutdown_timeout;
+        let _waited = self.gpu.wait(&self.gpu.submitted(), timeout);
+        let _purged = self.gpu.purge();
+    }
+}
+
+impl fmt::Debug for Swapchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Swapchain")
+            .field("name", &self.desc.name)
+            .field("extent", &self.extent())
+            .field("format", &self.format())
+            .field("mode", &self.mode())
+            .field("images", &self.images())
+            .finish_non_exhaustive()
+    }
+}

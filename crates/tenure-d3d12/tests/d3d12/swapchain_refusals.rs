@@ -1,0 +1,218 @@
+//! What swap chains refuse, and how they end: nothing is lost, and nothing hangs.
+
+use std::time::{Duration, Instant};
+
+use tenure_core::device::DeviceError;
+use tenure_core::present::SwapchainDesc;
+use tenure_core::{
+    Awaited, Config, Error, Format, FrameConfig, Gpu, Queue, State, Subresource, SwapchainRule, Usage,
+};
+use tenure_d3d12::Swapchain;
+use tenure_d3d12::windows::Win32::Foundation::HWND;
+
+use crate::bench::{COPY, GRAPHICS, LONG, device};
+use crate::harness::Gate;
+use crate::swapchain::{GREEN, RED, end, frame, gpu};
+use crate::window::{TestWindow, draw, fill};
+
+#[track_caller]
+fn breaks<T>(answer: Result<T, Error>, wanted: SwapchainRule) {
+    match answer.err() {
+        Some(Error::Swapchain { rule, .. }) if rule == wanted => {}
+        other => panic!("expected a refusal by '{wanted}', not {other:?}"),
+    }
+}
+
+#[test]
+fn windows_have_one_swap_chain() {
+    let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
+    let desc = SwapchainDesc::new([64, 64]);
+    let mut chain = Swapchain::new(&gpu, window.handle, &desc).unwrap();
+    breaks(Swapchain::new(&gpu, window.handle, &desc), SwapchainRule::WindowLost);
+    breaks(Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([0, 0])), SwapchainRule::WindowLost);
+    breaks(Swapchain::new(&gpu, HWND::default(), &desc), SwapchainRule::WindowLost);
+    frame(&gpu, &mut chain, RED);
+    // An image that is still held keeps the chain, and with it the window.
+    let image = chain.acquire().unwrap().unwrap();
+    drop(chain);
+    breaks(Swapchain::new(&gpu, window.handle, &desc), SwapchainRule::WindowLost);
+    drop(image);
+    gpu.purge().unwrap();
+    let mut next = Swapchain::new(&gpu, window.handle, &desc).unwrap();
+    frame(&gpu, &mut next, GREEN);
+    drop(next);
+    end(gpu);
+}
+
+#[test]
+fn descriptions_are_checked() {
+    let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
+    let desc = SwapchainDesc::new([64, 64]);
+    let new = |desc: SwapchainDesc| Swapchain::new(&gpu, window.handle, &desc);
+    breaks(new(desc.clone().format(Format::R8Unorm)), SwapchainRule::Format);
+    breaks(new(desc.clone().images(17)), SwapchainRule::Images { images: 17, min: 2, max: 16 });
+    let field = |answer: Result<Swapchain, Error>| match answer.err() {
+        Some(Error::Device { source: DeviceError::InvalidDesc { field, .. }, .. }) => field,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(field(new(SwapchainDesc::new([1, 16_385]))), "size");
+    assert_eq!(field(new(desc.clone().usage(Usage::DEPTH_STENCIL))), "usage");
+    // What was refused has not kept the window.
+    let mut chain = new(desc).unwrap();
+    assert!(chain.resize([16_385, 1]).is_err());
+    frame(&gpu, &mut chain, RED);
+    drop(chain);
+    end(gpu);
+}
+
+#[test]
+fn images_are_presented_by_their_own_chain_when_finished() {
+    let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
+    let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
+    let image = chain.acquire().unwrap().unwrap();
+    breaks(chain.acquire(), SwapchainRule::OneAtATime);
+    breaks(chain.present(image), SwapchainRule::NotFinished);
+    // Begun, finished in a recording that is discarded, and finished in one that is still open.
+    for is_discarded in [true, false] {
+        let image = chain.acquire().unwrap().unwrap();
+        let mut list = gpu.record(Queue::Graphics, "picture").unwrap();
+        fill(&mut list, &image, RED);
+        image.finish(&mut list).unwrap();
+        if is_discarded {
+            drop(list);
+            breaks(chain.present(image), SwapchainRule::NotFinished);
+        } else {
+            breaks(chain.present(image), SwapchainRule::NotFinished);
+            list.submit().unwrap();
+            let image = chain.acquire().unwrap().unwrap();
+            chain.present(image).unwrap();
+        }
+    }
+    drop(chain);
+    end(gpu);
+}
+
+#[test]
+fn images_of_other_chains_are_refused() {
+    let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
+    let child = window.another();
+    let desc = SwapchainDesc::new([64, 64]);
+    let mut one = Swapchain::new(&gpu, window.handle, &desc).unwrap();
+    let mut other = Swapchain::new(&gpu, child.handle(), &desc).unwrap();
+    let image = one.acquire().unwrap().unwrap();
+    draw(&gpu, &image, RED);
+    breaks(other.present(image), SwapchainRule::OtherSwapchain);
+    let image = one.acquire().unwrap().unwrap();
+    one.present(image).unwrap();
+    frame(&gpu, &mut other, GREEN);
+    drop((one, other));
+    end(gpu);
+}
+
+/// A resize that is refused leaves everything as it was, and is done when nothing is held any more.
+#[test]
+fn a_resize_waits_for_nobody_who_holds_an_image() {
+    let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
+    let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
+    let image = chain.acquire().unwrap().unwrap();
+    breaks(chain.resize([80, 80]), SwapchainRule::ImageHeld);
+    breaks(chain.resize([0, 0]), SwapchainRule::ImageHeld);
+    draw(&gpu, &image, RED);
+    chain.present(image).unwrap();
+
+    // A reference of the program's own is found by DXGI. The image was drawn to and not finished.
+    let image = chain.acquire().unwrap().unwrap();
+    let own = image.texture().raw().raw().clone();
+    let mut list = gpu.record(Queue::Graphics, "picture").unwrap();
+    fill(&mut list, &image, GREEN);
+    list.submit().unwrap();
+    drop(image);
+    breaks(chain.resize([80, 80]), SwapchainRule::ImageHeld);
+    assert_eq!(chain.extent(), [64, 64]);
+    for _ in 0..4 {
+        frame(&gpu, &mut chain, GREEN);
+    }
+    window.expect([32, 32], [0, 255, 0]);
+    drop(own);
+
+    // So is an open recording that uses the image.
+    let image = chain.acquire().unwrap().unwrap();
+    let mut list = gpu.record(Queue::Graphics, "picture").unwrap();
+    image.begin(&mut list);
+    list.use_resource(image.texture(), Subresource::All, State::PRESENT).unwrap();
+    drop(image);
+    breaks(chain.resize([80, 80]), SwapchainRule::ImageHeld);
+    list.submit().unwrap();
+    window.resize([80, 80]);
+    chain.resize([80, 80]).unwrap();
+    frame(&gpu, &mut chain, RED);
+    window.expect([75, 75], [255, 0, 0]);
+    drop(chain);
+    end(gpu);
+}
+
+/// A GPU that does not finish is an error after the time that the configuration gives.
+#[test]
+fn waits_are_bounded() {
+    let window = TestWindow::new([64, 64]);
+    let short = Duration::from_millis(300);
+    let frames = FrameConfig { timeout: short, shutdown_timeout: short, ..FrameConfig::default() };
+    let gpu = Gpu::new(device(), Config { frames, ..Config::default() }).unwrap();
+    let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
+    frame(&gpu, &mut chain, RED);
+    let gate = Gate::new(gpu.device());
+    gate.close();
+    let held = gpu.record(Queue::Graphics, "held").unwrap().submit().unwrap();
+    let begun = Instant::now();
+    let refused = chain.resize([80, 80]).unwrap_err();
+    assert_eq!(refused, Error::Timeout { what: Awaited::SwapchainImage, waited_ms: 300 });
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    gate.open();
+    assert!(gpu.wait(&held, LONG).unwrap());
+    chain.resize([80, 80]).unwrap();
+    frame(&gpu, &mut chain, GREEN);
+    drop(chain);
+    end(gpu);
+}
+
+#[test]
+fn a_window_that_is_gone_is_said_to_be() {
+    let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
+    let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([0, 0])).unwrap();
+    window.destroy();
+    assert!(chain.is_outdated());
+    breaks(chain.resize([64, 64]), SwapchainRule::WindowLost);
+    assert!(chain.acquire().unwrap().is_none());
+    drop(chain);
+    end(gpu);
+}
+
+/// The device goes while images are in use: each call says so, none waits, and all is given back.
+#[test]
+fn swap_chains_end_with_their_device() {
+    let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
+    let device = gpu.device().clone();
+    let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
+    for _ in 0..4 {
+        frame(&gpu, &mut chain, RED);
+    }
+    let image = chain.acquire().unwrap().unwrap();
+    draw(&gpu, &image, RED);
+    // What Windows does to the fences of a device that it removes.
+    for id in [GRAPHICS, COPY] {
+        // SAFETY: the fence is alive.
+        unsafe { device.fence(id).unwrap().Signal(u64::MAX) }.unwrap();
+    }
+    let begun = Instant::now();
+    let lost = |answer: Result<(), Error>| assert!(answer.unwrap_err().is_device_lost());
+    lost(chain.present(image));
+    lost(chain.acquire().map(drop));
+    lost(chain.resize([80, 80]));
+    lost(Swapchain::new(&gpu, window.another().handle(), &SwapchainDesc::new([64, 64])).map(drop));
+    drop(chain);
+    let report = gpu.shutdown();
+    drop(gpu);
+    assert!(begun.elapsed() < Duration::from_secs(20), "nothing waits for a GPU that is gone");
+    assert!(report.lost.is_some() && report.leaks.is_empty(), "{report:?}");
+    assert_eq!(device.live_objects(), Default::default());
+}
