@@ -185,12 +185,17 @@ impl<D: Device> SwapchainImage<D> {
     ///
     /// # Errors
     /// Those of [`Commands::use_resource`](crate::Commands::use_resource); [`Error::Foreign`] for a recording of
-    /// another manager.
+    /// another manager. [`SwapchainRule::FinishedOnce`] when a recording that was not discarded has finished it.
     pub fn finish(&self, recording: &mut Recording<D>) -> Result<(), Error> {
         self.begin(recording);
         recording.use_resource(&self.shared.texture, Subresource::All, State::PRESENT)?;
         recording.barriers();
         let points = &mut *self.shared.points.lock();
+        // What presenting waits for is signalled once.
+        if points.finished.as_ref().is_some_and(|ticket| ticket.progress() != Progress::Discarded) {
+            let name = self.shared.texture.name().clone();
+            return Err(Error::Swapchain { name, rule: SwapchainRule::FinishedOnce });
+        }
         points.finished = Some(recording.ticket());
         if let Some(point) = points.rendered.clone() {
             recording.signal_external(point);
@@ -265,6 +270,14 @@ impl<D: Device> SharedImage<D> {
             (None, Some(_)) => ImageProgress::Begun,
             (None, None) => ImageProgress::Unused,
         }
+    }
+
+    /// True while a recording that is open has begun or finished it: its submission will wait or signal.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        let points = self.points.lock();
+        let mut tickets = points.begun.iter().chain(&points.finished);
+        tickets.any(|ticket| ticket.progress() == Progress::Open)
     }
 
     /// What presenting waits for.

@@ -34,6 +34,7 @@
 //! | descriptor indexing | descriptors in sets alone |
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
+//! | `VK_EXT_swapchain_maintenance1` | images that are acquired again tell when presentations are over |
 //!
 //! [`Options`] switch each off. The same device passes the same tests with all of them and with none.
 //!
@@ -143,6 +144,12 @@
 //! for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and its like; [`Ownership`] says who
 //! destroys it.
 //!
+//! # Presentation
+//!
+//! [`Swapchain`] is over a surface of the program's, on a device made with [`Options::presentation`]. Where
+//! `VK_EXT_swapchain_maintenance1` is there, fences tell when a presentation is over; else an image that is acquired again
+//! does. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image where they write colours, compute and copy.
+//!
 //! # When it goes wrong
 //!
 //! Refused memory, host memory, objects and address space are shortages. A lost device is remembered
@@ -160,6 +167,7 @@ mod error;
 mod format;
 mod memory;
 mod names;
+mod present;
 mod query;
 mod queue;
 mod record;
@@ -177,6 +185,7 @@ pub use device::Device;
 pub use error::CreateError;
 pub use format::to_vk_format;
 pub use memory::{Heap, Mapping};
+pub use present::Swapchain;
 pub use query::QueryHeap;
 pub use queue::ExternalSemaphore;
 pub use record::{List, StateUse, vk_stage_access_layout};

@@ -42,6 +42,9 @@ pub enum SwapchainRule {
         "an image is presented after a recording that finished it was submitted: call finish() in the last one"
     )]
     NotFinished,
+    /// Two recordings finish an image.
+    #[error("an image is finished once: by the last recording that uses it")]
+    FinishedOnce,
     /// The swap chain cannot be changed while the program holds one of its images.
     #[error("the images of a swap chain must be presented or dropped before it is resized")]
     ImageHeld,

@@ -48,6 +48,19 @@ impl Queue {
         call(*handle)
     }
 
+    /// Of the stages of a semaphore those that the queue's family has, as far as stages that draw to the images of
+    /// swap chains go.
+    pub(super) fn known(&self, stages: vk::PipelineStageFlags2) -> vk::PipelineStageFlags2 {
+        use vk::PipelineStageFlags2 as Stages;
+        let drawing = [
+            (vk::QueueFlags::GRAPHICS, Stages::COLOR_ATTACHMENT_OUTPUT),
+            (vk::QueueFlags::COMPUTE, Stages::COMPUTE_SHADER),
+        ];
+        let missing = drawing.into_iter().filter(|(flag, _)| !self.family.flags.contains(*flag));
+        let known = missing.fold(stages, |known, (_, stage)| known & !stage);
+        if known.is_empty() { Stages::ALL_COMMANDS } else { known }
+    }
+
     pub(crate) fn can_bind(&self) -> bool {
         self.family.flags.contains(vk::QueueFlags::SPARSE_BINDING)
     }

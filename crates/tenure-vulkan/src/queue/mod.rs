@@ -8,7 +8,7 @@ mod submit;
 mod sync_pool;
 mod timeline;
 
-pub(crate) use clock::{Clock, Queue};
+pub(crate) use clock::{Clock, Queue, SLICE, nanoseconds};
 pub use external::ExternalSemaphore;
 pub(crate) use fences::Fences;
 pub(crate) use send::{Binds, Work};

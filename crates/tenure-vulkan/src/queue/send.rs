@@ -41,8 +41,8 @@ impl SemaphorePoint {
     }
 
     /// The stages as `vkQueueSubmit` knows them.
-    fn older_stages(&self) -> vk::PipelineStageFlags {
-        match u32::try_from(self.stages.as_raw()) {
+    fn older_stages(&self, queue: &Queue) -> vk::PipelineStageFlags {
+        match u32::try_from(queue.known(self.stages).as_raw()) {
             Ok(bits) => vk::PipelineStageFlags::from_raw(bits),
             Err(_) => vk::PipelineStageFlags::ALL_COMMANDS,
         }
@@ -105,7 +105,7 @@ impl Shared {
         let semaphore = |point: &SemaphorePoint| vk::SemaphoreSubmitInfo {
             semaphore: point.semaphore,
             value: point.value,
-            stage_mask: point.stages,
+            stage_mask: queue.known(point.stages),
             ..Default::default()
         };
         let waits: SmallVec<[_; 8]> = batch.waits.iter().map(semaphore).collect();
@@ -131,7 +131,7 @@ impl Shared {
         lists: &[vk::CommandBuffer],
     ) -> Result<(), DeviceError> {
         let (waits, signals) = (Apart::of(&batch.waits), Apart::of(&batch.signals));
-        let stages: SmallVec<[_; 8]> = batch.waits.iter().map(SemaphorePoint::older_stages).collect();
+        let stages: SmallVec<[_; 8]> = batch.waits.iter().map(|point| point.older_stages(queue)).collect();
         let mut values = vk::TimelineSemaphoreSubmitInfo::default()
             .wait_semaphore_values(&waits.values)
             .signal_semaphore_values(&signals.values);

@@ -9,5 +9,5 @@ mod transition;
 
 pub(crate) use copies::check_usage;
 pub use list::List;
-pub(crate) use stages::{QueueStages, ShaderStages, image_layout};
+pub(crate) use stages::{PRESENT_STAGES, QueueStages, ShaderStages, image_layout};
 pub use stages::{StateUse, vk_stage_access_layout};

@@ -79,7 +79,12 @@ impl List {
             }
             _ => side,
         };
-        let [before, after] = states.map(|state| self.stages.of(state, resource.desc.usage()));
+        let usage = resource.desc.usage();
+        let [mut before, after] = states.map(|state| self.stages.of(state, usage));
+        if states[0].is_empty() && usage.contains(Usage::PRESENT) {
+            // These wait for the image to be acquired.
+            before.stages = self.stages.of(State::PRESENT, usage).stages;
+        }
         let dependency = dependency(before, after, side);
         match resource.object {
             Object::Buffer(buffer) => batch.push_buffer(buffer, dependency),

@@ -10,6 +10,7 @@ use super::handle::{Backing, Resource, VkUsage};
 use super::object::Object;
 use crate::device::Device;
 use crate::memory::{Address, Memory};
+use crate::present::Chain;
 use crate::shared::Shared;
 
 /// The owner of an adopted object, which destroys it and frees its memory where that is given.
@@ -119,8 +120,8 @@ impl Resource {
     pub unsafe fn from_raw_image(device: &Device, raw: RawImage) -> Result<Self, DeviceError> {
         let RawImage { image, info, usage, format, flags, memory, ownership } = raw;
         let shared = device.shared();
+        info.validate()?;
         let desc = ResourceDesc::Texture(info);
-        desc.validate()?;
         let object = Object::Image(image);
         let least = shared.needs_of(object).memory.size;
         Ok(Self {
@@ -132,6 +133,25 @@ impl Resource {
             usage: VkUsage::Image(usage, format, flags),
             is_ours: ownership == Ownership::Tenure,
         })
+    }
+}
+
+impl Resource {
+    /// An image of a swap chain, which lives until all of them are destroyed.
+    pub(crate) fn of_swapchain(
+        chain: &Arc<Chain>,
+        image: vk::Image,
+        (info, usage, format): (TextureInfo, vk::ImageUsageFlags, vk::Format),
+    ) -> Self {
+        Self {
+            shared: chain.shared().clone(),
+            object: Object::Image(image),
+            desc: ResourceDesc::Texture(info),
+            backing: Backing::Swapchain(chain.clone()),
+            address: None,
+            usage: VkUsage::Image(usage, format, vk::ImageCreateFlags::empty()),
+            is_ours: false,
+        }
     }
 }
 

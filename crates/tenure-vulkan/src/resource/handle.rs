@@ -8,6 +8,7 @@ use tenure_core::device::{BufferInfo, CallRule, DeviceError, ResourceDesc, State
 
 use super::object::{Object, Plan};
 use crate::memory::{Mapping, Memory};
+use crate::present::Chain;
 use crate::record::image_layout;
 use crate::shared::Shared;
 use crate::sparse::Sparse;
@@ -20,6 +21,8 @@ pub(crate) enum Backing {
     Placed { memory: Arc<Memory>, offset: u64 },
     /// Wherever its tiles are mapped to.
     Reserved(Box<Sparse>),
+    /// The presentation engine has them.
+    Swapchain(#[expect(dead_code, reason = "keeps the image alive")] Arc<Chain>),
     /// The program did not say.
     Unknown,
 }
@@ -144,7 +147,7 @@ impl Resource {
             Backing::Committed { memory, offset } | Backing::Placed { memory, offset } => {
                 Some((memory, *offset))
             }
-            Backing::Reserved(_) | Backing::Unknown => None,
+            Backing::Reserved(_) | Backing::Swapchain(_) | Backing::Unknown => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Making devices.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use ash::vk;
@@ -37,7 +37,11 @@ pub(crate) fn create(adapter: &Adapter, options: &Options) -> Result<Shared, Cre
         return Err(CreateError::TooOld { found: version });
     }
     let mut enabled = wanted(support, options, version);
-    let extensions = extensions(support, options, enabled, version)?;
+    let maintenance = instance.swapchain_maintenance(|name| support.has_extension(name));
+    if !options.presentation || maintenance.is_none() {
+        enabled.remove(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
+    }
+    let extensions = extensions(support, options, enabled, (version, maintenance))?;
     let features = features(support, options, enabled);
     let device = create_device(adapter, &chosen, enabled, &extensions, &features)?;
     if !instance.debug_utils {
@@ -100,13 +104,18 @@ fn extensions(
     support: &Support,
     options: &Options,
     enabled: OptionalFeatures,
-    version: ApiVersion,
+    (version, maintenance): (ApiVersion, Option<&'static CStr>),
 ) -> Result<Vec<CString>, CreateError> {
     let mut names = options.device_extensions.clone();
-    let offered = |name: &&core::ffi::CStr| support.has_extension(name);
+    let offered = |name: &&CStr| support.has_extension(name);
     let portability = Some(ash::khr::portability_subset::NAME).filter(offered);
-    for name in extensions_for(enabled, version).chain(portability) {
-        let name = support.offered_name(name).unwrap_or(name);
+    let swapchain = options.presentation.then_some(ash::khr::swapchain::NAME);
+    for name in extensions_for(enabled, version).chain(portability).chain(swapchain) {
+        let name = match maintenance {
+            // Of the same age as what the instance has.
+            Some(maintenance) if name == ash::ext::swapchain_maintenance1::NAME => maintenance,
+            _ => support.offered_name(name).unwrap_or(name),
+        };
         if !names.iter().any(|known| known.as_c_str() == name) {
             names.push(name.to_owned());
         }

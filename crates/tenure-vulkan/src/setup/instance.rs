@@ -8,10 +8,29 @@ use ash::vk;
 
 use super::message::{MessageSink, messenger_info};
 use super::options::{OptionalFeatures, Options};
+use super::support::KHR_SWAPCHAIN_MAINTENANCE1;
 use super::version::ApiVersion;
 use crate::error::CreateError;
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// Surfaces of the window systems, and what swap chains use of them where it is there.
+const SURFACES: [&CStr; 11] = [
+    ash::khr::xcb_surface::NAME,
+    ash::khr::xlib_surface::NAME,
+    ash::khr::wayland_surface::NAME,
+    ash::khr::win32_surface::NAME,
+    ash::khr::android_surface::NAME,
+    ash::khr::display::NAME,
+    ash::ext::metal_surface::NAME,
+    ash::ext::headless_surface::NAME,
+    ash::khr::get_surface_capabilities2::NAME,
+    ash::ext::surface_maintenance1::NAME,
+    KHR_SURFACE_MAINTENANCE1,
+];
+
+/// The newer name of `VK_EXT_surface_maintenance1`.
+const KHR_SURFACE_MAINTENANCE1: &CStr = c"VK_KHR_surface_maintenance1";
 
 /// The messenger of an instance, and the sink that it writes to.
 struct Messenger {
@@ -26,6 +45,8 @@ pub(crate) struct Instance {
     pub(crate) version: ApiVersion,
     /// `VK_EXT_debug_utils` is enabled.
     pub(crate) debug_utils: bool,
+    /// The extensions that are enabled.
+    extensions: Vec<CString>,
     messenger: Option<Messenger>,
     /// Boxed: the messenger knows its address.
     sink: Box<MessageSink>,
@@ -52,11 +73,23 @@ impl Instance {
         let plan = Plan::new(&entry, options)?;
         let sink = Box::new(options.sink.clone().unwrap_or_default());
         let raw = plan.create(&entry, version, &sink)?;
-        let mut instance = Self { entry, raw, version, debug_utils: plan.debug_utils, messenger: None, sink };
+        let Plan { debug_utils, extensions, .. } = plan;
+        let mut instance = Self { entry, raw, version, debug_utils, extensions, messenger: None, sink };
         if instance.debug_utils && options.validation.enabled {
             instance.listen()?;
         }
         Ok(instance)
+    }
+
+    /// The extension of the device by which presentations have fences, if the instance has what that needs.
+    pub(crate) fn swapchain_maintenance(&self, is_offered: impl Fn(&CStr) -> bool) -> Option<&'static CStr> {
+        let has = |name: &CStr| self.extensions.iter().any(|extension| extension.as_c_str() == name);
+        let pairs = [
+            (ash::ext::surface_maintenance1::NAME, ash::ext::swapchain_maintenance1::NAME),
+            (KHR_SURFACE_MAINTENANCE1, KHR_SWAPCHAIN_MAINTENANCE1),
+        ];
+        let found = pairs.into_iter().find(|(surface, swapchain)| has(surface) && is_offered(swapchain));
+        found.map(|(_, swapchain)| swapchain)
     }
 
     fn listen(&mut self) -> Result<(), CreateError> {
@@ -121,6 +154,12 @@ impl Plan {
         let names = options.optional.contains(OptionalFeatures::DEBUG_NAMES);
         if names || validation.enabled {
             plan.debug_utils = plan.add_if_offered(&offered, ash::ext::debug_utils::NAME);
+        }
+        if options.presentation {
+            plan.add(ash::khr::surface::NAME);
+            for name in SURFACES {
+                plan.add_if_offered(&offered, name);
+            }
         }
         if plan.add_if_offered(&offered, ash::khr::portability_enumeration::NAME) {
             plan.flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;

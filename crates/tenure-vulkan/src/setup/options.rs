@@ -49,6 +49,9 @@ bitflags! {
         /// Descriptors that say that there is nothing (`nullDescriptor` of `VK_EXT_robustness2`).
         /// Else freed ones stay as they were.
         const NULL_DESCRIPTORS = 1 << 13;
+        /// Fences that say when a presentation is over (`VK_EXT_swapchain_maintenance1`), with
+        /// [`Options::presentation`]. Else an image that is acquired again says so.
+        const SWAPCHAIN_MAINTENANCE1 = 1 << 14;
     }
 }
 
@@ -104,6 +107,8 @@ pub struct Options {
     pub instance_extensions: Vec<CString>,
     /// Extensions of the device to enable, which must be there. Not used with wrapped devices.
     pub device_extensions: Vec<CString>,
+    /// Enable what a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped devices.
+    pub presentation: bool,
 }
 
 impl Default for Options {
@@ -126,6 +131,7 @@ impl Default for Options {
                 .independent_blend(true),
             instance_extensions: Vec::new(),
             device_extensions: Vec::new(),
+            presentation: false,
         }
     }
 }
@@ -160,6 +166,13 @@ impl Options {
     #[must_use]
     pub fn api_version(self, api_version: ApiVersion) -> Self {
         Self { api_version, ..self }
+    }
+
+    /// Enables what a [`Swapchain`](crate::Swapchain) needs: of the instance `VK_KHR_surface` and the
+    /// extensions for surfaces of all window systems that are there, of the device `VK_KHR_swapchain`.
+    #[must_use]
+    pub fn presentation(self, presentation: bool) -> Self {
+        Self { presentation, ..self }
     }
 
     /// Enables features of Vulkan 1.0 where they are there.

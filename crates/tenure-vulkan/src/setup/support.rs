@@ -11,7 +11,7 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 10] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 11] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -22,14 +22,22 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 10] = [
     (OptionalFeatures::MEMORY_BUDGET, None, ash::ext::memory_budget::NAME),
     (OptionalFeatures::MEMORY_PRIORITY, None, ash::ext::memory_priority::NAME),
     (OptionalFeatures::ACCELERATION_STRUCTURES, None, ash::khr::acceleration_structure::NAME),
+    (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, None, ash::ext::swapchain_maintenance1::NAME),
 ];
 
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
 const KHR_ROBUSTNESS2: &CStr = c"VK_KHR_robustness2";
 
+/// The newer name of `VK_EXT_swapchain_maintenance1`.
+pub(crate) const KHR_SWAPCHAIN_MAINTENANCE1: &CStr = c"VK_KHR_swapchain_maintenance1";
+
 /// The other name of an extension that was taken over unchanged.
 fn other_name(name: &CStr) -> Option<&'static CStr> {
-    (name == ash::ext::robustness2::NAME).then_some(KHR_ROBUSTNESS2)
+    let names = [
+        (ash::ext::robustness2::NAME, KHR_ROBUSTNESS2),
+        (ash::ext::swapchain_maintenance1::NAME, KHR_SWAPCHAIN_MAINTENANCE1),
+    ];
+    names.into_iter().find(|(old, _)| *old == name).map(|(_, new)| new)
 }
 
 /// What a physical device offers.
@@ -60,6 +68,7 @@ pub(crate) struct FeatureChain {
     structures: vk::PhysicalDeviceAccelerationStructureFeaturesKHR<'static>,
     indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
+    swapchain: vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT<'static>,
     /// Linked where the device is a portability subset.
     portability: Option<PortabilityFeatures>,
 }
@@ -89,6 +98,7 @@ impl FeatureChain {
         self.priority.memory_priority = flag(OptionalFeatures::MEMORY_PRIORITY);
         self.structures.acceleration_structure = flag(OptionalFeatures::ACCELERATION_STRUCTURES);
         self.robustness.null_descriptor = flag(OptionalFeatures::NULL_DESCRIPTORS);
+        self.swapchain.swapchain_maintenance1 = flag(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
     }
 
     /// Those of `asked` that are switched on; what has no switch stays.
@@ -102,6 +112,7 @@ impl FeatureChain {
             (OptionalFeatures::ACCELERATION_STRUCTURES, self.structures.acceleration_structure),
             (OptionalFeatures::DESCRIPTOR_INDEXING, vk::Bool32::from(is_enough(&self.indexing))),
             (OptionalFeatures::NULL_DESCRIPTORS, self.robustness.null_descriptor),
+            (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, self.swapchain.swapchain_maintenance1),
         ];
         let off = switches.into_iter().filter(|(_, on)| *on == vk::FALSE);
         off.fold(asked, |granted, (feature, _)| granted.difference(feature))
@@ -136,6 +147,9 @@ impl FeatureChain {
         }
         if wanted.contains(OptionalFeatures::NULL_DESCRIPTORS) {
             features = features.push_next(&mut self.robustness);
+        }
+        if wanted.contains(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) {
+            features = features.push_next(&mut self.swapchain);
         }
         if let Some(portability) = &mut self.portability {
             features = features.push_next(portability);

@@ -6,7 +6,9 @@ use std::time::Duration;
 use conformance::{Effort, Harness, Probe};
 use parking_lot::{Mutex, MutexGuard};
 use tenure_core::device::{Device as _, Permit};
-use tenure_vulkan::{Device, List, Message, MessageKind, OptionalFeatures, Options, Severity, Validation};
+use tenure_vulkan::{
+    Device, List, Message, MessageKind, OptionalFeatures, Options, Raw, Severity, Validation,
+};
 
 use crate::disguise::{Costume, Disguise};
 use crate::gate::Gate;
@@ -96,6 +98,16 @@ impl Vulkan {
     pub(crate) fn disguised(costume: Costume, options: &Options) -> Self {
         Self::made(validated(), |host| {
             let (disguise, device) = Disguise::put_on(&host, costume, options);
+            (device, Some(host), Some(disguise))
+        })
+    }
+
+    /// As [`disguised`](Self::disguised), of a device made with options, all of which its wrapper is given.
+    pub(crate) fn wearing(costume: Costume, options: Options, change: impl FnOnce(&mut Raw)) -> Self {
+        Self::made(options.clone(), |host| {
+            let (disguise, plain) = Disguise::put_on(&host, costume, &options);
+            drop(plain);
+            let device = disguise.wrap_with(&host, &options, change).unwrap();
             (device, Some(host), Some(disguise))
         })
     }

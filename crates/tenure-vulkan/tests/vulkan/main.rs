@@ -20,6 +20,7 @@ mod probe;
 mod sparse;
 mod sparse_textures;
 mod suite;
+mod swapchain;
 mod visible;
 mod waiting;
 mod watched;

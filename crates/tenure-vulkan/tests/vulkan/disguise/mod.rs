@@ -9,6 +9,7 @@ pub(crate) mod barriers;
 mod copies;
 mod descriptors;
 mod memory;
+mod present;
 mod queues;
 mod tables;
 pub(crate) mod trace;
@@ -38,6 +39,8 @@ struct Stage {
     queue: Mutex<vk::Queue>,
     memory: Mutex<HashMap<vk::DeviceMemory, memory::Block>>,
     pools: Mutex<HashMap<vk::CommandPool, u32>>,
+    /// Swap chains that are not destroyed.
+    chains: Mutex<Vec<u64>>,
     lists: Mutex<HashMap<vk::CommandBuffer, queues::Recorded>>,
     releases: Mutex<Vec<barriers::Release>>,
     barriers: Mutex<Vec<barriers::Call>>,
@@ -89,6 +92,7 @@ impl Disguise {
             queue: Mutex::new(host.queue(QueueId(0)).unwrap()),
             memory: Mutex::default(),
             pools: Mutex::default(),
+            chains: Mutex::default(),
             lists: Mutex::default(),
             releases: Mutex::default(),
             barriers: Mutex::default(),
@@ -144,6 +148,7 @@ impl Disguise {
         let mut problems = std::mem::take(&mut *self.0.problems.lock());
         problems.extend(left("allocations", self.0.memory.lock().len()));
         problems.extend(left("command pools", self.0.pools.lock().len()));
+        problems.extend(left("swap chains", self.0.chains.lock().len()));
         problems.extend(left("failures that never happened", self.0.failures.lock().len()));
         problems.extend(left("releases without an acquire", self.0.releases.lock().len()));
         problems
@@ -183,6 +188,11 @@ impl Disguise {
     /// The calls of `vkCmdPipelineBarrier2` since this was last asked.
     pub(crate) fn take_barriers(&self) -> Vec<barriers::Call> {
         std::mem::take(&mut *self.0.barriers.lock())
+    }
+
+    /// How many swap chains are not destroyed.
+    pub(crate) fn chains(&self) -> usize {
+        self.0.chains.lock().len()
     }
 
     /// How often a function was called.
@@ -242,10 +252,17 @@ fn hooked_instance(host: &Device) -> ash::Instance {
 }
 
 fn device_hooks() -> Vec<Hook> {
-    [memory::hooks(), queues::hooks(), barriers::hooks(), copies::hooks(), descriptors::hooks()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        memory::hooks(),
+        queues::hooks(),
+        barriers::hooks(),
+        copies::hooks(),
+        descriptors::hooks(),
+        present::hooks(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn hooked_device(host: &Device) -> ash::Device {

@@ -1,0 +1,265 @@
+//! Chains come and go: they are made for a window, replaced, and let go of when that is proven to be safe.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+use tenure_core::device::{DeviceError, State};
+use tenure_core::present::{ImageProgress, SharedImage};
+use tenure_core::{Error, PresentMode, Queue, SyncPoint, TextureDesc};
+
+use super::chain::Chain;
+use super::choose;
+use super::swapchain::{Current, Retired, Swapchain, Window};
+use crate::format::to_vk_format;
+use crate::resource::Resource;
+use crate::setup::OptionalFeatures;
+
+/// More chains than these are not kept: then their presentations are waited for.
+const MOST_RETIRED: usize = 4;
+
+/// What a chain is made with.
+struct Plan {
+    capabilities: vk::SurfaceCapabilitiesKHR,
+    extent: [u32; 2],
+    mode: PresentMode,
+}
+
+impl Swapchain {
+    /// Makes a chain for the window as it is now, in place of the one that is there.
+    pub(super) fn rebuild(&mut self) -> Result<(), Error> {
+        self.window = Window::Empty;
+        if self.desc.is_empty() {
+            return Ok(());
+        }
+        // Also when something below fails: it is to be tried again.
+        self.window = Window::Outdated;
+        let Some(plan) = self.plan()? else { return Ok(()) };
+        if self.retired.len() >= MOST_RETIRED {
+            let timeout = self.gpu.config().frames.shutdown_timeout;
+            self.settle_retired(timeout)?;
+        }
+        let old = self.current.take();
+        let made = self.make(&plan, old.as_ref().map_or_else(Default::default, |old| old.chain.handle));
+        if let Some(old) = old {
+            self.retire(old);
+        }
+        self.current = Some(made?);
+        self.window = Window::Ready;
+        Ok(())
+    }
+
+    /// `None`: the window has no area now.
+    fn plan(&self) -> Result<Option<Plan>, Error> {
+        let (calls, physical, surface) = (&self.calls, self.shared().api.physical, self.surface);
+        let capabilities = calls.capabilities(physical, surface);
+        let capabilities = capabilities
+            .map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceCapabilitiesKHR", result))?;
+        let extent = choose::extent(self.desc.size, &capabilities);
+        if extent.contains(&0) {
+            return Ok(None);
+        }
+        let format = self.format;
+        if !capabilities.supported_usage_flags.contains(choose::flags(&self.desc)) {
+            let feature = "that usage of the images of a window";
+            return Err(self.device_error(DeviceError::UnsupportedFormat { format, feature }));
+        }
+        // SAFETY: the surface is alive and of this instance.
+        let modes = unsafe { calls.surface.get_physical_device_surface_present_modes(physical, surface) };
+        let modes =
+            modes.map_err(|result| self.failed("vkGetPhysicalDeviceSurfacePresentModesKHR", result))?;
+        let mode = choose::mode(self.desc.mode, &modes);
+        Ok(Some(Plan { capabilities, extent, mode }))
+    }
+
+    fn make(&self, plan: &Plan, old: vk::SwapchainKHR) -> Result<Current, Error> {
+        let Plan { capabilities, extent, mode } = plan;
+        let info = vk::SwapchainCreateInfoKHR::default()
+            .surface(self.surface)
+            .min_image_count(choose::images(self.desc.images, capabilities))
+            .image_format(to_vk_format(self.format))
+            .image_color_space(vk::ColorSpaceKHR::SRGB_NONLINEAR)
+            .image_extent(vk::Extent2D { width: extent[0], height: extent[1] })
+            .image_array_layers(1)
+            .image_usage(choose::flags(&self.desc))
+            .image_sharing_mode(vk::SharingMode::EXCLUSIVE)
+            .pre_transform(choose::transform(capabilities))
+            .composite_alpha(choose::alpha(capabilities))
+            .present_mode(choose::vk_mode(*mode))
+            .clipped(true)
+            .old_swapchain(old);
+        let chain = Chain::create(self.shared(), &self.calls, &info);
+        let chain = Arc::new(chain.map_err(|result| self.failed("vkCreateSwapchainKHR", result))?);
+        // SAFETY: the chain was just made.
+        let images = unsafe { self.calls.swapchain.get_swapchain_images(chain.handle) };
+        let images = images.map_err(|result| self.failed("vkGetSwapchainImagesKHR", result))?;
+        let adopted = (0..).zip(images).map(|(index, image)| self.adopt(&chain, plan, (index, image)));
+        let images = adopted.collect::<Result<Vec<_>, Error>>()?;
+        let was_presented = vec![false; images.len()];
+        Ok(Current { chain, images, was_presented, extent: *extent, mode: *mode })
+    }
+
+    fn adopt(
+        &self,
+        chain: &Arc<Chain>,
+        plan: &Plan,
+        (index, image): (u32, vk::Image),
+    ) -> Result<Arc<SharedImage<crate::Device>>, Error> {
+        chain.add_rendered().map_err(|source| self.device_error(source))?;
+        let [width, height] = plan.extent;
+        let desc = TextureDesc::d2(width, height, self.format, choose::usage(&self.desc))
+            .name(format!("{} image {index}", self.desc.name));
+        let created = (desc.info.clone(), choose::flags(&self.desc), to_vk_format(self.format));
+        let resource = Resource::of_swapchain(chain, image, created);
+        let texture = self.gpu.adopt_texture(resource, &desc, State::COMMON);
+        let texture = texture.map_err(|rejected| rejected.error)?;
+        SharedImage::new(&self.gpu, texture, self.format, index)
+    }
+
+    /// Keeps a chain until its presentations are over. Its images go when the GPU is done with them.
+    fn retire(&mut self, current: Current) {
+        let Current { chain, .. } = current;
+        self.retired.push(Retired { chain, over_at: None });
+    }
+
+    /// Lets go of the image that was handed out, which the program has dropped.
+    pub(super) fn let_go(&mut self) -> Result<(), Error> {
+        let Some(held) = self.held.take() else { return Ok(()) };
+        let rendered = match held.image.progress() {
+            ImageProgress::Unused => {
+                return held.acquired.map_or(Ok(()), |semaphore| self.consume(semaphore));
+            }
+            ImageProgress::Begun => {
+                let point = self.gpu.submitted();
+                held.acquired.into_iter().for_each(|semaphore| self.waited.push(semaphore, point));
+                return Ok(());
+            }
+            ImageProgress::Finished(point) => {
+                held.acquired.into_iter().for_each(|semaphore| self.waited.push(semaphore, point));
+                let slot = held.image.index() as usize;
+                let chain = self.current.as_ref().map(|current| &current.chain);
+                chain.map(|chain| chain.replace_rendered(slot)).transpose()
+            }
+        };
+        let signalled = rendered.map_err(|source| self.device_error(source))?;
+        signalled.map_or(Ok(()), |semaphore| self.consume(semaphore))
+    }
+
+    /// Has the GPU wait for a semaphore that is, or will be, signalled, so that it can be used again.
+    pub(super) fn consume(&mut self, semaphore: vk::Semaphore) -> Result<(), Error> {
+        let shared = self.shared().clone();
+        let (waits, stages) = ([semaphore], [vk::PipelineStageFlags::ALL_COMMANDS]);
+        let info = vk::SubmitInfo::default().wait_semaphores(&waits).wait_dst_stage_mask(&stages);
+        let submitted = self.gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |queue| {
+            // SAFETY: the semaphore is signalled, or its signal was submitted, and nothing else waits for it; this
+            // thread alone uses the queue.
+            let submitted = unsafe { shared.api.device.queue_submit(queue, &[info], vk::Fence::null()) };
+            submitted.map_err(|result| Error::from(shared.error("vkQueueSubmit", result)))
+        });
+        match submitted {
+            Ok(((), point)) => {
+                self.waited.push(semaphore, point);
+                Ok(())
+            }
+            Err(error) => {
+                self.stray.push(semaphore);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives back what is proven not to be in use any more. Never waits.
+    pub(super) fn collect(&mut self) -> Result<(), Error> {
+        let completed = self.gpu.completed()?;
+        let shared = self.gpu.device().shared();
+        self.waited.collect(shared, &completed);
+        if let Some(current) = &self.current {
+            current.chain.poll_fences()?;
+        }
+        let has_fences = shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
+        let mut failed = Ok(());
+        self.retired.retain(|retired| {
+            let is_over = match has_fences {
+                true => retired.chain.poll_fences(),
+                false => Ok(retired.over_at.is_some_and(|point| point.is_covered_by(&completed))),
+            };
+            let is_over = is_over.unwrap_or_else(|error| {
+                failed = Err(Error::from(error));
+                false
+            });
+            if is_over {
+                retired.chain.settle();
+            }
+            !is_over
+        });
+        failed
+    }
+
+    /// Waits until the presentations of the chains that were replaced are over; false when the time is.
+    fn settle_retired(&mut self, timeout: Duration) -> Result<bool, Error> {
+        if !self.gpu.wait(&self.gpu.submitted(), timeout)? {
+            return Ok(false);
+        }
+        let shared = self.shared().clone();
+        if shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1) {
+            for retired in &self.retired {
+                if !retired.chain.wait_fences(timeout)? {
+                    return Ok(false);
+                }
+            }
+        } else {
+            // Tenure's own work is done: what is left are presentations.
+            for (queue, _) in shared.queues.iter().zip(&self.can_present).filter(|(_, can)| **can) {
+                // SAFETY: this thread alone uses the queue.
+                let idle = queue.with(|queue| unsafe { shared.api.device.queue_wait_idle(queue) });
+                idle.map_err(|result| self.failed("vkQueueWaitIdle", result))?;
+            }
+        }
+        self.retired.drain(..).for_each(|retired| retired.chain.settle());
+        Ok(true)
+    }
+
+    /// Gives everything back, when nothing runs any more or the device is lost.
+    fn end(&mut self) {
+        let shared = self.shared().clone();
+        self.waited.give_back(&shared);
+        for semaphore in self.stray.drain(..) {
+            // SAFETY: nothing waits for it, and what signals it is done.
+            unsafe { shared.api.device.destroy_semaphore(semaphore, None) };
+        }
+    }
+}
+
+impl Drop for Swapchain {
+    fn drop(&mut self) {
+        let is_used = self.held.as_ref().is_some_and(|held| held.is_out() || held.image.is_recorded());
+        if is_used {
+            tracing::error!(
+                target: "tenure_vulkan",
+                "{}: its image is still in use; what that waits for and signals is not destroyed", self.desc.name
+            );
+            self.held = None;
+            self.current.iter().for_each(|current| current.chain.forget_rendered());
+        }
+        // What cannot be waited for is destroyed below.
+        let _destroyed_below = self.let_go();
+        if let Some(current) = self.current.take() {
+            self.retire(current);
+        }
+        let timeout = self.gpu.config().frames.shutdown_timeout;
+        let is_over = self.settle_retired(timeout).unwrap_or(false);
+        if is_over || self.alive().is_err() {
+            self.end();
+        } else {
+            tracing::error!(target: "tenure_vulkan", "{}: the GPU did not finish with it", self.desc.name);
+        }
+        let gpu = &self.gpu;
+        let purged = catch_unwind(AssertUnwindSafe(|| gpu.purge()));
+        if let Err(panic) = purged
+            && !std::thread::panicking()
+        {
+            resume_unwind(panic);
+        }
+    }
+}

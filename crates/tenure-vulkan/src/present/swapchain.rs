@@ -1,0 +1,497 @@
+//! The swap chain: images to draw to, and back to the window.
+
+use core::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use smallvec::SmallVec;
+use tenure_core::device::{DeviceError, Format, MAX_QUEUES, QueueId, State, Subresource};
+use tenure_core::present::{ImageProgress, SharedImage};
+use tenure_core::{
+    Awaited, Error, Gpu, PresentMode, Queue, SwapchainDesc, SwapchainImage, SwapchainRule, SyncPoint,
+};
+
+use super::calls::Calls;
+use super::chain::Chain;
+use super::choose;
+use super::semaphores::Waited;
+use crate::device::Device;
+use crate::queue::{ExternalSemaphore, nanoseconds};
+use crate::record::PRESENT_STAGES;
+use crate::setup::OptionalFeatures;
+use crate::shared::Shared;
+
+/// What there is to draw to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Window {
+    /// It is as its images are.
+    Ready,
+    /// It has changed, and its images can still be shown.
+    Suboptimal,
+    /// It has changed, and no image can be shown any more.
+    Outdated,
+    /// The program says that there is none: it is minimised.
+    Empty,
+}
+
+/// The chain in use, and its images.
+pub(super) struct Current {
+    pub(super) chain: Arc<Chain>,
+    pub(super) images: Vec<Arc<SharedImage<Device>>>,
+    /// Of each image.
+    pub(super) was_presented: Vec<bool>,
+    pub(super) extent: [u32; 2],
+    pub(super) mode: PresentMode,
+}
+
+/// The image that was handed out.
+pub(super) struct Lent {
+    pub(super) image: Arc<SharedImage<Device>>,
+    /// Signalled when the image may be drawn to; `None` once a submission has waited for it.
+    pub(super) acquired: Option<vk::Semaphore>,
+    /// It was shown before: whatever was presented before that is over when it may be drawn to.
+    pub(super) was_presented: bool,
+}
+
+/// A chain that another has replaced, while its presentations may not be over.
+pub(super) struct Retired {
+    pub(super) chain: Arc<Chain>,
+    /// They are over when this is complete.
+    pub(super) over_at: Option<SyncPoint>,
+}
+
+/// A swap chain over a surface of the program's.
+///
+/// A frame [acquires](Self::acquire) an image, [begins](SwapchainImage::begin) and
+/// [finishes](SwapchainImage::finish) it in its recordings, and [presents](Self::present) it. Whatever a
+/// presentation uses (semaphores, fences, chains that a resize has replaced) is kept until it is proven
+/// that nothing uses it any more. What paces frames is [`Gpu::begin_frame`]: it waits until no more frames are in
+/// flight than the configuration says; call it before [`acquire`](Self::acquire).
+///
+/// The device was made with [`Options::presentation`](crate::Options::presentation), or wrapped with its loader, the instance's
+/// extensions for surfaces, and `VK_KHR_swapchain` among [`Raw::extensions`](crate::Raw::extensions).
+///
+/// ```no_run
+/// use ash::vk;
+/// use tenure_core::{Error, Gpu, Queue, State, Subresource, SwapchainDesc};
+/// use tenure_vulkan::{Device, Swapchain};
+///
+/// fn run(gpu: &Gpu<Device>, surface: vk::SurfaceKHR, size: impl Fn() -> [u32; 2]) -> Result<(), Error> {
+///     // SAFETY: the surface is of this device's instance, and is destroyed after the swap chain and all else.
+///     let mut swapchain = unsafe { Swapchain::new(gpu, surface, &SwapchainDesc::new(size())) }?;
+///     loop {
+///         let frame = gpu.begin_frame()?;
+///         if swapchain.is_outdated() || swapchain.extent() != size() {
+///             swapchain.resize(size())?;
+///         }
+///         let Some(image) = swapchain.acquire()? else { continue };
+///         let mut recording = frame.record(Queue::Graphics, "picture")?;
+///         image.begin(&mut recording);
+///         recording.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET)?;
+///         let _draw = recording.raw();
+///         image.finish(&mut recording)?;
+///         frame.submit(recording)?;
+///         swapchain.present(image)?;
+///         frame.end()?;
+///     }
+/// }
+/// ```
+///
+/// # Dropping it
+///
+/// waits for the GPU and for its presentations, for as long as
+/// [`FrameConfig::shutdown_timeout`](tenure_core::FrameConfig::shutdown_timeout) says, and destroys all that it made. The chain
+/// itself lives on while the program has handles of its images, and recordings that use them are open.
+pub struct Swapchain {
+    pub(super) gpu: Gpu<Device>,
+    pub(super) calls: Arc<Calls>,
+    pub(super) surface: vk::SurfaceKHR,
+    pub(super) desc: SwapchainDesc,
+    pub(super) format: Format,
+    /// Whether each queue can present to the window.
+    pub(super) can_present: SmallVec<[bool; MAX_QUEUES]>,
+    pub(super) window: Window,
+    pub(super) current: Option<Current>,
+    pub(super) held: Option<Lent>,
+    pub(super) retired: Vec<Retired>,
+    pub(super) waited: Waited,
+    /// Signalled, and nothing could be made to wait for them: destroyed at the end.
+    pub(super) stray: Vec<vk::Semaphore>,
+}
+
+impl Swapchain {
+    /// Makes one over a surface. The surface stays the program's.
+    ///
+    /// # Errors
+    /// [`Error::Swapchain`] with [`SwapchainRule::NoQueue`], [`SwapchainRule::Format`] or
+    /// [`SwapchainRule::WindowLost`]; [`Error::Device`]: what a swap chain needs is not enabled, or the surface's images cannot
+    /// be used as `desc` says.
+    ///
+    /// # Safety
+    /// The surface is of the device's instance, and nothing else uses it. It lives until the swap chain
+    /// and all handles of its images (textures, views) are dropped, and the recordings that used them are
+    /// submitted or discarded.
+    pub unsafe fn new(
+        gpu: &Gpu<Device>,
+        surface: vk::SurfaceKHR,
+        desc: &SwapchainDesc,
+    ) -> Result<Self, Error> {
+        let device = gpu.device();
+        let named = |source| Error::Device { name: desc.name.clone(), source };
+        let calls = Calls::new(device.shared()).map_err(named)?;
+        let mut swapchain = Self {
+            gpu: gpu.clone(),
+            calls: Arc::new(calls),
+            surface,
+            desc: desc.clone(),
+            format: Format::Bgra8Srgb,
+            can_present: SmallVec::new(),
+            window: Window::Empty,
+            current: None,
+            held: None,
+            retired: Vec::new(),
+            waited: Waited::default(),
+            stray: Vec::new(),
+        };
+        swapchain.find_queues()?;
+        swapchain.format = swapchain.find_format()?;
+        swapchain.rebuild()?;
+        Ok(swapchain)
+    }
+
+    fn find_queues(&mut self) -> Result<(), Error> {
+        let shared = self.shared().clone();
+        for queue in &shared.queues {
+            let family = queue.properties.family;
+            // SAFETY: the surface is alive, the family one of the device's.
+            let found = unsafe {
+                self.calls.surface.get_physical_device_surface_support(
+                    shared.api.physical,
+                    family,
+                    self.surface,
+                )
+            };
+            let found =
+                found.map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceSupportKHR", result))?;
+            self.can_present.push(found);
+        }
+        match self.can_present.contains(&true) {
+            true => Ok(()),
+            false => Err(self.broken(SwapchainRule::NoQueue)),
+        }
+    }
+
+    fn find_format(&self) -> Result<Format, Error> {
+        let physical = self.shared().api.physical;
+        // SAFETY: the surface is alive and of this instance.
+        let offered =
+            unsafe { self.calls.surface.get_physical_device_surface_formats(physical, self.surface) };
+        let offered =
+            offered.map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceFormatsKHR", result))?;
+        choose::format(self.desc.format, &offered).ok_or_else(|| self.broken(SwapchainRule::Format))
+    }
+
+    /// An image to draw to. `None`: the window is minimised, or [is outdated](Self::is_outdated) so that nothing can
+    /// be shown.
+    ///
+    /// Waits for one for as long as [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout) says. An image that was dropped without being
+    /// presented is handed out again, with what was drawn to it.
+    ///
+    /// # Errors
+    /// [`SwapchainRule::OneAtATime`] while the program has one, [`SwapchainRule::WindowLost`];
+    /// [`Error::Timeout`]; [`Error::Device`]: lost, or a shortage.
+    pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
+        self.alive()?;
+        self.collect()?;
+        if let Some(held) = &self.held {
+            if held.is_out() {
+                return Err(self.broken(SwapchainRule::OneAtATime));
+            }
+            return self.hand_out_again().map(Some);
+        }
+        if matches!(self.window, Window::Outdated | Window::Empty) {
+            return Ok(None);
+        }
+        self.acquire_next()
+    }
+
+    fn acquire_next(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
+        const CALL: &str = "vkAcquireNextImageKHR";
+        let Some(current) = &self.current else { return Ok(None) };
+        let shared = self.shared().clone();
+        let timeout = self.gpu.config().frames.timeout;
+        let semaphore = shared.take_semaphore().map_err(|source| self.device_error(source))?;
+        // SAFETY: the chain is alive, the semaphore not signalled, and nothing waits for it.
+        let acquired = unsafe {
+            let handle = current.chain.handle;
+            self.calls.swapchain.acquire_next_image(
+                handle,
+                nanoseconds(timeout),
+                semaphore,
+                vk::Fence::null(),
+            )
+        };
+        let (index, is_suboptimal) = match acquired {
+            Ok(acquired) => acquired,
+            Err(result) => {
+                shared.sync.return_semaphores([semaphore]);
+                return match result {
+                    vk::Result::NOT_READY | vk::Result::TIMEOUT => Err(Error::Timeout {
+                        what: Awaited::SwapchainImage,
+                        waited_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
+                    }),
+                    result if is_outdating(result) => {
+                        self.window = Window::Outdated;
+                        Ok(None)
+                    }
+                    result => Err(self.failed(CALL, result)),
+                };
+            }
+        };
+        if is_suboptimal {
+            self.window = Window::Suboptimal;
+        }
+        let slot = index as usize;
+        let Some((image, was_presented)) =
+            current.images.get(slot).cloned().zip(current.was_presented.get(slot))
+        else {
+            self.stray.push(semaphore);
+            return Err(self.failed(CALL, vk::Result::ERROR_UNKNOWN));
+        };
+        // SAFETY: each is of this device and lives until the submissions that use it are complete; each is
+        // waited for once, after it was signalled.
+        let [acquired, rendered] = [semaphore, current.chain.rendered(slot)]
+            .map(|semaphore| unsafe { ExternalSemaphore::binary(semaphore) });
+        image.arm(Some(acquired.at_stages(PRESENT_STAGES)), Some(rendered));
+        self.held =
+            Some(Lent { image: image.clone(), acquired: Some(semaphore), was_presented: *was_presented });
+        // Whatever used it before is done when the semaphore is signalled.
+        self.gpu.declare_state(image.texture(), Subresource::All, State::COMMON, &SyncPoint::NONE)?;
+        Ok(Some(SwapchainImage::new(image)))
+    }
+
+    /// Hands out the image that the program has dropped.
+    fn hand_out_again(&mut self) -> Result<SwapchainImage<Device>, Error> {
+        if let Some(held) = &mut self.held
+            && let ImageProgress::Finished(point) = held.image.progress()
+            && let Some(current) = &self.current
+        {
+            // What its presentation waits for was signalled, and will be again.
+            let slot = held.image.index() as usize;
+            let signalled = current.chain.replace_rendered(slot)?;
+            held.acquired.take().into_iter().for_each(|semaphore| self.waited.push(semaphore, point));
+            // SAFETY: as where it was acquired.
+            let rendered = unsafe { ExternalSemaphore::binary(current.chain.rendered(slot)) };
+            held.image.arm(None, Some(rendered));
+            self.consume(signalled)?;
+        }
+        match &self.held {
+            Some(held) => Ok(SwapchainImage::new(held.image.clone())),
+            None => Err(Error::Internal { what: "the image of a swap chain is gone" }),
+        }
+    }
+
+    /// Shows an image that a recording has [finished](SwapchainImage::finish), on the queue that the recording
+    /// was submitted to.
+    ///
+    /// When the window has changed meanwhile, the image may not be shown, and [`is_outdated`](Self::is_outdated)
+    /// says so. An image that is refused is handed out again by the next [`acquire`](Self::acquire).
+    ///
+    /// # Errors
+    /// [`SwapchainRule::NotFinished`], [`SwapchainRule::OtherSwapchain`]; [`SwapchainRule::NoQueue`]: the queue that
+    /// finished it cannot present; [`SwapchainRule::WindowLost`]; [`Error::Device`]: lost, or a shortage.
+    #[expect(clippy::needless_pass_by_value, reason = "the program is done with it")]
+    pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
+        self.alive()?;
+        let is_ours = |held: &&Lent| Arc::ptr_eq(&held.image, image.shared());
+        let (Some(held), Some(current)) = (self.held.as_ref().filter(is_ours), self.current.as_ref()) else {
+            return Err(self.broken(SwapchainRule::OtherSwapchain));
+        };
+        let point = held.image.finished()?;
+        let queue = point.iter().map(|at| at.queue).find(|queue| self.can_present(*queue));
+        let queue = queue.ok_or_else(|| self.broken(SwapchainRule::NoQueue))?;
+        let index = held.image.index();
+        let (chain, slot) = (current.chain.clone(), index as usize);
+        let result = self.queue_present(queue, &chain, index)?;
+        match result {
+            Ok(false) => {}
+            Ok(true) => self.window = Window::Suboptimal,
+            Err(result) if is_outdating(result) => self.window = Window::Outdated,
+            Err(_) => {}
+        }
+        self.end_held(slot, point);
+        match result {
+            Err(result) if !is_outdating(result) => Err(self.failed("vkQueuePresentKHR", result)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Presents. An error inside says that the image was taken, but will not be shown.
+    fn queue_present(
+        &self,
+        queue: QueueId,
+        chain: &Chain,
+        index: u32,
+    ) -> Result<Result<bool, vk::Result>, Error> {
+        let shared = self.shared();
+        let queue = shared.queue(queue).map_err(|source| self.device_error(source))?;
+        let has_fences = shared.api.uses(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
+        let fence = has_fences.then(|| shared.take_fence()).transpose();
+        let fence = fence.map_err(|source| self.device_error(source))?;
+        let (waits, handles, indices) = ([chain.rendered(index as usize)], [chain.handle], [index]);
+        let fences = [fence.unwrap_or_default()];
+        let mut told = vk::SwapchainPresentFenceInfoEXT::default().fences(&fences);
+        let mut info = vk::PresentInfoKHR::default()
+            .wait_semaphores(&waits)
+            .swapchains(&handles)
+            .image_indices(&indices);
+        if fence.is_some() {
+            info = info.push_next(&mut told);
+        }
+        // SAFETY: the image was acquired and is in the layout for presentation, when the semaphore is signalled,
+        // which was submitted; the queue can present to the surface, and this thread alone uses it.
+        let result = queue.with(|queue| unsafe { self.calls.swapchain.queue_present(queue, &info) });
+        match result {
+            Err(result) if !is_outdating(result) && result != vk::Result::ERROR_SURFACE_LOST_KHR => {
+                // Nothing was enqueued: the semaphore stays signalled, the fence is not.
+                fence.into_iter().for_each(|fence| shared.sync.return_fence(fence));
+                Err(self.failed("vkQueuePresentKHR", result))
+            }
+            result => {
+                chain.note_present(fence);
+                Ok(result)
+            }
+        }
+    }
+
+    /// The image that was handed out is the presentation engine's, after `point`.
+    fn end_held(&mut self, slot: usize, point: SyncPoint) {
+        let Some(held) = self.held.take() else { return };
+        held.acquired.into_iter().for_each(|semaphore| self.waited.push(semaphore, point));
+        if let Some(was) = self.current.as_mut().and_then(|current| current.was_presented.get_mut(slot)) {
+            *was = true;
+        }
+        if held.was_presented {
+            for retired in self.retired.iter_mut().filter(|retired| retired.over_at.is_none()) {
+                retired.over_at = Some(point);
+            }
+        }
+    }
+
+    /// True when the window is not as the images are any more: [resize](Self::resize) it. One event for the results
+    /// `OUT_OF_DATE` and `SUBOPTIMAL`.
+    #[must_use]
+    pub const fn is_outdated(&self) -> bool {
+        matches!(self.window, Window::Outdated | Window::Suboptimal)
+    }
+
+    /// Makes new images for a window that has changed, and lets go of the old ones. The size is used where the
+    /// window leaves it open; with a 0 the window is minimised, and there are no images until the next call. Of no effect
+    /// where neither size nor window have changed.
+    ///
+    /// # Errors
+    /// [`SwapchainRule::ImageHeld`] while the program has an image, or a recording that uses it is open;
+    /// those of [`new`](Self::new). After one that is not the program's mistake there may be no images; it can be called again.
+    pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
+        self.alive()?;
+        self.collect()?;
+        if self.window == Window::Ready && self.desc.size == size {
+            return Ok(());
+        }
+        if self.held.as_ref().is_some_and(|held| held.is_out() || held.image.is_recorded()) {
+            return Err(self.broken(SwapchainRule::ImageHeld));
+        }
+        self.let_go()?;
+        self.desc.size = size;
+        self.rebuild()
+    }
+
+    /// Width and height of the images; zeros where there are none.
+    #[must_use]
+    pub fn extent(&self) -> [u32; 2] {
+        match &self.current {
+            Some(current) if self.window != Window::Empty => current.extent,
+            _ => [0; 2],
+        }
+    }
+
+    /// The format of the images and of their views.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// How images get to the screen: as asked for where the window has that.
+    #[must_use]
+    pub fn mode(&self) -> PresentMode {
+        self.current.as_ref().map_or(self.desc.mode, |current| current.mode)
+    }
+
+    /// How many images there are.
+    #[must_use]
+    pub fn images(&self) -> u32 {
+        self.current.as_ref().map_or(0, |current| u32::try_from(current.images.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Whether what a queue has finished can be presented.
+    #[must_use]
+    pub fn can_present_on(&self, queue: Queue) -> bool {
+        use tenure_core::device::Device as _;
+        self.can_present(queue.id(self.gpu.device().properties()))
+    }
+
+    fn can_present(&self, queue: QueueId) -> bool {
+        self.can_present.get(queue.index()).copied().unwrap_or(false)
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        self.gpu.device().shared()
+    }
+
+    pub(super) fn alive(&self) -> Result<(), Error> {
+        self.shared().alive().map_err(|source| self.device_error(source))
+    }
+
+    pub(super) fn broken(&self, rule: SwapchainRule) -> Error {
+        Error::Swapchain { name: self.desc.name.clone(), rule }
+    }
+
+    pub(super) fn device_error(&self, source: DeviceError) -> Error {
+        Error::Device { name: self.desc.name.clone(), source }
+    }
+
+    pub(super) fn failed(&self, call: &'static str, result: vk::Result) -> Error {
+        match result {
+            vk::Result::ERROR_SURFACE_LOST_KHR | vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR => {
+                self.broken(SwapchainRule::WindowLost)
+            }
+            result => self.device_error(self.shared().error(call, result)),
+        }
+    }
+}
+
+impl Lent {
+    /// The program has it. The swap chain has it twice.
+    pub(super) fn is_out(&self) -> bool {
+        Arc::strong_count(&self.image) > 2
+    }
+}
+
+/// True for results that ask for new images.
+fn is_outdating(result: vk::Result) -> bool {
+    matches!(
+        result,
+        vk::Result::ERROR_OUT_OF_DATE_KHR | vk::Result::ERROR_FULL_SCREEN_EXCLUSIVE_MODE_LOST_EXT
+    )
+}
+
+impl fmt::Debug for Swapchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Swapchain")
+            .field("name", &self.desc.name)
+            .field("extent", &self.extent())
+            .field("images", &self.images())
+            .field("window", &self.window)
+            .finish_non_exhaustive()
+    }
+}

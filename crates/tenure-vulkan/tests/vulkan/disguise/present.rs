@@ -1,0 +1,104 @@
+//! Swap chains: calls that are made to fail, and how many there are.
+
+use tenure_vulkan::ash::vk::{self, Handle as _};
+
+use super::{Hook, Stage, stage};
+
+pub(super) fn hooks() -> Vec<Hook> {
+    vec![
+        (c"vkCreateSwapchainKHR", create as *const core::ffi::c_void),
+        (c"vkDestroySwapchainKHR", destroy as *const core::ffi::c_void),
+        (c"vkGetSwapchainImagesKHR", images as *const core::ffi::c_void),
+        (c"vkAcquireNextImageKHR", acquire as *const core::ffi::c_void),
+        (c"vkQueuePresentKHR", present as *const core::ffi::c_void),
+    ]
+}
+
+impl Stage {
+    /// The functions beneath.
+    fn swapchain(&self) -> tenure_vulkan::ash::khr::swapchain::Device {
+        tenure_vulkan::ash::khr::swapchain::Device::new(&self.instance, &self.device)
+    }
+}
+
+type Callbacks = *const vk::AllocationCallbacks<'static>;
+
+unsafe extern "system" fn create(
+    device: vk::Device,
+    info: *const vk::SwapchainCreateInfoKHR<'static>,
+    callbacks: Callbacks,
+    out: *mut vk::SwapchainKHR,
+) -> vk::Result {
+    let stage = stage();
+    if let Some(result) = stage.strike("vkCreateSwapchainKHR") {
+        return result;
+    }
+    // SAFETY: as the API has it.
+    let result = unsafe { (stage.swapchain().fp().create_swapchain_khr)(device, info, callbacks, out) };
+    if result == vk::Result::SUCCESS {
+        // SAFETY: it was just written.
+        stage.chains.lock().push(unsafe { (*out).as_raw() });
+    }
+    result
+}
+
+unsafe extern "system" fn destroy(device: vk::Device, chain: vk::SwapchainKHR, callbacks: Callbacks) {
+    let stage = stage();
+    stage.strike("vkDestroySwapchainKHR");
+    stage.chains.lock().retain(|known| *known != chain.as_raw());
+    // SAFETY: as the API has it.
+    unsafe { (stage.swapchain().fp().destroy_swapchain_khr)(device, chain, callbacks) };
+}
+
+unsafe extern "system" fn images(
+    device: vk::Device,
+    chain: vk::SwapchainKHR,
+    count: *mut u32,
+    out: *mut vk::Image,
+) -> vk::Result {
+    let stage = stage();
+    if let Some(result) = stage.strike("vkGetSwapchainImagesKHR") {
+        return result;
+    }
+    // SAFETY: as the API has it.
+    unsafe { (stage.swapchain().fp().get_swapchain_images_khr)(device, chain, count, out) }
+}
+
+unsafe extern "system" fn acquire(
+    device: vk::Device,
+    chain: vk::SwapchainKHR,
+    timeout: u64,
+    semaphore: vk::Semaphore,
+    fence: vk::Fence,
+    out: *mut u32,
+) -> vk::Result {
+    let stage = stage();
+    let struck = stage.strike("vkAcquireNextImageKHR");
+    if struck.is_some_and(|result| result != vk::Result::SUBOPTIMAL_KHR) {
+        return struck.unwrap_or_default();
+    }
+    // SAFETY: as the API has it.
+    let result = unsafe {
+        (stage.swapchain().fp().acquire_next_image_khr)(device, chain, timeout, semaphore, fence, out)
+    };
+    if result == vk::Result::SUCCESS { struck.unwrap_or(result) } else { result }
+}
+
+/// What the API still presents, it does, whatever the result is to be.
+unsafe extern "system" fn present(queue: vk::Queue, info: *const vk::PresentInfoKHR<'static>) -> vk::Result {
+    let stage = stage();
+    let struck = stage.strike("vkQueuePresentKHR");
+    let is_enqueued = |result: vk::Result| {
+        let lost = vk::Result::ERROR_SURFACE_LOST_KHR;
+        [vk::Result::SUBOPTIMAL_KHR, vk::Result::ERROR_OUT_OF_DATE_KHR, lost].contains(&result)
+    };
+    if let Some(result) = struck
+        && !is_enqueued(result)
+    {
+        return result;
+    }
+    let _used = stage.queue.lock();
+    // SAFETY: as the API has it; the only queue there is.
+    let result = unsafe { (stage.swapchain().fp().queue_present_khr)(queue, info) };
+    struck.unwrap_or(result)
+}

@@ -1,0 +1,159 @@
+//! Swap chains whose calls fail.
+
+use std::time::{Duration, Instant};
+
+use conformance::Harness as _;
+use tenure_core::{Config, Error, Gpu, Queue, SwapchainRule};
+use tenure_vulkan::ash::vk;
+use tenure_vulkan::{Device, Options, ash};
+
+use super::{Headless, Painter, all_options, desc, frame};
+use crate::disguise::{Costume, Disguise};
+use crate::harness::Vulkan;
+
+/// A device in disguise that presents.
+fn disguised(options: Options) -> Vulkan {
+    Vulkan::wearing(Costume::plain(), options, |raw| {
+        raw.extensions.push(ash::khr::swapchain::NAME.to_owned());
+    })
+}
+
+/// Runs a test on each kind of device. The device may be lost at the end.
+fn on_all(test: impl Fn(&Gpu<Device>, &Headless, &Disguise)) {
+    for options in all_options() {
+        let harness = disguised(options);
+        let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
+        if let Some(headless) = Headless::new(gpu.device()) {
+            test(&gpu, &headless, harness.disguise());
+            assert_eq!(harness.disguise().chains(), 0);
+        }
+        drop(gpu);
+        harness.close();
+        let problems = harness.log().problems();
+        assert!(problems.is_empty(), "{problems:?}");
+    }
+}
+
+fn is_lost<T: std::fmt::Debug>(answer: &Result<T, Error>) -> bool {
+    matches!(answer, Err(error) if error.to_string().contains("lost"))
+}
+
+#[test]
+fn a_lost_device_hangs_nothing() {
+    for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR", "vkCreateSwapchainKHR", "vkQueueSubmit2"] {
+        on_all(|gpu, headless, disguise| {
+            let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            assert!(frame(gpu, &mut swapchain, &mut painter, 1).unwrap());
+            disguise.fail(call, vk::Result::ERROR_DEVICE_LOST);
+            let begun = Instant::now();
+            let mut failed = frame(gpu, &mut swapchain, &mut painter, 1).map(drop);
+            if failed.is_ok() {
+                failed = swapchain.resize([8, 8]);
+            }
+            assert!(is_lost(&failed), "{call}: {failed:?}");
+            assert!(is_lost(&swapchain.acquire()) && is_lost(&swapchain.resize([9, 9])));
+            // The device beneath is not lost, and still draws.
+            // SAFETY: nothing else uses its queue.
+            unsafe { gpu.device().raw().device_wait_idle() }.unwrap();
+            painter.end_frames();
+            drop(swapchain);
+            assert!(begun.elapsed() < Duration::from_secs(3), "{call}");
+            drop(painter);
+        });
+    }
+}
+
+/// Out of date and suboptimal are one event, at both calls, and a resize ends it.
+#[test]
+fn changes_of_the_window_are_one_event() {
+    let (outdated, suboptimal) = (vk::Result::ERROR_OUT_OF_DATE_KHR, vk::Result::SUBOPTIMAL_KHR);
+    for (call, result, is_shown) in [
+        ("vkAcquireNextImageKHR", outdated, false),
+        ("vkAcquireNextImageKHR", suboptimal, true),
+        ("vkQueuePresentKHR", outdated, true),
+        ("vkQueuePresentKHR", suboptimal, true),
+    ] {
+        on_all(|gpu, headless, disguise| {
+            let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            for number in 0..5 {
+                assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+                disguise.fail(call, result);
+                assert_eq!(frame(gpu, &mut swapchain, &mut painter, number).unwrap(), is_shown);
+                assert!(swapchain.is_outdated(), "{call} {result}");
+                let goes_on = frame(gpu, &mut swapchain, &mut painter, number).unwrap();
+                assert_eq!(goes_on, result == suboptimal);
+                swapchain.resize([16, 16]).unwrap();
+                assert!(!swapchain.is_outdated());
+            }
+            gpu.wait(&gpu.submitted(), Duration::from_secs(5)).unwrap();
+            drop(swapchain);
+        });
+    }
+}
+
+/// What a call refuses for want of memory changes nothing: the next one does it.
+#[test]
+fn shortages_are_survived() {
+    let memory = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+    on_all(|gpu, headless, disguise| {
+        for call in ["vkCreateSwapchainKHR", "vkGetSwapchainImagesKHR"] {
+            disguise.fail(call, memory);
+            assert!(headless.swapchain(gpu, &desc([16, 16])).is_err(), "{call}");
+            gpu.purge().unwrap();
+        }
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        for number in 0..10 {
+            assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+            disguise.fail("vkAcquireNextImageKHR", memory);
+            assert!(swapchain.acquire().is_err());
+            let image = swapchain.acquire().unwrap().unwrap();
+            let index = image.index();
+            let mut recording = gpu.record(Queue::Graphics, "picture").unwrap();
+            image.finish(&mut recording).unwrap();
+            recording.submit().unwrap();
+            disguise.fail("vkQueuePresentKHR", memory);
+            assert!(swapchain.present(image).is_err());
+            let again = swapchain.acquire().unwrap().unwrap();
+            assert_eq!(again.index(), index);
+            drop(again);
+            assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+            disguise.fail("vkCreateSwapchainKHR", memory);
+            assert!(swapchain.resize([20 + number, 20]).is_err());
+            assert!(swapchain.is_outdated() && swapchain.acquire().unwrap().is_none());
+            swapchain.resize([20 + number, 20]).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_lost_window_is_told() {
+    on_all(|gpu, headless, disguise| {
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR"] {
+            disguise.fail(call, vk::Result::ERROR_SURFACE_LOST_KHR);
+            let failed = frame(gpu, &mut swapchain, &mut painter, 1);
+            let is_told = matches!(failed, Err(Error::Swapchain { rule: SwapchainRule::WindowLost, .. }));
+            assert!(is_told, "{call}: {failed:?}");
+        }
+        gpu.wait(&gpu.submitted(), Duration::from_secs(5)).unwrap();
+        drop(swapchain);
+    });
+}
+
+/// With all images in use there is none within the time.
+#[test]
+fn a_wait_for_an_image_ends() {
+    on_all(|gpu, headless, disguise| {
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        for result in [vk::Result::TIMEOUT, vk::Result::NOT_READY] {
+            disguise.fail("vkAcquireNextImageKHR", result);
+            let refused = swapchain.acquire().unwrap_err();
+            assert!(matches!(refused, Error::Timeout { .. }), "{refused}");
+        }
+        assert!(swapchain.acquire().unwrap().is_some());
+    });
+}

@@ -1,0 +1,294 @@
+//! Surfaces without a window: images are read back before they are presented.
+
+use std::time::Duration;
+
+use conformance::Harness as _;
+use tenure_core::device::{Format, Plane, TextureRegion};
+use tenure_core::{
+    BufferDesc, Config, Error, Gpu, PresentMode, Queue, SwapchainDesc, SwapchainRule, TextureViewDesc, Usage,
+};
+use tenure_vulkan::{Device, OptionalFeatures, Swapchain};
+
+use super::{Headless, Painter, all_options, color, desc, frame};
+use crate::basics::LONG;
+use crate::harness::{Vulkan, validated};
+
+/// Runs a test on each kind of device.
+fn on_all(test: impl Fn(&Gpu<Device>, &Headless)) {
+    for options in all_options() {
+        let harness = Vulkan::new(options);
+        let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
+        if let Some(headless) = Headless::new(gpu.device()) {
+            test(&gpu, &headless);
+            drop(headless);
+        }
+        let report = gpu.shutdown();
+        assert!(report.is_clean(), "{report:?}");
+        drop(gpu);
+        harness.end();
+    }
+}
+
+fn rule<T: std::fmt::Debug>(answer: Result<T, Error>) -> SwapchainRule {
+    match answer {
+        Err(Error::Swapchain { rule, .. }) => rule,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The bytes of the first texel, of a format whose bytes are as its name says.
+fn bytes(format: Format, color: [f32; 4]) -> [u8; 4] {
+    let [r, g, b, a] = color.map(|part| if part > 0.5 { 255 } else { 0 });
+    match format {
+        Format::Bgra8Srgb | Format::Bgra8Unorm => [b, g, r, a],
+        _ => [r, g, b, a],
+    }
+}
+
+#[test]
+fn images_are_drawn_to_read_and_presented() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([64, 32])).unwrap();
+        assert_eq!(swapchain.extent(), [64, 32]);
+        assert!(swapchain.images() >= 3 && !swapchain.is_outdated());
+        assert_eq!(swapchain.mode(), PresentMode::Fifo);
+        assert!(swapchain.can_present_on(Queue::Graphics));
+        let format = swapchain.format();
+        let formats = [Format::Bgra8Srgb, Format::Rgba8Srgb, Format::Bgra8Unorm, Format::Rgba8Unorm];
+        assert!(formats.contains(&format), "{format:?}");
+        let mut painter = Painter::new(gpu.device(), format);
+        for number in 0..20 {
+            let frame = gpu.begin_frame().unwrap();
+            let image = swapchain.acquire().unwrap().unwrap();
+            assert!(image.index() < swapchain.images());
+            let mut recording = frame.record(Queue::Graphics, "picture").unwrap();
+            image.begin(&mut recording);
+            painter.paint(&mut recording, &image, color(number));
+            let region =
+                TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 32, 1] };
+            let readback = recording.read_back_texture(image.texture(), region).unwrap();
+            image.finish(&mut recording).unwrap();
+            frame.submit(recording).unwrap();
+            swapchain.present(image).unwrap();
+            frame.end().unwrap();
+            let texels = readback.wait(LONG).unwrap();
+            assert_eq!(texels.len(), 64 * 32 * 4);
+            let wanted = bytes(format, color(number));
+            assert!(texels.chunks(4).all(|texel| texel == wanted), "{:?} {wanted:?}", &texels[..4]);
+        }
+        let text = format!("{swapchain:?}");
+        assert!(text.contains("swap chain") && text.contains("[64, 32]"), "{text}");
+    });
+}
+
+/// The recording that waits is not the one that draws, or there is none that draws.
+#[test]
+fn recordings_share_an_image() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        for number in 0..6 {
+            let image = swapchain.acquire().unwrap().unwrap();
+            if number % 2 == 0 {
+                let mut first = gpu.record(Queue::Graphics, "first").unwrap();
+                image.begin(&mut first);
+                painter.paint(&mut first, &image, color(1));
+                first.submit().unwrap();
+            }
+            let mut last = gpu.record(Queue::Graphics, "last").unwrap();
+            image.finish(&mut last).unwrap();
+            last.submit().unwrap();
+            swapchain.present(image).unwrap();
+        }
+        gpu.wait(&gpu.submitted(), LONG).unwrap();
+    });
+}
+
+#[test]
+fn wrong_uses_are_refused() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let other = Headless::new(gpu.device()).unwrap();
+        let mut second = other.swapchain(gpu, &desc([16, 16]).name("other")).unwrap();
+
+        let image = swapchain.acquire().unwrap().unwrap();
+        assert_eq!(rule(swapchain.acquire()), SwapchainRule::OneAtATime);
+        assert_eq!(rule(swapchain.resize([8, 8])), SwapchainRule::ImageHeld);
+        let index = image.index();
+        assert_eq!(rule(swapchain.present(image)), SwapchainRule::NotFinished);
+
+        // It is handed out again, and to be presented by its own swap chain.
+        let image = swapchain.acquire().unwrap().unwrap();
+        assert_eq!(image.index(), index);
+        let mut recording = gpu.record(Queue::Graphics, "finish").unwrap();
+        image.finish(&mut recording).unwrap();
+        assert_eq!(rule(image.finish(&mut recording)), SwapchainRule::FinishedOnce);
+        assert_eq!(rule(second.present(image)), SwapchainRule::OtherSwapchain);
+        // It would be waited for when the recording is submitted.
+        assert_eq!(rule(swapchain.resize([8, 8])), SwapchainRule::ImageHeld);
+        recording.submit().unwrap();
+        let image = swapchain.acquire().unwrap().unwrap();
+        assert_eq!(image.index(), index);
+        assert_eq!(rule(swapchain.present(image)), SwapchainRule::NotFinished, "handed out anew");
+        let image = swapchain.acquire().unwrap().unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "finish again").unwrap();
+        image.finish(&mut recording).unwrap();
+        recording.submit().unwrap();
+        swapchain.present(image).unwrap();
+        drop(second);
+        drop(swapchain);
+    });
+}
+
+/// However far a frame came with an image that it dropped, the next one, a resize and the end go well.
+#[test]
+fn images_that_are_not_presented_are_used_again() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        for round in 0..12 {
+            let image = swapchain.acquire().unwrap().unwrap();
+            match round % 4 {
+                0 => {}
+                1 => drop(gpu.record(Queue::Graphics, "discarded").map(|mut it| image.finish(&mut it))),
+                2 => {
+                    let mut recording = gpu.record(Queue::Graphics, "begun").unwrap();
+                    image.begin(&mut recording);
+                    painter.paint(&mut recording, &image, color(2));
+                    recording.submit().unwrap();
+                }
+                _ => {
+                    let mut recording = gpu.record(Queue::Graphics, "finished").unwrap();
+                    image.finish(&mut recording).unwrap();
+                    recording.submit().unwrap();
+                }
+            }
+            drop(image);
+            match round / 4 {
+                0 => assert!(frame(gpu, &mut swapchain, &mut painter, round).unwrap()),
+                1 => swapchain.resize([16 + round, 16]).unwrap(),
+                _ => {
+                    drop(swapchain);
+                    swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+                }
+            }
+        }
+        gpu.wait(&gpu.submitted(), LONG).unwrap();
+    });
+}
+
+/// A minimised window has no images, before and after it had some.
+#[test]
+fn a_minimised_window_has_no_images() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([0, 16])).unwrap();
+        assert!(swapchain.acquire().unwrap().is_none() && !swapchain.is_outdated());
+        assert_eq!((swapchain.extent(), swapchain.images()), ([0, 0], 0));
+        swapchain.resize([16, 16]).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        for size in [[16, 16], [16, 0], [0, 0], [32, 16], [0, 0], [8, 8]] {
+            swapchain.resize(size).unwrap();
+            let is_shown = frame(gpu, &mut swapchain, &mut painter, 1).unwrap();
+            assert_eq!(is_shown, !size.contains(&0));
+            let extent = if is_shown { size } else { [0, 0] };
+            assert_eq!(swapchain.extent(), extent);
+        }
+    });
+}
+
+#[test]
+fn thousand_frames_with_resizes_leave_nothing() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([32, 32])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        for number in 0..1000 {
+            if number % 50 == 49 {
+                swapchain.resize([32 + number % 7, 32 + number % 5]).unwrap();
+            }
+            assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+        }
+    });
+}
+
+/// Chains are replaced faster than anything of them is shown.
+#[test]
+fn resizes_without_frames_stay_bounded() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([32, 32])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        for number in 0..40 {
+            swapchain.resize([33 + number, 32]).unwrap();
+            if number % 3 == 0 {
+                assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+            }
+        }
+    });
+}
+
+/// Views of the program's outlive the chain that they are of, and it lives for them.
+#[test]
+fn handles_of_images_keep_their_chain() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        let image = swapchain.acquire().unwrap().unwrap();
+        let view = gpu.create_texture_view(image.texture(), &TextureViewDesc::render_target()).unwrap();
+        drop(image);
+        for number in 0..8 {
+            assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+            swapchain.resize([17 + number, 16]).unwrap();
+        }
+        let recording = gpu.record(Queue::Graphics, "open").unwrap();
+        drop(swapchain);
+        drop(recording);
+        gpu.purge().unwrap();
+        drop(view);
+        gpu.purge().unwrap();
+        gpu.purge().unwrap();
+    });
+}
+
+#[test]
+fn what_the_surface_has_not_is_refused() {
+    on_all(|gpu, headless| {
+        let strange = SwapchainDesc::new([16, 16]).format(Format::D32Float);
+        assert_eq!(rule(headless.swapchain(gpu, &strange)), SwapchainRule::Format);
+        let exact = SwapchainDesc::new([16, 16]).format(Format::Bgra8Unorm).images(99);
+        let swapchain = headless.swapchain(gpu, &exact.mode(PresentMode::Mailbox)).unwrap();
+        assert_eq!(swapchain.format(), Format::Bgra8Unorm);
+        assert!(swapchain.images() >= 4, "{swapchain:?}");
+    });
+}
+
+/// Nothing is enabled that a swap chain needs.
+#[test]
+fn swap_chains_need_their_extensions() {
+    let harness = Vulkan::new(validated());
+    let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
+    let surface = tenure_vulkan::ash::vk::SurfaceKHR::null();
+    // SAFETY: it is refused before the surface is used.
+    let refused = unsafe { Swapchain::new(&gpu, surface, &desc([16, 16])) };
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("Options::presentation"), "{refused}");
+    assert!(!gpu.device().optional_features().contains(OptionalFeatures::SWAPCHAIN_MAINTENANCE1));
+    drop(gpu);
+    harness.end();
+}
+
+/// The manager is shut down first, or the device's queues are held when the swap chain is dropped.
+#[test]
+fn the_end_comes_in_any_order() {
+    on_all(|gpu, headless| {
+        let clone = gpu.clone();
+        let mut swapchain = headless.swapchain(&clone, &desc([16, 16])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        assert!(frame(gpu, &mut swapchain, &mut painter, 3).unwrap());
+        let buffer = gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST)).unwrap();
+        let image = swapchain.acquire().unwrap().unwrap();
+        drop((image, buffer));
+        let report = gpu.shutdown();
+        assert!(!report.leaks.is_empty(), "the images of the swap chain");
+        drop(swapchain);
+        assert!(gpu.wait(&gpu.submitted(), Duration::from_secs(1)).unwrap());
+    });
+}
