@@ -26,6 +26,7 @@ mod reserved;
 mod shaders;
 mod suite;
 mod swapchain;
+mod swapchain_cost;
 mod swapchain_refusals;
 mod viewer;
 mod views;

@@ -7,8 +7,8 @@ use tenure_core::present::SwapchainDesc;
 use tenure_core::{
     Awaited, Config, Error, Format, FrameConfig, Gpu, Queue, State, Subresource, SwapchainRule, Usage,
 };
-use tenure_d3d12::Swapchain;
 use tenure_d3d12::windows::Win32::Foundation::HWND;
+use tenure_d3d12::{Device, Swapchain};
 
 use crate::bench::{COPY, GRAPHICS, LONG, device};
 use crate::harness::Gate;
@@ -151,6 +151,71 @@ fn a_resize_waits_for_nobody_who_holds_an_image() {
     end(gpu);
 }
 
+/// A chain whose images are never shown, since the GPU stands still.
+fn stuck(gpu: &Gpu<Device>, window: &TestWindow) -> (Swapchain, Gate) {
+    let mut chain = Swapchain::new(gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
+    chain.set_frame_latency(1).unwrap();
+    for _ in 0..6 {
+        frame(gpu, &mut chain, RED);
+    }
+    let gate = Gate::new(gpu.device());
+    gate.close();
+    (chain, gate)
+}
+
+/// Presents until there is no image to draw to: a chain may have a frame to spare.
+fn starve(gpu: &Gpu<Device>, chain: &mut Swapchain) -> Error {
+    for _ in 0..3 {
+        match chain.acquire() {
+            Ok(image) => {
+                let image = image.expect("not minimised");
+                draw(gpu, &image, GREEN);
+                chain.present(image).unwrap();
+            }
+            Err(error) => return error,
+        }
+    }
+    panic!("it waits for the latency");
+}
+
+#[test]
+fn acquire_waits_for_a_bounded_time() {
+    let window = TestWindow::new([64, 64]);
+    let frames = FrameConfig { timeout: Duration::from_millis(300), ..FrameConfig::default() };
+    let gpu = Gpu::new(device(), Config { frames, ..Config::default() }).unwrap();
+    let (mut chain, gate) = stuck(&gpu, &window);
+    let refused = starve(&gpu, &mut chain);
+    assert_eq!(refused, Error::Timeout { what: Awaited::SwapchainImage, waited_ms: 300 });
+    gate.open();
+    frame(&gpu, &mut chain, GREEN);
+    drop(chain);
+    end(gpu);
+}
+
+#[test]
+fn acquire_ends_when_the_device_is_lost() {
+    let window = TestWindow::new([64, 64]);
+    let frames = FrameConfig { timeout: LONG, ..FrameConfig::default() };
+    let gpu = Gpu::new(device(), Config { frames, ..Config::default() }).unwrap();
+    let device = gpu.device().clone();
+    let (mut chain, gate) = stuck(&gpu, &window);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            lose(&device);
+        });
+        assert!(starve(&gpu, &mut chain).is_device_lost());
+    });
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    // Wine's own chain waits for the queue when it goes.
+    gate.open();
+    drop(chain);
+    assert!(gpu.shutdown().lost.is_some());
+    drop(gpu);
+    assert_eq!(device.live_objects(), Default::default());
+}
+
 /// A GPU that does not finish is an error after the time that the configuration gives.
 #[test]
 fn waits_are_bounded() {
@@ -187,6 +252,14 @@ fn a_window_that_is_gone_is_said_to_be() {
     end(gpu);
 }
 
+/// What Windows does to the fences of a device that it removes.
+fn lose(device: &Device) {
+    for id in [GRAPHICS, COPY] {
+        // SAFETY: the fence is alive.
+        unsafe { device.fence(id).unwrap().Signal(u64::MAX) }.unwrap();
+    }
+}
+
 /// The device goes while images are in use: each call says so, none waits, and all is given back.
 #[test]
 fn swap_chains_end_with_their_device() {
@@ -198,11 +271,7 @@ fn swap_chains_end_with_their_device() {
     }
     let image = chain.acquire().unwrap().unwrap();
     draw(&gpu, &image, RED);
-    // What Windows does to the fences of a device that it removes.
-    for id in [GRAPHICS, COPY] {
-        // SAFETY: the fence is alive.
-        unsafe { device.fence(id).unwrap().Signal(u64::MAX) }.unwrap();
-    }
+    lose(&device);
     let begun = Instant::now();
     let lost = |answer: Result<(), Error>| assert!(answer.unwrap_err().is_device_lost());
     lost(chain.present(image));
