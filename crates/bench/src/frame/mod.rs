@@ -1,10 +1,12 @@
-//! The time of the operations of a frame: constants, descriptor tables, recording contexts, releases.
+//! The time of the operations of a frame: constants, descriptor tables, recording contexts, releases, submissions of the
+//! program's own, presentation.
 //!
 //! Measured on a [null device](crate::null), alternating with a lower bound: the least work that
 //! any implementation must do.
 
 mod constants;
 mod contexts;
+mod external;
 mod graphs;
 mod queries;
 mod releases;
@@ -43,6 +45,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
         tables::measure,
         contexts::measure,
         queries::measure,
+        external::measure,
         releases::measure,
         transients::measure,
         graphs::measure,
