@@ -112,6 +112,27 @@ impl<'a, D: Device> Bind<'a, D> {
         }
     }
 
+    /// Adds what its descriptor is made from to `sources`: written where it stays, and not by way of a result.
+    #[inline]
+    fn add_source(
+        &self,
+        service: &DescriptorService<D>,
+        sources: &mut Sources<'a, D>,
+    ) -> Result<BindingKind, Box<Error>> {
+        if let What::View(view) = self.0 {
+            let inner = &*view.inner;
+            if !std::ptr::eq(&*inner.service, service) {
+                return Err(foreign(&inner.name));
+            }
+            let Some(binding) = inner.binding else { return Err(target(view)) };
+            sources.push(DescriptorSource::Copy { heap: view.heap(), index: view.index() });
+            return Ok(binding);
+        }
+        let (binding, source) = self.source(service)?;
+        sources.push(source);
+        Ok(binding)
+    }
+
     /// A share in it, for what lasts; nothing of constants, which do not.
     pub(super) fn share(&self) -> Option<Share> {
         match self.0 {
@@ -152,20 +173,18 @@ pub(super) fn gather<'a, D: Device>(
     name: &Name,
     binds: &[Bind<'a, D>],
     sources: &mut Sources<'a, D>,
-) -> Result<DescriptorKind, Error> {
+) -> Result<DescriptorKind, Box<Error>> {
     let mut found = None;
     for bind in binds {
-        let (binding, source) = bind.source(service).map_err(|error| *error)?;
-        let kind = heap_of(binding);
+        let kind = heap_of(bind.add_source(service, sources)?);
         if *found.get_or_insert(kind) != kind {
             let rule = "views and samplers are in different tables (index)";
-            let source = DeviceError::invalid_value(rule, sources.len() as u64);
-            return Err(Error::device(name, source));
+            let source = DeviceError::invalid_value(rule, sources.len() as u64 - 1);
+            return Err(Box::new(Error::device(name, source)));
         }
-        sources.push(source);
     }
     let empty = || Error::device(name, DeviceError::invalid_desc("descriptors", 0_u32, Allowed::AtLeast(1)));
-    found.ok_or_else(empty)
+    found.ok_or_else(|| Box::new(empty()))
 }
 
 /// Shares in all that something lasting is made from.

@@ -72,6 +72,17 @@ impl<'r, D: Device> Descriptors<'r, D> {
         recording: &Name,
         binds: &[Bind<'_, D>],
     ) -> Result<Self, Error> {
+        Self::take_boxed(service, chunks, recording, binds).map_err(|error| *error)
+    }
+
+    /// The errors are boxed until the end: see [`Bind::source`].
+    #[inline]
+    fn take_boxed(
+        service: &'r DescriptorService<D>,
+        chunks: &RecordedChunks,
+        recording: &Name,
+        binds: &[Bind<'_, D>],
+    ) -> Result<Self, Box<Error>> {
         let mut sources = Sources::new();
         let kind = gather(service, recording, binds, &mut sources)?;
         let heap = service.visible(recording, kind)?;
@@ -119,7 +130,7 @@ impl RecordedChunks {
         heap: &VisibleHeap<D>,
         recording: &Name,
         count: u32,
-    ) -> Result<u32, Error> {
+    ) -> Result<u32, Box<Error>> {
         let bump = &self.bumps[heap.kind as usize % KINDS.len()];
         let first = bump.next.get();
         if count <= bump.end.get() - first {
@@ -136,7 +147,7 @@ impl RecordedChunks {
         heap: &VisibleHeap<D>,
         recording: &Name,
         count: u32,
-    ) -> Result<u32, Error> {
+    ) -> Result<u32, Box<Error>> {
         let bump = &self.bumps[heap.kind as usize % KINDS.len()];
         let take = || {
             let mut part = heap.dynamic.lock();
@@ -156,7 +167,8 @@ impl RecordedChunks {
         });
         found.ok_or_else(|| {
             let part = heap.dynamic.lock();
-            heap.exhausted(recording, count, DynamicPart::PART, part.usage(), part.users())
+            let (usage, users) = (part.usage(), part.users());
+            Box::new(heap.exhausted(recording, count, DynamicPart::PART, usage, users))
         })
     }
 

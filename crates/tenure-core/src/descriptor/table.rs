@@ -86,7 +86,7 @@ impl<D: Device> DescriptorTable<D> {
         let (context, DescriptorTableDesc { binds, name }) = (&service.context, desc);
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let mut sources = Sources::new();
-        let kind = gather(service, name, binds, &mut sources)?;
+        let kind = gather(service, name, binds, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
         let heap = service.visible(name, kind)?;
         let range = heap.take_static(context, count(sources.len() as u64), name)?;
