@@ -64,7 +64,7 @@ const MAX_LATENCY: u32 = 16;
 /// # Pace
 ///
 /// `acquire` waits on DXGI's waitable object until no more than [`set_frame_latency`](Self::set_frame_latency)
-/// images wait to be shown; `present` then has nothing to wait for. Acquire before input is read and before
+/// images wait to be shown; `present` then has nothing to wait for. Read input after this wait and that of
 /// `begin_frame`, for the least latency.
 ///
 /// # Lifetimes
