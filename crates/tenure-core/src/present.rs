@@ -185,14 +185,16 @@ impl<D: Device> SwapchainImage<D> {
     ///
     /// # Errors
     /// Those of [`Commands::use_resource`](crate::Commands::use_resource); [`Error::Foreign`] for a recording of
-    /// another manager. [`SwapchainRule::FinishedOnce`] when a recording that was not discarded has finished it.
+    /// another manager. Vulkan: [`SwapchainRule::FinishedOnce`] when a recording that was not
+    /// discarded has finished it.
     pub fn finish(&self, recording: &mut Recording<D>) -> Result<(), Error> {
         self.begin(recording);
         recording.use_resource(&self.shared.texture, Subresource::All, State::PRESENT)?;
         recording.barriers();
         let points = &mut *self.shared.points.lock();
-        // What presenting waits for is signalled once.
-        if points.finished.as_ref().is_some_and(|ticket| ticket.progress() != Progress::Discarded) {
+        let is_finished = |ticket: &Arc<Ticket>| ticket.progress() != Progress::Discarded;
+        // A semaphore that presenting waits for is signalled once. Without one, presenting follows the last.
+        if points.rendered.is_some() && points.finished.as_ref().is_some_and(is_finished) {
             let name = self.shared.texture.name().clone();
             return Err(Error::Swapchain { name, rule: SwapchainRule::FinishedOnce });
         }

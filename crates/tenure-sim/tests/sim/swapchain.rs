@@ -250,3 +250,30 @@ fn a_lost_device_ends_presentation() {
     drop(gpu);
     assert_eq!(device.leaks(), []);
 }
+
+/// A semaphore that presenting waits for is signalled once for each time that the image is handed out.
+#[test]
+fn an_image_is_finished_once() {
+    let mut refused = 0;
+    for profile in Profile::ALL {
+        let (device, gpu) = manager(*profile, Lag::None);
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([8, 8])).unwrap();
+        for _ in 0..2 {
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "picture").unwrap();
+            draw(&mut recording, &image);
+            image.finish(&mut recording).unwrap();
+            refused += u32::from(rule(image.finish(&mut recording)) == Some(SwapchainRule::FinishedOnce));
+            recording.submit().unwrap();
+        }
+        let image = swapchain.acquire().unwrap().unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "again").unwrap();
+        image.finish(&mut recording).unwrap();
+        recording.submit().unwrap();
+        swapchain.present(image).unwrap();
+        assert_eq!(kinds(&device), []);
+        drop(swapchain);
+        end(&device, gpu);
+    }
+    assert!(refused > 0);
+}
