@@ -97,6 +97,11 @@ fn frame(gpu: &Gpu<Device>, scene: &Scene, graph: &Graph, number: u64) -> Result
     let result = gpu.create_buffer(&result)?;
     recording.copy_buffer(&scene.mesh, 0, &result, 0, SIZE)?;
     let ticket = recording.read_back(&scene.mesh, 0, 64)?;
+    // The heap of its kind is made now.
+    if number == 2 {
+        let query = recording.begin_occlusion()?;
+        let _counted = recording.end_query(query)?;
+    }
     frame.submit(recording)?;
     let mut recording = frame.record(Queue::Compute, "cull")?;
     recording.use_resource(&scene.mesh, Subresource::All, State::NON_PIXEL_SHADER)?;
