@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 use tenure_core::device::{Api, Device as _, MemoryFlags, MemoryTypeId, QueueSerial, ResourceDesc, Usage};
 use tenure_core::present::{ImageProgress, PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
 use tenure_core::time::SyncPoint;
-use tenure_core::{Error, Format, Gpu, Queue, State, Subresource, SwapchainRule, TextureDesc};
+use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, Subresource, SwapchainRule, TextureDesc};
 
 use crate::command::Command;
 use crate::device::Device;
@@ -24,7 +24,7 @@ use crate::timeline::{Job, Recorded, Work};
 pub enum SwapchainEvent {
     /// Its size has changed: there is no image until the swap chain is resized.
     OutOfDate,
-    /// All images are in use by the window: there is none this time.
+    /// All images are in use by the window, until the time to wait for one is over: [`Error::Timeout`].
     NotReady,
     /// It is gone, for good.
     WindowLost,
@@ -134,16 +134,19 @@ impl Swapchain {
     }
 
     /// The next image to draw to; one that was dropped without being presented comes again. `None` while there is
-    /// none: the window is minimised, out of date, or uses them all.
+    /// none: the window is minimised or out of date.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] while the program holds an image, and once the window is gone.
+    /// [`Error::Swapchain`] while the program holds an image, and once the window is gone; [`Error::Timeout`] when
+    /// the window uses them all for too long.
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         self.calls += 1;
         match self.script.remove(&self.calls) {
             Some(SwapchainEvent::OutOfDate) => self.is_outdated = true,
             Some(SwapchainEvent::WindowLost) => self.is_lost = true,
-            Some(SwapchainEvent::NotReady) => return Ok(None),
+            Some(SwapchainEvent::NotReady) => {
+                return Err(Error::Timeout { what: Awaited::SwapchainImage, waited_ms: 0 });
+            }
             None => {}
         }
         if self.is_lost {
@@ -248,8 +251,8 @@ impl Swapchain {
 
     /// How many images there are.
     #[must_use]
-    pub const fn images(&self) -> usize {
-        self.images.len()
+    pub const fn images(&self) -> u32 {
+        self.desc.images
     }
 
     /// How many images were presented.
