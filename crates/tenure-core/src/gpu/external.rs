@@ -4,6 +4,7 @@ use super::Gpu;
 use crate::command::submit_external;
 use crate::device::{Device, State, Subresource};
 use crate::resource::Used;
+use crate::state::StateError;
 use crate::time::SyncPoint;
 use crate::{Error, Queue};
 
@@ -28,7 +29,8 @@ impl<D: Device> Gpu<D> {
     /// called, or the device is lost. The error of `run`, after which what it submitted before is counted
     /// all the same.
     ///
-    /// Inside `run` nothing can be submitted through tenure: that is an error there.
+    /// Inside `run` nothing can be submitted through tenure: that is an error there. Submissions of other threads
+    /// to the queue wait until it returns: it must not wait for one of those.
     ///
     /// # Panics
     /// With the panic of `run`, after what it submitted was counted.
@@ -79,7 +81,8 @@ impl<D: Device> Gpu<D> {
     /// O(1). Thread-safe.
     ///
     /// # Errors
-    /// [`Error::State`] for a state that the resource's usage forbids or a subresource that it lacks,
+    /// [`Error::State`] for a state that the resource's usage forbids, a subresource that it lacks, or a buffer
+    /// that shares its API buffer with others (see [`BufferDesc::own_resource`](crate::BufferDesc::own_resource)),
     /// [`Error::FixedState`], [`Error::Foreign`]; [`Error::NeverSubmitted`] for `at`.
     pub fn declare_state<'a>(
         &self,
@@ -92,7 +95,8 @@ impl<D: Device> Gpu<D> {
         let used: Used<'a, D> = resource.into();
         let tracked = used.check(&self.shared.context, state)?;
         let cell = tracked.as_ref();
-        let checked = cell.check_declared(subresource, state);
+        let shared = if used.is_shared() { Err(StateError::Shared) } else { Ok(()) };
+        let checked = shared.and_then(|()| cell.check_declared(subresource, state));
         checked.map_err(|source| Error::State { name: used.name().clone(), source })?;
         cell.declare(subresource, state, at);
         Ok(())

@@ -81,6 +81,11 @@ impl<D: Device> Used<'_, D> {
         Ok(Tracked(api_resource.clone()))
     }
 
+    /// True when other buffers are in the same API buffer.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.inner.location(), Location::Range(_))
+    }
+
     /// Its share in a heap, if it is transient.
     pub(crate) fn aliased_range(&self) -> Option<&Arc<AliasedRange<D>>> {
         match self.inner.location() {

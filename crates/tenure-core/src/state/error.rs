@@ -94,6 +94,11 @@ pub enum StateError {
         /// The states asked for.
         state: State,
     },
+    /// The state of a buffer that shares its API buffer, and so its state, with others is declared.
+    #[error(
+        "a buffer whose state the program declares must have an API buffer of its own: BufferDesc::own_resource"
+    )]
+    Shared,
     /// A resource is in a state that no queue of the device can take it out of.
     #[error("no queue can move a resource out of {state}")]
     NoCapableQueue {

@@ -251,6 +251,14 @@ fn declared_states_are_led_on_from() {
             .unwrap();
         let depth = gpu.declare_state(&target, Subresource::All, State::DEPTH_WRITE, &point);
         assert!(matches!(depth, Err(Error::State { .. })), "{depth:?}");
+        // Other buffers are in the same API buffer, and have been used otherwise.
+        let small = gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX | Usage::COPY_SRC)).unwrap();
+        let shared = gpu.declare_state(&small, Subresource::All, State::COPY_SRC, &point);
+        assert!(shared.unwrap_err().to_string().contains("own_resource"));
+        let alone = BufferDesc::new(256, Usage::VERTEX | Usage::COPY_SRC).own_resource();
+        let alone = gpu.create_buffer(&alone).unwrap();
+        gpu.declare_state(&alone, Subresource::All, State::COPY_SRC, &point).unwrap();
+        drop((small, alone));
         let other = gpu.declare_state(&target, Subresource::One(1), State::COPY_SRC, &point);
         assert!(matches!(other, Err(Error::State { .. })), "{other:?}");
         gpu.declare_state(&target, Subresource::All, State::COPY_SRC, &point).unwrap();
