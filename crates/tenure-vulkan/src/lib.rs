@@ -191,8 +191,8 @@ pub use queue::ExternalSemaphore;
 pub use record::{List, StateUse, vk_stage_access_layout};
 pub use resource::{Ownership, RawBuffer, RawImage, RawMemory, Resource};
 pub use setup::{
-    Adapter, AdapterKind, ApiVersion, Message, MessageKind, MessageSink, OptionalFeatures, Options, Raw,
-    RawQueue, Severity, Validation, adapters,
+    Adapter, AdapterKind, ApiVersion, DeviceFeatures, Message, MessageKind, MessageSink, OptionalFeatures,
+    Options, Raw, RawQueue, Severity, Validation, adapters,
 };
 
 /// The example of the package's front page.

@@ -1,6 +1,8 @@
 //! What is published can be: metadata, packages, and a build of each from its package alone.
 
+use std::path::PathBuf;
 use std::process::Command;
+use std::{env, fs, io};
 
 use serde_json::Value;
 
@@ -24,7 +26,32 @@ pub(crate) fn check() -> Outcome {
     if !missing.is_empty() {
         return Err(Trouble::Failed(format!("{} things are missing", missing.len())));
     }
+    forget_unpacked().map_err(|error| Trouble::Failed(format!("packages of an earlier run: {error}")))?;
     cargo(&["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet"])
+}
+
+/// Removes what Cargo has unpacked of our packages in an earlier run: it takes packages of one version to
+/// be equal, and would build dependents with the sources of then. Registries without a host are those that it
+/// makes for a dry run.
+fn forget_unpacked() -> io::Result<()> {
+    let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let Some(cargo_home) = cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else {
+        return Ok(());
+    };
+    let Ok(registries) = fs::read_dir(cargo_home.join("registry/src")) else { return Ok(()) };
+    for registry in registries {
+        let registry = registry?;
+        if !registry.file_name().to_string_lossy().starts_with('-') {
+            continue;
+        }
+        for package in fs::read_dir(registry.path())? {
+            let package = package?;
+            if package.file_name().to_string_lossy().starts_with("tenure-") {
+                fs::remove_dir_all(package.path())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What published crates lack.

@@ -88,7 +88,7 @@ pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
 }
 
 /// What is offered and asked for, in a version that may be older than the device's.
-fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
+pub(super) fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
     let too_new = versioned().difference(support.offered_in(version));
     let mut enabled = (support.optional & options.optional).difference(too_new);
     if !enabled.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
@@ -100,7 +100,7 @@ fn wanted(support: &Support, options: &Options, version: ApiVersion) -> Optional
     enabled
 }
 
-fn extensions(
+pub(super) fn extensions(
     support: &Support,
     options: &Options,
     enabled: OptionalFeatures,
@@ -126,7 +126,11 @@ fn extensions(
     }
 }
 
-fn features(support: &Support, options: &Options, enabled: OptionalFeatures) -> vk::PhysicalDeviceFeatures {
+pub(super) fn features(
+    support: &Support,
+    options: &Options,
+    enabled: OptionalFeatures,
+) -> vk::PhysicalDeviceFeatures {
     let sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
     let mut wanted = options.features;
     if enabled.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {

@@ -8,6 +8,7 @@ mod message;
 mod options;
 mod portability;
 mod raw;
+mod request;
 mod support;
 mod version;
 
@@ -21,4 +22,5 @@ pub use options::{OptionalFeatures, Options, Validation};
 pub(crate) use portability::Portability;
 pub(crate) use raw::wrap;
 pub use raw::{Raw, RawQueue};
+pub use request::DeviceFeatures;
 pub use version::ApiVersion;

@@ -322,14 +322,23 @@ pub(crate) fn both(
     wanted: &vk::PhysicalDeviceFeatures,
     offered: &vk::PhysicalDeviceFeatures,
 ) -> vk::PhysicalDeviceFeatures {
-    macro_rules! both {
+    combined(wanted, offered, |wanted, offered| wanted && offered)
+}
+
+/// The Vulkan 1.0 features for which `is_on` holds of the two sets.
+pub(super) fn combined(
+    one: &vk::PhysicalDeviceFeatures,
+    other: &vk::PhysicalDeviceFeatures,
+    is_on: impl Fn(bool, bool) -> bool,
+) -> vk::PhysicalDeviceFeatures {
+    macro_rules! combined {
         ($($field:ident)*) => {
             vk::PhysicalDeviceFeatures {
-                $($field: vk::Bool32::from(wanted.$field == vk::TRUE && offered.$field == vk::TRUE),)*
+                $($field: vk::Bool32::from(is_on(one.$field == vk::TRUE, other.$field == vk::TRUE)),)*
             }
         };
     }
-    both! {
+    combined! {
         robust_buffer_access full_draw_index_uint32 image_cube_array independent_blend geometry_shader
         tessellation_shader sample_rate_shading dual_src_blend logic_op multi_draw_indirect
         draw_indirect_first_instance depth_clamp depth_bias_clamp fill_mode_non_solid depth_bounds

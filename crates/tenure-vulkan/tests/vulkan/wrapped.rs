@@ -11,7 +11,9 @@ use tenure_core::{
     QueueKind, SamplerInfo, TextureInfo, Usage,
 };
 use tenure_vulkan::ash::{self, vk};
-use tenure_vulkan::{ApiVersion, CreateError, Device, OptionalFeatures, Options, Raw, RawQueue};
+use tenure_vulkan::{
+    ApiVersion, CreateError, Device, DeviceFeatures, OptionalFeatures, Options, Raw, RawQueue,
+};
 
 use crate::basics::{LONG, memory_type, texture};
 use crate::disguise::Costume;
@@ -75,8 +77,22 @@ struct Engine {
     messenger: vk::DebugUtilsMessengerEXT,
 }
 
+/// What an engine enables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Enabled {
+    /// Timeline semaphores.
+    Little,
+    /// All that tenure asks for.
+    Wanted,
+}
+
 impl Engine {
     fn new() -> Self {
+        Self::enabling(Enabled::Little).0
+    }
+
+    /// With what tenure asks for, if that was asked for.
+    fn enabling(enabled: Enabled) -> (Self, Option<DeviceFeatures>) {
         // SAFETY: everything is made as the specification has it, and lives as long as this.
         unsafe {
             let entry = ash::Entry::load().unwrap();
@@ -104,10 +120,24 @@ impl Engine {
                 [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
             let mut timeline =
                 vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
-            let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut timeline);
+            let mut wanted = (enabled == Enabled::Wanted).then(|| {
+                let options = Options::default();
+                DeviceFeatures::of(&instance, physical, ApiVersion::V1_2, &options).unwrap()
+            });
+            let names = wanted.iter().flat_map(|wanted| wanted.extensions());
+            let names: Vec<_> = names.map(|name| name.as_ptr()).collect();
+            // What the engine wants for itself comes with it.
+            let own = vk::PhysicalDeviceFeatures::default().shader_int64(true);
+            let own = vk::PhysicalDeviceFeatures2::default().features(own);
+            let mut linked = wanted.as_mut().map(|wanted| wanted.link(own));
+            let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+            let info = match &mut linked {
+                Some(linked) => info.enabled_extension_names(&names).push_next(linked),
+                None => info.push_next(&mut timeline),
+            };
             let device = instance.create_device(physical, &info, None).unwrap();
             let queue = device.get_device_queue(family, 0);
-            Self { entry, instance, physical, device, queue, family, messenger }
+            (Self { entry, instance, physical, device, queue, family, messenger }, wanted)
         }
     }
 
@@ -192,6 +222,34 @@ fn an_engines_device_is_used_and_left_alone() {
     }
     drop(engine);
     assert_eq!(ERRORS.load(Ordering::Relaxed), 0, "errors of validation, leaks included");
+    alone.end();
+}
+
+/// What tenure asks an engine to enable is what it enables on a device of its own, and is used.
+#[test]
+fn an_engines_device_has_what_tenure_asks_for() {
+    // One instance at a time.
+    let alone = Vulkan::new(validated().api_version(ApiVersion::V1_2));
+    let own = alone.device();
+    ERRORS.store(0, Ordering::Relaxed);
+    let (engine, wanted) = Engine::enabling(Enabled::Wanted);
+    let wanted = wanted.unwrap();
+    let mut raw = Raw { enabled: OptionalFeatures::empty(), ..engine.raw() };
+    wanted.fill(&mut raw);
+    assert_eq!((raw.api_version, raw.enabled), (ApiVersion::V1_2, wanted.enabled()));
+    let device = engine.wrap(raw).unwrap();
+    assert_eq!(device.optional_features(), wanted.enabled());
+    assert_eq!(device.optional_features(), own.optional_features(), "as on a device of tenure's own");
+    assert_eq!(device.properties().features, own.properties().features);
+    drop(own);
+    let gpu = Gpu::new(device, Config::default()).unwrap();
+    let buffer = gpu.create_buffer(&BufferDesc::new(1000, Usage::COPY_DST)).unwrap();
+    let upload = gpu.upload(&buffer, 0, &[1; 1000]).unwrap();
+    assert!(gpu.wait_upload(&upload, LONG).unwrap());
+    drop((buffer, upload));
+    assert!(gpu.shutdown().is_clean());
+    drop((gpu, engine));
+    assert_eq!(ERRORS.load(Ordering::Relaxed), 0, "errors of validation");
     alone.end();
 }
 

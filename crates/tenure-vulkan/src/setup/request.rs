@@ -1,0 +1,146 @@
+//! What a program that makes its device itself enables for tenure.
+
+use core::fmt;
+use std::ffi::CString;
+
+use ash::vk;
+
+use super::create::{extensions, features, wanted};
+use super::options::{OptionalFeatures, Options};
+use super::raw::Raw;
+use super::support::{FeatureChain, Support};
+use super::version::ApiVersion;
+use crate::error::CreateError;
+
+/// What to enable on a device that the program makes itself, so that tenure can use all that the physical
+/// device has: extensions, Vulkan 1.0's features, and a chain of structures with the newer ones.
+///
+/// The program adds what it wants for itself, and hands the device over with [`fill`](Self::fill) and
+/// [`Device::from_raw`](crate::Device::from_raw). Of a structure that it links itself (one of those of Vulkan 1.2 and
+/// newer, say) Vulkan allows no other for the same features beside it: then it sets what
+/// [`enabled`](Self::enabled) names there, and does not [link](Self::link) the chain.
+///
+/// ```no_run
+/// use ash::vk;
+/// use tenure_vulkan::{ApiVersion, CreateError, DeviceFeatures, Options};
+///
+/// fn create(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<ash::Device, CreateError> {
+///     let options = Options::default();
+///     // SAFETY: the physical device is one of the instance's, which was made for Vulkan 1.3.
+///     let mut wanted = unsafe { DeviceFeatures::of(instance, physical, ApiVersion::V1_3, &options) }?;
+///     let names: Vec<_> = wanted.extensions().iter().map(|name| name.as_ptr()).collect();
+///     let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+///     let mut features = wanted.link(vk::PhysicalDeviceFeatures2::default());
+///     let info = vk::DeviceCreateInfo::default()
+///         .queue_create_infos(&queues)
+///         .enabled_extension_names(&names)
+///         .push_next(&mut features);
+///     // SAFETY: all that `info` points to lives until the call returns.
+///     unsafe { instance.create_device(physical, &info, None) }
+///         .map_err(|result| CreateError::Failed { call: "vkCreateDevice", result })
+/// }
+/// ```
+pub struct DeviceFeatures {
+    version: ApiVersion,
+    enabled: OptionalFeatures,
+    extensions: Vec<CString>,
+    features: vk::PhysicalDeviceFeatures,
+    indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    portability: Option<vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>>,
+    chain: Box<FeatureChain>,
+}
+
+impl DeviceFeatures {
+    /// Asks a physical device. `api_version` is that which the instance was made for; of the `options` those about
+    /// features, versions and extensions of the device matter. `VK_EXT_swapchain_maintenance1` is not among
+    /// what it names, as extensions of the instance come with it; with
+    /// [`Options::presentation`](Options::presentation) `VK_KHR_swapchain` is.
+    ///
+    /// # Errors
+    /// [`CreateError::TooOld`], [`CreateError::NoExtension`] for one of the options that is not there,
+    /// [`CreateError::Failed`].
+    ///
+    /// # Safety
+    /// The physical device is one of the instance's, which was made for that version.
+    pub unsafe fn of(
+        instance: &ash::Instance,
+        physical: vk::PhysicalDevice,
+        api_version: ApiVersion,
+        options: &Options,
+    ) -> Result<Self, CreateError> {
+        let support = Support::of(instance, physical, api_version)?;
+        let version = support.version.min(options.api_version);
+        if version < ApiVersion::V1_1 {
+            return Err(CreateError::TooOld { found: version });
+        }
+        let mut enabled = wanted(&support, options, version);
+        enabled.remove(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
+        let extensions = extensions(&support, options, enabled, (version, None))?;
+        let features = features(&support, options, enabled);
+        let chain = Box::new(FeatureChain::enabling(enabled, &support.indexing, support.portability));
+        let (indexing, portability) = (support.indexing.features, support.portability);
+        Ok(Self { version, enabled, extensions, features, indexing, portability, chain })
+    }
+
+    /// The device extensions to enable.
+    #[must_use]
+    pub fn extensions(&self) -> &[CString] {
+        &self.extensions
+    }
+
+    /// What of tenure's optional features that enables. Of
+    /// [`DEBUG_NAMES`](OptionalFeatures::DEBUG_NAMES) the instance decides: remove it from [`Raw::enabled`] where
+    /// `VK_EXT_debug_utils` is not enabled.
+    #[must_use]
+    pub const fn enabled(&self) -> OptionalFeatures {
+        self.enabled
+    }
+
+    /// Vulkan 1.0's features to enable.
+    #[must_use]
+    pub const fn features(&self) -> &vk::PhysicalDeviceFeatures {
+        &self.features
+    }
+
+    /// Adds the structures to `features`, and Vulkan 1.0's features to those that are on there, for
+    /// `vk::DeviceCreateInfo::push_next`.
+    pub fn link<'a>(
+        &'a mut self,
+        features: vk::PhysicalDeviceFeatures2<'a>,
+    ) -> vk::PhysicalDeviceFeatures2<'a> {
+        let own = self.features;
+        let all = either(&features.features, &own);
+        self.chain.link(self.enabled, features.features(all))
+    }
+
+    /// Says in `raw` that all of this was enabled, beside what it says already.
+    pub fn fill(&self, raw: &mut Raw) {
+        raw.api_version = self.version;
+        raw.enabled |= self.enabled;
+        raw.features = either(&raw.features, &self.features);
+        raw.descriptor_indexing = self.indexing;
+        raw.portability = self.portability;
+        for name in &self.extensions {
+            if !raw.extensions.contains(name) {
+                raw.extensions.push(name.clone());
+            }
+        }
+    }
+}
+
+impl fmt::Debug for DeviceFeatures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceFeatures")
+            .field("enabled", &self.enabled)
+            .field("extensions", &self.extensions)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The features of both.
+fn either(
+    one: &vk::PhysicalDeviceFeatures,
+    other: &vk::PhysicalDeviceFeatures,
+) -> vk::PhysicalDeviceFeatures {
+    super::support::combined(one, other, |one, other| one || other)
+}
