@@ -42,7 +42,8 @@ fn fences_go_between_recordings_and_the_program() {
         // SAFETY: the fence is alive.
         unsafe { streamed.Signal(value) }.unwrap();
         assert!(gpu.wait(&after, LONG).unwrap());
-        assert!(copied.is_covered_by(&gpu.completed().unwrap()));
+        // A poll of another queue may lag behind.
+        assert!(gpu.wait(&copied, LONG).unwrap());
         let mut bytes = [0; 64];
         readback.read(0, &mut bytes).unwrap();
         assert_eq!(bytes, [round; 64]);
