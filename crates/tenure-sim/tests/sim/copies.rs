@@ -39,7 +39,7 @@ fn case() -> impl Strategy<Value = Case> {
             ..texture_info(width, height, USES)
         };
         let (mip, layer) = (mip % info.mips, layer % info.layers());
-        let block = info.format.block();
+        let block = info.format.plane_block(Plane::First).unwrap();
         let size = info.mip_extent(mip);
         let mut region = TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent: [0; 3] };
         for (axis, step) in [block.width, block.height, 1].into_iter().enumerate() {
@@ -97,7 +97,7 @@ proptest! {
     fn a_region_written_comes_back_and_nothing_else_changed(case in case()) {
         let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
         let Case { info, region, pitch, extra_rows, .. } = &case;
-        let block = info.format.block();
+        let block = info.format.plane_block(Plane::First).unwrap();
         let (moss, serial) = create(&device, &case);
         let rows = region.extent[1].div_ceil(block.height) + extra_rows;
         let row = u64::from(region.extent[0].div_ceil(block.width)) * u64::from(block.bytes);
