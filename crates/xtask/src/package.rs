@@ -1,6 +1,6 @@
 //! What is published can be: metadata, packages, and a build of each from its package alone.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
@@ -11,6 +11,9 @@ use crate::outcome::{Outcome, Trouble};
 
 /// What a package's manifest must say, in Cargo's words.
 const METADATA: [&str; 5] = ["description", "documentation", "license", "readme", "repository"];
+
+/// Where packages are built, apart from the workspace.
+const TARGET: &str = "target/packages";
 
 /// Files that each package has.
 const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
@@ -26,14 +29,17 @@ pub(crate) fn check() -> Outcome {
     if !missing.is_empty() {
         return Err(Trouble::Failed(format!("{} things are missing", missing.len())));
     }
-    forget_unpacked().map_err(|error| Trouble::Failed(format!("packages of an earlier run: {error}")))?;
-    cargo(&["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet"])
+    forget_earlier().map_err(|error| Trouble::Failed(format!("packages of an earlier run: {error}")))?;
+    let target = root().join(TARGET);
+    let target = target.to_string_lossy();
+    cargo(&["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet", "--target-dir", &target])
 }
 
-/// Removes what Cargo has unpacked of our packages in an earlier run: it takes packages of one version to
-/// be equal, and would build dependents with the sources of then. Registries without a host are those that it
+/// Removes what Cargo has unpacked and built of our packages in an earlier run: it takes packages of one version
+/// to be equal, and would build dependents with the sources of then. Registries without a host are those that it
 /// makes for a dry run.
-fn forget_unpacked() -> io::Result<()> {
+fn forget_earlier() -> io::Result<()> {
+    remove_ours(&root().join(TARGET).join("debug/.fingerprint"))?;
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let Some(cargo_home) = cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else {
         return Ok(());
@@ -41,14 +47,20 @@ fn forget_unpacked() -> io::Result<()> {
     let Ok(registries) = fs::read_dir(cargo_home.join("registry/src")) else { return Ok(()) };
     for registry in registries {
         let registry = registry?;
-        if !registry.file_name().to_string_lossy().starts_with('-') {
-            continue;
+        if registry.file_name().to_string_lossy().starts_with('-') {
+            remove_ours(&registry.path())?;
         }
-        for package in fs::read_dir(registry.path())? {
-            let package = package?;
-            if package.file_name().to_string_lossy().starts_with("tenure-") {
-                fs::remove_dir_all(package.path())?;
-            }
+    }
+    Ok(())
+}
+
+/// Removes the folders of our packages in a folder, if that is there.
+fn remove_ours(folder: &Path) -> io::Result<()> {
+    let Ok(packages) = fs::read_dir(folder) else { return Ok(()) };
+    for package in packages {
+        let package = package?;
+        if package.file_name().to_string_lossy().starts_with("tenure-") {
+            fs::remove_dir_all(package.path())?;
         }
     }
     Ok(())
