@@ -97,7 +97,6 @@ impl DeviceFeatures {
     }
 
     /// Vulkan 1.0's features to enable.
-    #[must_use]
     pub const fn features(&self) -> &vk::PhysicalDeviceFeatures {
         &self.features
     }
