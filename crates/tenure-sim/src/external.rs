@@ -190,7 +190,9 @@ impl Shared {
         self.timeline.lock().unreached().into_iter().map(hazard).collect()
     }
 
-    fn check_alive(&self, point: &ExternalPoint, call: &'static str) {
+    /// Notes that a submission uses a point.
+    fn note_point(&self, at: QueueSerial, point: &ExternalPoint, call: &'static str) {
+        point.state.last_use.raise(at.queue, at.serial);
         if point.state.label.is_destroyed() {
             let detail = || "it is destroyed".to_owned();
             let objects = vec![point.state.label.to_string()];
@@ -207,8 +209,7 @@ impl Shared {
     ) -> Points {
         let mut noted = Points::new();
         for point in points {
-            self.check_alive(point, call);
-            point.state.last_use.raise(at.queue, at.serial);
+            self.note_point(at, point, call);
             if !point.state.is_binary {
                 noted.push(point.clone());
                 continue;
@@ -236,8 +237,7 @@ impl Shared {
     ) -> Points {
         let mut noted = Points::new();
         for point in points {
-            self.check_alive(point, call);
-            point.state.last_use.raise(at.queue, at.serial);
+            self.note_point(at, point, call);
             if !point.state.is_binary {
                 promise(self, &point.state, point.value, call);
                 noted.push(point.clone());

@@ -329,27 +329,22 @@ impl StateCell {
         model: StateModel,
         kind: QueueKind,
     ) -> Result<(), StateError> {
+        self.check_declared(subresource, state)?;
         let on_queue = State::allowed_on(kind);
-        match subresource {
-            Subresource::One(index) if index >= self.subresources => {
-                Err(StateError::OutOfRange { subresource: index, count: self.subresources })
-            }
-            _ if !is_valid(state) => Err(StateError::InvalidCombination { state }),
-            _ if !self.allowed.contains(state) => {
-                Err(StateError::NotAllowedForUsage { state, allowed: self.allowed })
-            }
+        match model {
             _ if !on_queue.contains(state) => {
                 Err(StateError::NotAllowedOnQueue { state, allowed: on_queue, kind })
             }
-            _ if model == StateModel::Explicit && state.is_empty() => Err(StateError::NotToCommon),
-            _ if model == StateModel::Promotion && self.breaks_fixed_state(state) => {
+            StateModel::Explicit if state.is_empty() => Err(StateError::NotToCommon),
+            StateModel::Promotion if self.breaks_fixed_state(state) => {
                 Err(StateError::Fixed { state, initial: self.initial })
             }
             _ => Ok(()),
         }
     }
 
-    /// Checks a state that a resource is said to be in.
+    /// Checks a state that a resource is said to be in, by no matter which queue.
+    #[inline]
     pub(crate) fn check_declared(&self, subresource: Subresource, state: State) -> Result<(), StateError> {
         match subresource {
             Subresource::One(index) if index >= self.subresources => {
