@@ -145,8 +145,8 @@ impl<D: Device> SwapchainImage<D> {
         &self.shared
     }
 
-    /// The texture. It is in [`State::PRESENT`] when it is handed out, with undefined contents, and again when a
-    /// recording has finished it.
+    /// The texture. Its contents are undefined when it is acquired; one that was dropped without being presented
+    /// still has what was drawn to it. It is in [`State::PRESENT`] when a recording has finished it.
     #[must_use]
     pub fn texture(&self) -> &Texture<D> {
         &self.shared.texture
