@@ -49,34 +49,34 @@ pub use descriptor::{
 };
 #[doc(inline)]
 pub use device::{
-    AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo, BufferLayout, ClearValue,
-    Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter, Format, Plane, QueryKind,
-    QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess, TextureInfo,
-    TextureRegion, TileRegion, Usage, ViewShape,
+    AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,
+    BufferLayout, ClearValue, Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter,
+    Format, Plane, QueryKind, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TextureAccess,
+    TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use error::{
     Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, NoDescriptors, OutOfMemory, QueryRule,
-    SwapchainRule, TileRule, TransientRule,
+    StructureRule, SwapchainRule, TileRule, TransientRule,
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
 pub use memory::{LocationKind, MemoryUse};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use query::{
-    AnySamples, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue, SampleCount,
-    Timestamp,
+    AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,
+    SampleCount, Timestamp,
 };
 pub use queue::Queue;
 pub use record::{RecordedAllocation, Recorder};
 pub use registry::{Leak, ObjectKind};
 pub use resource::{
-    Buffer, BufferDesc, BufferSlice, Constant, Deferred, PageAllocator, PageAllocatorDesc, PageStats,
-    ReadbackTexture, Rejected, Reserved, ReservedDesc, SubresourceLayout, Texture, TextureDesc, TileQueue,
-    Used,
+    AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferSlice, Constant, Deferred,
+    PageAllocator, PageAllocatorDesc, PageStats, ReadbackTexture, Rejected, Reserved, ReservedDesc,
+    SubresourceLayout, Texture, TextureDesc, TileQueue, Used,
 };
 pub use staging::{
-    Readback, RingSlice, RingStats, Scratch, TexelData, UntypedConstant, UploadRing, UploadRingDesc,
-    WhenTooLarge,
+    BuildScratch, Readback, RingSlice, RingStats, Scratch, TexelData, UntypedConstant, UploadRing,
+    UploadRingDesc, WhenTooLarge,
 };
 pub use stats::{
     BlockReport, FrameStats, LiveObject, MemoryParts, OpenRecordingReport, PoolReport, PoolStats, Report,

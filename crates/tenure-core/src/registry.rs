@@ -18,6 +18,8 @@ pub enum ObjectKind {
     Buffer,
     /// A texture.
     Texture,
+    /// An acceleration structure.
+    AccelerationStructure,
     /// A reserved (sparse) resource.
     Reserved,
     /// A page allocator.

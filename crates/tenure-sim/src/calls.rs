@@ -61,6 +61,8 @@ call_kinds! {
     WriteSet, "write_set", true;
     /// `Device::create_query_heap`
     CreateQueryHeap, "create_query_heap", true;
+    /// `Device::create_acceleration_structure`
+    CreateAccelerationStructure, "create_acceleration_structure", true;
     /// `Device::destroy_heap`
     DestroyHeap, "destroy_heap", false;
     /// `Device::destroy_resource`
@@ -79,6 +81,8 @@ call_kinds! {
     ClearSet, "clear_set", false;
     /// `Device::destroy_query_heap`
     DestroyQueryHeap, "destroy_query_heap", false;
+    /// `Device::destroy_acceleration_structure`
+    DestroyAccelerationStructure, "destroy_acceleration_structure", false;
     /// `CommandList::begin`
     BeginList, "begin", true;
     /// `CommandList::close`
@@ -114,6 +118,8 @@ pub struct Calls {
     pub live_set_blocks: u64,
     /// Heaps of queries alive.
     pub live_query_heaps: u64,
+    /// Acceleration structures alive.
+    pub live_acceleration_structures: u64,
     /// Driver memory allocations alive: heaps and committed resources.
     pub allocations: u64,
     /// Bytes of them.

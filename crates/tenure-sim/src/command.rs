@@ -7,8 +7,9 @@ use tenure_core::device::{BufferLayout, QueueTransfer, State, Subresource, Textu
 
 use crate::descriptors::{At, DescriptorHeapState, What};
 use crate::layout::Span;
-use crate::queries::QueryCommand;
+use crate::queries::{QueryCommand, QueryStep};
 use crate::resource::ResourceState;
+use crate::structures::{StructureState, StructureStep};
 
 /// What a sample is written down as: four words.
 pub(crate) const SAMPLE_BYTES: u64 = 16;
@@ -97,6 +98,7 @@ pub(crate) enum Command {
         bytes: Box<[u8]>,
     },
     Query(QueryCommand),
+    Structure(StructureStep),
 }
 
 impl Command {
@@ -121,6 +123,7 @@ impl Command {
             Self::Discard { .. } => "discard",
             Self::ExpectBytes { .. } => "expect_bytes",
             Self::Query(query) => query.name(),
+            Self::Structure(step) => step.name(),
         }
     }
 
@@ -149,13 +152,28 @@ impl Command {
                     visit(dst);
                 }
             }
+            Self::Structure(step) => {
+                if let Some((scratch, _)) = step.scratch() {
+                    visit(scratch);
+                }
+            }
             Self::MakeVisible { .. } | Self::SetDescriptorHeaps(_) | Self::UseDescriptor { .. } => {}
         }
+        self.structures(|structure| visit(structure.resource()));
         self.descriptors(|at| {
             if let Some(resource) = at.what().as_ref().and_then(What::resource) {
                 visit(resource);
             }
         });
+    }
+
+    /// Calls `visit` with each acceleration structure that it uses.
+    pub(crate) fn structures(&self, mut visit: impl FnMut(&Arc<StructureState>)) {
+        match self {
+            Self::Structure(step) => step.structures(visit),
+            Self::Query(QueryCommand { step: QueryStep::CompactedSize(structure), .. }) => visit(structure),
+            _ => {}
+        }
     }
 
     /// Calls `visit` with each descriptor that it uses.
@@ -238,6 +256,12 @@ impl Command {
             Self::Query(query) => {
                 if let Some((dst, span)) = query.written() {
                     visit(dst, span, true);
+                }
+            }
+            // No acceleration structure is in memory that the CPU maps.
+            Self::Structure(step) => {
+                if let Some((scratch, span)) = step.scratch() {
+                    visit(scratch, span, true);
                 }
             }
             Self::Transition { .. }

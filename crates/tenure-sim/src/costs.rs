@@ -46,6 +46,8 @@ pub struct Costs {
     pub fill_descriptors: u64,
     /// Each descriptor that is filled or cleared.
     pub per_descriptor: u64,
+    /// An acceleration structure in memory that is there: making or destroying it.
+    pub acceleration_structure: u64,
     /// Asking for requirements.
     pub requirements: u64,
     /// Polling or waiting for a fence, before the waiting.
@@ -75,6 +77,7 @@ impl Default for Costs {
             write_descriptor: 200,
             fill_descriptors: 50,
             per_descriptor: 10,
+            acceleration_structure: 500,
             requirements: 300,
             poll: 50,
             budget: 100_000,
@@ -122,6 +125,9 @@ impl Costs {
             | CallKind::ClearDescriptors
             | CallKind::WriteSet
             | CallKind::ClearSet => many,
+            CallKind::CreateAccelerationStructure | CallKind::DestroyAccelerationStructure => {
+                self.acceleration_structure
+            }
             CallKind::Requirements => self.requirements,
             CallKind::Completed | CallKind::Wait => self.poll,
             CallKind::Budget => self.budget,

@@ -259,6 +259,7 @@ impl Shared {
                 written,
                 states,
                 unordered: Mutex::default(),
+                structures: Mutex::default(),
                 owners: Owners::default(),
                 hidden: Mutex::default(),
             }),

@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_core::device::{
-    CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
-    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial,
-    Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate,
+    AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource,
+    DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties,
+    QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync,
+    TileLayout, TileUpdate,
 };
 
 use crate::calls::{CallKind, Calls};
@@ -29,6 +30,7 @@ use crate::queries::QueryHeap;
 use crate::report::Findings;
 use crate::resource::{Memory, Resource};
 use crate::shared::{Request, Shared};
+use crate::structures::AccelerationStructure;
 use crate::tiles::buffer_tiles;
 
 /// A GPU in software. Clones are handles to the same device, which any thread may use.
@@ -163,6 +165,7 @@ impl Device {
         calls.live_set_layouts = live(&[ObjectKind::SetLayout]);
         calls.live_set_blocks = live(&[ObjectKind::SetBlock]);
         calls.live_query_heaps = live(&[ObjectKind::QueryHeap]);
+        calls.live_acceleration_structures = live(&[ObjectKind::AccelerationStructure]);
         calls.allocations = totals.allocations;
         calls.reserved_bytes = totals.reserved;
         calls.peak_reserved_bytes = totals.peak;
@@ -239,6 +242,7 @@ impl tenure_core::device::Device for Device {
     type SetLayout = SetLayout;
     type SetBlock = SetBlock;
     type QueryHeap = QueryHeap;
+    type AccelerationStructure = AccelerationStructure;
     type ExternalPoint = ExternalPoint;
     type NativeQueue<'a> = NativeQueue<'a>;
 
@@ -327,6 +331,7 @@ impl tenure_core::device::Device for Device {
             ObjectRef::DescriptorHeap(heap) => heap.state.label.set_name(name),
             ObjectRef::SetBlock(block) => block.state.label.set_name(name),
             ObjectRef::QueryHeap(heap) => heap.state.label.set_name(name),
+            ObjectRef::AccelerationStructure(structure) => structure.state.label.set_name(name),
         }
     }
 
@@ -433,6 +438,22 @@ impl tenure_core::device::Device for Device {
 
     fn destroy_query_heap(&self, _: Permit<Self>, heap: QueryHeap) {
         self.shared.destroy_query_heap(&heap);
+    }
+
+    fn create_acceleration_structure(
+        &self,
+        _: Permit<Self>,
+        range: &AccelerationStructureRange<'_, Self>,
+    ) -> Result<AccelerationStructure, DeviceError> {
+        self.shared.create_acceleration_structure(range)
+    }
+
+    fn destroy_acceleration_structure(&self, _: Permit<Self>, structure: AccelerationStructure) {
+        self.shared.destroy_acceleration_structure(&structure);
+    }
+
+    fn acceleration_structure_address(&self, structure: &AccelerationStructure) -> u64 {
+        structure.address()
     }
 
     fn submit_with(

@@ -184,6 +184,7 @@ impl<'a> Execution<'a> {
                 self.note(|| Step::Unordered { resource: resource.label.id });
                 if self.is_alive(resource, true) {
                     resource.unordered.lock().settle();
+                    resource.structures.lock().settle();
                 }
             }
             Command::Aliasing { before, after, from, to } => {
@@ -241,6 +242,7 @@ impl<'a> Execution<'a> {
             }
             Command::ExpectBytes { resource, offset, bytes } => self.expect(resource, *offset, bytes),
             Command::Query(query) => self.query(query),
+            Command::Structure(step) => self.structure(step),
         }
     }
 

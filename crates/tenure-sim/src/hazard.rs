@@ -30,6 +30,8 @@ bitflags! {
         const USAGE = 1 << 7;
         /// Queries: not ready for use, or resolved before they are written.
         const QUERIES = 1 << 8;
+        /// Acceleration structures: read before they are built, used without a barrier, too small.
+        const STRUCTURES = 1 << 9;
     }
 }
 
@@ -86,6 +88,10 @@ pub enum HazardKind {
     QueryNotReady,
     /// A query is resolved that was not written, or not ended.
     QueryNotWritten,
+    /// An acceleration structure is read in which nothing was built, and to which nothing was copied.
+    UnbuiltStructure,
+    /// An acceleration structure is compacted into one with too few bytes.
+    StructureTooSmall,
     /// A submission waits for a point of the program's own fence or semaphore that nothing signals.
     NeverSignalled,
     /// A fence is signalled to a value that it reaches without that, or a binary semaphore before anything
@@ -121,6 +127,8 @@ impl fmt::Display for HazardKind {
             Self::LayoutDestroyedFirst => "set layout destroyed before its blocks",
             Self::QueryNotReady => "query not ready",
             Self::QueryNotWritten => "query not written",
+            Self::UnbuiltStructure => "acceleration structure not built",
+            Self::StructureTooSmall => "acceleration structure too small",
             Self::NeverSignalled => "never signalled",
             Self::SignalledTwice => "signalled twice",
             Self::DeadFence => "dead fence",

@@ -104,6 +104,8 @@
 //! | `LayoutDestroyedFirst` | a set layout destroyed before its blocks |
 //! | `QueryNotReady` | Vulkan: a query is written or begun that was not reset or resolved since it was made or used |
 //! | `QueryNotWritten` | a query is resolved that was not written, or not ended |
+//! | `UnbuiltStructure` | an acceleration structure is read in which nothing was built, and to which nothing was copied |
+//! | `StructureTooSmall` | an acceleration structure is compacted into fewer bytes than it needs |
 //! | `NeverSignalled` | a submission waits for a point of the program's own fence or semaphore that nothing signals |
 //! | `SignalledTwice` | a fence is signalled to a value that it reaches without that, a binary semaphore before anything waits for it |
 //! | `DeadFence` | a submission uses a fence or semaphore that is destroyed |
@@ -160,6 +162,11 @@
 //! on the profile with few bits (`vulkan-mobile`). Each use of a target counts as a draw of one sample, each
 //! unordered access as a dispatch. Vulkan's queues for copies alone have no timestamps.
 //!
+//! **Acceleration structures** are built by an invented command, [`List::build_acceleration_structure`], which
+//! says what the result refers to and how large it is when compacted, and read by [`List::trace_rays`] with
+//! all that they refer to. Builds and copies come after what was done with the same bytes, reads after what
+//! wrote them, by a barrier; so does a build after another with the same scratch memory.
+//!
 //! # What is not simulated
 //!
 //! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their
@@ -210,6 +217,7 @@ mod requirements;
 mod resource;
 mod rng;
 mod shared;
+mod structures;
 mod submit;
 mod swapchain;
 mod tiles;
@@ -232,6 +240,7 @@ pub use profile::Profile;
 pub use queries::QueryHeap;
 pub use report::Findings;
 pub use resource::Resource;
+pub use structures::AccelerationStructure;
 pub use swapchain::{Swapchain, SwapchainEvent};
 
 /// The example of the package's front page.

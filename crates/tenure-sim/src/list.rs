@@ -23,6 +23,7 @@ use crate::queries::{QueryCommand, QueryHeap, QueryStep, check_results};
 use crate::record;
 use crate::resource::{Memory, Resource};
 use crate::shared::{Request, Shared};
+use crate::structures::AccelerationStructure;
 
 /// What submissions need to know of a list while it may be recorded anew.
 pub(crate) struct ListState {
@@ -86,6 +87,10 @@ impl List {
         std::ptr::eq(Arc::as_ptr(&self.shared), shared)
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// What was recorded, once it is closed.
     pub(crate) fn closed(&self) -> Option<Arc<Vec<Command>>> {
         (self.phase == Phase::Closed).then(|| Arc::clone(&self.recorded.borrow().commands))
@@ -100,7 +105,7 @@ impl List {
     }
 
     /// Records a command that passed its checks; keeps the first error for `close`.
-    fn record(&self, command: Result<Command, DeviceError>) {
+    pub(crate) fn record(&self, command: Result<Command, DeviceError>) {
         let mut recorded = self.recorded.borrow_mut();
         if self.phase != Phase::Open {
             let rule = CallRule::RecordedOpen;
@@ -205,7 +210,7 @@ impl List {
     }
 
     /// Descriptors are for queues that have shaders.
-    fn shader_state(&self, state: State) -> Result<(), DeviceError> {
+    pub(crate) fn shader_state(&self, state: State) -> Result<(), DeviceError> {
         record::has_shaders(self.kind)?;
         check::state(self.kind, state)
     }
@@ -454,6 +459,21 @@ impl CommandList<Device> for List {
             self.recorded.get_mut().begun.end(heap.state.desc.kind, heap.state.label.id, query)
         });
         self.query(checked, heap, (query, 1), QueryStep::End);
+    }
+
+    fn copy_acceleration_structure(
+        &mut self,
+        src: &AccelerationStructure,
+        dst: &AccelerationStructure,
+        compact: bool,
+    ) {
+        self.copy_structure(src, dst, compact);
+    }
+
+    fn write_compacted_size(&mut self, structure: &AccelerationStructure, heap: &QueryHeap, query: u32) {
+        let checked = heap.state.desc.check_compacted_size(self.queue, query);
+        let step = QueryStep::CompactedSize(Arc::clone(&structure.state));
+        self.query(checked, heap, (query, 1), step);
     }
 
     fn resolve_queries(&mut self, heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64) {

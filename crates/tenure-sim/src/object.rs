@@ -26,6 +26,8 @@ pub enum ObjectKind {
     SetBlock,
     /// A heap of queries.
     QueryHeap,
+    /// An acceleration structure.
+    AccelerationStructure,
     /// A fence of the program's own.
     Fence,
     /// A binary semaphore of the program's own.
@@ -43,6 +45,7 @@ impl fmt::Display for ObjectKind {
             Self::SetLayout => "set layout",
             Self::SetBlock => "set block",
             Self::QueryHeap => "query heap",
+            Self::AccelerationStructure => "acceleration structure",
             Self::Fence => "fence",
             Self::Semaphore => "semaphore",
         })

@@ -16,6 +16,7 @@ use crate::layout::Span;
 use crate::object::{Label, ObjectKind};
 use crate::resource::{Resource, ResourceState};
 use crate::shared::{Request, Shared};
+use crate::structures::StructureState;
 
 /// The most queries of a heap.
 const MOST_QUERIES: u32 = 1 << 20;
@@ -88,6 +89,7 @@ pub(crate) enum QueryStep {
     Timestamp,
     Begin,
     End,
+    CompactedSize(Arc<StructureState>),
     Resolve { dst: Arc<ResourceState>, offset: u64 },
 }
 
@@ -107,6 +109,7 @@ impl QueryCommand {
             QueryStep::Timestamp => "write_timestamp",
             QueryStep::Begin => "begin_query",
             QueryStep::End => "end_query",
+            QueryStep::CompactedSize(_) => "write_compacted_size",
             QueryStep::Resolve { .. } => "resolve_queries",
         }
     }
@@ -187,10 +190,19 @@ impl Execution<'_> {
         if let QueryStep::Resolve { dst, offset } = step {
             return self.resolve_queries(command, dst, *offset);
         }
+        let size = match step {
+            QueryStep::CompactedSize(structure) => self.compacted_size(structure),
+            _ => None,
+        };
         let mut slots = heap.slots.lock();
         let Some(slots) = slots.get_mut(*first as usize..(*first + *count) as usize) else { return };
         for (query, slot) in (*first..).zip(slots) {
             *slot = self.next_slot(heap, query, *slot, step);
+            if let Some(size) = size {
+                let mut counters = Counters::default();
+                counters[0] = size;
+                *slot = Slot::Written(counters);
+            }
         }
     }
 

@@ -22,6 +22,10 @@ pub(crate) fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Resu
     if desc.usage().contains(Usage::ACCELERATION_STRUCTURE) && !has_structures {
         return Err(DeviceError::Unsupported { feature: "acceleration structures" });
     }
+    let has_tables = properties.features.contains(Features::RAY_TRACING_PIPELINES);
+    if desc.usage().contains(Usage::SHADER_BINDING_TABLE) && !has_tables {
+        return Err(DeviceError::Unsupported { feature: "shader binding tables" });
+    }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {
             let allowed = Allowed::AtMost(properties.max_buffer_size);
@@ -100,6 +104,7 @@ fn by_use(properties: &Properties, usage: Usage, least: u64) -> u64 {
         (Usage::CONSTANT, properties.constant_alignment),
         (Usage::UNORDERED_ACCESS | Usage::SHADER_READ, properties.storage_alignment),
         (Usage::ACCELERATION_STRUCTURE, properties.acceleration_structure_alignment),
+        (Usage::SHADER_BINDING_TABLE, properties.rays.group_base_alignment),
     ];
     let asked = uses.into_iter().filter(|(used, _)| usage.intersects(*used));
     asked.fold(least, |alignment, (_, needed)| alignment.max(needed))

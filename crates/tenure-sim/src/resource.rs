@@ -16,6 +16,7 @@ use crate::interval::IntervalSet;
 use crate::layout::Layout;
 use crate::object::Label;
 use crate::owners::Owners;
+use crate::structures::StructureAccesses;
 use crate::tiles::{TILE, TileTable};
 
 /// Where a resource's bytes are.
@@ -152,6 +153,8 @@ pub(crate) struct ResourceState {
     pub(crate) written: Written,
     pub(crate) states: Arc<Mutex<States>>,
     pub(crate) unordered: Mutex<Unordered>,
+    /// Accesses to the acceleration structures in it.
+    pub(crate) structures: Mutex<StructureAccesses>,
     pub(crate) owners: Owners,
     /// What the GPU wrote to bytes that the CPU can map, and no barrier has made visible to it.
     pub(crate) hidden: Mutex<Hidden>,

@@ -114,6 +114,7 @@ impl Shared {
             if let Command::Query(query) = command {
                 query.heap.last_use.raise(queue, serial);
             }
+            command.structures(|structure| structure.last_use.raise(queue, serial));
             command.descriptors(|at| self.note_read(queue, serial, at));
             command.resources(|resource| {
                 resource.last_use.raise(queue, serial);

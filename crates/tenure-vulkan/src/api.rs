@@ -48,6 +48,7 @@ pub(crate) struct Api {
     pub(crate) requirements: Option<RequirementCalls>,
     pub(crate) address: Option<vk::PFN_vkGetBufferDeviceAddress>,
     pub(crate) names: Option<ash::ext::debug_utils::Device>,
+    pub(crate) structures: Option<ash::khr::acceleration_structure::Device>,
 }
 
 /// What an [`Api`] is made from: everything but the functions.
@@ -83,10 +84,15 @@ impl Api {
         if has(OptionalFeatures::DEBUG_NAMES) {
             handles.function([c"vkSetDebugUtilsObjectNameEXT"; 2])?;
         }
+        if has(OptionalFeatures::ACCELERATION_STRUCTURES) {
+            handles.check_structures()?;
+        }
         handles.check_core()?;
         let Handles { entry, instance, physical, device, features, extensions, portability, .. } = handles;
         let names = has(OptionalFeatures::DEBUG_NAMES)
             .then(|| ash::ext::debug_utils::Device::new(&instance, &device));
+        let structures = has(OptionalFeatures::ACCELERATION_STRUCTURES)
+            .then(|| ash::khr::acceleration_structure::Device::new(&instance, &device));
         Ok(Self {
             entry,
             instance,
@@ -102,6 +108,7 @@ impl Api {
             requirements,
             address,
             names,
+            structures,
         })
     }
 
@@ -128,6 +135,18 @@ impl Handles {
         };
         let missing = CreateError::NoFunction { function: names[0].to_str().unwrap_or_default() };
         names.iter().find_map(find).ok_or(missing)
+    }
+
+    /// The functions of acceleration structures that tenure calls.
+    fn check_structures(&self) -> Result<(), CreateError> {
+        let names = [
+            c"vkCreateAccelerationStructureKHR",
+            c"vkDestroyAccelerationStructureKHR",
+            c"vkGetAccelerationStructureDeviceAddressKHR",
+            c"vkCmdCopyAccelerationStructureKHR",
+            c"vkCmdWriteAccelerationStructuresPropertiesKHR",
+        ];
+        names.into_iter().try_for_each(|name| self.function([name; 2]).map(drop))
     }
 
     /// Functions of Vulkan 1.1 that are called whatever is enabled: `ash` ends the program where they are

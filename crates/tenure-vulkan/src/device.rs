@@ -7,9 +7,10 @@ use std::time::Duration;
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    CallRule, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc,
-    ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial,
-    Requirements, ResourceDesc, SetBinding, SetWrite, State, SubmitSync, TileLayout, TileUpdate, Usage,
+    AccelerationStructureRange, CallRule, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError,
+    HeapBudget, HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId,
+    QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, State, SubmitSync, TileLayout, TileUpdate,
+    Usage,
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
@@ -21,6 +22,7 @@ use crate::record::{List, QueueStages, StateUse};
 use crate::resource::Resource;
 use crate::setup::{self, Adapter, ApiVersion, OptionalFeatures, Options, Raw};
 use crate::shared::Shared;
+use crate::structure::AccelerationStructure;
 
 /// A Vulkan device behind tenure's contract. Clones are handles to the same device, which any
 /// thread may use.
@@ -170,6 +172,7 @@ impl tenure_core::device::Device for Device {
     type SetLayout = SetLayout;
     type SetBlock = SetBlock;
     type QueryHeap = QueryHeap;
+    type AccelerationStructure = AccelerationStructure;
     type ExternalPoint = ExternalSemaphore;
     type NativeQueue<'a> = vk::Queue;
 
@@ -321,6 +324,22 @@ impl tenure_core::device::Device for Device {
 
     fn destroy_query_heap(&self, _: Permit<Self>, heap: QueryHeap) {
         heap.destroy();
+    }
+
+    fn create_acceleration_structure(
+        &self,
+        _: Permit<Self>,
+        range: &AccelerationStructureRange<'_, Self>,
+    ) -> Result<AccelerationStructure, DeviceError> {
+        self.shared.create_acceleration_structure(range)
+    }
+
+    fn destroy_acceleration_structure(&self, _: Permit<Self>, structure: AccelerationStructure) {
+        structure.destroy();
+    }
+
+    fn acceleration_structure_address(&self, structure: &AccelerationStructure) -> u64 {
+        structure.address()
     }
 
     fn submit_with(

@@ -31,6 +31,8 @@
 //! | `bufferDeviceAddress` | no addresses |
 //! | sparse binding, residency and aliasing, for buffers and 2D images | `Unsupported` |
 //! | `VK_KHR_acceleration_structure`, from Vulkan 1.2 | `Unsupported` |
+//! | `VK_KHR_ray_query`, with that | shaders of ray tracing alone trace rays |
+//! | `VK_KHR_ray_tracing_pipeline`, with that | shader binding tables are `Unsupported` |
 //! | descriptor indexing | descriptors in sets alone |
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
@@ -175,6 +177,7 @@ mod resource;
 mod setup;
 mod shared;
 mod sparse;
+mod structure;
 mod tables;
 mod usage;
 
@@ -194,6 +197,7 @@ pub use setup::{
     Adapter, AdapterKind, ApiVersion, DeviceFeatures, Message, MessageKind, MessageSink, OptionalFeatures,
     Options, Raw, RawQueue, Severity, Validation, adapters,
 };
+pub use structure::AccelerationStructure;
 
 /// The example of the package's front page.
 #[cfg(doctest)]

@@ -39,6 +39,7 @@ impl Shared {
                     self.name(layout, &name);
                 }
             }
+            ObjectRef::AccelerationStructure(structure) => self.name(structure.raw(), &name),
             ObjectRef::QueryHeap(heap) => self.name(heap.raw(), &name),
             ObjectRef::SetBlock(block) => {
                 self.name(block.pool(), &name);

@@ -59,6 +59,10 @@ impl Shared {
         let (kind, statistics) = match desc.kind {
             QueryKind::Timestamp => (vk::QueryType::TIMESTAMP, vk::QueryPipelineStatisticFlags::empty()),
             QueryKind::PipelineStatistics => (vk::QueryType::PIPELINE_STATISTICS, STATISTICS),
+            QueryKind::CompactedSize => (
+                vk::QueryType::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR,
+                vk::QueryPipelineStatisticFlags::empty(),
+            ),
             _ => (vk::QueryType::OCCLUSION, vk::QueryPipelineStatisticFlags::empty()),
         };
         let info = vk::QueryPoolCreateInfo::default()
@@ -94,7 +98,7 @@ impl QueryHeap {
         vk::Handle::as_raw(self.pool)
     }
 
-    fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
+    pub(crate) fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
         if core::ptr::eq(Arc::as_ptr(&self.shared), shared) {
             return Ok(());
         }

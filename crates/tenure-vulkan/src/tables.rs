@@ -2,7 +2,8 @@
 
 use ash::vk;
 use tenure_core::device::{
-    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits, QueueProperties, StateModel,
+    Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits, QueueProperties,
+    RayTracingLimits, StateModel,
 };
 
 use crate::descriptor::DescriptorTables;
@@ -26,6 +27,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) max_buffer: Option<u64>,
     pub(crate) queues: Vec<QueueProperties>,
     pub(crate) queries: QueryLimits,
+    pub(crate) rays: RayTracingLimits,
     pub(crate) enabled: OptionalFeatures,
 }
 
@@ -99,7 +101,7 @@ fn features(
     types: &[MemoryType],
     heaps: &[MemoryHeap],
 ) -> Features {
-    const TABLE: [(OptionalFeatures, Features); 7] = [
+    const TABLE: [(OptionalFeatures, Features); 9] = [
         (OptionalFeatures::SPARSE_BUFFERS, Features::RESERVED_BUFFERS),
         (OptionalFeatures::SPARSE_TEXTURES, Features::RESERVED_TEXTURES),
         (OptionalFeatures::MEMORY_BUDGET, Features::MEMORY_BUDGET),
@@ -107,6 +109,8 @@ fn features(
         (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Features::DEVICE_ADDRESS),
         (OptionalFeatures::DEDICATED_ALLOCATION, Features::DEDICATED),
         (OptionalFeatures::ACCELERATION_STRUCTURES, Features::ACCELERATION_STRUCTURES),
+        (OptionalFeatures::RAY_TRACING_PIPELINES, Features::RAY_TRACING_PIPELINES),
+        (OptionalFeatures::RAY_QUERIES, Features::RAY_QUERIES),
     ];
     // Vulkan never zeroes memory on tenure's behalf.
     let mut features = TABLE
@@ -129,8 +133,8 @@ impl Tables {
     }
 
     pub(crate) fn new(facts: Facts<'_>) -> Self {
-        let Facts { properties, descriptors, memory, max_allocation, max_buffer, queues, queries, enabled } =
-            facts;
+        let Facts { properties, descriptors, memory, max_allocation, max_buffer, queues, .. } = facts;
+        let Facts { queries, rays, enabled, .. } = facts;
         let limits = &properties.limits;
         let (memory_types, memory_heaps) = (memory_types(memory), memory_heaps(memory));
         let largest = memory_heaps.iter().map(|heap| heap.size).max().unwrap_or(0);
@@ -180,6 +184,7 @@ impl Tables {
             max_layers: most_layers,
             descriptors: descriptors.contract,
             queries,
+            rays,
         };
         Self {
             descriptors,
@@ -247,6 +252,7 @@ mod tests {
             max_buffer: Some(4 << 30),
             queues: Vec::new(),
             queries: QueryLimits::default(),
+            rays: RayTracingLimits::default(),
             enabled: OptionalFeatures::all(),
         })
     }

@@ -16,6 +16,7 @@ pub(crate) fn buffer_usage(usage: Usage, address: bool, structures: bool) -> vk:
         (Usage::UNORDERED_ACCESS, Flags::STORAGE_BUFFER | Flags::STORAGE_TEXEL_BUFFER),
         (Usage::INDIRECT, Flags::INDIRECT_BUFFER),
         (Usage::ACCELERATION_STRUCTURE, Flags::ACCELERATION_STRUCTURE_STORAGE_KHR),
+        (Usage::SHADER_BINDING_TABLE, Flags::SHADER_BINDING_TABLE_KHR),
         (Usage::COPY_SRC, Flags::TRANSFER_SRC),
         (Usage::COPY_DST, Flags::TRANSFER_DST),
     ];

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_core::device::{
-    self, Descriptor, DescriptorHeapDesc, DescriptorSource, HeapBudget, HeapDesc, MAX_QUEUES, ManagerSlot,
-    MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueSerial, Requirements,
-    ResourceDesc, SetWrite, SubmitSync, TileLayout, TileUpdate,
+    self, AccelerationStructureRange, Descriptor, DescriptorHeapDesc, DescriptorSource, HeapBudget, HeapDesc,
+    MAX_QUEUES, ManagerSlot, MemoryFlags, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc,
+    QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout, TileUpdate,
 };
 use tenure_core::{DeviceError, QueueId, SetBinding};
 use tenure_sim as sim;
@@ -93,6 +93,7 @@ impl device::Device for Device {
     type SetLayout = ();
     type SetBlock = ();
     type QueryHeap = ();
+    type AccelerationStructure = u64;
     type ExternalPoint = ();
     type NativeQueue<'a> = &'a Self;
 
@@ -214,6 +215,22 @@ impl device::Device for Device {
     }
 
     fn destroy_query_heap(&self, _: Permit<Self>, (): ()) {}
+
+    fn create_acceleration_structure(
+        &self,
+        _: Permit<Self>,
+        range: &AccelerationStructureRange<'_, Self>,
+    ) -> Result<u64, DeviceError> {
+        Ok((1 << 32) + range.offset)
+    }
+
+    fn destroy_acceleration_structure(&self, _: Permit<Self>, structure: u64) {
+        std::hint::black_box(structure);
+    }
+
+    fn acceleration_structure_address(&self, structure: &u64) -> u64 {
+        *structure
+    }
 
     fn submit_with(
         &self,

@@ -6,6 +6,7 @@ mod list_pool;
 mod open;
 mod queries;
 mod recording;
+mod structures;
 mod submission;
 
 use std::sync::Arc;

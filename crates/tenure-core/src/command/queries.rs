@@ -188,7 +188,7 @@ impl<D: Device> Commands<D> {
     }
 
     #[inline]
-    fn ticket<V: QueryValue>(&mut self, slot: Slot) -> Result<QueryTicket<D, V>, Error> {
+    pub(super) fn ticket<V: QueryValue>(&mut self, slot: Slot) -> Result<QueryTicket<D, V>, Error> {
         let what = "a query of a recording is in none of its chunks";
         let queries = self.open.queries.as_mut();
         let lease = queries.and_then(|queries| queries.lease(slot, &self.service.queries));
@@ -209,7 +209,7 @@ impl<D: Device> Commands<D> {
     }
 
     #[inline]
-    fn take_slot(&mut self, kind: QueryKind) -> Result<Slot, Error> {
+    pub(super) fn take_slot(&mut self, kind: QueryKind) -> Result<Slot, Error> {
         match self.recorded().next(kind) {
             Some(slot) => Ok(slot),
             None => self.take_chunk(kind),

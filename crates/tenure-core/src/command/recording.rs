@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::{CommandService, Commands};
 use crate::context::RetiredDescriptor;
 use crate::descriptor::{RecordedChunks, RecordedSets};
-use crate::device::{Device, QueueId};
-use crate::staging::{Pages, Scratch};
+use crate::device::{CommandList, Device, QueueId};
+use crate::staging::{BuildPages, Pages, Scratch};
 use crate::time::{RecordingId, SyncPoint};
 use crate::{Error, Name};
 
@@ -31,6 +31,8 @@ pub struct Recording<D: Device> {
     pub(super) name: Name,
     /// Of its constants, once it has any.
     pages: OnceCell<Box<Pages<D>>>,
+    /// Of the builds of acceleration structures, once it has any.
+    builds: OnceCell<Box<BuildPages<D>>>,
     chunks: RecordedChunks,
     /// Its descriptor sets, once it has any.
     sets: OnceCell<Box<RecordedSets<D>>>,
@@ -53,6 +55,7 @@ impl<D: Device> Recording<D> {
             waits: SyncPoint::NONE,
             name,
             pages: OnceCell::new(),
+            builds: OnceCell::new(),
             chunks: RecordedChunks::default(),
             sets: OnceCell::new(),
             service: service.clone(),
@@ -65,13 +68,24 @@ impl<D: Device> Recording<D> {
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
     pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
-        let Self { commands, name, service, pages, chunks, sets, .. } = self;
+        let Self { commands, name, service, pages, builds, chunks, sets, .. } = self;
         let commands = match commands {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
         let id = commands.id;
-        (commands, Scratch { service: &service.staging, pages, chunks, sets, id, name })
+        (commands, Scratch { service: &service.staging, pages, builds, chunks, sets, id, name })
+    }
+
+    /// The builds that follow may have the scratch memory of those so far: records a barrier between them and
+    /// hands the same bytes out again. What [`Scratch::build_scratch`] has handed out before cannot be used
+    /// any more. So loading thousands of acceleration structures takes as much scratch memory as is used
+    /// between two such calls.
+    pub fn reuse_build_scratch(&mut self) {
+        if let (Some(builds), Some(commands)) = (self.builds.get_mut(), &mut self.commands) {
+            commands.open.record_pending();
+            builds.reuse(|barriers| commands.open.list.barriers(barriers));
+        }
     }
 
     /// Makes the submission wait for submissions of other queues.
@@ -90,6 +104,9 @@ impl<D: Device> Recording<D> {
         let CommandService { staging, descriptors, context, .. } = &*self.service;
         if let Some(pages) = self.pages.take() {
             staging.store.constants.put_back(pages, context);
+        }
+        if let Some(builds) = self.builds.take() {
+            staging.store.builds.put_back(builds, context);
         }
         self.chunks.end(descriptors, submission);
         if let Some(sets) = self.sets.take() {

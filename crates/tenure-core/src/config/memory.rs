@@ -187,6 +187,12 @@ pub struct StagingConfig {
     pub upload_page: u64,
     /// Bytes of the pages that readbacks share, a power of two. Default 1 MiB; 64 KiB to 64 MiB.
     pub readback_page: u64,
+    /// Bytes of the pages in which [builds](crate::Scratch::build_scratch) of acceleration structures have their
+    /// scratch memory, a power of two. Default 4 MiB; 64 KiB to 256 MiB.
+    ///
+    /// Larger serves builds of larger scenes without a buffer of their own; smaller reserves less when few are
+    /// built.
+    pub build_scratch_page: u64,
     /// Bytes of pending uploads at which these are submitted without waiting for a submission or the end of
     /// a frame. Default 64 MiB; 64 KiB to 4 GiB.
     ///
@@ -196,7 +202,13 @@ pub struct StagingConfig {
 
 impl Default for StagingConfig {
     fn default() -> Self {
-        Self { constant_page: 64 * KIB, upload_page: MIB, readback_page: MIB, max_pending: 64 * MIB }
+        Self {
+            constant_page: 64 * KIB,
+            upload_page: MIB,
+            readback_page: MIB,
+            build_scratch_page: 4 * MIB,
+            max_pending: 64 * MIB,
+        }
     }
 }
 
@@ -205,6 +217,8 @@ impl StagingConfig {
         Check::bytes("staging.constant_page", self.constant_page).power_of_two(4 * KIB, 4 * MIB)?;
         Check::bytes("staging.upload_page", self.upload_page).power_of_two(64 * KIB, 64 * MIB)?;
         Check::bytes("staging.readback_page", self.readback_page).power_of_two(64 * KIB, 64 * MIB)?;
+        let build_scratch = Check::bytes("staging.build_scratch_page", self.build_scratch_page);
+        build_scratch.power_of_two(64 * KIB, 256 * MIB)?;
         Check::bytes("staging.max_pending", self.max_pending).range(64 * KIB, 4 * GIB)
     }
 }

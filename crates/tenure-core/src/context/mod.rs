@@ -36,6 +36,9 @@ pub(crate) struct Alignments {
     pub(crate) constant: u64,
     pub(crate) storage: u64,
     pub(crate) acceleration_structure: u64,
+    /// Of the scratch memory of builds.
+    pub(crate) build_scratch: u64,
+    pub(crate) shader_binding_table: u64,
     pub(crate) copy_pitch: u64,
     pub(crate) copy_offset: u64,
 }
@@ -125,6 +128,11 @@ impl<D: Device> Context<D> {
             acceleration_structure: checked_alignment(
                 "acceleration_structure_alignment",
                 properties.acceleration_structure_alignment,
+            )?,
+            build_scratch: checked_alignment("scratch_alignment", properties.rays.scratch_alignment)?,
+            shader_binding_table: checked_alignment(
+                "group_base_alignment",
+                properties.rays.group_base_alignment,
             )?,
             copy_pitch: checked_alignment("copy_pitch_alignment", properties.copy_pitch_alignment)?,
             copy_offset: checked_alignment("copy_offset_alignment", properties.copy_offset_alignment)?,

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{Barrier, Descriptor, DescriptorSource, Device, ObjectRef, TileSource};
+use super::{
+    AccelerationStructureRange, Barrier, Descriptor, DescriptorSource, Device, ObjectRef, TileSource,
+};
 
 impl<D: Device> fmt::Debug for Barrier<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,6 +58,7 @@ impl<D: Device> fmt::Debug for ObjectRef<'_, D> {
             Self::DescriptorHeap(_) => "DescriptorHeap(..)",
             Self::SetBlock(_) => "SetBlock(..)",
             Self::QueryHeap(_) => "QueryHeap(..)",
+            Self::AccelerationStructure(_) => "AccelerationStructure(..)",
         })
     }
 }
@@ -71,5 +74,12 @@ impl<D: Device> fmt::Debug for TileSource<'_, D> {
                 f.debug_struct("CopyOf").field("region", region).finish_non_exhaustive()
             }
         }
+    }
+}
+
+impl<D: Device> fmt::Debug for AccelerationStructureRange<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, size, kind, .. } = self;
+        write!(f, "AccelerationStructureRange({kind}, {size} B at {offset})")
     }
 }

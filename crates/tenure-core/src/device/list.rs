@@ -253,6 +253,20 @@ pub trait CommandList<D: Device>: Send {
     /// one.
     fn end_query(&mut self, heap: &D::QueryHeap, query: u32);
 
+    /// Copies an acceleration structure that is built to another, outside of render passes; `compact`: into
+    /// as many bytes as a query of [`QueryKind::CompactedSize`](super::QueryKind::CompactedSize) has
+    /// answered. Both are in [`State::ACCELERATION_STRUCTURE`].
+    fn copy_acceleration_structure(
+        &mut self,
+        src: &D::AccelerationStructure,
+        dst: &D::AccelerationStructure,
+        compact: bool,
+    );
+
+    /// Writes the bytes that an acceleration structure would take if it were compacted. It is built, in
+    /// [`State::ACCELERATION_STRUCTURE`], by a build that allows that. The query is ready for use.
+    fn write_compacted_size(&mut self, structure: &D::AccelerationStructure, heap: &D::QueryHeap, query: u32);
+
     /// Copies the results of queries that this list has written or ended to a buffer, outside of render
     /// passes: numbers of 64 bits, one after the other, at a multiple of 8 bytes. The buffer is in
     /// [`State::COPY_DST`]. The queries are ready for use again after it.

@@ -35,6 +35,7 @@ pub mod mapped;
 mod permit;
 mod properties;
 mod query;
+mod rays;
 mod rule;
 mod submit;
 mod texture_cache;
@@ -75,6 +76,9 @@ pub use properties::{QueueId, QueueKind};
 pub use query::QueryKind;
 pub(crate) use query::unsupported as unsupported_queries;
 pub use query::{BegunQueries, QueryHeapDesc, QueryLimits, TimestampClock};
+#[doc(no_inline)]
+pub use rays::AccelerationStructureKind;
+pub use rays::{AccelerationStructureRange, RayTracingLimits, check_structure_copy};
 pub use rule::CallRule;
 pub use submit::SubmitSync;
 pub use tenure_heap::{
@@ -111,6 +115,8 @@ pub enum ObjectRef<'a, D: Device> {
     SetBlock(&'a D::SetBlock),
     /// A heap of queries.
     QueryHeap(&'a D::QueryHeap),
+    /// An acceleration structure.
+    AccelerationStructure(&'a D::AccelerationStructure),
 }
 
 /// One GPU behind one API. See the [module documentation](self).
@@ -132,6 +138,9 @@ pub trait Device: Send + Sync + Sized + 'static {
     type SetBlock: Send + Sync + 'static;
     /// Queries in a row (`ID3D12QueryHeap`, `VkQueryPool`).
     type QueryHeap: Send + Sync + 'static;
+    /// An acceleration structure in a range of a buffer (`VkAccelerationStructureKHR`; an address on Direct3D
+    /// 12).
+    type AccelerationStructure: Send + Sync + 'static;
     /// A point that a semaphore or fence of the program's own reaches: `VkSemaphore`, with a value if it
     /// is a timeline; `ID3D12Fence` with a value.
     type ExternalPoint: Clone + fmt::Debug + Send + Sync + 'static;
@@ -353,6 +362,23 @@ pub trait Device: Send + Sync + Sized + 'static {
 
     /// Destroys a heap of queries.
     fn destroy_query_heap(&self, permit: Permit<Self>, heap: Self::QueryHeap);
+
+    /// Makes an acceleration structure of a range of a buffer, which outlives it. It holds nothing until a
+    /// list builds it or copies to it. On Direct3D 12 that is no call.
+    ///
+    /// # Errors
+    /// As [`AccelerationStructureRange::check`]; a shortage, [`DeviceError::Lost`].
+    fn create_acceleration_structure(
+        &self,
+        permit: Permit<Self>,
+        range: &AccelerationStructureRange<'_, Self>,
+    ) -> Result<Self::AccelerationStructure, DeviceError>;
+
+    /// Destroys an acceleration structure. The buffer stays.
+    fn destroy_acceleration_structure(&self, permit: Permit<Self>, structure: Self::AccelerationStructure);
+
+    /// The GPU address by which instances and shaders refer to an acceleration structure.
+    fn acceleration_structure_address(&self, structure: &Self::AccelerationStructure) -> u64;
 
     /// Submits closed lists, each once until it is begun anew, in order, and sets the queue's fence to
     /// [`SubmitSync::signal`] when all is done. Serials rise by one per submission.

@@ -4,7 +4,7 @@ use bitflags::bitflags;
 
 use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
 
-use super::{DescriptorLimits, QueryLimits, Requirements, ResourceDesc};
+use super::{DescriptorLimits, QueryLimits, RayTracingLimits, Requirements, ResourceDesc};
 
 /// The most queues a device may expose to tenure. Sync points are arrays of this length.
 pub const MAX_QUEUES: usize = 8;
@@ -71,6 +71,12 @@ bitflags! {
         /// Depth and stencil of formats with both are copied, each by itself. Elsewhere, which is on Wine's
         /// own Direct3D 12 alone, such copies are `Unsupported`.
         const STENCIL_COPIES = 1 << 12;
+        /// Pipelines of ray tracing shaders, and buffers of
+        /// [`Usage::SHADER_BINDING_TABLE`](super::Usage::SHADER_BINDING_TABLE). Elsewhere creating such a
+        /// buffer is `Unsupported`.
+        const RAY_TRACING_PIPELINES = 1 << 13;
+        /// All shaders may trace rays through acceleration structures.
+        const RAY_QUERIES = 1 << 14;
     }
 }
 
@@ -164,6 +170,8 @@ pub struct Properties {
     pub descriptors: DescriptorLimits,
     /// What it offers of queries.
     pub queries: QueryLimits,
+    /// What it says about memory for ray tracing.
+    pub rays: RayTracingLimits,
 }
 
 impl Properties {

@@ -16,6 +16,8 @@ pub enum QueryKind {
     BinaryOcclusion,
     /// How much work each stage of the pipeline did: [`QueryKind::STATISTICS`] counters.
     PipelineStatistics,
+    /// The bytes that an acceleration structure would take if it were compacted.
+    CompactedSize,
 }
 
 impl QueryKind {
@@ -29,7 +31,7 @@ impl QueryKind {
     #[must_use]
     pub const fn result_bytes(self) -> u64 {
         match self {
-            Self::Timestamp | Self::Occlusion | Self::BinaryOcclusion => 8,
+            Self::Timestamp | Self::Occlusion | Self::BinaryOcclusion | Self::CompactedSize => 8,
             Self::PipelineStatistics => 8 * Self::STATISTICS as u64,
         }
     }
@@ -42,13 +44,14 @@ impl QueryKind {
             Self::Occlusion => "occlusion query",
             Self::BinaryOcclusion => "binary occlusion query",
             Self::PipelineStatistics => "query of pipeline statistics",
+            Self::CompactedSize => "query of a compacted size",
         }
     }
 
     /// True for queries over a range of commands, which begin and end.
     #[must_use]
     pub const fn is_ranged(self) -> bool {
-        !matches!(self, Self::Timestamp)
+        !matches!(self, Self::Timestamp | Self::CompactedSize)
     }
 }
 
@@ -146,6 +149,7 @@ impl Properties {
             QueryKind::BinaryOcclusion => is_graphics,
             QueryKind::Occlusion => is_graphics && self.queries.precise_occlusion,
             QueryKind::PipelineStatistics => is_graphics && self.queries.pipeline_statistics,
+            QueryKind::CompactedSize => self.builds_acceleration_structures(queue),
         }
     }
 
@@ -175,6 +179,7 @@ pub(crate) const fn unsupported(kind: QueryKind) -> &'static str {
         QueryKind::Occlusion => "precise occlusion queries on this queue",
         QueryKind::BinaryOcclusion => "occlusion queries on this queue",
         QueryKind::PipelineStatistics => "pipeline statistics on this queue",
+        QueryKind::CompactedSize => "acceleration structures on this queue",
     }
 }
 
@@ -204,7 +209,10 @@ impl QueryHeapDesc {
     /// [`DeviceError::InvalidCall`].
     pub fn check_timestamp(&self, queue: QueueId, query: u32) -> Result<(), DeviceError> {
         self.check_use(queue, query, 1)?;
-        if self.kind.is_ranged() { Err(DeviceError::broken_rule(CallRule::QueryTimestamp)) } else { Ok(()) }
+        match self.kind {
+            QueryKind::Timestamp => Ok(()),
+            _ => Err(DeviceError::broken_rule(CallRule::QueryTimestamp)),
+        }
     }
 
     /// Checks that a list of `queue` may begin or end `query`.

@@ -109,6 +109,9 @@ rules! {
     ViewTooLarge = "a view of a buffer is not too large",
     ViewWholeElements = "a view of a buffer has whole elements",
     ConstantsAligned = "the offset and the size of constants are aligned",
+    // Acceleration structures.
+    StructureKinds = "an acceleration structure is copied to one of its kind",
+    StructureFits = "an acceleration structure is copied to one that is no smaller",
     // Queries.
     QueryInside = "the queries are inside their heap",
     QueryQueue = "a heap of queries is used by lists of the queue it was made for",
@@ -117,6 +120,7 @@ rules! {
     QueryEnded = "a query has ended before its list is closed",
     QueryAlone = "one query of a kind has begun and not ended at a time",
     QueryBegun = "a query that is ended has begun in the same list",
+    QueryCompactedSize = "the size of a compacted acceleration structure is written to a query for such",
     QueryResultsAligned = "the results of queries begin at a multiple of 8 bytes",
 }
 

@@ -16,7 +16,8 @@ bitflags! {
         const INDEX = 1 << 1;
         /// Uniform (constant) buffer.
         const CONSTANT = 1 << 2;
-        /// Read by shaders: sampled texture, structured or raw read-only buffer.
+        /// Read by shaders: sampled texture, structured or raw read-only buffer. Also by builds of acceleration
+        /// structures: vertices, indices, transforms and instances.
         const SHADER_READ = 1 << 3;
         /// Read and written by shaders: storage buffer or image, unordered access view.
         const UNORDERED_ACCESS = 1 << 4;
@@ -37,6 +38,9 @@ bitflags! {
         /// Presented by a swap chain. Of textures that the swap chain made and that were
         /// [adopted](crate::Gpu::adopt_texture); none can be created with it.
         const PRESENT = 1 << 11;
+        /// Holds the records of shaders that a trace of rays runs. Read in
+        /// [`State::NON_PIXEL_SHADER`]. Such a buffer is never a range of one for other uses.
+        const SHADER_BINDING_TABLE = 1 << 12;
     }
 }
 
@@ -58,7 +62,8 @@ impl Usage {
         .union(Self::INDEX)
         .union(Self::CONSTANT)
         .union(Self::INDIRECT)
-        .union(Self::ACCELERATION_STRUCTURE);
+        .union(Self::ACCELERATION_STRUCTURE)
+        .union(Self::SHADER_BINDING_TABLE);
 
     /// True for a render target or depth-stencil target that has no other use: it is never read but by the
     /// render passes that write it.
@@ -88,7 +93,8 @@ bitflags! {
         const INDEX = 1 << 1;
         /// Read by pixel (fragment) shaders.
         const PIXEL_SHADER = 1 << 2;
-        /// Read by every other shader stage.
+        /// Read by every other shader stage, by builds of acceleration structures and, a shader binding table,
+        /// by traces of rays.
         const NON_PIXEL_SHADER = 1 << 3;
         /// Indirect argument read.
         const INDIRECT = 1 << 4;
@@ -179,7 +185,7 @@ impl State {
     /// The states that a resource created with `usage` may enter.
     #[must_use]
     pub fn allowed_for(usage: Usage) -> Self {
-        const TABLE: [(Usage, State); 12] = [
+        const TABLE: [(Usage, State); 13] = [
             (Usage::VERTEX, State::VERTEX_OR_CONSTANT),
             (Usage::CONSTANT, State::VERTEX_OR_CONSTANT),
             (Usage::INDEX, State::INDEX),
@@ -187,6 +193,7 @@ impl State {
             (Usage::UNORDERED_ACCESS, State::UNORDERED_ACCESS),
             (Usage::INDIRECT, State::INDIRECT),
             (Usage::ACCELERATION_STRUCTURE, State::ACCELERATION_STRUCTURE),
+            (Usage::SHADER_BINDING_TABLE, State::NON_PIXEL_SHADER),
             (Usage::COPY_SRC, State::COPY_SRC.union(State::RESOLVE_SRC)),
             (Usage::COPY_DST, State::COPY_DST.union(State::RESOLVE_DST)),
             (Usage::RENDER_TARGET, State::RENDER_TARGET),

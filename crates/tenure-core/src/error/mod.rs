@@ -8,7 +8,7 @@ mod rules;
 pub use awaited::Awaited;
 pub use descriptors::{DescriptorPart, DescriptorUser, NoDescriptors};
 pub use graph::GraphError;
-pub use rules::{ContractRule, QueryRule, SwapchainRule, TileRule, TransientRule};
+pub use rules::{ContractRule, QueryRule, StructureRule, SwapchainRule, TileRule, TransientRule};
 
 use tenure_heap::InvalidProperties;
 
@@ -234,6 +234,14 @@ pub enum Error {
         name: Name,
         /// The rule that it breaks.
         rule: SwapchainRule,
+    },
+    /// A copy of an acceleration structure breaks a rule.
+    #[error("{name}: {rule}")]
+    AccelerationStructure {
+        /// The destination, or the source where there is none yet.
+        name: Name,
+        /// The rule that it breaks.
+        rule: StructureRule,
     },
     /// The memory of a mapped buffer fixes its state on this API.
     #[error(

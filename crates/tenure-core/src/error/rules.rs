@@ -2,7 +2,7 @@
 
 use tenure_heap::InvalidProperties;
 
-use crate::device::QueryKind;
+use crate::device::{AccelerationStructureKind, QueryKind};
 use crate::memory::MemoryUse;
 use crate::time::RecordingId;
 
@@ -99,6 +99,39 @@ pub enum QueryRule {
         /// The recording in which it began.
         begun_in: RecordingId,
     },
+}
+
+/// What a copy of an acceleration structure must satisfy.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StructureRule {
+    /// The destination is smaller than the source, or than its compacted size.
+    #[error("{needed} B are copied into an acceleration structure of {size} B")]
+    TooSmall {
+        /// Bytes that are copied.
+        needed: u64,
+        /// Bytes of the destination.
+        size: u64,
+    },
+    /// The size does not come from a query of the structure: compaction never makes one larger.
+    #[error("{compacted} B are no compacted size of an acceleration structure of {size} B")]
+    NotCompacted {
+        /// The size that was given.
+        compacted: u64,
+        /// Bytes of the source.
+        size: u64,
+    },
+    /// A top-level structure is copied to a bottom-level one, or the other way round.
+    #[error("a {src} acceleration structure cannot be copied to a {dst} one")]
+    Kinds {
+        /// What the source holds.
+        src: AccelerationStructureKind,
+        /// What the destination holds.
+        dst: AccelerationStructureKind,
+    },
+    /// Source and destination are the same.
+    #[error("an acceleration structure is copied to another one")]
+    Itself,
 }
 
 /// What the tables of a device must satisfy.

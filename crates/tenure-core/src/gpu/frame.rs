@@ -103,6 +103,7 @@ impl<D: Device> Frame<D> {
         let context = &self.gpu.shared.context;
         let CommandService { lists, staging, descriptors, queries, .. } = &*self.gpu.shared.commands;
         staging.store.constants.end_frame(context);
+        staging.store.builds.end_frame(context);
         self.gpu.shared.uploads.end_frame(context);
         staging.store.readbacks.end_frame(context);
         queries.end_frame();

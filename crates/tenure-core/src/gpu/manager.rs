@@ -13,9 +13,9 @@ use crate::resource::ReadbackTexture;
 use crate::stats::StatsSources;
 use crate::time::{BackPressure, SyncPoint, milliseconds, nanoseconds};
 use crate::{
-    Awaited, Buffer, BufferDesc, Config, Deferred, Error, Name, PageAllocator, PageAllocatorDesc, Queue,
-    Recording, Rejected, Report, Reserved, ReservedDesc, Stats, Texture, TextureDesc, UploadRing,
-    UploadRingDesc,
+    AccelerationStructure, AccelerationStructureDesc, Awaited, Buffer, BufferDesc, Config, Deferred, Error,
+    Name, PageAllocator, PageAllocatorDesc, Queue, Recording, Rejected, Report, Reserved, ReservedDesc,
+    Stats, Texture, TextureDesc, UploadRing, UploadRingDesc,
 };
 
 /// The memory and lifetime manager of one device.
@@ -111,6 +111,55 @@ impl<D: Device> Gpu<D> {
     pub fn create_readback_texture(&self, desc: &TextureDesc) -> Result<ReadbackTexture<D>, Error> {
         self.shared.check_open()?;
         ReadbackTexture::create(&self.shared.context, desc)
+    }
+
+    /// Creates an acceleration structure in a buffer that others share, or in one of its own when it is
+    /// large. Nothing is built yet: the program records that itself, in a recording, with
+    /// [`build_scratch`](crate::Scratch::build_scratch) and between
+    /// [`use_structures`](crate::Commands::use_structures).
+    ///
+    /// # Errors
+    /// As [`create_buffer`](Self::create_buffer); [`Error::Device`] with `Unsupported` on a device without
+    /// acceleration structures.
+    ///
+    /// ```
+    /// use tenure::{AccelerationStructureDesc, Config, Gpu, Queue, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let rock = gpu.create_acceleration_structure(&AccelerationStructureDesc::bottom(4096).name("rock"))?;
+    /// let world = gpu.create_acceleration_structure(&AccelerationStructureDesc::top(8192).name("world"))?;
+    /// let mut recording = gpu.record(Queue::Graphics, "build")?;
+    /// // On Vulkan and Direct3D 12 these are the API's own commands, with the scratch's GPU address.
+    /// recording.use_structures([&rock])?;
+    /// let (commands, scratch) = recording.split();
+    /// let room = scratch.build_scratch(1024)?;
+    /// commands.raw().build_acceleration_structure(rock.raw(), (room.raw(), room.offset(), 1024), 2000, &[]);
+    ///
+    /// commands.use_structures([&rock, &world])?;
+    /// let room = scratch.build_scratch(1024)?;
+    /// let instances = [rock.raw()];
+    /// commands.raw().build_acceleration_structure(
+    ///     world.raw(),
+    ///     (room.raw(), room.offset(), 1024),
+    ///     8192,
+    ///     &instances,
+    /// );
+    ///
+    /// commands.use_structures([&world])?;
+    /// commands.raw().trace_rays(world.raw());
+    /// recording.submit()?;
+    /// # drop((rock, world));
+    /// # let device = gpu.device().clone();
+    /// # drop(gpu);
+    /// # device.check_clean().expect("nothing is wrong, nothing is left");
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn create_acceleration_structure(
+        &self,
+        desc: &AccelerationStructureDesc,
+    ) -> Result<AccelerationStructure<D>, Error> {
+        self.shared.check_open()?;
+        AccelerationStructure::create(&self.shared.context, desc)
     }
 
     /// Creates a reserved (sparse) resource, without memory.
@@ -356,6 +405,7 @@ impl<D: Device> Gpu<D> {
         // refusal their `Upload` says so.
         let _told_later = self.shared.context.flush_pending_uploads();
         self.shared.commands.staging.store.constants.release_free(&self.shared.context);
+        self.shared.commands.staging.store.builds.release_free(&self.shared.context);
         self.shared.uploads.release(&self.shared.context);
         self.shared.commands.staging.store.readbacks.release(&self.shared.context);
         self.shared.context.reclaim();

@@ -55,10 +55,12 @@ impl<D: Device> Services<D> for GpuServices<D> {
 
     fn release_free_pages(&self, context: &Context<D>) {
         self.staging.constants.release_free(context);
+        self.staging.builds.release_free(context);
     }
 
     fn release_pages(&self, context: &Context<D>) {
         self.staging.constants.release_all(context);
+        self.staging.builds.release_all(context);
         self.uploads.release(context);
         self.staging.readbacks.release(context);
         self.queries.release(context);

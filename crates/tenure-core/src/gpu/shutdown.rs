@@ -64,6 +64,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     } else {
         context.is_shut_down.store(true, Ordering::Release);
         gpu.commands.staging.store.constants.release_all(context);
+        gpu.commands.staging.store.builds.release_all(context);
         gpu.uploads.release(context);
         gpu.commands.staging.store.readbacks.release(context);
         gpu.commands.queries.store.release(context);

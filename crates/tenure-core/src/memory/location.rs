@@ -41,18 +41,20 @@ pub(crate) enum Location<D: Device> {
     Placed(Suballocation),
     Committed { size: u64, owner: MemoryOwner },
     Page(PageRange<D>),
+    Structure(Box<StructureLocation<D>>),
     Transient(Arc<AliasedRange<D>>),
     Reserved,
     Adopted,
 }
 
 impl<D: Device> Location<D> {
-    pub(crate) const fn kind(&self) -> LocationKind {
+    pub(crate) fn kind(&self) -> LocationKind {
         match self {
             Self::Range(_) => LocationKind::Range,
             Self::Placed(_) => LocationKind::Placed,
             Self::Committed { .. } => LocationKind::Committed,
             Self::Page(_) => LocationKind::Page,
+            Self::Structure(structure) => structure.place.kind(),
             Self::Transient(_) => LocationKind::Transient,
             Self::Reserved => LocationKind::Reserved,
             Self::Adopted => LocationKind::Adopted,
@@ -60,24 +62,32 @@ impl<D: Device> Location<D> {
     }
 
     /// Byte of the API resource at which the resource begins.
-    pub(crate) const fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         match self {
             Self::Range(suballocation) => suballocation.offset,
+            Self::Structure(structure) => structure.place.offset(),
             _ => 0,
         }
     }
 
     /// Bytes that the resource takes from its heap.
-    pub(crate) const fn reserved(&self) -> u64 {
+    pub(crate) fn reserved(&self) -> u64 {
         match self {
             Self::Range(suballocation) | Self::Placed(suballocation) => suballocation.reserved,
             Self::Committed { size, .. } => *size,
             Self::Page(aliased) => aliased.size,
+            Self::Structure(structure) => structure.place.reserved(),
             // Its bytes are the heap's, and other resources have them as well.
             Self::Transient(_) => 0,
             Self::Reserved | Self::Adopted => 0,
         }
     }
+}
+
+/// An acceleration structure, and where its bytes are: they are given back after it is destroyed.
+pub(crate) struct StructureLocation<D: Device> {
+    pub(crate) object: D::AccelerationStructure,
+    pub(crate) place: Location<D>,
 }
 
 /// An API resource and its location: the whole, or for a range the buffer that it is a part of.

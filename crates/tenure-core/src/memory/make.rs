@@ -227,6 +227,7 @@ mod tests {
                 typed_alignment: 16,
             },
             queries: crate::device::QueryLimits::default(),
+            rays: crate::device::RayTracingLimits::default(),
         }
     }
 

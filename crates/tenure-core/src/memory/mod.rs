@@ -34,7 +34,9 @@ mod shards;
 
 pub(crate) use fallback::{AllocationFailure, RangeRequest, ResourceRequest};
 pub(crate) use freeing::{RUN, RemoteFreeList};
-pub(crate) use location::{AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, SharedHeap};
+pub(crate) use location::{
+    AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, SharedHeap, StructureLocation,
+};
 pub(crate) use objects::MemoryOwner;
 pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};
 pub(crate) use pools::{Pools, allows};

@@ -7,7 +7,7 @@ use tenure_heap::{HeapProperties, InvalidProperties};
 
 use super::fallback::Notices;
 use super::freeing::Freeing;
-use super::location::{Backing, Location, SharedHeap};
+use super::location::{Backing, Location, SharedHeap, StructureLocation};
 use super::make::{buffer_usage, check, make_pool};
 use super::objects::Objects;
 use super::pool::{Block, FreeToken, HeapBlock, PoolId, PoolShard, Store, Suballocation};
@@ -15,7 +15,7 @@ use super::shards::{MAX_SHARDS, Shards};
 use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};
 use crate::Config;
 use crate::api_resource::ApiResource;
-use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, ResourceDesc};
+use crate::device::{BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc};
 
 /// What buffers of a range pool need, asked of the device once.
 #[derive(Clone, Copy, Debug)]
@@ -218,6 +218,14 @@ impl<D: Device> Pools<D> {
     /// The backing, while another thread has not quite let go of the API object.
     pub(crate) fn release(&self, device: &D, backing: Backing<D>) -> Result<(), Backing<D>> {
         let Backing { api_resource, location } = backing;
+        let location = match location {
+            Location::Structure(structure) => {
+                let StructureLocation { object, place } = *structure;
+                device.destroy_acceleration_structure(Permit::own(), object);
+                place
+            }
+            location => location,
+        };
         if let Location::Range(suballocation) = location {
             drop(api_resource);
             self.free(suballocation.free_token());
@@ -248,7 +256,7 @@ impl<D: Device> Pools<D> {
                     self.leave_heap(device, aliased.share);
                 }
             }
-            Location::Reserved | Location::Adopted | Location::Range(_) => {
+            Location::Reserved | Location::Adopted | Location::Range(_) | Location::Structure(_) => {
                 self.objects.destroy_resource(device, api_resource)
             }
         }

@@ -15,7 +15,7 @@ pub(crate) use pool::QueryStore;
 pub(crate) use recorded::{RecordedQueries, Slot};
 pub use ticket::{OpenQuery, QueryTicket};
 pub use times::{GpuTime, GpuTimeScope};
-pub use value::{AnySamples, PipelineStatistics, QueryValue, SampleCount, Timestamp};
+pub use value::{AnySamples, CompactedSize, PipelineStatistics, QueryValue, SampleCount, Timestamp};
 
 /// The queries of a manager with its context, for recordings and for the tickets of results.
 pub(crate) struct QueryService<D: Device> {

@@ -15,7 +15,7 @@ use crate::staging::{Page, Ticket};
 use crate::{BufferDesc, Error, MemoryUse, Name};
 
 /// The number of kinds of queries.
-pub(super) const KINDS: usize = 4;
+pub(super) const KINDS: usize = 5;
 
 /// Chunks of a heap.
 const CHUNKS: u32 = 16;
@@ -29,7 +29,7 @@ const MOST_FREE: usize = 256;
 /// Queries of a chunk.
 const fn chunk_size(kind: QueryKind) -> u32 {
     match kind {
-        QueryKind::Timestamp => 64,
+        QueryKind::Timestamp | QueryKind::CompactedSize => 64,
         QueryKind::Occlusion | QueryKind::BinaryOcclusion | QueryKind::PipelineStatistics => 16,
     }
 }
@@ -39,6 +39,7 @@ const fn page_name(kind: QueryKind) -> &'static str {
         QueryKind::Timestamp => "timestamps",
         QueryKind::Occlusion | QueryKind::BinaryOcclusion => "occlusion queries",
         QueryKind::PipelineStatistics => "pipeline statistics",
+        QueryKind::CompactedSize => "compacted sizes",
     }
 }
 

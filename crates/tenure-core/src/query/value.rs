@@ -104,6 +104,21 @@ impl sealed::Value for AnySamples {
     }
 }
 
+/// How many bytes an acceleration structure takes once it is compacted: see
+/// [`Commands::query_compacted_size`](crate::Commands::query_compacted_size).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CompactedSize(pub u64);
+
+impl QueryValue for CompactedSize {}
+
+impl sealed::Value for CompactedSize {
+    const KIND: QueryKind = QueryKind::CompactedSize;
+
+    fn of(words: &[u64; QueryKind::STATISTICS], _: TimestampClock) -> Self {
+        Self(words[0])
+    }
+}
+
 /// How much work each stage of the pipeline did. GPUs count differently: some count work that they skip, or
 /// batches of invocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

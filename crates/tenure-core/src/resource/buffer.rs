@@ -214,7 +214,7 @@ impl<D: Device> Buffer<D> {
 
     /// Where its bytes are.
     #[must_use]
-    pub const fn location(&self) -> LocationKind {
+    pub fn location(&self) -> LocationKind {
         self.inner.location().kind()
     }
 
@@ -311,6 +311,7 @@ pub(super) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDes
     if desc.usage.contains(Usage::ACCELERATION_STRUCTURE) {
         align = align.max(context.alignments.acceleration_structure);
     }
+    align = align.max(table_alignment(context, desc.usage));
     let is_copied = match desc.memory {
         MemoryUse::GpuOnly => false,
         MemoryUse::Upload | MemoryUse::GpuUpload => desc.usage.contains(Usage::COPY_SRC),
@@ -320,6 +321,14 @@ pub(super) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDes
         align = align.max(context.alignments.copy_offset);
     }
     Ok(align)
+}
+
+/// Where the GPU address of a buffer must be aligned as shader binding tables are.
+fn table_alignment<D: Device>(context: &Context<D>, usage: Usage) -> u64 {
+    match usage.contains(Usage::SHADER_BINDING_TABLE) {
+        true => context.alignments.shader_binding_table,
+        false => 1,
+    }
 }
 
 /// Views of structured buffers begin at any element on Direct3D 12; elsewhere they are storage
@@ -340,7 +349,7 @@ pub(crate) fn place_page<D: Device>(context: &Context<D>, desc: &BufferDesc) -> 
 }
 
 /// Memory where the policy sent a buffer, of `size` bytes where it is a range.
-fn place_buffer_bytes<D: Device>(
+pub(super) fn place_buffer_bytes<D: Device>(
     context: &Context<D>,
     desc: &BufferDesc,
     placement: Placement,
@@ -368,7 +377,8 @@ pub(super) fn placed_needs<D: Device>(
     resource: &ResourceDesc,
 ) -> Result<Requirements, Error> {
     let mut needs = context.requirements(&desc.name, resource)?;
-    let asked = desc.alignment.min(context.device().properties().heap_alignment);
+    let asked = desc.alignment.max(table_alignment(context, desc.usage));
+    let asked = asked.min(context.device().properties().heap_alignment);
     needs.alignment = needs.alignment.max(asked);
     Ok(needs)
 }

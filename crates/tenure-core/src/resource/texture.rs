@@ -172,7 +172,7 @@ impl<D: Device> Texture<D> {
 
     /// Where its bytes are.
     #[must_use]
-    pub const fn location(&self) -> LocationKind {
+    pub fn location(&self) -> LocationKind {
         self.inner.location().kind()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Buffer, HandleInner, Reserved, Texture};
+use super::{AccelerationStructure, Buffer, HandleInner, Reserved, Texture};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{Api, Device, State};
@@ -26,7 +26,8 @@ impl<D: Device> AsRef<StateCell> for Tracked<D> {
 }
 
 /// A resource as a [`Recording`](crate::Recording) uses it: made from a reference to a [`Buffer`],
-/// a [`Texture`] or a [`Reserved`].
+/// a [`Texture`], a [`Reserved`] or an
+/// [`AccelerationStructure`].
 pub struct Used<'a, D: Device> {
     inner: &'a HandleInner<D>,
     /// What the handle's own usage allows; the API buffer of a range may be more.
@@ -39,6 +40,13 @@ debug_fields!([D: Device] Used<'_, D>, "Used", this, name: this.name(), allowed:
 impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
     fn from(buffer: &'a Buffer<D>) -> Self {
         Self { inner: &buffer.inner, allowed: State::allowed_for(buffer.usage()), memory: buffer.memory() }
+    }
+}
+
+impl<'a, D: Device> From<&'a AccelerationStructure<D>> for Used<'a, D> {
+    fn from(structure: &'a AccelerationStructure<D>) -> Self {
+        let (allowed, memory) = (State::ACCELERATION_STRUCTURE, MemoryUse::GpuOnly);
+        Self { inner: &structure.inner, allowed, memory }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a frame sends to the GPU and what comes back: constants, rings, readbacks, and the pages of
 //! mapped memory behind them.
 
+mod build_scratch;
 mod descriptors;
 mod page;
 mod page_pool;
@@ -18,6 +19,8 @@ use crate::context::Context;
 use crate::descriptor::DescriptorService;
 use crate::device::Device;
 
+pub use build_scratch::BuildScratch;
+pub(crate) use build_scratch::{BuildPages, BuildScratchPool};
 pub(crate) use page::{Page, Pages};
 pub(crate) use page_pool::PagePool;
 pub use readback::Readback;
@@ -34,13 +37,19 @@ pub use texel_data::TexelData;
 /// The staging memory of a manager: pages of constants between recordings, upload rings, and readbacks.
 pub(crate) struct StagingStore<D: Device> {
     pub(crate) constants: PagePool<D>,
+    pub(crate) builds: BuildScratchPool<D>,
     pub(crate) rings: Rings,
     pub(crate) readbacks: Readbacks<D>,
 }
 
 impl<D: Device> StagingStore<D> {
     pub(crate) fn new() -> Self {
-        Self { constants: PagePool::default(), rings: Rings::default(), readbacks: Readbacks::new() }
+        Self {
+            constants: PagePool::default(),
+            builds: BuildScratchPool::default(),
+            rings: Rings::default(),
+            readbacks: Readbacks::new(),
+        }
     }
 }
 

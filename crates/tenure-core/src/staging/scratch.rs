@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use super::{Page, Pages, StagingService, UntypedConstant};
+use super::{BuildPages, Page, Pages, StagingService, UntypedConstant};
 use crate::context::Context;
 use crate::descriptor::{RecordedChunks, RecordedSets};
 use crate::device::{Allowed, Device, DeviceError, Usage};
@@ -12,8 +12,9 @@ use crate::{BufferDesc, Error, MemoryUse, Name};
 
 const NAME: &str = "constants";
 
-/// Memory for what one recording needs once: the constants of a frame or a draw, and its
-/// [descriptors](Self::descriptors) and [sets](Self::set) of them.
+/// Memory for what one recording needs once: the constants of a frame or a draw, its
+/// [descriptors](Self::descriptors) and [sets](Self::set) of them, and the
+/// [scratch memory](Self::build_scratch) of builds of acceleration structures.
 /// From [`Recording::split`](crate::Recording::split).
 ///
 /// # What it is good at
@@ -38,6 +39,8 @@ pub struct Scratch<'r, D: Device> {
     pub(crate) service: &'r StagingService<D>,
     /// Taken from the pool with the first constant.
     pub(crate) pages: &'r OnceCell<Box<Pages<D>>>,
+    /// Taken from the pool with the first build of an acceleration structure.
+    pub(crate) builds: &'r OnceCell<Box<BuildPages<D>>>,
     pub(crate) chunks: &'r RecordedChunks,
     pub(crate) sets: &'r OnceCell<Box<RecordedSets<D>>>,
     pub(crate) id: RecordingId,

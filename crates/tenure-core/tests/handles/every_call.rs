@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::device::Device as _;
+use tenure_core::device::{Device as _, Features};
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
-    BindingKind, Buffer, BufferDesc, BufferViewDesc, Error, Format, Gpu, MemoryUse, Plane, Queue, Recording,
-    SetBinding, SetLayoutDesc, State, Subresource, TexelData, Texture, TextureDesc, TextureRegion,
-    UploadRing, UploadRingDesc, Usage,
+    AccelerationStructureDesc, BindingKind, Buffer, BufferDesc, BufferViewDesc, CompactedSize, Error, Format,
+    Gpu, MemoryUse, Plane, Queue, Recording, SetBinding, SetLayoutDesc, State, Subresource, TexelData,
+    Texture, TextureDesc, TextureRegion, UploadRing, UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -88,6 +88,22 @@ impl Scene {
     }
 }
 
+/// Builds an acceleration structure, asks for its size, and copies it.
+fn build(gpu: &Gpu<Device>, recording: &mut Recording<Device>) -> Result<(), Error> {
+    if !gpu.device().properties().features.contains(Features::ACCELERATION_STRUCTURES) {
+        return Ok(());
+    }
+    let rock = gpu.create_acceleration_structure(&AccelerationStructureDesc::bottom(4096).name("rock"))?;
+    recording.use_structures([&rock])?;
+    let (commands, scratch) = recording.split();
+    let room = scratch.build_scratch(1024)?;
+    let room = (room.raw(), room.offset(), room.size());
+    commands.raw().build_acceleration_structure(rock.raw(), room, 2048, &[]);
+    let _size = recording.query_compacted_size(&rock)?;
+    recording.reuse_build_scratch();
+    recording.compact(&rock, CompactedSize(2048)).map(drop)
+}
+
 fn frame(gpu: &Gpu<Device>, scene: &Scene, graph: &Graph, number: u64) -> Result<(), Error> {
     let frame = gpu.begin_frame()?;
     scene.update(gpu, number)?;
@@ -97,6 +113,7 @@ fn frame(gpu: &Gpu<Device>, scene: &Scene, graph: &Graph, number: u64) -> Result
     let result = gpu.create_buffer(&result)?;
     recording.copy_buffer(&scene.mesh, 0, &result, 0, SIZE)?;
     let ticket = recording.read_back(&scene.mesh, 0, 64)?;
+    build(gpu, &mut recording)?;
     // The heap of its kind is made now.
     if number == 2 {
         let query = recording.begin_occlusion()?;
@@ -168,8 +185,13 @@ fn whatever_is_refused_the_frames_after_it_are_whole() {
     let tried: Vec<_> = struck.iter().map(|(call, count)| (call.name(), *count)).collect();
     let is_tried = |call: &CallKind| struck[call] >= Profile::ALL.len();
     let not_used = [CallKind::CreateReserved, CallKind::UpdateTiles];
-    let only_somewhere =
-        [CallKind::CreateList, CallKind::CreateSetLayout, CallKind::CreateSetBlock, CallKind::WriteSet];
+    let only_somewhere = [
+        CallKind::CreateList,
+        CallKind::CreateSetLayout,
+        CallKind::CreateSetBlock,
+        CallKind::WriteSet,
+        CallKind::CreateAccelerationStructure,
+    ];
     let everywhere = |call: &&CallKind| !not_used.contains(call) && !only_somewhere.contains(call);
     assert!(struck.keys().filter(everywhere).all(is_tried), "{tried:?}");
     assert!(only_somewhere.iter().all(|call| struck[call] > 0), "{tried:?}");

@@ -338,7 +338,13 @@ fn every_field_of_the_configuration_has_two_ends() {
         shards: _,
     } = pools;
     let UploadConfig { suballocator: _, max_small: _, max_pooled: _, max_block: _ } = uploads;
-    let StagingConfig { constant_page: _, upload_page: _, readback_page: _, max_pending: _ } = staging;
+    let StagingConfig {
+        constant_page: _,
+        upload_page: _,
+        readback_page: _,
+        build_scratch_page: _,
+        max_pending: _,
+    } = staging;
     let DescriptorConfig {
         block: _,
         // These depend on the device: see the tests of descriptors.

@@ -85,7 +85,8 @@ fn descriptions_are_refused_with_names_and_limits() {
         (
             buffer(&gpu, BufferDesc::new(64, Usage::RENDER_TARGET)),
             "rock: invalid description: usage = COPY_DST | RENDER_TARGET: must be of VERTEX | INDEX | CONSTANT | \
-             SHADER_READ | UNORDERED_ACCESS | INDIRECT | ACCELERATION_STRUCTURE | COPY_SRC | COPY_DST alone"
+             SHADER_READ | UNORDERED_ACCESS | INDIRECT | ACCELERATION_STRUCTURE | COPY_SRC | COPY_DST | \
+             SHADER_BINDING_TABLE alone"
                 .to_owned(),
         ),
         (

@@ -38,6 +38,7 @@ impl Program {
             staging: StagingConfig {
                 upload_page: 64 << 10,
                 readback_page: 64 << 10,
+                build_scratch_page: 64 << 10,
                 constant_page: 4 << 10,
                 max_pending: 256 << 10,
             },

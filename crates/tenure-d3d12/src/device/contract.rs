@@ -4,15 +4,18 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use tenure_core::device::{
-    Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget, HeapDesc, ManagerSlot,
-    MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial, Requirements,
-    ResourceDesc, SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate,
+    AccelerationStructureRange, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget,
+    HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial,
+    Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate,
 };
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Object};
 use windows::core::{HSTRING, Interface};
 
-use crate::{DescriptorHeap, Device, ExternalFence, Heap, List, Mapping, QueryHeap, Resource};
+use crate::device::query::Storage;
+use crate::{
+    AccelerationStructure, DescriptorHeap, Device, ExternalFence, Heap, List, Mapping, QueryHeap, Resource,
+};
 
 impl tenure_core::device::Device for Device {
     type Heap = Heap;
@@ -23,6 +26,7 @@ impl tenure_core::device::Device for Device {
     type SetLayout = Infallible;
     type SetBlock = Infallible;
     type QueryHeap = QueryHeap;
+    type AccelerationStructure = AccelerationStructure;
     type ExternalPoint = ExternalFence;
     type NativeQueue<'a> = &'a ID3D12CommandQueue;
 
@@ -180,6 +184,22 @@ impl tenure_core::device::Device for Device {
         drop(heap);
     }
 
+    fn create_acceleration_structure(
+        &self,
+        _: Permit<Self>,
+        range: &AccelerationStructureRange<'_, Self>,
+    ) -> Result<AccelerationStructure, DeviceError> {
+        self.inner.create_acceleration_structure(range)
+    }
+
+    fn destroy_acceleration_structure(&self, _: Permit<Self>, structure: AccelerationStructure) {
+        drop(structure);
+    }
+
+    fn acceleration_structure_address(&self, structure: &AccelerationStructure) -> u64 {
+        structure.address()
+    }
+
     fn submit_with(
         &self,
         _: Permit<Self>,
@@ -247,7 +267,12 @@ fn name_object(object: &ObjectRef<'_, Device>, name: &str) {
     let name = HSTRING::from(name.split('\0').next().unwrap_or_default());
     match object {
         ObjectRef::DescriptorHeap(heap) => set_name(&heap.raw, &name),
-        ObjectRef::QueryHeap(heap) => set_name(&heap.raw, &name),
+        // Its buffer has other names.
+        ObjectRef::AccelerationStructure(_) => {}
+        ObjectRef::QueryHeap(heap) => match &heap.storage {
+            Storage::Heap(raw) => set_name(raw, &name),
+            Storage::Sizes(buffer) => set_name(&buffer.raw, &name),
+        },
         ObjectRef::SetBlock(none) => match **none {},
         ObjectRef::Heap(heap) => set_name(heap.raw(), &name),
         ObjectRef::Resource(resource) => set_name(&resource.raw, &name),

@@ -12,6 +12,7 @@ mod queue;
 mod record;
 mod resource;
 mod setup;
+mod structure;
 mod swapchain;
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub use self::{
         message::{Message, MessageSink, Severity},
         options::{DriverFaults, Options},
     },
+    structure::AccelerationStructure,
     swapchain::Swapchain,
 };
 

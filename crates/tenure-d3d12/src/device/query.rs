@@ -4,27 +4,36 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tenure_core::device::{
-    CallRule, DeviceError, QueryHeapDesc, QueryKind, QueryLimits, QueueKind, TimestampClock,
+    BufferInfo, CallRule, DeviceError, QueryHeapDesc, QueryKind, QueryLimits, QueueKind, ResourceDesc,
+    TimestampClock, Usage,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_QUERY_HEAP_DESC, D3D12_QUERY_HEAP_TYPE, D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP,
     D3D12_QUERY_HEAP_TYPE_OCCLUSION, D3D12_QUERY_HEAP_TYPE_PIPELINE_STATISTICS,
     D3D12_QUERY_HEAP_TYPE_TIMESTAMP, D3D12_QUERY_TYPE, D3D12_QUERY_TYPE_BINARY_OCCLUSION,
     D3D12_QUERY_TYPE_OCCLUSION, D3D12_QUERY_TYPE_PIPELINE_STATISTICS, D3D12_QUERY_TYPE_TIMESTAMP,
-    ID3D12QueryHeap,
+    D3D12_RESOURCE_STATE_COPY_SOURCE, D3D12_RESOURCE_STATE_UNORDERED_ACCESS, ID3D12QueryHeap,
 };
 use windows::core::Interface;
 
 use crate::List;
 use crate::device::error::Asked;
 use crate::device::inner::{Inner, made};
-use crate::device::memory::requirements::UPLOAD;
+use crate::device::memory::requirements::{GPU_ONLY, UPLOAD};
 use crate::device::queue::Queue;
+use crate::device::record::barriers::transition;
 use crate::device::resource::object::Resource;
 
-/// Queries in a row: an `ID3D12QueryHeap`.
+/// What holds queries.
+pub(crate) enum Storage {
+    Heap(ID3D12QueryHeap),
+    /// Sizes of acceleration structures are no queries of Direct3D 12: lists write them to a buffer.
+    Sizes(Resource),
+}
+
+/// Queries in a row: an `ID3D12QueryHeap`, or for [`QueryKind::CompactedSize`] a buffer.
 pub struct QueryHeap {
-    pub(crate) raw: ID3D12QueryHeap,
+    pub(crate) storage: Storage,
     desc: QueryHeapDesc,
     /// Declared last: the device outlives all of its objects.
     device: Arc<Inner>,
@@ -75,24 +84,54 @@ impl Inner {
     ) -> Result<QueryHeap, DeviceError> {
         self.look()?;
         self.properties.check_query_heap(desc)?;
+        let storage = match desc.kind {
+            QueryKind::CompactedSize => {
+                let size = u64::from(desc.count) * desc.kind.result_bytes();
+                let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
+                let buffer = ResourceDesc::Buffer(BufferInfo { size, usage });
+                Storage::Sizes(self.create_committed(&buffer, GPU_ONLY)?)
+            }
+            _ => Storage::Heap(self.create_raw_query_heap(desc)?),
+        };
+        self.counters.query_heaps.fetch_add(1, Ordering::Relaxed);
+        self.messages.deliver();
+        Ok(QueryHeap { storage, desc: *desc, device: Arc::clone(self) })
+    }
+
+    fn create_raw_query_heap(&self, desc: &QueryHeapDesc) -> Result<ID3D12QueryHeap, DeviceError> {
         let kind = heap_type(desc.kind, self.queue(desc.queue)?.kind);
         let raw_desc = D3D12_QUERY_HEAP_DESC { Type: kind, Count: desc.count, NodeMask: 0 };
         let mut raw: Option<ID3D12QueryHeap> = None;
         // SAFETY: both pointers are to locals that outlive the call.
         unsafe { self.raw.CreateQueryHeap(&raw const raw_desc, &raw mut raw) }
             .map_err(|error| self.fail(&error, Asked::Object("CreateQueryHeap")))?;
-        let raw = made(raw, "CreateQueryHeap makes a heap")?;
-        self.counters.query_heaps.fetch_add(1, Ordering::Relaxed);
-        self.messages.deliver();
-        Ok(QueryHeap { raw, desc: *desc, device: Arc::clone(self) })
+        made(raw, "CreateQueryHeap makes a heap")
     }
 }
 
 impl QueryHeap {
-    /// The heap itself.
+    /// The heap itself; `None` for [`QueryKind::CompactedSize`], whose results lists write to a buffer.
     #[must_use]
-    pub const fn raw(&self) -> &ID3D12QueryHeap {
-        &self.raw
+    pub const fn raw(&self) -> Option<&ID3D12QueryHeap> {
+        match &self.storage {
+            Storage::Heap(raw) => Some(raw),
+            Storage::Sizes(_) => None,
+        }
+    }
+
+    /// The heap, for commands that are not for sizes.
+    fn queries(&self) -> Result<&ID3D12QueryHeap, DeviceError> {
+        self.raw().ok_or(DeviceError::broken_rule(CallRule::QueryRanged))
+    }
+
+    /// Where a list writes the size of a compacted acceleration structure.
+    pub(crate) fn size_address(&self, list: &List, query: u32) -> Result<u64, DeviceError> {
+        self.check_device(&list.device)?;
+        self.desc.check_compacted_size(list.queue, query)?;
+        match &self.storage {
+            Storage::Sizes(buffer) => Ok(buffer.address + 8 * u64::from(query)),
+            Storage::Heap(_) => Err(DeviceError::broken_rule(CallRule::QueryCompactedSize)),
+        }
     }
 
     /// What it was created as.
@@ -102,7 +141,7 @@ impl QueryHeap {
     }
 
     fn number(&self) -> u64 {
-        self.raw.as_raw().addr() as u64
+        self.raw().map_or(0, |raw| raw.as_raw().addr() as u64)
     }
 
     fn check_device(&self, device: &Inner) -> Result<(), DeviceError> {
@@ -130,7 +169,7 @@ impl List {
         heap.check_device(&self.device)?;
         heap.desc.check_timestamp(self.queue, query)?;
         // SAFETY: the list is open, of the heap's queue; the heap is alive and has the query.
-        unsafe { self.raw.EndQuery(&heap.raw, D3D12_QUERY_TYPE_TIMESTAMP, query) };
+        unsafe { self.raw.EndQuery(heap.queries()?, D3D12_QUERY_TYPE_TIMESTAMP, query) };
         Ok(())
     }
 
@@ -139,7 +178,7 @@ impl List {
         heap.desc.check_ranged(self.queue, query)?;
         self.begun.begin(heap.desc.kind, heap.number(), query)?;
         // SAFETY: the list is open, of the heap's queue; the heap is alive and has the query.
-        unsafe { self.raw.BeginQuery(&heap.raw, query_type(heap.desc.kind), query) };
+        unsafe { self.raw.BeginQuery(heap.queries()?, query_type(heap.desc.kind), query) };
         Ok(())
     }
 
@@ -148,7 +187,7 @@ impl List {
         heap.desc.check_ranged(self.queue, query)?;
         self.begun.end(heap.desc.kind, heap.number(), query)?;
         // SAFETY: the list is open; the heap is alive, and the query has begun in this list.
-        unsafe { self.raw.EndQuery(&heap.raw, query_type(heap.desc.kind), query) };
+        unsafe { self.raw.EndQuery(heap.queries()?, query_type(heap.desc.kind), query) };
         Ok(())
     }
 
@@ -165,10 +204,28 @@ impl List {
         if dst.memory_type == UPLOAD {
             return Err(DeviceError::broken_rule("nothing is copied to an upload heap"));
         }
-        // SAFETY: the list is open; the heap is alive and has the queries; their results lie inside the buffer.
-        unsafe {
-            self.raw.ResolveQueryData(&heap.raw, query_type(heap.desc.kind), first, count, &dst.raw, offset);
+        match &heap.storage {
+            Storage::Heap(raw) => {
+                let kind = query_type(heap.desc.kind);
+                // SAFETY: the list is open; the heap is alive and has the queries; their results lie inside the
+                // buffer.
+                unsafe { self.raw.ResolveQueryData(raw, kind, first, count, &dst.raw, offset) };
+            }
+            Storage::Sizes(sizes) => self.copy_sizes(sizes, (first, count), (dst, offset)),
         }
         Ok(())
+    }
+
+    /// Copies sizes that this list has written, which brought their buffer into the state for that, and leaves
+    /// the buffer in the same state. Barriers of resource states are there beside enhanced ones.
+    fn copy_sizes(&self, sizes: &Resource, (first, count): (u32, u32), (dst, offset): (&Resource, u64)) {
+        let (written, copied) = (D3D12_RESOURCE_STATE_UNORDERED_ACCESS, D3D12_RESOURCE_STATE_COPY_SOURCE);
+        let (from, bytes) = (8 * u64::from(first), 8 * u64::from(count));
+        // SAFETY: the list is open; both buffers are alive, and the ranges inside them.
+        unsafe {
+            self.raw.ResourceBarrier(&[transition(&sizes.raw, 0, (written, copied))]);
+            self.raw.CopyBufferRegion(&dst.raw, offset, &sizes.raw, from, bytes);
+            self.raw.ResourceBarrier(&[transition(&sizes.raw, 0, (copied, written))]);
+        }
     }
 }

@@ -119,7 +119,7 @@ impl Execution<'_> {
     /// Direct3D 12 orders submissions to a queue among themselves; Vulkan only by what the CPU
     /// has seen, or other queues that the queue has waited for. Other queues are the business of the
     /// race check.
-    fn is_settled(&self, (queue, serial): (QueueId, u64)) -> bool {
+    pub(crate) fn is_settled(&self, (queue, serial): (QueueId, u64)) -> bool {
         if queue != self.queue {
             return true;
         }

@@ -27,7 +27,9 @@ const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::MEMORY_PRIORITY)
     .union(Features::NOT_ZEROED)
     .union(Features::DEVICE_ADDRESS)
-    .union(Features::ACCELERATION_STRUCTURES);
+    .union(Features::ACCELERATION_STRUCTURES)
+    .union(Features::RAY_TRACING_PIPELINES)
+    .union(Features::RAY_QUERIES);
 
 pub(super) const TIER2: Table = Table {
     name: "d3d12-tier2",

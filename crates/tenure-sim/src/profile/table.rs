@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Api, Compression, DescriptorLimits, Features, Format, MemoryFlags, MemoryHeap, MemoryType, Properties,
-    QueryLimits, QueueKind, QueueProperties, StateModel, TimestampClock,
+    QueryLimits, QueueKind, QueueProperties, RayTracingLimits, StateModel, TimestampClock,
 };
 
 /// Everything a profile fixes. Sizes and alignments are in bytes.
@@ -116,6 +116,13 @@ impl Table {
         }
     }
 
+    fn rays(&self) -> RayTracingLimits {
+        match self.rules.api() {
+            Api::Direct3D12 => RayTracingLimits::default(),
+            Api::Vulkan => RayTracingLimits { scratch_alignment: 128, ..RayTracingLimits::default() },
+        }
+    }
+
     pub(crate) fn properties(&self) -> Properties {
         Properties {
             name: self.adapter.to_owned(),
@@ -148,6 +155,7 @@ impl Table {
             max_layers: self.max_layers,
             descriptors: self.descriptors,
             queries: self.queries(),
+            rays: self.rays(),
         }
     }
 }

@@ -24,7 +24,9 @@ const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::NOT_ZEROED)
     .union(Features::DEVICE_ADDRESS)
     .union(Features::DEDICATED)
-    .union(Features::ACCELERATION_STRUCTURES);
+    .union(Features::ACCELERATION_STRUCTURES)
+    .union(Features::RAY_TRACING_PIPELINES)
+    .union(Features::RAY_QUERIES);
 
 /// Descriptor indexing with update after bind, and null descriptors.
 const DESCRIPTORS: DescriptorLimits = DescriptorLimits {

@@ -18,6 +18,7 @@ use crate::device::Device;
 use crate::query::QueryHeap;
 use crate::resource::Resource;
 use crate::shared::Shared;
+use crate::structure::AccelerationStructure;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -104,6 +105,10 @@ impl List {
     #[must_use]
     pub const fn queue(&self) -> QueueId {
         self.queue
+    }
+
+    pub(crate) const fn queue_kind(&self) -> QueueKind {
+        self.kind
     }
 
     pub(crate) fn destroy(self) {
@@ -297,6 +302,19 @@ impl CommandList<Device> for List {
 
     fn end_query(&mut self, heap: &QueryHeap, query: u32) {
         self.end_ranged(heap, query);
+    }
+
+    fn copy_acceleration_structure(
+        &mut self,
+        src: &AccelerationStructure,
+        dst: &AccelerationStructure,
+        compact: bool,
+    ) {
+        self.copy_structure(src, dst, compact);
+    }
+
+    fn write_compacted_size(&mut self, structure: &AccelerationStructure, heap: &QueryHeap, query: u32) {
+        self.compacted_size(structure, heap, query);
     }
 
     fn resolve_queries(&mut self, heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64) {

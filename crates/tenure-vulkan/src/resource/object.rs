@@ -59,6 +59,10 @@ impl Shared {
         if info.usage.contains(Usage::ACCELERATION_STRUCTURE) && !structures {
             return Err(unsupported("acceleration structures (VK_KHR_acceleration_structure)"));
         }
+        let pipelines = self.api.uses(OptionalFeatures::RAY_TRACING_PIPELINES);
+        if info.usage.contains(Usage::SHADER_BINDING_TABLE) && !pipelines {
+            return Err(unsupported("shader binding tables (VK_KHR_ray_tracing_pipeline)"));
+        }
         let usage = buffer_usage(info.usage, self.api.address.is_some(), structures);
         if usage.is_empty() {
             return Err(DeviceError::invalid_desc(

@@ -18,6 +18,7 @@ use crate::error::CreateError;
 use crate::query;
 use crate::queue::{Clock, Fences, Queue, Timeline};
 use crate::shared::{Owner, Shared};
+use crate::structure;
 use crate::tables::{Facts, Tables};
 
 /// A queue before it has a clock.
@@ -91,9 +92,7 @@ pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
 pub(super) fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
     let too_new = versioned().difference(support.offered_in(version));
     let mut enabled = (support.optional & options.optional).difference(too_new);
-    if !enabled.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
-        enabled.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
-    }
+    enabled = enabled.without_lost_rays();
     if options.features.robust_buffer_access == vk::TRUE && !support.indexing.is_robust {
         enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
     }
@@ -261,6 +260,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
             features,
             queues.iter().map(|queue| (queue.properties.kind, queue.family)),
         ),
+        rays: structure::limits(handles),
         enabled: *enabled,
     })
 }

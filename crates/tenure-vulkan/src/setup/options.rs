@@ -52,6 +52,28 @@ bitflags! {
         /// Fences that say when a presentation is over (`VK_EXT_swapchain_maintenance1`), with
         /// [`Options::presentation`]. Else an image that is acquired again says so.
         const SWAPCHAIN_MAINTENANCE1 = 1 << 14;
+        /// Rays traced by shaders of all kinds (`VK_KHR_ray_query`), with
+        /// [`ACCELERATION_STRUCTURES`](Self::ACCELERATION_STRUCTURES).
+        const RAY_QUERIES = 1 << 15;
+        /// Pipelines of ray tracing shaders, and buffers for their binding tables
+        /// (`VK_KHR_ray_tracing_pipeline`), with [`ACCELERATION_STRUCTURES`](Self::ACCELERATION_STRUCTURES).
+        const RAY_TRACING_PIPELINES = 1 << 16;
+    }
+}
+
+impl OptionalFeatures {
+    /// Without what lacks something that it needs: acceleration structures need addresses of buffers, and rays
+    /// acceleration structures.
+    pub(crate) fn without_lost_rays(self) -> Self {
+        let structures = Self::ACCELERATION_STRUCTURES;
+        let rays = Self::RAY_QUERIES | Self::RAY_TRACING_PIPELINES;
+        if !self.contains(Self::BUFFER_DEVICE_ADDRESS) {
+            self.difference(structures | rays)
+        } else if !self.contains(structures) {
+            self.difference(rays)
+        } else {
+            self
+        }
     }
 }
 

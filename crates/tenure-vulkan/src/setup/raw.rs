@@ -150,9 +150,7 @@ fn usable(
 ) -> OptionalFeatures {
     let all_sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
     let mut enabled = enabled.difference(all_sparse.difference(sparse(features)));
-    if !enabled.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
-        enabled.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
-    }
+    enabled = enabled.without_lost_rays();
     if !is_enough(indexing) {
         enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
     }

@@ -11,7 +11,7 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 11] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 13] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -22,6 +22,8 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 11] = [
     (OptionalFeatures::MEMORY_BUDGET, None, ash::ext::memory_budget::NAME),
     (OptionalFeatures::MEMORY_PRIORITY, None, ash::ext::memory_priority::NAME),
     (OptionalFeatures::ACCELERATION_STRUCTURES, None, ash::khr::acceleration_structure::NAME),
+    (OptionalFeatures::RAY_QUERIES, None, ash::khr::ray_query::NAME),
+    (OptionalFeatures::RAY_TRACING_PIPELINES, None, ash::khr::ray_tracing_pipeline::NAME),
     (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, None, ash::ext::swapchain_maintenance1::NAME),
 ];
 
@@ -66,6 +68,8 @@ pub(crate) struct FeatureChain {
     maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>,
     priority: vk::PhysicalDeviceMemoryPriorityFeaturesEXT<'static>,
     structures: vk::PhysicalDeviceAccelerationStructureFeaturesKHR<'static>,
+    ray_queries: vk::PhysicalDeviceRayQueryFeaturesKHR<'static>,
+    ray_pipelines: vk::PhysicalDeviceRayTracingPipelineFeaturesKHR<'static>,
     indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
     swapchain: vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT<'static>,
@@ -97,6 +101,8 @@ impl FeatureChain {
         self.maintenance4.maintenance4 = flag(OptionalFeatures::MAINTENANCE4);
         self.priority.memory_priority = flag(OptionalFeatures::MEMORY_PRIORITY);
         self.structures.acceleration_structure = flag(OptionalFeatures::ACCELERATION_STRUCTURES);
+        self.ray_queries.ray_query = flag(OptionalFeatures::RAY_QUERIES);
+        self.ray_pipelines.ray_tracing_pipeline = flag(OptionalFeatures::RAY_TRACING_PIPELINES);
         self.robustness.null_descriptor = flag(OptionalFeatures::NULL_DESCRIPTORS);
         self.swapchain.swapchain_maintenance1 = flag(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
     }
@@ -110,6 +116,8 @@ impl FeatureChain {
             (OptionalFeatures::MAINTENANCE4, self.maintenance4.maintenance4),
             (OptionalFeatures::MEMORY_PRIORITY, self.priority.memory_priority),
             (OptionalFeatures::ACCELERATION_STRUCTURES, self.structures.acceleration_structure),
+            (OptionalFeatures::RAY_QUERIES, self.ray_queries.ray_query),
+            (OptionalFeatures::RAY_TRACING_PIPELINES, self.ray_pipelines.ray_tracing_pipeline),
             (OptionalFeatures::DESCRIPTOR_INDEXING, vk::Bool32::from(is_enough(&self.indexing))),
             (OptionalFeatures::NULL_DESCRIPTORS, self.robustness.null_descriptor),
             (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, self.swapchain.swapchain_maintenance1),
@@ -141,6 +149,12 @@ impl FeatureChain {
         }
         if wanted.contains(OptionalFeatures::ACCELERATION_STRUCTURES) {
             features = features.push_next(&mut self.structures);
+        }
+        if wanted.contains(OptionalFeatures::RAY_QUERIES) {
+            features = features.push_next(&mut self.ray_queries);
+        }
+        if wanted.contains(OptionalFeatures::RAY_TRACING_PIPELINES) {
+            features = features.push_next(&mut self.ray_pipelines);
         }
         if wanted.contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
             features = features.push_next(&mut self.indexing);
@@ -279,6 +293,9 @@ impl Support {
         if !structures {
             offered.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
         }
+        if !offered.contains(OptionalFeatures::ACCELERATION_STRUCTURES) {
+            offered.remove(OptionalFeatures::RAY_QUERIES | OptionalFeatures::RAY_TRACING_PIPELINES);
+        }
         offered
     }
 
@@ -298,9 +315,7 @@ impl Support {
         let next = core::ptr::null_mut();
         self.portability = chain.portability.map(|found| PortabilityFeatures { p_next: next, ..found });
         self.indexing = Indexing::of(&chain, self.optional, instance, physical);
-        if !self.optional.contains(OptionalFeatures::BUFFER_DEVICE_ADDRESS) {
-            self.optional.remove(OptionalFeatures::ACCELERATION_STRUCTURES);
-        }
+        self.optional = self.optional.without_lost_rays();
         let binds = |family: &Family| family.flags.contains(vk::QueueFlags::SPARSE_BINDING);
         if self.families.iter().any(binds) {
             self.optional |= sparse(&self.features);

@@ -102,6 +102,24 @@ impl<D: Device> CommandList<Counted<D>> for List<D> {
         self.0.end_query(heap, query);
     }
 
+    fn copy_acceleration_structure(
+        &mut self,
+        src: &D::AccelerationStructure,
+        dst: &D::AccelerationStructure,
+        compact: bool,
+    ) {
+        self.0.copy_acceleration_structure(src, dst, compact);
+    }
+
+    fn write_compacted_size(
+        &mut self,
+        structure: &D::AccelerationStructure,
+        heap: &D::QueryHeap,
+        query: u32,
+    ) {
+        self.0.write_compacted_size(structure, heap, query);
+    }
+
     fn resolve_queries(
         &mut self,
         heap: &D::QueryHeap,

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use tenure::device::{
-    Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device, HeapBudget, HeapDesc, ManagerSlot,
-    MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc,
-    SetWrite, SubmitSync, TileLayout, TileUpdate,
+    AccelerationStructureRange, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
+    HeapBudget, HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc,
+    QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout, TileUpdate,
 };
 use tenure::{DeviceError, QueueId, SetBinding};
 
@@ -121,6 +121,7 @@ impl<D: Device> Device for Counted<D> {
     type SetLayout = D::SetLayout;
     type SetBlock = D::SetBlock;
     type QueryHeap = D::QueryHeap;
+    type AccelerationStructure = D::AccelerationStructure;
     type ExternalPoint = D::ExternalPoint;
     type NativeQueue<'a> = D::NativeQueue<'a>;
 
@@ -219,6 +220,7 @@ impl<D: Device> Device for Counted<D> {
             ObjectRef::DescriptorHeap(heap) => ObjectRef::DescriptorHeap(heap),
             ObjectRef::SetBlock(block) => ObjectRef::SetBlock(block),
             ObjectRef::QueryHeap(heap) => ObjectRef::QueryHeap(heap),
+            ObjectRef::AccelerationStructure(structure) => ObjectRef::AccelerationStructure(structure),
         };
         self.inner.set_name(inner_permit(permit), object, name);
     }
@@ -321,6 +323,24 @@ impl<D: Device> Device for Counted<D> {
 
     fn destroy_query_heap(&self, permit: Permit<Self>, heap: Self::QueryHeap) {
         self.inner.destroy_query_heap(inner_permit(permit), heap);
+    }
+
+    fn create_acceleration_structure(
+        &self,
+        permit: Permit<Self>,
+        range: &AccelerationStructureRange<'_, Self>,
+    ) -> Result<Self::AccelerationStructure, DeviceError> {
+        let AccelerationStructureRange { buffer, offset, size, kind } = *range;
+        let range = AccelerationStructureRange { buffer: &buffer.inner, offset, size, kind };
+        self.inner.create_acceleration_structure(inner_permit(permit), &range)
+    }
+
+    fn destroy_acceleration_structure(&self, permit: Permit<Self>, structure: Self::AccelerationStructure) {
+        self.inner.destroy_acceleration_structure(inner_permit(permit), structure);
+    }
+
+    fn acceleration_structure_address(&self, structure: &Self::AccelerationStructure) -> u64 {
+        self.inner.acceleration_structure_address(structure)
     }
 
     fn submit_with(

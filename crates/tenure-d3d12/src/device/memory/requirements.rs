@@ -35,7 +35,11 @@ fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), Devi
     desc.validate()?;
     let has_structures = properties.features.contains(Features::ACCELERATION_STRUCTURES);
     if desc.usage().contains(Usage::ACCELERATION_STRUCTURE) && !has_structures {
-        return Err(DeviceError::Unsupported { feature: "acceleration structures" });
+        return Err(DeviceError::Unsupported { feature: "acceleration structures (ray tracing tier 1.0)" });
+    }
+    let has_tables = properties.features.contains(Features::RAY_TRACING_PIPELINES);
+    if desc.usage().contains(Usage::SHADER_BINDING_TABLE) && !has_tables {
+        return Err(DeviceError::Unsupported { feature: "shader binding tables (ray tracing tier 1.0)" });
     }
     match desc {
         ResourceDesc::Buffer(info) if info.size > properties.max_buffer_size => {
@@ -73,7 +77,9 @@ const fn alignment_by_use(caps: &Caps, usage: Usage) -> u64 {
     let is_scratch = caps.acceleration_structures && usage.contains(Usage::UNORDERED_ACCESS);
     let alignment = if is_scratch || usage.intersects(Usage::CONSTANT.union(Usage::ACCELERATION_STRUCTURE)) {
         WIDEST
-    } else if caps.acceleration_structures && usage.contains(Usage::SHADER_READ) {
+    } else if usage.contains(Usage::SHADER_BINDING_TABLE)
+        || (caps.acceleration_structures && usage.contains(Usage::SHADER_READ))
+    {
         D3D12_RAYTRACING_SHADER_TABLE_BYTE_ALIGNMENT
     } else if usage.intersects(Usage::UNORDERED_ACCESS.union(Usage::SHADER_READ)) {
         D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT
@@ -284,6 +290,7 @@ mod tests {
             (Usage::UNORDERED_ACCESS | Usage::SHADER_READ, 16, 256),
             (Usage::CONSTANT | Usage::VERTEX, 256, 256),
             (Usage::ACCELERATION_STRUCTURE, 256, 256),
+            (Usage::SHADER_BINDING_TABLE, 64, 64),
         ] {
             let found = [&NOTHING, &rays].map(|caps| alignment_by_use(caps, usage));
             assert_eq!(found, [plain, traced], "{usage:?}");

@@ -23,7 +23,7 @@ use crate::device::queue::list_type;
 use crate::device::record::barriers::{Seen, Takeovers};
 use crate::device::record::copies;
 use crate::device::resource::object::Resource;
-use crate::{DescriptorHeap, Device, QueryHeap};
+use crate::{AccelerationStructure, DescriptorHeap, Device, QueryHeap};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -298,6 +298,19 @@ impl CommandList<Device> for List {
 
     fn end_query(&mut self, heap: &QueryHeap, query: u32) {
         self.record(|list| list.end_ranged(heap, query));
+    }
+
+    fn copy_acceleration_structure(
+        &mut self,
+        src: &AccelerationStructure,
+        dst: &AccelerationStructure,
+        compact: bool,
+    ) {
+        self.record(|list| list.copy_structure(src, dst, compact));
+    }
+
+    fn write_compacted_size(&mut self, structure: &AccelerationStructure, heap: &QueryHeap, query: u32) {
+        self.record(|list| list.compacted_size(structure, heap, query));
     }
 
     fn resolve_queries(&mut self, heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64) {

@@ -17,10 +17,10 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_FEATURE_FEATURE_LEVELS,
     D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT, D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE,
     D3D12_HEAP_FLAGS, D3D12_PLACED_SUBRESOURCE_FOOTPRINT, D3D12_QUERY_HEAP_DESC,
-    D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP, D3D12_RAYTRACING_TIER_1_0, D3D12_RESOURCE_DESC,
-    D3D12_RESOURCE_DIMENSION_TEXTURE2D, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL, D3D12_RESOURCE_FLAGS,
-    D3D12_RESOURCE_HEAP_TIER_2, D3D12_TILED_RESOURCES_TIER_1, ID3D12Device, ID3D12Device1, ID3D12Device5,
-    ID3D12Device8, ID3D12Device10, ID3D12Device12, ID3D12QueryHeap,
+    D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP, D3D12_RAYTRACING_TIER_1_0, D3D12_RAYTRACING_TIER_1_1,
+    D3D12_RESOURCE_DESC, D3D12_RESOURCE_DIMENSION_TEXTURE2D, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL,
+    D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2, D3D12_TILED_RESOURCES_TIER_1, ID3D12Device,
+    ID3D12Device1, ID3D12Device5, ID3D12Device8, ID3D12Device10, ID3D12Device12, ID3D12QueryHeap,
 };
 use windows::Win32::Graphics::Dxgi::Common::{
     DXGI_FORMAT_D32_FLOAT_S8X24_UINT, DXGI_FORMAT_R8_TYPELESS, DXGI_FORMAT_R8_UINT, DXGI_SAMPLE_DESC,
@@ -76,6 +76,8 @@ pub(crate) struct Caps {
     /// Multisampled textures may lie at 64 KiB.
     pub(crate) small_multisampled: bool,
     pub(crate) acceleration_structures: bool,
+    /// All shaders may trace rays.
+    pub(crate) ray_queries: bool,
     /// Block-compressed textures may end within a block.
     pub(crate) unaligned_blocks: bool,
     /// Depth and stencil are planes, which are copied one at a time.
@@ -99,6 +101,7 @@ pub(crate) const NOTHING: Caps = Caps {
     small_textures: false,
     small_multisampled: false,
     acceleration_structures: false,
+    ray_queries: false,
     unaligned_blocks: false,
     stencil_copies: false,
     address_bits: 31,
@@ -176,6 +179,8 @@ impl Caps {
             small_textures: options.small_textures,
             small_multisampled: targets.MSAA64KBAlignedTextureSupported.as_bool(),
             acceleration_structures: tracing.RaytracingTier.0 >= D3D12_RAYTRACING_TIER_1_0.0
+                && device.cast::<ID3D12Device5>().is_ok(),
+            ray_queries: tracing.RaytracingTier.0 >= D3D12_RAYTRACING_TIER_1_1.0
                 && device.cast::<ID3D12Device5>().is_ok(),
             unaligned_blocks: blocks.UnalignedBlockTexturesSupported.as_bool(),
             stencil_copies: has_planes(device),

@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind,
-    QueueProperties, StateModel, TimestampClock,
+    QueueProperties, RayTracingLimits, StateModel, TimestampClock,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_MAX_MAXANISOTROPY,
@@ -79,6 +79,8 @@ fn features(facts: &Facts<'_>) -> Features {
         (Features::DEDICATED, facts.workarounds.has(Actions::COMMIT)),
         (Features::TIGHT_ALIGNMENT, caps.tight_alignment),
         (Features::ACCELERATION_STRUCTURES, caps.acceleration_structures),
+        (Features::RAY_TRACING_PIPELINES, caps.acceleration_structures),
+        (Features::RAY_QUERIES, caps.ray_queries),
     ] {
         features.set(feature, is_there);
     }
@@ -123,6 +125,8 @@ pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
         max_layers: D3D12_REQ_TEXTURE2D_ARRAY_AXIS_DIMENSION,
         descriptors: DESCRIPTORS,
         queries: query::limits(facts.queues, caps.copy_queue_timestamps),
+        // The same on every device.
+        rays: RayTracingLimits::default(),
     }
 }
 

@@ -1,0 +1,165 @@
+//! Acceleration structures.
+
+use std::sync::Arc;
+
+use super::HandleInner;
+use super::buffer::{buffer_alignment, place_buffer_bytes};
+use crate::context::Context;
+use crate::device::{
+    AccelerationStructureKind, AccelerationStructureRange, Device, ObjectRef, Permit, Usage,
+};
+use crate::memory::policy::{buffer_subject, place_buffer};
+use crate::memory::{Backing, Location, LocationKind, StructureLocation};
+use crate::registry::ObjectKind;
+use crate::{BufferDesc, Error, MemoryUse, Name};
+
+/// An acceleration structure to create.
+///
+/// ```
+/// use tenure::{AccelerationStructureDesc, AccelerationStructureKind};
+/// let rock = AccelerationStructureDesc::bottom(4096).name("rock");
+/// assert_eq!(rock.kind, AccelerationStructureKind::Bottom);
+/// ```
+#[derive(Clone, Debug)]
+pub struct AccelerationStructureDesc {
+    /// What it holds.
+    pub kind: AccelerationStructureKind,
+    /// Bytes: what the API answers for the geometry (`vkGetAccelerationStructureBuildSizesKHR`,
+    /// `GetRaytracingAccelerationStructurePrebuildInfo`), or a compacted size.
+    pub size: u64,
+    /// Its name.
+    pub name: Name,
+}
+
+impl AccelerationStructureDesc {
+    /// A structure of so many bytes.
+    #[must_use]
+    pub fn new(kind: AccelerationStructureKind, size: u64) -> Self {
+        Self { kind, size, name: Name::default() }
+    }
+
+    /// One of geometry (BLAS).
+    #[must_use]
+    pub fn bottom(size: u64) -> Self {
+        Self::new(AccelerationStructureKind::Bottom, size)
+    }
+
+    /// One of instances (TLAS).
+    #[must_use]
+    pub fn top(size: u64) -> Self {
+        Self::new(AccelerationStructureKind::Top, size)
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+}
+
+/// An acceleration structure, owned: dropping it destroys it and frees its memory once no recording and no
+/// GPU work uses it any more.
+///
+/// Its memory is a range of a buffer that acceleration structures share, or a buffer of its own when it is
+/// large; [`Gpu::create_acceleration_structure`](crate::Gpu::create_acceleration_structure) has an example.
+/// A top-level structure refers to its bottom-level ones by address and keeps none of them: a program drops
+/// those when it drops the top-level structure, or before the last recording that traces through it ends.
+/// `Send` and `Sync`; methods may be called from any thread.
+pub struct AccelerationStructure<D: Device> {
+    pub(crate) inner: HandleInner<D>,
+    /// Byte of the API buffer at which it begins.
+    offset: u64,
+    kind: AccelerationStructureKind,
+    address: u64,
+}
+
+debug_fields!([D: Device] AccelerationStructure<D>, "AccelerationStructure", this, name: this.name(), kind: this.kind, size: this.size(), address: this.address, location: this.location());
+
+impl<D: Device> AccelerationStructure<D> {
+    pub(crate) fn create(context: &Arc<Context<D>>, desc: &AccelerationStructureDesc) -> Result<Self, Error> {
+        let AccelerationStructureDesc { kind, size, name } = desc;
+        let usage = Usage::ACCELERATION_STRUCTURE;
+        let bytes = BufferDesc { usage, ..BufferDesc::new(*size, usage).name(name.clone()) };
+        let align = buffer_alignment(context, &bytes)?;
+        let subject = buffer_subject(usage, MemoryUse::GpuOnly);
+        let placement = place_buffer(subject, *size, &context.config);
+        let Backing { api_resource, location: place } =
+            place_buffer_bytes(context, &bytes, placement, *size, align)?;
+        let (device, offset) = (context.device(), place.offset());
+        let range =
+            AccelerationStructureRange { buffer: &api_resource.object, offset, size: *size, kind: *kind };
+        let made = context.retry(|| device.create_acceleration_structure(Permit::own(), &range));
+        let object = match made {
+            Ok(object) => object,
+            Err(source) => {
+                let backing = Backing { api_resource, location: place };
+                // Nobody else knows a buffer of its own, so that it goes at once.
+                let _given_back = context.pools.release(device, backing);
+                return Err(context.refused(name, source));
+            }
+        };
+        if !name.is_empty() {
+            device.set_name(Permit::own(), ObjectRef::AccelerationStructure(&object), name.as_str());
+        }
+        let address = device.acceleration_structure_address(&object);
+        let location = Location::Structure(Box::new(StructureLocation { object, place }));
+        let trace = context.recorder.allocate(*size, align, MemoryUse::GpuOnly, false);
+        let backing = Backing { api_resource, location };
+        let inner = HandleInner::new(context, name, ObjectKind::AccelerationStructure, backing, *size, trace);
+        Ok(Self { inner, offset, kind: *kind, address })
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub const fn kind(&self) -> AccelerationStructureKind {
+        self.kind
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    /// The API's acceleration structure. Do not destroy or keep it.
+    #[must_use]
+    pub fn raw(&self) -> &D::AccelerationStructure {
+        self.inner.note_named();
+        match self.inner.location() {
+            Location::Structure(structure) => &structure.object,
+            _ => unreachable!("a structure is created with an object"),
+        }
+    }
+
+    /// The API buffer that holds it, perhaps with others.
+    #[must_use]
+    pub fn raw_buffer(&self) -> &D::Resource {
+        &self.inner.api_resource().object
+    }
+
+    /// Byte of the API buffer at which it begins.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.inner.note_named();
+        self.offset
+    }
+
+    /// The GPU address by which instances and shaders refer to it.
+    #[must_use]
+    pub fn gpu_address(&self) -> u64 {
+        self.inner.note_named();
+        self.address
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        &self.inner.name
+    }
+
+    /// Where its bytes are.
+    #[must_use]
+    pub fn location(&self) -> LocationKind {
+        self.inner.location().kind()
+    }
+}

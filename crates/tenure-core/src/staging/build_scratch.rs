@@ -1,0 +1,328 @@
+//! Scratch memory for builds of acceleration structures.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use elsa::FrozenVec;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::page_pool::{Gone, ThreadPages};
+use super::{Page, Scratch};
+use crate::context::Context;
+use crate::device::{Allowed, Barrier, Device, DeviceError, Usage};
+use crate::{BufferDesc, Error, Name};
+
+const NAME: &str = "build scratch";
+
+/// The most sets of pages that are kept without pages, so that recordings need not allocate them.
+const MOST_EMPTY: usize = 16;
+
+/// Scratch memory for one build of an acceleration structure: see [`Scratch::build_scratch`]. It lasts until
+/// the recording is submitted, or its scratch memory is
+/// [reused](crate::Recording::reuse_build_scratch); the GPU has it until the submission is complete.
+pub struct BuildScratch<'r, D: Device> {
+    page: &'r Page<D>,
+    /// In the page.
+    offset: u64,
+    size: u64,
+}
+
+debug_fields!([D: Device] BuildScratch<'_, D>, "BuildScratch", this, offset: this.offset(), size: this.size, address: this.gpu_address());
+
+impl<D: Device> Clone for BuildScratch<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for BuildScratch<'_, D> {}
+
+impl<'r, D: Device> BuildScratch<'r, D> {
+    /// The API buffer that holds it, with the scratch memory of other builds.
+    #[must_use]
+    pub fn raw(&self) -> &'r D::Resource {
+        self.page.resource()
+    }
+
+    /// Byte of the API buffer at which it begins.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.page.base() + self.offset
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The GPU address of its first byte, where the API has such: a multiple of
+    /// [`scratch_alignment`](crate::device::RayTracingLimits::scratch_alignment).
+    #[must_use]
+    pub fn gpu_address(&self) -> Option<u64> {
+        self.page.address().map(|address| address + self.offset)
+    }
+}
+
+impl<'r, D: Device> Scratch<'r, D> {
+    /// Scratch memory for a build of an acceleration structure, of as many bytes as the API says that the
+    /// build needs. No two builds of a recording have the same bytes, so that they need no barrier between
+    /// them.
+    ///
+    /// For many builds, give back what the earlier ones had with
+    /// [`Recording::reuse_build_scratch`](crate::Recording::reuse_build_scratch) when it has become as much as
+    /// is to be used at a time. Where a render graph has a build in each frame, a transient buffer of
+    /// [`Usage::UNORDERED_ACCESS`] is an alternative: its bytes are shared with the graph's other resources.
+    ///
+    /// O(1) within a page of
+    /// [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes: no lock and no
+    /// allocation. Pages are used again once the GPU is done with the recording; what is larger than a page
+    /// gets one of its own, which goes with the recording.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when a page is needed and not to be had; [`Error::Device`] for no bytes at all,
+    /// more than a buffer can hold, or a lost device.
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, Queue, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "build")?;
+    /// let (_commands, scratch) = recording.split();
+    /// let (rock, tree) = (scratch.build_scratch(1000)?, scratch.build_scratch(3000)?);
+    /// assert!(tree.offset() >= rock.offset() + rock.size());
+    /// assert_eq!(tree.gpu_address().map(|address| address % 256), Some(0));
+    /// // … builds …
+    /// recording.reuse_build_scratch();
+    /// let again = recording.split().1.build_scratch(2000)?;
+    /// // … builds, in the same memory …
+    /// # let _ = again;
+    /// recording.submit()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    ///
+    /// What was handed out before cannot be used after that:
+    ///
+    /// ```compile_fail,E0502
+    /// # use tenure::{Config, Gpu, Queue, sim};
+    /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// # let mut recording = gpu.record(Queue::Graphics, "build")?;
+    /// let rock = recording.split().1.build_scratch(1000)?;
+    /// recording.reuse_build_scratch();
+    /// rock.gpu_address();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline]
+    pub fn build_scratch(&self, size: u64) -> Result<BuildScratch<'r, D>, Error> {
+        let align = self.service.context.alignments.build_scratch;
+        let builds: Option<&'r BuildPages<D>> = self.builds.get().map(|builds| &**builds);
+        match builds.and_then(|builds| builds.bump(size, align)) {
+            Some(found) if size > 0 => Ok(found),
+            _ => self.make_build_room(size, align),
+        }
+    }
+
+    #[cold]
+    fn make_build_room(&self, size: u64, align: u64) -> Result<BuildScratch<'r, D>, Error> {
+        let context = &*self.service.context;
+        let refused = |source| context.refused(&Name::from(NAME), source);
+        if size == 0 {
+            return Err(refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
+        }
+        let pool = &self.service.store.builds;
+        let builds: &'r BuildPages<D> = self.builds.get_or_init(|| pool.take());
+        if let Some(found) = builds.find(size, align) {
+            return Ok(found);
+        }
+        let page_size = context.config.staging.build_scratch_page;
+        // Buffers may begin at addresses that are aligned to less.
+        let needed = size.saturating_add(align - 1);
+        let free = if needed <= page_size { pool.take_free(context) } else { None };
+        let page = match free {
+            Some(page) => page,
+            None => Box::new(Page::new(context, &page_desc(needed.max(page_size), align))?),
+        };
+        let found = builds.begin(page).and_then(|()| builds.bump(size, align));
+        found.ok_or(Error::Internal { what: "a new page of build scratch is too small" })
+    }
+}
+
+fn page_desc(size: u64, align: u64) -> BufferDesc {
+    let usage = Usage::UNORDERED_ACCESS;
+    BufferDesc { usage, ..BufferDesc::new(size, usage).alignment(align).name(NAME) }
+}
+
+/// The pages in which the builds of one recording have scratch memory.
+pub(crate) struct BuildPages<D: Device> {
+    pages: FrozenVec<Box<Page<D>>>,
+    /// Bytes of each that are handed out, since the memory was last reused.
+    used: RefCell<SmallVec<[u64; 8]>>,
+    /// The page that is being filled; its next byte, and its end. All 0 while there is none.
+    current: Cell<usize>,
+    next: Cell<u64>,
+    end: Cell<u64>,
+}
+
+impl<D: Device> BuildPages<D> {
+    fn new() -> Self {
+        Self {
+            pages: FrozenVec::new(),
+            used: RefCell::default(),
+            current: Cell::new(0),
+            next: Cell::new(0),
+            end: Cell::new(0),
+        }
+    }
+
+    /// The next bytes of the current page whose address is a multiple of `align`, a power of two.
+    #[inline]
+    fn bump(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
+        let page = self.pages.get(self.current.get())?;
+        let base = page.address().unwrap_or_else(|| page.base());
+        let offset = base.checked_add(self.next.get())?.checked_next_multiple_of(align)? - base;
+        let end = offset.checked_add(size).filter(|end| *end <= self.end.get())?;
+        self.next.set(end);
+        Some(BuildScratch { page, offset, size })
+    }
+
+    /// Bytes of a page that was filled before the memory was reused.
+    fn find(&self, size: u64, align: u64) -> Option<BuildScratch<'_, D>> {
+        self.note_current();
+        (0..self.pages.len()).find_map(|index| {
+            self.go_to(index)?;
+            self.bump(size, align)
+        })
+    }
+
+    fn note_current(&self) {
+        if let Some(used) = self.used.borrow_mut().get_mut(self.current.get()) {
+            *used = self.next.get();
+        }
+    }
+
+    fn go_to(&self, index: usize) -> Option<()> {
+        let used = *self.used.borrow().get(index)?;
+        self.current.set(index);
+        self.next.set(used);
+        self.end.set(self.pages.get(index)?.size());
+        Some(())
+    }
+
+    /// Takes a page in, which is filled from here on.
+    fn begin(&self, page: Box<Page<D>>) -> Option<()> {
+        self.note_current();
+        self.used.borrow_mut().push(0);
+        self.pages.push(page);
+        self.go_to(self.pages.len() - 1)
+    }
+
+    /// What the builds so far have written is done before those that follow write it again; then all bytes
+    /// are free.
+    pub(crate) fn reuse(&mut self, barriers: impl FnOnce(&[Barrier<'_, D>])) {
+        self.note_current();
+        let used = self.used.get_mut();
+        let written = self.pages.iter().zip(used.iter()).filter(|(_, used)| **used > 0);
+        let found: SmallVec<[_; 8]> =
+            written.map(|(page, _)| Barrier::Unordered { resource: page.resource() }).collect();
+        if !found.is_empty() {
+            barriers(&found);
+        }
+        used.fill(0);
+        self.go_to(0);
+    }
+
+    fn take_pages(&mut self) -> impl Iterator<Item = Box<Page<D>>> + '_ {
+        self.used.get_mut().clear();
+        self.current.set(0);
+        self.next.set(0);
+        self.end.set(0);
+        self.pages.as_mut().drain(..)
+    }
+}
+
+/// The pages of build scratch that no recording has.
+pub(crate) struct BuildScratchPool<D: Device> {
+    /// Set and cleared under the lock: most programs have none.
+    has_some: AtomicBool,
+    state: Mutex<PoolState<D>>,
+}
+
+struct PoolState<D: Device> {
+    pages: ThreadPages<D>,
+    #[expect(
+        clippy::vec_box,
+        reason = "recordings have them in boxes, so that those without builds are small"
+    )]
+    empty: Vec<Box<BuildPages<D>>>,
+}
+
+impl<D: Device> Default for BuildScratchPool<D> {
+    fn default() -> Self {
+        let state = PoolState { pages: ThreadPages::new(), empty: Vec::new() };
+        Self { has_some: AtomicBool::new(false), state: Mutex::new(state) }
+    }
+}
+
+impl<D: Device> BuildScratchPool<D> {
+    fn take(&self) -> Box<BuildPages<D>> {
+        self.state.lock().empty.pop().unwrap_or_else(|| Box::new(BuildPages::new()))
+    }
+
+    /// A page that was used before and that nothing uses any more.
+    fn take_free(&self, context: &Context<D>) -> Option<Box<Page<D>>> {
+        let mut page = self.state.lock().pages.take_free(context)?;
+        page.begin_anew(context);
+        Some(page)
+    }
+
+    /// Takes the pages of a recording that was submitted or discarded, while it still counts as open. Those
+    /// that are larger than usual are given back.
+    pub(crate) fn put_back(&self, mut builds: Box<BuildPages<D>>, context: &Context<D>) {
+        let usual = context.config.staging.build_scratch_page;
+        let mut large = SmallVec::<[_; 2]>::new();
+        let mut state = self.state.lock();
+        for page in builds.take_pages() {
+            if page.size() == usual { state.pages.put_filled(page, context) } else { large.push(page) }
+        }
+        if state.empty.len() < MOST_EMPTY {
+            state.empty.push(builds);
+        }
+        self.has_some.store(true, Ordering::Release);
+        drop(state);
+        large.into_iter().for_each(|page| page.release(context));
+        if context.is_shut_down.load(Ordering::Acquire) {
+            self.release_all(context);
+        }
+    }
+
+    fn give_up(&self, context: &Context<D>, take: impl FnOnce(&mut ThreadPages<D>, &mut Gone<D>)) {
+        if !self.has_some.load(Ordering::Acquire) {
+            return;
+        }
+        let mut gone = Gone::new();
+        let mut state = self.state.lock();
+        take(&mut state.pages, &mut gone);
+        if state.pages.is_empty() {
+            self.has_some.store(false, Ordering::Release);
+        }
+        drop(state);
+        gone.release(context);
+    }
+
+    /// Gives back the pages that no recording has taken for the configured frames.
+    pub(crate) fn end_frame(&self, context: &Context<D>) {
+        let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
+        self.give_up(context, |pages, gone| pages.end_frame(oldest, context, gone));
+    }
+
+    /// Gives back the pages that nothing uses any more.
+    pub(crate) fn release_free(&self, context: &Context<D>) {
+        self.give_up(context, |pages, gone| pages.clear_free(context, gone));
+    }
+
+    /// Gives all pages back.
+    pub(crate) fn release_all(&self, context: &Context<D>) {
+        self.give_up(context, |pages, gone| pages.clear(gone));
+    }
+}

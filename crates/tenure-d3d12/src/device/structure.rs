@@ -1,0 +1,112 @@
+//! Acceleration structures: addresses in buffers.
+
+use std::sync::Arc;
+
+use tenure_core::device::{
+    AccelerationStructureKind, AccelerationStructureRange, CallRule, DeviceError, State, check,
+    check_structure_copy,
+};
+use windows::Win32::Graphics::Direct3D12::{
+    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_COPY_MODE_CLONE,
+    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_COPY_MODE_COMPACT,
+    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO_COMPACTED_SIZE,
+    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO_DESC, ID3D12GraphicsCommandList4,
+};
+use windows::core::Interface;
+
+use crate::device::error::Asked;
+use crate::device::inner::Inner;
+use crate::{Device, List, QueryHeap};
+
+/// An acceleration structure: an address in a buffer, which is all that Direct3D 12 knows of one.
+pub struct AccelerationStructure {
+    address: u64,
+    kind: AccelerationStructureKind,
+    size: u64,
+    device: Arc<Inner>,
+}
+
+impl Inner {
+    pub(crate) fn create_acceleration_structure(
+        self: &Arc<Self>,
+        range: &AccelerationStructureRange<'_, Device>,
+    ) -> Result<AccelerationStructure, DeviceError> {
+        self.look()?;
+        if !Arc::ptr_eq(self, &range.buffer.device) {
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
+        }
+        range.check(&self.properties, range.buffer.buffer()?)?;
+        let address = range.buffer.address + range.offset;
+        Ok(AccelerationStructure { address, kind: range.kind, size: range.size, device: Arc::clone(self) })
+    }
+}
+
+impl AccelerationStructure {
+    /// Its GPU address.
+    #[must_use]
+    pub const fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl std::fmt::Debug for AccelerationStructure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "AccelerationStructure({:#x}, {}, {} B)", self.address, self.kind, self.size)
+    }
+}
+
+impl List {
+    fn check_structure(&self, structure: &AccelerationStructure) -> Result<(), DeviceError> {
+        match Arc::ptr_eq(&self.device, &structure.device) {
+            true => Ok(()),
+            false => Err(DeviceError::broken_rule(CallRule::SameDevice)),
+        }
+    }
+
+    /// The list as it takes commands of ray tracing: every runtime that has acceleration structures has it.
+    fn tracing(&self) -> Result<ID3D12GraphicsCommandList4, DeviceError> {
+        let list = self.raw.cast::<ID3D12GraphicsCommandList4>();
+        list.map_err(|error| self.device.fail(&error, Asked::Object("ray tracing in lists")))
+    }
+
+    pub(crate) fn copy_structure(
+        &self,
+        src: &AccelerationStructure,
+        dst: &AccelerationStructure,
+        compact: bool,
+    ) -> Result<(), DeviceError> {
+        self.check_structure(src)?;
+        self.check_structure(dst)?;
+        check::state(self.kind, State::ACCELERATION_STRUCTURE)?;
+        check_structure_copy((src.kind, src.size), (dst.kind, dst.size), compact)?;
+        let mode = match compact {
+            true => D3D12_RAYTRACING_ACCELERATION_STRUCTURE_COPY_MODE_COMPACT,
+            false => D3D12_RAYTRACING_ACCELERATION_STRUCTURE_COPY_MODE_CLONE,
+        };
+        // SAFETY: the list is open, of a queue with shaders; both are ranges of living buffers of acceleration
+        // structures. That the first is built, and the other large enough, is the caller's part.
+        unsafe { self.tracing()?.CopyRaytracingAccelerationStructure(dst.address, src.address, mode) };
+        Ok(())
+    }
+
+    pub(crate) fn compacted_size(
+        &self,
+        structure: &AccelerationStructure,
+        heap: &QueryHeap,
+        query: u32,
+    ) -> Result<(), DeviceError> {
+        self.check_structure(structure)?;
+        let address = heap.size_address(self, query)?;
+        let desc = D3D12_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO_DESC {
+            DestBuffer: address,
+            InfoType: D3D12_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO_COMPACTED_SIZE,
+        };
+        // SAFETY: the list is open, of a queue with shaders; the address has 8 bytes of a living buffer for
+        // unordered access, and the structure is in a living buffer. That it is built is the caller's part.
+        unsafe {
+            self.tracing()?
+                .EmitRaytracingAccelerationStructurePostbuildInfo(&raw const desc, &[structure.address]);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! Acceleration structures, and what a device says about ray tracing.
+
+use core::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use tenure_core::device::{
+    AccelerationStructureKind, AccelerationStructureRange, CallRule, DeviceError, RayTracingLimits, State,
+    check, check_structure_copy,
+};
+
+use crate::api::Handles;
+use crate::device::Device;
+use crate::query::QueryHeap;
+use crate::record::List;
+use crate::setup::OptionalFeatures;
+use crate::shared::Shared;
+use crate::tables::power_of_two;
+
+/// An acceleration structure: a handle for
+/// [`Device::destroy_acceleration_structure`](tenure_core::device::Device::destroy_acceleration_structure).
+/// Dropping it without that leaks it.
+pub struct AccelerationStructure {
+    shared: Arc<Shared>,
+    raw: vk::AccelerationStructureKHR,
+    address: u64,
+    kind: AccelerationStructureKind,
+    size: u64,
+}
+
+const fn structure_type(kind: AccelerationStructureKind) -> vk::AccelerationStructureTypeKHR {
+    match kind {
+        AccelerationStructureKind::Top => vk::AccelerationStructureTypeKHR::TOP_LEVEL,
+        AccelerationStructureKind::Bottom => vk::AccelerationStructureTypeKHR::BOTTOM_LEVEL,
+        _ => vk::AccelerationStructureTypeKHR::GENERIC,
+    }
+}
+
+/// What the device says about memory for ray tracing, as far as it is enabled.
+pub(crate) fn limits(handles: &Handles) -> RayTracingLimits {
+    let defaults = RayTracingLimits::default();
+    let (has_structures, has_pipelines) = (
+        handles.enabled.contains(OptionalFeatures::ACCELERATION_STRUCTURES),
+        handles.enabled.contains(OptionalFeatures::RAY_TRACING_PIPELINES),
+    );
+    if !has_structures {
+        return defaults;
+    }
+    let mut structures = vk::PhysicalDeviceAccelerationStructurePropertiesKHR::default();
+    let mut pipelines = vk::PhysicalDeviceRayTracingPipelinePropertiesKHR::default();
+    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut structures);
+    if has_pipelines {
+        properties = properties.push_next(&mut pipelines);
+    }
+    // SAFETY: the structures in the chain belong to what is enabled.
+    unsafe { handles.instance.get_physical_device_properties2(handles.physical, &mut properties) };
+    let scratch = structures.min_acceleration_structure_scratch_offset_alignment;
+    let scratch_alignment = power_of_two(u64::from(scratch).max(1));
+    if !has_pipelines {
+        return RayTracingLimits { scratch_alignment, ..defaults };
+    }
+    let aligned = |bytes: u32| power_of_two(u64::from(bytes).max(1));
+    RayTracingLimits {
+        scratch_alignment,
+        group_handle_size: u64::from(pipelines.shader_group_handle_size),
+        group_handle_alignment: aligned(pipelines.shader_group_handle_alignment),
+        group_base_alignment: aligned(pipelines.shader_group_base_alignment),
+    }
+}
+
+impl Shared {
+    fn structure_calls(&self) -> Result<&ash::khr::acceleration_structure::Device, DeviceError> {
+        let feature = "acceleration structures (VK_KHR_acceleration_structure)";
+        self.api.structures.as_ref().ok_or(DeviceError::Unsupported { feature })
+    }
+
+    pub(crate) fn create_acceleration_structure(
+        self: &Arc<Self>,
+        range: &AccelerationStructureRange<'_, Device>,
+    ) -> Result<AccelerationStructure, DeviceError> {
+        self.alive()?;
+        let calls = self.structure_calls()?;
+        range.buffer.check_device(self)?;
+        let (buffer, info) = range.buffer.as_buffer()?;
+        range.check(&self.tables.properties, info)?;
+        let info = vk::AccelerationStructureCreateInfoKHR::default()
+            .buffer(buffer)
+            .offset(range.offset)
+            .size(range.size)
+            .ty(structure_type(range.kind));
+        // SAFETY: the device is alive and has the extension; the range is aligned, and inside a buffer of this
+        // use.
+        let raw = unsafe { calls.create_acceleration_structure(&info, None) };
+        let raw = raw.map_err(|result| self.error("vkCreateAccelerationStructureKHR", result))?;
+        let info = vk::AccelerationStructureDeviceAddressInfoKHR::default().acceleration_structure(raw);
+        // SAFETY: the structure was just made.
+        let address = unsafe { calls.get_acceleration_structure_device_address(&info) };
+        Ok(AccelerationStructure { shared: self.clone(), raw, address, kind: range.kind, size: range.size })
+    }
+}
+
+impl AccelerationStructure {
+    /// The structure itself. Do not destroy it.
+    #[must_use]
+    pub const fn raw(&self) -> vk::AccelerationStructureKHR {
+        self.raw
+    }
+
+    pub(crate) const fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub(crate) fn destroy(self) {
+        if let Some(calls) = &self.shared.api.structures {
+            // SAFETY: by the contract nothing uses it any more.
+            unsafe { calls.destroy_acceleration_structure(self.raw, None) };
+        }
+    }
+
+    pub(crate) fn check_device(&self, shared: &Shared) -> Result<(), DeviceError> {
+        if core::ptr::eq(Arc::as_ptr(&self.shared), shared) {
+            return Ok(());
+        }
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
+    }
+}
+
+impl fmt::Debug for AccelerationStructure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} ({}, {} B)", self.raw, self.kind, self.size)
+    }
+}
+
+impl List {
+    pub(crate) fn copy_structure(
+        &mut self,
+        src: &AccelerationStructure,
+        dst: &AccelerationStructure,
+        compact: bool,
+    ) {
+        let checked = self.check_copied_structure(src, dst, compact);
+        let mode = match compact {
+            true => vk::CopyAccelerationStructureModeKHR::COMPACT,
+            false => vk::CopyAccelerationStructureModeKHR::CLONE,
+        };
+        let info = vk::CopyAccelerationStructureInfoKHR::default().src(src.raw).dst(dst.raw).mode(mode);
+        self.record(checked, |list, ()| {
+            let Some(calls) = &list.shared.api.structures else { return };
+            // SAFETY: the command buffer is open, of a queue with shaders; both are alive, of this device and of
+            // kinds that fit; that the first is built, and the other large enough, is the caller's part.
+            unsafe { calls.cmd_copy_acceleration_structure(list.buffer, &info) };
+        });
+    }
+
+    fn check_copied_structure(
+        &self,
+        src: &AccelerationStructure,
+        dst: &AccelerationStructure,
+        compact: bool,
+    ) -> Result<(), DeviceError> {
+        src.check_device(&self.shared)?;
+        dst.check_device(&self.shared)?;
+        check::state(self.queue_kind(), State::ACCELERATION_STRUCTURE)?;
+        check_structure_copy((src.kind, src.size), (dst.kind, dst.size), compact)
+    }
+
+    pub(crate) fn compacted_size(&mut self, structure: &AccelerationStructure, heap: &QueryHeap, query: u32) {
+        let checked = structure.check_device(&self.shared);
+        let checked = checked.and_then(|()| heap.check_device(&self.shared));
+        let checked = checked.and_then(|()| heap.desc().check_compacted_size(self.queue, query));
+        let kind = vk::QueryType::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR;
+        self.record(checked, |list, ()| {
+            let Some(calls) = &list.shared.api.structures else { return };
+            // SAFETY: the command buffer is open, of a queue with shaders; the structure is alive, and the query
+            // inside a pool for such; that the structure is built is the caller's part.
+            unsafe {
+                calls.cmd_write_acceleration_structures_properties(
+                    list.buffer,
+                    &[structure.raw],
+                    kind,
+                    heap.raw(),
+                    query,
+                );
+            }
+        });
+    }
+}
