@@ -41,14 +41,7 @@ fn fill(gpu: &Gpu<Device>, texture: &tenure::Texture<Device>) -> Result<()> {
     staging.write(0, &[7; 64 * 1024])?;
     let mut upload = gpu.record(Queue::Graphics, "upload")?;
     let layout = tenure::BufferLayout { offset: 0, row_pitch: 512, rows: 128 };
-    let region = tenure::TextureRegion {
-        mip: 0,
-        layer: 0,
-        plane: tenure::Plane::First,
-        origin: [0; 3],
-        extent: [128, 128, 1],
-    };
-    upload.copy_buffer_to_texture(&staging, layout, texture, region)?;
+    upload.copy_buffer_to_texture(&staging, layout, texture, texture.info().region(0, 0))?;
     upload.submit()?;
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use tenure_core::device::Device;
 use tenure_core::{
-    Buffer, BufferLayout, Format, Plane, Queue, ReadbackTexture, Texture, TextureDesc, TextureInfo,
-    TextureRegion, Usage,
+    Buffer, BufferLayout, Format, Queue, ReadbackTexture, Texture, TextureDesc, TextureInfo, TextureRegion,
+    Usage,
 };
 
 use crate::Harness;
@@ -15,7 +15,7 @@ pub(crate) type Texels = Vec<Vec<u8>>;
 
 /// The region of a whole subresource.
 pub(crate) fn whole(info: &TextureInfo, mip: u32, layer: u32) -> TextureRegion {
-    TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent: info.mip_extent(mip) }
+    info.region(mip, layer)
 }
 
 /// The number of rows of blocks, and the bytes of a row, in a region of texels.

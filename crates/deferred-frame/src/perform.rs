@@ -6,8 +6,8 @@
 
 use tenure::device::{CommandList as _, Device, Permit};
 use tenure::{
-    Buffer, BufferLayout, Commands, Error, Plane, QueueKind, Recording, RingSlice, State, Subresource,
-    Texture, TextureInfo, TextureRegion, UploadRing,
+    Buffer, BufferLayout, Commands, Error, QueueKind, Recording, RingSlice, State, Subresource, Texture,
+    TextureInfo, TextureRegion, UploadRing,
 };
 
 use crate::DeferredFrame;
@@ -239,15 +239,8 @@ impl<D: Device> Stage<'_, D> {
 
     /// The region of a whole texture of one mip, and its layout in the buffer `depth`.
     fn whole(&self, info: &TextureInfo) -> (TextureRegion, BufferLayout) {
-        let region = TextureRegion {
-            mip: 0,
-            layer: 0,
-            plane: Plane::First,
-            origin: [0; 3],
-            extent: info.mip_extent(0),
-        };
         let row_pitch = row_pitch(info, self.grain);
-        (region, BufferLayout { offset: self.depth.offset(), row_pitch, rows: info.height })
+        (info.region(0, 0), BufferLayout { offset: self.depth.offset(), row_pitch, rows: info.height })
     }
 
     /// The offset of a region's first texel in the buffer `depth`.

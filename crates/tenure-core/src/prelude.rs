@@ -20,9 +20,10 @@
 #[doc(no_inline)]
 pub use crate::{
     AddressMode, Bind, BindingKind, Buffer, BufferAccess, BufferDesc, BufferLayout, BufferViewDesc,
-    ClearValue, Commands, Compare, Config, Constant, DescriptorSet, DescriptorSetDesc, DescriptorTable,
-    DescriptorTableDesc, Elements, Error, Filter, Format, Frame, Gpu, Graph, MemoryUse, Plane, Queue,
-    Readback, Recording, Reserved, ReservedDesc, RingSlice, Sampler, SamplerDesc, SamplerInfo, Scratch,
-    SetBinding, SetLayout, SetLayoutDesc, State, Subresource, SyncPoint, Texture, TextureAccess, TextureDesc,
-    TextureRegion, TextureViewDesc, TransientDesc, UploadRing, UploadRingDesc, Usage, View,
+    ClearValue, Commands, Compare, Config, Constant, Deferred, DescriptorSet, DescriptorSetDesc,
+    DescriptorTable, DescriptorTableDesc, Elements, Error, Filter, Format, Frame, Gpu, Graph, MemoryUse,
+    Plane, PresentMode, Queue, Readback, Recording, Reserved, ReservedDesc, RingSlice, Sampler, SamplerDesc,
+    SamplerInfo, Scratch, SetBinding, SetLayout, SetLayoutDesc, State, Subresource, SwapchainDesc,
+    SwapchainImage, SyncPoint, TexelData, Texture, TextureAccess, TextureDesc, TextureRegion,
+    TextureViewDesc, TransientDesc, UploadRing, UploadRingDesc, Usage, View,
 };

@@ -2,7 +2,7 @@
 
 use tenure_heap::HeapCategory;
 
-use super::{Allowed, DeviceError, Format, Usage};
+use super::{Allowed, DeviceError, Format, Plane, TextureRegion, Usage};
 
 /// A buffer, as the device sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,19 @@ impl TextureInfo {
             Dimension::D3 => shrink(self.depth_or_layers),
         };
         [shrink(self.width), shrink(self.height), depth]
+    }
+
+    /// All texels of one mip level of one layer, in the first plane.
+    ///
+    /// ```
+    /// use tenure::{Format, TextureDesc, Usage};
+    ///
+    /// let desc = TextureDesc::d2(640, 480, Format::Rgba8Unorm, Usage::COPY_SRC).mips(2);
+    /// assert_eq!(desc.info.region(1, 0).extent, [320, 240, 1]);
+    /// ```
+    #[must_use]
+    pub fn region(&self, mip: u32, layer: u32) -> TextureRegion {
+        TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent: self.mip_extent(mip) }
     }
 
     /// Array layers: 1 for a 3D texture.

@@ -2,8 +2,7 @@
 
 use tenure::device::{CommandList, Device, Permit};
 use tenure::{
-    Buffer, BufferDesc, BufferLayout, Gpu, MemoryUse, Plane, Recording, State, Subresource, Texture,
-    TextureRegion, Usage,
+    Buffer, BufferDesc, BufferLayout, Gpu, MemoryUse, Recording, State, Subresource, Texture, Usage,
 };
 
 use crate::Result;
@@ -67,7 +66,7 @@ pub(super) fn fill_tiles<D: Device>(
             let offset = size.next_multiple_of(properties.copy_offset_alignment);
             regions.push((
                 BufferLayout { offset, row_pitch, rows: extent[1] },
-                TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent },
+                texture.info().region(mip, layer),
             ));
             size = offset + row_pitch * u64::from(extent[1]);
         }

@@ -2,8 +2,7 @@
 
 use tenure::device::Device;
 use tenure::{
-    ClearValue, Format, Gpu, Plane, ReadbackTexture, Recording, State, Subresource, Texture, TextureDesc,
-    TextureRegion, Usage,
+    ClearValue, Format, Gpu, ReadbackTexture, Recording, State, Subresource, Texture, TextureDesc, Usage,
 };
 
 use crate::{Picture, Result};
@@ -60,14 +59,7 @@ impl<D: Device> Targets<D> {
         let layout = self.readback.layout(0).ok_or("the readback texture has no layout")?;
         let layout =
             tenure::BufferLayout { offset: layout.offset, row_pitch: layout.row_pitch, rows: layout.rows };
-        let [width, height] = self.size;
-        let region = TextureRegion {
-            mip: 0,
-            layer: 0,
-            plane: Plane::First,
-            origin: [0; 3],
-            extent: [width, height, 1],
-        };
+        let region = self.pixels.info().region(0, 0);
         Ok(recording.copy_texture_to_buffer(&self.pixels, region, self.readback.buffer(), layout)?)
     }
 
