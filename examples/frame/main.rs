@@ -16,8 +16,6 @@ mod d3d12;
 mod load;
 mod meter;
 mod options;
-#[path = "../voxel-vulkan/owned.rs"]
-mod owned;
 mod painter;
 mod scene;
 mod sim;

@@ -2,9 +2,9 @@
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use tenure::vulkan::ash::{self, vk};
+use tenure::vulkan::ash::vk;
 use tenure::vulkan::{
-    CreateError, Device, List, Options as DeviceOptions, RawHandle as _, Severity, Validation,
+    CreateError, Device, List, Options as DeviceOptions, Owned, RawHandle as _, Severity, Validation,
 };
 use tenure::{
     Bind, BindingKind, BufferViewDesc, Commands, Deferred, DescriptorSet, DescriptorSetDesc, Error, Gpu,
@@ -14,7 +14,6 @@ use voxel_world::{Messages, Result};
 
 use crate::load;
 use crate::options::Options;
-use crate::owned::Owned;
 use crate::painter::{Constants, DRAWS_A_TABLE, Painter, Prepared, Table};
 use crate::scene::Scene;
 
@@ -44,32 +43,32 @@ fn pipeline(device: &Device, layouts: [&SetLayout<Device>; 3]) -> Result<Objects
     // SAFETY: the layouts of the sets are alive and of this device.
     let layout = unsafe {
         let layout = device.raw().create_pipeline_layout(&info, None);
-        Owned::new(device, layout, ash::Device::destroy_pipeline_layout)
-    }?;
+        device.own(layout?)
+    };
     let code = spirv()?;
     let info = vk::ShaderModuleCreateInfo::default().code(&code);
     // SAFETY: the code was checked and made by naga.
     let module = unsafe {
         let module = device.raw().create_shader_module(&info, None);
-        Owned::new(device, module, ash::Device::destroy_shader_module)
-    }?;
+        device.own(module?)
+    };
     let stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
-        .module(module.get())
+        .module(*module)
         .name(c"main");
-    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout.get());
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(*layout);
     // SAFETY: module and layout are alive, of this device, and agree.
     let pipeline = unsafe {
         let created = device.raw().create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
         let pipeline = created.map_err(|(_, error)| error).map(|pipelines| pipelines[0]);
-        Owned::new(device, pipeline, ash::Device::destroy_pipeline)
-    }?;
+        device.own(pipeline?)
+    };
     Ok(Objects { pipeline, layout })
 }
 
 impl VulkanPainter {
     fn bind(&self, list: &List, first: u32, set: vk::DescriptorSet, offsets: &[u32], device: &Device) {
-        let layout = self.objects.layout.get();
+        let layout = *self.objects.layout;
         // SAFETY: the list is being recorded; the set and the layout agree and live until the GPU is
         // done with the list.
         unsafe {
@@ -119,7 +118,7 @@ impl Painter for VulkanPainter {
         let list = commands.raw();
         // SAFETY: the list is being recorded, and the pipeline lives until the GPU is done with it.
         unsafe {
-            let pipeline = self.objects.pipeline.get();
+            let pipeline = *self.objects.pipeline;
             device.raw().cmd_bind_pipeline(list.command_buffer(), vk::PipelineBindPoint::COMPUTE, pipeline);
         }
         self.bind(list, 2, self.output.raw(), &[], device);

@@ -1,11 +1,10 @@
 //! What the shader reads besides vertices: the constants, the texture and its sampler.
 
-use tenure::vulkan::Device;
-use tenure::vulkan::ash::{self, vk};
+use tenure::vulkan::ash::vk;
+use tenure::vulkan::{Device, Owned};
 use tenure::{Buffer, Texture};
 use voxel_world::{CONSTANTS_SIZE, LOD_BIAS, Result};
 
-use crate::owned::Owned;
 use crate::target::view;
 
 const CONSTANTS: u32 = 0;
@@ -25,15 +24,15 @@ pub(crate) struct Bindings {
 impl Bindings {
     pub(crate) fn new(device: &Device, tiles: &Texture<Device>, frames_in_flight: u32) -> Result<Self> {
         let sampler = sampler(device)?;
-        let layout = layout(device, sampler.get())?;
+        let layout = layout(device, *sampler)?;
         let pool = pool(device, frames_in_flight)?;
-        let layouts = vec![layout.get(); frames_in_flight as usize];
-        let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool.get()).set_layouts(&layouts);
+        let layouts = vec![*layout; frames_in_flight as usize];
+        let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(*pool).set_layouts(&layouts);
         // SAFETY: the pool and the layout are alive, and the pool has room for just these sets.
         let sets = unsafe { device.raw().allocate_descriptor_sets(&info) }?;
         let tiles = view(device, tiles, vk::ImageViewType::TYPE_2D_ARRAY, vk::ImageAspectFlags::COLOR)?;
         let image = [vk::DescriptorImageInfo::default()
-            .image_view(tiles.get())
+            .image_view(*tiles)
             .image_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL)];
         for set in &sets {
             let write = vk::WriteDescriptorSet::default()
@@ -81,7 +80,7 @@ fn sampler(device: &Device) -> Result<Owned<vk::Sampler>> {
     // SAFETY: Vulkan promises biases up to 2, and the rest needs no feature.
     unsafe {
         let sampler = device.raw().create_sampler(&info, None);
-        Owned::new(device, sampler, ash::Device::destroy_sampler)
+        Ok(device.own(sampler?))
     }
 }
 
@@ -105,7 +104,7 @@ fn layout(device: &Device, sampler: vk::Sampler) -> Result<Owned<vk::DescriptorS
     // SAFETY: the sampler is alive, and outlives the layout.
     unsafe {
         let layout = device.raw().create_descriptor_set_layout(&info, None);
-        Owned::new(device, layout, ash::Device::destroy_descriptor_set_layout)
+        Ok(device.own(layout?))
     }
 }
 
@@ -120,6 +119,6 @@ fn pool(device: &Device, sets: u32) -> Result<Owned<vk::DescriptorPool>> {
     // SAFETY: refers to locals that outlive the call.
     unsafe {
         let pool = device.raw().create_descriptor_pool(&info, None);
-        Owned::new(device, pool, ash::Device::destroy_descriptor_pool)
+        Ok(device.own(pool?))
     }
 }

@@ -4,7 +4,6 @@
 //! `cargo run --release --example voxel-vulkan`
 
 mod bindings;
-mod owned;
 mod painter;
 mod pipeline;
 mod target;

@@ -29,7 +29,7 @@ impl VulkanPainter {
         let (device, size) = (show.gpu.device(), show.targets.size);
         let target = Target::new(device, &show.targets)?;
         let bindings = Bindings::new(device, &show.tiles, show.gpu.config().frames.in_flight)?;
-        let pipeline = Pipeline::new(device, bindings.layout.get(), target.render_pass.get(), size)?;
+        let pipeline = Pipeline::new(device, *bindings.layout, *target.render_pass, size)?;
         let objects = show.gpu.defer("pipeline and views", Objects { target, bindings, pipeline });
         Ok(Self { objects, device: device.clone(), size })
     }
@@ -42,8 +42,8 @@ impl VulkanPainter {
             vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth: 0.0, stencil: 0 } };
         let clear = [nothing, farthest];
         let info = vk::RenderPassBeginInfo::default()
-            .render_pass(target.render_pass.get())
-            .framebuffer(target.framebuffer.get())
+            .render_pass(*target.render_pass)
+            .framebuffer(*target.framebuffer)
             .render_area(vk::Rect2D { extent: vk::Extent2D { width, height }, ..Default::default() })
             .clear_values(&clear);
         let device = self.device.raw();
@@ -52,8 +52,8 @@ impl VulkanPainter {
         // done with it: it is in tenure's hands.
         unsafe {
             device.cmd_begin_render_pass(commands, &info, vk::SubpassContents::INLINE);
-            device.cmd_bind_pipeline(commands, graphics, pipeline.pipeline.get());
-            device.cmd_bind_descriptor_sets(commands, graphics, pipeline.layout.get(), 0, &[set], &[]);
+            device.cmd_bind_pipeline(commands, graphics, *pipeline.pipeline);
+            device.cmd_bind_descriptor_sets(commands, graphics, *pipeline.layout, 0, &[set], &[]);
         }
     }
 

@@ -2,11 +2,9 @@
 
 use std::ffi::CString;
 
-use tenure::vulkan::Device;
-use tenure::vulkan::ash::{self, vk};
+use tenure::vulkan::ash::vk;
+use tenure::vulkan::{Device, Owned};
 use voxel_world::{Result, SAMPLES, Shaders, VERTEX_STRIDE};
-
-use crate::owned::Owned;
 
 /// A pipeline and its layout.
 pub(crate) struct Pipeline {
@@ -26,9 +24,9 @@ impl Pipeline {
         // SAFETY: the layout of the sets is alive and of this device.
         let layout = unsafe {
             let layout = device.raw().create_pipeline_layout(&info, None);
-            Owned::new(device, layout, ash::Device::destroy_pipeline_layout)
-        }?;
-        let pipeline = create(device, layout.get(), render_pass, size)?;
+            device.own(layout?)
+        };
+        let pipeline = create(device, *layout, render_pass, size)?;
         Ok(Self { pipeline, layout })
     }
 }
@@ -61,12 +59,11 @@ fn create(
     // SAFETY: the code was checked and made by naga.
     let module = unsafe {
         let module = device.raw().create_shader_module(&info, None);
-        Owned::new(device, module, ash::Device::destroy_shader_module)
-    }?;
-    let (vertex, fragment) = (CString::new(Shaders::VERTEX)?, CString::new(Shaders::FRAGMENT)?);
-    let stage = |stage, name| {
-        vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.get()).name(name)
+        device.own(module?)
     };
+    let (vertex, fragment) = (CString::new(Shaders::VERTEX)?, CString::new(Shaders::FRAGMENT)?);
+    let stage =
+        |stage, name| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(*module).name(name);
     let stages =
         [stage(vk::ShaderStageFlags::VERTEX, &*vertex), stage(vk::ShaderStageFlags::FRAGMENT, &*fragment)];
     let bindings = [vk::VertexInputBindingDescription {
@@ -115,6 +112,6 @@ fn create(
     unsafe {
         let created = device.raw().create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
         let pipeline = created.map_err(|(_, error)| error).map(|pipelines| pipelines[0]);
-        Owned::new(device, pipeline, ash::Device::destroy_pipeline)
+        Ok(device.own(pipeline?))
     }
 }

@@ -1,11 +1,9 @@
 //! What is drawn to: a render pass and its framebuffer over tenure's textures.
 
-use tenure::vulkan::ash::{self, vk};
-use tenure::vulkan::{Device, to_vk_format, vk_stage_access_layout};
+use tenure::vulkan::ash::vk;
+use tenure::vulkan::{Device, Owned, to_vk_format, vk_stage_access_layout};
 use tenure::{State, Texture};
 use voxel_world::{Result, SAMPLES, Targets};
-
-use crate::owned::Owned;
 
 /// A render pass that clears colour and depth, and the textures that it draws to.
 pub(crate) struct Target {
@@ -20,9 +18,9 @@ impl Target {
         let colour = view(device, &targets.colour, vk::ImageViewType::TYPE_2D, vk::ImageAspectFlags::COLOR)?;
         let depth = view(device, &targets.depth, vk::ImageViewType::TYPE_2D, vk::ImageAspectFlags::DEPTH)?;
         let [width, height] = targets.size;
-        let attachments = [colour.get(), depth.get()];
+        let attachments = [*colour, *depth];
         let info = vk::FramebufferCreateInfo::default()
-            .render_pass(render_pass.get())
+            .render_pass(*render_pass)
             .attachments(&attachments)
             .width(width)
             .height(height)
@@ -31,8 +29,8 @@ impl Target {
         // are those of the pass.
         let framebuffer = unsafe {
             let framebuffer = device.raw().create_framebuffer(&info, None);
-            Owned::new(device, framebuffer, ash::Device::destroy_framebuffer)
-        }?;
+            device.own(framebuffer?)
+        };
         Ok(Self { framebuffer, render_pass, _views: [colour, depth] })
     }
 }
@@ -66,7 +64,7 @@ fn render_pass(device: &Device, targets: &Targets<Device>) -> Result<Owned<vk::R
     // SAFETY: the description refers to its own two attachments, and to locals that outlive the call.
     unsafe {
         let render_pass = device.raw().create_render_pass(&info, None);
-        Owned::new(device, render_pass, ash::Device::destroy_render_pass)
+        Ok(device.own(render_pass?))
     }
 }
 
@@ -91,6 +89,6 @@ pub(crate) fn view(
     // SAFETY: the image is alive and of this device, and has that format, those mips and layers.
     unsafe {
         let view = device.raw().create_image_view(&info, None);
-        Owned::new(device, view, ash::Device::destroy_image_view)
+        Ok(device.own(view?))
     }
 }

@@ -54,7 +54,54 @@ impl Device {
     /// # Errors
     /// [`CreateError`].
     pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, CreateError> {
-        Ok(Self { shared: Arc::new(setup::create(adapter, options)?) })
+        // SAFETY: there is nothing in the chain.
+        unsafe { Self::create_on_with(adapter, options, vk::PhysicalDeviceFeatures2::default()) }
+    }
+
+    /// As [`create`](Self::create), with features of the program's own enabled as well: those of the chain, which the
+    /// device must have, and Vulkan 1.0's where it has them.
+    ///
+    /// ```no_run
+    /// use ash::vk;
+    /// use tenure_vulkan::{CreateError, Device, Options};
+    ///
+    /// fn create() -> Result<Device, CreateError> {
+    ///     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+    ///     let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut rendering);
+    ///     // SAFETY: the structure is of Vulkan 1.3, and tenure enables nothing in it.
+    ///     unsafe { Device::create_with(&Options::default(), features) }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`CreateError`]; [`CreateError::Failed`] for a feature that the device does not have.
+    ///
+    /// # Safety
+    /// The structures in the chain are valid for the device, of the version that
+    /// [`Options::api_version`] allows or of extensions in [`Options::device_extensions`]. None holds a feature that is in
+    /// one that tenure links, as those of [`DeviceFeatures`](crate::DeviceFeatures): not those of Vulkan 1.2 and 1.3 as a
+    /// whole.
+    pub unsafe fn create_with(
+        options: &Options,
+        features: vk::PhysicalDeviceFeatures2<'_>,
+    ) -> Result<Self, CreateError> {
+        // SAFETY: the caller promises just this.
+        unsafe { Self::create_on_with(&setup::best(options)?, options, features) }
+    }
+
+    /// As [`create_with`](Self::create_with), on an adapter.
+    ///
+    /// # Errors
+    /// As [`create_with`](Self::create_with).
+    ///
+    /// # Safety
+    /// As [`create_with`](Self::create_with).
+    pub unsafe fn create_on_with(
+        adapter: &Adapter,
+        options: &Options,
+        features: vk::PhysicalDeviceFeatures2<'_>,
+    ) -> Result<Self, CreateError> {
+        Ok(Self { shared: Arc::new(setup::create(adapter, options, features)?) })
     }
 
     /// Wraps a device that the program made, and destroys nothing of the program's.

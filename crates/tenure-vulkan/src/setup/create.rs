@@ -10,7 +10,7 @@ use super::adapter::Adapter;
 use super::families::{self, Family};
 use super::options::{OptionalFeatures, Options};
 use super::portability::Portability;
-use super::support::{FeatureChain, Support, both, extensions_for, versioned};
+use super::support::{FeatureChain, Support, both, either, extensions_for, versioned};
 use super::version::ApiVersion;
 use crate::api::{Api, Handles};
 use crate::descriptor::DescriptorTables;
@@ -28,8 +28,13 @@ pub(crate) struct QueueHandle {
     pub(crate) handle: vk::Queue,
 }
 
-/// Makes a device on an adapter.
-pub(crate) fn create(adapter: &Adapter, options: &Options) -> Result<Shared, CreateError> {
+/// Makes a device on an adapter, with features of the program's own.
+pub(crate) fn create(
+    adapter: &Adapter,
+    options: &Options,
+    own: vk::PhysicalDeviceFeatures2<'_>,
+) -> Result<Shared, CreateError> {
+    let options = &Options { features: either(&options.features, &own.features), ..options.clone() };
     let Adapter { instance, physical, support, .. } = adapter;
     let chosen = families::choose(&support.families, options.max_queues);
     let chosen = chosen.ok_or(CreateError::NoAdapter { found: 1 })?;
@@ -44,7 +49,7 @@ pub(crate) fn create(adapter: &Adapter, options: &Options) -> Result<Shared, Cre
     }
     let extensions = extensions(support, options, enabled, (version, maintenance))?;
     let features = features(support, options, enabled);
-    let device = create_device(adapter, &chosen, enabled, &extensions, &features)?;
+    let device = create_device(adapter, &chosen, enabled, &extensions, own.features(features))?;
     if !instance.debug_utils {
         enabled.remove(OptionalFeatures::DEBUG_NAMES);
     }
@@ -155,7 +160,7 @@ fn create_device(
     chosen: &[(tenure_core::device::QueueKind, u32)],
     enabled: OptionalFeatures,
     extensions: &[CString],
-    features: &vk::PhysicalDeviceFeatures,
+    features: vk::PhysicalDeviceFeatures2<'_>,
 ) -> Result<ash::Device, CreateError> {
     let priorities = [1.0];
     let queues: Vec<_> = chosen
@@ -166,7 +171,7 @@ fn create_device(
         .collect();
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
     let mut chain = FeatureChain::enabling(enabled, &adapter.support.indexing, adapter.support.portability);
-    let mut features = chain.link(enabled, vk::PhysicalDeviceFeatures2::default().features(*features));
+    let mut features = chain.link(enabled, features);
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_extension_names(&names)

@@ -8,7 +8,7 @@ use ash::vk;
 use super::create::{extensions, features, wanted};
 use super::options::{OptionalFeatures, Options};
 use super::raw::Raw;
-use super::support::{FeatureChain, Support};
+use super::support::{FeatureChain, Support, either};
 use super::version::ApiVersion;
 use crate::error::CreateError;
 
@@ -134,12 +134,4 @@ impl fmt::Debug for DeviceFeatures {
             .field("extensions", &self.extensions)
             .finish_non_exhaustive()
     }
-}
-
-/// The features of both.
-fn either(
-    one: &vk::PhysicalDeviceFeatures,
-    other: &vk::PhysicalDeviceFeatures,
-) -> vk::PhysicalDeviceFeatures {
-    super::support::combined(one, other, |one, other| one || other)
 }

@@ -340,8 +340,16 @@ pub(crate) fn both(
     combined(wanted, offered, |wanted, offered| wanted && offered)
 }
 
+/// The Vulkan 1.0 features in one of the sets.
+pub(super) fn either(
+    one: &vk::PhysicalDeviceFeatures,
+    other: &vk::PhysicalDeviceFeatures,
+) -> vk::PhysicalDeviceFeatures {
+    combined(one, other, |one, other| one || other)
+}
+
 /// The Vulkan 1.0 features for which `is_on` holds of the two sets.
-pub(super) fn combined(
+fn combined(
     one: &vk::PhysicalDeviceFeatures,
     other: &vk::PhysicalDeviceFeatures,
     is_on: impl Fn(bool, bool) -> bool,

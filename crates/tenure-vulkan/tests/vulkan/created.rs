@@ -3,6 +3,7 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{Device as _, Features};
+use tenure_vulkan::ash::vk;
 use tenure_vulkan::{
     Adapter, ApiVersion, CreateError, Device, OptionalFeatures, Options, Validation, adapters,
 };
@@ -65,6 +66,33 @@ fn features_are_switched_off() {
         drop(device);
         vulkan.end();
     }
+}
+
+/// Features of the program's own are enabled beside tenure's, and refused where the device lacks them.
+#[test]
+fn features_of_the_program_are_enabled() {
+    let alone = Vulkan::new(validated());
+    let (log, own) = (Log::default(), vk::PhysicalDeviceFeatures::default().wide_lines(true));
+    let options = log.listen(validated());
+    let adapter = adapters(&options).unwrap().remove(0);
+    for is_wanted in [true, false] {
+        let mut halves = vk::PhysicalDevice16BitStorageFeatures::default();
+        halves.storage_buffer16_bit_access = is_wanted.into();
+        let features = vk::PhysicalDeviceFeatures2::default().features(own).push_next(&mut halves);
+        // SAFETY: the structure is of Vulkan 1.1.
+        let device = unsafe { Device::create_on_with(&adapter, &options, features) }.unwrap();
+        assert_eq!(device.enabled_features().wide_lines, vk::TRUE);
+        assert_eq!(device.optional_features(), alone.device().optional_features());
+    }
+    assert_eq!(log.problems(), Vec::<String>::new());
+    let mut none = vk::PhysicalDeviceProtectedMemoryFeatures::default().protected_memory(true);
+    let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut none);
+    // SAFETY: the structure is of Vulkan 1.1.
+    let refused = unsafe { Device::create_with(&options, features) };
+    let call = "vkCreateDevice";
+    let result = vk::Result::ERROR_FEATURE_NOT_PRESENT;
+    assert!(matches!(refused, Err(CreateError::Failed { call: c, result: r }) if (c, r) == (call, result)));
+    alone.end();
 }
 
 /// Buffers of acceleration structures are there or refused by name.
