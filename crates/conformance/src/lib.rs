@@ -128,6 +128,8 @@ suite_of! { ($)
         timestamps_rise queries_without_draws_count_nothing statistics_count_dispatches
         queries_of_discarded_recordings_are_errors queries_begin_and_end_in_pairs
         repeated_queries_create_nothing gpu_times_arrive_in_the_statistics;
+    rays:
+        structures_have_ranges_of_their_own bad_copies_of_structures_change_nothing build_scratch_is_recycled;
     services: frames_of_many_threads_create_nothing;
     pages: pages_are_reset_as_a_whole pages_keep_their_bytes;
     descriptors:

@@ -22,6 +22,7 @@ chapters! {
     Lifetimes: "../../../docs/guide/lifetimes.md",
     RenderGraphs: "../../../docs/guide/render-graphs.md",
     GpuTime: "../../../docs/guide/gpu-time.md",
+    RayTracing: "../../../docs/guide/ray-tracing.md",
     Threads: "../../../docs/guide/threads.md",
     Window: "../../../docs/guide/window.md",
     Migrating: "../../../docs/guide/migrating.md",

@@ -18,6 +18,7 @@ pub mod pages;
 pub mod properties;
 pub mod queries;
 pub mod queues;
+pub mod rays;
 pub mod readbacks;
 pub mod recycling;
 pub mod refusals;

@@ -17,6 +17,7 @@ mod loss;
 mod names;
 mod placing;
 mod probe;
+mod rays;
 mod sparse;
 mod sparse_textures;
 mod suite;
