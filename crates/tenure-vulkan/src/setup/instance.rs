@@ -75,7 +75,8 @@ impl Instance {
         let raw = plan.create(&entry, version, &sink)?;
         let Plan { debug_utils, extensions, .. } = plan;
         let mut instance = Self { entry, raw, version, debug_utils, extensions, messenger: None, sink };
-        if instance.debug_utils && options.validation.enabled {
+        // Layers may also come from the environment, as VK_INSTANCE_LAYERS.
+        if instance.debug_utils && (options.validation.enabled || options.sink.is_some()) {
             instance.listen()?;
         }
         Ok(instance)
