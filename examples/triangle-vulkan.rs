@@ -3,15 +3,11 @@
 //! `cargo run --example triangle-vulkan`; off screen: `… -- --headless --frames 60 --picture target/triangle.png`.
 //! `VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation` in the environment has the validation layers watch.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
 use tenure::prelude::*;
 use tenure::vulkan::ash::vk;
 use tenure::vulkan::{Device, Options, Owned, RawHandle as _, RawView as _, Swapchain, to_vk_format};
-use winit::application::ApplicationHandler;
-use winit::dpi::PhysicalSize;
 use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
 use winit::raw_window_handle::{HasDisplayHandle as _, HasWindowHandle as _};
@@ -21,7 +17,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 type Target<'a> = (&'a Texture<Device>, &'a View<Device>);
 type Pipeline = (Owned<vk::PipelineLayout>, Owned<vk::Pipeline>);
 
-const SIZE: PhysicalSize<u32> = PhysicalSize::new(400, 300);
+const SIZE: winit::dpi::PhysicalSize<u32> = winit::dpi::PhysicalSize::new(400, 300);
 const COLOR: Format = Format::Bgra8Srgb;
 const DEPTH: Format = Format::D32Float;
 /// Position and texture coordinates. The far triangle comes last: only depth keeps it behind the near one.
@@ -30,7 +26,7 @@ const NEAR: Triangle = [[0.0, 0.8, 0.3, 2.0, 0.0], [0.7, -0.5, 0.3, 4.0, 4.0], [
 const FAR: Triangle = [[0.0, -0.8, 0.6, 8.0, 16.0], [-0.8, 0.5, 0.6, 0.0, 0.0], [0.8, 0.5, 0.6, 16.0, 0.0]];
 
 /// Draws two triangles
-#[derive(Parser)]
+#[derive(clap::Parser)]
 struct Arguments {
     /// Draw off screen, without a window
     #[arg(long)]
@@ -57,7 +53,11 @@ struct Scene {
 impl Scene {
     /// Makes the device. An engine wraps the one that it has: `Device::from_raw`.
     fn new(is_headless: bool) -> Result<Self> {
-        let options = Options::default().presentation(!is_headless);
+        let options = Options::default().presentation(!is_headless).on_message(|message| {
+            if message.severity >= tenure::vulkan::Severity::Warning {
+                eprintln!("{message}");
+            }
+        });
         let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
         let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut rendering);
         // SAFETY: the structure is of Vulkan 1.3, and tenure enables nothing in it.
@@ -181,7 +181,7 @@ fn pipeline(device: &Device, set_layout: vk::DescriptorSetLayout) -> Result<Pipe
 
 fn write_png(path: &Path, [width, height]: [u32; 2], mut bgra: Vec<u8>) -> Result<()> {
     bgra.as_chunks_mut::<4>().0.iter_mut().for_each(|texel| texel.swap(0, 2));
-    let mut encoder = png::Encoder::new(File::create(path)?, width, height);
+    let mut encoder = png::Encoder::new(std::fs::File::create(path)?, width, height);
     encoder.set_color(png::ColorType::Rgba);
     Ok(encoder.write_header()?.write_image_data(&bgra)?)
 }
@@ -255,7 +255,7 @@ struct App<'a> {
     shown: Option<Result<Shown>>,
 }
 
-impl ApplicationHandler for App<'_> {
+impl winit::application::ApplicationHandler for App<'_> {
     fn resumed(&mut self, events: &ActiveEventLoop) {
         if self.shown.get_or_insert_with(|| Shown::new(events, &self.scene.gpu)).is_err() {
             events.exit();
@@ -283,7 +283,7 @@ impl ApplicationHandler for App<'_> {
 }
 
 fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = clap::Parser::parse();
     let scene = Scene::new(arguments.headless)?;
     let gpu = scene.gpu.clone();
     if arguments.headless {

@@ -1,4 +1,4 @@
-// The shaders of `triangle-vulkan.rs`.
+// The shaders of `triangle-vulkan.rs`. `triangle.hlsl` has the same for Direct3D 12.
 
 // Cosine and sine of the angle, and height over width of the target.
 @group(0) @binding(0) var<uniform> frame: vec4<f32>;

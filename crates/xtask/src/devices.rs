@@ -126,17 +126,22 @@ pub(crate) fn program(is_native: bool) -> Outcome {
 }
 
 /// An example, on this machine's own devices.
-const fn example(name: &str) -> [&str; 7] {
+pub(crate) const fn example(name: &str) -> [&str; 7] {
     ["run", "--release", "--quiet", "--package", "tenure", "--example", name]
+}
+
+/// Builds an example for the lab.
+pub(crate) fn build_in_lab(system: System, name: &str) -> Outcome {
+    let example = ["--quiet", "--example", name];
+    match system {
+        System::Linux => cargo(&[&BUILD_ALL[..], &example].concat()),
+        System::Windows => cargo(&[&["build"][..], &ON_WINDOWS, &example].concat()),
+    }
 }
 
 /// An example, in the lab.
 fn in_lab(lab: &Lab, system: System, name: &str, arguments: &[&str]) -> Outcome {
-    let example = ["--quiet", "--example", name];
-    match system {
-        System::Linux => cargo(&[&BUILD_ALL[..], &example].concat())?,
-        System::Windows => cargo(&[&["build"][..], &ON_WINDOWS, &example].concat())?,
-    }
+    build_in_lab(system, name)?;
     lab.run_built(system, &format!("examples/{name}"), arguments)
 }
 

@@ -24,7 +24,7 @@ impl System {
     }
 
     /// The path of a program that cargo has built with the profile `dev`.
-    fn built(self, program: &str) -> PathBuf {
+    pub(crate) fn built(self, program: &str) -> PathBuf {
         match self {
             Self::Linux => target().join("debug").join(program),
             Self::Windows => target().join(self.triple()).join("debug").join(format!("{program}.exe")),

@@ -11,6 +11,7 @@ mod runtime;
 mod step;
 mod surface;
 mod toolchain;
+mod triangles;
 mod verify;
 mod wgpu;
 mod words;

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, cargo_with, run as run_command, target};
 use crate::outcome::{Outcome, Trouble};
-use crate::{architecture, devices, lab, package, runtime, surface, toolchain, verify, wgpu, words};
+use crate::{
+    architecture, devices, lab, package, runtime, surface, toolchain, triangles, verify, wgpu, words,
+};
 
 /// How to run the steps.
 #[derive(Clone, Copy)]
@@ -75,6 +77,11 @@ const STEPS: &[Step] = &[
         name: "pictures",
         what: "the voxel world, drawn by both APIs",
         run: |settings| devices::pictures(settings.is_native),
+    },
+    Step {
+        name: "triangles",
+        what: "the triangles, drawn by both APIs off screen and in a window",
+        run: |settings| triangles::check(settings.is_native),
     },
     Step {
         name: "frames",

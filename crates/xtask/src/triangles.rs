@@ -1,0 +1,135 @@
+//! The triangles, drawn by both APIs off screen and in a window, and compared with the picture that is expected.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+use std::process::Command;
+
+use crate::command::root;
+use crate::devices::{build_in_lab, example, windows_in_lab};
+use crate::lab::System;
+use crate::outcome::{Outcome, Trouble};
+
+/// The frame that the picture shows.
+const FRAMES: &str = "30";
+
+const EXPECTED: &str = "examples/triangle.png";
+
+/// Of 255, in a colour: rasterisers and filters round differently.
+const TOLERANCE: u8 = 12;
+
+/// Percent of the pixels: edges of the triangles and of the squares.
+const MOST_DIFFERENT: f64 = 2.0;
+
+/// Both APIs draw the triangles. A window without a display is a failure.
+pub(crate) fn check(is_native: bool) -> Outcome {
+    if is_native || cfg!(windows) {
+        let apis: &[&str] = if cfg!(windows) { &["vulkan", "d3d12"] } else { &["vulkan"] };
+        return apis.iter().try_for_each(|api| {
+            let mut cargo = Command::new("cargo");
+            cargo.args(example(&format!("triangle-{api}"))).arg("--");
+            draw_both(api, &cargo)
+        });
+    }
+    let lab = windows_in_lab()?;
+    for (system, api) in [(System::Linux, "vulkan"), (System::Windows, "d3d12")] {
+        let name = format!("triangle-{api}");
+        build_in_lab(system, &name)?;
+        draw_both(api, &lab.command(&system.built(&format!("examples/{name}")), 300))?;
+    }
+    Ok(())
+}
+
+/// Off screen and in a window, the same must be drawn.
+fn draw_both(api: &str, program: &Command) -> Outcome {
+    for (how, arguments) in [("headless", &["--headless"][..]), ("window", &[])] {
+        let picture = format!("target/triangle-{api}-{how}.png");
+        // What an earlier run drew is not taken for this one's.
+        let _absent = fs::remove_file(root().join(&picture));
+        let mut command = Command::new(program.get_program());
+        command.args(program.get_args()).args(arguments).args(["--frames", FRAMES, "--picture", &picture]);
+        for (name, value) in program.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        if api == "vulkan" {
+            command
+                .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
+                .env("VK_LAYER_VALIDATE_SYNC", "1");
+        }
+        run_unreproached(&mut command)?;
+        let percent = compare(&root().join(&picture), &root().join(EXPECTED))?;
+        println!("{picture}: {percent:.3} % of its pixels differ from {EXPECTED}");
+    }
+    Ok(())
+}
+
+/// Runs a program, which prints what the validation layers say: that must be nothing.
+fn run_unreproached(command: &mut Command) -> Outcome {
+    let output = command.current_dir(root()).output();
+    let output = output.map_err(|error| Trouble::Failed(format!("{error}: {command:?}")))?;
+    let said =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    print!("{said}");
+    let is_reproached = ["Validation Error", "VUID-", "SYNC-HAZARD"].iter().any(|word| said.contains(word));
+    match output.status.success() && !is_reproached {
+        true => Ok(()),
+        false => Err(Trouble::Failed(format!("{}, with messages above: {command:?}", output.status))),
+    }
+}
+
+/// Width, height, and the texels.
+type Picture = (u32, u32, Vec<u8>);
+
+/// Percent of the pixels that differ.
+fn compare(drawn: &Path, expected: &Path) -> Result<f64, Trouble> {
+    let failed = |reason: String| Trouble::Failed(format!("{}: {reason}", drawn.display()));
+    let (drawn, expected) = (read(drawn).map_err(failed)?, read(expected).map_err(failed)?);
+    let percent = difference(&drawn, &expected).map_err(failed)?;
+    if percent > MOST_DIFFERENT {
+        return Err(failed(format!("{percent:.3} % of the pixels differ from {EXPECTED}")));
+    }
+    Ok(percent)
+}
+
+fn read(path: &Path) -> Result<Picture, String> {
+    let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let wrong = |error: png::DecodingError| format!("{}: {error}", path.display());
+    let mut reader = png::Decoder::new(BufReader::new(file)).read_info().map_err(wrong)?;
+    let mut texels = vec![0; reader.output_buffer_size().ok_or("too large")?];
+    let info = reader.next_frame(&mut texels).map_err(wrong)?;
+    if info.color_type != png::ColorType::Rgba {
+        return Err(format!("{}: not RGBA", path.display()));
+    }
+    Ok((info.width, info.height, texels))
+}
+
+fn difference(drawn: &Picture, expected: &Picture) -> Result<f64, String> {
+    if (drawn.0, drawn.1) != (expected.0, expected.1) {
+        return Err(format!("{} by {}, not {} by {}", drawn.0, drawn.1, expected.0, expected.1));
+    }
+    let pixels = drawn.2.as_chunks::<4>().0.iter().zip(expected.2.as_chunks::<4>().0);
+    let differs = |(one, other): &(&[u8; 4], &[u8; 4])| {
+        one.iter().zip(*other).any(|(one, other)| one.abs_diff(*other) > TOLERANCE)
+    };
+    Ok(100.0 * pixels.filter(differs).count() as f64 / f64::from(drawn.0 * drawn.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Picture, difference};
+
+    fn grey(width: u32, light: u8) -> Picture {
+        (width, 1, vec![light; width as usize * 4])
+    }
+
+    #[test]
+    fn pixels_differ_beyond_the_tolerance() {
+        let same = |other: &Picture| difference(&grey(100, 100), other);
+        assert_eq!(same(&grey(100, 112)), Ok(0.0));
+        assert_eq!(same(&grey(100, 113)), Ok(100.0));
+        let mut one = grey(100, 100);
+        one.2[7] = 0;
+        assert_eq!(same(&one), Ok(1.0));
+        assert!(same(&grey(99, 100)).is_err());
+    }
+}
