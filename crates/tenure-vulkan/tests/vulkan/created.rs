@@ -44,13 +44,19 @@ fn features_are_switched_off() {
     let of_contract = all.device().properties().features;
     assert!(whole.contains(OptionalFeatures::DEDICATED_ALLOCATION));
     all.end();
+    let structures = OptionalFeatures::ACCELERATION_STRUCTURES;
+    let (queries, pipelines) = (OptionalFeatures::RAY_QUERIES, OptionalFeatures::RAY_TRACING_PIPELINES);
+    let rays = Features::RAY_QUERIES | Features::RAY_TRACING_PIPELINES;
     let table = [
         (OptionalFeatures::MEMORY_BUDGET, Features::MEMORY_BUDGET),
         (OptionalFeatures::MEMORY_PRIORITY, Features::MEMORY_PRIORITY),
         (OptionalFeatures::DEDICATED_ALLOCATION, Features::DEDICATED),
         (OptionalFeatures::SPARSE_BUFFERS, Features::RESERVED_BUFFERS),
         (OptionalFeatures::SPARSE_TEXTURES, Features::RESERVED_TEXTURES),
-        (OptionalFeatures::ACCELERATION_STRUCTURES, Features::ACCELERATION_STRUCTURES),
+        // Rays need structures to be traced through.
+        (structures | queries | pipelines, Features::ACCELERATION_STRUCTURES | rays),
+        (queries, Features::RAY_QUERIES),
+        (pipelines, Features::RAY_TRACING_PIPELINES),
         (OptionalFeatures::MAINTENANCE4, Features::empty()),
         (OptionalFeatures::SYNCHRONIZATION2, Features::empty()),
         (OptionalFeatures::DESCRIPTOR_INDEXING, Features::empty()),
@@ -93,6 +99,19 @@ fn features_of_the_program_are_enabled() {
     let result = vk::Result::ERROR_FEATURE_NOT_PRESENT;
     assert!(matches!(refused, Err(CreateError::Failed { call: c, result: r }) if (c, r) == (call, result)));
     alone.end();
+}
+
+/// Without acceleration structures, or without the addresses that they need, there are no rays.
+#[test]
+fn rays_go_with_what_they_need() {
+    for optional in [OptionalFeatures::ACCELERATION_STRUCTURES, OptionalFeatures::BUFFER_DEVICE_ADDRESS] {
+        let vulkan = Vulkan::new(validated().without(optional));
+        let device = vulkan.device();
+        let rays = OptionalFeatures::RAY_QUERIES | OptionalFeatures::RAY_TRACING_PIPELINES;
+        assert!(!device.optional_features().intersects(rays), "{optional:?}");
+        drop(device);
+        vulkan.end();
+    }
 }
 
 /// Buffers of acceleration structures are there or refused by name.
