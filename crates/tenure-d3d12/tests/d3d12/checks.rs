@@ -222,7 +222,10 @@ fn acceleration_structures_are_refused_by_name() {
     match device.create_committed(&desc, GPU_ONLY) {
         Ok(_) => assert!(offered),
         Err(error) => {
-            assert_eq!(error, DeviceError::Unsupported { feature: "acceleration structures" });
+            assert_eq!(
+                error,
+                DeviceError::Unsupported { feature: "acceleration structures (ray tracing tier 1.0)" }
+            );
             assert!(!offered);
         }
     }
