@@ -135,6 +135,7 @@ suite_of! { ($)
     descriptors:
         shaders_read_every_kind_of_view views_read_exactly_their_part shaders_read_views_on_every_queue
         constants_are_bound_directly equal_samplers_are_one descriptors_without_device_support_are_refused;
+    set_kinds: combined_samplers_sample_their_texture input_attachments_are_in_sets;
     recycling:
         descriptors_outlive_their_handles many_threads_take_descriptors
         slots_are_used_again_once_the_gpu_is_done errors_of_full_heaps_name_the_owner owners_of_descriptors_are_reported

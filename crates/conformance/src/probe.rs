@@ -61,6 +61,8 @@ pub enum Look<'a, D: Device> {
         /// The texture's descriptor.
         texture: Through<'a, D>,
     },
+    /// The same, of a sampler and a texture that are one descriptor of a set.
+    CombinedSampler,
 }
 
 /// A dispatch that reads through a descriptor and writes the result to a buffer.

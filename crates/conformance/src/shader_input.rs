@@ -173,6 +173,11 @@ impl<D: Device> ShaderInput<D> {
         (&self.view).into()
     }
 
+    /// Its view and its sampler as one.
+    pub(crate) fn combined(&self) -> Bind<'_, D> {
+        (&self.view, self.sampler.as_ref().unwrap()).into()
+    }
+
     /// Compares the result of a read with the expected words.
     #[track_caller]
     pub(crate) fn check(&self, seen: [u32; 4], what: &str) {

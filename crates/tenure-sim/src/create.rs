@@ -95,8 +95,17 @@ impl Shared {
         self.memory.give(&self.properties, state.desc.memory, state.desc.size);
     }
 
+    /// Input attachments are found in sets.
+    fn check_usage(&self, desc: &ResourceDesc) -> Result<(), DeviceError> {
+        if desc.usage().contains(Usage::INPUT_ATTACHMENT) && !self.properties.descriptors.sets {
+            return Err(DeviceError::Unsupported { feature: "input attachments" });
+        }
+        Ok(())
+    }
+
     pub(crate) fn requirements_of(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         let needs = requirements(&self.properties, self.rules, desc)?;
+        self.check_usage(desc)?;
         formats::check(self.formats, desc)?;
         let requires_dedicated = needs.requires_dedicated || self.requires_dedicated;
         let prefers_dedicated = needs.prefers_dedicated || self.prefers_dedicated || requires_dedicated;
@@ -219,6 +228,7 @@ impl Shared {
         let asked = request(0, MemoryTypeId(0), Some(desc));
         self.call(CallKind::CreateReserved, asked, || {
             let layout = tiles::layout(&self.properties, desc)?;
+            self.check_usage(desc)?;
             formats::check(self.formats, desc)?;
             let address = self.addresses(layout.bytes(), TILE)?;
             let label = self.register.create(kind(desc));

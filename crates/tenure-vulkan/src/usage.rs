@@ -44,6 +44,7 @@ pub(crate) fn image_usage(usage: Usage) -> vk::ImageUsageFlags {
         (Usage::COPY_DST, Flags::TRANSFER_DST),
         (Usage::RENDER_TARGET, Flags::COLOR_ATTACHMENT),
         (Usage::DEPTH_STENCIL, Flags::DEPTH_STENCIL_ATTACHMENT),
+        (Usage::INPUT_ATTACHMENT, Flags::INPUT_ATTACHMENT),
     ];
     table
         .into_iter()

@@ -24,6 +24,7 @@ pub mod recycling;
 pub mod refusals;
 pub mod rings;
 pub mod services;
+pub mod set_kinds;
 pub mod shutdown;
 pub mod states;
 pub mod stats;

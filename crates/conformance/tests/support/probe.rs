@@ -43,6 +43,10 @@ pub(crate) fn record<D>(
             list.sample_descriptor(at(through, None), at(texture, None), read, out, offset);
             return;
         }
+        Look::CombinedSampler => {
+            list.sample_descriptor(at(through, None), at(through, None), read, out, offset);
+            return;
+        }
     };
     list.read_descriptor(at(through, dynamic), state, out, offset, 16);
 }

@@ -9,17 +9,37 @@ use smallvec::SmallVec;
 use super::store::DescriptorService;
 use super::view::constant_size;
 use super::{Sampler, View};
-use crate::device::{Allowed, BindingKind, DescriptorKind, DescriptorSource, Device, DeviceError};
+use crate::device::{Allowed, BindingKind, CallRule, DescriptorKind, DescriptorSource, Device, DeviceError};
 use crate::resource::Constant;
 use crate::{Error, Name};
 
 /// One descriptor of a table or a set: made from a reference to a [`View`] or a [`Sampler`], or from
-/// the [`Constant`]s of a recording.
+/// the [`Constant`]s of a recording. One of a set alone is made from references to both, the view of a texture
+/// and its sampler ([`BindingKind::CombinedSampler`]).
+///
+/// ```
+/// use tenure::{
+///     BindingKind, Config, DescriptorSetDesc, Format, Gpu, SamplerDesc, SetBinding, SetLayoutDesc, TextureDesc,
+///     TextureViewDesc, Usage, sim,
+/// };
+///
+/// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
+/// let grass = gpu.create_texture(&TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ))?;
+/// let grass = gpu.create_texture_view(&grass, &TextureViewDesc::sampled())?;
+/// let smooth = gpu.create_sampler(&SamplerDesc::default())?;
+/// let binding = SetBinding { binding: 0, kind: BindingKind::CombinedSampler, count: 1 };
+/// let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]))?;
+/// let binds = [(0, 0, (&grass, &smooth).into())];
+/// let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds))?;
+/// # let _ = set;
+/// # Ok::<(), tenure::Error>(())
+/// ```
 pub struct Bind<'a, D: Device>(What<'a, D>);
 
 enum What<'a, D: Device> {
     View(&'a View<D>),
     Sampler(&'a Sampler<D>),
+    Combined(&'a View<D>, &'a Sampler<D>),
     Constant(Constant<'a, D>),
 }
 
@@ -28,6 +48,7 @@ impl<D: Device> fmt::Debug for Bind<'_, D> {
         match &self.0 {
             What::View(view) => view.fmt(f),
             What::Sampler(sampler) => sampler.fmt(f),
+            What::Combined(view, sampler) => f.debug_tuple("Combined").field(view).field(sampler).finish(),
             What::Constant(constant) => constant.fmt(f),
         }
     }
@@ -58,6 +79,12 @@ impl<'a, D: Device> From<&'a View<D>> for Bind<'a, D> {
 impl<'a, D: Device> From<&'a Sampler<D>> for Bind<'a, D> {
     fn from(sampler: &'a Sampler<D>) -> Self {
         Self(What::Sampler(sampler))
+    }
+}
+
+impl<'a, D: Device> From<(&'a View<D>, &'a Sampler<D>)> for Bind<'a, D> {
+    fn from((view, sampler): (&'a View<D>, &'a Sampler<D>)) -> Self {
+        Self(What::Combined(view, sampler))
     }
 }
 
@@ -100,6 +127,7 @@ impl<'a, D: Device> Bind<'a, D> {
                 let source = DescriptorSource::Copy { heap: sampler.heap(), index: sampler.index() };
                 Ok((BindingKind::Sampler, source))
             }
+            What::Combined(view, sampler) => combined(service, view, sampler),
             What::Constant(constant) => {
                 if !constant.is_of(&service.context) {
                     return Err(foreign(&CONSTANTS.into()));
@@ -138,9 +166,32 @@ impl<'a, D: Device> Bind<'a, D> {
         match self.0 {
             What::View(view) => Some(view.inner.clone()),
             What::Sampler(sampler) => Some(sampler.inner.clone()),
+            What::Combined(view, sampler) => Some(Arc::new((view.inner.clone(), sampler.inner.clone()))),
             What::Constant(_) => None,
         }
     }
+}
+
+/// A view of a texture with its sampler.
+fn combined<'a, D: Device>(
+    service: &DescriptorService<D>,
+    view: &'a View<D>,
+    sampler: &'a Sampler<D>,
+) -> Result<(BindingKind, DescriptorSource<'a, D>), Box<Error>> {
+    let (seen, sampling) = (&*view.inner, &*sampler.inner);
+    for (owner, name) in [(&seen.service, &seen.name), (&sampling.service, &sampling.name)] {
+        if !std::ptr::eq(&**owner, service) {
+            return Err(foreign(name));
+        }
+    }
+    let kind = seen.binding.ok_or_else(|| target(view))?;
+    if kind != BindingKind::Texture {
+        let source = DeviceError::invalid_call(CallRule::BindingKind, kind, BindingKind::Texture);
+        return Err(Box::new(Error::device(&seen.name, source)));
+    }
+    let (views, samplers) = (view.heap(), sampler.heap());
+    let source = DescriptorSource::Combined { views, view: view.index(), samplers, sampler: sampler.index() };
+    Ok((BindingKind::CombinedSampler, source))
 }
 
 const CONSTANTS: &str = "constants";
@@ -157,11 +208,18 @@ fn target<D: Device>(view: &View<D>) -> Box<Error> {
     Box::new(Error::device(view.name(), source))
 }
 
-/// The heap in which shaders find such a binding.
-const fn heap_of(binding: BindingKind) -> DescriptorKind {
+#[cold]
+fn in_sets_alone(name: &Name, binding: BindingKind) -> Box<Error> {
+    let source = DeviceError::invalid_value(CallRule::InSetsAlone, binding);
+    Box::new(Error::device(name, source))
+}
+
+/// The heap in which shaders find such a binding; `None`: they find it in sets alone.
+const fn heap_of(binding: BindingKind) -> Option<DescriptorKind> {
     match binding {
-        BindingKind::Sampler => DescriptorKind::Sampler,
-        _ => DescriptorKind::Resource,
+        BindingKind::Sampler => Some(DescriptorKind::Sampler),
+        binding if binding.is_for_sets_alone() => None,
+        _ => Some(DescriptorKind::Resource),
     }
 }
 
@@ -176,7 +234,8 @@ pub(super) fn gather<'a, D: Device>(
 ) -> Result<DescriptorKind, Box<Error>> {
     let mut found = None;
     for bind in binds {
-        let kind = heap_of(bind.add_source(service, sources)?);
+        let binding = bind.add_source(service, sources)?;
+        let Some(kind) = heap_of(binding) else { return Err(in_sets_alone(name, binding)) };
         if *found.get_or_insert(kind) != kind {
             let rule = "views and samplers are in different tables (index)";
             let source = DeviceError::invalid_value(rule, sources.len() as u64 - 1);

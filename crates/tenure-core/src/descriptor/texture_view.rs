@@ -85,6 +85,12 @@ impl TextureViewDesc {
         Self::new(TextureAccess::DepthStencil { read_only: true })
     }
 
+    /// Pixel shaders read the texel that they are drawn to, of one mip (Vulkan).
+    #[must_use]
+    pub fn input_attachment() -> Self {
+        Self::new(TextureAccess::InputAttachment)
+    }
+
     /// Shows it in another shape.
     #[must_use]
     pub fn shape(self, shape: ViewShape) -> Self {
@@ -154,8 +160,9 @@ impl TextureViewDesc {
             return wrong("a view of depth has a depth format", format);
         }
         let reads_stencil = self.plane == Plane::Stencil;
-        if reads_stencil && (!format.has_stencil() || self.access != TextureAccess::Sampled) {
-            return wrong("stencil is sampled from a format that has it", format);
+        let is_read = matches!(self.access, TextureAccess::Sampled | TextureAccess::InputAttachment);
+        if reads_stencil && (!format.has_stencil() || !is_read) {
+            return wrong("stencil is read from a format that has it", format);
         }
         Ok(())
     }
@@ -200,7 +207,7 @@ fn part(
         return refuse(rule, u64::from(first) + u64::from(count), u64::from(all));
     }
     if is_single && count > 1 {
-        return refuse("what is written is one mip", u64::from(count), 1);
+        return refuse("what is written or an input attachment is one mip", u64::from(count), 1);
     }
     Ok(count)
 }

@@ -86,6 +86,7 @@ impl<D: Device> View<D> {
         let binding = match desc.access {
             TextureAccess::Sampled => Some(BindingKind::Texture),
             TextureAccess::Storage => Some(BindingKind::StorageTexture),
+            TextureAccess::InputAttachment => Some(BindingKind::InputAttachment),
             TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => None,
         };
         Self::create(service, &texture.inner, &desc.name, &descriptor, binding)

@@ -327,16 +327,17 @@ pub fn view_format(view: &TextureView, info: &TextureInfo) -> Checked {
     Err(DeviceError::invalid_desc("format", view.format, allowed))
 }
 
-/// Stencil is sampled, of a format that has it.
+/// Stencil is sampled or an input attachment, of a format that has it.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`].
 pub fn view_plane(view: &TextureView, format: Format) -> Checked {
-    let is_read = view.access == TextureAccess::Sampled && format.has_stencil();
+    let is_read = matches!(view.access, TextureAccess::Sampled | TextureAccess::InputAttachment);
+    let is_read = is_read && format.has_stencil();
     if view.plane != Plane::Stencil || is_read {
         return Ok(());
     }
-    let allowed = Allowed::Rule("Stencil only to sample a format with stencil");
+    let allowed = Allowed::Rule("Stencil only to read a format with stencil");
     Err(DeviceError::invalid_desc("plane", view.plane, allowed))
 }
 

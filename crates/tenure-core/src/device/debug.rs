@@ -40,6 +40,11 @@ impl<D: Device> fmt::Debug for DescriptorSource<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Copy { index, .. } => f.debug_struct("Copy").field("index", index).finish_non_exhaustive(),
+            Self::Combined { view, sampler, .. } => f
+                .debug_struct("Combined")
+                .field("view", view)
+                .field("sampler", sampler)
+                .finish_non_exhaustive(),
             Self::Constants { offset, size, .. } => f
                 .debug_struct("Constants")
                 .field("offset", offset)

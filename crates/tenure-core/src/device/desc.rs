@@ -173,6 +173,11 @@ impl TextureInfo {
         if self.usage.contains(Usage::DEPTH_STENCIL) && !self.format.is_depth() {
             return bad_usage(Allowed::Rule("without DEPTH_STENCIL, because the format is of colour"));
         }
+        let is_flat = self.dimension == Dimension::D2 && !self.format.is_compressed();
+        if self.usage.contains(Usage::INPUT_ATTACHMENT) && !is_flat {
+            let rule = "without INPUT_ATTACHMENT, because the texture is a volume or its format compressed";
+            return bad_usage(Allowed::Rule(rule));
+        }
         if self.usage.contains(Usage::DEPTH_STENCIL | Usage::RENDER_TARGET) {
             return bad_usage(Allowed::Rule("RENDER_TARGET or DEPTH_STENCIL, not both"));
         }

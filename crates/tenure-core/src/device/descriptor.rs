@@ -168,6 +168,9 @@ pub enum TextureAccess {
         /// Nothing is written, so that shaders may read it at the same time.
         read_only: bool,
     },
+    /// Pixel shaders read the texel that they are drawn to, of one mip, while the texture is
+    /// [`State::PIXEL_SHADER`](super::State::PIXEL_SHADER). Vulkan alone has it.
+    InputAttachment,
 }
 
 impl TextureAccess {
@@ -179,6 +182,7 @@ impl TextureAccess {
             Self::Storage => Usage::UNORDERED_ACCESS,
             Self::RenderTarget => Usage::RENDER_TARGET,
             Self::DepthStencil { .. } => Usage::DEPTH_STENCIL,
+            Self::InputAttachment => Usage::INPUT_ATTACHMENT,
         }
     }
 
@@ -186,7 +190,7 @@ impl TextureAccess {
     #[must_use]
     pub const fn kind(self) -> DescriptorKind {
         match self {
-            Self::Sampled | Self::Storage => DescriptorKind::Resource,
+            Self::Sampled | Self::Storage | Self::InputAttachment => DescriptorKind::Resource,
             Self::RenderTarget => DescriptorKind::RenderTarget,
             Self::DepthStencil { .. } => DescriptorKind::DepthStencil,
         }
@@ -408,6 +412,18 @@ pub enum DescriptorSource<'a, D: Device> {
         /// Its index there.
         index: u32,
     },
+    /// The view of a texture and a sampler in one, each a descriptor of a heap that shaders do not see;
+    /// for sets alone.
+    Combined {
+        /// The heap of the view.
+        views: &'a D::DescriptorHeap,
+        /// The view's index there.
+        view: u32,
+        /// The heap of the sampler.
+        samplers: &'a D::DescriptorHeap,
+        /// The sampler's index there.
+        sampler: u32,
+    },
     /// Constants in a buffer; the offset is aligned for them, and so is the size on Direct3D 12.
     Constants {
         /// The buffer.
@@ -447,11 +463,18 @@ pub enum BindingKind {
     StorageTexture,
     /// Samplers.
     Sampler,
+    /// Textures that are read, each with its sampler (combined image samplers). In a layout of the
+    /// program's own with a sampler in it (an immutable one), that one is used, whatever is bound.
+    CombinedSampler,
+    /// Texels of the pass's own targets, for pixel shaders alone (input attachments). A set names the
+    /// layout that textures have in the state `PIXEL_SHADER`, and depth also in `DEPTH_READ | PIXEL_SHADER`;
+    /// a render pass has them in that layout where it reads them.
+    InputAttachment,
 }
 
 impl BindingKind {
     /// Every kind, in index order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Constants,
         Self::DynamicConstants,
         Self::Buffer,
@@ -460,12 +483,20 @@ impl BindingKind {
         Self::Texture,
         Self::StorageTexture,
         Self::Sampler,
+        Self::CombinedSampler,
+        Self::InputAttachment,
     ];
 
     /// True when a binding of this kind takes what is made for one of `kind`.
     #[must_use]
     pub fn takes(self, kind: Self) -> bool {
         self == kind || (self == Self::DynamicConstants && kind == Self::Constants)
+    }
+
+    /// True for what only sets hold, and no heap that shaders index.
+    #[must_use]
+    pub const fn is_for_sets_alone(self) -> bool {
+        matches!(self, Self::DynamicConstants | Self::CombinedSampler | Self::InputAttachment)
     }
 }
 

@@ -100,6 +100,7 @@ rules! {
     SetExists = "the block has the set",
     BindingExists = "the layout has the binding",
     ElementExists = "the binding has the element",
+    InSetsAlone = "combined samplers and input attachments are in sets alone",
     BindingKind = "a descriptor is of the kind that its binding holds",
     // Views.
     ViewMipsExist = "the mips of a view exist",

@@ -41,6 +41,10 @@ bitflags! {
         /// Holds the records of shaders that a trace of rays runs. Read in
         /// [`State::NON_PIXEL_SHADER`]. Such a buffer is never a range of one for other uses.
         const SHADER_BINDING_TABLE = 1 << 12;
+        /// Read by pixel shaders as an input attachment: each reads the texel that it is drawn to, in the
+        /// state [`PIXEL_SHADER`](State::PIXEL_SHADER). Textures only, and only on Vulkan. Beside
+        /// `RENDER_TARGET` or `DEPTH_STENCIL` alone it leaves a texture in lazily allocated memory.
+        const INPUT_ATTACHMENT = 1 << 13;
     }
 }
 
@@ -55,7 +59,8 @@ impl Usage {
         .union(Self::COPY_SRC);
 
     /// Uses that only a texture can have.
-    pub const TEXTURE_ONLY: Self = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL).union(Self::PRESENT);
+    pub const TEXTURE_ONLY: Self =
+        Self::RENDER_TARGET.union(Self::DEPTH_STENCIL).union(Self::PRESENT).union(Self::INPUT_ATTACHMENT);
 
     /// Uses that only a buffer can have.
     pub const BUFFER_ONLY: Self = Self::VERTEX
@@ -65,11 +70,12 @@ impl Usage {
         .union(Self::ACCELERATION_STRUCTURE)
         .union(Self::SHADER_BINDING_TABLE);
 
-    /// True for a render target or depth-stencil target that has no other use: it is never read but by the
-    /// render passes that write it.
+    /// True for a render target or depth-stencil target that has no other use than as an input attachment: it
+    /// is never read but by the render passes that write it.
     #[must_use]
     pub const fn is_target_only(self) -> bool {
-        !self.is_empty() && Self::RENDER_TARGET.union(Self::DEPTH_STENCIL).contains(self)
+        let targets = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL);
+        self.intersects(targets) && targets.union(Self::INPUT_ATTACHMENT).contains(self)
     }
 
     /// True when, apart from being filled by copies, the GPU only reads.
@@ -185,7 +191,7 @@ impl State {
     /// The states that a resource created with `usage` may enter.
     #[must_use]
     pub fn allowed_for(usage: Usage) -> Self {
-        const TABLE: [(Usage, State); 13] = [
+        const TABLE: [(Usage, State); 14] = [
             (Usage::VERTEX, State::VERTEX_OR_CONSTANT),
             (Usage::CONSTANT, State::VERTEX_OR_CONSTANT),
             (Usage::INDEX, State::INDEX),
@@ -199,6 +205,7 @@ impl State {
             (Usage::RENDER_TARGET, State::RENDER_TARGET),
             (Usage::DEPTH_STENCIL, State::DEPTH_READ.union(State::DEPTH_WRITE)),
             (Usage::PRESENT, State::PRESENT),
+            (Usage::INPUT_ATTACHMENT, State::PIXEL_SHADER),
         ];
         TABLE
             .iter()

@@ -393,7 +393,7 @@ fn every_kind_of_binding_is_served() {
         let gpu = gpu(&device, Config::default());
         let usage = Usage::CONSTANT | Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
         let buffer = gpu.create_buffer(&BufferDesc::new(4096, usage)).unwrap();
-        let texture = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
+        let texture = Usage::SHADER_READ | Usage::UNORDERED_ACCESS | Usage::INPUT_ATTACHMENT;
         let texture = gpu.create_texture(&TextureDesc::d2(8, 8, Format::Rgba8Unorm, texture)).unwrap();
         let of = |desc: BufferViewDesc| gpu.create_buffer_view(&buffer, &desc.range(0, 1024)).unwrap();
         let views = [
@@ -405,6 +405,7 @@ fn every_kind_of_binding_is_served() {
             gpu.create_texture_view(&texture, &TextureViewDesc::sampled()).unwrap(),
             gpu.create_texture_view(&texture, &TextureViewDesc::storage()).unwrap(),
         ];
+        let input = gpu.create_texture_view(&texture, &TextureViewDesc::input_attachment()).unwrap();
         let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
         let bindings: Vec<_> =
             (0..).zip(BindingKind::ALL).map(|(number, kind)| binding(number, kind, 1)).collect();
@@ -412,12 +413,14 @@ fn every_kind_of_binding_is_served() {
         let mut binds: Vec<_> =
             (0..).zip(&views).map(|(number, view)| (number, 0, Bind::from(view))).collect();
         binds.push((7, 0, (&smooth).into()));
+        binds.push((8, 0, (&views[5], &smooth).into()));
+        binds.push((9, 0, (&input).into()));
         assert_eq!(binds.len(), BindingKind::ALL.len());
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("all")).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
         recording.split().1.set(&layout, &binds).unwrap();
         recording.submit().unwrap();
-        drop((buffer, texture, views, smooth, layout, set));
+        drop((buffer, texture, views, input, smooth, layout, set));
         end(gpu, &device);
     }
 }

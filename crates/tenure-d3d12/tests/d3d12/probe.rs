@@ -69,7 +69,9 @@ impl Shaders {
         let (at, out) = (place(&probe.through), (probe.out, probe.offset));
         let shader = match &probe.look {
             Look::Constants => CONSTANTS,
-            Look::DynamicConstants { .. } => unreachable!("Direct3D 12 has no descriptor sets"),
+            Look::DynamicConstants { .. } | Look::CombinedSampler => {
+                unreachable!("Direct3D 12 has no descriptor sets")
+            }
             Look::Buffer => BUFFER,
             Look::StorageBuffer => STORAGE_BUFFER,
             Look::TypedBuffer => TYPED_BUFFER,

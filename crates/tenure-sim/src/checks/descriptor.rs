@@ -85,7 +85,7 @@ impl Execution<'_> {
         state: State,
         out: (&Arc<ResourceState>, u64),
     ) {
-        let (sampler, shown) = (self.find(sampler, State::COMMON), self.find(texture, state));
+        let (sampler, shown) = (self.find_sampler(sampler), self.find(texture, state));
         let mut words = [0; 16];
         match (sampler, shown) {
             (Some(What::Sampler(sampler)), Some(What::Texture { resource, view })) => {
@@ -98,6 +98,15 @@ impl Execution<'_> {
             _ => {}
         }
         self.write_out(out, &words);
+    }
+
+    /// The sampler of a descriptor, alone or combined with a texture.
+    fn find_sampler(&self, at: &At) -> Option<What> {
+        match at.slot() {
+            // What else is wrong with it is said where its texture is looked for.
+            Slot::Combined(_, sampler) => (!sampler.is_destroyed()).then(|| sampler.what.clone()),
+            _ => self.find(at, State::COMMON),
+        }
     }
 
     fn sample(
@@ -152,8 +161,9 @@ impl Execution<'_> {
             self.nothing(at, &slot);
             return None;
         };
-        if matches!(&slot, Slot::Holds(content) if content.is_destroyed()) {
-            self.dead(at, what.resource(), format!("{at} is {}, which was destroyed", what.kind_name()));
+        if let Some(content) = slot.contents().find(|content| content.is_destroyed()) {
+            let name = content.what.kind_name();
+            self.dead(at, content.what.resource(), format!("{at} is {name}, which was destroyed"));
             return None;
         }
         if let Some((resource, freed)) = what.resource().and_then(|each| Some((each, each.freed()?))) {
@@ -173,7 +183,7 @@ impl Execution<'_> {
         let detail = match slot {
             Slot::Freed(name) => format!("{at} was freed by '{name}'"),
             Slot::Empty => format!("{at} was never written"),
-            Slot::Holds(_) | Slot::Constants { .. } => {
+            Slot::Holds(_) | Slot::Combined(..) | Slot::Constants { .. } => {
                 let what = slot.what();
                 let resource = what.as_ref().and_then(What::resource);
                 let detail = format!("{at} shows bytes outside of its buffer at the offset it is bound with");

@@ -125,9 +125,7 @@ impl At {
 
     /// Notes that a submission reads it; false when it was recorded before the set was changed.
     pub(crate) fn note(&self, queue: QueueId, serial: u64, observed: &SharedClock) -> bool {
-        if let Slot::Holds(content) = self.slot() {
-            content.last_use.raise(queue, serial);
-        }
+        self.slot().contents().for_each(|content| content.last_use.raise(queue, serial));
         match &self.slots {
             Slots::Heap(heap) => {
                 heap.reads.lock().note(self.index, queue, serial, &observed.load());

@@ -52,6 +52,7 @@ impl What {
                 TextureAccess::RenderTarget => State::RENDER_TARGET,
                 TextureAccess::DepthStencil { read_only: true } => State::DEPTH_READ,
                 TextureAccess::DepthStencil { read_only: false } => State::DEPTH_WRITE,
+                TextureAccess::InputAttachment => State::PIXEL_SHADER,
             },
             Self::Sampler(_) => State::COMMON,
         }
@@ -76,6 +77,7 @@ impl What {
                 TextureAccess::RenderTarget => "a colour target",
                 TextureAccess::DepthStencil { read_only: true } => "a depth target to read",
                 TextureAccess::DepthStencil { read_only: false } => "a depth target to write",
+                TextureAccess::InputAttachment => "an input attachment",
             },
             Self::Sampler(_) => "a sampler",
         }
@@ -88,6 +90,7 @@ impl What {
             Self::Texture { view, .. } => match view.access {
                 TextureAccess::Sampled => Some(BindingKind::Texture),
                 TextureAccess::Storage => Some(BindingKind::StorageTexture),
+                TextureAccess::InputAttachment => Some(BindingKind::InputAttachment),
                 TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => None,
             },
             Self::Sampler(_) => Some(BindingKind::Sampler),
@@ -194,6 +197,8 @@ pub(crate) enum Slot {
     /// It was cleared, and this is what had it.
     Freed(Arc<str>),
     Holds(Arc<Content>),
+    /// The view of a texture, and its sampler.
+    Combined(Arc<Content>, Arc<Content>),
     /// Constants that were written here without a view.
     Constants {
         resource: Arc<ResourceState>,
@@ -209,13 +214,24 @@ impl Slot {
     }
 
     pub(crate) const fn is_filled(&self) -> bool {
-        matches!(self, Self::Holds(_) | Self::Constants { .. })
+        matches!(self, Self::Holds(_) | Self::Combined(..) | Self::Constants { .. })
     }
 
+    /// What was made for it elsewhere.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = &Arc<Content>> {
+        let (first, second) = match self {
+            Self::Empty | Self::Freed(_) | Self::Constants { .. } => (None, None),
+            Self::Holds(content) => (Some(content), None),
+            Self::Combined(view, sampler) => (Some(view), Some(sampler)),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// What it says; of a combined sampler its texture.
     pub(crate) fn what(&self) -> Option<What> {
         match self {
             Self::Empty | Self::Freed(_) => None,
-            Self::Holds(content) => Some(content.what.clone()),
+            Self::Holds(content) | Self::Combined(content, _) => Some(content.what.clone()),
             Self::Constants { resource, offset, size } => Some(What::Buffer {
                 resource: Arc::clone(resource),
                 view: BufferView { offset: *offset, size: *size, access: BufferAccess::Constants },

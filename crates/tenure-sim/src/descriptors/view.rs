@@ -159,8 +159,12 @@ fn access(view: &TextureView) -> Result<(), DeviceError> {
         TextureAccess::DepthStencil { .. } if view.shape == ViewShape::D3 => {
             Err(DeviceError::Unsupported { feature: "volumes as depth targets" })
         }
-        TextureAccess::Storage | TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => {
-            one_mip()
+        TextureAccess::InputAttachment if view.shape == ViewShape::D3 => {
+            Err(DeviceError::Unsupported { feature: "volumes as input attachments" })
         }
+        TextureAccess::Storage
+        | TextureAccess::RenderTarget
+        | TextureAccess::DepthStencil { .. }
+        | TextureAccess::InputAttachment => one_mip(),
     }
 }

@@ -199,6 +199,9 @@ impl Shared {
             let range = indices(state, first, sources.len())?;
             for source in sources {
                 let binding = self.check_source(source)?;
+                if binding.is_for_sets_alone() {
+                    return Err(DeviceError::invalid_value(CallRule::InSetsAlone, binding));
+                }
                 let kind = if binding == BindingKind::Sampler {
                     DescriptorKind::Sampler
                 } else {
@@ -220,21 +223,17 @@ impl Shared {
     /// Checks what a descriptor is to be made from; which binding takes it.
     pub(super) fn check_source(&self, source: &Source<'_>) -> Result<BindingKind, DeviceError> {
         match source {
-            DescriptorSource::Copy { heap, index } => {
-                let state = &heap.state;
-                if state.desc.shader_visible {
-                    let rule = CallRule::WrittenHidden;
-                    return Err(DeviceError::invalid_value(rule, state.label.id));
+            DescriptorSource::Copy { heap, index } => copied(heap, *index),
+            DescriptorSource::Combined { views, view, samplers, sampler } => {
+                for (heap, index, wanted) in
+                    [(views, *view, BindingKind::Texture), (samplers, *sampler, BindingKind::Sampler)]
+                {
+                    let given = copied(heap, index)?;
+                    if given != wanted {
+                        return Err(DeviceError::invalid_call(CallRule::BindingKind, given, wanted));
+                    }
                 }
-                state.check_index(*index)?;
-                let slots = state.slots.lock();
-                match slots.get(*index as usize) {
-                    Some(Slot::Holds(content)) => content
-                        .what
-                        .binding()
-                        .ok_or_else(|| DeviceError::invalid_value(CallRule::TargetsHidden, state.label.id)),
-                    _ => Err(DeviceError::invalid_value(CallRule::DescriptorWritten, u64::from(*index))),
-                }
+                Ok(BindingKind::CombinedSampler)
             }
             DescriptorSource::Constants { resource, offset, size } => {
                 let view = BufferView { offset: *offset, size: *size, access: BufferAccess::Constants };
@@ -278,10 +277,33 @@ fn indices(heap: &DescriptorHeapState, first: u32, count: usize) -> Result<Range
     }
 }
 
+/// The binding that takes what a heap that shaders do not see has at an index.
+fn copied(heap: &DescriptorHeap, index: u32) -> Result<BindingKind, DeviceError> {
+    let state = &heap.state;
+    if state.desc.shader_visible {
+        return Err(DeviceError::invalid_value(CallRule::WrittenHidden, state.label.id));
+    }
+    state.check_index(index)?;
+    match state.slots.lock().get(index as usize) {
+        Some(Slot::Holds(content)) => {
+            let hidden = || DeviceError::invalid_value(CallRule::TargetsHidden, state.label.id);
+            content.what.binding().ok_or_else(hidden)
+        }
+        _ => Err(DeviceError::invalid_value(CallRule::DescriptorWritten, u64::from(index))),
+    }
+}
+
 /// What a checked source puts into a slot.
 pub(super) fn slot_of(source: &Source<'_>) -> Slot {
     match source {
         DescriptorSource::Copy { heap, index } => heap.state.slot(*index),
+        DescriptorSource::Combined { views, view, samplers, sampler } => {
+            match (views.state.slot(*view), samplers.state.slot(*sampler)) {
+                (Slot::Holds(view), Slot::Holds(sampler)) => Slot::Combined(view, sampler),
+                // Another thread has cleared one of them since.
+                _ => Slot::Empty,
+            }
+        }
         DescriptorSource::Constants { resource, offset, size } => {
             Slot::Constants { resource: Arc::clone(&resource.state), offset: *offset, size: *size }
         }

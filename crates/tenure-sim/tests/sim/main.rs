@@ -19,6 +19,7 @@ mod queries;
 mod races;
 mod refused_views;
 mod rules;
+mod set_kinds;
 mod sets;
 mod states;
 mod swapchain;

@@ -92,7 +92,8 @@ impl DescriptorHeap {
 
     /// The binding of the array in which shaders find descriptors of a kind: of views 0 (sampled
     /// images), 1 (storage images), 2 (uniform buffers), 3 (storage buffers), 4 (uniform texel
-    /// buffers), 5 (storage texel buffers); of samplers 0.
+    /// buffers), 5 (storage texel buffers); of samplers 0. Meaningless for what is
+    /// [in sets alone](BindingKind::is_for_sets_alone).
     #[must_use]
     pub const fn binding(kind: BindingKind) -> u32 {
         heap_binding(kind)
@@ -250,6 +251,9 @@ impl DescriptorHeap {
     }
 
     fn check(&self, indexed: &Indexed, index: u32, kind: BindingKind) -> Result<(), DeviceError> {
+        if kind.is_for_sets_alone() {
+            return Err(DeviceError::invalid_value(CallRule::InSetsAlone, kind));
+        }
         check::descriptor_kind(heap_kind(kind), self.kind)?;
         let constants = indexed.arrays.constants;
         if kind == BindingKind::Constants && index >= constants {

@@ -17,10 +17,13 @@ pub(crate) const RESOURCES: [BindingKind; 6] = [
 /// What a heap of samplers holds.
 pub(crate) const SAMPLERS: [BindingKind; 1] = [BindingKind::Sampler];
 
-/// The binding of a kind in the heap that it belongs into.
+/// The binding of a kind in the heap that it belongs into; 0 for what is in sets alone.
 pub(crate) const fn heap_binding(kind: BindingKind) -> u32 {
     match kind {
-        BindingKind::Texture | BindingKind::Sampler => 0,
+        BindingKind::Texture
+        | BindingKind::Sampler
+        | BindingKind::CombinedSampler
+        | BindingKind::InputAttachment => 0,
         BindingKind::StorageTexture => 1,
         BindingKind::Constants | BindingKind::DynamicConstants => 2,
         BindingKind::Buffer => 3,
@@ -47,6 +50,8 @@ pub(crate) const fn vk_type(kind: BindingKind) -> vk::DescriptorType {
         BindingKind::Texture => vk::DescriptorType::SAMPLED_IMAGE,
         BindingKind::StorageTexture => vk::DescriptorType::STORAGE_IMAGE,
         BindingKind::Sampler => vk::DescriptorType::SAMPLER,
+        BindingKind::CombinedSampler => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+        BindingKind::InputAttachment => vk::DescriptorType::INPUT_ATTACHMENT,
     }
 }
 
@@ -56,8 +61,7 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_place() {
-        // What is dynamic is in sets alone.
-        for kind in BindingKind::ALL.into_iter().filter(|kind| *kind != BindingKind::DynamicConstants) {
+        for kind in BindingKind::ALL.into_iter().filter(|kind| !kind.is_for_sets_alone()) {
             let heap = if heap_kind(kind) == DescriptorKind::Sampler { &SAMPLERS[..] } else { &RESOURCES };
             let place = heap.iter().position(|known| *known == kind).unwrap();
             assert_eq!(heap_binding(kind) as usize, place, "{kind:?}");

@@ -10,13 +10,14 @@ use crate::tables::power_of_two;
 type Indexing<'a> = vk::PhysicalDeviceDescriptorIndexingProperties<'a>;
 
 /// Kinds that a device counts together.
-const GROUPS: [&[BindingKind]; 7] = [
-    &[BindingKind::Sampler],
+const GROUPS: [&[BindingKind]; 8] = [
+    &[BindingKind::Sampler, BindingKind::CombinedSampler],
     &[BindingKind::Constants, BindingKind::DynamicConstants],
     &[BindingKind::DynamicConstants],
     &[BindingKind::Buffer],
-    &[BindingKind::Texture, BindingKind::TypedBuffer],
+    &[BindingKind::Texture, BindingKind::TypedBuffer, BindingKind::CombinedSampler],
     &[BindingKind::StorageTexture, BindingKind::TypedStorageBuffer],
+    &[BindingKind::InputAttachment],
     &[
         BindingKind::Constants,
         BindingKind::DynamicConstants,
@@ -25,6 +26,8 @@ const GROUPS: [&[BindingKind]; 7] = [
         BindingKind::TypedStorageBuffer,
         BindingKind::Texture,
         BindingKind::StorageTexture,
+        BindingKind::CombinedSampler,
+        BindingKind::InputAttachment,
     ],
 ];
 
@@ -153,6 +156,7 @@ fn groups(limits: &vk::PhysicalDeviceLimits) -> [u32; GROUPS.len()] {
         limits.max_per_stage_descriptor_storage_buffers.min(limits.max_descriptor_set_storage_buffers),
         limits.max_per_stage_descriptor_sampled_images.min(limits.max_descriptor_set_sampled_images),
         limits.max_per_stage_descriptor_storage_images.min(limits.max_descriptor_set_storage_images),
+        limits.max_per_stage_descriptor_input_attachments.min(limits.max_descriptor_set_input_attachments),
         limits.max_per_stage_resources,
     ]
 }
@@ -189,6 +193,8 @@ mod tests {
             max_descriptor_set_sampled_images: 96,
             max_per_stage_descriptor_storage_images: 20,
             max_descriptor_set_storage_images: 96,
+            max_per_stage_descriptor_input_attachments: 4,
+            max_descriptor_set_input_attachments: 8,
             max_per_stage_resources: 30,
             max_sampler_anisotropy: 16.0,
             ..Default::default()
@@ -238,6 +244,16 @@ mod tests {
             Err(DeviceError::invalid_desc("count", 36_u32, Allowed::AtMost(30))),
             "of all resources"
         );
+        let combined = [of(BindingKind::CombinedSampler, 10), of(BindingKind::Sampler, 10)];
+        assert_eq!(
+            tables.check_set(&combined),
+            Err(DeviceError::invalid_desc("count", 20_u32, Allowed::AtMost(16))),
+            "a combined sampler is a sampler"
+        );
+        let combined = [of(BindingKind::CombinedSampler, 10), of(BindingKind::Texture, 11)];
+        assert!(tables.check_set(&combined).is_err(), "and a texture");
+        assert!(tables.check_set(&[of(BindingKind::InputAttachment, 4)]).is_ok());
+        assert!(tables.check_set(&[of(BindingKind::InputAttachment, 5)]).is_err());
         let many = [of(BindingKind::Texture, u32::MAX), of(BindingKind::Texture, u32::MAX)];
         assert!(tables.check_set(&many).is_err());
     }

@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{DeviceError, SetBinding, check};
+use tenure_core::device::{BindingKind, DeviceError, SetBinding, check};
 
 use super::kinds::vk_type;
 use crate::device::Device;
@@ -19,13 +19,21 @@ const LAST_BINDING: u32 = u16::MAX as u32;
 /// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
 /// without that leaks the API's layout.
 ///
-/// All shader stages see the bindings. Of arrays, where the device has descriptor indexing, only what
+/// All shader stages see the bindings, but input attachments only pixel (fragment) shaders. Of arrays, where the device has descriptor indexing, only what
 /// shaders use has to be there.
 pub struct SetLayout {
     shared: Arc<Shared>,
     layout: vk::DescriptorSetLayout,
     bindings: Arc<[SetBinding]>,
     is_ours: bool,
+}
+
+/// The stages that see a binding.
+const fn stages(kind: BindingKind) -> vk::ShaderStageFlags {
+    match kind {
+        BindingKind::InputAttachment => vk::ShaderStageFlags::FRAGMENT,
+        _ => vk::ShaderStageFlags::ALL,
+    }
 }
 
 impl Shared {
@@ -51,7 +59,7 @@ impl Shared {
                     .binding(binding.binding)
                     .descriptor_type(vk_type(binding.kind))
                     .descriptor_count(binding.count)
-                    .stage_flags(vk::ShaderStageFlags::ALL)
+                    .stage_flags(stages(binding.kind))
             })
             .collect();
         let mut flags = vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(&flags);
@@ -73,7 +81,9 @@ impl SetLayout {
     /// [`DeviceError::InvalidDesc`] for bindings that no layout has; then nothing is destroyed.
     ///
     /// # Safety
-    /// The layout is of `device`, was made without flags, and has just these bindings. It lives until
+    /// The layout is of `device`, was made without flags, and has just these bindings; samplers in it
+    /// (immutable ones) are of bindings that are [`BindingKind::CombinedSampler`], or
+    /// [`BindingKind::Sampler`] and are never written. It lives until
     /// tenure's layout is destroyed; then, with [`Ownership::Tenure`], tenure destroys it.
     pub unsafe fn from_raw(
         device: &Device,

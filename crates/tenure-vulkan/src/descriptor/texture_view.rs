@@ -3,7 +3,7 @@
 use ash::vk;
 use tenure_core::device::{
     Allowed, BindingKind, DeviceError, Dimension, Plane, State, TextureAccess, TextureInfo, TextureView,
-    ViewShape, check,
+    Usage, ViewShape, check,
 };
 
 use super::slot::{Slot, Value, Written};
@@ -13,7 +13,7 @@ use crate::resource::{Resource, VkUsage};
 use crate::shared::Shared;
 
 /// The usage that the API's image and view need, and what the format has to be good for.
-const fn needed(access: TextureAccess) -> (vk::ImageUsageFlags, vk::FormatFeatureFlags) {
+const fn needed(access: TextureAccess, is_depth: bool) -> (vk::ImageUsageFlags, vk::FormatFeatureFlags) {
     match access {
         TextureAccess::Sampled => (vk::ImageUsageFlags::SAMPLED, vk::FormatFeatureFlags::SAMPLED_IMAGE),
         TextureAccess::Storage => (vk::ImageUsageFlags::STORAGE, vk::FormatFeatureFlags::STORAGE_IMAGE),
@@ -23,7 +23,23 @@ const fn needed(access: TextureAccess) -> (vk::ImageUsageFlags, vk::FormatFeatur
         TextureAccess::DepthStencil { .. } => {
             (vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT, vk::FormatFeatureFlags::DEPTH_STENCIL_ATTACHMENT)
         }
+        TextureAccess::InputAttachment if is_depth => {
+            (vk::ImageUsageFlags::INPUT_ATTACHMENT, vk::FormatFeatureFlags::DEPTH_STENCIL_ATTACHMENT)
+        }
+        TextureAccess::InputAttachment => {
+            (vk::ImageUsageFlags::INPUT_ATTACHMENT, vk::FormatFeatureFlags::COLOR_ATTACHMENT)
+        }
     }
+}
+
+/// What the API's view is for. A framebuffer takes the view of a target for an input attachment, too.
+fn view_usage(info: &TextureInfo, access: TextureAccess) -> vk::ImageUsageFlags {
+    let (usage, _) = needed(access, info.format.is_depth());
+    let is_target = matches!(access, TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. });
+    if is_target && info.usage.contains(Usage::INPUT_ATTACHMENT) {
+        return usage | vk::ImageUsageFlags::INPUT_ATTACHMENT;
+    }
+    usage
 }
 
 impl Shared {
@@ -47,7 +63,7 @@ impl Shared {
             layer_count: layers,
         };
         // What other views of the image are for, this one's format need not allow.
-        let mut usage = vk::ImageViewUsageCreateInfo::default().usage(needed(view.access).0);
+        let mut usage = vk::ImageViewUsageCreateInfo::default().usage(view_usage(info, view.access));
         let create = vk::ImageViewCreateInfo::default()
             .image(image)
             .view_type(shape)
@@ -60,6 +76,7 @@ impl Shared {
         let (kind, state) = match view.access {
             TextureAccess::Sampled => (BindingKind::Texture, State::SHADER_READ),
             TextureAccess::Storage => (BindingKind::StorageTexture, State::UNORDERED_ACCESS),
+            TextureAccess::InputAttachment => (BindingKind::InputAttachment, State::PIXEL_SHADER),
             TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => {
                 return Ok(Slot::Target(image_view));
             }
@@ -149,7 +166,7 @@ impl Shared {
         // SAFETY: the physical device is one of the instance's.
         let found =
             unsafe { self.api.instance.get_physical_device_format_properties(self.api.physical, format) };
-        if !found.optimal_tiling_features.contains(needed(view.access).1) {
+        if !found.optimal_tiling_features.contains(needed(view.access, info.format.is_depth()).1) {
             return Err(unsupported_format(view.format, "views for this access"));
         }
         Ok(format)
@@ -159,7 +176,7 @@ impl Shared {
 fn check_usage(resource: &Resource, info: &TextureInfo, view: &TextureView) -> Result<(), DeviceError> {
     let usage = view.access.usage();
     let is_made_for_it = match resource.usage {
-        VkUsage::Image(flags, ..) => flags.contains(needed(view.access).0),
+        VkUsage::Image(flags, ..) => flags.contains(needed(view.access, info.format.is_depth()).0),
         VkUsage::Buffer(_) => false,
     };
     if info.usage.contains(usage) && is_made_for_it {

@@ -80,7 +80,8 @@ fn to(target: WriteTarget, kind: BindingKind) -> vk::WriteDescriptorSet<'static>
         .descriptor_type(vk_type(kind))
 }
 
-/// Makes `count` descriptors from `target` on null descriptors; there are none for samplers.
+/// Makes `count` descriptors from `target` on null descriptors; there are none for samplers, alone or
+/// combined, and input attachments.
 ///
 /// # Safety
 /// Null descriptors are enabled. The set is alive, its layout has such descriptors there, and no
@@ -107,7 +108,7 @@ pub(super) unsafe fn write_nulls(shared: &Shared, target: WriteTarget, kind: Bin
             BindingKind::Texture | BindingKind::StorageTexture => {
                 write.image_info(images.get(..left).unwrap_or_default())
             }
-            BindingKind::Sampler => return,
+            BindingKind::Sampler | BindingKind::CombinedSampler | BindingKind::InputAttachment => return,
         };
         // SAFETY: as the caller promises; null is allowed for these kinds.
         unsafe { shared.api.device.update_descriptor_sets(&[write], &[]) };

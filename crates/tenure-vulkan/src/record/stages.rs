@@ -176,7 +176,7 @@ impl QueueStages {
         self.of(State::UNORDERED_ACCESS | (State::ACCELERATION_STRUCTURE & State::allowed_for(usage)), usage)
     }
 
-    fn table(&self, usage: Usage) -> [(State, Stages, Access); 22] {
+    fn table(&self, usage: Usage) -> [(State, Stages, Access); 23] {
         let ShaderStages { geometry, ray_tracing, ray_queries, structures } = self.shaders;
         let when = |on: bool, stages| if on { stages } else { Stages::empty() };
         let rays = when(ray_tracing, Stages::RAY_TRACING_SHADER_KHR);
@@ -185,12 +185,19 @@ impl QueueStages {
         let others = geometry | Stages::COMPUTE_SHADER | rays;
         let tests = Stages::EARLY_FRAGMENT_TESTS | Stages::LATE_FRAGMENT_TESTS;
         let (read, write) = (Access::SHADER_READ, Access::SHADER_WRITE);
+        let is_input = usage.contains(Usage::INPUT_ATTACHMENT);
+        let input = if is_input { Access::INPUT_ATTACHMENT_READ } else { Access::empty() };
         let structure_access =
             Access::ACCELERATION_STRUCTURE_READ_KHR | Access::ACCELERATION_STRUCTURE_WRITE_KHR;
         let output = Stages::COLOR_ATTACHMENT_OUTPUT;
         let target = Access::COLOR_ATTACHMENT_READ | Access::COLOR_ATTACHMENT_WRITE;
         let (depth_read, depth_write) =
             (Access::DEPTH_STENCIL_ATTACHMENT_READ, Access::DEPTH_STENCIL_ATTACHMENT_WRITE);
+        let loads = if usage.contains(Usage::DEPTH_STENCIL) {
+            (tests, depth_read | depth_write)
+        } else {
+            (output, target)
+        };
         // Builds read geometry, and write to scratch buffers, which are for unordered access; what was
         // in those before is never read.
         let scratch = when(usage.intersects(Usage::UNORDERED_ACCESS), build);
@@ -198,7 +205,9 @@ impl QueueStages {
             (State::VERTEX_OR_CONSTANT, Stages::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
             (State::VERTEX_OR_CONSTANT, others | fragment, Access::UNIFORM_READ),
             (State::INDEX, Stages::VERTEX_INPUT, Access::INDEX_READ),
-            (State::PIXEL_SHADER, fragment, read),
+            (State::PIXEL_SHADER, fragment, read | input),
+            // Render passes load and store their input attachments as they do their targets.
+            (State::PIXEL_SHADER, when(is_input, loads.0), loads.1),
             (State::NON_PIXEL_SHADER, others, read),
             (State::NON_PIXEL_SHADER, build, read),
             (State::INDIRECT, Stages::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ),

@@ -9,6 +9,7 @@ mod commands;
 mod created;
 mod descriptors;
 mod disguise;
+mod draws;
 mod external;
 mod faults;
 mod gate;

@@ -399,6 +399,9 @@ impl<D: Device> Device for Counted<D> {
 fn source<'a, D: Device>(source: DescriptorSource<'a, Counted<D>>) -> DescriptorSource<'a, D> {
     match source {
         DescriptorSource::Copy { heap, index } => DescriptorSource::Copy { heap, index },
+        DescriptorSource::Combined { views, view, samplers, sampler } => {
+            DescriptorSource::Combined { views, view, samplers, sampler }
+        }
         DescriptorSource::Constants { resource, offset, size } => {
             DescriptorSource::Constants { resource: &resource.inner, offset, size }
         }

@@ -14,6 +14,7 @@ use crate::device::descriptor::texture_desc::{Part, Shape, depth_stencil, render
 use crate::device::format::{components_of, is_family, read_as, to_dxgi_format, typeless};
 use crate::device::inner::Inner;
 use crate::device::resource::object::Resource;
+use crate::device::setup::format_support::INPUT_ATTACHMENTS;
 use crate::drivers::Actions;
 
 const SHAPES: &str = "D3 for volumes alone, cubes to sample textures of one sample";
@@ -60,6 +61,9 @@ fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError
 
 /// The rules that need the view and the texture alone.
 pub(crate) fn check(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError> {
+    if view.access == TextureAccess::InputAttachment {
+        return Err(DeviceError::Unsupported { feature: INPUT_ATTACHMENTS });
+    }
     check::usage(info.usage, view.access.usage())?;
     check::view_format(view, info)?;
     check::view_plane(view, view.format)?;
@@ -164,6 +168,7 @@ impl Inner {
                 unsafe { device.CreateRenderTargetView(raw, Some(&raw const desc), at) };
                 Ok(Content::Other)
             }
+            TextureAccess::InputAttachment => Err(DeviceError::Unsupported { feature: INPUT_ATTACHMENTS }),
             TextureAccess::DepthStencil { read_only } => {
                 let flags = match (read_only, view.format.has_stencil()) {
                     (false, _) => D3D12_DSV_FLAG_NONE,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tenure_core::device::{CallRule, Descriptor, DescriptorKind, DescriptorSource, DeviceError, check};
+use tenure_core::device::{
+    BindingKind, CallRule, Descriptor, DescriptorKind, DescriptorSource, DeviceError, check,
+};
 use windows::Win32::Graphics::Direct3D12::D3D12_CPU_DESCRIPTOR_HANDLE;
 
 use crate::Device;
@@ -138,6 +140,9 @@ impl Inner {
     ) -> Result<(), DeviceError> {
         match source {
             DescriptorSource::Copy { heap: from, index } => self.copied(heap, from, *index).map(|_| ()),
+            DescriptorSource::Combined { .. } => {
+                Err(DeviceError::invalid_value(CallRule::InSetsAlone, BindingKind::CombinedSampler))
+            }
             DescriptorSource::Constants { resource, offset, size } => {
                 check::descriptor_kind(DescriptorKind::Resource, heap.desc.kind)?;
                 self.constants(resource, *offset, *size).map(|_| ())
@@ -182,6 +187,8 @@ impl Inner {
                     // SAFETY: the caller's promise.
                     unsafe { run.push(at) };
                 }
+                // It was refused before.
+                DescriptorSource::Combined { .. } => break,
                 DescriptorSource::Constants { resource, offset, size } => {
                     let desc = self.constants(resource, *offset, *size);
                     let (Ok(desc), Some(at)) = (desc, heap.cpu_handle(index)) else { break };

@@ -14,6 +14,7 @@ use crate::device::format::planes;
 use crate::device::inner::Inner;
 use crate::device::resource::desc::{Described, describe};
 use crate::device::setup::caps::Caps;
+use crate::device::setup::format_support::INPUT_ATTACHMENTS;
 use crate::small_alignment::{DEFAULT, small_alignment};
 
 /// Heap types as memory types.
@@ -142,6 +143,9 @@ impl Inner {
             if !self.caps.unaligned_blocks && !has_whole_blocks(info) {
                 let feature = "block-compressed textures whose sides are not whole blocks";
                 return Err(DeviceError::Unsupported { feature });
+            }
+            if info.usage.contains(Usage::INPUT_ATTACHMENT) {
+                return Err(DeviceError::Unsupported { feature: INPUT_ATTACHMENTS });
             }
             if let Some(feature) = self.formats.missing(&self.raw, info) {
                 return Err(DeviceError::UnsupportedFormat { format: info.format, feature });

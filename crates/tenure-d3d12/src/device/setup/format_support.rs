@@ -24,6 +24,9 @@ pub(crate) struct FormatSupport {
     samples: [AtomicU32; Format::ALL.len()],
 }
 
+/// What Vulkan alone has.
+pub(crate) const INPUT_ATTACHMENTS: &str = "input attachments";
+
 /// Marks an answer. Direct3D does not use the bit.
 const ASKED: u32 = 1 << 31;
 
@@ -87,6 +90,7 @@ impl FormatSupport {
                 (D3D12_FORMAT_SUPPORT1_TYPED_UNORDERED_ACCESS_VIEW, "unordered access to textures")
             }
             TextureAccess::RenderTarget => (D3D12_FORMAT_SUPPORT1_RENDER_TARGET, "render targets"),
+            TextureAccess::InputAttachment => return Some(INPUT_ATTACHMENTS),
             TextureAccess::DepthStencil { .. } => (D3D12_FORMAT_SUPPORT1_DEPTH_STENCIL, "depth targets"),
         };
         (!self.of(device, format).contains(needed)).then_some(what)

@@ -64,7 +64,9 @@ fn copy<D: tenure_core::device::Device>(look: &Look<'static, D>) -> Look<'static
         Look::TypedStorageBuffer => Look::TypedStorageBuffer,
         Look::Texture => Look::Texture,
         Look::StorageTexture => Look::StorageTexture,
-        Look::DynamicConstants { .. } | Look::Sampler { .. } => unreachable!("not of these"),
+        Look::DynamicConstants { .. } | Look::Sampler { .. } | Look::CombinedSampler => {
+            unreachable!("not of these")
+        }
     }
 }
 

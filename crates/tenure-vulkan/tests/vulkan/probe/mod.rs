@@ -48,6 +48,7 @@ fn kind_of(look: &Look<'_, Device>) -> BindingKind {
         Look::Texture => BindingKind::Texture,
         Look::StorageTexture => BindingKind::StorageTexture,
         Look::Sampler { .. } => BindingKind::Sampler,
+        Look::CombinedSampler => BindingKind::CombinedSampler,
     }
 }
 

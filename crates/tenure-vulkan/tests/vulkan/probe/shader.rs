@@ -32,13 +32,15 @@ pub(super) struct Find {
 /// words.
 pub(super) fn compile(find: &Find, texture: Option<&Find>) -> Vec<u32> {
     let mut shader = Shader::new();
-    let found = shader.descriptor(find, false);
+    let is_combined = find.kind == BindingKind::CombinedSampler;
+    let found = shader.descriptor(find, is_combined);
     let texture = texture.map(|texture| shader.descriptor(texture, true));
     let out = Find { set: OUT, kind: BindingKind::Buffer, binding: 0, index: Index::Known(0) };
     let out = shader.descriptor(&out, false);
     shader.begin();
     let words = match texture {
         Some(texture) => shader.sample(find, found, texture),
+        None if is_combined => shader.sample_combined(found),
         None => shader.read(find, found),
     };
     shader.end(out, words)
@@ -129,6 +131,11 @@ impl Shader {
             BindingKind::Texture => (image(Dim::Dim2D, false), constant),
             BindingKind::StorageTexture => (image(Dim::Dim2D, true), constant),
             BindingKind::Sampler => (self.b.type_sampler(), constant),
+            BindingKind::CombinedSampler => {
+                let image = image(Dim::Dim2D, false);
+                (self.b.type_sampled_image(image), constant)
+            }
+            BindingKind::InputAttachment => unreachable!("compute shaders have no input attachments"),
         }
     }
 
@@ -142,8 +149,11 @@ impl Shader {
             BindingKind::Buffer => Capability::StorageBufferArrayDynamicIndexing,
             BindingKind::TypedBuffer => Capability::UniformTexelBufferArrayDynamicIndexing,
             BindingKind::TypedStorageBuffer => Capability::StorageTexelBufferArrayDynamicIndexing,
-            BindingKind::Texture | BindingKind::Sampler => Capability::SampledImageArrayDynamicIndexing,
+            BindingKind::Texture | BindingKind::Sampler | BindingKind::CombinedSampler => {
+                Capability::SampledImageArrayDynamicIndexing
+            }
             BindingKind::StorageTexture => Capability::StorageImageArrayDynamicIndexing,
+            BindingKind::InputAttachment => Capability::InputAttachmentArrayDynamicIndexing,
         });
     }
 
@@ -208,7 +218,9 @@ impl Shader {
                 let image = self.load(found);
                 self.b.image_read(words, None, image, corner, None, []).unwrap()
             }
-            BindingKind::Sampler => unreachable!("samplers have a texture"),
+            BindingKind::Sampler | BindingKind::CombinedSampler | BindingKind::InputAttachment => {
+                unreachable!("they are sampled, or not read by dispatches")
+            }
         };
         let word = self.b.composite_extract(self.uint, None, texel, [0]).unwrap();
         self.b.composite_construct(words, None, [word; 4]).unwrap()
@@ -220,6 +232,15 @@ impl Shader {
         let (image, sampler) = (self.load(texture), self.load(found));
         let combined = self.b.type_sampled_image(texture.kind);
         let combined = self.b.sampled_image(combined, None, image, sampler).unwrap();
+        self.sample_middle(combined)
+    }
+
+    fn sample_combined(&mut self, found: Descriptor) -> Word {
+        let combined = self.load(found);
+        self.sample_middle(combined)
+    }
+
+    fn sample_middle(&mut self, combined: Word) -> Word {
         let mut number = |value: f32| self.b.constant_bit32(self.float, value.to_bits());
         let (zero, half, all) = (number(0.0), number(0.5), number(255.0));
         let (float2, float4) = (self.b.type_vector(self.float, 2), self.b.type_vector(self.float, 4));
