@@ -246,11 +246,17 @@ pub struct TransientConfig {
     ///
     /// More finds a smaller plan within fewer frames, and costs more CPU time in each until then.
     pub improvement: u64,
+    /// Whether the GPU time of each pass of a graph is measured and arrives, under the name of the pass, in
+    /// [`Stats::gpu_times`](crate::Stats::gpu_times), as by
+    /// [`Commands::gpu_time`](crate::Commands::gpu_time) around it. Default `false`.
+    ///
+    /// It costs two timestamps a pass, which some GPUs wait for before they begin the next.
+    pub gpu_times: bool,
 }
 
 impl Default for TransientConfig {
     fn default() -> Self {
-        Self { heap: 128 * MIB, cache: 64, latency: 16, improvement: 2000 }
+        Self { heap: 128 * MIB, cache: 64, latency: 16, improvement: 2000, gpu_times: false }
     }
 }
 

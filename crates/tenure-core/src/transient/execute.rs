@@ -69,6 +69,9 @@ impl<'p, D: Device> Run<'p, D> {
     ) -> Result<(), E> {
         let prepared = self.prepared.clone();
         let Some(pass) = prepared.compiled.pass(id) else { return Ok(()) };
+        let is_timed = self.pool.context.config.transient.gpu_times;
+        // Before its barriers: what they cost belongs to the pass that needs them.
+        let scope = is_timed.then(|| recording.begin_gpu_time(pass.name.clone())).transpose()?;
         self.acquire(&pass, recording)?;
         for used in pass.uses.iter().filter(|used| used.automatic) {
             self.require(used.resource, recording, used.states)?;
@@ -93,6 +96,7 @@ impl<'p, D: Device> Run<'p, D> {
             self.require(*resource, recording, State::COMMON)?;
         }
         recording.barriers();
+        scope.map(|scope| recording.end_gpu_time(scope)).transpose()?;
         self.discard(pass.discards);
         Ok(())
     }

@@ -356,7 +356,7 @@ fn every_field_of_the_configuration_has_two_ends() {
         set_block: _,
         poison: _,
     } = descriptors;
-    let TransientConfig { heap: _, cache: _, latency: _, improvement: _ } = transient;
+    let TransientConfig { heap: _, cache: _, latency: _, improvement: _, gpu_times: _ } = transient;
     for (field, min, max, set) in FIELDS {
         for value in [min, max] {
             assert_eq!(with(set, value).validate(), Ok(()), "{field} = {value}");

@@ -1,10 +1,12 @@
 //! Graphs: declared ahead and executed.
 
+use std::time::Duration;
+
 use tenure_core::device::Device as _;
 use tenure_core::transient::graph::{Graph, GraphError, PassId, ResourceId};
 use tenure_core::{
-    Config, Error, Frame, Gpu, Queue, QueueKind, Recording, Resources, State, Subresource, TexelData,
-    TransientConfig,
+    Config, Error, Frame, Gpu, Queue, QueueKind, Recording, Resources, State, Subresource, SyncPoint,
+    TexelData, TransientConfig,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Profile};
 
@@ -440,6 +442,47 @@ fn declared_states_come_before_the_pass() {
             run.unwrap();
             frame.end().unwrap();
         }
+        finish(&device, gpu);
+    }
+}
+
+/// The GPU time of each pass arrives under its name where the configuration asks for it, and with nothing else.
+#[test]
+fn passes_are_timed_when_asked() {
+    for gpu_times in [false, true] {
+        let device = device(Profile::DISCRETE);
+        let transient = TransientConfig { gpu_times, ..TransientConfig::default() };
+        let gpu = gpu_with(&device, Config { transient, ..Config::default() });
+        let mut graph = Graph::new();
+        let image = graph.texture(target(64, "image"));
+        let _ = graph.pass(Queue::Graphics, "draw").uses(image, State::RENDER_TARGET).id();
+        let _ = graph.pass(Queue::Compute, "compute").id();
+        let _ = graph.pass(Queue::Graphics, "show").uses(image, State::PIXEL_SHADER).id();
+        let mut times = Vec::new();
+        for _ in 0..8 {
+            let frame = gpu.begin_frame().unwrap();
+            let run: Result<SyncPoint, Error> = frame.execute(&graph, |pass, list, resources| {
+                if pass.index() == 0 {
+                    list.raw().clear_texture(resources.texture(image)?.raw(), Subresource::All, &[5; 4]);
+                }
+                if pass.index() == 2 {
+                    list.gpu_time("inside", |_| Ok::<_, Error>(()))?;
+                }
+                Ok(())
+            });
+            gpu.wait(&run.unwrap(), Duration::from_secs(10)).unwrap();
+            frame.end().unwrap();
+            times.extend(gpu.stats().gpu_times);
+        }
+        let mut names: Vec<_> =
+            times.iter().map(|time| (time.frame, time.depth, time.name.as_str())).collect();
+        names.sort_unstable();
+        let of_frame = |frame| {
+            let inside = [(frame, u32::from(gpu_times), "inside")];
+            let passes = [(frame, 0, "compute"), (frame, 0, "draw"), (frame, 0, "show")];
+            passes.into_iter().filter(|_| gpu_times).chain(inside)
+        };
+        assert_eq!(names, (1..=8).flat_map(of_frame).collect::<Vec<_>>());
         finish(&device, gpu);
     }
 }
