@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::device::{Device, Format, State, Subresource, Usage};
+use crate::device::{Device, Format, QueueId, State, Subresource, Usage};
 use crate::staging::{Progress, Ticket};
 use crate::time::SyncPoint;
 use crate::{Error, Gpu, Name, Recording, SwapchainRule, Texture, TextureViewDesc, View};
@@ -112,15 +112,13 @@ impl SwapchainDesc {
     }
 }
 
-/// How far a frame has come with an image of a swap chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImageProgress {
-    /// No submission waits for it.
-    Unused,
-    /// Submissions wait for it, and none has finished it.
-    Begun,
-    /// This submission leaves it in [`State::PRESENT`].
-    Finished(SyncPoint),
+/// How far a frame has come with an image of a swap chain: what was submitted of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageProgress {
+    /// The submission that waits until the image may be used.
+    pub begun: Option<SyncPoint>,
+    /// The submission that leaves it in [`State::PRESENT`].
+    pub finished: Option<SyncPoint>,
 }
 
 /// An image of a swap chain, from when that hands it out until it is presented.
@@ -165,19 +163,16 @@ impl<D: Device> SwapchainImage<D> {
     }
 
     /// Makes a recording wait until the image may be used. Call it in the first recording, in the order of
-    /// submission, that uses it; of no effect in later ones.
+    /// submission, that uses it; a later one waits for the first, if that was submitted to another queue.
     ///
     /// All of the recording waits (on Vulkan from the stages on that write images): in a graph, have
     /// the pass that draws to the image [begin a recording](crate::transient::graph::PassBuilder::begins_recording).
-    pub fn begin(&self, recording: &mut Recording<D>) {
-        let points = &mut *self.shared.points.lock();
-        if points.begun.as_ref().is_some_and(|ticket| ticket.progress() != Progress::Discarded) {
-            return;
-        }
-        points.begun = Some(recording.ticket());
-        if let Some(point) = points.acquired.clone() {
-            recording.wait_for_external(point);
-        }
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for a recording of another manager.
+    pub fn begin(&self, recording: &mut Recording<D>) -> Result<(), Error> {
+        self.check_recording(recording)?;
+        self.shared.points.lock().begin(recording)
     }
 
     /// Leaves the image in [`State::PRESENT`] and says when it may be presented. The last use of the
@@ -186,23 +181,24 @@ impl<D: Device> SwapchainImage<D> {
     /// # Errors
     /// Those of [`Commands::use_resource`](crate::Commands::use_resource); [`Error::Foreign`] for a recording of
     /// another manager. Vulkan: [`SwapchainRule::FinishedOnce`] when a recording that was not
-    /// discarded has finished it.
+    /// discarded has finished it; [`SwapchainRule::BegunFirst`] while the recording that began with it is open, and
+    /// for another queue than this one.
     pub fn finish(&self, recording: &mut Recording<D>) -> Result<(), Error> {
-        self.begin(recording);
+        self.check_recording(recording)?;
+        let points = &mut *self.shared.points.lock();
+        points.check_finish(recording).map_err(|rule| self.shared.broken(rule))?;
+        points.begin(recording)?;
         recording.use_resource(&self.shared.texture, Subresource::All, State::PRESENT)?;
         recording.barriers();
-        let points = &mut *self.shared.points.lock();
-        let is_finished = |ticket: &Arc<Ticket>| ticket.progress() != Progress::Discarded;
-        // A semaphore that presenting waits for is signalled once. Without one, presenting follows the last.
-        if points.rendered.is_some() && points.finished.as_ref().is_some_and(is_finished) {
-            let name = self.shared.texture.name().clone();
-            return Err(Error::Swapchain { name, rule: SwapchainRule::FinishedOnce });
-        }
-        points.finished = Some(recording.ticket());
-        if let Some(point) = points.rendered.clone() {
-            recording.signal_external(point);
-        }
+        points.finish(recording);
         Ok(())
+    }
+
+    fn check_recording(&self, recording: &Recording<D>) -> Result<(), Error> {
+        match Arc::ptr_eq(recording.context(), self.shared.texture.inner.context()) {
+            true => Ok(()),
+            false => Err(Error::Foreign { name: recording.name().clone() }),
+        }
     }
 }
 
@@ -224,8 +220,89 @@ pub struct SharedImage<D: Device> {
 struct Points<D: Device> {
     acquired: Option<D::ExternalPoint>,
     rendered: Option<D::ExternalPoint>,
-    begun: Option<Arc<Ticket>>,
-    finished: Option<Arc<Ticket>>,
+    begun: Option<Step>,
+    finished: Option<Step>,
+    /// Whatever order the two are submitted in, the one that finishes waits for the one that begins.
+    is_ordered: bool,
+}
+
+/// A recording that has begun or finished an image.
+struct Step {
+    ticket: Arc<Ticket>,
+    queue: QueueId,
+}
+
+impl Step {
+    fn of<D: Device>(recording: &mut Recording<D>) -> Self {
+        Self { queue: recording.queue(), ticket: recording.ticket() }
+    }
+
+    fn submitted(&self) -> Option<SyncPoint> {
+        match self.ticket.progress() {
+            Progress::Submitted(point) => Some(point),
+            Progress::Open | Progress::Discarded => None,
+        }
+    }
+
+    fn is(&self, progress: Progress) -> bool {
+        self.ticket.progress() == progress
+    }
+}
+
+impl<D: Device> Points<D> {
+    const fn new(acquired: Option<D::ExternalPoint>, rendered: Option<D::ExternalPoint>) -> Self {
+        Self { acquired, rendered, begun: None, finished: None, is_ordered: false }
+    }
+
+    fn begin(&mut self, recording: &mut Recording<D>) -> Result<(), Error> {
+        if let Some(begun) = self.begun.as_ref().filter(|begun| !begun.is(Progress::Discarded)) {
+            return begun.submitted().map_or(Ok(()), |point| recording.wait_for(&point));
+        }
+        self.begun = Some(Step::of(recording));
+        if let Some(point) = self.acquired.clone() {
+            recording.wait_for_external(point);
+        }
+        Ok(())
+    }
+
+    fn check_finish(&mut self, recording: &Recording<D>) -> Result<(), SwapchainRule> {
+        // A semaphore that presenting waits for is signalled once. Without one, presenting follows the last.
+        let is_finished = self.finished.as_ref().is_some_and(|finished| !finished.is(Progress::Discarded));
+        if self.rendered.is_some() && is_finished {
+            return Err(SwapchainRule::FinishedOnce);
+        }
+        let begun = self.begun.as_ref().filter(|begun| !begun.is(Progress::Discarded));
+        self.is_ordered = begun.is_none_or(|begun| begun.submitted().is_some());
+        // On one queue, presenting it finds out whether that came first.
+        let is_elsewhere = begun.is_some_and(|begun| begun.queue != recording.queue());
+        match self.acquired.is_some() && !self.is_ordered && is_elsewhere {
+            true => Err(SwapchainRule::BegunFirst),
+            false => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, recording: &mut Recording<D>) {
+        self.finished = Some(Step::of(recording));
+        if let Some(point) = self.rendered.clone() {
+            recording.signal_external(point);
+        }
+    }
+
+    fn progress(&self) -> ImageProgress {
+        let submitted = |step: &Option<Step>| step.as_ref().and_then(Step::submitted);
+        ImageProgress { begun: submitted(&self.begun), finished: submitted(&self.finished) }
+    }
+
+    /// What presenting waits for.
+    fn finished(&self) -> Result<SyncPoint, SwapchainRule> {
+        let ImageProgress { begun, finished } = self.progress();
+        let finished = finished.ok_or(SwapchainRule::NotFinished)?;
+        let is_first = begun.is_some_and(|begun| self.is_ordered || begun.is_covered_by(&finished));
+        match self.acquired.is_some() && !is_first {
+            true => Err(SwapchainRule::BegunFirst),
+            false => Ok(finished),
+        }
+    }
 }
 
 impl<D: Device> SharedImage<D> {
@@ -237,8 +314,7 @@ impl<D: Device> SharedImage<D> {
     pub fn new(gpu: &Gpu<D>, texture: Texture<D>, format: Format, index: u32) -> Result<Arc<Self>, Error> {
         let desc = TextureViewDesc::render_target().format(format);
         let view = gpu.create_texture_view(&texture, &desc)?;
-        let points = Points { acquired: None, rendered: None, begun: None, finished: None };
-        Ok(Arc::new(Self { texture, view, index, points: Mutex::new(points) }))
+        Ok(Arc::new(Self { texture, view, index, points: Mutex::new(Points::new(None, None)) }))
     }
 
     /// The texture.
@@ -256,44 +332,40 @@ impl<D: Device> SharedImage<D> {
     /// Begins a frame with it: `acquired` is reached when it may be used, `rendered` is to be signalled when it may
     /// be presented.
     pub fn arm(&self, acquired: Option<D::ExternalPoint>, rendered: Option<D::ExternalPoint>) {
-        *self.points.lock() = Points { acquired, rendered, begun: None, finished: None };
+        *self.points.lock() = Points::new(acquired, rendered);
+    }
+
+    /// Goes on with a frame that has finished it, without presenting it: it is finished anew, and then signals
+    /// `rendered`.
+    pub fn rearm(&self, rendered: Option<D::ExternalPoint>) {
+        let points = &mut *self.points.lock();
+        (points.rendered, points.finished) = (rendered, None);
     }
 
     /// How far the frame has come.
     #[must_use]
     pub fn progress(&self) -> ImageProgress {
-        let points = self.points.lock();
-        let submitted = |ticket: &Option<Arc<Ticket>>| match ticket.as_ref().map(|ticket| ticket.progress()) {
-            Some(Progress::Submitted(point)) => Some(point),
-            _ => None,
-        };
-        match (submitted(&points.finished), submitted(&points.begun)) {
-            (Some(point), _) => ImageProgress::Finished(point),
-            (None, Some(_)) => ImageProgress::Begun,
-            (None, None) => ImageProgress::Unused,
-        }
+        self.points.lock().progress()
     }
 
     /// True while a recording that is open has begun or finished it: its submission will wait or signal.
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         let points = self.points.lock();
-        let mut tickets = points.begun.iter().chain(&points.finished);
-        tickets.any(|ticket| ticket.progress() == Progress::Open)
+        points.begun.iter().chain(&points.finished).any(|step| step.is(Progress::Open))
     }
 
     /// What presenting waits for.
     ///
     /// # Errors
-    /// [`SwapchainRule::NotFinished`] when no recording that was submitted has finished it.
+    /// [`SwapchainRule::NotFinished`] when no recording that was submitted has finished it. Vulkan:
+    /// [`SwapchainRule::BegunFirst`] when the one that began with it was not submitted before that one.
     pub fn finished(&self) -> Result<SyncPoint, Error> {
-        match self.progress() {
-            ImageProgress::Finished(point) => Ok(point),
-            ImageProgress::Unused | ImageProgress::Begun => {
-                let name = self.texture.name().clone();
-                Err(Error::Swapchain { name, rule: SwapchainRule::NotFinished })
-            }
-        }
+        self.points.lock().finished().map_err(|rule| self.broken(rule))
+    }
+
+    fn broken(&self, rule: SwapchainRule) -> Error {
+        Error::Swapchain { name: self.texture.name().clone(), rule }
     }
 }
 

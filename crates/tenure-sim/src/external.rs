@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -34,6 +34,8 @@ struct Progress {
 /// What handles and submissions share of a fence.
 pub(crate) struct FenceState {
     pub(crate) label: Arc<Label>,
+    /// The device that it is of.
+    owner: Weak<Shared>,
     is_binary: bool,
     progress: Mutex<Progress>,
     last_use: SharedClock,
@@ -85,6 +87,7 @@ impl Fence {
         label.set_name(name);
         let state = FenceState {
             label,
+            owner: Arc::downgrade(shared),
             is_binary,
             progress: Mutex::new(Progress::default()),
             last_use: SharedClock::default(),
@@ -190,14 +193,21 @@ impl Shared {
         self.timeline.lock().unreached().into_iter().map(hazard).collect()
     }
 
-    /// Notes that a submission uses a point.
-    fn note_point(&self, at: QueueSerial, point: &ExternalPoint, call: &'static str) {
+    /// Notes that a submission uses a point; false for one of another device, which it ignores.
+    fn note_point(&self, at: QueueSerial, point: &ExternalPoint, call: &'static str) -> bool {
+        if !std::ptr::eq(point.state.owner.as_ptr(), self) {
+            let detail = || "it is another device's".to_owned();
+            let objects = vec![point.state.label.to_string()];
+            self.report(Checks::LIFETIME, HazardKind::ForeignFence, objects, detail, call);
+            return false;
+        }
         point.state.last_use.raise(at.queue, at.serial);
         if point.state.label.is_destroyed() {
             let detail = || "it is destroyed".to_owned();
             let objects = vec![point.state.label.to_string()];
             self.report(Checks::LIFETIME, HazardKind::DeadFence, objects, detail, call);
         }
+        true
     }
 
     /// Notes that a submission waits for points; those of binary semaphores get the number of their signal.
@@ -209,7 +219,9 @@ impl Shared {
     ) -> Points {
         let mut noted = Points::new();
         for point in points {
-            self.note_point(at, point, call);
+            if !self.note_point(at, point, call) {
+                continue;
+            }
             if !point.state.is_binary {
                 noted.push(point.clone());
                 continue;
@@ -237,7 +249,9 @@ impl Shared {
     ) -> Points {
         let mut noted = Points::new();
         for point in points {
-            self.note_point(at, point, call);
+            if !self.note_point(at, point, call) {
+                continue;
+            }
             if !point.state.is_binary {
                 promise(self, &point.state, point.value, call);
                 noted.push(point.clone());

@@ -99,6 +99,8 @@ pub enum HazardKind {
     SignalledTwice,
     /// A submission uses a fence or semaphore that is destroyed.
     DeadFence,
+    /// A submission uses a fence or semaphore of another device.
+    ForeignFence,
     /// A use that is not among those the resource was created for.
     InvalidUse,
     /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
@@ -132,6 +134,7 @@ impl fmt::Display for HazardKind {
             Self::NeverSignalled => "never signalled",
             Self::SignalledTwice => "signalled twice",
             Self::DeadFence => "dead fence",
+            Self::ForeignFence => "foreign fence",
             Self::InvalidUse => "invalid use",
             Self::WrongBytes => "wrong bytes",
         })

@@ -109,6 +109,7 @@
 //! | `NeverSignalled` | a submission waits for a point of the program's own fence or semaphore that nothing signals |
 //! | `SignalledTwice` | a fence is signalled to a value that it reaches without that, a binary semaphore before anything waits for it |
 //! | `DeadFence` | a submission uses a fence or semaphore that is destroyed |
+//! | `ForeignFence` | a submission uses a fence or semaphore of another device |
 //! | `InvalidUse` | a use that the resource was not created for |
 //! | `WrongBytes` | [`List::expect_bytes`] found others |
 //!

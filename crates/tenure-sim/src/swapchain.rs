@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 use tenure_core::device::{Api, Device as _, MemoryFlags, MemoryTypeId, QueueSerial, ResourceDesc, Usage};
-use tenure_core::present::{ImageProgress, PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
+use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
 use tenure_core::time::SyncPoint;
 use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, Subresource, SwapchainRule, TextureDesc};
 
@@ -54,7 +54,7 @@ pub enum SwapchainEvent {
 ///     }
 ///     if let Some(image) = swapchain.acquire()? {
 ///         let mut recording = frame.record(Queue::Graphics, "draw")?;
-///         image.begin(&mut recording);
+///         image.begin(&mut recording)?;
 ///         recording.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET)?;
 ///         recording.raw().use_texture(image.texture().raw(), Subresource::All, State::RENDER_TARGET);
 ///         image.finish(&mut recording)?;
@@ -77,6 +77,8 @@ pub struct Swapchain {
     rendered: Vec<Fence>,
     /// Vulkan: semaphores for acquisitions, with the submission that waits for them: the oldest first.
     acquired: VecDeque<(Fence, SyncPoint)>,
+    /// Vulkan: semaphores that frames signalled and nothing waits for, with the submission that signals them.
+    signalled: Vec<(Fence, SyncPoint)>,
     /// The image that was handed out, and not presented yet.
     current: Option<Current>,
     next: usize,
@@ -99,21 +101,23 @@ struct Current {
 }
 
 impl Swapchain {
-    /// A swap chain of that description, in the format asked for or [`Format::Bgra8Srgb`].
+    /// A swap chain of that description, in the format asked for or [`Format::Bgra8Srgb`], of two images at least.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] for a number of images that is not 2 to 16; as [`Gpu::create_texture`].
+    /// [`Error::Swapchain`] for more than 16 images; as [`Gpu::create_texture`].
     pub fn new(gpu: &Gpu<Device>, desc: &SwapchainDesc) -> Result<Self, Error> {
         let (min, max) = (2, 16);
-        if !(min..=max).contains(&desc.images) {
+        let images = desc.images.max(min);
+        if images > max {
             let rule = SwapchainRule::Images { images: desc.images, min, max };
             return Err(Error::Swapchain { name: desc.name.clone(), rule });
         }
         let mut swapchain = Self {
-            desc: desc.clone(),
+            desc: desc.clone().images(images),
             images: Vec::new(),
             rendered: Vec::new(),
             acquired: VecDeque::new(),
+            signalled: Vec::new(),
             current: None,
             next: 0,
             shown: None,
@@ -169,12 +173,15 @@ impl Swapchain {
     }
 
     /// An image that was not presented. What a submission of its frame signalled, the next waits for.
-    fn hand_out_again(&self, index: usize) -> SwapchainImage<Device> {
-        let image = &self.images[index];
-        if let (ImageProgress::Finished(_), Some(rendered)) = (image.progress(), self.rendered.get(index)) {
-            image.arm(Some(rendered.at(0)), Some(rendered.at(0)));
+    fn hand_out_again(&mut self, index: usize) -> SwapchainImage<Device> {
+        let image = self.images[index].clone();
+        if let (Some(point), Some(rendered)) = (image.progress().finished, self.rendered.get_mut(index)) {
+            let name = format!("{} rendered {index}", self.desc.name);
+            let signalled = std::mem::replace(rendered, self.gpu.device().create_semaphore(&name));
+            image.rearm(Some(rendered.at(0)));
+            self.signalled.push((signalled, point));
         }
-        SwapchainImage::new(image.clone())
+        SwapchainImage::new(image)
     }
 
     /// Presents an image that a recording which was submitted has finished.
@@ -314,6 +321,7 @@ impl Swapchain {
     /// A semaphore that is signalled when what was presented before is read.
     fn acquire_semaphore(&mut self) -> Result<Fence, Error> {
         let completed = self.gpu.completed()?;
+        self.signalled.retain(|(_, point)| !point.is_covered_by(&completed));
         let is_free = |(_, waited): &(Fence, SyncPoint)| waited.is_covered_by(&completed);
         let semaphore = match self.acquired.front().is_some_and(is_free) {
             true => self.acquired.pop_front().map(|(semaphore, _)| semaphore),
@@ -335,6 +343,7 @@ impl Swapchain {
         self.images.clear();
         self.rendered.clear();
         self.acquired.clear();
+        self.signalled.clear();
     }
 }
 

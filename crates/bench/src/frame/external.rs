@@ -89,7 +89,7 @@ fn present(
     shared.arm(Some(()), Some(()));
     let image = SwapchainImage::new(shared.clone());
     let mut recording = gpu.record(Queue::Graphics, "frame")?;
-    image.begin(&mut recording);
+    image.begin(&mut recording)?;
     recording.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET)?;
     image.finish(&mut recording)?;
     recording.submit()?;

@@ -42,6 +42,10 @@ pub enum SwapchainRule {
         "an image is presented after a recording that finished it was submitted: call finish() in the last one"
     )]
     NotFinished,
+    /// No submission waited for the image before the one that finished it: what drew to it may have done so while the
+    /// window showed it.
+    #[error("the recording that begins with an image is submitted before the one that finishes it")]
+    BegunFirst,
     /// Two recordings finish an image.
     #[error("an image is finished once: by the last recording that uses it")]
     FinishedOnce,

@@ -138,7 +138,7 @@ fn a_resize_waits_for_nobody_who_holds_an_image() {
     // So is an open recording that uses the image.
     let image = chain.acquire().unwrap().unwrap();
     let mut list = gpu.record(Queue::Graphics, "picture").unwrap();
-    image.begin(&mut list);
+    image.begin(&mut list).unwrap();
     list.use_resource(image.texture(), Subresource::All, State::PRESENT).unwrap();
     drop(image);
     breaks(chain.resize([80, 80]), SwapchainRule::ImageHeld);

@@ -157,7 +157,7 @@ impl Drop for TestWindow {
 
 /// Records the filling of an image.
 pub(crate) fn fill(list: &mut Recording<Device>, image: &SwapchainImage<Device>, colour: [f32; 4]) {
-    image.begin(list);
+    image.begin(list).unwrap();
     list.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET).unwrap();
     list.barriers();
     let target = image.view().raw();

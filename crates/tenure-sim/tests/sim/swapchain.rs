@@ -58,7 +58,7 @@ fn frames_are_presented_on_every_profile() {
             };
             if let Some(image) = acquired {
                 let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
-                image.begin(&mut recording);
+                image.begin(&mut recording).unwrap();
                 draw(&mut recording, &image);
                 image.finish(&mut recording).unwrap();
                 frame.submit(recording).unwrap();
@@ -84,7 +84,7 @@ fn an_image_is_not_used_before_it_may_be() {
             let image = swapchain.acquire().unwrap().unwrap();
             let mut early = gpu.record(Queue::Graphics, "early").unwrap();
             if waits {
-                image.begin(&mut early);
+                image.begin(&mut early).unwrap();
             }
             draw(&mut early, &image);
             early.submit().unwrap();
@@ -119,8 +119,9 @@ fn wrong_uses_are_errors() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         let (device, gpu) = manager(profile, Lag::None);
         let desc = SwapchainDesc::new([64, 48]);
-        let one = Swapchain::new(&gpu, &desc.clone().images(1));
-        assert!(matches!(rule(one), Some(SwapchainRule::Images { images: 1, .. })));
+        assert_eq!(Swapchain::new(&gpu, &desc.clone().images(0)).unwrap().images(), 2);
+        let many = Swapchain::new(&gpu, &desc.clone().images(17));
+        assert!(matches!(rule(many), Some(SwapchainRule::Images { images: 17, .. })));
         let mut swapchain = Swapchain::new(&gpu, &desc).unwrap();
         let mut other = Swapchain::new(&gpu, &desc.clone().name("other")).unwrap();
 
@@ -136,7 +137,7 @@ fn wrong_uses_are_errors() {
         let image = swapchain.acquire().unwrap().unwrap();
         assert_eq!(image.index(), 0);
         let mut discarded = gpu.record(Queue::Graphics, "discarded").unwrap();
-        image.begin(&mut discarded);
+        image.begin(&mut discarded).unwrap();
         image.finish(&mut discarded).unwrap();
         drop(discarded);
         assert_eq!(rule(other.present(image)), Some(SwapchainRule::OtherSwapchain));
@@ -170,6 +171,89 @@ fn wrong_uses_are_errors() {
         drop((swapchain, other));
         end(&device, gpu);
     }
+}
+
+/// A recording that begins with an image and is submitted late does not count: not when it is open when another has
+/// finished the image, nor when it is submitted after that, on the same queue or on another, or discarded.
+#[test]
+fn an_image_is_begun_before_it_is_finished() {
+    for queue in [Queue::Graphics, Queue::Compute] {
+        let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        for (is_submitted, is_before) in [(false, false), (true, false), (true, true)] {
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut late = gpu.record(queue, "late").unwrap();
+            image.begin(&mut late).unwrap();
+            let mut last = gpu.record(Queue::Graphics, "last").unwrap();
+            if is_before {
+                late.submit().unwrap();
+                image.finish(&mut last).unwrap();
+                last.submit().unwrap();
+            } else {
+                let finished = image.finish(&mut last);
+                if queue == Queue::Compute {
+                    assert_eq!(rule(finished), Some(SwapchainRule::BegunFirst));
+                    drop(last);
+                } else {
+                    finished.unwrap();
+                    last.submit().unwrap();
+                }
+                if is_submitted {
+                    late.submit().unwrap();
+                } else {
+                    drop(late);
+                }
+                let refused = rule(swapchain.present(image)).unwrap();
+                let finished = queue == Queue::Graphics;
+                let wanted = if finished { SwapchainRule::BegunFirst } else { SwapchainRule::NotFinished };
+                assert_eq!(refused, wanted);
+                // It is handed out again, and drawn again.
+                let image = swapchain.acquire().unwrap().unwrap();
+                let mut again = gpu.record(Queue::Graphics, "again").unwrap();
+                image.begin(&mut again).unwrap();
+                draw(&mut again, &image);
+                image.finish(&mut again).unwrap();
+                again.submit().unwrap();
+                swapchain.present(image).unwrap();
+                continue;
+            }
+            swapchain.present(image).unwrap();
+        }
+        drop(swapchain);
+        let hazards = device.take_hazards();
+        // What was shown without being drawn, and nothing of fences.
+        assert!(hazards.iter().all(|hazard| hazard.kind == HazardKind::UninitializedRead), "{hazards:?}");
+        assert!(gpu.shutdown().is_clean());
+    }
+}
+
+/// A recording of another manager is refused before it waits for anything; a fence of another device is found.
+#[test]
+fn an_image_is_not_used_by_another_manager() {
+    let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
+    let (elsewhere, other) = manager(Profile::VULKAN_NVIDIA, Lag::None);
+    let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+    let image = swapchain.acquire().unwrap().unwrap();
+    let mut foreign = other.record(Queue::Graphics, "foreign").unwrap();
+    assert!(matches!(image.begin(&mut foreign), Err(Error::Foreign { .. })));
+    assert!(matches!(image.finish(&mut foreign), Err(Error::Foreign { .. })));
+    foreign.submit().unwrap();
+    let mut own = gpu.record(Queue::Graphics, "own").unwrap();
+    draw(&mut own, &image);
+    image.finish(&mut own).unwrap();
+    own.submit().unwrap();
+    swapchain.present(image).unwrap();
+    drop(swapchain);
+
+    let fence = device.create_fence("mine");
+    fence.signal(1);
+    let mut foreign = other.record(Queue::Graphics, "foreign").unwrap();
+    foreign.wait_for_external(fence.at(1));
+    foreign.submit().unwrap();
+    assert_eq!(kinds(&elsewhere), [HazardKind::ForeignFence]);
+    drop(fence);
+    end(&device, gpu);
+    end(&elsewhere, other);
 }
 
 /// Textures of swap chains are adopted; nobody else's are presented.

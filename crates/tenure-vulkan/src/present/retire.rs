@@ -1,8 +1,8 @@
 //! Chains come and go: they are made for a window, replaced, and let go of when that is proven to be safe.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use ash::vk;
 use tenure_core::device::{DeviceError, State};
@@ -18,6 +18,9 @@ use crate::setup::OptionalFeatures;
 
 /// More chains than these are not kept: then their presentations are waited for.
 const MOST_RETIRED: usize = 4;
+
+/// How often a swap chain that is dropped looks whether its images are given back.
+const RETRY: Duration = Duration::from_millis(1);
 
 /// What a chain is made with.
 struct Plan {
@@ -126,24 +129,20 @@ impl Swapchain {
     /// Lets go of the image that was handed out, which the program has dropped.
     pub(super) fn let_go(&mut self) -> Result<(), Error> {
         let Some(held) = self.held.take() else { return Ok(()) };
-        let rendered = match held.image.progress() {
-            ImageProgress::Unused => {
-                return held.acquired.map_or(Ok(()), |semaphore| self.consume(semaphore));
-            }
-            ImageProgress::Begun => {
-                let point = self.gpu.submitted();
-                held.acquired.into_iter().for_each(|semaphore| self.waited.push(semaphore, point));
-                return Ok(());
-            }
-            ImageProgress::Finished(point) => {
-                held.acquired.into_iter().for_each(|semaphore| self.waited.push(semaphore, point));
-                let slot = held.image.index() as usize;
-                let chain = self.current.as_ref().map(|current| &current.chain);
-                chain.map(|chain| chain.replace_rendered(slot)).transpose()
+        let ImageProgress { begun, finished } = held.image.progress();
+        let acquired = match begun {
+            None => self.consume(held.acquired),
+            Some(point) => {
+                self.waited.push(held.acquired, point);
+                Ok(())
             }
         };
-        let signalled = rendered.map_err(|source| self.device_error(source))?;
-        signalled.map_or(Ok(()), |semaphore| self.consume(semaphore))
+        let signalled = match (finished, &self.current) {
+            (Some(_), Some(current)) => Some(current.chain.replace_rendered(held.image.index() as usize)),
+            _ => None,
+        };
+        let signalled = signalled.transpose().map_err(|source| self.device_error(source))?;
+        acquired.and(signalled.map_or(Ok(()), |semaphore| self.consume(semaphore)))
     }
 
     /// Has the GPU wait for a semaphore that is, or will be, signalled, so that it can be used again.
@@ -220,6 +219,30 @@ impl Swapchain {
         Ok(true)
     }
 
+    /// Waits until the last images of the chains are given back: what the program submits and records meanwhile,
+    /// other threads' too, may hold them back.
+    fn await_destruction(&self, chains: &[Weak<Chain>], timeout: Duration) {
+        let begun = Instant::now();
+        loop {
+            let purged = self.gpu.purge();
+            let is_lost = purged.is_err() || self.alive().is_err();
+            if is_lost || chains.iter().all(|chain| chain.strong_count() == 0) {
+                return;
+            }
+            let left = timeout.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                let name = &self.desc.name;
+                let why = "recordings that were open when it was dropped hold its images back";
+                tracing::error!(target: "tenure_vulkan", "{name}: {why}; its surface is still in use");
+                return;
+            }
+            let is_done = self.gpu.wait(&self.gpu.submitted(), left).unwrap_or(false);
+            if is_done {
+                std::thread::sleep(left.min(RETRY));
+            }
+        }
+    }
+
     /// Gives everything back, when nothing runs any more or the device is lost.
     fn end(&mut self) {
         let shared = self.shared().clone();
@@ -247,6 +270,7 @@ impl Drop for Swapchain {
         if let Some(current) = self.current.take() {
             self.retire(current);
         }
+        let chains: Vec<_> = self.retired.iter().map(|retired| Arc::downgrade(&retired.chain)).collect();
         let timeout = self.gpu.config().frames.shutdown_timeout;
         let is_over = self.settle_retired(timeout).unwrap_or(false);
         if is_over || self.alive().is_err() {
@@ -254,8 +278,9 @@ impl Drop for Swapchain {
         } else {
             tracing::error!(target: "tenure_vulkan", "{}: the GPU did not finish with it", self.desc.name);
         }
-        let gpu = &self.gpu;
-        let purged = catch_unwind(AssertUnwindSafe(|| gpu.purge()));
+        let purged = catch_unwind(AssertUnwindSafe(|| {
+            self.await_destruction(&chains, if is_used { Duration::ZERO } else { timeout })
+        }));
         if let Err(panic) = purged
             && !std::thread::panicking()
         {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{DeviceError, Format, MAX_QUEUES, QueueId, State, Subresource};
-use tenure_core::present::{ImageProgress, SharedImage};
+use tenure_core::present::SharedImage;
 use tenure_core::{
     Awaited, Error, Gpu, PresentMode, Queue, SwapchainDesc, SwapchainImage, SwapchainRule, SyncPoint,
 };
@@ -47,8 +47,8 @@ pub(super) struct Current {
 /// The image that was handed out.
 pub(super) struct Lent {
     pub(super) image: Arc<SharedImage<Device>>,
-    /// Signalled when the image may be drawn to; `None` once a submission has waited for it.
-    pub(super) acquired: Option<vk::Semaphore>,
+    /// Signalled when the image may be drawn to.
+    pub(super) acquired: vk::Semaphore,
     /// It was shown before: whatever was presented before that is over when it may be drawn to.
     pub(super) was_presented: bool,
 }
@@ -86,7 +86,7 @@ pub(super) struct Retired {
 ///         }
 ///         let Some(image) = swapchain.acquire()? else { continue };
 ///         let mut recording = frame.record(Queue::Graphics, "picture")?;
-///         image.begin(&mut recording);
+///         image.begin(&mut recording)?;
 ///         recording.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET)?;
 ///         let _draw = recording.raw();
 ///         image.finish(&mut recording)?;
@@ -99,9 +99,10 @@ pub(super) struct Retired {
 ///
 /// # Dropping it
 ///
-/// waits for the GPU and for its presentations, for as long as
-/// [`FrameConfig::shutdown_timeout`](tenure_core::FrameConfig::shutdown_timeout) says, and destroys all that it made. The chain
-/// itself lives on while the program has handles of its images, and recordings that use them are open.
+/// waits for the GPU, for its presentations and for the recordings that are open, for as long as
+/// [`FrameConfig::shutdown_timeout`](tenure_core::FrameConfig::shutdown_timeout) says, and destroys all that it made: then the surface
+/// can be destroyed. While the program has an image, or an open recording has begun or finished one, it does not wait, and the
+/// chain lives on until those are gone.
 pub struct Swapchain {
     pub(super) gpu: Gpu<Device>,
     pub(super) calls: Arc<Calls>,
@@ -129,8 +130,8 @@ impl Swapchain {
     ///
     /// # Safety
     /// The surface is of the device's instance, and nothing else uses it. It lives until the swap chain
-    /// and all handles of its images (textures, views) are dropped, and the recordings that used them are
-    /// submitted or discarded.
+    /// and its images are dropped, and the recordings that were open when it was dropped are submitted or
+    /// discarded, and complete: dropping it waits for that, and says in an error of `tracing` that it was in vain.
     pub unsafe fn new(
         gpu: &Gpu<Device>,
         surface: vk::SurfaceKHR,
@@ -263,8 +264,7 @@ impl Swapchain {
         let [acquired, rendered] = [semaphore, current.chain.rendered(slot)]
             .map(|semaphore| unsafe { ExternalSemaphore::binary(semaphore) });
         image.arm(Some(acquired.at_stages(PRESENT_STAGES)), Some(rendered));
-        self.held =
-            Some(Lent { image: image.clone(), acquired: Some(semaphore), was_presented: *was_presented });
+        self.held = Some(Lent { image: image.clone(), acquired: semaphore, was_presented: *was_presented });
         // Whatever used it before is done when the semaphore is signalled.
         self.gpu.declare_state(image.texture(), Subresource::All, State::COMMON, &SyncPoint::NONE)?;
         Ok(Some(SwapchainImage::new(image)))
@@ -272,17 +272,16 @@ impl Swapchain {
 
     /// Hands out the image that the program has dropped.
     fn hand_out_again(&mut self) -> Result<SwapchainImage<Device>, Error> {
-        if let Some(held) = &mut self.held
-            && let ImageProgress::Finished(point) = held.image.progress()
+        if let Some(held) = &self.held
+            && held.image.progress().finished.is_some()
             && let Some(current) = &self.current
         {
             // What its presentation waits for was signalled, and will be again.
             let slot = held.image.index() as usize;
             let signalled = current.chain.replace_rendered(slot)?;
-            held.acquired.take().into_iter().for_each(|semaphore| self.waited.push(semaphore, point));
             // SAFETY: as where it was acquired.
             let rendered = unsafe { ExternalSemaphore::binary(current.chain.rendered(slot)) };
-            held.image.arm(None, Some(rendered));
+            held.image.rearm(Some(rendered));
             self.consume(signalled)?;
         }
         match &self.held {
@@ -298,8 +297,8 @@ impl Swapchain {
     /// says so. An image that is refused is handed out again by the next [`acquire`](Self::acquire).
     ///
     /// # Errors
-    /// [`SwapchainRule::NotFinished`], [`SwapchainRule::OtherSwapchain`]; [`SwapchainRule::NoQueue`]: the queue that
-    /// finished it cannot present; [`SwapchainRule::WindowLost`]; [`Error::Device`]: lost, or a shortage.
+    /// [`SwapchainRule::NotFinished`], [`SwapchainRule::BegunFirst`], [`SwapchainRule::OtherSwapchain`];
+    /// [`SwapchainRule::NoQueue`]: the queue that finished it cannot present; [`SwapchainRule::WindowLost`]; [`Error::Device`]: lost, or a shortage.
     #[expect(clippy::needless_pass_by_value, reason = "the program is done with it")]
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
         self.alive()?;
@@ -367,7 +366,7 @@ impl Swapchain {
     /// The image that was handed out is the presentation engine's, after `point`.
     fn end_held(&mut self, slot: usize, point: SyncPoint) {
         let Some(held) = self.held.take() else { return };
-        held.acquired.into_iter().for_each(|semaphore| self.waited.push(semaphore, point));
+        self.waited.push(held.acquired, point);
         if let Some(was) = self.current.as_mut().and_then(|current| current.was_presented.get_mut(slot)) {
             *was = true;
         }

@@ -49,7 +49,7 @@ const MAX_LATENCY: u32 = 16;
 ///         let Some(image) = chain.acquire()? else { continue }; // minimised: wait for messages instead
 ///         let frame = gpu.begin_frame()?;
 ///         let mut list = frame.record(Queue::Graphics, "picture")?;
-///         image.begin(&mut list);
+///         image.begin(&mut list)?;
 ///         list.use_resource(image.texture(), Subresource::All, State::RENDER_TARGET)?;
 ///         list.barriers();
 ///         let _target = image.view().raw(); // draw to it by `list.raw()`

@@ -62,7 +62,7 @@ fn images_are_drawn_to_read_and_presented() {
             let image = swapchain.acquire().unwrap().unwrap();
             assert!(image.index() < swapchain.images());
             let mut recording = frame.record(Queue::Graphics, "picture").unwrap();
-            image.begin(&mut recording);
+            image.begin(&mut recording).unwrap();
             painter.paint(&mut recording, &image, color(number));
             let region =
                 TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 32, 1] };
@@ -91,7 +91,7 @@ fn recordings_share_an_image() {
             let image = swapchain.acquire().unwrap().unwrap();
             if number % 2 == 0 {
                 let mut first = gpu.record(Queue::Graphics, "first").unwrap();
-                image.begin(&mut first);
+                image.begin(&mut first).unwrap();
                 painter.paint(&mut first, &image, color(1));
                 first.submit().unwrap();
             }
@@ -101,6 +101,78 @@ fn recordings_share_an_image() {
             swapchain.present(image).unwrap();
         }
         gpu.wait(&gpu.submitted(), LONG).unwrap();
+    });
+}
+
+/// A recording that begins with an image is submitted after the one that finishes it, or not at all: the image is not
+/// presented, and is drawn again. The validation layer has nothing to say.
+#[test]
+fn an_image_is_begun_before_it_is_finished() {
+    on_all(|gpu, headless| {
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        for is_submitted in [true, false, true] {
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut late = gpu.record(Queue::Graphics, "late").unwrap();
+            image.begin(&mut late).unwrap();
+            // It uses the image by nothing that waits for it.
+            let mut last = gpu.record(Queue::Graphics, "last").unwrap();
+            image.finish(&mut last).unwrap();
+            if is_submitted {
+                late.submit().unwrap();
+                last.submit().unwrap();
+                swapchain.present(image).unwrap();
+                continue;
+            }
+            drop(late);
+            drop(last);
+            assert_eq!(rule(swapchain.present(image)), SwapchainRule::NotFinished);
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut late = gpu.record(Queue::Graphics, "late").unwrap();
+            image.begin(&mut late).unwrap();
+            let mut last = gpu.record(Queue::Graphics, "last").unwrap();
+            image.finish(&mut last).unwrap();
+            late.submit().unwrap();
+            last.submit().unwrap();
+            // Dropped instead of presented, and finished anew.
+            drop(image);
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut again = gpu.record(Queue::Graphics, "again").unwrap();
+            painter.paint(&mut again, &image, color(3));
+            image.finish(&mut again).unwrap();
+            again.submit().unwrap();
+            swapchain.present(image).unwrap();
+        }
+        gpu.wait(&gpu.submitted(), LONG).unwrap();
+    });
+}
+
+/// When the swap chain is dropped its surface can be destroyed, whatever the program has not submitted yet, or
+/// another thread is recording.
+#[test]
+fn the_surface_is_free_when_the_swap_chain_is_dropped() {
+    on_all(|gpu, _| {
+        let buffer = gpu.create_buffer(&BufferDesc::new(1 << 20, Usage::VERTEX | Usage::COPY_DST)).unwrap();
+        for is_recording in [false, true] {
+            let headless = Headless::new(gpu.device()).unwrap();
+            let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            for number in 0..3 {
+                assert!(frame(gpu, &mut swapchain, &mut painter, number).unwrap());
+            }
+            drop(painter);
+            gpu.upload(&buffer, 0, &vec![1; 1 << 20]).unwrap();
+            std::thread::scope(|scope| {
+                let recording = is_recording.then(|| gpu.record(Queue::Graphics, "loader").unwrap());
+                scope.spawn(move || {
+                    std::thread::sleep(Duration::from_millis(50));
+                    drop(recording);
+                });
+                drop(swapchain);
+                // The validation layer would say that a swap chain is left.
+                drop(headless);
+            });
+        }
     });
 }
 
@@ -153,7 +225,7 @@ fn images_that_are_not_presented_are_used_again() {
                 1 => drop(gpu.record(Queue::Graphics, "discarded").map(|mut it| image.finish(&mut it))),
                 2 => {
                     let mut recording = gpu.record(Queue::Graphics, "begun").unwrap();
-                    image.begin(&mut recording);
+                    image.begin(&mut recording).unwrap();
                     painter.paint(&mut recording, &image, color(2));
                     recording.submit().unwrap();
                 }

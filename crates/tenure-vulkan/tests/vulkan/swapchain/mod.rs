@@ -112,7 +112,7 @@ fn frame(
         return Ok(false);
     };
     let mut recording = frame.record(Queue::Graphics, "picture")?;
-    image.begin(&mut recording);
+    image.begin(&mut recording)?;
     painter.paint(&mut recording, &image, color(number));
     image.finish(&mut recording)?;
     frame.submit(recording)?;
