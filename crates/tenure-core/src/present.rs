@@ -125,7 +125,7 @@ pub struct ImageProgress {
 ///
 /// The first recording that uses it [begins](Self::begin) with it, the last [finishes](Self::finish) with
 /// it; they may be the same. One that is dropped is handed out again by the next `acquire`, with what was drawn
-/// to it.
+/// to it, and is finished again.
 pub struct SwapchainImage<D: Device> {
     shared: Arc<SharedImage<D>>,
 }

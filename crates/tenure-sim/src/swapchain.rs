@@ -144,6 +144,7 @@ impl Swapchain {
     /// [`Error::Swapchain`] while the program holds an image, and once the window is gone; [`Error::Timeout`] when
     /// the window uses them all for too long.
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
+        self.alive()?;
         self.calls += 1;
         match self.script.remove(&self.calls) {
             Some(SwapchainEvent::OutOfDate) => self.is_outdated = true,
@@ -175,11 +176,13 @@ impl Swapchain {
     /// An image that was not presented. What a submission of its frame signalled, the next waits for.
     fn hand_out_again(&mut self, index: usize) -> SwapchainImage<Device> {
         let image = self.images[index].clone();
-        if let (Some(point), Some(rendered)) = (image.progress().finished, self.rendered.get_mut(index)) {
-            let name = format!("{} rendered {index}", self.desc.name);
-            let signalled = std::mem::replace(rendered, self.gpu.device().create_semaphore(&name));
-            image.rearm(Some(rendered.at(0)));
-            self.signalled.push((signalled, point));
+        if let Some(point) = image.progress().finished {
+            if let Some(rendered) = self.rendered.get_mut(index) {
+                let name = format!("{} rendered {index}", self.desc.name);
+                let signalled = std::mem::replace(rendered, self.gpu.device().create_semaphore(&name));
+                self.signalled.push((signalled, point));
+            }
+            image.rearm(self.rendered.get(index).map(|rendered| rendered.at(0)));
         }
         SwapchainImage::new(image)
     }
@@ -190,6 +193,7 @@ impl Swapchain {
     /// [`Error::Swapchain`] for one that is not finished, which is handed out again, or that another swap chain
     /// handed out; those of [`Gpu::submit_external`].
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
+        self.alive()?;
         let is_current = |current: &Current| Arc::ptr_eq(image.shared(), &self.images[current.index]);
         if !self.current.as_ref().is_some_and(is_current) {
             return Err(self.breaks(SwapchainRule::OtherSwapchain));
@@ -220,10 +224,16 @@ impl Swapchain {
     /// Waits until the GPU is done with them, for a bounded time.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] while the program holds an image; as [`new`](Self::new). Then nothing has changed, or
+    /// [`Error::Swapchain`] while the program holds an image, or a recording that has begun or finished one is open;
+    /// [`Error::Device`] once the device is lost; as [`new`](Self::new). Then nothing has changed, or
     /// there are no images until it succeeds.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
+        self.alive()?;
         self.check_not_held(SwapchainRule::ImageHeld)?;
+        // Vulkan: its submission would use semaphores that are gone. Direct3D 12: it refers to a buffer.
+        if self.images.iter().any(|image| image.is_recorded()) {
+            return Err(self.breaks(SwapchainRule::ImageHeld));
+        }
         self.let_go();
         self.desc.size = size;
         self.is_outdated = true;
@@ -274,6 +284,11 @@ impl Swapchain {
 
     fn shared(&self) -> &Arc<Shared> {
         self.gpu.device().shared()
+    }
+
+    fn alive(&self) -> Result<(), Error> {
+        let named = |source| Error::Device { name: self.desc.name.clone(), source };
+        self.shared().alive().map_err(named)
     }
 
     fn breaks(&self, rule: SwapchainRule) -> Error {

@@ -45,6 +45,10 @@ impl<D: Device> Recording<D> {
     /// shares with other code, or by which a swap chain says that an image can be drawn to. The whole
     /// recording waits; on Vulkan the stages that the point names, and those after them.
     ///
+    /// What other queues have to record first does not wait, so that they are not held up: on Vulkan, the queue
+    /// that hands a texture over because it used it last. Where that texture is what the point is about, make the
+    /// last recording of that queue wait, or [declare](crate::Gpu::declare_state) the texture's state.
+    ///
     /// Nothing waits when the recording is discarded, or its submission is refused.
     ///
     /// ```

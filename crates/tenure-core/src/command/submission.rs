@@ -12,7 +12,7 @@ use crate::device::{CommandList, Device, DeviceError, Permit, QueueId, QueueSeri
 use crate::resource::Tracked;
 use crate::staging::Progress;
 use crate::state::{Fixups, Recorded, StateBarrier, resolve, unfinished};
-use crate::time::SyncPoint;
+use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name};
 
 /// At most one serial a queue.
@@ -120,6 +120,7 @@ impl<D: Device> ListPool<D> {
                 context.device().submit_with(Permit::own(), queue, &[list], sync)
             })?);
         }
+        Clock::check_outside()?;
         // States are followed in the order of submission.
         let fixups = &mut *self.resolving.lock();
         if fixups.has_released() {

@@ -226,6 +226,12 @@ impl<D: Device> Context<D> {
         self.settle();
     }
 
+    /// Queues an object for release that outlives `point` and nothing else: the caller knows all its uses.
+    pub(crate) fn release_after(&self, retired: Retired<D>, point: SyncPoint, bytes: u64) {
+        self.releases.push_after(retired, point, bytes);
+        self.settle();
+    }
+
     /// Queues dropped descriptors for release.
     #[inline]
     pub(crate) fn release_descriptors(&self, retired: RetiredDescriptor<D>, born: Stamp) {

@@ -2,7 +2,7 @@
 
 use super::Gpu;
 use crate::command::submit_external;
-use crate::device::{Device, State, Subresource};
+use crate::device::{Device, QueueId, QueueSerial, State, Subresource};
 use crate::resource::Used;
 use crate::state::StateError;
 use crate::time::SyncPoint;
@@ -29,7 +29,8 @@ impl<D: Device> Gpu<D> {
     /// called, or the device is lost. The error of `run`, after which what it submitted before is counted
     /// all the same.
     ///
-    /// Inside `run` nothing can be submitted through tenure: that is an error there. Submissions of other threads
+    /// Inside `run` nothing can be submitted through tenure: that is an error there, also of calls that submit
+    /// pending uploads first (`purge`, the end of a frame), which stay pending. Submissions of other threads
     /// to the queue wait until it returns: it must not wait for one of those.
     ///
     /// # Panics
@@ -72,7 +73,9 @@ impl<D: Device> Gpu<D> {
     /// Says that the program itself has brought a resource into `state`, with the submissions `at` (see
     /// [`submit_external`](Self::submit_external)): the next recording that uses it is submitted with the
     /// barriers and waits that lead on from there. [`SyncPoint::NONE`] where whatever has used it is known
-    /// to be done.
+    /// to be done. Of several queues, the one that owns it from
+    /// then on (Vulkan) is the one that a submission was last made to, among those that can use it in that state;
+    /// where that is not the one, pass the point of the one that is, whose submission waits for the others.
     ///
     /// Call it between the submission that changed the state and the next that uses the resource;
     /// recordings that are open may use it. [`State::COMMON`] says that the contents are undefined (Vulkan), or
@@ -98,7 +101,17 @@ impl<D: Device> Gpu<D> {
         let shared = if used.is_shared() { Err(StateError::Shared) } else { Ok(()) };
         let checked = shared.and_then(|()| cell.check_declared(subresource, state));
         checked.map_err(|source| Error::State { name: used.name().clone(), source })?;
-        cell.declare(subresource, state, at);
+        cell.declare(subresource, state, at, self.owner(state, at));
         Ok(())
+    }
+
+    /// Of the queues of submissions after which a resource is in `state`, the one that is taken for its owner.
+    fn owner(&self, state: State, at: &SyncPoint) -> Option<QueueSerial> {
+        let context = &self.shared.context;
+        let queues = &context.device().properties().queues;
+        let can_use = |queue: QueueId| {
+            queues.get(queue.index()).is_some_and(|queue| State::allowed_on(queue.kind).contains(state))
+        };
+        at.iter().max_by_key(|at| (can_use(at.queue), context.clock.newest(at.queue)))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::context::{Context, RefShard, Retired};
-use crate::device::Device;
+use crate::device::{Device, State};
 use crate::memory::{Backing, Location};
 use crate::record::TraceId;
 use crate::registry::{ObjectKind, RecordKey};
@@ -150,12 +150,23 @@ impl<D: Device> RetiredResource<D> {
         let bytes = self.backing.location.reserved();
         context.registry.remove(self.record);
         context.recorder.free(self.trace, self.size);
+        let is_unrecorded = self.is_unrecorded_image();
         let retired = Retired::from(self.backing);
-        if self.is_named {
-            context.release(retired, self.born, bytes);
-        } else {
+        if !self.is_named {
             context.release_unused(retired, bytes);
+        } else if is_unrecorded {
+            context.release_after(retired, context.clock.submitted(), bytes);
+        } else {
+            context.release(retired, self.born, bytes);
         }
+    }
+
+    /// True for an image of a swap chain that no open recording has noted a use of. To change a window's images,
+    /// APIs want all of them gone, whatever else is being recorded; and no use of one goes unnoted, because each
+    /// frame brings it into its states.
+    fn is_unrecorded_image(&self) -> bool {
+        let api_resource = &self.backing.api_resource;
+        api_resource.states.allowed().contains(State::PRESENT) && Arc::strong_count(api_resource) == 1
     }
 }
 

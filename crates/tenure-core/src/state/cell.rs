@@ -365,8 +365,14 @@ impl StateCell {
 
     /// The program itself has brought a part into `state`, by the submissions `at`: the queue of the last
     /// of them owns it. With none, whatever queue uses it next need not wait for another to hand it over.
-    pub(crate) fn declare(&self, subresource: Subresource, state: State, at: &SyncPoint) {
-        self.set(subresource, state, at.iter().last());
+    pub(crate) fn declare(
+        &self,
+        subresource: Subresource,
+        state: State,
+        at: &SyncPoint,
+        owner: Option<QueueSerial>,
+    ) {
+        self.set(subresource, state, owner);
         let submitted = &mut *self.lock();
         // What is open there was between other states.
         submitted.released.clear();

@@ -111,6 +111,11 @@ impl Clock {
         Stamp(self.stamps.load(Ordering::Acquire))
     }
 
+    /// When the newest submission to a queue was made.
+    pub(crate) fn newest(&self, queue: QueueId) -> u64 {
+        self.queues.get(queue.index()).map_or(0, |clock| clock.stamp.load(Ordering::Acquire))
+    }
+
     /// Takes the queue's next serial and lets `submit` hand the work to the driver with it.
     ///
     /// # Errors
@@ -122,9 +127,7 @@ impl Clock {
         submit: impl FnOnce(u64) -> Result<(), DeviceError>,
     ) -> Result<QueueSerial, DeviceError> {
         self.check()?;
-        if IN_EXTERNAL.get() {
-            return Err(DeviceError::broken_rule(CallRule::SubmittedOutside));
-        }
+        Self::check_outside()?;
         let clock = self.queues.get(queue.index()).ok_or_else(|| {
             DeviceError::invalid_call(CallRule::QueueExists, u64::from(queue.0), self.queues.len() as u64)
         })?;
@@ -135,6 +138,15 @@ impl Clock {
         clock.stamp.store(stamp, Ordering::Release);
         clock.submitted.store(serial, Ordering::Release);
         Ok(QueueSerial { queue, serial })
+    }
+
+    /// Refuses what submits inside of the program's own submission. Called before any lock is taken that others
+    /// hold while they submit: this thread has the queue's, for which they wait.
+    pub(crate) fn check_outside() -> Result<(), DeviceError> {
+        match IN_EXTERNAL.get() {
+            true => Err(DeviceError::broken_rule(CallRule::SubmittedOutside)),
+            false => Ok(()),
+        }
     }
 
     /// Runs the program's own code, in which nothing can be submitted through tenure: the queue's lock is held.

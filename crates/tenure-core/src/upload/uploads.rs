@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
 use crate::staging::{Part, Purpose, SharedPages};
 use crate::state::StateError;
-use crate::time::SyncPoint;
+use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name, Queue};
 
 const NAME: &str = "uploads";
@@ -121,9 +121,10 @@ impl<D: Device> Uploads<D> {
     /// Submits what is pending. What covers all that was submitted so far.
     ///
     /// # Errors
-    /// A shortage, after which the rest stays pending; anything else, after which what was pending
-    /// is given up.
+    /// A shortage, or a call inside of the program's own submission, after which the rest stays pending; anything
+    /// else, after which what was pending is given up.
     pub(crate) fn flush(&self, context: &Context<D>) -> Result<SyncPoint, Error> {
+        Clock::check_outside()?;
         let submitter = &mut *self.submitter.lock();
         // The one that is stuck, and the one that is open.
         for _ in 0..2 {

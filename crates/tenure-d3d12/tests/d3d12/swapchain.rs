@@ -234,6 +234,9 @@ fn dropped_images_are_handed_out_again() {
         drop(again);
         let shown = chain.acquire().unwrap().unwrap();
         assert_eq!(shown.index(), index);
+        let mut list = gpu.record(Queue::Graphics, "shown as it is").unwrap();
+        shown.finish(&mut list).unwrap();
+        list.submit().unwrap();
         chain.present(shown).unwrap();
         window.expect([32, 32], [0, 255, 0]);
     }

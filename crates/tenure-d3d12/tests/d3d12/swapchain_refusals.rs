@@ -1,11 +1,13 @@
 //! What swap chains refuse, and how they end: nothing is lost, and nothing hangs.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tenure_core::device::DeviceError;
 use tenure_core::present::SwapchainDesc;
 use tenure_core::{
-    Awaited, Config, Error, Format, FrameConfig, Gpu, Queue, State, Subresource, SwapchainRule, Usage,
+    Awaited, BufferDesc, Config, Error, Format, FrameConfig, Gpu, Queue, State, Subresource, SwapchainRule,
+    Usage,
 };
 use tenure_d3d12::windows::Win32::Foundation::HWND;
 use tenure_d3d12::{Device, Swapchain};
@@ -84,7 +86,11 @@ fn images_are_presented_by_their_own_chain_when_finished() {
         } else {
             breaks(chain.present(image), SwapchainRule::NotFinished);
             list.submit().unwrap();
+            // It is handed out again, and finished again.
             let image = chain.acquire().unwrap().unwrap();
+            breaks(chain.present(image), SwapchainRule::NotFinished);
+            let image = chain.acquire().unwrap().unwrap();
+            draw(&gpu, &image, GREEN);
             chain.present(image).unwrap();
         }
     }
@@ -103,9 +109,46 @@ fn images_of_other_chains_are_refused() {
     draw(&gpu, &image, RED);
     breaks(other.present(image), SwapchainRule::OtherSwapchain);
     let image = one.acquire().unwrap().unwrap();
+    draw(&gpu, &image, RED);
     one.present(image).unwrap();
     frame(&gpu, &mut other, GREEN);
     drop((one, other));
+    end(gpu);
+}
+
+/// A resize comes to its end whatever waits to be uploaded, other threads submit, or record without using an image; and
+/// a chain that is dropped then leaves the window to the next.
+#[test]
+fn a_resize_is_not_held_up_by_other_work() {
+    let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
+    let buffer = gpu.create_buffer(&BufferDesc::new(8 << 20, Usage::VERTEX)).unwrap();
+    let bytes = vec![1; 8 << 20];
+    let loader = gpu.record(Queue::Graphics, "loader").unwrap();
+    let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                gpu.upload(&buffer, 0, &bytes[..1 << 16]).unwrap();
+                gpu.flush_uploads().unwrap();
+            }
+        });
+        for width in 65..75 {
+            frame(&gpu, &mut chain, RED);
+            gpu.upload(&buffer, 0, &bytes).unwrap();
+            let resized = chain.resize([width, 64]);
+            if resized.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            resized.unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    gpu.upload(&buffer, 0, &bytes).unwrap();
+    drop(chain);
+    let mut again = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
+    frame(&gpu, &mut again, RED);
+    drop((again, loader, buffer));
     end(gpu);
 }
 

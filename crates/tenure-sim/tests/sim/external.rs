@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tenure_core::device::{CommandList as _, Device as _, *};
-use tenure_core::{BufferDesc, Config, Error, Gpu, MemoryUse, Queue, SyncPoint};
+use tenure_core::{
+    BufferDesc, Config, Error, Gpu, MemoryUse, Queue, State, Subresource, SyncPoint, TextureDesc, Usage,
+};
 use tenure_sim::{Checks, Device, HazardKind, Lag, List, Options, Profile};
 
 use crate::common::{COPY, GRAPHICS, buffer, local_type};
@@ -307,6 +309,91 @@ fn errors_and_panics_of_the_programs_own_code_count_its_submissions() {
     nested.unwrap();
     assert!(gpu.record(Queue::Graphics, "after").unwrap().submit().is_ok());
     drop(buffer);
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    device.check_clean().unwrap();
+}
+
+/// What submits from inside of the program's own submission is refused at once, whatever locks another thread holds
+/// that waits for the queue, and loses nothing.
+#[test]
+fn calls_inside_of_a_submission_never_wait_for_one() {
+    for what in 0..4 {
+        let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let buffer = gpu.create_buffer(&BufferDesc::new(4096, Usage::UNORDERED_ACCESS)).unwrap();
+        let mine = gpu.create_buffer(&BufferDesc::new(4096, Usage::UNORDERED_ACCESS)).unwrap();
+        let recording = |buffer| {
+            let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+            recording.use_resource(buffer, Subresource::All, State::UNORDERED_ACCESS).unwrap();
+            recording
+        };
+        let (prepared, other) = (recording(&mine), recording(&buffer));
+        let mut frame = Some(gpu.begin_frame().unwrap());
+        let (entered, enters) = std::sync::mpsc::channel();
+        let manager = &gpu;
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(move || {
+                enters.recv().unwrap();
+                if what > 0 {
+                    manager.flush_uploads().unwrap();
+                }
+                other.submit().unwrap();
+            });
+            gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |_| {
+                gpu.upload(&mine, 0, &[7; 64]).unwrap();
+                entered.send(()).unwrap();
+                // Until the other thread waits for the queue, most likely.
+                std::thread::sleep(Duration::from_millis(50));
+                let refused = match what {
+                    0 => prepared.submit().err(),
+                    1 => gpu.purge().err(),
+                    2 => frame.take().and_then(|frame| frame.end().err()),
+                    _ => gpu.flush_uploads().err(),
+                };
+                assert!(
+                    refused.is_none_or(|error| error.to_string().contains("from inside submit_external"))
+                );
+                Ok::<_, Error>(())
+            })
+            .unwrap();
+            thread.join().unwrap();
+        });
+        drop(frame);
+        gpu.flush_uploads().unwrap();
+        drop((buffer, mine));
+        assert!(gpu.shutdown().is_clean());
+    }
+}
+
+/// Of several queues, a declared state is that of the one that was submitted to last and can have it.
+#[test]
+fn a_declared_state_is_of_the_queue_that_was_used_last() {
+    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC | Usage::SHADER_READ;
+    let texture = gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage)).unwrap();
+    let uses = |queue, state| {
+        let mut recording = gpu.record(queue, "use").unwrap();
+        recording.use_resource(&texture, Subresource::All, state).unwrap();
+        recording.barriers();
+        if state == State::UNORDERED_ACCESS {
+            recording.raw().use_texture(texture.raw(), Subresource::All, state);
+        }
+        recording.submit().unwrap()
+    };
+    for queue in [Queue::Compute, Queue::Graphics, Queue::Compute] {
+        // Something on each queue, and last on this one.
+        for other in [Queue::Copy, Queue::Compute, Queue::Graphics] {
+            gpu.record(other, "nothing").unwrap().submit().unwrap();
+        }
+        uses(queue, State::UNORDERED_ACCESS);
+        gpu.declare_state(&texture, Subresource::All, State::UNORDERED_ACCESS, &gpu.submitted()).unwrap();
+        gpu.record(Queue::Copy, "later, and of no use").unwrap().submit().unwrap();
+        gpu.declare_state(&texture, Subresource::All, State::UNORDERED_ACCESS, &gpu.submitted()).unwrap();
+        uses(Queue::Copy, State::COPY_SRC);
+    }
+    drop(texture);
     assert!(gpu.shutdown().is_clean());
     drop(gpu);
     device.check_clean().unwrap();

@@ -19,6 +19,8 @@ use crate::shared::Shared;
 struct Presents {
     /// What the presentation of each image waits for.
     rendered: Vec<vk::Semaphore>,
+    /// Those that may be signalled while nothing waits for them.
+    abandoned: Vec<vk::Semaphore>,
     /// Of presentations that may not be over, the oldest first.
     fences: VecDeque<vk::Fence>,
 }
@@ -75,9 +77,12 @@ impl Chain {
         Ok(slot.map_or(fresh, |slot| core::mem::replace(slot, fresh)))
     }
 
-    /// Nothing that its presentations wait for is there any more: a recording may signal it at any time.
-    pub(super) fn forget_rendered(&self) {
-        self.presents.lock().rendered.clear();
+    /// The swap chain goes while the program has an image, whose recordings wait for `acquired` and signal what
+    /// presenting would wait for, or not: none of them is used again, and all are destroyed with the chain, when
+    /// those recordings are complete.
+    pub(super) fn abandon(&self, acquired: Option<vk::Semaphore>) {
+        let Presents { rendered, abandoned, .. } = &mut *self.presents.lock();
+        abandoned.extend(rendered.drain(..).chain(acquired));
     }
 
     /// A presentation was made, whose end that fence tells.
@@ -132,6 +137,10 @@ impl Chain {
         let presents = self.presents.get_mut();
         presents.fences.drain(..).for_each(|fence| self.shared.sync.return_fence(fence));
         self.shared.sync.return_semaphores(presents.rendered.drain(..));
+        for semaphore in presents.abandoned.drain(..) {
+            // SAFETY: the recordings that use it are complete: they had an image of the chain.
+            unsafe { self.shared.api.device.destroy_semaphore(semaphore, None) };
+        }
         // SAFETY: its images are gone, and its presentations are over.
         unsafe { self.calls.swapchain.destroy_swapchain(self.handle, None) };
     }

@@ -260,10 +260,10 @@ impl Drop for Swapchain {
         if is_used {
             tracing::error!(
                 target: "tenure_vulkan",
-                "{}: its image is still in use; what that waits for and signals is not destroyed", self.desc.name
+                "{}: its image is still in use; its chain lives as long as that", self.desc.name
             );
-            self.held = None;
-            self.current.iter().for_each(|current| current.chain.forget_rendered());
+            let acquired = self.held.take().map(|held| held.acquired);
+            self.current.iter().for_each(|current| current.chain.abandon(acquired));
         }
         // What cannot be waited for is destroyed below.
         let _destroyed_below = self.let_go();

@@ -129,7 +129,8 @@ impl Swapchain {
     /// be used as `desc` says.
     ///
     /// # Safety
-    /// The surface is of the device's instance, and nothing else uses it. It lives until the swap chain
+    /// The surface is of the device's instance, and nothing else uses it. It lives, and so does the instance (which goes
+    /// with the last handle of a device that made it: keep a [`Device`] until the surface is destroyed), until the swap chain
     /// and its images are dropped, and the recordings that were open when it was dropped are submitted or
     /// discarded, and complete: dropping it waits for that, and says in an error of `tracing` that it was in vain.
     pub unsafe fn new(

@@ -159,6 +159,9 @@ impl Swapchain {
             // The queue itself orders drawing after the image was shown.
             image.arm(None, None);
             self.acquired = Some(index);
+        } else if image.progress().finished.is_some() {
+            // What is drawn to it now leaves it in another state.
+            image.rearm(None);
         }
         Ok(Some(SwapchainImage::new(Arc::clone(image))))
     }
@@ -380,7 +383,7 @@ impl Swapchain {
             return Err(timed_out(timeout));
         }
         self.images.clear();
-        self.gpu.purge()?;
+        self.await_destruction(chain, timeout)?;
         let resized = chain.resize(self.inner(), &self.settings, size);
         if resized.is_ok() {
             self.size = size;
@@ -388,6 +391,25 @@ impl Swapchain {
         let adopted = self.adopt_buffers(chain);
         resized.map_err(|refusal| self.refusal(refusal))?;
         adopted
+    }
+
+    /// Waits until the images that were let go of are destroyed, or the time is over: what other threads submit
+    /// meanwhile, and uploads that were pending, may hold them back. A recording that uses one does so for good.
+    fn await_destruction(&self, chain: &Arc<Chain>, timeout: Duration) -> Result<(), Error> {
+        let begun = Instant::now();
+        loop {
+            let submitted = self.gpu.submitted();
+            self.gpu.purge()?;
+            let left = timeout.saturating_sub(begun.elapsed());
+            // The swap chain has it, and so has the caller.
+            let is_over = Arc::strong_count(chain) <= 2 || left.is_zero();
+            // What was submitted when the images went is complete, and they are there: a recording has them.
+            if is_over || submitted.is_covered_by(&self.gpu.completed()?) && submitted == self.gpu.submitted()
+            {
+                return Ok(());
+            }
+            self.gpu.wait(&self.gpu.submitted(), left)?;
+        }
     }
 
     /// An image that was drawn to and dropped may be in another state, and what adopts the buffer again, where
@@ -412,10 +434,10 @@ fn timed_out(timeout: Duration) -> Error {
 impl Drop for Swapchain {
     fn drop(&mut self) {
         self.images.clear();
-        // Buffers that the GPU or the program still has keep the chain: nothing is lost by going on.
+        let Some(chain) = self.chain.clone() else { return };
+        // Buffers that the program still has keep the chain: nothing is lost by going on.
         let timeout = self.gpu.config().frames.shutdown_timeout;
-        let _waited = self.gpu.wait(&self.gpu.submitted(), timeout);
-        let _purged = self.gpu.purge();
+        let _awaited = self.await_destruction(&chain, timeout);
     }
 }
 

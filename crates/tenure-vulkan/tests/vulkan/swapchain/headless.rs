@@ -147,6 +147,31 @@ fn an_image_is_begun_before_it_is_finished() {
     });
 }
 
+/// The program has an image when the swap chain is dropped: what its frame waits for and signals goes with it.
+#[test]
+fn nothing_is_left_of_an_image_that_outlives_its_swap_chain() {
+    on_all(|gpu, _| {
+        for is_submitted in [true, false] {
+            let headless = Headless::new(gpu.device()).unwrap();
+            let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "late").unwrap();
+            image.finish(&mut recording).unwrap();
+            let recording = if is_submitted {
+                recording.submit().unwrap();
+                None
+            } else {
+                Some(recording)
+            };
+            drop(swapchain);
+            drop((image, recording));
+            gpu.wait(&gpu.submitted(), LONG).unwrap();
+            gpu.purge().unwrap();
+            drop(headless);
+        }
+    });
+}
+
 /// When the swap chain is dropped its surface can be destroyed, whatever the program has not submitted yet, or
 /// another thread is recording.
 #[test]
