@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
-use tenure_core::device::{Api, Device as _, MemoryFlags, MemoryTypeId, QueueSerial, ResourceDesc, Usage};
+use tenure_core::device::{
+    Api, Device as _, MemoryFlags, MemoryTypeId, QueueId, QueueSerial, ResourceDesc, Usage,
+};
 use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
 use tenure_core::time::SyncPoint;
 use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, Subresource, SwapchainRule, TextureDesc};
@@ -190,8 +192,9 @@ impl Swapchain {
     /// Presents an image that a recording which was submitted has finished.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] for one that is not finished, which is handed out again, or that another swap chain
-    /// handed out; those of [`Gpu::submit_external`].
+    /// [`Error::Swapchain`] for one that is not finished, which is handed out again, that another swap chain
+    /// handed out, or that a queue has finished which [cannot present](Self::can_present_on); those of
+    /// [`Gpu::submit_external`].
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
         self.alive()?;
         let is_current = |current: &Current| Arc::ptr_eq(image.shared(), &self.images[current.index]);
@@ -199,6 +202,9 @@ impl Swapchain {
             return Err(self.breaks(SwapchainRule::OtherSwapchain));
         }
         let finished = image.shared().finished()?;
+        if !finished.iter().any(|at| self.can_present(at.queue)) {
+            return Err(self.breaks(SwapchainRule::NoQueue));
+        }
         let raw = image.texture().raw();
         if self.is_vulkan() {
             let waits = self.rendered.get(image.index() as usize).map(|rendered| rendered.at(0));
@@ -270,6 +276,18 @@ impl Swapchain {
     #[must_use]
     pub const fn images(&self) -> u32 {
         self.desc.images
+    }
+
+    /// Whether what a queue has finished can be presented: on Vulkan, by queues of the graphics queue's family.
+    #[must_use]
+    pub fn can_present_on(&self, queue: Queue) -> bool {
+        self.can_present(queue.id(self.gpu.device().properties()))
+    }
+
+    fn can_present(&self, queue: QueueId) -> bool {
+        let queues = &self.gpu.device().properties().queues;
+        let family = |index: usize| queues.get(index).map(|queue| queue.family);
+        !self.is_vulkan() || family(queue.index()) == family(0)
     }
 
     /// How many images were presented.

@@ -32,7 +32,8 @@ impl<V: QueryValue> OpenQuery<V> {
 /// The result of a query, which is there when the submission is complete.
 ///
 /// It can be [polled](Self::poll) or [waited for](Self::wait). Dropping it is fine at any time; the query is
-/// used again once all tickets of its recording that were taken with it are gone.
+/// used again once all tickets of its recording that were taken with it are gone. It keeps its heap of queries, and
+/// with that the device, without being in the report of a shutdown: drop it before a device of your own is destroyed.
 #[must_use = "the result is gone with it"]
 pub struct QueryTicket<D: Device, V: QueryValue> {
     query: u32,

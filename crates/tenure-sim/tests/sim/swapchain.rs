@@ -297,6 +297,32 @@ fn a_lost_device_ends_presenting() {
     }
 }
 
+/// On Vulkan a window takes images of the queue families that can present to it.
+#[test]
+fn images_are_presented_by_queues_that_can() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        let (device, gpu) = manager(profile, Lag::None);
+        let desc = SwapchainDesc::new([64, 48]).format(tenure_core::Format::Bgra8Unorm);
+        let mut swapchain = Swapchain::new(&gpu, &desc.usage(Usage::UNORDERED_ACCESS)).unwrap();
+        for queue in [Queue::Graphics, Queue::Compute] {
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut recording = gpu.record(queue, "compute").unwrap();
+            image.begin(&mut recording).unwrap();
+            let state = State::UNORDERED_ACCESS;
+            recording.use_resource(image.texture(), Subresource::All, state).unwrap();
+            recording.raw().use_texture(image.texture().raw(), Subresource::All, state);
+            image.finish(&mut recording).unwrap();
+            recording.submit().unwrap();
+            let refused = rule(swapchain.present(image));
+            let can = swapchain.can_present_on(queue);
+            assert_eq!(refused, (!can).then_some(SwapchainRule::NoQueue));
+            assert!(can || queue == Queue::Compute && profile == Profile::VULKAN_NVIDIA);
+        }
+        drop(swapchain);
+        end(&device, gpu);
+    }
+}
+
 /// A recording of another manager is refused before it waits for anything; a fence of another device is found.
 #[test]
 fn an_image_is_not_used_by_another_manager() {
