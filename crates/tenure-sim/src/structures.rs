@@ -56,6 +56,14 @@ impl StructureState {
     pub(crate) const fn resource(&self) -> &Arc<ResourceState> {
         &self.resource
     }
+
+    /// Rays are traced through top-level structures.
+    pub(crate) fn check_traced(&self) -> Result<(), DeviceError> {
+        match self.kind.is_compatible(AccelerationStructureKind::Top) {
+            true => Ok(()),
+            false => Err(DeviceError::broken_rule("rays are traced through a top-level structure")),
+        }
+    }
 }
 
 /// An acceleration structure: a handle for
@@ -239,11 +247,8 @@ impl List {
 
     /// Traces rays through a top-level structure: reads it, and all that it refers to.
     pub fn trace_rays(&self, structure: &AccelerationStructure) {
-        let is_top = structure.state.kind.is_compatible(AccelerationStructureKind::Top);
-        let checked = match is_top {
-            true => self.shader_state(State::ACCELERATION_STRUCTURE),
-            false => Err(DeviceError::broken_rule("rays are traced through a top-level structure")),
-        };
+        let checked = structure.state.check_traced();
+        let checked = checked.and_then(|()| self.shader_state(State::ACCELERATION_STRUCTURE));
         let step = StructureStep::Trace(Arc::clone(&structure.state));
         self.record(checked.map(|()| Command::Structure(step)));
     }
@@ -290,11 +295,16 @@ impl Execution<'_> {
             }
             StructureStep::Trace(structure) => {
                 self.count_dispatch();
-                let Some(content) = self.read_structure(structure) else { return };
-                for instance in content.instances.iter() {
-                    self.read_structure(instance);
-                }
+                self.trace(structure);
             }
+        }
+    }
+
+    /// Rays go through a structure: it is read, and all that it refers to.
+    pub(crate) fn trace(&mut self, structure: &Arc<StructureState>) {
+        let Some(content) = self.read_structure(structure) else { return };
+        for instance in content.instances.iter() {
+            self.read_structure(instance);
         }
     }
 

@@ -17,6 +17,9 @@ use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
 use crate::tables::power_of_two;
 
+/// What a device without them lacks.
+pub(crate) const STRUCTURES: &str = "acceleration structures (VK_KHR_acceleration_structure)";
+
 /// An acceleration structure: a handle for
 /// [`Device::destroy_acceleration_structure`](tenure_core::device::Device::destroy_acceleration_structure).
 /// Dropping it without that leaks it.
@@ -28,6 +31,19 @@ pub struct AccelerationStructure {
     size: u64,
 }
 
+impl AccelerationStructure {
+    /// The API's structure, to trace rays through.
+    pub(crate) fn traced(&self, shared: &Shared) -> Result<vk::AccelerationStructureKHR, DeviceError> {
+        if !core::ptr::eq(shared, Arc::as_ptr(&self.shared)) {
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
+        }
+        match self.kind.is_compatible(AccelerationStructureKind::Top) {
+            true => Ok(self.raw),
+            false => Err(DeviceError::broken_rule("rays are traced through a top-level structure")),
+        }
+    }
+}
+
 const fn structure_type(kind: AccelerationStructureKind) -> vk::AccelerationStructureTypeKHR {
     match kind {
         AccelerationStructureKind::Top => vk::AccelerationStructureTypeKHR::TOP_LEVEL,
@@ -36,15 +52,16 @@ const fn structure_type(kind: AccelerationStructureKind) -> vk::AccelerationStru
     }
 }
 
-/// What the device says about memory for ray tracing, as far as it is enabled.
-pub(crate) fn limits(handles: &Handles) -> RayTracingLimits {
+/// What the device says about memory for ray tracing, as far as it is enabled, and how many structures a shader
+/// stage and a set may have.
+pub(crate) fn limits(handles: &Handles) -> (RayTracingLimits, u32) {
     let defaults = RayTracingLimits::default();
     let (has_structures, has_pipelines) = (
         handles.enabled.contains(OptionalFeatures::ACCELERATION_STRUCTURES),
         handles.enabled.contains(OptionalFeatures::RAY_TRACING_PIPELINES),
     );
     if !has_structures {
-        return defaults;
+        return (defaults, 0);
     }
     let mut structures = vk::PhysicalDeviceAccelerationStructurePropertiesKHR::default();
     let mut pipelines = vk::PhysicalDeviceRayTracingPipelinePropertiesKHR::default();
@@ -54,24 +71,27 @@ pub(crate) fn limits(handles: &Handles) -> RayTracingLimits {
     }
     // SAFETY: the structures in the chain belong to what is enabled.
     unsafe { handles.instance.get_physical_device_properties2(handles.physical, &mut properties) };
+    let traced = structures
+        .max_per_stage_descriptor_acceleration_structures
+        .min(structures.max_descriptor_set_acceleration_structures);
     let scratch = structures.min_acceleration_structure_scratch_offset_alignment;
     let scratch_alignment = power_of_two(u64::from(scratch).max(1));
     if !has_pipelines {
-        return RayTracingLimits { scratch_alignment, ..defaults };
+        return (RayTracingLimits { scratch_alignment, ..defaults }, traced);
     }
     let aligned = |bytes: u32| power_of_two(u64::from(bytes).max(1));
-    RayTracingLimits {
+    let limits = RayTracingLimits {
         scratch_alignment,
         group_handle_size: u64::from(pipelines.shader_group_handle_size),
         group_handle_alignment: aligned(pipelines.shader_group_handle_alignment),
         group_base_alignment: aligned(pipelines.shader_group_base_alignment),
-    }
+    };
+    (limits, traced)
 }
 
 impl Shared {
     fn structure_calls(&self) -> Result<&ash::khr::acceleration_structure::Device, DeviceError> {
-        let feature = "acceleration structures (VK_KHR_acceleration_structure)";
-        self.api.structures.as_ref().ok_or(DeviceError::Unsupported { feature })
+        self.api.structures.as_ref().ok_or(DeviceError::Unsupported { feature: STRUCTURES })
     }
 
     pub(crate) fn create_acceleration_structure(

@@ -246,7 +246,7 @@ mod tests {
         let none = OptionalFeatures::empty();
         Tables::new(Facts {
             properties: &properties,
-            descriptors: DescriptorTables::new(&properties.limits, &features, None, none),
+            descriptors: DescriptorTables::new(&properties.limits, &features, None, none, 0),
             memory: &memory(),
             max_allocation: u64::MAX,
             max_buffer: Some(4 << 30),

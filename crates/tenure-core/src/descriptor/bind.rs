@@ -9,13 +9,17 @@ use smallvec::SmallVec;
 use super::store::DescriptorService;
 use super::view::constant_size;
 use super::{Sampler, View};
-use crate::device::{Allowed, BindingKind, CallRule, DescriptorKind, DescriptorSource, Device, DeviceError};
-use crate::resource::Constant;
+use crate::device::{
+    AccelerationStructureKind, Allowed, BindingKind, CallRule, DescriptorKind, DescriptorSource, Device,
+    DeviceError,
+};
+use crate::resource::{AccelerationStructure, Constant};
 use crate::{Error, Name};
 
 /// One descriptor of a table or a set: made from a reference to a [`View`] or a [`Sampler`], or from
 /// the [`Constant`]s of a recording. One of a set alone is made from references to both, the view of a texture
-/// and its sampler ([`BindingKind::CombinedSampler`]).
+/// and its sampler ([`BindingKind::CombinedSampler`]). Rays are traced through an [`AccelerationStructure`], which a
+/// set, or on Direct3D 12 a table, takes without a view.
 ///
 /// ```
 /// use tenure::{
@@ -40,6 +44,7 @@ enum What<'a, D: Device> {
     View(&'a View<D>),
     Sampler(&'a Sampler<D>),
     Combined(&'a View<D>, &'a Sampler<D>),
+    Structure(&'a AccelerationStructure<D>),
     Constant(Constant<'a, D>),
 }
 
@@ -49,6 +54,7 @@ impl<D: Device> fmt::Debug for Bind<'_, D> {
             What::View(view) => view.fmt(f),
             What::Sampler(sampler) => sampler.fmt(f),
             What::Combined(view, sampler) => f.debug_tuple("Combined").field(view).field(sampler).finish(),
+            What::Structure(structure) => structure.fmt(f),
             What::Constant(constant) => constant.fmt(f),
         }
     }
@@ -85,6 +91,12 @@ impl<'a, D: Device> From<&'a Sampler<D>> for Bind<'a, D> {
 impl<'a, D: Device> From<(&'a View<D>, &'a Sampler<D>)> for Bind<'a, D> {
     fn from((view, sampler): (&'a View<D>, &'a Sampler<D>)) -> Self {
         Self(What::Combined(view, sampler))
+    }
+}
+
+impl<'a, D: Device> From<&'a AccelerationStructure<D>> for Bind<'a, D> {
+    fn from(structure: &'a AccelerationStructure<D>) -> Self {
+        Self(What::Structure(structure))
     }
 }
 
@@ -128,6 +140,7 @@ impl<'a, D: Device> Bind<'a, D> {
                 Ok((BindingKind::Sampler, source))
             }
             What::Combined(view, sampler) => combined(service, view, sampler),
+            What::Structure(structure) => traced(service, structure),
             What::Constant(constant) => {
                 if !constant.is_of(&service.context) {
                     return Err(foreign(&CONSTANTS.into()));
@@ -167,9 +180,26 @@ impl<'a, D: Device> Bind<'a, D> {
             What::View(view) => Some(view.inner.clone()),
             What::Sampler(sampler) => Some(sampler.inner.clone()),
             What::Combined(view, sampler) => Some(Arc::new((view.inner.clone(), sampler.inner.clone()))),
+            What::Structure(structure) => Some(structure.inner.keep()),
             What::Constant(_) => None,
         }
     }
+}
+
+/// A structure that rays are traced through.
+fn traced<'a, D: Device>(
+    service: &DescriptorService<D>,
+    structure: &'a AccelerationStructure<D>,
+) -> Result<(BindingKind, DescriptorSource<'a, D>), Box<Error>> {
+    if !Arc::ptr_eq(structure.inner.context(), &service.context) {
+        return Err(foreign(structure.name()));
+    }
+    if !structure.kind().is_compatible(AccelerationStructureKind::Top) {
+        let rule = "rays are traced through a top-level structure (kind)";
+        let source = DeviceError::invalid_value(rule, structure.kind() as u64);
+        return Err(Box::new(Error::device(structure.name(), source)));
+    }
+    Ok((BindingKind::AccelerationStructure, DescriptorSource::Structure(structure.raw())))
 }
 
 /// A view of a texture with its sampler.

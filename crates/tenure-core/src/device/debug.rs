@@ -45,6 +45,7 @@ impl<D: Device> fmt::Debug for DescriptorSource<'_, D> {
                 .field("view", view)
                 .field("sampler", sampler)
                 .finish_non_exhaustive(),
+            Self::Structure(_) => f.write_str("Structure(..)"),
             Self::Constants { offset, size, .. } => f
                 .debug_struct("Constants")
                 .field("offset", offset)

@@ -424,6 +424,8 @@ pub enum DescriptorSource<'a, D: Device> {
         /// The sampler's index there.
         sampler: u32,
     },
+    /// An acceleration structure that rays are traced through; on Vulkan for sets alone.
+    Structure(&'a D::AccelerationStructure),
     /// Constants in a buffer; the offset is aligned for them, and so is the size on Direct3D 12.
     Constants {
         /// The buffer.
@@ -470,11 +472,16 @@ pub enum BindingKind {
     /// layout that textures have in the state `PIXEL_SHADER`, and depth also in `DEPTH_READ | PIXEL_SHADER`;
     /// a render pass has them in that layout where it reads them.
     InputAttachment,
+    /// Acceleration structures that rays are traced through, of [`AccelerationStructureKind::Top`] or
+    /// `Generic`. In sets; in tables and heaps on Direct3D 12 alone, since shaders take an address on Vulkan.
+    ///
+    /// [`AccelerationStructureKind::Top`]: super::AccelerationStructureKind::Top
+    AccelerationStructure,
 }
 
 impl BindingKind {
     /// Every kind, in index order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Constants,
         Self::DynamicConstants,
         Self::Buffer,
@@ -485,6 +492,7 @@ impl BindingKind {
         Self::Sampler,
         Self::CombinedSampler,
         Self::InputAttachment,
+        Self::AccelerationStructure,
     ];
 
     /// True when a binding of this kind takes what is made for one of `kind`.

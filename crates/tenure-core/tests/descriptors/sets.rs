@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use tenure_core::device::FieldValue;
 use tenure_core::{
-    Bind, BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorSetDesc, DeviceError,
-    Error, Format, FrameConfig, Gpu, Queue, SetLayout, SetLayoutDesc, State, Subresource, TextureDesc,
-    TextureViewDesc, Usage,
+    AccelerationStructureDesc, Bind, BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorConfig,
+    DescriptorSetDesc, DeviceError, Error, Format, FrameConfig, Gpu, Queue, SetLayout, SetLayoutDesc, State,
+    Subresource, TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag};
 
@@ -407,20 +407,27 @@ fn every_kind_of_binding_is_served() {
         ];
         let input = gpu.create_texture_view(&texture, &TextureViewDesc::input_attachment()).unwrap();
         let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
-        let bindings: Vec<_> =
+        let world = gpu.create_acceleration_structure(&AccelerationStructureDesc::top(4096)).ok();
+        let mut bindings: Vec<_> =
             (0..).zip(BindingKind::ALL).map(|(number, kind)| binding(number, kind, 1)).collect();
+        if world.is_none() {
+            let refused = gpu.create_set_layout(&SetLayoutDesc::new(&bindings));
+            assert!(refused.unwrap_err().to_string().contains("acceleration structures"));
+            bindings.pop();
+        }
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("all")).unwrap();
         let mut binds: Vec<_> =
             (0..).zip(&views).map(|(number, view)| (number, 0, Bind::from(view))).collect();
         binds.push((7, 0, (&smooth).into()));
         binds.push((8, 0, (&views[5], &smooth).into()));
         binds.push((9, 0, (&input).into()));
-        assert_eq!(binds.len(), BindingKind::ALL.len());
+        binds.extend(world.iter().map(|world| (10, 0, world.into())));
+        assert_eq!(binds.len(), bindings.len());
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("all")).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
         recording.split().1.set(&layout, &binds).unwrap();
         recording.submit().unwrap();
-        drop((buffer, texture, views, input, smooth, layout, set));
+        drop((buffer, texture, views, input, smooth, world, layout, set));
         end(gpu, &device);
     }
 }

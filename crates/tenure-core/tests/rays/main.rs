@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure_core::{AccelerationStructure, AccelerationStructureDesc, CompactedSize, Config, Gpu, Recording};
 use tenure_sim::{Device, Lag, Options, Profile};
 
+mod bindings;
 mod compaction;
 mod lifetimes;
 mod refused;

@@ -7,11 +7,14 @@ use tenure_core::device::{
     check_structure_copy,
 };
 use windows::Win32::Graphics::Direct3D12::{
-    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_COPY_MODE_CLONE,
+    D3D12_DEFAULT_SHADER_4_COMPONENT_MAPPING, D3D12_RAYTRACING_ACCELERATION_STRUCTURE_COPY_MODE_CLONE,
     D3D12_RAYTRACING_ACCELERATION_STRUCTURE_COPY_MODE_COMPACT,
     D3D12_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO_COMPACTED_SIZE,
-    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO_DESC, ID3D12GraphicsCommandList4,
+    D3D12_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO_DESC, D3D12_RAYTRACING_ACCELERATION_STRUCTURE_SRV,
+    D3D12_SHADER_RESOURCE_VIEW_DESC, D3D12_SHADER_RESOURCE_VIEW_DESC_0,
+    D3D12_SRV_DIMENSION_RAYTRACING_ACCELERATION_STRUCTURE, ID3D12GraphicsCommandList4,
 };
+use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
 use windows::core::Interface;
 
 use crate::device::error::Asked;
@@ -42,6 +45,31 @@ impl Inner {
 }
 
 impl AccelerationStructure {
+    /// Checks that shaders of a device can trace rays through it.
+    pub(crate) fn check_traced(&self, device: &Inner) -> Result<(), DeviceError> {
+        if !std::ptr::eq(Arc::as_ptr(&self.device), device) {
+            return Err(DeviceError::broken_rule(CallRule::SameDevice));
+        }
+        match self.kind.is_compatible(AccelerationStructureKind::Top) {
+            true => Ok(()),
+            false => Err(DeviceError::broken_rule("rays are traced through a top-level structure")),
+        }
+    }
+
+    /// The view by which shaders find it.
+    pub(crate) const fn view(&self) -> D3D12_SHADER_RESOURCE_VIEW_DESC {
+        D3D12_SHADER_RESOURCE_VIEW_DESC {
+            Format: DXGI_FORMAT_UNKNOWN,
+            ViewDimension: D3D12_SRV_DIMENSION_RAYTRACING_ACCELERATION_STRUCTURE,
+            Shader4ComponentMapping: D3D12_DEFAULT_SHADER_4_COMPONENT_MAPPING,
+            Anonymous: D3D12_SHADER_RESOURCE_VIEW_DESC_0 {
+                RaytracingAccelerationStructure: D3D12_RAYTRACING_ACCELERATION_STRUCTURE_SRV {
+                    Location: self.address,
+                },
+            },
+        }
+    }
+
     /// Its GPU address.
     #[must_use]
     pub const fn address(&self) -> u64 {

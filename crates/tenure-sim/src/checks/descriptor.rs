@@ -46,7 +46,10 @@ impl Execution<'_> {
 
     /// A use of all that a descriptor shows.
     pub(crate) fn use_descriptor(&mut self, at: &At, state: State) {
-        if let Some(what) = self.find(at, state) {
+        let what = self.find(at, state);
+        if let Some(What::Structure(structure)) = &what {
+            self.trace(structure);
+        } else if let Some(what) = what {
             what.parts(|resource, span| {
                 self.uses_one(resource, span, state);
             });
@@ -183,7 +186,7 @@ impl Execution<'_> {
         let detail = match slot {
             Slot::Freed(name) => format!("{at} was freed by '{name}'"),
             Slot::Empty => format!("{at} was never written"),
-            Slot::Holds(_) | Slot::Combined(..) | Slot::Constants { .. } => {
+            Slot::Holds(_) | Slot::Combined(..) | Slot::Constants { .. } | Slot::Structure(_) => {
                 let what = slot.what();
                 let resource = what.as_ref().and_then(What::resource);
                 let detail = format!("{at} shows bytes outside of its buffer at the offset it is bound with");

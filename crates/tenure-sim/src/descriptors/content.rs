@@ -12,6 +12,7 @@ use tenure_core::device::{
 use crate::clock::SharedClock;
 use crate::layout::Span;
 use crate::resource::ResourceState;
+use crate::structures::StructureState;
 
 /// What a descriptor says. The resource's state is kept, the resource is not: it may be destroyed.
 #[derive(Clone)]
@@ -19,12 +20,14 @@ pub(crate) enum What {
     Buffer { resource: Arc<ResourceState>, view: BufferView },
     Texture { resource: Arc<ResourceState>, view: TextureView },
     Sampler(SamplerInfo),
+    Structure(Arc<StructureState>),
 }
 
 impl What {
-    pub(crate) const fn resource(&self) -> Option<&Arc<ResourceState>> {
+    pub(crate) fn resource(&self) -> Option<&Arc<ResourceState>> {
         match self {
             Self::Buffer { resource, .. } | Self::Texture { resource, .. } => Some(resource),
+            Self::Structure(structure) => Some(structure.resource()),
             Self::Sampler(_) => None,
         }
     }
@@ -33,7 +36,7 @@ impl What {
     pub(crate) fn bytes(&self) -> Range<u64> {
         match self {
             Self::Buffer { view, .. } => view.offset..view.offset.saturating_add(view.size),
-            Self::Texture { .. } | Self::Sampler(_) => 0..0,
+            Self::Texture { .. } | Self::Sampler(_) | Self::Structure(_) => 0..0,
         }
     }
 
@@ -55,6 +58,7 @@ impl What {
                 TextureAccess::InputAttachment => State::PIXEL_SHADER,
             },
             Self::Sampler(_) => State::COMMON,
+            Self::Structure(_) => State::ACCELERATION_STRUCTURE,
         }
     }
 
@@ -80,6 +84,7 @@ impl What {
                 TextureAccess::InputAttachment => "an input attachment",
             },
             Self::Sampler(_) => "a sampler",
+            Self::Structure(_) => "an acceleration structure",
         }
     }
 
@@ -94,6 +99,7 @@ impl What {
                 TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => None,
             },
             Self::Sampler(_) => Some(BindingKind::Sampler),
+            Self::Structure(_) => Some(BindingKind::AccelerationStructure),
         }
     }
 
@@ -105,7 +111,7 @@ impl What {
                 | BufferAccess::ReadWrite(Elements::Typed(format)) => Some(format),
                 _ => None,
             },
-            Self::Texture { .. } | Self::Sampler(_) => None,
+            Self::Texture { .. } | Self::Sampler(_) | Self::Structure(_) => None,
         }
     }
 
@@ -137,7 +143,7 @@ impl What {
                     Span::Region(TextureRegion { mip, layer, plane: Plane::First, origin: [0; 3], extent }),
                 ))
             }
-            Self::Sampler(_) => None,
+            Self::Sampler(_) | Self::Structure(_) => None,
         }
     }
 
@@ -158,7 +164,7 @@ impl What {
                     visit(resource, Span::Subresources { start, end: start + view.mips });
                 }
             }
-            Self::Sampler(_) => {}
+            Self::Sampler(_) | Self::Structure(_) => {}
         }
     }
 }
@@ -205,6 +211,8 @@ pub(crate) enum Slot {
         offset: u64,
         size: u64,
     },
+    /// What rays are traced through.
+    Structure(Arc<StructureState>),
 }
 
 impl Slot {
@@ -214,13 +222,13 @@ impl Slot {
     }
 
     pub(crate) const fn is_filled(&self) -> bool {
-        matches!(self, Self::Holds(_) | Self::Combined(..) | Self::Constants { .. })
+        !matches!(self, Self::Empty | Self::Freed(_))
     }
 
     /// What was made for it elsewhere.
     pub(crate) fn contents(&self) -> impl Iterator<Item = &Arc<Content>> {
         let (first, second) = match self {
-            Self::Empty | Self::Freed(_) | Self::Constants { .. } => (None, None),
+            Self::Empty | Self::Freed(_) | Self::Constants { .. } | Self::Structure(_) => (None, None),
             Self::Holds(content) => (Some(content), None),
             Self::Combined(view, sampler) => (Some(view), Some(sampler)),
         };
@@ -232,6 +240,7 @@ impl Slot {
         match self {
             Self::Empty | Self::Freed(_) => None,
             Self::Holds(content) | Self::Combined(content, _) => Some(content.what.clone()),
+            Self::Structure(structure) => Some(What::Structure(Arc::clone(structure))),
             Self::Constants { resource, offset, size } => Some(What::Buffer {
                 resource: Arc::clone(resource),
                 view: BufferView { offset: *offset, size: *size, access: BufferAccess::Constants },

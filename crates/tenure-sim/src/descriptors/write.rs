@@ -199,7 +199,8 @@ impl Shared {
             let range = indices(state, first, sources.len())?;
             for source in sources {
                 let binding = self.check_source(source)?;
-                if binding.is_for_sets_alone() {
+                let is_address = binding == BindingKind::AccelerationStructure && !self.is_d3d12();
+                if binding.is_for_sets_alone() || is_address {
                     return Err(DeviceError::invalid_value(CallRule::InSetsAlone, binding));
                 }
                 let kind = if binding == BindingKind::Sampler {
@@ -234,6 +235,10 @@ impl Shared {
                     }
                 }
                 Ok(BindingKind::CombinedSampler)
+            }
+            DescriptorSource::Structure(structure) => {
+                structure.state.check_traced()?;
+                Ok(BindingKind::AccelerationStructure)
             }
             DescriptorSource::Constants { resource, offset, size } => {
                 let view = BufferView { offset: *offset, size: *size, access: BufferAccess::Constants };
@@ -304,6 +309,7 @@ pub(super) fn slot_of(source: &Source<'_>) -> Slot {
                 _ => Slot::Empty,
             }
         }
+        DescriptorSource::Structure(structure) => Slot::Structure(Arc::clone(&structure.state)),
         DescriptorSource::Constants { resource, offset, size } => {
             Slot::Constants { resource: Arc::clone(&resource.state), offset: *offset, size: *size }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{Allowed, CallRule, DeviceError, SetBinding, SetWrite};
+use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, Features, SetBinding, SetWrite};
 
 use crate::calls::CallKind;
 use crate::clock::Clock;
@@ -21,6 +21,10 @@ impl Shared {
         self.call(CallKind::CreateSetLayout, request(bindings.len() as u64), || {
             if !self.properties.descriptors.sets {
                 return Err(DeviceError::Unsupported { feature: "descriptor sets" });
+            }
+            let traces = bindings.iter().any(|binding| binding.kind == BindingKind::AccelerationStructure);
+            if traces && !self.properties.features.contains(Features::ACCELERATION_STRUCTURES) {
+                return Err(DeviceError::Unsupported { feature: "acceleration structures" });
             }
             let layout = LayoutState::new(bindings, || self.register.create(ObjectKind::SetLayout))?;
             Ok(SetLayout { state: Arc::new(layout) })

@@ -11,7 +11,7 @@ use tenure_core::device::{
 };
 
 use super::arrays::{Arrays, Indexed};
-use super::kinds::{heap_binding, heap_kind};
+use super::kinds::{heap_binding, heap_kind, is_in_heaps};
 use super::slot::{Slot, Value, Written};
 use super::writer::{BATCH, WriteTarget, Writer, write_nulls};
 use crate::device::Device;
@@ -251,7 +251,7 @@ impl DescriptorHeap {
     }
 
     fn check(&self, indexed: &Indexed, index: u32, kind: BindingKind) -> Result<(), DeviceError> {
-        if kind.is_for_sets_alone() {
+        if !is_in_heaps(kind) {
             return Err(DeviceError::invalid_value(CallRule::InSetsAlone, kind));
         }
         check::descriptor_kind(heap_kind(kind), self.kind)?;

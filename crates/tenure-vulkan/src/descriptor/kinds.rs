@@ -23,7 +23,8 @@ pub(crate) const fn heap_binding(kind: BindingKind) -> u32 {
         BindingKind::Texture
         | BindingKind::Sampler
         | BindingKind::CombinedSampler
-        | BindingKind::InputAttachment => 0,
+        | BindingKind::InputAttachment
+        | BindingKind::AccelerationStructure => 0,
         BindingKind::StorageTexture => 1,
         BindingKind::Constants | BindingKind::DynamicConstants => 2,
         BindingKind::Buffer => 3,
@@ -40,6 +41,11 @@ pub(crate) const fn heap_kind(kind: BindingKind) -> DescriptorKind {
     }
 }
 
+/// True for what has an array in a heap that shaders see.
+pub(crate) const fn is_in_heaps(kind: BindingKind) -> bool {
+    !kind.is_for_sets_alone() && !matches!(kind, BindingKind::AccelerationStructure)
+}
+
 pub(crate) const fn vk_type(kind: BindingKind) -> vk::DescriptorType {
     match kind {
         BindingKind::Constants => vk::DescriptorType::UNIFORM_BUFFER,
@@ -52,6 +58,7 @@ pub(crate) const fn vk_type(kind: BindingKind) -> vk::DescriptorType {
         BindingKind::Sampler => vk::DescriptorType::SAMPLER,
         BindingKind::CombinedSampler => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
         BindingKind::InputAttachment => vk::DescriptorType::INPUT_ATTACHMENT,
+        BindingKind::AccelerationStructure => vk::DescriptorType::ACCELERATION_STRUCTURE_KHR,
     }
 }
 
@@ -61,7 +68,7 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_place() {
-        for kind in BindingKind::ALL.into_iter().filter(|kind| !kind.is_for_sets_alone()) {
+        for kind in BindingKind::ALL.into_iter().filter(|kind| is_in_heaps(*kind)) {
             let heap = if heap_kind(kind) == DescriptorKind::Sampler { &SAMPLERS[..] } else { &RESOURCES };
             let place = heap.iter().position(|known| *known == kind).unwrap();
             assert_eq!(heap_binding(kind) as usize, place, "{kind:?}");

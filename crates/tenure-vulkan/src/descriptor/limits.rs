@@ -10,7 +10,7 @@ use crate::tables::power_of_two;
 type Indexing<'a> = vk::PhysicalDeviceDescriptorIndexingProperties<'a>;
 
 /// Kinds that a device counts together.
-const GROUPS: [&[BindingKind]; 8] = [
+const GROUPS: [&[BindingKind]; 9] = [
     &[BindingKind::Sampler, BindingKind::CombinedSampler],
     &[BindingKind::Constants, BindingKind::DynamicConstants],
     &[BindingKind::DynamicConstants],
@@ -18,6 +18,7 @@ const GROUPS: [&[BindingKind]; 8] = [
     &[BindingKind::Texture, BindingKind::TypedBuffer, BindingKind::CombinedSampler],
     &[BindingKind::StorageTexture, BindingKind::TypedStorageBuffer],
     &[BindingKind::InputAttachment],
+    &[BindingKind::AccelerationStructure],
     &[
         BindingKind::Constants,
         BindingKind::DynamicConstants,
@@ -28,6 +29,7 @@ const GROUPS: [&[BindingKind]; 8] = [
         BindingKind::StorageTexture,
         BindingKind::CombinedSampler,
         BindingKind::InputAttachment,
+        BindingKind::AccelerationStructure,
     ],
 ];
 
@@ -47,12 +49,14 @@ pub(crate) struct DescriptorTables {
 }
 
 impl DescriptorTables {
-    /// `indexing`: its limits where it is used, and whether uniform buffers are part of it.
+    /// `indexing`: its limits where it is used, and whether uniform buffers are part of it. `structures`: how many
+    /// acceleration structures a stage and a set may have.
     pub(crate) fn new(
         limits: &vk::PhysicalDeviceLimits,
         features: &vk::PhysicalDeviceFeatures,
         indexing: Option<(&Indexing<'_>, bool)>,
         enabled: OptionalFeatures,
+        structures: u32,
     ) -> Self {
         let has_anisotropy = features.sampler_anisotropy == vk::TRUE;
         let anisotropy = if has_anisotropy { limits.max_sampler_anisotropy as u32 } else { 1 };
@@ -76,7 +80,7 @@ impl DescriptorTables {
             constant_alignment: power_of_two(limits.min_uniform_buffer_offset_alignment),
             storage_alignment: power_of_two(limits.min_storage_buffer_offset_alignment),
             mip_bias: limits.max_sampler_lod_bias,
-            groups: groups(limits),
+            groups: groups(limits, structures),
         }
     }
 
@@ -148,7 +152,7 @@ fn most_samplers(found: &Indexing<'_>) -> u32 {
 }
 
 /// In the order of [`GROUPS`].
-fn groups(limits: &vk::PhysicalDeviceLimits) -> [u32; GROUPS.len()] {
+fn groups(limits: &vk::PhysicalDeviceLimits, structures: u32) -> [u32; GROUPS.len()] {
     [
         limits.max_per_stage_descriptor_samplers.min(limits.max_descriptor_set_samplers),
         limits.max_per_stage_descriptor_uniform_buffers.min(limits.max_descriptor_set_uniform_buffers),
@@ -157,6 +161,7 @@ fn groups(limits: &vk::PhysicalDeviceLimits) -> [u32; GROUPS.len()] {
         limits.max_per_stage_descriptor_sampled_images.min(limits.max_descriptor_set_sampled_images),
         limits.max_per_stage_descriptor_storage_images.min(limits.max_descriptor_set_storage_images),
         limits.max_per_stage_descriptor_input_attachments.min(limits.max_descriptor_set_input_attachments),
+        structures,
         limits.max_per_stage_resources,
     ]
 }
@@ -200,7 +205,7 @@ mod tests {
             ..Default::default()
         };
         let features = vk::PhysicalDeviceFeatures::default().sampler_anisotropy(true);
-        DescriptorTables::new(&limits, &features, indexing, OptionalFeatures::all())
+        DescriptorTables::new(&limits, &features, indexing, OptionalFeatures::all(), 16)
     }
 
     #[test]

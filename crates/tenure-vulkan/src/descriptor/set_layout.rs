@@ -11,6 +11,7 @@ use crate::device::Device;
 use crate::resource::Ownership;
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
+use crate::structure::STRUCTURES;
 
 /// The largest number of a binding: drivers make tables of that length.
 const LAST_BINDING: u32 = u16::MAX as u32;
@@ -43,6 +44,10 @@ impl Shared {
     ) -> Result<SetLayout, DeviceError> {
         self.alive()?;
         check::set_bindings(bindings, LAST_BINDING)?;
+        let traces = bindings.iter().any(|binding| binding.kind == BindingKind::AccelerationStructure);
+        if traces && !self.api.uses(OptionalFeatures::ACCELERATION_STRUCTURES) {
+            return Err(DeviceError::Unsupported { feature: STRUCTURES });
+        }
         self.tables.descriptors.check_set(bindings)?;
         let has_indexing = self.api.uses(OptionalFeatures::DESCRIPTOR_INDEXING);
         let flags: Vec<_> = bindings

@@ -12,6 +12,8 @@ pub(crate) enum Value {
     Texels(vk::BufferView),
     /// A view, or a sampler.
     Image(vk::DescriptorImageInfo),
+    /// What rays are traced through.
+    Structure(vk::AccelerationStructureKHR),
 }
 
 /// A descriptor as sets take it.
@@ -41,7 +43,7 @@ impl Slot {
     pub(crate) fn destroy(self, shared: &Shared) {
         let device = &shared.api.device;
         match self {
-            Self::Nothing | Self::Shader(Written { value: Value::Bytes(_), .. }) => {}
+            Self::Nothing | Self::Shader(Written { value: Value::Bytes(_) | Value::Structure(_), .. }) => {}
             Self::Shader(Written { value: Value::Texels(view), .. }) => {
                 // SAFETY: it is ours, and the caller made sure that nothing uses it.
                 unsafe { device.destroy_buffer_view(view, None) };

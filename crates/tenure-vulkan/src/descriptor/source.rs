@@ -18,6 +18,10 @@ impl Shared {
                 let sampler = samplers.written(self, sampler)?;
                 combine(texture, sampler)
             }
+            DescriptorSource::Structure(structure) => {
+                let value = Value::Structure(structure.traced(self)?);
+                Ok(Written { kind: BindingKind::AccelerationStructure, value })
+            }
             DescriptorSource::Constants { resource, offset, size } => {
                 let buffer = self.check_bytes(resource, BufferAccess::Constants, [offset, size])?;
                 Ok(bytes(BindingKind::Constants, buffer, offset, size))

@@ -51,12 +51,24 @@ impl<'a> Writer<'a> {
     }
 
     fn flush(&mut self) {
+        let structures = |(_, written): &'_ (WriteTarget, Written)| match written.value {
+            Value::Structure(structure) => structure,
+            _ => vk::AccelerationStructureKHR::null(),
+        };
+        let structures: SmallVec<[_; BATCH]> = self.batch.iter().map(structures).collect();
+        let chained = |structure| {
+            vk::WriteDescriptorSetAccelerationStructureKHR::default()
+                .acceleration_structures(core::slice::from_ref(structure))
+        };
+        let mut chained: SmallVec<[_; BATCH]> = structures.iter().map(chained).collect();
         let writes: SmallVec<[_; BATCH]> = self
             .batch
             .iter()
-            .map(|(target, written)| {
+            .zip(&mut chained)
+            .map(|((target, written), chained)| {
                 let write = to(*target, written.kind);
                 match &written.value {
+                    Value::Structure(_) => write.descriptor_count(1).push_next(chained),
                     Value::Bytes(info) => write.buffer_info(core::slice::from_ref(info)),
                     Value::Texels(view) => write.texel_buffer_view(core::slice::from_ref(view)),
                     Value::Image(info) => write.image_info(core::slice::from_ref(info)),
@@ -94,9 +106,11 @@ pub(super) unsafe fn write_nulls(shared: &Shared, target: WriteTarget, kind: Bin
     let images = [vk::DescriptorImageInfo::default().image_layout(layout); NULLS];
     let buffers = [vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE); NULLS];
     let texels = [vk::BufferView::null(); NULLS];
+    let structures = [vk::AccelerationStructureKHR::null(); NULLS];
     let mut done = 0;
     while done < count {
         let left = usize::try_from(count - done).unwrap_or(NULLS).min(NULLS);
+        let mut chained = vk::WriteDescriptorSetAccelerationStructureKHR::default();
         let write = to(WriteTarget { element: target.element + done, ..target }, kind);
         let write = match kind {
             BindingKind::Constants | BindingKind::DynamicConstants | BindingKind::Buffer => {
@@ -107,6 +121,10 @@ pub(super) unsafe fn write_nulls(shared: &Shared, target: WriteTarget, kind: Bin
             }
             BindingKind::Texture | BindingKind::StorageTexture => {
                 write.image_info(images.get(..left).unwrap_or_default())
+            }
+            BindingKind::AccelerationStructure => {
+                chained = chained.acceleration_structures(structures.get(..left).unwrap_or_default());
+                write.descriptor_count(left as u32).push_next(&mut chained)
             }
             BindingKind::Sampler | BindingKind::CombinedSampler | BindingKind::InputAttachment => return,
         };

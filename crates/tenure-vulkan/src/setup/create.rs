@@ -246,7 +246,8 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
     let memory = unsafe { instance.get_physical_device_memory_properties(*physical) };
     let has_constants = handles.indexing.descriptor_binding_uniform_buffer_update_after_bind == vk::TRUE;
     let indexing = has_indexing.then_some((&indexing, has_constants));
-    let mut descriptors = DescriptorTables::new(&properties.limits, features, indexing, *enabled);
+    let (rays, traced) = structure::limits(handles);
+    let mut descriptors = DescriptorTables::new(&properties.limits, features, indexing, *enabled, traced);
     descriptors.cut(maintenance3.max_per_set_descriptors, |layout| {
         let mut support = vk::DescriptorSetLayoutSupport::default();
         // SAFETY: the layout is valid, and made of what is enabled.
@@ -265,7 +266,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> Tables {
             features,
             queues.iter().map(|queue| (queue.properties.kind, queue.family)),
         ),
-        rays: structure::limits(handles),
+        rays,
         enabled: *enabled,
     })
 }

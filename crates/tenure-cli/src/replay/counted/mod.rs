@@ -402,6 +402,7 @@ fn source<'a, D: Device>(source: DescriptorSource<'a, Counted<D>>) -> Descriptor
         DescriptorSource::Combined { views, view, samplers, sampler } => {
             DescriptorSource::Combined { views, view, samplers, sampler }
         }
+        DescriptorSource::Structure(structure) => DescriptorSource::Structure(structure),
         DescriptorSource::Constants { resource, offset, size } => {
             DescriptorSource::Constants { resource: &resource.inner, offset, size }
         }

@@ -143,6 +143,10 @@ impl Inner {
             DescriptorSource::Combined { .. } => {
                 Err(DeviceError::invalid_value(CallRule::InSetsAlone, BindingKind::CombinedSampler))
             }
+            DescriptorSource::Structure(structure) => {
+                check::descriptor_kind(DescriptorKind::Resource, heap.desc.kind)?;
+                structure.check_traced(self)
+            }
             DescriptorSource::Constants { resource, offset, size } => {
                 check::descriptor_kind(DescriptorKind::Resource, heap.desc.kind)?;
                 self.constants(resource, *offset, *size).map(|_| ())
@@ -189,6 +193,18 @@ impl Inner {
                 }
                 // It was refused before.
                 DescriptorSource::Combined { .. } => break,
+                DescriptorSource::Structure(structure) => {
+                    let Some(at) = heap.cpu_handle(index) else { break };
+                    let desc = structure.view();
+                    // SAFETY: the caller's promise; the description is a local that outlives the call, and
+                    // such a view is of an address and of no resource.
+                    unsafe {
+                        run.flush();
+                        self.raw.CreateShaderResourceView(None, Some(&raw const desc), at);
+                    }
+                    heap.set_content(index, Content::Other);
+                    run.first = run.first.saturating_add(1);
+                }
                 DescriptorSource::Constants { resource, offset, size } => {
                     let desc = self.constants(resource, *offset, *size);
                     let (Ok(desc), Some(at)) = (desc, heap.cpu_handle(index)) else { break };

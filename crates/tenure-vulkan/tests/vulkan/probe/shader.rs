@@ -136,6 +136,7 @@ impl Shader {
                 (self.b.type_sampled_image(image), constant)
             }
             BindingKind::InputAttachment => unreachable!("compute shaders have no input attachments"),
+            BindingKind::AccelerationStructure => unreachable!("probes trace no rays"),
         }
     }
 
@@ -154,6 +155,7 @@ impl Shader {
             }
             BindingKind::StorageTexture => Capability::StorageImageArrayDynamicIndexing,
             BindingKind::InputAttachment => Capability::InputAttachmentArrayDynamicIndexing,
+            BindingKind::AccelerationStructure => unreachable!("probes trace no rays"),
         });
     }
 
@@ -218,7 +220,10 @@ impl Shader {
                 let image = self.load(found);
                 self.b.image_read(words, None, image, corner, None, []).unwrap()
             }
-            BindingKind::Sampler | BindingKind::CombinedSampler | BindingKind::InputAttachment => {
+            BindingKind::Sampler
+            | BindingKind::CombinedSampler
+            | BindingKind::InputAttachment
+            | BindingKind::AccelerationStructure => {
                 unreachable!("they are sampled, or not read by dispatches")
             }
         };

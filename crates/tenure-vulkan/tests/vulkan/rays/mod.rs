@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use conformance::Harness as _;
 use tenure_core::device::{Device as _, Features};
-use tenure_core::{BufferDesc, CompactedSize, Config, Gpu, Usage};
+use tenure_core::{
+    Bind, BindingKind, BufferDesc, BufferViewDesc, CompactedSize, Config, DescriptorSetDesc,
+    DescriptorTableDesc, Gpu, SetBinding, SetLayoutDesc, Usage,
+};
 use tenure_vulkan::Device;
 
 use crate::harness::{Vulkan, validated};
@@ -112,6 +115,48 @@ fn a_thousand_structures_are_built_compacted_and_dropped() {
     assert!(compacted <= built);
     assert!(stats.driver_allocations <= before.driver_allocations + 24, "{stats:?}");
     drop((small, gpu));
+    end(vulkan, scene);
+}
+
+/// Structures are written into sets, those that last and those of a recording, many at once, and freed ones are made
+/// null. In tables they are refused.
+#[test]
+fn sets_take_structures() {
+    let Some((vulkan, scene)) = scene() else { return };
+    let gpu = scene.gpu.clone();
+    let rock = scene.rock(10);
+    let mut recording = record(&gpu, "build");
+    scene.read_vertices(&mut recording);
+    recording.use_structures([&rock]).unwrap();
+    scene.build_rock(&mut recording, &rock, 10);
+    let world = scene.world(&mut recording, &[&rock]);
+    recording.submit().unwrap();
+
+    let buffer = gpu.create_buffer(&BufferDesc::new(4096, Usage::UNORDERED_ACCESS)).unwrap();
+    let view = gpu.create_buffer_view(&buffer, &BufferViewDesc::structured_writable(16)).unwrap();
+    // More than are written at once, and of two kinds.
+    let bindings = [
+        SetBinding { binding: 0, kind: BindingKind::Buffer, count: 1 },
+        SetBinding { binding: 1, kind: BindingKind::AccelerationStructure, count: 20 },
+    ];
+    let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("rays")).unwrap();
+    let mut binds = vec![(0, 0, Bind::from(&view))];
+    binds.extend((0..20).map(|element| (1, element, Bind::from(&world))));
+    for _ in 0..3 {
+        let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
+        let mut recording = record(&gpu, "trace");
+        recording.use_structures([&world]).unwrap();
+        recording.split().1.set(&layout, &binds).unwrap();
+        recording.submit().unwrap();
+        drop(set);
+        gpu.wait(&gpu.submitted(), LONG).unwrap();
+        gpu.purge().unwrap();
+    }
+    let refused = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[Bind::from(&world)]));
+    assert!(refused.is_err());
+    let bottom = [(1, 0, Bind::from(&rock))];
+    assert!(gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &bottom)).is_err());
+    drop((rock, world, buffer, view, layout, gpu));
     end(vulkan, scene);
 }
 
