@@ -11,7 +11,8 @@ use crate::toolchain;
 
 /// Tests of the workspace, but for the backend whose tests are those of devices. What needs a device is said in
 /// addition: the same crates with the same features are built once.
-pub(crate) const TEST_ALL: [&str; 5] = ["test", "--workspace", "--all-features", "--exclude", "tenure-d3d12"];
+pub(crate) const TEST_ALL: [&str; 6] =
+    ["test", "--workspace", "--all-features", "--no-fail-fast", "--exclude", "tenure-d3d12"];
 
 /// The same choice of crates for what is built and then run by its path: `cargo run` takes one package alone,
 /// whose features would have everything built again.
