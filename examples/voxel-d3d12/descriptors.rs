@@ -46,7 +46,8 @@ impl Descriptors {
         first(&self.depth)
     }
 
-    fn describe_targets(&self, device: &Device, targets: &Targets<Device>) {
+    /// Describes the targets, in place of earlier ones.
+    pub(crate) fn describe_targets(&self, device: &Device, targets: &Targets<Device>) {
         let colour = D3D12_RENDER_TARGET_VIEW_DESC {
             Format: to_dxgi_format(targets.colour.info().format),
             ViewDimension: D3D12_RTV_DIMENSION_TEXTURE2DMS,

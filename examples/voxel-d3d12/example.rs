@@ -7,6 +7,7 @@ use tenure::d3d12::{Device, LiveObjects, Options, Severity};
 use voxel_world::{Messages, Result};
 
 use crate::painter::Direct3dPainter;
+use crate::screen::Direct3dScreen;
 
 pub(crate) fn run() -> Result<()> {
     let options = voxel_world::Options::from_command_line();
@@ -14,7 +15,11 @@ pub(crate) fn run() -> Result<()> {
     let device = create_device(&messages)?;
     println!("debug layer: {}", if device.is_validated() { "on" } else { "not installed" });
     let gpu = Gpu::new(device.clone(), options.config())?;
-    let performed = voxel_world::perform("voxel-d3d12", &options, gpu, Direct3dPainter::new);
+    let performed = if options.window {
+        voxel_world::perform_in_window::<_, _, Direct3dScreen>(&options, gpu, Direct3dPainter::new)
+    } else {
+        voxel_world::perform("voxel-d3d12", &options, gpu, Direct3dPainter::new)
+    };
     device.deliver_messages();
     let said = messages.check();
     performed.and(said)?;

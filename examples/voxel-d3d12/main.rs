@@ -1,7 +1,7 @@
-//! The voxel world on Direct3D 12: 20,000 meshes in tenure's memory, drawn off-screen while some are
-//! made anew, under the debug layer where it is installed.
+//! The voxel world on Direct3D 12: 20,000 meshes in tenure's memory, drawn off-screen or in a window
+//! while some are made anew, under the debug layer where it is installed.
 //!
-//! `cargo run --release --example voxel-d3d12`
+//! `cargo run --release --example voxel-d3d12`; with a camera that flies: `… -- --window`
 
 #[cfg(windows)]
 mod bytecode;
@@ -15,6 +15,8 @@ mod painter;
 mod pipeline;
 #[cfg(windows)]
 mod root;
+#[cfg(windows)]
+mod screen;
 
 use std::process::ExitCode;
 

@@ -2,8 +2,8 @@
 
 use tenure::d3d12::{Device, List, Resource, to_dxgi_format};
 use tenure::device::ResourceDesc;
-use tenure::{Buffer, Deferred, Texture};
-use voxel_world::{Painter, Pass, Result, Show, VERTEX_STRIDE};
+use tenure::{Buffer, Deferred, Gpu, Texture};
+use voxel_world::{Painter, Pass, Result, Show, Targets, VERTEX_STRIDE};
 use windows::Win32::Foundation::RECT;
 use windows::Win32::Graphics::Direct3D::D3D_PRIMITIVE_TOPOLOGY_TRIANGLELIST;
 use windows::Win32::Graphics::Direct3D12::{
@@ -27,7 +27,6 @@ struct Objects {
 pub(crate) struct Direct3dPainter {
     /// tenure releases them when the GPU is done with them.
     objects: Deferred<Device, Objects>,
-    size: [u32; 2],
 }
 
 impl Direct3dPainter {
@@ -37,12 +36,11 @@ impl Direct3dPainter {
         let pipeline = pipeline(device, &root, &show.targets)?;
         let descriptors = Descriptors::new(device, &show.targets, &show.tiles)?;
         let objects = show.gpu.defer("pipeline and descriptors", Objects { root, pipeline, descriptors });
-        Ok(Self { objects, size: show.targets.size })
+        Ok(Self { objects })
     }
 
-    fn clear(&self, list: &ID3D12GraphicsCommandList) {
+    fn clear(&self, list: &ID3D12GraphicsCommandList, [width, height]: [u32; 2]) {
         let Objects { descriptors, .. } = &*self.objects;
-        let [width, height] = self.size;
         let viewport = D3D12_VIEWPORT {
             Width: width as f32,
             Height: height as f32,
@@ -105,7 +103,7 @@ fn set_buffer(list: &ID3D12GraphicsCommandList, buffer: &Resource) -> Result<()>
 impl Painter<Device> for Direct3dPainter {
     fn draw(&mut self, list: &List, pass: &Pass<'_, Device>) -> Result<()> {
         let list = list.raw();
-        self.clear(list);
+        self.clear(list, pass.targets.size);
         self.set_pipeline(list, pass.constants)?;
         let mut set: Option<&Resource> = None;
         for draw in pass.draws {
@@ -127,6 +125,18 @@ impl Painter<Device> for Direct3dPainter {
         // SAFETY: the list is being recorded; the textures are alive until the GPU is done with them, of
         // one size and format, and tenure brought them into the states for this.
         unsafe { list.raw().ResolveSubresource(to, 0, from, 0, format) };
+        Ok(())
+    }
+
+    fn copy(&mut self, list: &List, pixels: &Texture<Device>, image: &Texture<Device>) -> Result<()> {
+        // SAFETY: as above; the formats are of one family.
+        unsafe { list.raw().CopyResource(image.raw().raw(), pixels.raw().raw()) };
+        Ok(())
+    }
+
+    fn resize(&mut self, gpu: &Gpu<Device>, targets: &Targets<Device>) -> Result<()> {
+        // Lists that are recorded have copies of these descriptors.
+        self.objects.descriptors.describe_targets(gpu.device(), targets);
         Ok(())
     }
 }

@@ -1,24 +1,26 @@
-//! The voxel world on Vulkan: 20,000 meshes in tenure's memory, drawn off-screen while some are
-//! made anew, under the validation layers where they are installed.
+//! The voxel world on Vulkan: 20,000 meshes in tenure's memory, drawn off-screen or in a window while
+//! some are made anew, under the validation layers where they are installed.
 //!
-//! `cargo run --release --example voxel-vulkan`
+//! `cargo run --release --example voxel-vulkan`; with a camera that flies: `… -- --window`
 
 mod bindings;
 mod painter;
 mod pipeline;
+mod screen;
 mod target;
 
 use std::process::ExitCode;
 
 use painter::VulkanPainter;
+use screen::VulkanScreen;
 use tenure::Gpu;
 use tenure::vulkan::{CreateError, Device, Options, Severity, Validation};
 use voxel_world::{Messages, Result};
 
 /// A device of our own making, and whether the validation layers watch it.
-fn create_device(messages: &Messages) -> Result<(Device, bool)> {
+fn create_device(messages: &Messages, has_window: bool) -> Result<(Device, bool)> {
     let messages = messages.clone();
-    let options = Options::default().on_message(move |message| {
+    let options = Options::default().presentation(has_window).on_message(move |message| {
         if message.severity >= Severity::Warning {
             messages.push(message.to_string());
         }
@@ -33,10 +35,14 @@ fn create_device(messages: &Messages) -> Result<(Device, bool)> {
 fn run() -> Result<()> {
     let options = voxel_world::Options::from_command_line();
     let messages = Messages::default();
-    let (device, is_validated) = create_device(&messages)?;
+    let (device, is_validated) = create_device(&messages, options.window)?;
     println!("validation layers: {}", if is_validated { "on" } else { "not installed" });
     let gpu = Gpu::new(device, options.config())?;
-    let performed = voxel_world::perform("voxel-vulkan", &options, gpu, VulkanPainter::new);
+    let performed = if options.window {
+        voxel_world::perform_in_window::<_, _, VulkanScreen>(&options, gpu, VulkanPainter::new)
+    } else {
+        voxel_world::perform("voxel-vulkan", &options, gpu, VulkanPainter::new)
+    };
     // The device is gone: nothing can be said any more.
     let said = messages.check();
     performed.and(said)

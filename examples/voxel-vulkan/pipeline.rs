@@ -17,7 +17,6 @@ impl Pipeline {
         device: &Device,
         set_layout: vk::DescriptorSetLayout,
         render_pass: vk::RenderPass,
-        size: [u32; 2],
     ) -> Result<Self> {
         let set_layouts = [set_layout];
         let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
@@ -26,7 +25,7 @@ impl Pipeline {
             let layout = device.raw().create_pipeline_layout(&info, None);
             device.own(layout?)
         };
-        let pipeline = create(device, *layout, render_pass, size)?;
+        let pipeline = create(device, *layout, render_pass)?;
         Ok(Self { pipeline, layout })
     }
 }
@@ -52,7 +51,6 @@ fn create(
     device: &Device,
     layout: vk::PipelineLayout,
     render_pass: vk::RenderPass,
-    [width, height]: [u32; 2],
 ) -> Result<Owned<vk::Pipeline>> {
     let code = Shaders::new()?.spirv()?;
     let info = vk::ShaderModuleCreateInfo::default().code(&code);
@@ -77,11 +75,10 @@ fn create(
         .vertex_attribute_descriptions(&attributes);
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let extent = vk::Extent2D { width, height };
-    let viewports =
-        [vk::Viewport { width: width as f32, height: height as f32, max_depth: 1.0, ..Default::default() }];
-    let scissors = [vk::Rect2D { extent, ..Default::default() }];
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+    let viewport = vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1);
+    // The size of a window changes, and the pipeline does not.
+    let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic);
     let raster = vk::PipelineRasterizationStateCreateInfo::default()
         .polygon_mode(vk::PolygonMode::FILL)
         .cull_mode(vk::CullModeFlags::BACK)
@@ -105,6 +102,7 @@ fn create(
         .multisample_state(&samples)
         .depth_stencil_state(&depth)
         .color_blend_state(&blend)
+        .dynamic_state(&dynamic)
         .layout(layout)
         .render_pass(render_pass);
     // SAFETY: all that the description refers to is alive and of this device, and the shader's

@@ -7,6 +7,7 @@
 
 mod block;
 mod camera;
+mod flight;
 mod grid;
 mod mesh;
 mod messages;
@@ -17,12 +18,14 @@ mod shader;
 mod table;
 mod terrain;
 mod tiles;
+mod window;
 
 use std::error::Error;
 use std::process::ExitCode;
 
 pub use block::Block;
 pub use camera::Camera;
+pub use flight::{Direction, Flight};
 pub use mesh::{ChunkMesh, VERTEX_STRIDE, Vertex};
 pub use messages::Messages;
 pub use options::Options;
@@ -32,6 +35,7 @@ pub use shader::{ShaderError, Shaders};
 pub use table::memory_table;
 pub use terrain::{CHUNKS_X, CHUNKS_Z, Terrain};
 pub use tiles::{LOD_BIAS, Tiles};
+pub use window::{Screen, perform_in_window};
 
 /// The result of a step of an example; an error ends the example.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;

@@ -3,18 +3,28 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, value_parser};
 use tenure::{Config, FrameConfig};
 
-/// Renders the voxel world off-screen and prints how much memory it takes.
+/// Renders the voxel world and prints how much memory it takes.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// The file of the picture [default: target/NAME.png]
+    /// Show it in a window: W A S D or the arrows move the camera, dragging turns it, Esc ends
+    #[arg(long)]
+    pub window: bool,
+    /// End after so many frames in the window
+    #[arg(long, requires = "window", value_parser = value_parser!(u64).range(1..))]
+    pub frames: Option<u64>,
+    /// Width and height of the picture or the window
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1280x720", value_parser = size)]
+    pub size: [u32; 2],
+    /// Write what the last frame shows to a PNG file [default: target/NAME.png; with a window none]
+    #[arg(long, value_name = "PNG")]
     pub picture: Option<PathBuf>,
     /// Fail if more than 0.5 % of the pixels differ from this PNG
     #[arg(long, value_name = "PNG")]
     pub compare: Option<PathBuf>,
-    /// Draw only the meshes that the camera may see
+    /// Draw only the meshes that the camera may see, as a window always does
     #[arg(long)]
     pub cull: bool,
 }
@@ -38,5 +48,27 @@ impl Options {
     #[must_use]
     pub fn picture_of(&self, name: &str) -> PathBuf {
         self.picture.clone().unwrap_or_else(|| PathBuf::from(format!("target/{name}.png")))
+    }
+}
+
+/// A size such as `1280x720`.
+fn size(text: &str) -> Result<[u32; 2], String> {
+    const LARGEST: u32 = 16_384;
+    let (width, height) = text.split_once('x').ok_or("not WIDTHxHEIGHT, such as 1280x720")?;
+    let side = |text: &str| text.parse::<u32>().ok().filter(|side| (1..=LARGEST).contains(side));
+    let sides = side(width).zip(side(height));
+    sides.map(Into::into).ok_or_else(|| format!("a width and a height are from 1 to {LARGEST}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn a_size_is_two_numbers_above_0() {
+        assert_eq!(size("480x270"), Ok([480, 270]));
+        for wrong in ["480", "480x", "0x270", "480x-1", "99999999999x1", "20000x1"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -67,6 +67,13 @@ impl Picture {
         Ok(Self { size: [width, height], pixels })
     }
 
+    /// A picture from the texels of an image of a swap chain: BGRA, 8 bits, sRGB.
+    #[must_use]
+    pub fn from_bgra(size: [u32; 2], texels: &[u8]) -> Self {
+        let rgba = |[blue, green, red, alpha]: &[u8; 4]| [*red, *green, *blue, *alpha];
+        Self { size, pixels: texels.as_chunks().0.iter().map(rgba).collect() }
+    }
+
     /// Writes the picture as a PNG file without the alpha channel.
     ///
     /// # Errors

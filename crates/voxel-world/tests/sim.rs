@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use tenure::sim::{Device, Lag, List, Options, Profile};
-use tenure::{Config, Gpu, State, Subresource, Texture};
-use voxel_world::{ChunkMesh, Painter, Pass, Result, Show, Terrain, VERTEX_STRIDE};
+use tenure::{Config, Format, Gpu, State, Subresource, Texture};
+use voxel_world::{ChunkMesh, Painter, Pass, Result, Show, Targets, Terrain, VERTEX_STRIDE};
 
 /// A painter that draws nothing. It uses every resource as a draw call would, and has the device check the bytes
 /// of one mesh in 16, of other meshes in each frame.
@@ -43,13 +43,23 @@ impl Painter<Device> for Checker {
         list.use_texture(pixels.raw(), Subresource::All, State::RESOLVE_DST);
         Ok(())
     }
+
+    fn copy(&mut self, list: &List, pixels: &Texture<Device>, image: &Texture<Device>) -> Result<()> {
+        list.use_texture(pixels.raw(), Subresource::All, State::COPY_SRC);
+        list.use_texture(image.raw(), Subresource::All, State::COPY_DST);
+        Ok(())
+    }
+
+    fn resize(&mut self, _: &Gpu<Device>, _: &Targets<Device>) -> Result<()> {
+        Ok(())
+    }
 }
 
 fn perform(profile: Profile) {
     let options = Options { lag: Lag::Submissions(2), ..Options::new(profile) };
     let device = Device::with_options(options);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
-    let mut show = Show::load(gpu, Terrain::new(), [64, 36], false).unwrap();
+    let mut show = Show::load(gpu, Terrain::new(), [64, 36], Format::Rgba8Srgb, false).unwrap();
     let mut checker = Checker { terrain: Terrain::new(), edits: 0 };
     let mut dropped_in_flight = 0;
     for edit in 0..show.edits() {

@@ -166,19 +166,28 @@ pub(crate) fn frames(is_native: bool) -> Outcome {
     on_all("d3d12", &|name, arguments| in_lab(&lab, System::Windows, name, arguments))
 }
 
-/// Both APIs draw the voxel world, and draw the same.
+/// The voxel world in a window, whose last frame must be the expected picture. The lab's screen has 640 by 480 pixels.
+const VOXELS_IN_WINDOW: [&str; 7] =
+    ["--window", "--frames", "8", "--size", "480x270", "--compare", "examples/voxel-world-window.png"];
+
+/// Both APIs draw the voxel world off screen, and draw the same. In a window they draw what is expected.
 pub(crate) fn pictures(is_native: bool) -> Outcome {
     let compare = ["--compare", "target/voxel-vulkan.png"];
-    if cfg!(windows) {
-        cargo(&example("voxel-vulkan"))?;
-        return cargo(&[&example("voxel-d3d12")[..], &["--"], &compare].concat());
-    }
-    if is_native {
-        return cargo(&example("voxel-vulkan"));
+    let here = |name: &str, arguments: &[&str]| cargo(&[&example(name)[..], &["--"], arguments].concat());
+    if is_native || cfg!(windows) {
+        here("voxel-vulkan", &[])?;
+        here("voxel-vulkan", &VOXELS_IN_WINDOW)?;
+        if cfg!(windows) {
+            here("voxel-d3d12", &compare)?;
+            here("voxel-d3d12", &VOXELS_IN_WINDOW)?;
+        }
+        return Ok(());
     }
     let lab = windows_in_lab()?;
     in_lab(&lab, System::Linux, "voxel-vulkan", &[])?;
-    in_lab(&lab, System::Windows, "voxel-d3d12", &compare)
+    lab.run_built(System::Linux, "examples/voxel-vulkan", &VOXELS_IN_WINDOW)?;
+    in_lab(&lab, System::Windows, "voxel-d3d12", &compare)?;
+    lab.run_built(System::Windows, "examples/voxel-d3d12", &VOXELS_IN_WINDOW)
 }
 
 /// The other toolchain of Windows can be checked without its linker.

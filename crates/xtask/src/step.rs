@@ -75,7 +75,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "pictures",
-        what: "the voxel world, drawn by both APIs",
+        what: "the voxel world, drawn by both APIs off screen and in a window",
         run: |settings| devices::pictures(settings.is_native),
     },
     Step {

@@ -1,5 +1,6 @@
 //! The resources of the world, and the frames that draw it.
 
+mod live;
 mod meshes;
 mod perform;
 mod show;
@@ -7,10 +8,11 @@ mod staging;
 mod targets;
 
 use tenure::device::Device;
-use tenure::{Buffer, Texture};
+use tenure::{Buffer, Gpu, Texture};
 
 pub use crate::camera::CONSTANTS_SIZE;
 pub use perform::perform;
+pub(crate) use perform::{compare, give_back, load};
 pub use show::{FrameLog, Show};
 pub use targets::{SAMPLES, Targets};
 
@@ -55,4 +57,17 @@ pub trait Painter<D: Device> {
     /// # Errors
     /// The errors of the driver.
     fn resolve(&mut self, list: &D::List, samples: &Texture<D>, pixels: &Texture<D>) -> Result<()>;
+
+    /// Copies the picture to an image of a swap chain, of the same size. On Direct3D 12 its format is the
+    /// linear twin of the picture's.
+    ///
+    /// # Errors
+    /// The errors of the driver.
+    fn copy(&mut self, list: &D::List, pixels: &Texture<D>, image: &Texture<D>) -> Result<()>;
+
+    /// Draws to other targets from now on. The GPU may still use the old ones.
+    ///
+    /// # Errors
+    /// The errors of the driver.
+    fn resize(&mut self, gpu: &Gpu<D>, targets: &Targets<D>) -> Result<()>;
 }

@@ -31,7 +31,7 @@ pub struct Show<D: Device> {
     /// The render targets.
     pub targets: Targets<D>,
     terrain: Terrain,
-    camera: Camera,
+    pub(super) camera: Camera,
     /// The mesh of the sky, then one mesh for each chunk.
     meshes: Vec<MeshBuffer<D>>,
     cull: bool,
@@ -49,12 +49,12 @@ pub struct FrameLog {
 }
 
 impl<D: Device> Show<D> {
-    /// Creates the render targets and loads the world, 250 meshes in each frame.
+    /// Creates the render targets, in this format, and loads the world, 250 meshes in each frame.
     ///
     /// # Errors
     /// The errors of tenure.
-    pub fn load(gpu: Gpu<D>, terrain: Terrain, size: [u32; 2], cull: bool) -> Result<Self> {
-        let targets = Targets::new(&gpu, size)?;
+    pub fn load(gpu: Gpu<D>, terrain: Terrain, size: [u32; 2], format: Format, cull: bool) -> Result<Self> {
+        let targets = Targets::new(&gpu, size, format)?;
         let camera = Camera::overlook(size[0] as f32 / size[1] as f32);
         let desc = TextureDesc::d2(Tiles::SIDE, Tiles::SIDE, Format::Rgba8Srgb, Usage::SHADER_READ)
             .layers(Tiles::LAYERS)
@@ -121,23 +121,36 @@ impl<D: Device> Show<D> {
     /// # Errors
     /// The errors of tenure and the painter.
     pub fn edit_and_draw(&mut self, edit: usize, painter: &mut impl Painter<D>) -> Result<FrameLog> {
-        let changed = self.terrain.edit(edit);
-        let meshes = self.mesh(&changed);
         let frame = self.gpu.begin_frame()?;
         let mut recording = frame.record(Queue::Graphics, "world")?;
-        let new = upload(&self.gpu, &mut recording, &meshes, "chunk")?;
+        let remeshed = self.edit(edit, &mut recording)?;
+        let draws = self.draw(&mut recording, frame.number(), painter)?;
+        self.targets.read_back(&mut recording)?;
+        frame.submit(recording)?;
+        let waiting_bytes = self.gpu.stats().pending_bytes;
+        frame.end()?;
+        Ok(FrameLog { remeshed, waiting_bytes, draws })
+    }
+
+    /// Edits the world, and returns the number of meshes that were replaced.
+    pub(super) fn edit(&mut self, edit: usize, recording: &mut Recording<D>) -> Result<usize> {
+        let changed = self.terrain.edit(edit);
+        let meshes = self.mesh(&changed);
+        let new = upload(&self.gpu, recording, &meshes, "chunk")?;
         for (chunk, mesh) in changed.iter().zip(new) {
             // This drops the old buffer: tenure frees it when the GPU has finished with it. Mesh 0 is the sky.
             self.meshes[1 + chunk] = mesh;
         }
-        let draws = self.draw(&mut recording, frame.number(), painter)?;
-        frame.submit(recording)?;
-        let waiting_bytes = self.gpu.stats().pending_bytes;
-        frame.end()?;
-        Ok(FrameLog { remeshed: changed.len(), waiting_bytes, draws })
+        Ok(changed.len())
     }
 
-    fn draw(&self, recording: &mut Recording<D>, frame: u64, painter: &mut impl Painter<D>) -> Result<usize> {
+    /// Draws the world, and resolves the picture.
+    pub(super) fn draw(
+        &self,
+        recording: &mut Recording<D>,
+        frame: u64,
+        painter: &mut impl Painter<D>,
+    ) -> Result<usize> {
         let constants = BufferDesc::new(CONSTANTS_SIZE, Usage::CONSTANT).memory(MemoryUse::Upload);
         let constants = self.gpu.create_buffer(&constants.name("constants"))?;
         constants.write(0, &self.camera.constants())?;
@@ -154,7 +167,6 @@ impl<D: Device> Show<D> {
         self.targets.use_for_resolving(recording)?;
         recording.barriers();
         painter.resolve(recording.raw(), &self.targets.colour, &self.targets.pixels)?;
-        self.targets.read_back(recording)?;
         Ok(draws.len())
     }
 

@@ -10,14 +10,13 @@ use crate::{Picture, Result};
 /// The samples of each pixel of the render targets.
 pub const SAMPLES: u32 = 4;
 
-const COLOUR: Format = Format::Rgba8Srgb;
 const DEPTH: Format = Format::D32Float;
 
 /// Multisampled render targets, and the picture that they are resolved to.
 pub struct Targets<D: Device> {
     /// Width and height.
     pub size: [u32; 2],
-    /// Colour: `Rgba8Srgb`, [`SAMPLES`] samples.
+    /// Colour: `Rgba8Srgb`, for a window `Bgra8Srgb`; [`SAMPLES`] samples.
     pub colour: Texture<D>,
     /// Depth: `D32Float`, [`SAMPLES`] samples.
     pub depth: Texture<D>,
@@ -27,14 +26,14 @@ pub struct Targets<D: Device> {
 }
 
 impl<D: Device> Targets<D> {
-    pub(super) fn new(gpu: &Gpu<D>, [width, height]: [u32; 2]) -> Result<Self> {
+    pub(super) fn new(gpu: &Gpu<D>, [width, height]: [u32; 2], format: Format) -> Result<Self> {
         let target = |format, usage| TextureDesc::d2(width, height, format, usage);
-        let colour = target(COLOUR, Usage::RENDER_TARGET | Usage::COPY_SRC)
+        let colour = target(format, Usage::RENDER_TARGET | Usage::COPY_SRC)
             .samples(SAMPLES)
             .clear(ClearValue::Color([0.0; 4]));
         let depth =
             target(DEPTH, Usage::DEPTH_STENCIL).samples(SAMPLES).clear(ClearValue::DepthStencil(0.0, 0));
-        let pixels = target(COLOUR, Usage::COPY_SRC | Usage::COPY_DST);
+        let pixels = target(format, Usage::COPY_SRC | Usage::COPY_DST);
         Ok(Self {
             size: [width, height],
             colour: gpu.create_texture(&colour.name("colour samples"))?,

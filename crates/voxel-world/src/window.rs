@@ -1,0 +1,212 @@
+//! The world in a window, with a camera that flies.
+
+use std::time::Instant;
+
+use tenure::device::Device;
+use tenure::present::SwapchainImage;
+use tenure::{Format, Gpu, SwapchainDesc, Usage};
+use winit::application::ApplicationHandler;
+use winit::dpi::PhysicalSize;
+use winit::event::{ElementState, KeyEvent, MouseButton, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, EventLoop};
+use winit::keyboard::{KeyCode, PhysicalKey};
+use winit::window::{Window, WindowAttributes, WindowId};
+
+use crate::scene::{compare, give_back, load};
+use crate::{Direction, Flight, Options, Painter, Picture, Result, Show};
+
+/// The format of a window's images.
+const FORMAT: Format = Format::Bgra8Srgb;
+
+/// The swap chain of a window, on one API.
+pub trait Screen<D: Device>: Sized {
+    /// Creates the swap chain of a window, which outlives it.
+    ///
+    /// # Errors
+    /// The errors of tenure and the driver.
+    fn new(gpu: &Gpu<D>, window: &Window, desc: &SwapchainDesc) -> Result<Self>;
+
+    /// Follows the size of the window.
+    ///
+    /// # Errors
+    /// The errors of tenure.
+    fn resize(&mut self, size: [u32; 2]) -> Result<()>;
+
+    /// The size of the images; 0 while the window is minimised.
+    fn extent(&self) -> [u32; 2];
+
+    /// An image to draw to; none while the window is minimised or changes.
+    ///
+    /// # Errors
+    /// The errors of tenure.
+    fn acquire(&mut self) -> Result<Option<SwapchainImage<D>>>;
+
+    /// Shows an image.
+    ///
+    /// # Errors
+    /// The errors of tenure.
+    fn present(&mut self, image: SwapchainImage<D>) -> Result<()>;
+}
+
+/// Does in a window what [`perform`](crate::perform) does, until the window is closed. A picture is written only if the options name one.
+///
+/// # Errors
+/// As [`perform`](crate::perform); the errors of the window.
+pub fn perform_in_window<D: Device, P: Painter<D>, S: Screen<D>>(
+    options: &Options,
+    gpu: Gpu<D>,
+    painter: impl FnOnce(&Show<D>) -> Result<P>,
+) -> Result<()> {
+    let mut show = load(gpu, options, FORMAT)?;
+    let mut painter = painter(&show)?;
+    let picture = run::<D, S>(&mut show, &mut painter, options)?;
+    drop(painter);
+    give_back(show)?;
+    let Some(picture) = picture else { return Ok(()) };
+    if let Some(path) = &options.picture {
+        picture.write(path)?;
+        println!("the picture: {}", path.display());
+    }
+    compare(&picture, options)
+}
+
+/// Shows the world in a window until that is closed. Returns what the last frame showed, if the options ask
+/// for it.
+fn run<D: Device, S: Screen<D>>(
+    show: &mut Show<D>,
+    painter: &mut impl Painter<D>,
+    options: &Options,
+) -> Result<Option<Picture>> {
+    let flight = Flight::new(*show.camera());
+    let app = App { show, painter, options, flight, cursor: None, is_dragging: false, shown: None };
+    let mut app: App<'_, D, _, S> = app;
+    EventLoop::new()?.run_app(&mut app)?;
+    Ok(app.shown.transpose()?.and_then(|shown| shown.picture))
+}
+
+/// A window and what it shows. Fields are dropped in this order.
+struct Shown<S> {
+    screen: S,
+    window: Window,
+    frames: u64,
+    last: Instant,
+    picture: Option<Picture>,
+}
+
+impl<S> Shown<S> {
+    fn new<D: Device>(events: &ActiveEventLoop, show: &Show<D>) -> Result<Self>
+    where
+        S: Screen<D>,
+    {
+        let [width, height] = show.targets.size;
+        let attributes = WindowAttributes::default().with_title("tenure: a voxel world");
+        let window = events.create_window(attributes.with_inner_size(PhysicalSize::new(width, height)))?;
+        let desc = SwapchainDesc::new(window.inner_size().into()).format(FORMAT);
+        let desc = desc.usage(Usage::COPY_SRC | Usage::COPY_DST);
+        let screen = S::new(&show.gpu, &window, &desc)?;
+        Ok(Self { screen, window, frames: 0, last: Instant::now(), picture: None })
+    }
+}
+
+/// What winit calls back.
+struct App<'a, D: Device, P, S> {
+    show: &'a mut Show<D>,
+    painter: &'a mut P,
+    options: &'a Options,
+    flight: Flight,
+    /// Where the mouse is.
+    cursor: Option<[f64; 2]>,
+    is_dragging: bool,
+    shown: Option<Result<Shown<S>>>,
+}
+
+impl<D: Device, P: Painter<D>, S: Screen<D>> App<'_, D, P, S> {
+    /// Draws a frame; true when it is the last.
+    fn draw(&mut self, is_closing: bool) -> Result<bool> {
+        let Some(Ok(shown)) = &mut self.shown else { return Ok(true) };
+        // Waits while more frames are in flight than the configuration allows.
+        let frame = self.show.gpu.begin_frame()?;
+        shown.screen.resize(shown.window.inner_size().into())?;
+        let Some(image) = shown.screen.acquire()? else { return Ok(is_closing) };
+        let size = shown.screen.extent();
+        self.show.resize(size, self.painter)?;
+        self.flight.advance(shown.last.elapsed().as_secs_f32());
+        shown.last = Instant::now();
+        self.show.set_camera(self.flight.camera(size[0] as f32 / size[1] as f32));
+        let edit = usize::try_from(shown.frames).ok().filter(|edit| *edit < self.show.edits());
+        shown.frames += 1;
+        let is_last = is_closing || self.options.frames == Some(shown.frames);
+        let is_wanted = self.options.picture.is_some() || self.options.compare.is_some();
+        let picture = self.show.draw_to(&image, &frame, edit, self.painter, is_last && is_wanted)?;
+        shown.screen.present(image)?;
+        if let Some(picture) = picture {
+            let texels = picture.wait(self.show.gpu.config().frames.timeout)?;
+            shown.picture = Some(Picture::from_bgra(size, &texels));
+        }
+        frame.end()?;
+        Ok(is_last)
+    }
+
+    /// Draws a frame, and asks for the next one.
+    fn redraw(&mut self, events: &ActiveEventLoop, is_closing: bool) {
+        match self.draw(is_closing) {
+            Ok(true) => events.exit(),
+            Ok(false) => match &self.shown {
+                // Nothing is drawn while the window is minimised.
+                Some(Ok(shown)) if shown.screen.extent() != [0, 0] => shown.window.request_redraw(),
+                _ => {}
+            },
+            Err(error) => {
+                self.shown = Some(Err(error));
+                events.exit();
+            }
+        }
+    }
+
+    fn key(&mut self, events: &ActiveEventLoop, event: &KeyEvent) {
+        let is_down = event.state == ElementState::Pressed;
+        let direction = match event.physical_key {
+            PhysicalKey::Code(KeyCode::KeyW | KeyCode::ArrowUp) => Direction::Forward,
+            PhysicalKey::Code(KeyCode::KeyS | KeyCode::ArrowDown) => Direction::Backward,
+            PhysicalKey::Code(KeyCode::KeyA | KeyCode::ArrowLeft) => Direction::Left,
+            PhysicalKey::Code(KeyCode::KeyD | KeyCode::ArrowRight) => Direction::Right,
+            PhysicalKey::Code(KeyCode::Escape) if is_down => return self.redraw(events, true),
+            _ => return,
+        };
+        self.flight.hold(direction, is_down);
+    }
+
+    fn mouse(&mut self, to: [f64; 2]) {
+        if let Some(from) = self.cursor.replace(to).filter(|_| self.is_dragging) {
+            self.flight.turn([(to[0] - from[0]) as f32, (to[1] - from[1]) as f32]);
+        }
+    }
+}
+
+impl<D: Device, P: Painter<D>, S: Screen<D>> ApplicationHandler for App<'_, D, P, S> {
+    fn resumed(&mut self, events: &ActiveEventLoop) {
+        if self.shown.get_or_insert_with(|| Shown::new(events, self.show)).is_err() {
+            events.exit();
+        }
+    }
+
+    fn window_event(&mut self, events: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let Some(Ok(shown)) = &self.shown else { return };
+        match event {
+            WindowEvent::CloseRequested => self.redraw(events, true),
+            WindowEvent::Resized(_) => shown.window.request_redraw(),
+            WindowEvent::RedrawRequested => self.redraw(events, false),
+            WindowEvent::KeyboardInput { event, .. } => self.key(events, &event),
+            WindowEvent::MouseInput { state, button: MouseButton::Left, .. } => {
+                self.is_dragging = state == ElementState::Pressed;
+            }
+            WindowEvent::CursorMoved { position, .. } => self.mouse(position.into()),
+            // Keys that are released elsewhere are not reported.
+            WindowEvent::Focused(false) => {
+                self.flight.release_all();
+                self.is_dragging = false;
+            }
+            _ => {}
+        }
+    }
+}
