@@ -10,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::device::{Device, Format, QueueId, State, Subresource, Usage};
+use crate::resource::Tracked;
 use crate::staging::{Progress, Ticket};
 use crate::time::SyncPoint;
 use crate::{Error, Gpu, Name, Recording, SwapchainRule, Texture, TextureViewDesc, View};
@@ -214,6 +215,17 @@ pub struct SharedImage<D: Device> {
     view: View<D>,
     index: u32,
     points: Mutex<Points<D>>,
+    /// While a recording that is open has begun with it, perhaps without a use: such an image is released as
+    /// everything else is, when no recording that was open can use it. Declared last: it outlives the texture.
+    share: Option<Tracked<D>>,
+}
+
+impl<D: Device> Drop for SharedImage<D> {
+    fn drop(&mut self) {
+        if !self.is_recorded() {
+            self.share = None;
+        }
+    }
 }
 
 /// What a frame waits for and signals, and how far its recordings are.
@@ -314,7 +326,8 @@ impl<D: Device> SharedImage<D> {
     pub fn new(gpu: &Gpu<D>, texture: Texture<D>, format: Format, index: u32) -> Result<Arc<Self>, Error> {
         let desc = TextureViewDesc::render_target().format(format);
         let view = gpu.create_texture_view(&texture, &desc)?;
-        Ok(Arc::new(Self { texture, view, index, points: Mutex::new(Points::new(None, None)) }))
+        let share = Some(Tracked(texture.inner.api_resource().clone()));
+        Ok(Arc::new(Self { texture, view, index, points: Mutex::new(Points::new(None, None)), share }))
     }
 
     /// The texture.

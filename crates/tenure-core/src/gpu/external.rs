@@ -73,9 +73,11 @@ impl<D: Device> Gpu<D> {
     /// Says that the program itself has brought a resource into `state`, with the submissions `at` (see
     /// [`submit_external`](Self::submit_external)): the next recording that uses it is submitted with the
     /// barriers and waits that lead on from there. [`SyncPoint::NONE`] where whatever has used it is known
-    /// to be done. Of several queues, the one that owns it from
-    /// then on (Vulkan) is the one that a submission was last made to, among those that can use it in that state;
-    /// where that is not the one, pass the point of the one that is, whose submission waits for the others.
+    /// to be done.
+    ///
+    /// On Vulkan the queue of `at` owns the resource from then on. Of several queues, that is the one that was
+    /// submitted to last, among those that can use it in that state; where another one owns it, pass the point of
+    /// that one alone, whose submission waits for the others.
     ///
     /// Call it between the submission that changed the state and the next that uses the resource;
     /// recordings that are open may use it. [`State::COMMON`] says that the contents are undefined (Vulkan), or

@@ -20,8 +20,8 @@ const LAST_BINDING: u32 = u16::MAX as u32;
 /// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
 /// without that leaks the API's layout.
 ///
-/// All shader stages see the bindings, but input attachments only pixel (fragment) shaders. Of arrays, where the device has descriptor indexing, only what
-/// shaders use has to be there.
+/// All shader stages see the bindings, but input attachments only pixel (fragment) shaders. Of arrays, where the
+/// device has descriptor indexing, only what shaders use has to be there.
 pub struct SetLayout {
     shared: Arc<Shared>,
     layout: vk::DescriptorSetLayout,

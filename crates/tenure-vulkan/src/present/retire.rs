@@ -19,7 +19,7 @@ use crate::setup::OptionalFeatures;
 /// More chains than these are not kept: then their presentations are waited for.
 const MOST_RETIRED: usize = 4;
 
-/// How often a swap chain that is dropped looks whether its images are given back.
+/// The time after which a swap chain that is dropped looks again whether its images are given back.
 const RETRY: Duration = Duration::from_millis(1);
 
 /// What a chain is made with.

@@ -172,6 +172,24 @@ fn nothing_is_left_of_an_image_that_outlives_its_swap_chain() {
     });
 }
 
+/// A recording that has only begun with an image is submitted when the swap chain and the image are gone.
+#[test]
+fn what_a_recording_waits_for_outlives_its_image() {
+    on_all(|gpu, _| {
+        let headless = Headless::new(gpu.device()).unwrap();
+        let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
+        let image = swapchain.acquire().unwrap().unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "late").unwrap();
+        image.begin(&mut recording).unwrap();
+        drop((swapchain, image));
+        gpu.purge().unwrap();
+        let submitted = recording.submit().unwrap();
+        assert!(gpu.wait(&submitted, LONG).unwrap());
+        gpu.purge().unwrap();
+        drop(headless);
+    });
+}
+
 /// When the swap chain is dropped its surface can be destroyed, whatever the program has not submitted yet, or
 /// another thread is recording.
 #[test]
