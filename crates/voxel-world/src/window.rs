@@ -48,7 +48,8 @@ pub trait Screen<D: Device>: Sized {
     fn present(&mut self, image: SwapchainImage<D>) -> Result<()>;
 }
 
-/// Does in a window what [`perform`](crate::perform) does, until the window is closed. A picture is written only if the options name one.
+/// Does in a window what [`perform`](crate::perform) does, until the window is closed. A picture is written only if
+/// the options name one.
 ///
 /// # Errors
 /// As [`perform`](crate::perform); the errors of the window.

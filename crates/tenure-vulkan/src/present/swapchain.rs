@@ -129,10 +129,12 @@ impl Swapchain {
     /// be used as `desc` says.
     ///
     /// # Safety
-    /// The surface is of the device's instance, and nothing else uses it. It lives, and so does the instance (which goes
-    /// with the last handle of a device that made it: keep a [`Device`] until the surface is destroyed), until the swap chain
-    /// and its images are dropped, and the recordings that were open when it was dropped are submitted or
-    /// discarded, and complete: dropping it waits for that, and says in an error of `tracing` that it was in vain.
+    /// The surface is of the device's instance, and nothing else uses it. It lives until the swap chain and its images
+    /// are dropped, and the recordings that were open then are submitted or discarded, and complete. Dropping the
+    /// swap chain waits for that, and an error by `tracing` says that it did so in vain.
+    ///
+    /// The instance outlives the surface: that of [`Device::create`] goes with the last handle of the device, so
+    /// keep a [`Device`] or a [`Gpu`] until the surface is destroyed.
     pub unsafe fn new(
         gpu: &Gpu<Device>,
         surface: vk::SurfaceKHR,
@@ -299,7 +301,8 @@ impl Swapchain {
     ///
     /// # Errors
     /// [`SwapchainRule::NotFinished`], [`SwapchainRule::BegunFirst`], [`SwapchainRule::OtherSwapchain`];
-    /// [`SwapchainRule::NoQueue`]: the queue that finished it cannot present; [`SwapchainRule::WindowLost`]; [`Error::Device`]: lost, or a shortage.
+    /// [`SwapchainRule::NoQueue`]: the queue that finished it cannot present; [`SwapchainRule::WindowLost`];
+    /// [`Error::Device`]: lost, or a shortage.
     #[expect(clippy::needless_pass_by_value, reason = "the program is done with it")]
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
         self.alive()?;
