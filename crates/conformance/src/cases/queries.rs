@@ -234,6 +234,12 @@ pub fn repeated_queries_create_nothing<H: Harness>(harness: &H) {
     let recorded = (warm_up + harness.effort().frames) * queues as u64;
     assert!(measured <= recorded && measured + 10 * queues as u64 >= recorded, "{measured} of {recorded}");
     assert_eq!(gpu.stats().gpu_times_lost, 0);
+    // Heaps that a trim has given back are created anew.
+    assert!(gpu.wait(&gpu.submitted(), LONG).unwrap());
+    gpu.begin_frame().unwrap().end().unwrap();
+    gpu.trim();
+    assert!(work(Queue::Graphics).unwrap().iter().all(|ticket| ticket.wait(LONG).is_ok()));
+    assert!(gpu.stats().objects_created() > created.0);
     bench.end();
 }
 

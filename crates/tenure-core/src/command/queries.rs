@@ -230,12 +230,16 @@ impl<D: Device> Commands<D> {
         if let Some(chunk) = store.take(context, kind, queue, &name) {
             self.recorded().add(chunk);
         } else {
-            let heap = store.create_heap(context, kind, queue)?;
+            let mut heap = store.create_heap(context, kind, queue)?;
             if context.device().properties().queries.must_reset {
                 let reset = |list: &mut D::List| list.reset_queries(heap.raw(), 0, heap.count());
-                if let Err(source) = service.lists.submit_one(context, queue, reset) {
-                    store.give_up(context, heap);
-                    return Err(context.refused(&name, source));
+                match service.lists.submit_one(context, queue, reset) {
+                    Ok(serial) => heap.set_reset(serial),
+                    Err(source) => {
+                        // The commands were refused, and so never run.
+                        store.give_up(context, heap);
+                        return Err(context.refused(&name, source));
+                    }
                 }
             }
             let chunk = store.add(heap, &name);
@@ -325,13 +329,13 @@ impl<D: Device> Open<D> {
 }
 
 impl<D: Device> ListPool<D> {
-    /// Submits a list of its own.
+    /// Submits a list of its own, and returns its serial.
     fn submit_one(
         &self,
         context: &Context<D>,
         queue: QueueId,
         record: impl FnOnce(&mut D::List),
-    ) -> Result<(), DeviceError> {
+    ) -> Result<u64, DeviceError> {
         let mut list = self.take_list(context.device(), queue, &context.clock.completed())?;
         record(&mut list);
         if let Err(error) = list.close() {
@@ -345,6 +349,6 @@ impl<D: Device> ListPool<D> {
             Ok(at) => self.return_submitted(queue, list, at.serial),
             Err(_) => self.return_unused(queue, list),
         }
-        submitted.map(drop)
+        submitted.map(|at| at.serial)
     }
 }

@@ -398,7 +398,7 @@ impl<D: Device> Gpu<D> {
     /// Gives idle blocks back at once instead of keeping them for the configured frames; of each pool that is
     /// empty altogether the last block is kept for that long. Heaps of descriptors and blocks of sets that nothing
     /// uses go, all of them, and all transient heaps that are not in use; so do idle pages for uploads,
-    /// readbacks and constants. Uploads that are pending are submitted, and what the GPU is done with is
+    /// readbacks and constants, and heaps of queries none of which is in use. Uploads that are pending are submitted, and what the GPU is done with is
     /// given back before, but for objects of the program's own.
     pub fn trim(&self) {
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
@@ -409,6 +409,7 @@ impl<D: Device> Gpu<D> {
         self.shared.uploads.release(&self.shared.context);
         self.shared.commands.staging.store.readbacks.release(&self.shared.context);
         self.shared.context.reclaim();
+        self.shared.commands.queries.store.trim(&self.shared.context);
         self.shared.context.pools.trim(self.device());
         self.shared.commands.descriptors.store.trim(self.device());
         self.shared.transients.trim();

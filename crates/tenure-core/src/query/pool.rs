@@ -1,5 +1,6 @@
 //! Heaps of queries, and the chunks of them that recordings take.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,6 +49,8 @@ pub(crate) struct QueryHeap<D: Device> {
     raw: D::QueryHeap,
     page: Page<D>,
     desc: QueryHeapDesc,
+    /// The serial of the submission that made the queries ready; 0 where they need none.
+    reset_at: u64,
 }
 
 impl<D: Device> QueryHeap<D> {
@@ -59,7 +62,7 @@ impl<D: Device> QueryHeap<D> {
         match context.retry(|| context.device().create_query_heap(&desc)) {
             Ok(raw) => {
                 context.device().set_name(Permit::own(), ObjectRef::QueryHeap(&raw), name);
-                Ok(Self { raw, page, desc })
+                Ok(Self { raw, page, desc, reset_at: 0 })
             }
             Err(source) => {
                 page.release(context);
@@ -75,6 +78,11 @@ impl<D: Device> QueryHeap<D> {
     /// The number of its queries.
     pub(crate) const fn count(&self) -> u32 {
         self.desc.count
+    }
+
+    /// Notes the submission that makes its queries ready.
+    pub(crate) const fn set_reset(&mut self, serial: u64) {
+        self.reset_at = serial;
     }
 }
 
@@ -178,6 +186,32 @@ impl<D: Device> Chunks<D> {
         None
     }
 
+    /// Takes out the chunks of heaps of which nothing is used, or was after `completed`, and returns the heaps.
+    fn take_idle(&mut self, completed: u64) -> Vec<Arc<QueryHeap<D>>> {
+        let due = self.busy.partition_point(|(serial, _)| *serial <= completed);
+        self.kept.extend(self.busy.drain(..due).map(|(_, chunk)| chunk));
+        for _ in 0..self.kept.len() {
+            let Some(mut chunk) = self.kept.pop_front() else { break };
+            match Arc::get_mut(&mut chunk) {
+                Some(_) => self.free.push(chunk),
+                None => self.kept.push_back(chunk),
+            }
+        }
+        // Those of a heap together. The last of a list is the next that is taken.
+        self.free.sort_unstable_by_key(|chunk| (Arc::as_ptr(&chunk.heap).addr(), Reverse(chunk.first)));
+        let chunks = std::mem::take(&mut self.free);
+        let mut idle = Vec::new();
+        for of_heap in chunks.chunk_by(|one, next| Arc::ptr_eq(&one.heap, &next.heap)) {
+            match of_heap {
+                [first, ..] if of_heap.len() == CHUNKS as usize && first.heap.reset_at <= completed => {
+                    idle.push(first.heap.clone());
+                }
+                _ => self.free.extend_from_slice(of_heap),
+            }
+        }
+        idle
+    }
+
     /// Forgets all chunks.
     fn clear(&mut self) {
         self.free.clear();
@@ -269,7 +303,7 @@ impl<D: Device> QueryStore<D> {
         first
     }
 
-    /// Gives up a new heap: the commands that make it ready were refused, and so never ran.
+    /// Destroys a heap that the GPU does not use, and gives its memory back.
     pub(crate) fn give_up(&self, context: &Context<D>, heap: QueryHeap<D>) {
         let QueryHeap { raw, page, .. } = heap;
         page.release(context);
@@ -317,6 +351,30 @@ impl<D: Device> QueryStore<D> {
                 }
                 Err(heap) => self.heaps.lock().push(heap),
             }
+        }
+    }
+
+    /// Destroys the heaps that nothing uses, and gives their memory back. Cost: chunks, sorted.
+    pub(crate) fn trim(&self, context: &Context<D>) {
+        let completed = context.clock.completed();
+        for (queue, kinds) in (0..).zip(&self.chunks) {
+            for chunks in kinds {
+                let idle = chunks.lock().take_idle(completed.serial(QueueId(queue)));
+                idle.into_iter().for_each(|heap| self.destroy_idle(context, heap));
+            }
+        }
+    }
+
+    /// Destroys a heap whose chunks were taken out, unless a shutdown has it.
+    fn destroy_idle(&self, context: &Context<D>, heap: Arc<QueryHeap<D>>) {
+        {
+            let mut heaps = self.heaps.lock();
+            let Some(place) = heaps.iter().position(|other| Arc::ptr_eq(other, &heap)) else { return };
+            heaps.swap_remove(place);
+        }
+        match Arc::try_unwrap(heap) {
+            Ok(heap) => self.give_up(context, heap),
+            Err(heap) => self.heaps.lock().push(heap),
         }
     }
 

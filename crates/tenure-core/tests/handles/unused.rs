@@ -191,3 +191,47 @@ fn what_was_adopted_is_kept() {
     };
     assert!(is_held_back(Profile::DISCRETE, adopt, |_, _| ()));
 }
+
+/// Heaps of queries go when neither the GPU nor a ticket uses any of them; others stay whole.
+#[test]
+fn a_trim_gives_back_heaps_of_queries_that_nothing_uses() {
+    const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
+    for profile in Profile::ALL {
+        let device = device(*profile, Lag::Submissions(3));
+        let gpu = gpu(&device);
+        let live = || device.calls().live_query_heaps;
+        // The first submission of a heap resets its queries, and this recording is not even submitted.
+        let mut discarded = gpu.record(Queue::Graphics, "discarded").unwrap();
+        drop(discarded.write_timestamp().unwrap());
+        drop(discarded);
+        gpu.trim();
+        let is_reset = gpu.device().properties().queries.must_reset;
+        assert_eq!(live(), u64::from(is_reset), "{}", profile.name());
+
+        // Two heaps, of which a ticket keeps the second.
+        let mut recording = gpu.record(Queue::Graphics, "many").unwrap();
+        let mut tickets: Vec<_> = (0..1100).map(|_| recording.write_timestamp().unwrap()).collect();
+        let submitted = recording.submit().unwrap();
+        let kept = tickets.pop().unwrap();
+        drop(tickets);
+        assert_eq!(live(), 2);
+        gpu.trim();
+        assert_eq!(live(), 2, "{}: the GPU uses them", profile.name());
+        assert!(gpu.wait(&submitted, SECOND).unwrap());
+        gpu.trim();
+        assert_eq!(live(), 1, "{}: a ticket keeps one", profile.name());
+        let time = kept.wait(SECOND).unwrap();
+        drop(kept);
+        gpu.trim();
+        assert_eq!(live(), 0, "{}", profile.name());
+
+        let mut recording = gpu.record(Queue::Graphics, "after").unwrap();
+        let after = recording.write_timestamp().unwrap();
+        recording.submit().unwrap();
+        assert!(after.wait(SECOND).unwrap().since(&time) > std::time::Duration::ZERO);
+        drop(after);
+        assert!(gpu.shutdown().is_clean());
+        drop(gpu);
+        device.check_clean().unwrap();
+    }
+}
