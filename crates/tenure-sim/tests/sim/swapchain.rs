@@ -1,8 +1,9 @@
 //! Frames that are presented.
 
+use tenure_core::device::{Api, Device as _};
 use tenure_core::{
     Awaited, Config, Error, FrameConfig, Gpu, Graph, Queue, Recording, State, Subresource, SwapchainDesc,
-    SwapchainImage, SwapchainRule, TextureDesc, Usage,
+    SwapchainImage, SwapchainRule, TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_sim::{Device, HazardKind, Lag, Options, Profile, Swapchain, SwapchainEvent};
 
@@ -272,6 +273,64 @@ fn only_recordings_of_its_images_hold_a_resize_up() {
             leaks.iter().filter(|object| object.name.as_deref().is_some_and(|name| name.contains("image")));
         assert_eq!(images.count(), 3, "the loader holds none of the old ones back: {leaks:?}");
         drop(loader);
+        drop(swapchain);
+        end(&device, gpu);
+    }
+}
+
+/// A view keeps the buffer on Direct3D 12, and the swap chain before on Vulkan.
+#[test]
+fn a_view_that_is_kept_holds_a_resize_up_on_direct3d_12() {
+    for profile in Profile::ALL {
+        let (device, gpu) = manager(*profile, Lag::Submissions(2));
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        let image = swapchain.acquire().unwrap().unwrap();
+        let view = gpu.create_texture_view(image.texture(), &TextureViewDesc::render_target()).unwrap();
+        drop(image);
+        let held = (gpu.device().properties().api == Api::Direct3D12).then_some(SwapchainRule::ImageHeld);
+        assert_eq!(rule(swapchain.resize([32, 32])), held, "{}", profile.name());
+        if held.is_some() {
+            assert_eq!(swapchain.extent(), [64, 48], "nothing has changed");
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+            draw(&mut recording, &image);
+            image.finish(&mut recording).unwrap();
+            recording.submit().unwrap();
+            swapchain.present(image).unwrap();
+        }
+        drop(view);
+        swapchain.resize([16, 16]).unwrap();
+        assert_eq!(swapchain.extent(), [16, 16]);
+        drop(swapchain);
+        end(&device, gpu);
+    }
+}
+
+/// The window changes, or goes, as an image is presented.
+#[test]
+fn presenting_follows_a_script_too() {
+    for profile in Profile::ALL {
+        let (device, gpu) = manager(*profile, Lag::Submissions(2));
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
+        swapchain.script_present(2, SwapchainEvent::OutOfDate);
+        swapchain.script_present(3, SwapchainEvent::NotReady);
+        swapchain.script_present(4, SwapchainEvent::WindowLost);
+        for number in 1..=4 {
+            let image = swapchain.acquire().unwrap().unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+            image.begin(&mut recording).unwrap();
+            draw(&mut recording, &image);
+            image.finish(&mut recording).unwrap();
+            recording.submit().unwrap();
+            let presented = swapchain.present(image);
+            assert_eq!(rule(presented), (number == 4).then_some(SwapchainRule::WindowLost));
+            assert_eq!((swapchain.presented(), swapchain.is_outdated()), (number, number == 2));
+            if number == 2 {
+                assert!(swapchain.acquire().unwrap().is_none());
+                swapchain.resize([32, 24]).unwrap();
+            }
+        }
+        assert_eq!(rule(swapchain.acquire()), Some(SwapchainRule::WindowLost));
         drop(swapchain);
         end(&device, gpu);
     }

@@ -4,29 +4,24 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
-use tenure_core::device::{
-    Api, Device as _, MemoryFlags, MemoryTypeId, QueueId, QueueSerial, ResourceDesc, Usage,
-};
+use tenure_core::device::{Api, Device as _, QueueId, Usage};
 use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage};
 use tenure_core::time::SyncPoint;
-use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, Subresource, SwapchainRule, TextureDesc};
+use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, SwapchainRule, TextureDesc};
 
-use crate::command::Command;
 use crate::device::Device;
-use crate::external::{ExternalBatch, ExternalPoint, Fence, NativeQueue, Points};
-use crate::layout::Span;
-use crate::object::ObjectKind;
-use crate::resource::Resource;
+use crate::external::Fence;
 use crate::shared::Shared;
-use crate::timeline::{Job, Recorded, Work};
 
-/// What happens to the window at a call of [`Swapchain::acquire`].
+mod presents;
+
+/// What happens to the window at a call of [`Swapchain::acquire`] or [`Swapchain::present`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SwapchainEvent {
     /// Its size has changed: there is no image until the swap chain is resized.
     OutOfDate,
-    /// All images are in use by the window, until the time to wait for one is over: [`Error::Timeout`].
+    /// All images are in use by the window, until the time to wait for one is over: [`Error::Timeout`]. Nothing
+    /// happens at a call of [`Swapchain::present`], which takes no image.
     NotReady,
     /// It is gone, for good.
     WindowLost,
@@ -87,12 +82,32 @@ pub struct Swapchain {
     /// The image that the window shows: the last one presented.
     shown: Option<usize>,
     presented: u64,
-    calls: u64,
-    script: BTreeMap<u64, SwapchainEvent>,
+    acquire_script: Script,
+    present_script: Script,
     is_outdated: bool,
     is_lost: bool,
     /// Declared last, so that it is the last to go.
     gpu: Gpu<Device>,
+}
+
+/// What happens at which call of a method.
+#[derive(Default)]
+struct Script {
+    calls: u64,
+    events: BTreeMap<u64, SwapchainEvent>,
+}
+
+impl Script {
+    /// Adds what happens at the `call`-th call from now.
+    fn add(&mut self, call: u64, event: SwapchainEvent) {
+        self.events.insert(self.calls.saturating_add(call.max(1)), event);
+    }
+
+    /// Counts a call, and takes what happens at it.
+    fn next(&mut self) -> Option<SwapchainEvent> {
+        self.calls += 1;
+        self.events.remove(&self.calls)
+    }
 }
 
 /// An image that was handed out.
@@ -124,8 +139,8 @@ impl Swapchain {
             next: 0,
             shown: None,
             presented: 0,
-            calls: 0,
-            script: BTreeMap::new(),
+            acquire_script: Script::default(),
+            present_script: Script::default(),
             is_outdated: false,
             is_lost: false,
             gpu: gpu.clone(),
@@ -136,7 +151,13 @@ impl Swapchain {
 
     /// Has something happen at the `call`-th call of [`acquire`](Self::acquire) from now; 1 is the next.
     pub fn script(&mut self, call: u64, event: SwapchainEvent) {
-        self.script.insert(self.calls.saturating_add(call.max(1)), event);
+        self.acquire_script.add(call, event);
+    }
+
+    /// As [`script`](Self::script), for a call of [`present`](Self::present) that is not refused: the image goes to
+    /// the window, which then is out of date or gone.
+    pub fn script_present(&mut self, call: u64, event: SwapchainEvent) {
+        self.present_script.add(call, event);
     }
 
     /// The next image to draw to; one that was dropped without being presented comes again. `None` while there is
@@ -147,8 +168,7 @@ impl Swapchain {
     /// the window uses them all for too long.
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         self.alive()?;
-        self.calls += 1;
-        match self.script.remove(&self.calls) {
+        match self.acquire_script.next() {
             Some(SwapchainEvent::OutOfDate) => self.is_outdated = true,
             Some(SwapchainEvent::WindowLost) => self.is_lost = true,
             Some(SwapchainEvent::NotReady) => {
@@ -193,8 +213,8 @@ impl Swapchain {
     ///
     /// # Errors
     /// [`Error::Swapchain`] for one that is not finished, which is handed out again, that another swap chain
-    /// handed out, or that a queue has finished which [cannot present](Self::can_present_on); those of
-    /// [`Gpu::submit_external`].
+    /// handed out, or that a queue has finished which [cannot present](Self::can_present_on), and when the window
+    /// goes; those of [`Gpu::submit_external`].
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
         self.alive()?;
         let is_current = |current: &Current| Arc::ptr_eq(image.shared(), &self.images[current.index]);
@@ -222,6 +242,14 @@ impl Swapchain {
         self.acquired.extend(acquired.map(|semaphore| (semaphore, finished)));
         self.shown = Some(image.index() as usize);
         self.presented += 1;
+        match self.present_script.next() {
+            Some(SwapchainEvent::OutOfDate) => self.is_outdated = true,
+            Some(SwapchainEvent::WindowLost) => {
+                self.is_lost = true;
+                return Err(self.breaks(SwapchainRule::WindowLost));
+            }
+            Some(SwapchainEvent::NotReady) | None => {}
+        }
         Ok(())
     }
 
@@ -230,8 +258,9 @@ impl Swapchain {
     /// Waits until the GPU is done with them, for a bounded time.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] while the program holds an image, or a recording that has begun or finished one is open;
-    /// [`Error::Device`] once the device is lost; as [`new`](Self::new). Then nothing has changed, or
+    /// [`Error::Swapchain`] while the program holds an image, or a recording that has begun or finished one is open,
+    /// and on Direct3D 12's profiles while the program holds the texture or the view of one, whose buffers then
+    /// come again; [`Error::Device`] once the device is lost; as [`new`](Self::new). Then nothing has changed, or
     /// there are no images until it succeeds.
     pub fn resize(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.alive()?;
@@ -240,7 +269,16 @@ impl Swapchain {
         if self.images.iter().any(|image| image.is_recorded()) {
             return Err(self.breaks(SwapchainRule::ImageHeld));
         }
+        let images = self.images.iter().map(|image| image.texture().raw().state.clone()).collect::<Vec<_>>();
         self.let_go();
+        // Vulkan: what is held keeps the swap chain before.
+        if !self.is_vulkan() {
+            self.gpu.purge()?;
+            if images.iter().any(|image| !image.label.is_destroyed()) {
+                self.make_images()?;
+                return Err(self.breaks(SwapchainRule::ImageHeld));
+            }
+        }
         self.desc.size = size;
         self.is_outdated = true;
         self.make_images()?;
@@ -393,76 +431,5 @@ impl fmt::Debug for Swapchain {
             .field("extent", &self.extent())
             .field("images", &self.images.len())
             .finish_non_exhaustive()
-    }
-}
-
-/// The read by which an image is shown.
-fn read(shared: &Shared, image: &Resource) -> Recorded {
-    let label = shared.register.label(ObjectKind::List);
-    label.set_name("presentation");
-    let command = Command::Use {
-        resource: Arc::clone(&image.state),
-        span: Span::Subresource(Subresource::All),
-        state: State::PRESENT,
-    };
-    Recorded { label, commands: Arc::new(vec![command]) }
-}
-
-impl NativeQueue<'_> {
-    /// Direct3D 12: the queue shows an image.
-    fn present(&mut self, image: &Resource) {
-        image.state.last_use.raise(self.at.queue, self.at.serial);
-        let lists = smallvec![read(self.shared, image)];
-        self.batches.push(ExternalBatch { lists, waits: Points::new(), signals: Points::new() });
-    }
-}
-
-impl Shared {
-    /// An image that a swap chain made: alone in its memory, and presentable.
-    fn create_image(&self, info: &tenure_core::TextureInfo) -> Result<Resource, tenure_core::DeviceError> {
-        let usage = info.usage.difference(Usage::PRESENT);
-        let plain = ResourceDesc::Texture(tenure_core::TextureInfo { usage, ..info.clone() });
-        let needs = self.requirements_of(&plain)?;
-        let is_local = |index: &u8| {
-            let flags = self.properties.memory_types.get(usize::from(*index)).map(|memory| memory.flags);
-            needs.memory_types & 1 << index != 0
-                && flags.is_some_and(|flags| flags.contains(MemoryFlags::DEVICE_LOCAL))
-        };
-        let memory = MemoryTypeId((0..32).find(is_local).unwrap_or(0));
-        self.create_committed_as(&plain, &ResourceDesc::Texture(info.clone()), memory)
-    }
-
-    /// Vulkan: what is beside the queues shows an image, after a semaphore, in the place of the one before.
-    fn present(&self, before: Option<&Resource>, image: &Resource, rendered: Option<ExternalPoint>) {
-        let mut timeline = self.timeline.lock();
-        let at = timeline.next_present();
-        let images = before.into_iter().chain([image]);
-        images.clone().for_each(|image| image.state.last_use.raise(at.queue, at.serial));
-        let external_waits = self.note_external_waits(at, rendered.as_slice(), "Swapchain::present");
-        let job = Job::Lists(images.map(|image| read(self, image)).collect());
-        timeline.push(self, at.queue, Work { external_waits, ..Work::new(job, SmallVec::new()) });
-        drop(timeline);
-        self.changed.notify_all();
-    }
-
-    /// Vulkan: signals a semaphore when all that was presented before is shown.
-    fn signal_acquired(&self, acquired: &ExternalPoint) {
-        let mut timeline = self.timeline.lock();
-        let at: QueueSerial = timeline.next_present();
-        let signals = std::slice::from_ref(acquired);
-        let external_signals = self.note_external_signals(at, signals, "Swapchain::acquire");
-        let job = Job::Lists(SmallVec::new());
-        timeline.push(self, at.queue, Work { external_signals, ..Work::new(job, SmallVec::new()) });
-        drop(timeline);
-        self.changed.notify_all();
-    }
-
-    /// The CPU learns what was shown, as by the fences of presents.
-    fn settle_presents(&self) {
-        let mut timeline = self.timeline.lock();
-        let QueueSerial { queue, serial } = timeline.next_present();
-        timeline.run_due(self);
-        let shown = timeline.completed(queue).unwrap_or(serial);
-        timeline.observe(self, queue, shown);
     }
 }

@@ -1,0 +1,94 @@
+//! What shows images on the simulated device.
+
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+use tenure_core::device::{MemoryFlags, MemoryTypeId, QueueSerial, ResourceDesc, Usage};
+use tenure_core::{State, Subresource};
+
+use crate::command::Command;
+use crate::external::{ExternalBatch, ExternalPoint, NativeQueue, Points};
+use crate::layout::Span;
+use crate::object::ObjectKind;
+use crate::resource::Resource;
+use crate::shared::Shared;
+use crate::timeline::{Job, Recorded, Work};
+
+/// The read by which an image is shown.
+fn read(shared: &Shared, image: &Resource) -> Recorded {
+    let label = shared.register.label(ObjectKind::List);
+    label.set_name("presentation");
+    let command = Command::Use {
+        resource: Arc::clone(&image.state),
+        span: Span::Subresource(Subresource::All),
+        state: State::PRESENT,
+    };
+    Recorded { label, commands: Arc::new(vec![command]) }
+}
+
+impl NativeQueue<'_> {
+    /// Direct3D 12: the queue shows an image.
+    pub(super) fn present(&mut self, image: &Resource) {
+        image.state.last_use.raise(self.at.queue, self.at.serial);
+        let lists = smallvec![read(self.shared, image)];
+        self.batches.push(ExternalBatch { lists, waits: Points::new(), signals: Points::new() });
+    }
+}
+
+impl Shared {
+    /// An image that a swap chain made: alone in its memory, and presentable.
+    pub(super) fn create_image(
+        &self,
+        info: &tenure_core::TextureInfo,
+    ) -> Result<Resource, tenure_core::DeviceError> {
+        let usage = info.usage.difference(Usage::PRESENT);
+        let plain = ResourceDesc::Texture(tenure_core::TextureInfo { usage, ..info.clone() });
+        let needs = self.requirements_of(&plain)?;
+        let is_local = |index: &u8| {
+            let flags = self.properties.memory_types.get(usize::from(*index)).map(|memory| memory.flags);
+            needs.memory_types & 1 << index != 0
+                && flags.is_some_and(|flags| flags.contains(MemoryFlags::DEVICE_LOCAL))
+        };
+        let memory = MemoryTypeId((0..32).find(is_local).unwrap_or(0));
+        self.create_committed_as(&plain, &ResourceDesc::Texture(info.clone()), memory)
+    }
+
+    /// Vulkan: what is beside the queues shows an image, after a semaphore, in the place of the one before.
+    pub(super) fn present(
+        &self,
+        before: Option<&Resource>,
+        image: &Resource,
+        rendered: Option<ExternalPoint>,
+    ) {
+        let mut timeline = self.timeline.lock();
+        let at = timeline.next_present();
+        let images = before.into_iter().chain([image]);
+        images.clone().for_each(|image| image.state.last_use.raise(at.queue, at.serial));
+        let external_waits = self.note_external_waits(at, rendered.as_slice(), "Swapchain::present");
+        let job = Job::Lists(images.map(|image| read(self, image)).collect());
+        timeline.push(self, at.queue, Work { external_waits, ..Work::new(job, SmallVec::new()) });
+        drop(timeline);
+        self.changed.notify_all();
+    }
+
+    /// Vulkan: signals a semaphore when all that was presented before is shown.
+    pub(super) fn signal_acquired(&self, acquired: &ExternalPoint) {
+        let mut timeline = self.timeline.lock();
+        let at: QueueSerial = timeline.next_present();
+        let signals = std::slice::from_ref(acquired);
+        let external_signals = self.note_external_signals(at, signals, "Swapchain::acquire");
+        let job = Job::Lists(SmallVec::new());
+        timeline.push(self, at.queue, Work { external_signals, ..Work::new(job, SmallVec::new()) });
+        drop(timeline);
+        self.changed.notify_all();
+    }
+
+    /// The CPU learns what was shown, as by the fences of presents.
+    pub(super) fn settle_presents(&self) {
+        let mut timeline = self.timeline.lock();
+        let QueueSerial { queue, serial } = timeline.next_present();
+        timeline.run_due(self);
+        let shown = timeline.completed(queue).unwrap_or(serial);
+        timeline.observe(self, queue, shown);
+    }
+}
