@@ -58,29 +58,41 @@ impl Device {
         unsafe { Self::create_on_with(adapter, options, vk::PhysicalDeviceFeatures2::default()) }
     }
 
-    /// As [`create`](Self::create), with features of the program's own enabled as well: those of the chain, which the
-    /// device must have, and Vulkan 1.0's where it has them.
+    /// As [`create`](Self::create), with features of the program's own enabled as well: all that are on in the
+    /// chain, Vulkan 1.0's among them. The device must have them; those of [`Options::features`] it may lack.
+    ///
+    /// The chain is copied, and never written to. What tenure needs is switched on beside it: in the program's
+    /// structure where the chain has one for the feature, also in that of a whole version of Vulkan, which may have
+    /// no smaller one beside it.
+    ///
+    /// Structures that [`ash`] does not know are linked as they are. They are at the end of the chain, behind all
+    /// others, as `push_next` leaves what was pushed first.
+    ///
+    /// What [`Options::without`] names and the chain switches on is enabled for the program, and not used by tenure:
+    /// [`optional_features`](Self::optional_features) does not name it.
     ///
     /// ```no_run
     /// use ash::vk;
     /// use tenure_vulkan::{CreateError, Device, Options};
     ///
     /// fn create() -> Result<Device, CreateError> {
-    ///     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
-    ///     let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut rendering);
-    ///     // SAFETY: the structure is of Vulkan 1.3, and tenure enables nothing in it.
+    ///     let mut newer = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+    ///     let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut newer);
+    ///     // SAFETY: the chain is valid.
     ///     unsafe { Device::create_with(&Options::default(), features) }
     /// }
     /// ```
     ///
     /// # Errors
-    /// [`CreateError`]; [`CreateError::Failed`] for a feature that the device does not have.
+    /// [`CreateError`]; [`CreateError::NoFeature`] names a feature that the device does not have, but for those of
+    /// structures that `ash` does not know, where it is [`CreateError::Failed`];
+    /// [`CreateError::InvalidFeatures`] for a chain that Vulkan forbids (a structure twice, or of a newer version than
+    /// [`Options::api_version`] allows, or that of a whole version beside a part of it), or with an unknown structure
+    /// before a known one.
     ///
     /// # Safety
-    /// The structures in the chain are valid for the device, of the version that
-    /// [`Options::api_version`] allows or of extensions in [`Options::device_extensions`]. None holds a feature that is in
-    /// one that tenure links, as those of [`DeviceFeatures`](crate::DeviceFeatures): not those of Vulkan 1.2 and 1.3 as a
-    /// whole.
+    /// The pointers of the chain are valid during the call. What its features need is enabled: each other, and the
+    /// extensions that they belong to, in [`Options::device_extensions`].
     pub unsafe fn create_with(
         options: &Options,
         features: vk::PhysicalDeviceFeatures2<'_>,
@@ -101,7 +113,9 @@ impl Device {
         options: &Options,
         features: vk::PhysicalDeviceFeatures2<'_>,
     ) -> Result<Self, CreateError> {
-        Ok(Self { shared: Arc::new(setup::create(adapter, options, features)?) })
+        // SAFETY: the caller promises just this.
+        let shared = unsafe { setup::create(adapter, options, features) }?;
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Wraps a device that the program made, and destroys nothing of the program's.
@@ -158,7 +172,8 @@ impl Device {
         self.shared.api.version
     }
 
-    /// What is used of what is optional.
+    /// What tenure uses of what is optional: all of it is enabled. What the program enabled for itself is not
+    /// named here.
     #[must_use]
     pub fn optional_features(&self) -> OptionalFeatures {
         self.shared.api.enabled

@@ -31,6 +31,20 @@ pub enum CreateError {
         /// Its name.
         extension: String,
     },
+    /// The physical device lacks a feature that the program's chain has switched on.
+    #[error("the device does not have the feature {feature}")]
+    NoFeature {
+        /// Its name, and that of the structure.
+        feature: String,
+    },
+    /// The program's chain of features cannot be worked with.
+    #[error("cannot enable the program's features: {rule} ({found})")]
+    InvalidFeatures {
+        /// The rule that is broken.
+        rule: &'static str,
+        /// What breaks it.
+        found: String,
+    },
     /// No adapter offers Vulkan 1.1 and a queue that can do everything.
     #[error("none of {found} adapters has Vulkan 1.1 and a queue for graphics and compute")]
     NoAdapter {

@@ -7,6 +7,7 @@ use ash::vk;
 use tenure_core::device::QueueProperties;
 
 use super::adapter::Adapter;
+use super::chain::Chain;
 use super::families::{self, Family};
 use super::options::{OptionalFeatures, Options};
 use super::portability::Portability;
@@ -29,11 +30,16 @@ pub(crate) struct QueueHandle {
 }
 
 /// Makes a device on an adapter, with features of the program's own.
-pub(crate) fn create(
+///
+/// # Safety
+/// What the chain points to is valid.
+pub(crate) unsafe fn create(
     adapter: &Adapter,
     options: &Options,
     own: vk::PhysicalDeviceFeatures2<'_>,
 ) -> Result<Shared, CreateError> {
+    // SAFETY: the caller promises just this.
+    let program = unsafe { Chain::copied(&own) }?;
     let options = &Options { features: either(&options.features, &own.features), ..options.clone() };
     let Adapter { instance, physical, support, .. } = adapter;
     let chosen = families::choose(&support.families, options.max_queues);
@@ -42,6 +48,7 @@ pub(crate) fn create(
     if version < ApiVersion::V1_1 {
         return Err(CreateError::TooOld { found: version });
     }
+    program.check_device(&instance.raw, *physical, version)?;
     let mut enabled = wanted(support, options, version);
     let maintenance = instance.swapchain_maintenance(|name| support.has_extension(name));
     if !options.presentation || maintenance.is_none() {
@@ -49,7 +56,8 @@ pub(crate) fn create(
     }
     let extensions = extensions(support, options, enabled, (version, maintenance))?;
     let features = features(support, options, enabled);
-    let device = create_device(adapter, &chosen, enabled, &extensions, own.features(features))?;
+    let device =
+        create_device(adapter, &chosen, &extensions, with_tenures(program, support, enabled, features)?)?;
     if !instance.debug_utils {
         enabled.remove(OptionalFeatures::DEBUG_NAMES);
     }
@@ -155,12 +163,25 @@ pub(super) fn features(
     both(&wanted, &support.features)
 }
 
+/// The program's chain, with what tenure enables.
+fn with_tenures(
+    mut program: Chain,
+    support: &Support,
+    enabled: OptionalFeatures,
+    features: vk::PhysicalDeviceFeatures,
+) -> Result<Chain, CreateError> {
+    let mut own = FeatureChain::enabling(enabled, &support.indexing, support.portability);
+    let own = own.link(enabled, vk::PhysicalDeviceFeatures2::default().features(features));
+    // SAFETY: all that it points to is here.
+    program.add(&unsafe { Chain::copied(&own) }?);
+    Ok(program)
+}
+
 fn create_device(
     adapter: &Adapter,
     chosen: &[(tenure_core::device::QueueKind, u32)],
-    enabled: OptionalFeatures,
     extensions: &[CString],
-    features: vk::PhysicalDeviceFeatures2<'_>,
+    mut features: Chain,
 ) -> Result<ash::Device, CreateError> {
     let priorities = [1.0];
     let queues: Vec<_> = chosen
@@ -170,12 +191,10 @@ fn create_device(
         })
         .collect();
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
-    let mut chain = FeatureChain::enabling(enabled, &adapter.support.indexing, adapter.support.portability);
-    let mut features = chain.link(enabled, features);
-    let info = vk::DeviceCreateInfo::default()
-        .queue_create_infos(&queues)
-        .enabled_extension_names(&names)
-        .push_next(&mut features);
+    features.add_implied(extensions);
+    let mut info =
+        vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
+    info.p_next = features.link();
     // SAFETY: the physical device is one of the instance's; all that `info` points to lives until
     // the call returns.
     let device = unsafe { adapter.instance.raw.create_device(adapter.physical, &info, None) };

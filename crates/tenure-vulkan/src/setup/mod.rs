@@ -1,6 +1,7 @@
 //! From options to a device: instances, adapters, what they offer, and devices of others.
 
 mod adapter;
+mod chain;
 mod create;
 mod families;
 mod instance;

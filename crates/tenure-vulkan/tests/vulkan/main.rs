@@ -5,6 +5,7 @@ mod adopted;
 mod advice;
 mod aliasing;
 mod basics;
+mod chains;
 mod commands;
 mod created;
 mod descriptors;

@@ -1,0 +1,221 @@
+//! Chains of feature structures: the program's, with what tenure needs added.
+
+mod known;
+#[cfg(test)]
+mod tests;
+mod whole;
+
+use core::ffi::c_void;
+use core::ptr;
+use std::ffi::CString;
+
+use ash::vk;
+
+use self::known::{HEAD, Structure, known};
+use self::whole::{IMPLIED, since, whole_of};
+use super::version::ApiVersion;
+use crate::error::CreateError;
+
+/// As many features as Vulkan 1.0 has, the most of any structure; even, for the size to have no padding.
+const MOST: usize = 56;
+
+/// No chain is as long: Vulkan has fewer structures of features.
+const LONGEST: usize = 1024;
+
+/// A copy of a structure of features, with room for any.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Block {
+    kind: vk::StructureType,
+    next: *mut c_void,
+    flags: [vk::Bool32; MOST],
+}
+
+/// A structure of a chain: what is known of it, and a copy.
+#[derive(Clone, Copy)]
+struct Link {
+    structure: &'static Structure,
+    block: Block,
+}
+
+/// A copy of a chain. The first is always Vulkan 1.0's features.
+pub(super) struct Chain {
+    links: Vec<Link>,
+    /// The end of the program's chain, of structures that are not known, and so not copied.
+    rest: *mut c_void,
+}
+
+impl Link {
+    fn empty(structure: &'static Structure) -> Self {
+        let block = Block { kind: structure.kind, next: ptr::null_mut(), flags: [vk::FALSE; MOST] };
+        Self { structure, block }
+    }
+
+    /// # Safety
+    /// There is such a structure at `at`.
+    unsafe fn copied(structure: &'static Structure, at: *const vk::BaseInStructure<'_>) -> Self {
+        let mut link = Self::empty(structure);
+        let from = at.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
+        // SAFETY: by the table the structure has so many flags there, and no copy has room for fewer.
+        unsafe { ptr::copy_nonoverlapping(from, link.block.flags.as_mut_ptr(), structure.features.len()) };
+        link
+    }
+
+    /// The features that are on.
+    fn on(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let features = self.structure.features.iter().zip(&self.block.flags);
+        features.filter(|(_, flag)| **flag != vk::FALSE).map(|(feature, _)| *feature)
+    }
+
+    fn switch_on(&mut self, feature: &str) {
+        let features = self.structure.features.iter().zip(&mut self.block.flags);
+        features.filter(|(name, _)| **name == feature).for_each(|(_, flag)| *flag = vk::TRUE);
+    }
+}
+
+impl Chain {
+    /// Copies a chain. Structures at its end that are not known stay where they are.
+    ///
+    /// # Safety
+    /// What the chain points to is valid, and so is the end as long as the copy is in use.
+    pub(super) unsafe fn copied(features: &vk::PhysicalDeviceFeatures2<'_>) -> Result<Self, CreateError> {
+        // SAFETY: it is the structure of that name.
+        let head = unsafe { Link::copied(&HEAD, ptr::from_ref(features).cast()) };
+        let mut chain = Self { links: vec![head], rest: ptr::null_mut() };
+        let mut next: *const vk::BaseInStructure<'_> = features.p_next.cast::<vk::BaseInStructure<'_>>();
+        let mut seen = 0;
+        while !next.is_null() {
+            seen += 1;
+            if seen > LONGEST {
+                return refused("a chain ends", format!("{seen} structures"));
+            }
+            // SAFETY: each structure in the chain is valid, says the caller, and begins like this.
+            let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
+            match known(kind) {
+                Some(structure) => {
+                    // SAFETY: the type says what is there.
+                    chain.push(unsafe { Link::copied(structure, next) })?;
+                }
+                None if chain.rest.is_null() => chain.rest = next.cast_mut().cast(),
+                None => {}
+            }
+            next = after;
+        }
+        chain.check_wholes()?;
+        Ok(chain)
+    }
+
+    fn push(&mut self, link: Link) -> Result<(), CreateError> {
+        let name = || link.structure.name.to_owned();
+        if !self.rest.is_null() {
+            return refused("structures that tenure does not know are at the end, behind all others", name());
+        }
+        if self.find(link.structure.kind).is_some() {
+            return refused("each structure is there once", name());
+        }
+        self.links.push(link);
+        Ok(())
+    }
+
+    fn find(&self, kind: vk::StructureType) -> Option<usize> {
+        self.links.iter().position(|link| link.structure.kind == kind)
+    }
+
+    /// Where a structure for a whole version is, none of its parts may be.
+    fn check_wholes(&self) -> Result<(), CreateError> {
+        for link in &self.links {
+            let whole = whole_of(link.structure.kind).and_then(|whole| self.links.get(self.find(whole)?));
+            if let Some(whole) = whole {
+                let found = format!("{} and {}", whole.structure.name, link.structure.name);
+                return refused("the structure of a whole version has no part of it beside it", found);
+            }
+        }
+        Ok(())
+    }
+
+    /// An error for a feature that the physical device does not have, or not in the version that is used.
+    pub(super) fn check_device(
+        &self,
+        instance: &ash::Instance,
+        physical: vk::PhysicalDevice,
+        version: ApiVersion,
+    ) -> Result<(), CreateError> {
+        for link in &self.links {
+            if since(link.structure.kind).is_some_and(|since| version < since) {
+                let found = format!("{} with Vulkan {version}", link.structure.name);
+                return refused("the structure is of the version that is used, or older", found);
+            }
+        }
+        let links = self.links.iter().map(|link| Link::empty(link.structure)).collect();
+        let mut offered = Self { links, rest: ptr::null_mut() };
+        let head = offered.link().cast::<vk::PhysicalDeviceFeatures2<'_>>();
+        // SAFETY: the chain is of copies with room for what is written. A driver passes over structures that it
+        // does not know.
+        unsafe { (instance.fp_v1_1().get_physical_device_features2)(physical, head) };
+        match self.missing(&offered) {
+            None => Ok(()),
+            Some((structure, feature)) => {
+                let feature = format!("{} ({structure})", as_specified(feature));
+                Err(CreateError::NoFeature { feature })
+            }
+        }
+    }
+
+    /// The first feature that is on here and not in `offered`, a chain of the same structures.
+    fn missing(&self, offered: &Self) -> Option<(&'static str, &'static str)> {
+        let mut pairs = self.links.iter().zip(&offered.links);
+        pairs.find_map(|(wanted, offered)| {
+            let missing = wanted.on().find(|feature| offered.on().all(|there| there != *feature));
+            Some((wanted.structure.name, missing?))
+        })
+    }
+
+    /// Adds the structures of `own`, or what is on in them where the chain has a place for it.
+    pub(super) fn add(&mut self, own: &Self) {
+        for link in &own.links {
+            let kind = link.structure.kind;
+            let place = self.find(kind).or_else(|| self.find(whole_of(kind)?));
+            match place.and_then(|place| self.links.get_mut(place)) {
+                Some(there) => link.on().for_each(|feature| there.switch_on(feature)),
+                None => self.links.push(*link),
+            }
+        }
+    }
+
+    /// Switches on what goes with extensions that are enabled.
+    pub(super) fn add_implied(&mut self, extensions: &[CString]) {
+        let enabled = |name| extensions.iter().any(|extension| extension.as_c_str() == name);
+        for (_, whole, feature) in IMPLIED.into_iter().filter(|row| enabled(row.0)) {
+            let links = self.links.iter_mut().filter(|link| link.structure.kind == whole);
+            links.for_each(|link| link.switch_on(feature));
+        }
+    }
+
+    /// Links the copies, and the end that was not copied. Valid until the chain moves, changes or goes.
+    pub(super) fn link(&mut self) -> *mut c_void {
+        let mut next = self.rest;
+        for link in self.links.iter_mut().rev() {
+            link.block.next = next;
+            next = ptr::from_mut(&mut link.block).cast();
+        }
+        next
+    }
+}
+
+fn refused<T>(rule: &'static str, found: String) -> Result<T, CreateError> {
+    Err(CreateError::InvalidFeatures { rule, found })
+}
+
+/// The name of a feature as the API's specification has it.
+fn as_specified(feature: &str) -> String {
+    let mut name = String::new();
+    for (index, word) in feature.split('_').enumerate() {
+        let mut letters = word.chars();
+        match letters.next() {
+            Some(first) if index > 0 => name.push(first.to_ascii_uppercase()),
+            first => name.extend(first),
+        }
+        name.push_str(letters.as_str());
+    }
+    name
+}
