@@ -101,5 +101,5 @@ fn main() -> Result<()> {
     drop(gpu);
     device.check_clean()?;
     println!("\nhazards: {}, leaks: {}", device.hazards_found(), report.leaks.len());
-    if report.is_clean() { Ok(()) } else { Err("the shutdown was not clean".into()) }
+    Ok(report.into_result()?)
 }

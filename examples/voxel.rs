@@ -84,9 +84,7 @@ fn run(strategy: Strategy) -> Result<Outcome, Box<dyn Error>> {
     let report = gpu.shutdown();
     drop(gpu);
     device.check_clean()?;
-    if !report.is_clean() {
-        return Err("the shutdown was not clean".into());
-    }
+    report.into_result()?;
     let (peak_reserved, driver_calls) = (calls.peak_reserved_bytes, calls.total());
     Ok(Outcome {
         live: peak_live,

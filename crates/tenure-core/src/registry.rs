@@ -1,6 +1,7 @@
 //! The living objects, by name: for leak reports and dumps.
 
 use std::backtrace::Backtrace;
+use std::fmt;
 
 use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
@@ -75,6 +76,13 @@ impl Leak {
             frame: record.frame,
             backtrace: record.backtrace.as_ref().map(ToString::to_string),
         }
+    }
+}
+
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, kind, bytes, frame, .. } = self;
+        write!(f, "{kind:?} '{name}' ({bytes} bytes, created in frame {frame})")
     }
 }
 

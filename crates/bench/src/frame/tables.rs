@@ -74,7 +74,7 @@ fn sets(rounds: u32) -> Result<Vec<(Duration, Duration)>, Error> {
     let gpu = gpu(Profile::VULKAN_NVIDIA)?;
     let views = views(&gpu)?;
     let layout = gpu.create_set_layout(
-        &SetLayoutDesc::new(&[SetBinding { binding: 0, kind: BindingKind::Buffer, count: 4 }]).name("draw"),
+        &SetLayoutDesc::new(&[SetBinding::new(0, BindingKind::Buffer).count(4)]).name("draw"),
     )?;
     let set = |scratch: Scratch<'_, Device>| {
         let binds = [0, 1, 2, 3].map(|index| (0, index as u32, Bind::from(&views[index])));

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use tenure_core::device::QueryKind;
 use tenure_core::{
-    AnySamples, DeviceError, Error, GpuTime, QueryRule, QueryTicket, Queue, Recording, SampleCount, Timestamp,
+    AnySamples, BindingKind, DeviceError, Error, GpuTime, QueryRule, QueryTicket, Queue, Recording,
+    SampleCount, SetBinding, SetLayoutDesc, Timestamp,
 };
 
 use crate::bench::{Bench, LONG};
+use crate::shader_reads::dynamic;
 use crate::{Harness, Look, Through};
 
 const QUEUES: [Queue; 3] = [Queue::Graphics, Queue::Compute, Queue::Copy];
@@ -110,29 +112,40 @@ pub fn queries_without_draws_count_nothing<H: Harness>(harness: &H) {
 /// Statistics count the invocations of a dispatch, also while samples are counted.
 pub fn statistics_count_dispatches<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    if bench.has_heaps() && bench.has_queries(QueryKind::PipelineStatistics, Queue::Graphics) {
-        let output = bench.output(1);
-        let mut recording = bench.gpu.record(Queue::Graphics, "dispatch").unwrap();
-        let (commands, scratch) = recording.split();
-        bench.open(commands, &output);
-        let constants = scratch.constant_bytes(&[7; 16]).unwrap();
-        let table = scratch.descriptors(&[constants.into()]).unwrap();
-        let through = Through::Heap { heap: table.heap(), index: table.first() };
-        let samples = commands.begin_binary_occlusion().unwrap();
-        let query = commands.begin_pipeline_statistics().unwrap();
-        bench.probe(commands, through, Look::Constants, (&output, 0));
-        let counted = commands.end_query(query).unwrap();
-        let samples = commands.end_query(samples).unwrap();
-        let query = commands.begin_pipeline_statistics().unwrap();
-        let nothing = commands.end_query(query).unwrap();
-        recording.submit().unwrap();
-        let counted = counted.wait(LONG).unwrap();
-        assert!(counted.compute_invocations > 0, "{counted:?}");
-        assert_eq!((counted.vertices, counted.pixel_invocations), (0, 0));
-        assert_eq!(nothing.wait(LONG).unwrap().compute_invocations, 0);
-        assert_eq!(samples.wait(LONG), Ok(AnySamples(false)));
-        drop(output);
+    if !bench.has_queries(QueryKind::PipelineStatistics, Queue::Graphics) {
+        return bench.end();
     }
+    let output = bench.output(1);
+    let binding = SetBinding::new(0, BindingKind::Constants);
+    let layout =
+        bench.has_sets().then(|| bench.gpu.create_set_layout(&SetLayoutDesc::new(&[binding])).unwrap());
+    let mut recording = bench.gpu.record(Queue::Graphics, "dispatch").unwrap();
+    let (commands, scratch) = recording.split();
+    bench.open(commands, &output);
+    let constants = scratch.constant_bytes(&[7; 16]).unwrap();
+    let (table, set);
+    let through = if let Some(layout) = &layout {
+        set = scratch.set(layout, &[(0, 0, constants.into())]).unwrap();
+        let (block, set) = dynamic(&set);
+        Through::Set { layout: layout.raw(), block, set, binding: 0, element: 0 }
+    } else {
+        table = scratch.descriptors(&[constants.into()]).unwrap();
+        Through::Heap { heap: table.heap(), index: table.first() }
+    };
+    let samples = commands.begin_binary_occlusion().unwrap();
+    let query = commands.begin_pipeline_statistics().unwrap();
+    bench.probe(commands, through, Look::Constants, (&output, 0));
+    let counted = commands.end_query(query).unwrap();
+    let samples = commands.end_query(samples).unwrap();
+    let query = commands.begin_pipeline_statistics().unwrap();
+    let nothing = commands.end_query(query).unwrap();
+    recording.submit().unwrap();
+    let found = counted.wait(LONG).unwrap();
+    assert!(found.compute_invocations > 0, "{found:?}");
+    assert_eq!((found.vertices, found.pixel_invocations), (0, 0));
+    assert_eq!(nothing.wait(LONG).unwrap().compute_invocations, 0);
+    assert_eq!(samples.wait(LONG), Ok(AnySamples(false)));
+    drop((output, layout, samples, counted, nothing));
     bench.end();
 }
 

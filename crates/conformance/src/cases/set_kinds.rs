@@ -116,7 +116,7 @@ pub fn input_attachments_are_in_sets<H: Harness>(harness: &H) {
     };
     assert_eq!(needs, Usage::INPUT_ATTACHMENT);
     refused_in_tables(&bench, (&input).into());
-    let binding = SetBinding { binding: BINDING, kind: BindingKind::InputAttachment, count: 2 };
+    let binding = SetBinding::new(BINDING, BindingKind::InputAttachment).count(2);
     let layout = bench.gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("inputs")).unwrap();
     let binds = [(BINDING, 0, (&input).into()), (BINDING, 1, (&second).into())];
     let set = DescriptorSetDesc::new(&layout, &binds).name("inputs");

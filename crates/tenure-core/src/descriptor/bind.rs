@@ -31,7 +31,7 @@ use crate::{Error, Name};
 /// let grass = gpu.create_texture(&TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ))?;
 /// let grass = gpu.create_texture_view(&grass, &TextureViewDesc::sampled())?;
 /// let smooth = gpu.create_sampler(&SamplerDesc::default())?;
-/// let binding = SetBinding { binding: 0, kind: BindingKind::CombinedSampler, count: 1 };
+/// let binding = SetBinding::new(0, BindingKind::CombinedSampler);
 /// let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]))?;
 /// let binds = [(0, 0, (&grass, &smooth).into())];
 /// let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds))?;

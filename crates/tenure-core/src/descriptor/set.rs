@@ -56,8 +56,8 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
 /// let bindings = [
-///     SetBinding { binding: 0, kind: BindingKind::Buffer, count: 2 },
-///     SetBinding { binding: 1, kind: BindingKind::Sampler, count: 1 },
+///     SetBinding::new(0, BindingKind::Buffer).count(2),
+///     SetBinding::new(1, BindingKind::Sampler),
 /// ];
 /// let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("material"))?;
 /// let lights = gpu.create_buffer(&BufferDesc::new(4800, Usage::SHADER_READ).name("lights"))?;

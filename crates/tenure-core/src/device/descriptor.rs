@@ -530,6 +530,20 @@ pub struct SetBinding {
     pub count: u32,
 }
 
+impl SetBinding {
+    /// One descriptor of that kind, at that number in shaders.
+    #[must_use]
+    pub const fn new(binding: u32, kind: BindingKind) -> Self {
+        Self { binding, kind, count: 1 }
+    }
+
+    /// An array of so many.
+    #[must_use]
+    pub const fn count(self, count: u32) -> Self {
+        Self { count, ..self }
+    }
+}
+
 /// One descriptor of a set, to be written.
 pub struct SetWrite<'a, D: Device> {
     /// The binding's number.

@@ -1,5 +1,6 @@
 //! The end: wait, give back, report.
 
+use std::fmt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,29 @@ impl ShutdownReport {
         self.leaks.is_empty() && self.open_recordings.is_empty() && !self.timed_out && self.lost.is_none()
     }
 
+    /// An error with the report when anything did not end as it should: for `gpu.shutdown().into_result()?`.
+    ///
+    /// # Errors
+    /// The report, whose text names each handle and each recording that is left.
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let rock = gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("rock"))?;
+    /// let error = gpu.shutdown().into_result().unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the shutdown was not clean: Buffer 'rock' (1000 bytes, created in frame 0) still lives"
+    /// );
+    /// drop(rock);
+    /// gpu.shutdown().into_result()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn into_result(self) -> Result<(), Self> {
+        if self.is_clean() { Ok(()) } else { Err(self) }
+    }
+
     pub(super) fn log(&self) {
         for leak in &self.leaks {
             let Leak { name, kind, bytes, frame, .. } = leak;
@@ -44,6 +68,23 @@ impl ShutdownReport {
         }
     }
 }
+
+impl fmt::Display for ShutdownReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_clean() {
+            return write!(f, "the shutdown was clean");
+        }
+        let leaks = self.leaks.iter().map(|leak| format!("{leak} still lives"));
+        let open = self.open_recordings.iter().map(|name| format!("recording '{name}' is still open"));
+        let late =
+            self.timed_out.then(|| format!("the GPU did not finish in {} ms", self.waited.as_millis()));
+        let lost = self.lost.iter().map(|reason| format!("the device was lost: {reason}"));
+        let parts: Vec<_> = lost.chain(late).chain(open).chain(leaks).collect();
+        write!(f, "the shutdown was not clean: {}", parts.join("; "))
+    }
+}
+
+impl std::error::Error for ShutdownReport {}
 
 /// Waits, gives everything back and looks what is left.
 pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {

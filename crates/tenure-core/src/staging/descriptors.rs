@@ -78,7 +78,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetLayoutDesc, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
-    /// let binding = SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 };
+    /// let binding = SetBinding::new(0, BindingKind::Constants);
     /// let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("camera"))?;
     /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
     /// let (commands, scratch) = recording.split();
@@ -94,7 +94,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// ```compile_fail,E0505
     /// # use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetLayoutDesc, sim};
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
-    /// # let binding = SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 };
+    /// # let binding = SetBinding::new(0, BindingKind::Constants);
     /// # let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("camera"))?;
     /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
     /// let scratch = recording.split().1;

@@ -76,7 +76,7 @@ impl Scene {
         let limits = &gpu.device().properties().descriptors;
         let view = gpu.create_buffer_view(&self.mesh, &BufferViewDesc::raw())?;
         if limits.sets {
-            let binding = SetBinding { binding: 0, kind: BindingKind::Buffer, count: 1 };
+            let binding = SetBinding::new(0, BindingKind::Buffer);
             let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("layout"))?;
             recording.split().1.set(&layout, &[(0, 0, (&view).into())])?;
         }

@@ -131,7 +131,7 @@ fn what_another_managers_recording_was_given_is_refused() {
     is_foreign("copy_slice_to_texture", commands.copy_slice_to_texture(&slice, LAYOUT, &texture, TEXEL));
     is_foreign("Scratch::descriptors", scratch.descriptors(&[constant.into()]));
     assert!(matches!(scratch.find(untyped), Err(Error::OtherRecording { .. })));
-    let layout = [SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 }];
+    let layout = [SetBinding::new(0, BindingKind::Constants)];
     let layout = mine.create_set_layout(&SetLayoutDesc::new(&layout).name("mine")).unwrap();
     is_foreign("Scratch::set, constants", scratch.set(&layout, &[(0, 0, constant.into())]));
     drop((it, theirs, layout, texture, buffer, ring));
@@ -146,10 +146,7 @@ fn descriptors_of_another_manager_are_refused() {
         gpu.create_buffer_view(&buffer, &BufferViewDesc::raw()).unwrap()
     };
     let layout = |gpu: &Gpu<Device>| {
-        let bindings = [
-            SetBinding { binding: 0, kind: BindingKind::Buffer, count: 1 },
-            SetBinding { binding: 1, kind: BindingKind::Sampler, count: 1 },
-        ];
+        let bindings = [SetBinding::new(0, BindingKind::Buffer), SetBinding::new(1, BindingKind::Sampler)];
         gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("layout")).unwrap()
     };
     let (my_view, my_layout) = (shown(&mine), layout(&mine));

@@ -200,10 +200,8 @@ impl Shown {
     fn new(gpu: &Gpu<Device>) -> Self {
         let buffer = gpu.create_buffer(&BufferDesc::new(1024, Usage::SHADER_READ)).unwrap();
         let views = (0..4).map(|_| gpu.create_buffer_view(&buffer, &BufferViewDesc::raw()).unwrap());
-        let bindings = [
-            SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 },
-            SetBinding { binding: 1, kind: BindingKind::Buffer, count: 3 },
-        ];
+        let bindings =
+            [SetBinding::new(0, BindingKind::Constants), SetBinding::new(1, BindingKind::Buffer).count(3)];
         Self {
             views: views.collect(),
             sampler: gpu.create_sampler(&SamplerDesc::default().name("smooth")).unwrap(),

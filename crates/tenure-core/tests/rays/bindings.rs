@@ -13,7 +13,7 @@ fn at(set: &tenure_core::DescriptorSet<Device>) -> DescriptorAt<'_> {
 }
 
 fn layout(gpu: &Gpu<Device>) -> tenure_core::SetLayout<Device> {
-    let binding = SetBinding { binding: 3, kind: BindingKind::AccelerationStructure, count: 2 };
+    let binding = SetBinding::new(3, BindingKind::AccelerationStructure).count(2);
     gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("rays")).unwrap()
 }
 
@@ -107,7 +107,7 @@ fn wrong_structures_are_refused() {
     let (gpu, foreign) = (gpu_of(&device, Config::default()), gpu_of(&other, Config::default()));
     let (rock, world, stranger) = (bottom(&gpu, 4096), top(&gpu, 4096), top(&foreign, 4096));
     let layout = layout(&gpu);
-    let buffers = SetBinding { binding: 3, kind: BindingKind::Buffer, count: 2 };
+    let buffers = SetBinding::new(3, BindingKind::Buffer).count(2);
     let buffers = gpu.create_set_layout(&SetLayoutDesc::new(&[buffers])).unwrap();
     let set = |layout, structure| {
         let binds = [(3, 0, Bind::from(structure))];

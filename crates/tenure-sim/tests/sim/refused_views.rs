@@ -334,7 +334,7 @@ fn every_call(device: &Device) -> Vec<CallKind> {
     let source = DescriptorSource::Copy { heap: &made, index: 0 };
     let fill = || device.fill_descriptors(Permit::checked(), &shown, 0, &[source]).is_err();
     retried(CallKind::FillDescriptors, fill() && !fill());
-    let bindings = [SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 }];
+    let bindings = [SetBinding::new(0, BindingKind::Constants)];
     let first = device.create_set_layout(&bindings);
     retried(CallKind::CreateSetLayout, first.is_err());
     let layout = first.unwrap_or_else(|_| device.create_set_layout(&bindings).unwrap());
@@ -394,9 +394,7 @@ fn after_removal_nothing_is_made_and_everything_is_freed() {
     let page = committed(&device, "page", &buffer(1024, Usage::CONSTANT | Usage::COPY_DST));
     let view = bytes(&page, 0, 256, BufferAccess::Constants);
     heaps.put(&device, 0, &view);
-    let layout = device
-        .create_set_layout(&[SetBinding { binding: 0, kind: BindingKind::Constants, count: 1 }])
-        .unwrap();
+    let layout = device.create_set_layout(&[SetBinding::new(0, BindingKind::Constants)]).unwrap();
     let block = device.create_set_block(Permit::checked(), &layout, 2).unwrap();
     let list = record(&device, GRAPHICS, |list| {
         list.fill_buffer(&page, 0, 256, 1);

@@ -27,7 +27,7 @@ fn made(room: &Room) -> vk::DescriptorSetLayout {
 fn a_programs_layout_is_adopted() {
     let room = Room::new(Vulkan::new(validated()));
     room.furnish();
-    let bindings = [SetBinding { binding: 3, kind: BindingKind::Buffer, count: 2 }];
+    let bindings = [SetBinding::new(3, BindingKind::Buffer).count(2)];
     for ownership in [Ownership::Tenure, Ownership::Caller] {
         let raw = made(&room);
         // SAFETY: it is just made, with just this binding, and destroyed at the end.

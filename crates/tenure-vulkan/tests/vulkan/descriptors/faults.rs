@@ -25,7 +25,7 @@ fn a_failed_creation_leaves_nothing() {
         let refused = visible(&room.device, DescriptorKind::Resource, 10).unwrap_err();
         assert!(refused.is_shortage(), "{call}: {refused}");
     }
-    let bindings = [SetBinding { binding: 0, kind: BindingKind::Texture, count: 1 }];
+    let bindings = [SetBinding::new(0, BindingKind::Texture)];
     fail(pools[0]);
     assert!(room.device.create_set_layout(&bindings).unwrap_err().is_shortage());
     let layout = room.layout(&bindings);

@@ -163,7 +163,7 @@ fn arrays_are_filled_in_part() {
         return room.end();
     }
     room.furnish();
-    let layout = room.layout(&[SetBinding { binding: 0, kind: BindingKind::Buffer, count: 100 }]);
+    let layout = room.layout(&[SetBinding::new(0, BindingKind::Buffer).count(100)]);
     let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
     room.device
         .write_set(PERMIT, &block, 0, &[SetWrite { binding: 0, element: 77, source: room.source(1) }])

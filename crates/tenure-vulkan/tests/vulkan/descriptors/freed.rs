@@ -99,7 +99,7 @@ fn without_null_descriptors_nothing_is_written() {
 #[test]
 fn sets_and_indices_are_used_again() {
     let room = Room::new(Vulkan::new(validated()));
-    let binding = SetBinding { binding: 0, kind: BindingKind::TypedBuffer, count: 1 };
+    let binding = SetBinding::new(0, BindingKind::TypedBuffer);
     let layout = room.layout(&[binding]);
     let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
     let heap = room.has_heaps().then(|| visible(&room.device, DescriptorKind::Resource, 1).unwrap());

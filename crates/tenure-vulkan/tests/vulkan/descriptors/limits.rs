@@ -73,7 +73,7 @@ fn samplers_end_at_the_limit() {
 #[test]
 fn layouts_and_blocks_end_at_the_limits() {
     let room = Room::new(Vulkan::new(validated()));
-    let of = |binding, kind, count| SetBinding { binding, kind, count };
+    let of = |binding, kind, count| SetBinding::new(binding, kind).count(count);
     let traces = room.device.optional_features().contains(OptionalFeatures::ACCELERATION_STRUCTURES);
     for kind in BindingKind::ALL {
         let too_many = room.device.create_set_layout(&[of(0, kind, u32::MAX)]);

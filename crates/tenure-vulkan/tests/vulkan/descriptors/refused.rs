@@ -249,7 +249,7 @@ fn a_refused_call_changes_nothing() {
     }
     room.furnish();
     let heap = visible(&room.device, DescriptorKind::Resource, 40).unwrap();
-    let layout = room.layout(&[SetBinding { binding: 0, kind: BindingKind::Buffer, count: 40 }]);
+    let layout = room.layout(&[SetBinding::new(0, BindingKind::Buffer).count(40)]);
     let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
     let write = |element, index| SetWrite { binding: 0, element, source: room.source(index) };
     room.device.fill_descriptors(PERMIT, &heap, 0, &[room.source(1)]).unwrap();

@@ -49,7 +49,7 @@ impl Scene {
         let albedo_target = view(&albedo, TextureViewDesc::render_target());
         let lit_target = view(&lit, TextureViewDesc::render_target());
         let input = view(&albedo, TextureViewDesc::input_attachment());
-        let binding = SetBinding { binding: 2, kind: BindingKind::InputAttachment, count: 1 };
+        let binding = SetBinding::new(2, BindingKind::InputAttachment);
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding])).unwrap();
         let binds = [(2, 0, (&input).into())];
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();

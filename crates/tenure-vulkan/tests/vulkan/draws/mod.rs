@@ -2,5 +2,6 @@
 
 mod easel;
 mod inputs;
+mod queries;
 mod samplers;
 mod shader;

@@ -21,7 +21,7 @@ const LEFT: [u8; 4] = [0, 100, 200, 255];
 const RIGHT: [u8; 4] = [100, 0, 40, 255];
 const MEAN: [u8; 4] = [50, 50, 120, 255];
 
-const BINDING: SetBinding = SetBinding { binding: 4, kind: BindingKind::CombinedSampler, count: 1 };
+const BINDING: SetBinding = SetBinding::new(4, BindingKind::CombinedSampler);
 
 fn filtered(filter: Filter) -> SamplerDesc {
     SamplerDesc::new(SamplerInfo { mag: filter, min: filter, ..SamplerInfo::default() })

@@ -136,8 +136,8 @@ fn sets_take_structures() {
     let view = gpu.create_buffer_view(&buffer, &BufferViewDesc::structured_writable(16)).unwrap();
     // More than are written at once, and of two kinds.
     let bindings = [
-        SetBinding { binding: 0, kind: BindingKind::Buffer, count: 1 },
-        SetBinding { binding: 1, kind: BindingKind::AccelerationStructure, count: 20 },
+        SetBinding::new(0, BindingKind::Buffer),
+        SetBinding::new(1, BindingKind::AccelerationStructure).count(20),
     ];
     let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("rays")).unwrap();
     let mut binds = vec![(0, 0, Bind::from(&view))];
