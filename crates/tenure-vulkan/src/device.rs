@@ -1,6 +1,7 @@
 //! The device itself: the contract, and the way to the API beneath it.
 
 use core::fmt;
+use std::ffi::CString;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,8 +125,10 @@ impl Device {
     /// [`with_queue`](Self::with_queue).
     ///
     /// # Errors
-    /// [`CreateError::TooOld`], [`CreateError::InvalidRaw`]; [`CreateError::NoFunction`] when something
-    /// that `raw` calls enabled is not; [`CreateError::Failed`] when semaphores cannot be made.
+    /// [`CreateError::TooOld`], [`CreateError::InvalidRaw`]; [`CreateError::ExtensionNotEnabled`] when something that
+    /// `raw` calls enabled is of an extension which is neither in [`Raw::extensions`] nor part of
+    /// [`Raw::api_version`], and [`CreateError::NoFunction`] when the device lacks a function of it, both unless
+    /// [`Options::without`] names it; [`CreateError::Failed`] when semaphores cannot be made.
     ///
     /// # Safety
     /// What `raw` says is true: the objects belong together, and versions, features and extensions
@@ -177,6 +180,12 @@ impl Device {
     #[must_use]
     pub fn optional_features(&self) -> OptionalFeatures {
         self.shared.api.enabled
+    }
+
+    /// The device extensions that are enabled, on a wrapped device those of [`Raw::extensions`].
+    #[must_use]
+    pub fn enabled_extensions(&self) -> &[CString] {
+        &self.shared.api.extensions
     }
 
     /// What is enabled of Vulkan 1.0's features.

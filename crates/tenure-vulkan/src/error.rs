@@ -57,6 +57,18 @@ pub enum CreateError {
         /// Its name in the core.
         function: &'static str,
     },
+    /// A feature of a wrapped device needs an extension that is not among those given, and not part of the version.
+    #[error(
+        "{feature} is said to be enabled, which needs {extension} with Vulkan {version}, and that is not enabled"
+    )]
+    ExtensionNotEnabled {
+        /// The feature, as a constant of [`OptionalFeatures`](crate::OptionalFeatures).
+        feature: &'static str,
+        /// The extension.
+        extension: &'static str,
+        /// The version given.
+        version: crate::ApiVersion,
+    },
     /// A call failed.
     #[error("{call} failed: {result}")]
     Failed {

@@ -10,6 +10,7 @@ mod options;
 mod portability;
 mod raw;
 mod request;
+mod required;
 mod support;
 mod version;
 

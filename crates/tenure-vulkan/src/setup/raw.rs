@@ -10,6 +10,7 @@ use super::create::{QueueHandle, assemble, family_of};
 use super::families::{self, Family};
 use super::options::{OptionalFeatures, Options};
 use super::portability::Portability;
+use super::required::check_extensions;
 use super::support::{is_enough, sparse};
 use super::version::ApiVersion;
 use crate::api::Handles;
@@ -76,7 +77,8 @@ pub struct Raw {
     pub queues: Vec<RawQueue>,
     /// What of this was enabled: extensions, with their features, of the device, and for
     /// [`DEBUG_NAMES`](OptionalFeatures::DEBUG_NAMES) `VK_EXT_debug_utils` of the instance.
-    /// [`DEDICATED_ALLOCATION`](OptionalFeatures::DEDICATED_ALLOCATION) is always there.
+    /// [`DEDICATED_ALLOCATION`](OptionalFeatures::DEDICATED_ALLOCATION) is always there. What is not part of
+    /// `api_version` has its extension in `extensions`.
     pub enabled: OptionalFeatures,
     /// What was enabled of Vulkan 1.0's features.
     pub features: vk::PhysicalDeviceFeatures,
@@ -91,8 +93,8 @@ pub struct Raw {
     /// Families of the program's other queues that use buffers of tenure's: they share all buffers
     /// with those of `queues`. Textures are handed over to them by the program.
     pub other_families: Vec<u32>,
-    /// The device extensions that were enabled; those of ray tracing and of mesh shaders add
-    /// shader stages to wait for.
+    /// The device extensions that were enabled: those that `enabled` needs, and those of the program, as
+    /// mesh shaders and ray tracing add shader stages to wait for.
     pub extensions: Vec<CString>,
 }
 
@@ -121,6 +123,8 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateE
     // SAFETY: the physical device is one of the instance's, says the caller.
     let found = unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
     let found: Vec<Family> = found.iter().map(Family::from).collect();
+    let enabled = raw.enabled & options.optional;
+    check_extensions(enabled, api_version, &raw.extensions)?;
     let queues = check_queues(&queues, &found, options.max_queues)?;
     check_families(&raw.other_families, &found)?;
     // What is less than Vulkan without a word is taken to have nothing of what it may lack.
@@ -132,7 +136,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateE
         physical: physical_device,
         device,
         version: api_version.min(options.api_version).min(ApiVersion::V1_3),
-        enabled: usable(&raw.enabled, &raw.features, &raw.descriptor_indexing) & options.optional,
+        enabled: usable(enabled, &raw.features, &raw.descriptor_indexing),
         features: raw.features,
         extensions: raw.extensions,
         indexing: raw.descriptor_indexing,
@@ -144,7 +148,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Shared, CreateE
 
 /// What was enabled, without what lacks something else that it needs.
 fn usable(
-    enabled: &OptionalFeatures,
+    enabled: OptionalFeatures,
     features: &vk::PhysicalDeviceFeatures,
     indexing: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>,
 ) -> OptionalFeatures {

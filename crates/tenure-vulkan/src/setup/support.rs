@@ -34,7 +34,7 @@ const KHR_ROBUSTNESS2: &CStr = c"VK_KHR_robustness2";
 pub(crate) const KHR_SWAPCHAIN_MAINTENANCE1: &CStr = c"VK_KHR_swapchain_maintenance1";
 
 /// The other name of an extension that was taken over unchanged.
-fn other_name(name: &CStr) -> Option<&'static CStr> {
+pub(super) fn other_name(name: &CStr) -> Option<&'static CStr> {
     let names = [
         (ash::ext::robustness2::NAME, KHR_ROBUSTNESS2),
         (ash::ext::swapchain_maintenance1::NAME, KHR_SWAPCHAIN_MAINTENANCE1),

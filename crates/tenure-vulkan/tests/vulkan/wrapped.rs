@@ -36,7 +36,7 @@ pub(crate) fn raw_of(host: &Device) -> Raw {
         descriptor_indexing: indexing_of(host),
         portability: None,
         other_families: Vec::new(),
-        extensions: Vec::new(),
+        extensions: host.enabled_extensions().to_vec(),
     }
 }
 
@@ -333,13 +333,59 @@ fn what_is_not_enabled_is_not_used() {
     vulkan.end();
 }
 
-/// Functions are found by either name, whatever version is given.
+/// What is said to be enabled, and cannot be with the extensions and the version, is an error that names both.
+#[test]
+fn features_need_their_extensions() {
+    let vulkan = Vulkan::new(validated());
+    let host = vulkan.device();
+    let features = host.optional_features();
+    // The oldest: all that has an extension needs it.
+    let old = |raw: &mut Raw| (raw.api_version, raw.extensions) = (ApiVersion::V1_1, Vec::new());
+    let rows = [
+        (OptionalFeatures::TIMELINE_SEMAPHORES, c"VK_KHR_timeline_semaphore"),
+        (OptionalFeatures::SYNCHRONIZATION2, c"VK_KHR_synchronization2"),
+        (OptionalFeatures::MAINTENANCE4, c"VK_KHR_maintenance4"),
+        (OptionalFeatures::MEMORY_BUDGET, c"VK_EXT_memory_budget"),
+    ];
+    for (feature, name) in rows.into_iter().filter(|row| features.contains(row.0)) {
+        let refused = wrap_as(&host, |raw| {
+            old(raw);
+            raw.enabled = feature;
+        });
+        let error = refused.map(drop).unwrap_err();
+        let (text, version) = (error.to_string(), ApiVersion::V1_1);
+        assert!(
+            matches!(error, CreateError::ExtensionNotEnabled { version: v, .. } if v == version),
+            "{text}"
+        );
+        assert!(feature.iter_names().all(|(name, _)| text.contains(name)), "{text}");
+        assert!(text.contains(name.to_str().unwrap()), "{text}");
+        let named = wrap_as(&host, |raw| {
+            old(raw);
+            (raw.enabled, raw.extensions) = (feature, vec![name.to_owned()]);
+        });
+        assert!(named.unwrap().optional_features().contains(feature));
+        let mut raw = raw_of(&host);
+        old(&mut raw);
+        raw.enabled = feature;
+        // SAFETY: the host outlives it, and nothing is submitted.
+        let without = unsafe { Device::from_raw(raw, &Options::default().without(feature)) };
+        assert!(without.unwrap().optional_features().is_empty(), "what is not used is not looked at");
+    }
+    drop(host);
+    vulkan.end();
+}
+
+/// Functions are found by either name, whatever version is used.
 #[test]
 fn an_older_version_finds_the_same_functions() {
     let vulkan = Vulkan::new(validated());
     let host = vulkan.device();
     for api_version in [ApiVersion::V1_1, ApiVersion::V1_2, ApiVersion::V1_3] {
-        let device = wrap_as(&host, |raw| raw.api_version = api_version).unwrap();
+        let raw = raw_of(&host);
+        // SAFETY: the host outlives it, and its queues are used by this device alone.
+        let device = unsafe { Device::from_raw(raw, &Options::default().api_version(api_version)) }.unwrap();
+        assert_eq!(device.api_version(), api_version.min(host.api_version()));
         assert_eq!(device.optional_features(), host.optional_features());
         device.submit(PERMIT, QueueId(0), &[], &[], 1).unwrap();
         assert!(device.wait(crate::basics::at(1), LONG).unwrap());
@@ -398,7 +444,7 @@ fn a_portability_subset_is_asked_what_it_can() {
         .image_view_format_reinterpretation(true);
     let subset = |features: Option<_>| wrap_as(&host, |raw| raw.portability = features).unwrap();
     let (whole, part) = (subset(Some(everything)), subset(Some(Default::default())));
-    let named = wrap_as(&host, |raw| raw.extensions = vec![c"VK_KHR_portability_subset".to_owned()]).unwrap();
+    let named = wrap_as(&host, |raw| raw.extensions.push(c"VK_KHR_portability_subset".to_owned())).unwrap();
 
     let target = texture(64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
     let array = ResourceDesc::Texture(TextureInfo { samples: 4, depth_or_layers: 2, ..target.clone() });

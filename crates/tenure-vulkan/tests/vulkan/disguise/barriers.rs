@@ -39,7 +39,10 @@ fn allowed(flags: vk::QueueFlags) -> vk::PipelineStageFlags2 {
     let mut stages =
         Stages::TOP_OF_PIPE | Stages::BOTTOM_OF_PIPE | Stages::TRANSFER | Stages::HOST | Stages::ALL_COMMANDS;
     if flags.contains(vk::QueueFlags::COMPUTE) {
-        stages |= Stages::COMPUTE_SHADER | Stages::DRAW_INDIRECT | Stages::ACCELERATION_STRUCTURE_BUILD_KHR;
+        stages |= Stages::COMPUTE_SHADER
+            | Stages::DRAW_INDIRECT
+            | Stages::ACCELERATION_STRUCTURE_BUILD_KHR
+            | Stages::RAY_TRACING_SHADER_KHR;
     }
     if flags.contains(vk::QueueFlags::GRAPHICS) {
         stages = Stages::from_raw(u64::MAX);
