@@ -33,19 +33,19 @@ struct Block {
 
 /// A structure of a chain: what is known of it, and a copy.
 #[derive(Clone, Copy)]
-struct Link {
+struct Linked {
     structure: &'static Structure,
     block: Block,
 }
 
 /// A copy of a chain. The first is always Vulkan 1.0's features.
 pub(super) struct Chain {
-    links: Vec<Link>,
+    links: Vec<Linked>,
     /// The end of the program's chain, of structures that are not known, and so not copied.
     rest: *mut c_void,
 }
 
-impl Link {
+impl Linked {
     fn empty(structure: &'static Structure) -> Self {
         let block = Block { kind: structure.kind, next: ptr::null_mut(), flags: [vk::FALSE; MOST] };
         Self { structure, block }
@@ -80,7 +80,7 @@ impl Chain {
     /// What the chain points to is valid, and so is the end as long as the copy is in use.
     pub(super) unsafe fn copied(features: &vk::PhysicalDeviceFeatures2<'_>) -> Result<Self, CreateError> {
         // SAFETY: it is the structure of that name.
-        let head = unsafe { Link::copied(&HEAD, ptr::from_ref(features).cast()) };
+        let head = unsafe { Linked::copied(&HEAD, ptr::from_ref(features).cast()) };
         let mut chain = Self { links: vec![head], rest: ptr::null_mut() };
         let mut next: *const vk::BaseInStructure<'_> = features.p_next.cast::<vk::BaseInStructure<'_>>();
         let mut seen = 0;
@@ -94,7 +94,7 @@ impl Chain {
             match known(kind) {
                 Some(structure) => {
                     // SAFETY: the type says what is there.
-                    chain.push(unsafe { Link::copied(structure, next) })?;
+                    chain.push(unsafe { Linked::copied(structure, next) })?;
                 }
                 None if chain.rest.is_null() => chain.rest = next.cast_mut().cast(),
                 None => {}
@@ -105,7 +105,7 @@ impl Chain {
         Ok(chain)
     }
 
-    fn push(&mut self, link: Link) -> Result<(), CreateError> {
+    fn push(&mut self, link: Linked) -> Result<(), CreateError> {
         let name = || link.structure.name.to_owned();
         if !self.rest.is_null() {
             return refused("structures that tenure does not know are at the end, behind all others", name());
@@ -146,7 +146,7 @@ impl Chain {
                 return refused("the structure is of the version that is used, or older", found);
             }
         }
-        let links = self.links.iter().map(|link| Link::empty(link.structure)).collect();
+        let links = self.links.iter().map(|link| Linked::empty(link.structure)).collect();
         let mut offered = Self { links, rest: ptr::null_mut() };
         let head = offered.link().cast::<vk::PhysicalDeviceFeatures2<'_>>();
         // SAFETY: the chain is of copies with room for what is written. A driver passes over structures that it
@@ -210,12 +210,12 @@ fn refused<T>(rule: &'static str, found: String) -> Result<T, CreateError> {
 fn as_specified(feature: &str) -> String {
     let mut name = String::new();
     for (index, word) in feature.split('_').enumerate() {
-        let mut letters = word.chars();
-        match letters.next() {
+        let mut characters = word.chars();
+        match characters.next() {
             Some(first) if index > 0 => name.push(first.to_ascii_uppercase()),
             first => name.extend(first),
         }
-        name.push_str(letters.as_str());
+        name.push_str(characters.as_str());
     }
     name
 }
