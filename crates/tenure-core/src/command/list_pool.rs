@@ -49,7 +49,8 @@ impl<D: Device> Lists<D> {
 struct QueueContexts<D: Device> {
     kind: QueueKind,
     lists: Mutex<Lists<D>>,
-    trackers: Mutex<Vec<Tracker<Tracked<D>>>>,
+    #[expect(clippy::vec_box, reason = "recordings have them in boxes, so that what moves is small")]
+    trackers: Mutex<Vec<Box<Tracker<Tracked<D>>>>>,
 }
 
 /// Recycled command lists and trackers of all queues. In steady state nothing is created.
@@ -155,13 +156,13 @@ impl<D: Device> ListPool<D> {
         }
     }
 
-    pub(super) fn take_tracker(&self, queue: QueueId) -> Result<Tracker<Tracked<D>>, DeviceError> {
+    pub(super) fn take_tracker(&self, queue: QueueId) -> Result<Box<Tracker<Tracked<D>>>, DeviceError> {
         let contexts = self.queue(queue)?;
         let recycled = contexts.trackers.lock().pop();
-        Ok(recycled.unwrap_or_else(|| Tracker::new(self.model, contexts.kind).on(queue)))
+        Ok(recycled.unwrap_or_else(|| Box::new(Tracker::new(self.model, contexts.kind).on(queue))))
     }
 
-    pub(super) fn return_tracker(&self, queue: QueueId, mut tracker: Tracker<Tracked<D>>) {
+    pub(super) fn return_tracker(&self, queue: QueueId, mut tracker: Box<Tracker<Tracked<D>>>) {
         tracker.reset();
         if let Ok(contexts) = self.queue(queue) {
             contexts.trackers.lock().push(tracker);

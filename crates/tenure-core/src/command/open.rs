@@ -23,7 +23,7 @@ const MAY_WRITE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
 /// An open list and the states of what it uses.
 pub(crate) struct Open<D: Device> {
     pub(crate) list: D::List,
-    pub(crate) tracker: Tracker<Tracked<D>>,
+    pub(crate) tracker: Box<Tracker<Tracked<D>>>,
     /// Of what is read back.
     pub(super) tickets: Vec<Arc<Ticket>>,
     /// Of the transient resources whose turn it began.
@@ -43,7 +43,7 @@ pub(crate) struct Open<D: Device> {
 }
 
 impl<D: Device> Open<D> {
-    const fn new(list: D::List, tracker: Tracker<Tracked<D>>) -> Self {
+    const fn new(list: D::List, tracker: Box<Tracker<Tracked<D>>>) -> Self {
         Self {
             list,
             tracker,
