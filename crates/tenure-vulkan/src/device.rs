@@ -21,7 +21,7 @@ use crate::query::QueryHeap;
 use crate::queue::{ExternalSemaphore, Work};
 use crate::record::{List, QueueStages, StateUse};
 use crate::resource::Resource;
-use crate::setup::{self, Adapter, ApiVersion, OptionalFeatures, Options, Raw};
+use crate::setup::{self, Adapter, ApiVersion, OptionalFeatures, Options, OwnQueue, Raw};
 use crate::shared::Shared;
 use crate::structure::AccelerationStructure;
 
@@ -206,11 +206,24 @@ impl Device {
         self.shared.queues.get(queue.index()).map(|queue| queue.properties.family)
     }
 
-    /// The families of all queues, [others](Raw::other_families) of the program's included, each once:
+    /// The families of all queues, [others](Raw::other_families) of the program's and [its own](Self::own_queues) included, each once:
     /// what buffers are shared among.
     #[must_use]
     pub fn queue_families(&self) -> &[u32] {
         &self.shared.families
+    }
+
+    /// The queues made for the program's own use ([`Options::own_queues`]), by family in the order asked for, those of
+    /// families that tenure uses first. None on a wrapped device.
+    ///
+    /// Tenure never submits to them. The program sees to it that one thread at a time uses each of them, and that its
+    /// work there and tenure's are in order: with semaphores, for which there is
+    /// [`ExternalSemaphore`](crate::ExternalSemaphore). What is submitted there is not counted: what it uses is kept
+    /// until it is done. Buffers are shared with the families of these queues; textures are handed over to them by the
+    /// program. `vkDeviceWaitIdle` uses all queues, also at the end of the device, which waits for what is submitted.
+    #[must_use]
+    pub fn own_queues(&self) -> &[OwnQueue] {
+        &self.shared.own_queues
     }
 
     /// Calls `run` with a queue while tenure does not use it. `None` when there is no such queue.

@@ -45,6 +45,16 @@ pub enum CreateError {
         /// What breaks it.
         found: String,
     },
+    /// Queues for the program's own use that cannot be made.
+    #[error("cannot make the program's own queues of family {family}: {rule} ({found})")]
+    InvalidQueues {
+        /// The rule that is broken.
+        rule: &'static str,
+        /// The family.
+        family: u32,
+        /// What breaks it, with the numbers.
+        found: String,
+    },
     /// No adapter offers Vulkan 1.1 and a queue that can do everything.
     #[error("none of {found} adapters has Vulkan 1.1 and a queue for graphics and compute")]
     NoAdapter {

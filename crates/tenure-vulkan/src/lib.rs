@@ -197,7 +197,7 @@ pub use record::{List, StateUse, vk_stage_access_layout};
 pub use resource::{Ownership, RawBuffer, RawImage, RawMemory, Resource};
 pub use setup::{
     Adapter, AdapterKind, ApiVersion, DeviceFeatures, Message, MessageKind, MessageSink, OptionalFeatures,
-    Options, Raw, RawQueue, Severity, Validation, adapters,
+    Options, OwnQueue, OwnQueues, QueueFamily, Raw, RawQueue, Severity, Validation, adapters,
 };
 pub use structure::AccelerationStructure;
 

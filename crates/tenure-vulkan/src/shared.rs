@@ -17,7 +17,7 @@ use crate::memory::MemoryCount;
 use crate::queue::{Clock, Queue, SyncPool};
 use crate::record::ShaderStages;
 use crate::resource::{ImageSupport, KnownImage};
-use crate::setup::Instance;
+use crate::setup::{Instance, OwnQueue};
 use crate::tables::Tables;
 
 /// How long the end of a device waits for the GPU. What is not done then is left to the process.
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) tables: Tables,
     pub(crate) queues: Vec<Queue>,
+    /// Queues of the program's own, which nothing here uses.
+    pub(crate) own_queues: Vec<OwnQueue>,
     /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
     pub(crate) families: Vec<u32>,
     pub(crate) shader_stages: ShaderStages,
@@ -70,6 +72,7 @@ impl Shared {
             tables,
             queues,
             families,
+            own_queues: Vec::new(),
             memory: MemoryCount::default(),
             images: ImageSupport::default(),
             known_images: TextureCache::new(),

@@ -7,6 +7,7 @@ use ash::vk;
 use super::families;
 use super::instance::Instance;
 use super::options::Options;
+use super::own_queues::QueueFamily;
 use super::support::Support;
 use super::version::ApiVersion;
 use crate::device::Device;
@@ -142,6 +143,11 @@ impl Adapter {
     #[must_use]
     pub fn api_version(&self) -> ApiVersion {
         self.support.version
+    }
+
+    /// Its families of queues, in Vulkan's order, to choose from for [`Options::own_queues`].
+    pub fn queue_families(&self) -> impl Iterator<Item = QueueFamily> + '_ {
+        self.support.families.iter().map(|found| QueueFamily { flags: found.flags, queues: found.queues })
     }
 
     /// Makes a device on it. What concerns the instance in `options` (validation, the sink, the

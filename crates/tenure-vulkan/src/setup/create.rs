@@ -10,6 +10,7 @@ use super::adapter::Adapter;
 use super::chain::Chain;
 use super::families::{self, Family};
 use super::options::{OptionalFeatures, Options};
+use super::own_queues::{OwnQueue, Planned, plan};
 use super::portability::Portability;
 use super::support::{FeatureChain, Support, both, either, extensions_for, versioned};
 use super::version::ApiVersion;
@@ -44,6 +45,7 @@ pub(crate) unsafe fn create(
     let Adapter { instance, physical, support, .. } = adapter;
     let chosen = families::choose(&support.families, options.max_queues);
     let chosen = chosen.ok_or(CreateError::NoAdapter { found: 1 })?;
+    let planned = plan(&support.families, &chosen, &options.own_queues)?;
     let version = support.version.min(options.api_version);
     if version < ApiVersion::V1_1 {
         return Err(CreateError::TooOld { found: version });
@@ -57,16 +59,17 @@ pub(crate) unsafe fn create(
     let extensions = extensions(support, options, enabled, (version, maintenance))?;
     let features = features(support, options, enabled);
     let device =
-        create_device(adapter, &chosen, &extensions, with_tenures(program, support, enabled, features)?)?;
+        create_device(adapter, &planned, &extensions, with_tenures(program, support, enabled, features)?)?;
     if !instance.debug_utils {
         enabled.remove(OptionalFeatures::DEBUG_NAMES);
     }
+    let own_queues = own_queues(&device, &planned);
     let queues = chosen
         .into_iter()
         .map(|(kind, family)| QueueHandle {
             properties: QueueProperties { kind, family },
             family: family_of(&support.families, family),
-            // SAFETY: the device was created with one queue of this family.
+            // SAFETY: the device was created with a queue of this family at least.
             handle: unsafe { device.get_device_queue(family, 0) },
         })
         .collect();
@@ -81,13 +84,26 @@ pub(crate) unsafe fn create(
         extensions,
         indexing: support.indexing.features,
         portability: support.portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
-        other_families: Vec::new(),
+        other_families: own_queues.iter().map(|own| own.family).collect(),
     };
     let device = handles.device.clone();
-    assemble(handles, queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
+    let made = assemble(handles, queues, Owner::Tenure(Arc::clone(instance)));
+    let mut shared = made.inspect_err(|_| {
         // SAFETY: it was just created, and nothing of it is left.
         unsafe { device.destroy_device(None) };
-    })
+    })?;
+    shared.own_queues = own_queues;
+    Ok(shared)
+}
+
+fn own_queues(device: &ash::Device, planned: &[Planned]) -> Vec<OwnQueue> {
+    let own = planned.iter().flat_map(Planned::own).map(|(family, index)| OwnQueue {
+        // SAFETY: the device was created with so many queues of this family.
+        queue: unsafe { device.get_device_queue(family, index) },
+        family,
+        index,
+    });
+    own.collect()
 }
 
 /// What a family can do; nothing, for one that does not exist.
@@ -179,15 +195,16 @@ fn with_tenures(
 
 fn create_device(
     adapter: &Adapter,
-    chosen: &[(tenure_core::device::QueueKind, u32)],
+    planned: &[Planned],
     extensions: &[CString],
     mut features: Chain,
 ) -> Result<ash::Device, CreateError> {
-    let priorities = [1.0];
-    let queues: Vec<_> = chosen
+    let queues: Vec<_> = planned
         .iter()
-        .map(|(_, family)| {
-            vk::DeviceQueueCreateInfo::default().queue_family_index(*family).queue_priorities(&priorities)
+        .map(|each| {
+            vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(each.family)
+                .queue_priorities(&each.priorities)
         })
         .collect();
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();

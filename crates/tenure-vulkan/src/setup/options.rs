@@ -6,6 +6,7 @@ use ash::vk;
 use bitflags::bitflags;
 
 use super::message::{Message, MessageSink};
+use super::own_queues::OwnQueues;
 use super::version::ApiVersion;
 
 bitflags! {
@@ -119,6 +120,8 @@ pub struct Options {
     pub sink: Option<MessageSink>,
     /// The most queues to use, one of each kind at most: 1 for graphics alone. *Default*: 8.
     pub max_queues: usize,
+    /// Queues to make for the program's own use, each family once. *Default*: none. Not used with wrapped devices.
+    pub own_queues: Vec<OwnQueues>,
     /// The newest version of Vulkan to use. *Default*: 1.3.
     pub api_version: ApiVersion,
     /// Features of Vulkan 1.0 to enable where they are there, beyond what tenure needs.
@@ -140,6 +143,7 @@ impl Default for Options {
             validation: Validation::OFF,
             sink: None,
             max_queues: tenure_core::device::MAX_QUEUES,
+            own_queues: Vec::new(),
             api_version: ApiVersion::V1_3,
             features: vk::PhysicalDeviceFeatures::default()
                 .texture_compression_bc(true)
@@ -182,6 +186,14 @@ impl Options {
     #[must_use]
     pub fn max_queues(self, max_queues: usize) -> Self {
         Self { max_queues, ..self }
+    }
+
+    /// Makes queues of a family for the program's own use, one for each priority (0 to 1): see
+    /// [`Device::own_queues`](crate::Device::own_queues).
+    #[must_use]
+    pub fn own_queues(mut self, family: u32, priorities: &[f32]) -> Self {
+        self.own_queues.push(OwnQueues { family, priorities: priorities.to_vec() });
+        self
     }
 
     /// Uses no newer version of Vulkan.
