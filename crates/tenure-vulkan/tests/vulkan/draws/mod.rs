@@ -1,5 +1,6 @@
 //! Draws whose pixels are read back.
 
+mod depth_inputs;
 mod easel;
 mod inputs;
 mod queries;
