@@ -130,14 +130,19 @@ impl<'r, D: Device> Scratch<'r, D> {
         if size == 0 {
             return Err(refused(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1))));
         }
+        // Buffers may begin at addresses that are aligned to less. The bytes for that are no part of what is
+        // asked for, so that the limit that is told has them taken off.
+        let most = context.max_buffer_size.saturating_sub(align - 1);
+        if size > most {
+            return Err(refused(DeviceError::invalid_desc("size", size, Allowed::AtMost(most))));
+        }
+        let needed = size + (align - 1);
         let pool = &self.service.store.builds;
         let builds: &'r BuildPages<D> = self.builds.get_or_init(|| pool.take());
         if let Some(found) = builds.find(size, align) {
             return Ok(found);
         }
         let page_size = context.config.staging.build_scratch_page;
-        // Buffers may begin at addresses that are aligned to less.
-        let needed = size.saturating_add(align - 1);
         let free = if needed <= page_size { pool.take_free(context) } else { None };
         let page = match free {
             Some(page) => page,

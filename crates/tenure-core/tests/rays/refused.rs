@@ -84,6 +84,8 @@ fn sizes_of_nothing_are_refused() {
     for size in [0, u64::MAX, u64::MAX - 100, 1 << 60] {
         let error = recording.split().1.build_scratch(size).map(drop).unwrap_err();
         assert!(matches!(error, Error::Device { .. } | Error::OutOfMemory(_)), "{error:?}");
+        // What was asked for, and not what the manager makes of it.
+        assert!(error.to_string().contains(&format!("size = {size}: ")), "{error}");
     }
     assert!(recording.split().1.build_scratch(100).is_ok());
     recording.submit().unwrap();
