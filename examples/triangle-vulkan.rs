@@ -4,13 +4,13 @@
 //! `VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation` in the environment has the validation layers watch.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tenure::prelude::*;
 use tenure::vulkan::ash::vk;
 use tenure::vulkan::{Device, Options, Owned, RawHandle as _, RawView as _, Swapchain, to_vk_format};
 use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
-use winit::raw_window_handle::{HasDisplayHandle as _, HasWindowHandle as _};
 use winit::window::{Window, WindowAttributes, WindowId};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -202,25 +202,18 @@ fn draw_off_screen(scene: &Scene, arguments: &Arguments) -> Result<()> {
     write_png(path, SIZE.into(), picture.wait(scene.gpu.config().frames.timeout)?)
 }
 
-/// A window and its swap chain. Fields are dropped in this order.
+/// A window and its swap chain, which keeps it.
 struct Shown {
     swapchain: Swapchain,
-    _surface: Owned<vk::SurfaceKHR>,
-    window: Window,
+    window: Arc<Window>,
 }
 
 impl Shown {
     fn new(events: &ActiveEventLoop, gpu: &Gpu<Device>) -> Result<Self> {
-        let window = events.create_window(WindowAttributes::default().with_inner_size(SIZE))?;
-        let (display, handle) = (window.display_handle()?.as_raw(), window.window_handle()?.as_raw());
-        let (device, vk) = (gpu.device(), gpu.device().instance());
-        let entry = device.entry().ok_or("a device of our own has its loader")?;
-        // SAFETY: the window outlives the surface, and nothing else destroys it.
-        let surface = unsafe { device.own(ash_window::create_surface(entry, vk, display, handle, None)?) };
+        let window = Arc::new(events.create_window(WindowAttributes::default().with_inner_size(SIZE))?);
         let desc = SwapchainDesc::new(window.inner_size().into()).format(COLOR).usage(Usage::COPY_SRC);
-        // SAFETY: the surface outlives the swap chain and its images.
-        let swapchain = unsafe { Swapchain::new(gpu, *surface, &desc) }?;
-        Ok(Self { swapchain, _surface: surface, window })
+        let swapchain = Swapchain::for_window(gpu, window.clone(), &desc)?;
+        Ok(Self { swapchain, window })
     }
 
     /// Draws a frame; true when it is the last.

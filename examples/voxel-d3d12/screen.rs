@@ -1,5 +1,7 @@
 //! The swap chain of a window.
 
+use std::sync::Arc;
+
 use tenure::d3d12::{Device, Swapchain};
 use tenure::present::SwapchainImage;
 use tenure::{Gpu, SwapchainDesc};
@@ -12,7 +14,7 @@ use winit::window::Window;
 pub(crate) struct Direct3dScreen(Swapchain);
 
 impl Screen<Device> for Direct3dScreen {
-    fn new(gpu: &Gpu<Device>, window: &Window, desc: &SwapchainDesc) -> Result<Self> {
+    fn new(gpu: &Gpu<Device>, window: &Arc<Window>, desc: &SwapchainDesc) -> Result<Self> {
         let RawWindowHandle::Win32(handle) = window.window_handle()?.as_raw() else {
             return Err("a window of another system".into());
         };

@@ -1,5 +1,6 @@
 //! The world in a window, with a camera that flies.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tenure::device::Device;
@@ -20,11 +21,11 @@ const FORMAT: Format = Format::Bgra8Srgb;
 
 /// The swap chain of a window, on one API.
 pub trait Screen<D: Device>: Sized {
-    /// Creates the swap chain of a window, which outlives it.
+    /// Creates the swap chain of a window, which outlives it or is kept by it.
     ///
     /// # Errors
     /// The errors of tenure and the driver.
-    fn new(gpu: &Gpu<D>, window: &Window, desc: &SwapchainDesc) -> Result<Self>;
+    fn new(gpu: &Gpu<D>, window: &Arc<Window>, desc: &SwapchainDesc) -> Result<Self>;
 
     /// Follows the size of the window.
     ///
@@ -88,7 +89,7 @@ fn run<D: Device, S: Screen<D>>(
 /// A window and what it shows. Fields are dropped in this order.
 struct Shown<S> {
     screen: S,
-    window: Window,
+    window: Arc<Window>,
     frames: u64,
     last: Instant,
     picture: Option<Picture>,
@@ -101,7 +102,8 @@ impl<S> Shown<S> {
     {
         let [width, height] = show.targets.size;
         let attributes = WindowAttributes::default().with_title("tenure: a voxel world");
-        let window = events.create_window(attributes.with_inner_size(PhysicalSize::new(width, height)))?;
+        let window =
+            Arc::new(events.create_window(attributes.with_inner_size(PhysicalSize::new(width, height)))?);
         let desc = SwapchainDesc::new(window.inner_size().into()).format(FORMAT);
         let desc = desc.usage(Usage::COPY_SRC | Usage::COPY_DST);
         let screen = S::new(&show.gpu, &window, &desc)?;

@@ -6,10 +6,13 @@ use tenure_core::device::DeviceError;
 use crate::error::unsupported;
 use crate::shared::Shared;
 
-/// All of them are there.
+/// What swap chains call. All functions are there.
 pub(super) struct Calls {
     pub(super) surface: ash::khr::surface::Instance,
     pub(super) swapchain: ash::khr::swapchain::Device,
+    /// The surface, where it goes with the last chain. Each chain has these calls.
+    #[cfg(feature = "window")]
+    pub(super) owned: Option<super::surface::Surface>,
 }
 
 impl Calls {
@@ -51,6 +54,8 @@ impl Calls {
         Ok(Self {
             surface: ash::khr::surface::Instance::new(entry, &api.instance),
             swapchain: ash::khr::swapchain::Device::new(&api.instance, &api.device),
+            #[cfg(feature = "window")]
+            owned: None,
         })
     }
 

@@ -152,6 +152,8 @@ impl Drop for Chain {
             self.destroy();
         } else {
             tracing::error!(target: "tenure_vulkan", "a swap chain is left alone: its images are still presented");
+            // Its surface stays with it.
+            core::mem::forget(self.calls.clone());
         }
     }
 }

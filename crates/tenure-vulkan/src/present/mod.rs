@@ -18,6 +18,8 @@ mod chain;
 mod choose;
 mod retire;
 mod semaphores;
+#[cfg(feature = "window")]
+mod surface;
 mod swapchain;
 
 pub(crate) use chain::Chain;

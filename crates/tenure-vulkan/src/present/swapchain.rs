@@ -140,9 +140,54 @@ impl Swapchain {
         surface: vk::SurfaceKHR,
         desc: &SwapchainDesc,
     ) -> Result<Self, Error> {
-        let device = gpu.device();
         let named = |source| Error::Device { name: desc.name.clone(), source };
-        let calls = Calls::new(device.shared()).map_err(named)?;
+        let calls = Calls::new(gpu.device().shared()).map_err(named)?;
+        Self::over(gpu, calls, surface, desc)
+    }
+
+    /// Makes one of a window, with a surface of its own. The window lives until that is destroyed, with the
+    /// last image of the swap chain: pass an `Arc` of a window to go on using it.
+    ///
+    /// The window is of any crate with `raw-window-handle` 0.6, as `winit` and SDL. On macOS call it on the main
+    /// thread.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`SwapchainRule::WindowLost`] while the window has no handle (a suspended program on
+    /// Android); [`Error::Device`] for a window system whose extension the instance has not enabled.
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    /// use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
+    /// use tenure_core::{Config, Gpu, SwapchainDesc};
+    /// use tenure_vulkan::{Device, Options, Swapchain};
+    /// # fn show(
+    /// #     window: Arc<impl HasDisplayHandle + HasWindowHandle + Send + Sync + 'static>,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    /// let gpu = Gpu::new(Device::create(&Options::default().presentation(true))?, Config::default())?;
+    /// let swapchain = Swapchain::for_window(&gpu, window.clone(), &SwapchainDesc::new([1280, 720]))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "window")]
+    pub fn for_window<W>(gpu: &Gpu<Device>, window: W, desc: &SwapchainDesc) -> Result<Self, Error>
+    where
+        W: raw_window_handle::HasDisplayHandle + raw_window_handle::HasWindowHandle + Send + Sync + 'static,
+    {
+        let named = |source| Error::Device { name: desc.name.clone(), source };
+        let shared = gpu.device().shared();
+        let mut calls = Calls::new(shared).map_err(named)?;
+        let surface = super::surface::Surface::new(shared, &calls, window, desc)?;
+        let handle = surface.handle();
+        calls.owned = Some(surface);
+        Self::over(gpu, calls, handle, desc)
+    }
+
+    fn over(
+        gpu: &Gpu<Device>,
+        calls: Calls,
+        surface: vk::SurfaceKHR,
+        desc: &SwapchainDesc,
+    ) -> Result<Self, Error> {
         let mut swapchain = Self {
             gpu: gpu.clone(),
             calls: Arc::new(calls),

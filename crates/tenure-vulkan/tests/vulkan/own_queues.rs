@@ -1,6 +1,5 @@
 //! Queues for the program's own use.
 
-use conformance::Harness as _;
 use tenure_core::QueueId;
 use tenure_core::device::Device as _;
 use tenure_vulkan::ash::vk;

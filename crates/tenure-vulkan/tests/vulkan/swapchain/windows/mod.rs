@@ -1,5 +1,8 @@
 //! Windows of X11: what is presented is on the screen. Without a display they fail.
 
+#[cfg(feature = "window")]
+mod kept;
+
 use std::time::{Duration, Instant};
 
 use conformance::Harness as _;
