@@ -220,11 +220,11 @@ impl Shown {
     fn draw(&mut self, scene: &Scene, arguments: &Arguments) -> Result<bool> {
         // Waits while more frames are in flight than the configuration allows.
         let frame = scene.gpu.begin_frame()?;
-        let is_last = arguments.frames == Some(frame.number());
+        let is_last = arguments.frames.is_some_and(|frames| frame.number() >= frames);
         // Of no effect while the size stays the same. Frames in flight keep the images that they have.
         self.swapchain.resize(self.window.inner_size().into())?;
         // There is no image while the window is minimised, or where it has changed this very moment.
-        let Some(image) = self.swapchain.acquire()? else { return Ok(is_last) };
+        let Some(image) = self.swapchain.acquire()? else { return Ok(false) };
         let (target, size) = (image.texture(), self.swapchain.extent());
         let mut list = frame.record(Queue::Graphics, "triangles")?;
         scene.draw(&mut list, (target, image.view()), frame.number())?;

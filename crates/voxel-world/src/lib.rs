@@ -18,6 +18,7 @@ mod shader;
 mod table;
 mod terrain;
 mod tiles;
+mod unrest;
 mod window;
 
 use std::error::Error;

@@ -15,6 +15,9 @@ pub struct Options {
     /// End after so many frames in the window
     #[arg(long, requires = "window", value_parser = value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
+    /// Resize, minimise and restore the window before the last frame, and fail if it does not follow: a test
+    #[arg(long, requires = "frames")]
+    pub unrest: bool,
     /// Width and height of the picture or the window
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1280x720", value_parser = size)]
     pub size: [u32; 2],

@@ -1,7 +1,7 @@
 //! The world in a window, with a camera that flies.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tenure::device::Device;
 use tenure::present::SwapchainImage;
@@ -9,15 +9,19 @@ use tenure::{Format, Gpu, SwapchainDesc, Usage};
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
 use winit::event::{ElementState, KeyEvent, MouseButton, WindowEvent};
-use winit::event_loop::{ActiveEventLoop, EventLoop};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
 use winit::keyboard::{KeyCode, PhysicalKey};
 use winit::window::{Window, WindowAttributes, WindowId};
 
 use crate::scene::{compare, give_back, load};
+use crate::unrest::Unrest;
 use crate::{Direction, Flight, Options, Painter, Picture, Result, Show};
 
 /// The format of a window's images.
 const FORMAT: Format = Format::Bgra8Srgb;
+
+/// Between frames while the window is resized and minimised by a test.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The swap chain of a window, on one API.
 pub trait Screen<D: Device>: Sized {
@@ -80,7 +84,8 @@ fn run<D: Device, S: Screen<D>>(
     options: &Options,
 ) -> Result<Option<Picture>> {
     let flight = Flight::new(*show.camera());
-    let app = App { show, painter, options, flight, cursor: None, is_dragging: false, shown: None };
+    let unrest = Unrest::new(options.unrest, options.size);
+    let app = App { show, painter, options, flight, unrest, cursor: None, is_dragging: false, shown: None };
     let mut app: App<'_, D, _, S> = app;
     EventLoop::new()?.run_app(&mut app)?;
     Ok(app.shown.transpose()?.and_then(|shown| shown.picture))
@@ -117,6 +122,7 @@ struct App<'a, D: Device, P, S> {
     painter: &'a mut P,
     options: &'a Options,
     flight: Flight,
+    unrest: Unrest,
     /// Where the mouse is.
     cursor: Option<[f64; 2]>,
     is_dragging: bool,
@@ -130,14 +136,19 @@ impl<D: Device, P: Painter<D>, S: Screen<D>> App<'_, D, P, S> {
         // Waits while more frames are in flight than the configuration allows.
         let frame = self.show.gpu.begin_frame()?;
         shown.screen.resize(shown.window.inner_size().into())?;
-        let Some(image) = shown.screen.acquire()? else { return Ok(is_closing) };
+        let Some(image) = shown.screen.acquire()? else {
+            self.unrest.advance(&shown.window, None)?;
+            return Ok(is_closing);
+        };
         let size = shown.screen.extent();
         self.show.resize(size, self.painter)?;
         self.flight.advance(shown.last.elapsed().as_secs_f32());
         shown.last = Instant::now();
         self.show.set_camera(self.flight.camera(size[0] as f32 / size[1] as f32));
-        let edit = usize::try_from(shown.frames).ok().filter(|edit| *edit < self.show.edits());
-        shown.frames += 1;
+        // Before the last frame comes what is to be done to the window, in frames that do not count.
+        let is_counted = self.options.frames != Some(shown.frames + 1) || !self.unrest.is_active();
+        let edit = usize::try_from(shown.frames).ok().filter(|edit| is_counted && *edit < self.show.edits());
+        shown.frames += u64::from(is_counted);
         let is_last = is_closing || self.options.frames == Some(shown.frames);
         let is_wanted = self.options.picture.is_some() || self.options.compare.is_some();
         let picture = self.show.draw_to(&image, &frame, edit, self.painter, is_last && is_wanted)?;
@@ -147,6 +158,9 @@ impl<D: Device, P: Painter<D>, S: Screen<D>> App<'_, D, P, S> {
             shown.picture = Some(Picture::from_bgra(size, &texels));
         }
         frame.end()?;
+        if !is_counted {
+            self.unrest.advance(&shown.window, Some(size))?;
+        }
         Ok(is_last)
     }
 
@@ -191,6 +205,19 @@ impl<D: Device, P: Painter<D>, S: Screen<D>> ApplicationHandler for App<'_, D, P
         if self.shown.get_or_insert_with(|| Shown::new(events, self.show)).is_err() {
             events.exit();
         }
+    }
+
+    /// Windows that are minimised are asked for no frames.
+    fn about_to_wait(&mut self, events: &ActiveEventLoop) {
+        let is_active = self.unrest.is_active() && !events.exiting();
+        if is_active {
+            self.redraw(events, false);
+        }
+        events.set_control_flow(if is_active {
+            ControlFlow::wait_duration(PAUSE)
+        } else {
+            ControlFlow::Wait
+        });
     }
 
     fn window_event(&mut self, events: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
