@@ -1,6 +1,9 @@
-//! Acceleration structures that are built, compacted and referred to, under the layers.
+//! Acceleration structures that are built, compacted, referred to and traced, under the layers.
 
 mod scene;
+mod shader;
+mod tracer;
+mod traces;
 
 use std::time::Duration;
 
