@@ -17,6 +17,7 @@ mod endings;
 mod exhaustion;
 mod faults;
 mod heaps;
+mod kinds;
 mod model;
 mod samplers;
 mod sets;

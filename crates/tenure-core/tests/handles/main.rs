@@ -25,6 +25,7 @@ mod pages;
 mod refusals;
 mod texels;
 mod tiles;
+mod trimmed_queries;
 mod unused;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -12,12 +12,14 @@ use raw_window_handle::{
     XcbWindowHandle,
 };
 use tenure_core::{Config, DeviceError, Error, Gpu, Queue, SwapchainRule};
+use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Swapchain};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, WindowClass};
 use x11rb::xcb_ffi::XCBConnection;
 
 use super::super::{Painter, all_options, desc, frame};
+use crate::disguise::Costume;
 use crate::harness::{Vulkan, validated};
 
 /// A window that says when it is gone.
@@ -171,5 +173,129 @@ fn windows_that_cannot_be_shown_to_are_errors() {
         assert!(made.as_ref().is_err_and(is_lost), "{made:?}");
         drop(made);
         end(gpu, harness);
+    }
+}
+
+fn shared_window() -> (Arc<Window>, Arc<AtomicBool>) {
+    let (window, is_gone) = Window::new();
+    (Arc::new(window), is_gone)
+}
+
+/// Two of one window: the second works or is refused, and the first works on.
+#[test]
+fn a_window_has_swap_chains_one_beside_another() {
+    for options in all_options() {
+        let harness = Vulkan::new(options);
+        let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
+        let (window, is_gone) = shared_window();
+        let mut first = Swapchain::for_window(&gpu, window.clone(), &desc([64, 48])).unwrap();
+        let second = Swapchain::for_window(&gpu, window.clone(), &desc([64, 48]));
+        let mut painter = Painter::new(gpu.device(), first.format());
+        for number in 0..4 {
+            assert!(frame(&gpu, &mut first, &mut painter, number).unwrap());
+        }
+        if let Ok(mut second) = second {
+            for number in 0..4 {
+                frame(&gpu, &mut second, &mut painter, number).unwrap();
+                frame(&gpu, &mut first, &mut painter, number).unwrap();
+            }
+        }
+        drop(window);
+        assert!(!is_gone.load(Ordering::Acquire));
+        frame(&gpu, &mut first, &mut painter, 9).unwrap();
+        drop(first);
+        assert!(is_gone.load(Ordering::Acquire));
+        drop(painter);
+        end(gpu, harness);
+    }
+}
+
+/// What fails after the surface was made gives the surface and the window back.
+#[test]
+fn a_swap_chain_that_is_refused_lets_its_window_go() {
+    for options in all_options() {
+        let harness = Vulkan::wearing(Costume::plain(), options, |raw| {
+            raw.extensions.push(tenure_vulkan::ash::khr::swapchain::NAME.to_owned());
+        });
+        let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
+        for call in ["vkCreateSwapchainKHR", "vkGetSwapchainImagesKHR"] {
+            let (window, is_gone) = Window::new();
+            harness.disguise().fail(call, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+            let made = Swapchain::for_window(&gpu, window, &desc([64, 48]));
+            assert!(made.is_err(), "{call}");
+            assert!(is_gone.load(Ordering::Acquire), "{call}");
+        }
+        let (window, is_gone) = Window::new();
+        let wrong = desc([64, 48]).format(tenure_core::Format::Rg8Unorm);
+        let made = Swapchain::for_window(&gpu, window, &wrong);
+        assert!(matches!(made, Err(Error::Swapchain { rule: SwapchainRule::Format, .. })), "{made:?}");
+        assert!(is_gone.load(Ordering::Acquire), "format");
+        let (window, is_gone) = Window::new();
+        let made = Swapchain::for_window(&gpu, window, &desc([0, 0])).unwrap();
+        drop(made);
+        assert!(is_gone.load(Ordering::Acquire), "minimised");
+        assert_eq!(harness.disguise().chains(), 0);
+        end(gpu, harness);
+    }
+}
+
+/// The manager is shut down first, and the image goes last.
+#[test]
+fn a_swap_chain_outlives_a_shutdown() {
+    for is_image_last in [false, true] {
+        for options in all_options() {
+            let harness = Vulkan::new(options);
+            let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
+            let (window, is_gone) = Window::new();
+            let mut swapchain = Swapchain::for_window(&gpu, window, &desc([64, 48])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            for number in 0..4 {
+                assert!(frame(&gpu, &mut swapchain, &mut painter, number).unwrap());
+            }
+            let image = is_image_last.then(|| swapchain.acquire().unwrap().unwrap());
+            let report = gpu.shutdown();
+            assert!(!report.timed_out && report.lost.is_none(), "{report:?}");
+            drop(painter);
+            drop(gpu);
+            drop(swapchain);
+            assert_eq!(is_gone.load(Ordering::Acquire), !is_image_last);
+            drop(image);
+            assert!(is_gone.load(Ordering::Acquire));
+            harness.end();
+        }
+    }
+}
+
+/// Whatever was in flight, a lost device holds no window.
+#[test]
+fn a_lost_device_lets_windows_go() {
+    for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR", "vkCreateSwapchainKHR", "vkQueueSubmit2"] {
+        for options in all_options() {
+            let harness = Vulkan::wearing(Costume::plain(), options, |raw| {
+                raw.extensions.push(tenure_vulkan::ash::khr::swapchain::NAME.to_owned());
+            });
+            let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
+            let (window, is_gone) = Window::new();
+            let mut swapchain = Swapchain::for_window(&gpu, window, &desc([64, 48])).unwrap();
+            let mut painter = Painter::new(gpu.device(), swapchain.format());
+            assert!(frame(&gpu, &mut swapchain, &mut painter, 1).unwrap());
+            harness.disguise().fail(call, vk::Result::ERROR_DEVICE_LOST);
+            let failed = frame(&gpu, &mut swapchain, &mut painter, 1).map(drop);
+            assert!(failed.is_err() || swapchain.resize([8, 8]).is_err(), "{call}");
+            // SAFETY: nothing else uses its queue.
+            unsafe { gpu.device().raw().device_wait_idle() }.unwrap();
+            painter.end_frames();
+            drop(painter);
+            drop(swapchain);
+            assert!(is_gone.load(Ordering::Acquire), "{call}");
+            let (window, is_gone) = Window::new();
+            let made = Swapchain::for_window(&gpu, window, &desc([64, 48]));
+            assert!(made.is_err_and(|error| error.to_string().contains("lost")));
+            assert!(is_gone.load(Ordering::Acquire), "{call}");
+            drop(gpu);
+            harness.close();
+            let problems = harness.log().problems();
+            assert!(problems.is_empty(), "{call}: {problems:?}");
+        }
     }
 }
