@@ -12,13 +12,16 @@ use super::calls::Calls;
 use crate::error::unsupported;
 use crate::shared::Shared;
 
-/// A surface and the window that it shows, which goes after it.
+/// No call of the API makes a surface of such a window.
+const NO_SUCH_WINDOW: DeviceError = unsupported("surfaces of windows of this kind");
+
+/// A surface, which keeps its window.
 pub(super) struct Surface {
     handle: vk::SurfaceKHR,
     calls: ash::khr::surface::Instance,
-    /// Declared before the instance: some window systems are asked for the window when the surface goes.
-    _window: Box<dyn Send + Sync>,
+    /// Declared before the window: drivers may use the window system's connection until the instance is gone.
     _instance: Arc<Shared>,
+    _window: Box<dyn Send + Sync>,
 }
 
 impl Surface {
@@ -33,17 +36,14 @@ impl Surface {
     {
         let device_error = |source| Error::Device { name: desc.name.clone(), source };
         let unavailable = |error| match error {
-            HandleError::NotSupported => device_error(unsupported("surfaces of windows of this kind")),
+            HandleError::NotSupported => device_error(NO_SUCH_WINDOW),
             _ => Error::Swapchain { name: desc.name.clone(), rule: SwapchainRule::WindowLost },
         };
         let display = window.display_handle().map_err(unavailable)?.as_raw();
         let handle = window.window_handle().map_err(unavailable)?.as_raw();
         let api = &shared.api;
-        let (entry, call) = api
-            .entry
-            .as_ref()
-            .zip(creation(display))
-            .ok_or_else(|| device_error(unsupported("surfaces of windows of this kind")))?;
+        let (entry, call) =
+            api.entry.as_ref().zip(creation(display)).ok_or_else(|| device_error(NO_SUCH_WINDOW))?;
         // SAFETY: the instance is alive, and the name a valid string.
         if unsafe { entry.get_instance_proc_addr(api.instance.handle(), call.as_ptr()) }.is_none() {
             return Err(device_error(unsupported(
@@ -55,7 +55,7 @@ impl Surface {
         let made = unsafe { ash_window::create_surface(entry, &api.instance, display, handle, None) };
         let handle = made.map_err(|result| device_error(failed(shared, result)))?;
         let calls = calls.surface.clone();
-        Ok(Self { handle, calls, _window: Box::new(window), _instance: shared.clone() })
+        Ok(Self { handle, calls, _instance: shared.clone(), _window: Box::new(window) })
     }
 
     pub(super) const fn handle(&self) -> vk::SurfaceKHR {
@@ -65,7 +65,7 @@ impl Surface {
 
 fn failed(shared: &Shared, result: vk::Result) -> DeviceError {
     match result {
-        vk::Result::ERROR_EXTENSION_NOT_PRESENT => unsupported("surfaces of windows of this kind"),
+        vk::Result::ERROR_EXTENSION_NOT_PRESENT => NO_SUCH_WINDOW,
         result => shared.error("the creation of a surface", result),
     }
 }
