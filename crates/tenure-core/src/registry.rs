@@ -41,6 +41,25 @@ pub enum ObjectKind {
     User,
 }
 
+impl fmt::Display for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Buffer => "buffer",
+            Self::Texture => "texture",
+            Self::AccelerationStructure => "acceleration structure",
+            Self::Reserved => "reserved resource",
+            Self::Pages => "page allocator",
+            Self::Readback => "readback",
+            Self::View => "view",
+            Self::Sampler => "sampler",
+            Self::DescriptorTable => "descriptor table",
+            Self::SetLayout => "set layout",
+            Self::DescriptorSet => "descriptor set",
+            Self::User => "the program's object",
+        })
+    }
+}
+
 /// The record of a living object.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -82,7 +101,7 @@ impl Leak {
 impl fmt::Display for Leak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, kind, bytes, frame, .. } = self;
-        write!(f, "{kind:?} '{name}' ({bytes} bytes, created in frame {frame})")
+        write!(f, "{kind} '{name}' ({bytes} B, created in frame {frame})")
     }
 }
 

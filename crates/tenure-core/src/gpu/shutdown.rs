@@ -45,7 +45,7 @@ impl ShutdownReport {
     /// let error = gpu.shutdown().into_result().unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "the shutdown was not clean: Buffer 'rock' (1000 bytes, created in frame 0) still lives"
+    ///     "the shutdown was not clean: buffer 'rock' (1000 B, created in frame 0) still lives"
     /// );
     /// drop(rock);
     /// gpu.shutdown().into_result()?;
