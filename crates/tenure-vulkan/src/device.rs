@@ -206,8 +206,8 @@ impl Device {
         self.shared.queues.get(queue.index()).map(|queue| queue.properties.family)
     }
 
-    /// The families of all queues, [others](Raw::other_families) of the program's and [its own](Self::own_queues) included, each once:
-    /// what buffers are shared among.
+    /// The families of all queues, each once: what buffers are shared among. Those of the program's
+    /// [own queues](Self::own_queues), and on a wrapped device [others](Raw::other_families) of its, are among them.
     #[must_use]
     pub fn queue_families(&self) -> &[u32] {
         &self.shared.families

@@ -398,8 +398,8 @@ impl<D: Device> Gpu<D> {
     /// Gives idle blocks back at once instead of keeping them for the configured frames; of each pool that is
     /// empty altogether the last block is kept for that long. Heaps of descriptors and blocks of sets that nothing
     /// uses go, all of them, and all transient heaps that are not in use; so do idle pages for uploads,
-    /// readbacks and constants, and heaps of queries none of which is in use. Uploads that are pending are submitted, and what the GPU is done with is
-    /// given back before, but for objects of the program's own.
+    /// readbacks and constants, and heaps of queries none of which is in use. Uploads that are pending are submitted,
+    /// and what the GPU is done with is given back before, but for objects of the program's own.
     pub fn trim(&self) {
         // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
         // refusal their `Upload` says so.
