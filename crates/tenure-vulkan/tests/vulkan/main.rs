@@ -23,6 +23,7 @@ mod probe;
 mod rays;
 mod sparse;
 mod sparse_textures;
+mod spirv;
 mod suite;
 mod swapchain;
 mod visible;

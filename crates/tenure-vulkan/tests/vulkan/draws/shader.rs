@@ -1,11 +1,12 @@
 //! Shaders of draws: a triangle over everything, in one colour.
 
-use rspirv::binary::Assemble as _;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv::{
-    AddressingModel, BuiltIn, Capability, Decoration, Dim, ExecutionMode, ExecutionModel, FunctionControl,
-    ImageFormat, ImageOperands, MemoryModel, StorageClass, Word,
+    BuiltIn, Capability, Decoration, Dim, ExecutionMode, ExecutionModel, ImageFormat, ImageOperands,
+    StorageClass, Word,
 };
+
+use crate::spirv::{assemble, begin_main, bind, builder};
 
 /// What a pixel is given.
 #[derive(Clone, Copy, Debug)]
@@ -23,31 +24,9 @@ pub(super) enum Paint {
     },
 }
 
-fn builder() -> Builder {
-    let mut b = Builder::new();
-    b.set_version(1, 3);
-    b.capability(Capability::Shader);
-    b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
-    b
-}
-
-fn begin(b: &mut Builder) -> Word {
-    let void = b.type_void();
-    let function = b.type_function(void, []);
-    let main = b.begin_function(void, None, FunctionControl::NONE, function).unwrap();
-    b.begin_block(None).unwrap();
-    main
-}
-
-fn end(mut b: Builder) -> Vec<u32> {
-    b.ret().unwrap();
-    b.end_function().unwrap();
-    b.module().assemble()
-}
-
 /// Three vertices around all pixels.
 pub(super) fn vertex() -> Vec<u32> {
-    let mut b = builder();
+    let mut b = builder(3);
     let (int, float) = (b.type_int(32, 1), b.type_float(32, None));
     let float4 = b.type_vector(float, 4);
     let pointer = b.type_pointer(None, StorageClass::Input, int);
@@ -56,7 +35,7 @@ pub(super) fn vertex() -> Vec<u32> {
     let pointer = b.type_pointer(None, StorageClass::Output, float4);
     let position = b.variable(pointer, None, StorageClass::Output, None);
     b.decorate(position, Decoration::BuiltIn, [Operand::BuiltIn(BuiltIn::Position)]);
-    let main = begin(&mut b);
+    let main = begin_main(&mut b);
     let number = b.load(int, None, index, None, []).unwrap();
     let mut place = |bit: u32, scale: f32| {
         let bit = b.constant_bit32(int, bit);
@@ -72,19 +51,18 @@ pub(super) fn vertex() -> Vec<u32> {
     let place = b.composite_construct(float4, None, [x, y, zero, one]).unwrap();
     b.store(position, place, None, []).unwrap();
     b.entry_point(ExecutionModel::Vertex, main, "main", [index, position]);
-    end(b)
+    assemble(b)
 }
 
 fn bound(b: &mut Builder, kind: Word, binding: u32) -> Word {
     let pointer = b.type_pointer(None, StorageClass::UniformConstant, kind);
     let variable = b.variable(pointer, None, StorageClass::UniformConstant, None);
-    b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
-    b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
+    bind(b, variable, 0, binding);
     variable
 }
 
 pub(super) fn fragment(paint: Paint) -> Vec<u32> {
-    let mut b = builder();
+    let mut b = builder(3);
     let (int, float) = (b.type_int(32, 1), b.type_float(32, None));
     let float4 = b.type_vector(float, 4);
     let pointer = b.type_pointer(None, StorageClass::Output, float4);
@@ -95,7 +73,7 @@ pub(super) fn fragment(paint: Paint) -> Vec<u32> {
         Paint::Colour(channels) => {
             let channels = channels.map(|channel| number(&mut b, channel));
             let colour = b.constant_composite(float4, channels);
-            (begin(&mut b), colour)
+            (begin_main(&mut b), colour)
         }
         Paint::Input { binding, index } => {
             b.capability(Capability::InputAttachment);
@@ -105,7 +83,7 @@ pub(super) fn fragment(paint: Paint) -> Vec<u32> {
             let int2 = b.type_vector(int, 2);
             let zero = b.constant_bit32(int, 0);
             let here = b.constant_composite(int2, [zero, zero]);
-            let main = begin(&mut b);
+            let main = begin_main(&mut b);
             let image = b.load(image, None, input, None, []).unwrap();
             let texel = b.image_read(float4, None, image, here, None, []).unwrap();
             (main, b.vector_shuffle(float4, None, texel, texel, [2, 1, 0, 3]).unwrap())
@@ -117,7 +95,7 @@ pub(super) fn fragment(paint: Paint) -> Vec<u32> {
             let float2 = b.type_vector(float, 2);
             let (zero, half) = (number(&mut b, 0.0), number(&mut b, 0.5));
             let middle = b.constant_composite(float2, [half, half]);
-            let main = begin(&mut b);
+            let main = begin_main(&mut b);
             let combined = b.load(combined, None, picture, None, []).unwrap();
             let lod = [Operand::IdRef(zero)];
             let colour = b.image_sample_explicit_lod(float4, None, combined, middle, ImageOperands::LOD, lod);
@@ -127,5 +105,5 @@ pub(super) fn fragment(paint: Paint) -> Vec<u32> {
     b.store(out, colour, None, []).unwrap();
     b.entry_point(ExecutionModel::Fragment, main, "main", [out]);
     b.execution_mode(main, ExecutionMode::OriginUpperLeft, []);
-    end(b)
+    assemble(b)
 }

@@ -1,14 +1,11 @@
 //! The shaders of probes, assembled: no language has all kinds of descriptors.
 
-use rspirv::binary::Assemble as _;
 use rspirv::dr::{Builder, Operand};
-use rspirv::spirv::{
-    AddressingModel, Capability, Decoration, Dim, ExecutionMode, ExecutionModel, FunctionControl,
-    ImageFormat, ImageOperands, MemoryModel, StorageClass, Word,
-};
+use rspirv::spirv::{Capability, Decoration, Dim, ImageFormat, ImageOperands, StorageClass, Word};
 use tenure_core::BindingKind;
 
 use super::OUT;
+use crate::spirv::{assemble_compute, begin_main, bind, builder};
 
 /// Which element of an array.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +34,7 @@ pub(super) fn compile(find: &Find, texture: Option<&Find>) -> Vec<u32> {
     let texture = texture.map(|texture| shader.descriptor(texture, true));
     let out = Find { set: OUT, kind: BindingKind::Buffer, binding: 0, index: Index::Known(0) };
     let out = shader.descriptor(&out, false);
-    shader.begin();
+    shader.main = begin_main(&mut shader.b);
     let words = match texture {
         Some(texture) => shader.sample(find, found, texture),
         None if is_combined => shader.sample_combined(found),
@@ -69,10 +66,7 @@ struct Shader {
 
 impl Shader {
     fn new() -> Self {
-        let mut b = Builder::new();
-        b.set_version(1, 3);
-        b.capability(Capability::Shader);
-        b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
+        let mut b = builder(3);
         let (uint, int, float) = (b.type_int(32, 0), b.type_int(32, 1), b.type_float(32, None));
         let uint4 = b.type_vector(uint, 4);
         let block = b.type_struct([uint4]);
@@ -102,8 +96,7 @@ impl Shader {
         };
         let pointer = self.b.type_pointer(None, class, array);
         let array = self.b.variable(pointer, None, class, None);
-        self.b.decorate(array, Decoration::DescriptorSet, [Operand::LiteralBit32(find.set)]);
-        self.b.decorate(array, Decoration::Binding, [Operand::LiteralBit32(find.binding)]);
+        bind(&mut self.b, array, find.set, find.binding);
         Descriptor { find: *find, kind, class, array }
     }
 
@@ -157,13 +150,6 @@ impl Shader {
             BindingKind::InputAttachment => Capability::InputAttachmentArrayDynamicIndexing,
             BindingKind::AccelerationStructure => unreachable!("probes trace no rays"),
         });
-    }
-
-    fn begin(&mut self) {
-        let void = self.b.type_void();
-        let function = self.b.type_function(void, []);
-        self.main = self.b.begin_function(void, None, FunctionControl::NONE, function).unwrap();
-        self.b.begin_block(None).unwrap();
     }
 
     fn number(&mut self, value: u32) -> Word {
@@ -262,10 +248,6 @@ impl Shader {
     fn end(mut self, out: Descriptor, words: Word) -> Vec<u32> {
         let pointer = self.pointer(out, Some(self.uint4));
         self.b.store(pointer, words, None, []).unwrap();
-        self.b.ret().unwrap();
-        self.b.end_function().unwrap();
-        self.b.entry_point(ExecutionModel::GLCompute, self.main, "main", []);
-        self.b.execution_mode(self.main, ExecutionMode::LocalSize, [1, 1, 1]);
-        self.b.module().assemble()
+        assemble_compute(self.b, self.main, &[])
     }
 }

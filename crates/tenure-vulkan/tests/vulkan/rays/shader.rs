@@ -1,13 +1,12 @@
 //! A compute shader that traces one ray for each of its invocations, by a ray query.
 
-use rspirv::binary::Assemble as _;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv::{
-    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
-    LoopControl, MemoryModel, RayFlags, SelectionControl, StorageClass, Word,
+    BuiltIn, Capability, Decoration, LoopControl, RayFlags, SelectionControl, StorageClass, Word,
 };
 
 use super::tracer::{HITS, MISS, WORLD};
+use crate::spirv::{assemble_compute, begin_main, bind, builder};
 
 /// Where rays begin. Each coordinate is a number times a scale, and an offset.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +28,7 @@ const FARTHEST: f32 = 100.0;
 /// The ray of an even column goes along z, that of an odd one against it.
 pub(super) fn compile(rays: &Rays) -> Vec<u32> {
     let mut shader = Shader::new();
-    shader.begin();
+    shader.main = begin_main(&mut shader.b);
     let [column, row] = shader.place();
     let hit = shader.slot(rays.grid[0], column, row);
     let direction = shader.direction(column);
@@ -60,13 +59,10 @@ struct Shader {
 
 impl Shader {
     fn new() -> Self {
-        let mut b = Builder::new();
         // Ray queries need this version. From it on the entry point has to name all variables.
-        b.set_version(1, 4);
-        b.capability(Capability::Shader);
+        let mut b = builder(4);
         b.capability(Capability::RayQueryKHR);
         b.extension("SPV_KHR_ray_query");
-        b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
         let (bool, uint, float) = (b.type_bool(), b.type_int(32, 0), b.type_float(32, None));
         let (uint3, uint4, float3) =
             (b.type_vector(uint, 3), b.type_vector(uint, 4), b.type_vector(float, 3));
@@ -87,17 +83,9 @@ impl Shader {
         b.decorate(block, Decoration::Block, []);
         let hits = variable(&mut b, StorageClass::StorageBuffer, block);
         for (variable, binding) in [(world, WORLD), (hits, HITS)] {
-            b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
-            b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
+            bind(&mut b, variable, 0, binding);
         }
         Self { b, main: 0, bool, uint, float, uint3, uint4, float3, structure, id, query, world, hits }
-    }
-
-    fn begin(&mut self) {
-        let void = self.b.type_void();
-        let function = self.b.type_function(void, []);
-        self.main = self.b.begin_function(void, None, FunctionControl::NONE, function).unwrap();
-        self.b.begin_block(None).unwrap();
     }
 
     fn number(&mut self, value: u32) -> Word {
@@ -187,12 +175,7 @@ impl Shader {
         b.begin_block(Some(done)).unwrap();
     }
 
-    fn end(mut self) -> Vec<u32> {
-        self.b.ret().unwrap();
-        self.b.end_function().unwrap();
-        let variables = [self.id, self.query, self.world, self.hits];
-        self.b.entry_point(ExecutionModel::GLCompute, self.main, "main", variables);
-        self.b.execution_mode(self.main, ExecutionMode::LocalSize, [1, 1, 1]);
-        self.b.module().assemble()
+    fn end(self) -> Vec<u32> {
+        assemble_compute(self.b, self.main, &[self.id, self.query, self.world, self.hits])
     }
 }

@@ -81,19 +81,38 @@ fn end(gpu: Gpu<Device>, harness: Vulkan) {
     harness.end();
 }
 
+/// A swap chain of a window that nothing else keeps, and what draws to it.
+struct Shown {
+    swapchain: Swapchain,
+    painter: Painter,
+    is_gone: Arc<AtomicBool>,
+}
+
+impl Shown {
+    fn new(gpu: &Gpu<Device>) -> Self {
+        let (window, is_gone) = Window::new();
+        let swapchain = Swapchain::for_window(gpu, window, &desc([64, 48])).unwrap();
+        let painter = Painter::new(gpu.device(), swapchain.format());
+        Self { swapchain, painter, is_gone }
+    }
+
+    fn frames(&mut self, gpu: &Gpu<Device>, count: u32) {
+        for number in 0..count {
+            assert!(frame(gpu, &mut self.swapchain, &mut self.painter, number).unwrap());
+        }
+    }
+}
+
 #[test]
 fn a_swap_chain_keeps_its_window() {
     for options in all_options() {
         let harness = Vulkan::new(options);
         let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
-        let (window, is_gone) = Window::new();
-        let mut swapchain = Swapchain::for_window(&gpu, window, &desc([64, 48])).unwrap();
-        let mut painter = Painter::new(gpu.device(), swapchain.format());
-        for number in 0..8 {
-            assert!(frame(&gpu, &mut swapchain, &mut painter, number).unwrap());
-        }
-        swapchain.resize([64, 48]).unwrap();
-        assert!(frame(&gpu, &mut swapchain, &mut painter, 9).unwrap());
+        let mut shown = Shown::new(&gpu);
+        shown.frames(&gpu, 8);
+        shown.swapchain.resize([64, 48]).unwrap();
+        shown.frames(&gpu, 1);
+        let Shown { swapchain, painter, is_gone } = shown;
         assert!(!is_gone.load(Ordering::Acquire));
         drop(swapchain);
         assert!(is_gone.load(Ordering::Acquire), "nothing shows it any more");
@@ -102,15 +121,13 @@ fn a_swap_chain_keeps_its_window() {
     }
 }
 
-/// An image that is held keeps the chain, and that its surface and the window.
+/// An image that is held keeps the chain, which keeps its surface and the window.
 #[test]
 fn an_image_keeps_the_window_of_its_swap_chain() {
     for options in all_options() {
         let harness = Vulkan::new(options);
         let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
-        let (window, is_gone) = Window::new();
-        let mut swapchain = Swapchain::for_window(&gpu, window, &desc([64, 48])).unwrap();
-        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        let Shown { mut swapchain, mut painter, is_gone } = Shown::new(&gpu);
         let image = swapchain.acquire().unwrap().unwrap();
         let mut recording = gpu.record(Queue::Graphics, "late").unwrap();
         image.begin(&mut recording).unwrap();
@@ -127,7 +144,7 @@ fn an_image_keeps_the_window_of_its_swap_chain() {
     }
 }
 
-/// A window of another system, or none for now.
+/// A window of another window system; or, as on Android while the program is suspended, one without a handle.
 struct Other(Option<(RawDisplayHandle, RawWindowHandle)>);
 
 // SAFETY: the handles are numbers, which nothing looks behind.
@@ -246,12 +263,9 @@ fn a_swap_chain_outlives_a_shutdown() {
         for options in all_options() {
             let harness = Vulkan::new(options);
             let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
-            let (window, is_gone) = Window::new();
-            let mut swapchain = Swapchain::for_window(&gpu, window, &desc([64, 48])).unwrap();
-            let mut painter = Painter::new(gpu.device(), swapchain.format());
-            for number in 0..4 {
-                assert!(frame(&gpu, &mut swapchain, &mut painter, number).unwrap());
-            }
+            let mut shown = Shown::new(&gpu);
+            shown.frames(&gpu, 4);
+            let Shown { mut swapchain, painter, is_gone } = shown;
             let image = is_image_last.then(|| swapchain.acquire().unwrap().unwrap());
             let report = gpu.shutdown();
             assert!(!report.timed_out && report.lost.is_none(), "{report:?}");
@@ -275,10 +289,9 @@ fn a_lost_device_lets_windows_go() {
                 raw.extensions.push(tenure_vulkan::ash::khr::swapchain::NAME.to_owned());
             });
             let gpu = Gpu::new(harness.device(), Config::default()).unwrap();
-            let (window, is_gone) = Window::new();
-            let mut swapchain = Swapchain::for_window(&gpu, window, &desc([64, 48])).unwrap();
-            let mut painter = Painter::new(gpu.device(), swapchain.format());
-            assert!(frame(&gpu, &mut swapchain, &mut painter, 1).unwrap());
+            let mut shown = Shown::new(&gpu);
+            shown.frames(&gpu, 1);
+            let Shown { mut swapchain, mut painter, is_gone } = shown;
             harness.disguise().fail(call, vk::Result::ERROR_DEVICE_LOST);
             let failed = frame(&gpu, &mut swapchain, &mut painter, 1).map(drop);
             assert!(failed.is_err() || swapchain.resize([8, 8]).is_err(), "{call}");
