@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::Once;
 
 use tenure_core::{BufferDesc, Config, Gpu, Queue, Usage};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
 thread_local! {
     /// What this thread has logged.
@@ -111,4 +111,19 @@ fn a_forgotten_recording_is_warned_of_once_by_name() {
     let warnings: Vec<_> = lines.iter().filter(|line| line.contains("WARN")).collect();
     let [warning] = &*warnings else { panic!("{warnings:#?}") };
     assert!(warning.contains("a recording is still open") && warning.contains("minimap"), "{warning}");
+}
+
+/// Once the card's budget is taken, and then ever more rarely.
+#[test]
+fn what_goes_to_slower_memory_is_a_few_lines() {
+    let lines = logged(|| {
+        let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![64 << 20, 1 << 40, 0]);
+        let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+        let desc = BufferDesc::new(20 << 20, Usage::SHADER_READ).name("mesh");
+        let meshes: Vec<_> = (0..23).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+        drop(meshes);
+    });
+    let told: Vec<_> = lines.iter().filter(|line| line.contains("went to another memory")).collect();
+    assert_eq!(told.len(), 5, "of 20 the 1st, 2nd, 4th, 8th and 16th: {told:?}");
+    assert!(told.iter().all(|line| line.contains("WARN")), "{told:?}");
 }

@@ -2,13 +2,43 @@
 
 use crate::{HeapDeviceError, MemoryTypeId};
 
-/// How often all memory types have been tried.
+/// Whether a step may exceed the budget that the operating system grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// The first time: nothing exceeds the budget that the operating system grants.
+    /// Nothing exceeds it.
     WithinBudget,
-    /// The second and last time, after unused memory was given back: the driver has the last word.
+    /// The driver has the last word.
     WhateverBudget,
+}
+
+/// When a request goes to memory that is farther from the GPU than the preferred, or nearer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Spill {
+    /// Before the budget of the preferred memory is exceeded: for what the GPU reads well from there.
+    BeforeBudget,
+    /// Only once the driver has refused the preferred memory: for render targets and what shaders write.
+    #[default]
+    AfterRefusal,
+    /// Never: the request fails instead.
+    Never,
+}
+
+/// What a request may do when memory is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ShortageRules {
+    /// When it goes to other memory.
+    pub spill: Spill,
+    /// Whether it may exceed the budget. It fails instead where it may not.
+    pub may_exceed_budget: bool,
+    /// Whether it may wait for what the GPU still uses.
+    pub may_wait: bool,
+}
+
+impl Default for ShortageRules {
+    /// Everything is done before a request fails, but nothing goes to other memory because of a budget.
+    fn default() -> Self {
+        Self { spill: Spill::AfterRefusal, may_exceed_budget: true, may_wait: true }
+    }
 }
 
 /// Why the fallback chain found no memory.
@@ -16,7 +46,7 @@ pub enum Round {
 pub enum AllocationFailure<E> {
     /// No memory type was allowed.
     NoMemoryType,
-    /// Each step was short of memory, twice.
+    /// Each step was short of memory.
     OutOfMemory {
         /// The memory type preferred.
         preferred: MemoryTypeId,
@@ -62,21 +92,42 @@ pub trait Fallback {
         refusal: Self::Error,
     ) -> Result<Self::Found, Self::Error>;
 
-    /// All memory types have refused for the first time: gives back what is not used.
+    /// Whether the GPU reaches both memory types alike: both in its own memory, or neither.
+    fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool;
+
+    /// The preferred memory is short: gives back what is not used.
     fn make_room(&mut self);
+
+    /// Everything has refused: waits for what the GPU still uses, for a bounded time, and gives it back. False
+    /// when there was nothing to wait for.
+    fn wait_for_room(&mut self) -> bool {
+        false
+    }
 
     /// A memory type was short of memory. For the log.
     fn note_refusal(&mut self, _memory: MemoryTypeId, _refusal: &Self::Error) {}
+
+    /// Memory was found in a type that is not [alike](Self::is_alike). For the log.
+    fn note_spill(&mut self, _preferred: MemoryTypeId, _found: MemoryTypeId) {}
 }
 
-/// Tries the steps of a request in each memory type, gives unused memory back, and tries once more.
+/// Tries the steps of a request until one finds memory:
+///
+/// 1. the preferred memory type and those that are [alike](Fallback::is_alike), within the budget;
+/// 2. the same after unused memory was given back;
+/// 3. the other types within the budget, with [`Spill::BeforeBudget`];
+/// 4. the preferred ones beyond the budget;
+/// 5. the same after a wait for what the GPU still uses;
+/// 6. the other types, within the budget and beyond it, unless [`Spill::Never`] forbids.
+///
+/// In each memory type a block that is there comes first, then a new one, then memory for the request alone.
 ///
 /// # Errors
 /// [`AllocationFailure`]; a failure other than a shortage, such as a lost device, ends the chain at once.
 ///
 /// ```
 /// use tenure_heap::{AllocationFailure, Fallback, HeapDeviceError, HeapError, MemoryTypeId, Round};
-/// use tenure_heap::try_each_memory_type;
+/// use tenure_heap::{ShortageRules, Spill, try_each_memory_type};
 ///
 /// /// A device on which only the second memory type has memory, and only for itself.
 /// struct Request(Vec<String>);
@@ -97,42 +148,129 @@ pub trait Fallback {
 ///         self.0.push(format!("{}: dedicated", memory.0));
 ///         if memory.0 == 1 { Ok(memory) } else { Err(refusal) }
 ///     }
+///     fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
+///         one == other
+///     }
 ///     fn make_room(&mut self) {
 ///         self.0.push("make room".into());
 ///     }
 /// }
 ///
+/// let rules = ShortageRules { spill: Spill::BeforeBudget, ..ShortageRules::default() };
 /// let mut request = Request(Vec::new());
 /// let types = [MemoryTypeId(0), MemoryTypeId(1)];
-/// assert_eq!(try_each_memory_type(&mut request, types), Ok(MemoryTypeId(1)));
-/// let tried = ["0: block", "0: new block", "0: dedicated", "1: block", "1: new block", "1: dedicated"];
+/// assert_eq!(try_each_memory_type(&mut request, rules, types), Ok(MemoryTypeId(1)));
+/// let tried = [
+///     "0: block", "0: new block", "0: dedicated", "make room", "0: block", "0: new block", "0: dedicated",
+///     "1: block", "1: new block", "1: dedicated",
+/// ];
 /// assert_eq!(request.0, tried);
-/// assert_eq!(try_each_memory_type(&mut request, []), Err(AllocationFailure::NoMemoryType));
+/// assert_eq!(try_each_memory_type(&mut request, rules, []), Err(AllocationFailure::NoMemoryType));
 /// ```
 pub fn try_each_memory_type<F: Fallback>(
     request: &mut F,
+    rules: ShortageRules,
     memory_types: impl IntoIterator<Item = MemoryTypeId, IntoIter: Clone>,
 ) -> Result<F::Found, AllocationFailure<F::Error>> {
     let memory_types = memory_types.into_iter();
     let preferred = memory_types.clone().next().ok_or(AllocationFailure::NoMemoryType)?;
-    let mut refusal = None;
-    for round in [Round::WithinBudget, Round::WhateverBudget] {
-        for memory in memory_types.clone() {
-            match try_memory_type(request, memory, round) {
-                Ok(found) => return Ok(found),
-                Err(error) if error.is_shortage() => {
-                    request.note_refusal(memory, &error);
-                    refusal = Some(error);
-                }
-                Err(error) => return Err(AllocationFailure::Refused(error)),
-            }
-        }
-        if round == Round::WithinBudget {
-            request.make_room();
+    let mut chain = Chain { request, memory_types, preferred, refusal: None };
+    match chain.run(rules) {
+        Outcome::Found(found) => Ok(found),
+        Outcome::Refused(error) => Err(AllocationFailure::Refused(error)),
+        Outcome::Short => {
+            let refusal = chain.refusal.unwrap_or_else(|| F::Error::out_of_memory(0, preferred));
+            Err(AllocationFailure::OutOfMemory { preferred, refusal })
         }
     }
-    let refusal = refusal.unwrap_or_else(|| F::Error::out_of_memory(0, preferred));
-    Err(AllocationFailure::OutOfMemory { preferred, refusal })
+}
+
+/// What came of some steps.
+enum Outcome<T, E> {
+    Found(T),
+    /// Memory is short in all of them.
+    Short,
+    /// Trying more is of no use.
+    Refused(E),
+}
+
+impl<T, E> Outcome<T, E> {
+    /// Where memory is short, what more steps come to.
+    fn or(self, more: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::Short => more(),
+            outcome => outcome,
+        }
+    }
+}
+
+/// Memory types, by where they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    /// Like the preferred one.
+    Preferred,
+    Other,
+}
+
+/// A request on its way.
+struct Chain<'r, F: Fallback, I> {
+    request: &'r mut F,
+    memory_types: I,
+    preferred: MemoryTypeId,
+    /// The last one.
+    refusal: Option<F::Error>,
+}
+
+impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
+    fn run(&mut self, rules: ShortageRules) -> Outcome<F::Found, F::Error> {
+        let ShortageRules { spill, may_exceed_budget, may_wait } = rules;
+        let (within, whatever) = (Round::WithinBudget, Round::WhateverBudget);
+        let last = if may_exceed_budget { whatever } else { within };
+        let spills_first = spill == Spill::BeforeBudget;
+        self.round(Group::Preferred, within)
+            .or(|| self.reclaimed())
+            .or(|| self.round_if(spills_first, Group::Other, within))
+            .or(|| self.round_if(may_exceed_budget, Group::Preferred, whatever))
+            .or(|| match may_wait && self.request.wait_for_room() {
+                true => self.round(Group::Preferred, last),
+                false => Outcome::Short,
+            })
+            .or(|| self.round_if(spill == Spill::AfterRefusal, Group::Other, within))
+            .or(|| self.round_if(spill != Spill::Never && may_exceed_budget, Group::Other, whatever))
+    }
+
+    /// What is not used is given back, and the preferred types are tried again.
+    fn reclaimed(&mut self) -> Outcome<F::Found, F::Error> {
+        self.request.make_room();
+        self.round(Group::Preferred, Round::WithinBudget)
+    }
+
+    fn round_if(&mut self, is_wanted: bool, group: Group, round: Round) -> Outcome<F::Found, F::Error> {
+        if is_wanted { self.round(group, round) } else { Outcome::Short }
+    }
+
+    fn round(&mut self, group: Group, round: Round) -> Outcome<F::Found, F::Error> {
+        for memory in self.memory_types.clone() {
+            let is_alike = memory == self.preferred || self.request.is_alike(self.preferred, memory);
+            if is_alike != (group == Group::Preferred) {
+                continue;
+            }
+            match try_memory_type(self.request, memory, round) {
+                Ok(found) => {
+                    if group == Group::Other {
+                        self.request.note_spill(self.preferred, memory);
+                    }
+                    return Outcome::Found(found);
+                }
+                Err(error) if error.is_shortage() => {
+                    self.request.note_refusal(memory, &error);
+                    self.refusal = Some(error);
+                }
+                Err(error) => return Outcome::Refused(error),
+            }
+        }
+        Outcome::Short
+    }
 }
 
 fn try_memory_type<F: Fallback>(

@@ -252,6 +252,18 @@ impl HeapProperties {
         found.map_or(MemoryFlags::empty(), |found| found.flags)
     }
 
+    /// Whether the GPU reaches two memory types alike: both in its own memory, both in the
+    /// [window](MemoryHeap::is_window) into it, or both in the system's.
+    #[must_use]
+    pub fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
+        let place = |memory: MemoryTypeId| {
+            let heap = usize::from(self.memory_types.get(usize::from(memory.0))?.heap);
+            let heap = self.memory_heaps.get(heap)?;
+            Some((heap.device_local, heap.is_window(&self.memory_heaps)))
+        };
+        place(one) == place(other)
+    }
+
     /// Bytes of the memory behind a type that one block may take of its own accord: an eighth, as in
     /// VMA, so that one pool does not leave the others without. 0 for a type that the device does not have.
     #[must_use]

@@ -36,7 +36,7 @@ mod pools;
 mod retention;
 mod suballocator;
 
-pub use chain::{AllocationFailure, Fallback, Round, try_each_memory_type};
+pub use chain::{AllocationFailure, Fallback, Round, ShortageRules, Spill, try_each_memory_type};
 pub use device::{
     HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapDeviceError, HeapError, HeapProperties,
     InvalidProperties, MAX_MEMORY_TYPES, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,

@@ -14,7 +14,7 @@ mod resource;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_heap::{HeapDevice as _, MemoryRequest, Name};
+use tenure_heap::{HeapDevice as _, MemoryRequest, Name, ShortageRules};
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 
 pub use self::allocation::Allocation;
@@ -96,7 +96,8 @@ impl Allocator {
         let name = Name::from(Arc::from(name));
         // As on Vulkan: each way has a request of its own.
         let memory = heaps::order(location);
-        let request = || MemoryRequest { name, size, alignment, memory, category };
+        let shortage = ShortageRules::default();
+        let request = || MemoryRequest { name, size, alignment, memory, category, shortage };
         let is_linear = resource_category == ResourceCategory::Buffer;
         let told = Told { size, alignment, location, is_linear };
         let inspect = |heap: &heaps::Heap| heap.raw.clone();

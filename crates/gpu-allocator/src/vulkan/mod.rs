@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_heap::{MemoryRange, MemoryRequest, Name};
+use tenure_heap::{MemoryRange, MemoryRequest, Name, ShortageRules};
 
 pub use self::allocation::{Allocation, MappedAllocationSlab};
 use self::choose::{Choice, Chooser, Types};
@@ -111,7 +111,8 @@ impl Allocator {
         let name = Name::from(Arc::from(desc.name));
         // Each way has a request of its own: one that all share is built in memory and copied as a whole, for
         // which a processor waits.
-        let request = || MemoryRequest { name, size, alignment, memory, category };
+        let shortage = ShortageRules::default();
+        let request = || MemoryRequest { name, size, alignment, memory, category, shortage };
         let vk::MemoryRequirements { size, alignment, .. } = desc.requirements;
         let told = Told { size, alignment, location: desc.location, is_linear: desc.linear };
         let (range, address) = match desc.allocation_scheme {

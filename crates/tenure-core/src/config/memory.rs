@@ -1,6 +1,7 @@
 //! Pools, pages and heaps.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::error::Check;
 use super::{ConfigError, ConfigUnit, GIB, KIB, MIB};
@@ -97,6 +98,9 @@ pub struct PoolConfig {
     /// first one's blocks; requests above 64 KiB are never sharded. More shards let more threads allocate at
     /// once, and leave more memory unused in each.
     pub shards: u32,
+    /// How long an allocation waits for memory that was dropped and that the GPU still uses, before it goes to
+    /// slower memory or fails. Default 1 s; up to 60 s, and 0 for no wait.
+    pub max_wait: Duration,
 }
 
 impl Default for PoolConfig {
@@ -110,6 +114,7 @@ impl Default for PoolConfig {
             max_pooled_buffer: 16 * MIB,
             growth_divisor: 16,
             shards: 8,
+            max_wait: Duration::from_secs(1),
         }
     }
 }
@@ -127,7 +132,9 @@ impl PoolConfig {
         )?;
         let count = |field, value| Check::new(field, value, ConfigUnit::Count);
         count("pools.growth_divisor", self.growth_divisor).range(1, 64)?;
-        count("pools.shards", self.shards.into()).range(1, MAX_POOL_SHARDS as u64)
+        count("pools.shards", self.shards.into()).range(1, MAX_POOL_SHARDS as u64)?;
+        let wait = u64::try_from(self.max_wait.as_millis()).unwrap_or(u64::MAX);
+        Check::new("pools.max_wait", wait, ConfigUnit::Milliseconds).range(0, 60_000)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::Name;
 use crate::config::Config;
 use crate::device::{Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial};
 use crate::error::{ContractRule, Error};
-use crate::memory::Pools;
+use crate::memory::{MakeRoom, Pools};
 use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
@@ -89,7 +89,7 @@ pub(crate) trait Services<D: Device>: Send + Sync {
     /// The clock was polled: wakes the readbacks that are complete.
     fn note_polled(&self, context: &Context<D>);
 
-    /// Gives back the full pages of constants that nothing uses any more.
+    /// Gives back the pages and the heaps of queries that nothing uses any more.
     fn release_free_pages(&self, context: &Context<D>);
 
     /// Gives back all pages of constants, uploads and readbacks that are kept for later.
@@ -100,6 +100,9 @@ pub(crate) trait Services<D: Device>: Send + Sync {
 
     /// Submits the uploads that are pending.
     fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error>;
+
+    /// Submits the uploads that are pending, unless that is under way.
+    fn try_flush_uploads(&self, context: &Context<D>);
 
     /// Gives up the uploads that are pending: the device is lost.
     fn give_up_uploads(&self, context: &Context<D>, error: &Error);
@@ -276,16 +279,6 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Frees memory at once: all objects that the GPU is done with, and idle blocks.
-    pub(crate) fn make_room(&self) {
-        self.poll_clock();
-        if let Some(services) = self.services() {
-            services.release_free_pages(self);
-        }
-        self.purge_memory();
-        self.pools.reclaim(self.device());
-    }
-
     /// Releases the objects that the GPU is done with, except those of the program's own.
     pub(crate) fn reclaim(&self) {
         self.poll_clock();
@@ -324,6 +317,31 @@ impl<D: Device> Context<D> {
             }
             answer => answer,
         }
+    }
+}
+
+impl<D: Device> MakeRoom for Context<D> {
+    /// Frees memory at once: all objects that the GPU is done with, idle pages and blocks. Uploads that are pending
+    /// are submitted, as they hold back what was dropped since.
+    fn make_room(&self) {
+        if let Some(services) = self.services() {
+            services.try_flush_uploads(self);
+            self.poll_clock();
+            services.release_free_pages(self);
+        }
+        self.purge_memory();
+        self.pools.reclaim(self.device());
+    }
+
+    fn wait_for_room(&self) -> bool {
+        if self.releases.stats().pending_bytes == 0 {
+            return false;
+        }
+        let submitted = self.clock.submitted();
+        // The clock notes a loss of the device, and the next call reports it.
+        let _noted = self.clock.wait(self.device(), &submitted, self.config.pools.max_wait);
+        self.make_room();
+        true
     }
 }
 

@@ -45,14 +45,14 @@ impl<D: Device> Context<D> {
     #[cold]
     pub(crate) fn place_range(&self, request: RangeRequest<'_>) -> Result<Backing<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.pools.place_range(self.device(), &self.config, request, || self.make_room());
+        let found = self.pools.place_range(self.device(), &self.config, request, self);
         found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))
     }
 
     #[inline]
     pub(crate) fn place_resource(&self, request: ResourceRequest<'_>) -> Result<Backing<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.pools.place_resource(self.device(), &self.config, request, || self.make_room());
+        let found = self.pools.place_resource(self.device(), &self.config, request, self);
         found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
     }
 
@@ -65,8 +65,7 @@ impl<D: Device> Context<D> {
         tile: u64,
     ) -> Result<(Suballocation, Store<D>), Error> {
         self.clock.check().map_err(|source| Error::device(name, source))?;
-        let found =
-            self.pools.place_tiles(self.device(), &self.config, needs, size, tile, || self.make_room());
+        let found = self.pools.place_tiles(self.device(), &self.config, needs, size, tile, self);
         found.map_err(|fall| self.fallen(name, size, tile, fall))
     }
 
@@ -94,7 +93,22 @@ impl<D: Device> Context<D> {
     ) -> OutOfMemory {
         let largest_free = self.pools.find(class).map_or(0, |shards| shards.totals().pool.largest_free);
         let budget = self.budget_of(class);
-        OutOfMemory { name: name.clone(), size, alignment, class, budget, largest_free, refusal }
+        let open = self.recordings.list();
+        OutOfMemory {
+            name: name.clone(),
+            size,
+            alignment,
+            class,
+            budget,
+            largest_free,
+            refusal,
+            pending_bytes: self.releases.stats().pending_bytes,
+            open_recordings: open
+                .iter()
+                .take(OutOfMemory::MOST_NAMED)
+                .map(|recording| recording.name.clone())
+                .collect(),
+        }
     }
 
     fn budget_of(&self, class: Class) -> HeapBudget {

@@ -10,6 +10,8 @@ pub use descriptors::{DescriptorPart, DescriptorUser, NoDescriptors};
 pub use graph::GraphError;
 pub use rules::{ContractRule, QueryRule, StructureRule, SwapchainRule, TileRule, TransientRule};
 
+use std::fmt;
+
 use tenure_heap::InvalidProperties;
 
 use crate::device::{DeviceError, HeapBudget, QueueId, State};
@@ -23,8 +25,8 @@ use crate::{ConfigError, Name};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "out of memory for {name}: {size} B aligned to {alignment} in {class} (heap budget {} B, used {} B; largest free \
-     range of the pool {largest_free} B; last refusal: {refusal})",
-    budget.budget, budget.usage
+     range of the pool {largest_free} B; last refusal: {refusal}){}",
+    budget.budget, budget.usage, PendingText { bytes: *pending_bytes, recordings: open_recordings }
 )]
 #[non_exhaustive]
 pub struct OutOfMemory {
@@ -42,6 +44,36 @@ pub struct OutOfMemory {
     pub largest_free: u64,
     /// What the driver said last.
     pub refusal: DeviceError,
+    /// Bytes of what was dropped and not given back yet: the GPU may still use it, or an open recording.
+    pub pending_bytes: u64,
+    /// The recordings that are open, and hold back what was dropped since they were opened; the oldest
+    /// [`MOST_NAMED`](Self::MOST_NAMED).
+    pub open_recordings: Vec<Name>,
+}
+
+impl OutOfMemory {
+    /// The most open recordings that are named.
+    pub const MOST_NAMED: usize = 8;
+}
+
+/// What is said of memory that was dropped and not given back.
+struct PendingText<'a> {
+    bytes: u64,
+    recordings: &'a [Name],
+}
+
+impl fmt::Display for PendingText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bytes, recordings } = self;
+        match recordings {
+            _ if *bytes == 0 => Ok(()),
+            [] => write!(f, "; {bytes} B were dropped, and the GPU has not finished with them"),
+            [first, rest @ ..] => {
+                write!(f, "; {bytes} B were dropped, and wait for the GPU or for open recordings: {first}")?;
+                rest.iter().try_for_each(|name| write!(f, ", {name}"))
+            }
+        }
+    }
 }
 
 /// Why a call of [`Gpu`](crate::Gpu) failed. A failed call changes nothing.

@@ -56,6 +56,9 @@ impl<D: Device> Services<D> for GpuServices<D> {
     fn release_free_pages(&self, context: &Context<D>) {
         self.staging.constants.release_free(context);
         self.staging.builds.release_free(context);
+        self.uploads.release(context);
+        self.staging.readbacks.release(context);
+        self.queries.trim(context);
     }
 
     fn release_pages(&self, context: &Context<D>) {
@@ -72,6 +75,12 @@ impl<D: Device> Services<D> for GpuServices<D> {
 
     fn flush_uploads(&self, context: &Context<D>) -> Result<(), Error> {
         self.uploads.flush(context).map(drop)
+    }
+
+    fn try_flush_uploads(&self, context: &Context<D>) {
+        // Refused for lack of memory they stay pending, and whoever submits next is told. After any other
+        // refusal their `Upload` says so.
+        let _told_later = self.uploads.try_flush(context);
     }
 
     fn give_up_uploads(&self, context: &Context<D>, error: &Error) {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_heap::{Fallback, Round, try_each_memory_type};
+use tenure_heap::{Fallback, Round, ShortageRules, Spill, try_each_memory_type};
 
 use super::location::Backing;
 use super::maker::Maker;
@@ -11,7 +11,7 @@ use super::policy::{Placement, shared_pool};
 use super::pool::Store;
 use super::pools::{Pools, allows};
 use super::{Class, MemoryUse, PoolKind, Suballocation};
-use crate::device::{BufferInfo, Device, DeviceError, MemoryTypeId, Requirements, ResourceDesc};
+use crate::device::{BufferInfo, Device, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc};
 use crate::{Config, Name, Strategy};
 
 /// Why no memory was found.
@@ -48,6 +48,15 @@ pub(crate) struct ResourceRequest<'a> {
     pub(crate) name: &'a Name,
 }
 
+/// What gives memory back that is not used, or no longer.
+pub(crate) trait MakeRoom {
+    /// Gives back what nothing uses.
+    fn make_room(&self);
+
+    /// Waits for what the GPU still uses, for a bounded time, and gives it back; false when there is nothing.
+    fn wait_for_room(&self) -> bool;
+}
+
 /// The steps of one request.
 struct Steps<'a, D: Device, C, E, N, A, M> {
     pools: &'a Pools<D>,
@@ -56,7 +65,7 @@ struct Steps<'a, D: Device, C, E, N, A, M> {
     existing_block: E,
     new_block: N,
     dedicated: A,
-    make_room: M,
+    room: &'a M,
 }
 
 impl<T, D, C, E, N, A, M> Fallback for Steps<'_, D, C, E, N, A, M>
@@ -66,7 +75,7 @@ where
     E: Fn(MemoryTypeId) -> Result<Option<T>, DeviceError>,
     N: Fn(MemoryTypeId, Round) -> Result<T, DeviceError>,
     A: Fn(MemoryTypeId, Round, DeviceError) -> Result<T, DeviceError>,
-    M: Fn(),
+    M: MakeRoom,
 {
     type Found = T;
     type Error = DeviceError;
@@ -88,8 +97,16 @@ where
         (self.dedicated)(memory, round, refusal)
     }
 
+    fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
+        self.pools.heap_properties().is_alike(one, other)
+    }
+
     fn make_room(&mut self) {
-        (self.make_room)();
+        self.room.make_room();
+    }
+
+    fn wait_for_room(&mut self) -> bool {
+        self.room.wait_for_room()
     }
 
     #[cold]
@@ -97,6 +114,15 @@ where
         let class = (self.class)(memory);
         if let Some(times) = self.pools.notices.refusal(class) {
             tracing::debug!(target: "tenure", %class, %refusal, times, "no memory in this class; the next step follows");
+        }
+    }
+
+    #[cold]
+    fn note_spill(&mut self, preferred: MemoryTypeId, found: MemoryTypeId) {
+        let class = (self.class)(preferred);
+        if let Some(times) = self.pools.notices.spill(class) {
+            let memory_type = found.0;
+            tracing::warn!(target: "tenure", %class, memory_type, times, "memory was short, and a resource went to another memory, which the GPU or the CPU reaches more slowly");
         }
     }
 }
@@ -108,9 +134,14 @@ where
     C: Fn(MemoryTypeId) -> Class,
 {
     /// Tries each memory type that the resource allows.
-    fn run(mut self, order: &[MemoryTypeId], memory_types: u32) -> Result<T, AllocationFailure> {
+    fn run(
+        mut self,
+        rules: ShortageRules,
+        order: &[MemoryTypeId],
+        memory_types: u32,
+    ) -> Result<T, AllocationFailure> {
         let allowed = order.iter().copied().filter(|memory| allows(memory_types, *memory));
-        try_each_memory_type(&mut self, allowed).map_err(|failure| match failure {
+        try_each_memory_type(&mut self, rules, allowed).map_err(|failure| match failure {
             tenure_heap::AllocationFailure::NoMemoryType => {
                 AllocationFailure::Refused(DeviceError::Unsupported {
                     feature: "a memory type for this resource and use",
@@ -132,7 +163,7 @@ impl<D: Device> Pools<D> {
         device: &D,
         config: &Config,
         request: RangeRequest<'_>,
-        make_room: impl Fn(),
+        room: &impl MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
         let needs = self.range_needs(device, request.kind).map_err(AllocationFailure::Refused)?;
         let class = |memory| Class { memory, category: needs.category, kind: request.kind };
@@ -154,9 +185,10 @@ impl<D: Device> Pools<D> {
                 maker.range(shards, maker.grow(shards, size, align, round)?)
             },
             dedicated: |memory, round, _| maker.dedicated_buffer(request, memory, round),
-            make_room,
+            room,
         };
-        steps.run(order, needs.memory_types)
+        let rules = ShortageRules { spill: spill(request.memory_use, false), ..ShortageRules::default() };
+        steps.run(rules, order, needs.memory_types)
     }
 
     /// Finds a run of tiles in a heap. Tiles have no memory of their own to fall back on.
@@ -167,7 +199,7 @@ impl<D: Device> Pools<D> {
         needs: &Requirements,
         size: u64,
         tile: u64,
-        make_room: impl Fn(),
+        room: &impl MakeRoom,
     ) -> Result<(Suballocation, Store<D>), AllocationFailure> {
         let class = |memory| Class { memory, category: needs.category, kind: PoolKind::Tiles };
         let maker = Maker { pools: self, device, config };
@@ -183,9 +215,9 @@ impl<D: Device> Pools<D> {
                 Ok((found.suballocation, found.store))
             },
             dedicated: |_, _, refusal| Err(refusal),
-            make_room,
+            room,
         };
-        steps.run(self.order(MemoryUse::GpuOnly), needs.memory_types)
+        steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), needs.memory_types)
     }
 
     /// Finds memory for an API resource and creates it there.
@@ -194,7 +226,7 @@ impl<D: Device> Pools<D> {
         device: &D,
         config: &Config,
         request: ResourceRequest<'_>,
-        make_room: impl Fn(),
+        room: &impl MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
         let needs = request.needs;
         // The pool of committed resources that share memory because the device allows few more allocations.
@@ -235,9 +267,22 @@ impl<D: Device> Pools<D> {
                 }
                 _ => Err(refusal),
             },
-            make_room,
+            room,
         };
-        steps.run(order, needs.memory_types)
+        let stays =
+            matches!(request.desc, ResourceDesc::Texture(info) if info.usage.priority() == Priority::High);
+        let spill = spill(request.memory_use, stays);
+        steps.run(ShortageRules { spill, ..ShortageRules::default() }, order, needs.memory_types)
+    }
+}
+
+/// When a request goes to memory that is not like the preferred. Targets and storage textures, which `stay`, are too
+/// slow in the system's memory: the operating system pages other things out for them.
+const fn spill(memory_use: MemoryUse, stays: bool) -> Spill {
+    match memory_use {
+        MemoryUse::GpuOnly if stays => Spill::AfterRefusal,
+        MemoryUse::GpuOnly | MemoryUse::GpuUpload => Spill::BeforeBudget,
+        MemoryUse::Upload | MemoryUse::Readback => Spill::AfterRefusal,
     }
 }
 
@@ -265,17 +310,19 @@ impl Repeated {
     }
 }
 
-/// Allocations that failed, and memory types that were short of memory, by kind of pool.
+/// Allocations that failed, memory types that were short of memory, and resources that went elsewhere, by kind of
+/// pool.
 #[derive(Debug)]
 pub(crate) struct Notices {
     failures: Box<[Repeated]>,
     refusals: Box<[Repeated]>,
+    spills: Box<[Repeated]>,
 }
 
 impl Default for Notices {
     fn default() -> Self {
         let counters = || PoolKind::ALL.iter().map(|_| Repeated::default()).collect();
-        Self { failures: counters(), refusals: counters() }
+        Self { failures: counters(), refusals: counters(), spills: counters() }
     }
 }
 
@@ -283,6 +330,11 @@ impl Notices {
     /// An allocation failed for good; its number among those of its kind when it is to be logged.
     pub(crate) fn failure(&self, class: Class) -> Option<u64> {
         self.failures.get(class.kind as usize)?.note()
+    }
+
+    /// A resource went to memory that is not like the preferred; as above.
+    pub(crate) fn spill(&self, class: Class) -> Option<u64> {
+        self.spills.get(class.kind as usize)?.note()
     }
 
     /// The driver refused memory of one type; as above.

@@ -9,11 +9,15 @@
 //!    were too small);
 //! 3. memory of its own (a committed resource).
 //!
-//! In the first round nothing exceeds the budget that the operating system grants. When all types have refused, what
-//! the GPU is done with is released, idle blocks are given back, and the types are tried once more, whatever the
-//! budget: the driver has the last word. Only then the request fails, with [`OutOfMemory`]
-//! (size, class, budget, largest free range). A lost device or an invalid description ends the
-//! chain at once. Whatever was made on the way is unmade.
+//! The types are tried in the order of [`heap_pools::try_each_memory_type`]: the preferred ones within the budget
+//! that the operating system grants; again, after what the GPU is done with is released and idle blocks are given back; the
+//! others within their budgets, for what the GPU reads well from there (buffers, and textures that are only read); the
+//! preferred ones beyond the budget; again, after a wait of at most
+//! [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) for what was dropped and the GPU still uses; and the others
+//! whatever the budget. So render targets, depth and storage textures leave the card's memory only when the driver refuses. Only
+//! then the request fails, with [`OutOfMemory`] (size, class, budget, largest free range, what awaits release). A lost
+//! device or an invalid description ends the chain at once. Whatever was made on the way is unmade. What goes to memory
+//! of another kind is logged, as a warning.
 //!
 //! The closer the number of allocations is to the device's limit, the larger are new blocks. When it is near, what
 //! [the policy](policy) gives memory of its own shares a block as well, if it may.
@@ -32,7 +36,7 @@ mod pool;
 mod pools;
 mod shards;
 
-pub(crate) use fallback::{AllocationFailure, RangeRequest, ResourceRequest};
+pub(crate) use fallback::{AllocationFailure, MakeRoom, RangeRequest, ResourceRequest};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
     AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, SharedHeap, StructureLocation,

@@ -12,7 +12,7 @@ use crate::device::{
     BufferInfo, Device, DeviceError, QueueSerial, Requirements, ResourceDesc, TextureInfo, TileLayout,
     TileRegion, TileSource, TileUpdate, Usage,
 };
-use crate::memory::{Backing, Location, Store, Suballocation};
+use crate::memory::{Backing, Location, MakeRoom as _, Store, Suballocation};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::time::{Stamp, SyncPoint};

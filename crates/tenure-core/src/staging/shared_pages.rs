@@ -76,11 +76,14 @@ struct State<D: Device> {
 pub(crate) struct SharedPages<D: Device> {
     purpose: Purpose,
     state: Mutex<State<D>>,
+    /// Held while a page is made; taken before the state.
+    growing: Mutex<()>,
 }
 
 impl<D: Device> SharedPages<D> {
     pub(crate) const fn new(purpose: Purpose) -> Self {
-        Self { purpose, state: Mutex::new(State { current: None, spare: None }) }
+        let state = State { current: None, spare: None };
+        Self { purpose, state: Mutex::new(state), growing: Mutex::new(()) }
     }
 
     const fn page_size(&self, config: &Config) -> u64 {
@@ -98,25 +101,35 @@ impl<D: Device> SharedPages<D> {
             return Ok(Part { page, offset: 0 });
         }
         let frame = context.current_frame();
-        let mut state = self.state.lock();
-        if let Some(current) = &mut state.current
-            && let Some(offset) = current.bump(size, align)
-        {
-            current.frame = frame;
-            return Ok(Part { page: current.page.clone(), offset });
+        if let Some(part) = self.bump(size, align, frame) {
+            return Ok(part);
         }
-        let page = match state.take_spare(context) {
+        // One thread makes a page; the others wait, and take from it. The state is not locked: where memory is
+        // short, these pages are asked to give some back.
+        let _growing = self.growing.lock();
+        if let Some(part) = self.bump(size, align, frame) {
+            return Ok(part);
+        }
+        let spare = self.state.lock().take_spare(context);
+        let page = Arc::new(match spare {
             Some(page) => page,
             None => self.new_page(context, page_size, align)?,
-        };
-        let page = Arc::new(page);
+        });
         let part = Part { page: page.clone(), offset: 0 };
-        let full = state.current.replace(Current { page, next: size, frame });
-        drop(state);
+        let full = self.state.lock().current.replace(Current { page, next: size, frame });
         if let Some(full) = full {
             self.let_go(context, full.page);
         }
         Ok(part)
+    }
+
+    /// Bytes of the current page, if it has room.
+    fn bump(&self, size: u64, align: u64, frame: u64) -> Option<Part<D>> {
+        let mut state = self.state.lock();
+        let current = state.current.as_mut()?;
+        let offset = current.bump(size, align)?;
+        current.frame = frame;
+        Some(Part { page: current.page.clone(), offset })
     }
 
     /// Lets go of a share in a page; the last one gives it back, or keeps it as the spare one.

@@ -20,7 +20,7 @@ use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, Properties,
     QueueId, ResourceDesc,
 };
-use crate::memory::{AllocationFailure, Class, MemoryUse, PoolKind, allows};
+use crate::memory::{AllocationFailure, Class, MakeRoom as _, MemoryUse, PoolKind, allows};
 use crate::time::{RecordingId, SyncPoint};
 use crate::{BufferDesc, Error, Name, TextureDesc, TransientRule};
 

@@ -125,7 +125,20 @@ impl<D: Device> Uploads<D> {
     /// else, after which what was pending is given up.
     pub(crate) fn flush(&self, context: &Context<D>) -> Result<SyncPoint, Error> {
         Clock::check_outside()?;
-        let submitter = &mut *self.submitter.lock();
+        self.flush_as(context, &mut self.submitter.lock())
+    }
+
+    /// As [`flush`](Self::flush), unless that is under way: on this thread, too, when what it creates finds memory
+    /// short.
+    pub(crate) fn try_flush(&self, context: &Context<D>) -> Result<(), Error> {
+        Clock::check_outside()?;
+        match self.submitter.try_lock() {
+            Some(mut submitter) => self.flush_as(context, &mut submitter).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn flush_as(&self, context: &Context<D>, submitter: &mut Submitter<D>) -> Result<SyncPoint, Error> {
         // The one that is stuck, and the one that is open.
         for _ in 0..2 {
             let next = submitter.stuck.take().or_else(|| self.opened.lock().batch.take());

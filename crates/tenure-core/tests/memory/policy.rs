@@ -265,7 +265,7 @@ fn uploads_in_device_memory_are_not_offered_for_a_window() {
 /// A field, its two ends, and how to set it with the others made to fit.
 type Field = (&'static str, u64, u64, fn(&mut Config, u64));
 
-const FIELDS: [Field; 25] = [
+const FIELDS: [Field; 26] = [
     ("frames.in_flight", 1, 16, |config, value| config.frames.in_flight = value as u32),
     ("frames.idle", 0, 1_000_000, |config, value| config.frames.idle = value as u32),
     ("frames.timeout", 0, 3_600_000, |config, value| config.frames.timeout = Duration::from_millis(value)),
@@ -282,6 +282,7 @@ const FIELDS: [Field; 25] = [
     ("pools.max_pooled_buffer", 0, 32 * MIB, |config, value| config.pools.max_pooled_buffer = value),
     ("pools.growth_divisor", 1, 64, |config, value| config.pools.growth_divisor = value),
     ("pools.shards", 1, 16, |config, value| config.pools.shards = value as u32),
+    ("pools.max_wait", 0, 60_000, |config, value| config.pools.max_wait = Duration::from_millis(value)),
     ("uploads.max_block", 64 * KIB, 256 * MIB, |config, value| {
         config.uploads.max_block = value;
         config.uploads.max_small = 256;
@@ -336,6 +337,7 @@ fn every_field_of_the_configuration_has_two_ends() {
         max_pooled_buffer: _,
         growth_divisor: _,
         shards: _,
+        max_wait: _,
     } = pools;
     let UploadConfig { suballocator: _, max_small: _, max_pooled: _, max_block: _ } = uploads;
     let StagingConfig {

@@ -39,7 +39,8 @@ impl<D: HeapDevice> HeapPools<D> {
         self.limits.expire_budgets();
         let types = self.properties.memory_types.len();
         let allowed = request.memory.iter().copied().filter(|memory| usize::from(memory.0) < types);
-        let found = try_each_memory_type(&mut Attempt { pools: self, request, steps }, allowed);
+        let mut attempt = Attempt { pools: self, request, steps };
+        let found = try_each_memory_type(&mut attempt, request.shortage, allowed);
         found.map_err(|failure| match failure {
             AllocationFailure::NoMemoryType => MemoryError::NoMemoryType,
             AllocationFailure::Refused(source) => MemoryError::Device { name: request.name.clone(), source },
@@ -114,16 +115,11 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
     type Found = (MemoryTypeId, Backing<D::Heap>);
     type Error = D::Error;
 
-    /// The blocks of the first memory type have been looked at before the chain, and those of the others in the
-    /// first round: no room came since.
-    fn existing_block(
-        &mut self,
-        memory: MemoryTypeId,
-        round: Round,
-    ) -> Result<Option<Self::Found>, D::Error> {
+    /// The blocks of the first memory type have been looked at before the chain.
+    fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<Self::Found>, D::Error> {
         let MemoryRequest { size, alignment, .. } = *self.request;
         let is_first = self.request.memory.first() == Some(&memory);
-        if round == Round::WhateverBudget || is_first || matches!(self.steps, Steps::Dedicated(_)) {
+        if is_first || matches!(self.steps, Steps::Dedicated(_)) {
             return Ok(None);
         }
         let key = self.pools.key(self.request, memory);
@@ -162,6 +158,10 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
         };
         let heap = pools.limits.create_heap(&pools.device, &desc, request.name.as_str(), make)?;
         Ok((memory, Backing::Dedicated(HeapBlock { heap, size })))
+    }
+
+    fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
+        self.pools.properties.is_alike(one, other)
     }
 
     fn make_room(&mut self) {

@@ -131,7 +131,7 @@ impl<D: HeapDevice> HeapPools<D> {
         request: MemoryRequest<'_>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
-        let MemoryRequest { name, size, alignment, memory, category } = request;
+        let MemoryRequest { name, size, alignment, memory, category, shortage } = request;
         if let Some((memory, heap, suballocation)) =
             Self::room(&mut self.pools, memory, category, size, alignment)
         {
@@ -139,7 +139,7 @@ impl<D: HeapDevice> HeapPools<D> {
             let range = self.allocations.insert_pooled(self.id, name, size, memory, suballocation);
             return Ok((range, inspect(&heap.heap)));
         }
-        self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category }, inspect)
+        self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category, shortage }, inspect)
     }
 
     /// As [`allocate`](Self::allocate), where there is no range in the blocks of the memory type that is best,

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::{InvalidSetup, MemoryError, RequestField};
-use crate::{HeapCategory, MemoryTypeId, Name};
+use crate::{HeapCategory, MemoryTypeId, Name, ShortageRules};
 
 /// Bytes of the largest request; far beyond any device, and far from overflowing when rounded up.
 const MAX_SIZE: u64 = 1 << 48;
@@ -90,13 +90,15 @@ pub struct MemoryRequest<'a> {
     pub memory: &'a [MemoryTypeId],
     /// What the heap must be able to hold. Ranges of different categories never share one.
     pub category: HeapCategory,
+    /// What is done when memory is short.
+    pub shortage: ShortageRules,
 }
 
 impl<'a> MemoryRequest<'a> {
-    /// A range without a name.
+    /// A range without a name, which goes to other memory than that of the first type only after a refusal.
     #[must_use]
     pub fn new(size: u64, alignment: u64, memory: &'a [MemoryTypeId], category: HeapCategory) -> Self {
-        Self { name: Name::default(), size, alignment, memory, category }
+        Self { name: Name::default(), size, alignment, memory, category, shortage: ShortageRules::default() }
     }
 
     /// `memory_types` are those that the device has.

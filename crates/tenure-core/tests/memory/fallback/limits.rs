@@ -1,7 +1,9 @@
 //! Budgets of the operating system, and the device's limit on allocations.
 
 use tenure_core::device::Device as _;
-use tenure_core::{Buffer, BufferDesc, Config, Gpu, LocationKind, PoolConfig, Strategy, Usage};
+use tenure_core::{
+    Buffer, BufferDesc, Config, Format, Gpu, LocationKind, PoolConfig, Strategy, TextureDesc, Usage,
+};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
 const KIB: u64 = 1 << 10;
@@ -13,6 +15,10 @@ fn gpu(options: Options, config: Config) -> Gpu<Device> {
 
 fn buffer(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer(&BufferDesc::new(size, Usage::UNORDERED_ACCESS).name("buffer")).unwrap()
+}
+
+fn usage_of(gpu: &Gpu<Device>, heap: usize) -> u64 {
+    usage(gpu)[heap]
 }
 
 /// Bytes used of each memory heap.
@@ -90,5 +96,35 @@ fn a_hole_serves_when_the_device_allows_no_more_allocations() {
             _ => assert_eq!(found.unwrap().location(), LocationKind::Placed),
         }
         drop(pooled);
+    }
+}
+
+/// Textures that the GPU draws to or writes stay in its own memory when the budget is exceeded, and leave it only
+/// when the driver refuses. Textures that are only read go elsewhere before.
+#[test]
+fn targets_leave_the_memory_of_the_card_only_after_a_refusal() {
+    let large = |format, usage| TextureDesc::d2(8192, 8192, format, usage);
+    for (format, usage, stays) in [
+        (Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ, true),
+        (Format::D32Float, Usage::DEPTH_STENCIL, true),
+        (Format::Rgba8Unorm, Usage::UNORDERED_ACCESS, true),
+        (Format::Rgba8Unorm, Usage::SHADER_READ, false),
+    ] {
+        let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![1 << 30, 1 << 40, 0]);
+        let gpu = gpu(options, Config::default());
+        let card = gpu.device().properties().memory_heaps[0].size;
+        let mut textures = Vec::new();
+        while usage_of(&gpu, 1) == 0 {
+            textures.push(gpu.create_texture(&large(format, usage)).unwrap());
+        }
+        let taken = usage_of(&gpu, 0);
+        assert_eq!(
+            taken > 1 << 30,
+            stays,
+            "{usage}: {taken} B of the card are taken, of 1 GiB that is granted"
+        );
+        assert!(!stays || taken + (256 * MIB) > card, "{usage}: {taken} B of {card} are taken");
+        drop(textures);
+        assert!(gpu.shutdown().is_clean());
     }
 }

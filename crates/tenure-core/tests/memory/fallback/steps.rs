@@ -1,5 +1,7 @@
 //! Each step of the fallback chain by itself, in its order.
 
+use std::time::{Duration, Instant};
+
 use tenure_core::device::Device as _;
 use tenure_core::memory::PoolKind;
 use tenure_core::{
@@ -11,7 +13,9 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-fn gpu(options: Options, config: Config) -> Gpu<Device> {
+/// A manager that waits for nothing, of a device that completes nothing by itself.
+fn gpu(options: Options, mut config: Config) -> Gpu<Device> {
+    config.pools.max_wait = Duration::ZERO;
     Gpu::new(Device::with_options(options.lag(Lag::Manual).record_calls()), config).unwrap()
 }
 
@@ -169,10 +173,58 @@ fn what_is_complete_makes_room() {
     let refused = out_of_memory(committed(&gpu, 5 * MIB));
     assert_eq!(refused.size, 5 * MIB);
     assert_eq!(gpu.stats().pending_releases, 1, "the GPU still uses it");
+    assert_eq!((refused.pending_bytes, refused.open_recordings.len()), (5 * MIB, 0));
+    let text = refused.to_string();
+    assert!(text.ends_with("; 5242880 B were dropped, and the GPU has not finished with them"), "{text}");
+    let open = [1, 2].map(|_| gpu.record(Queue::Copy, "loader").unwrap());
+    let text = out_of_memory(committed(&gpu, 5 * MIB)).to_string();
+    let held = "; 5242880 B were dropped, and wait for the GPU or for open recordings: loader, loader";
+    assert!(text.ends_with(held), "{text}");
+    drop(open);
     assert!(gpu.device().run_until_idle());
     let second = committed(&gpu, 5 * MIB).unwrap();
     assert_eq!(gpu.stats().pending_releases, 0);
     drop(second);
+    end(gpu);
+}
+
+/// A level of 5 MiB takes the place of another, which the GPU still reads, on a card of 8 MiB. A small upload that is
+/// pending holds back what is dropped after it.
+#[test]
+fn what_the_gpu_still_uses_is_waited_for() {
+    let config = Config::from(PoolConfig { max_pooled_buffer: 0, ..PoolConfig::default() });
+    let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]);
+    let replace = |lag: Lag, max_wait: Duration| {
+        let mut config = config.clone();
+        config.pools.max_wait = max_wait;
+        let gpu = Gpu::new(Device::with_options(options.clone().lag(lag)), config).unwrap();
+        let small = gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX)).unwrap();
+        let mut level = committed(&gpu, 5 * MIB).unwrap();
+        for round in 0..4 {
+            gpu.upload(&small, 0, &[round; 64]).unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+            recording.use_resource(&level, Subresource::All, State::COPY_DST).unwrap();
+            recording.submit().unwrap();
+            drop(level);
+            level = match committed(&gpu, 5 * MIB) {
+                Ok(level) => level,
+                Err(error) => {
+                    drop(small);
+                    return (gpu, Some((round, out_of_memory::<()>(Err(error)))));
+                }
+            };
+        }
+        drop((level, small));
+        (gpu, None)
+    };
+    let (gpu, refused) = replace(Lag::Submissions(50), Duration::from_secs(10));
+    assert!(refused.is_none(), "{refused:?}");
+    end(gpu);
+    // The GPU hangs: the wait is bounded.
+    let begun = Instant::now();
+    let (gpu, refused) = replace(Lag::Manual, Duration::from_millis(30));
+    assert!(refused.is_some_and(|(round, _)| round == 0));
+    assert!((30..5000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     end(gpu);
 }
 
