@@ -39,8 +39,8 @@ mod upload;
 pub use bytemuck;
 pub use command::{Commands, Recording};
 pub use config::{
-    Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig, PoolConfig, StagingConfig,
-    Strategy, TransientConfig, UploadConfig, UploadSuballocator,
+    Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig, PoolConfig, PressureConfig,
+    StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator,
 };
 pub use descriptor::{
     Bind, BufferViewDesc, DescriptorHeapStats, DescriptorOwner, DescriptorSet, DescriptorSetDesc,
@@ -60,7 +60,7 @@ pub use error::{
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
-pub use memory::{LocationKind, MemoryUse};
+pub use memory::{LocationKind, MemoryUse, Pressure};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use query::{
     AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,
@@ -79,8 +79,8 @@ pub use staging::{
     UploadRingDesc, WhenTooLarge,
 };
 pub use stats::{
-    BlockReport, FrameStats, LiveObject, MemoryParts, OpenRecordingReport, PoolReport, PoolStats, Report,
-    Stats,
+    BlockReport, FrameStats, HeapMemory, LiveObject, MemoryParts, MemoryReport, OpenRecordingReport,
+    PoolReport, PoolStats, PressureChange, Report, Stats, TypeMemory,
 };
 pub use tenure_heap::Name;
 #[doc(inline)]

@@ -31,6 +31,8 @@ pub enum ConfigUnit {
     Frames,
     /// Milliseconds.
     Milliseconds,
+    /// Percent.
+    Percent,
 }
 
 impl ConfigUnit {
@@ -41,6 +43,7 @@ impl ConfigUnit {
             Self::Descriptors => " descriptors",
             Self::Frames => " frames",
             Self::Milliseconds => " ms",
+            Self::Percent => " %",
         }
     }
 }

@@ -3,6 +3,7 @@
 mod descriptors;
 mod error;
 mod memory;
+mod pressure;
 
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ pub use descriptors::DescriptorConfig;
 pub use error::{ConfigError, ConfigRule, ConfigUnit};
 pub(crate) use memory::MAX_POOL_SHARDS;
 pub use memory::{PoolConfig, StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator};
+pub use pressure::PressureConfig;
 
 pub(crate) use error::Check;
 
@@ -62,6 +64,8 @@ pub struct Config {
     pub descriptors: DescriptorConfig,
     /// Heaps and API resources of [transient resources](crate::transient).
     pub transient: TransientConfig,
+    /// When memory counts as short.
+    pub pressure: PressureConfig,
     /// Keep a backtrace of each creation for the report of leaks. Default off: it costs microseconds a
     /// creation, and memory for each live object.
     pub leak_backtraces: bool,
@@ -81,7 +85,8 @@ impl Config {
         self.uploads.validate()?;
         self.staging.validate()?;
         self.descriptors.validate()?;
-        self.transient.validate()
+        self.transient.validate()?;
+        self.pressure.validate()
     }
 }
 
@@ -101,7 +106,8 @@ from_part!(
     uploads: UploadConfig,
     staging: StagingConfig,
     descriptors: DescriptorConfig,
-    transient: TransientConfig
+    transient: TransientConfig,
+    pressure: PressureConfig
 );
 
 /// How far the CPU may be ahead of the GPU, and how long it waits: part of [`Config`].

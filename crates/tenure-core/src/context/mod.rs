@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use tenure_heap::InvalidProperties;
 
+pub(crate) use purge::Panicked;
 use ref_shard::RefShardTable;
 pub(crate) use ref_shard::{RefShard, RefShards};
 use retired::UserObjects;

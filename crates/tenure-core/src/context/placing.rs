@@ -114,7 +114,7 @@ impl<D: Device> Context<D> {
     fn budget_of(&self, class: Class) -> HeapBudget {
         let types = &self.device().properties().memory_types;
         let heap = types.get(usize::from(class.memory.0)).map(|memory_type| usize::from(memory_type.heap));
-        let budgets = self.device.budget().unwrap_or_default();
+        let budgets = self.pools.objects.budgets.current(self.device());
         heap.and_then(|heap| budgets.get(heap)).copied().unwrap_or_default()
     }
 

@@ -9,11 +9,27 @@ use crate::device::{Device, DeviceError};
 use crate::memory::{Backing, RUN};
 use crate::time::{Batch, Batches, NotIdle, SyncPoint};
 
-/// A panic of the program's own destructors, after everything else was given back.
+/// A panic of the program's own destructors, or of its listener, after everything else was done.
 #[must_use = "either goes on or is logged"]
 pub(crate) struct Panicked(Option<Box<dyn Any + Send>>);
 
 impl Panicked {
+    /// No panic.
+    pub(crate) const fn none() -> Self {
+        Self(None)
+    }
+
+    /// This panic, or that of a further call.
+    pub(crate) fn or<T>(self, called: std::thread::Result<T>) -> Self {
+        Self(self.0.or(called.err()))
+    }
+
+    /// Makes a further call whatever happened; this panic, or that of the call.
+    pub(crate) fn or_else(self, call: impl FnOnce() -> Self) -> Self {
+        let Self(called) = call();
+        Self(self.0.or(called))
+    }
+
     /// Lets the panic go on to the caller.
     pub(crate) fn resume(self) {
         if let Some(panic) = self.0 {
@@ -24,7 +40,7 @@ impl Panicked {
     /// Ends the panic here: for callers that are being dropped themselves.
     pub(crate) fn log(self) {
         if self.0.is_some() {
-            tracing::error!(target: "tenure", "the destructor of a deferred object panicked");
+            tracing::error!(target: "tenure", "a destructor or a listener of the program panicked");
         }
     }
 }

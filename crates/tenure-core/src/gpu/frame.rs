@@ -85,7 +85,7 @@ impl<D: Device> Frame<D> {
     /// all the same.
     ///
     /// # Panics
-    /// As [`Gpu::purge`].
+    /// As [`Gpu::purge`]; with the panic of the listener for [pressure](Gpu::on_pressure).
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
         let context = &self.gpu.shared.context;
@@ -93,7 +93,7 @@ impl<D: Device> Frame<D> {
         context.pacer.lock().end(context.clock.submitted());
         let (polled, panicked) = context.poll_and_purge();
         self.age();
-        panicked.resume();
+        panicked.or_else(|| self.gpu.watch_pressure()).resume();
         polled?;
         flushed
     }
@@ -131,6 +131,7 @@ impl<D: Device> Drop for Frame<D> {
         context.pacer.lock().end(context.clock.submitted());
         context.end_quietly();
         self.age();
+        self.gpu.watch_pressure().log();
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::shared::Shared;
 use super::{Frame, ShutdownReport, services};
-use crate::context::{Context, Retired};
+use crate::context::{Context, Panicked, Retired};
 use crate::device::{Device, State};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
@@ -373,7 +373,7 @@ impl<D: Device> Gpu<D> {
 
     /// Submits the uploads that are pending, asks how far the GPU is and gives back what it is done with.
     /// The end of a frame does this; call it where there are no frames. There, a purge after submissions
-    /// counts as a frame for how long transient resources are kept.
+    /// counts as a frame for how long transient resources are kept, and each one for how long a budget is used.
     ///
     /// What is pending counts as an open recording, and would hold back whatever was dropped since.
     ///
@@ -387,10 +387,13 @@ impl<D: Device> Gpu<D> {
         let flushed = self.shared.context.flush_pending_uploads();
         let (polled, panicked) = self.shared.context.poll_and_purge();
         self.shared.transients.end_purge();
-        if self.shared.context.current_frame() == 0 {
+        let is_frame = self.shared.context.current_frame() == 0;
+        if is_frame {
             self.shared.commands.queries.end_frame();
+            self.shared.context.pools.objects.budgets.end_frame();
         }
-        panicked.resume();
+        let pressure = || if is_frame { self.watch_pressure() } else { Panicked::none() };
+        panicked.or_else(pressure).resume();
         polled?;
         flushed
     }

@@ -5,6 +5,7 @@ mod external;
 mod formats;
 mod frame;
 mod manager;
+mod memory;
 mod services;
 mod shared;
 mod shutdown;

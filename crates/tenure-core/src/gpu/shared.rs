@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
+use super::memory::PressureWatch;
 use super::shutdown::{self, ShutdownReport};
 use crate::command::CommandService;
 use crate::context::{Context, RefShards};
@@ -21,6 +22,7 @@ pub(super) struct Shared<D: Device> {
     pub(super) commands: Arc<CommandService<D>>,
     pub(super) uploads: Arc<Uploads<D>>,
     pub(super) meter: Mutex<FrameMeter>,
+    pub(super) pressure: PressureWatch<D>,
     pub(super) context: Arc<Context<D>>,
     /// Set by the first call of `shutdown`: from then on nothing is created, begun or recorded.
     is_closed: AtomicBool,
@@ -39,7 +41,8 @@ impl<D: Device> Shared<D> {
         let ref_shards = RefShards::new(&context);
         let meter = Mutex::new(FrameMeter::default());
         let is_closed = AtomicBool::new(false);
-        Self { transients, commands, uploads, meter, context, is_closed, _ref_shards: ref_shards }
+        let pressure = PressureWatch::new();
+        Self { transients, commands, uploads, meter, pressure, context, is_closed, _ref_shards: ref_shards }
     }
 
     /// Refuses what a program may not do after the shutdown.
@@ -62,6 +65,7 @@ impl<D: Device> Shared<D> {
     pub(super) fn shut_down(&self) -> ShutdownReport {
         self.is_closed.store(true, Ordering::Release);
         self.transients.close();
+        self.pressure.close();
         shutdown::shut_down(self)
     }
 }

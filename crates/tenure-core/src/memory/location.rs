@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tenure_suballoc::Linear;
 
-use super::objects::MemoryOwner;
+use super::objects::{MemoryOwner, MemorySize};
 use super::pool::Suballocation;
 use crate::api_resource::ApiResource;
 use crate::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, State};
@@ -39,7 +39,7 @@ pub enum LocationKind {
 pub(crate) enum Location<D: Device> {
     Range(Suballocation),
     Placed(Suballocation),
-    Committed { size: u64, owner: MemoryOwner },
+    Committed { own: MemorySize, owner: MemoryOwner },
     Page(PageRange<D>),
     Structure(Box<StructureLocation<D>>),
     Transient(Arc<AliasedRange<D>>),
@@ -74,7 +74,7 @@ impl<D: Device> Location<D> {
     pub(crate) fn reserved(&self) -> u64 {
         match self {
             Self::Range(suballocation) | Self::Placed(suballocation) => suballocation.reserved,
-            Self::Committed { size, .. } => *size,
+            Self::Committed { own, .. } => own.size,
             Self::Page(aliased) => aliased.size,
             Self::Structure(structure) => structure.place.reserved(),
             // Its bytes are the heap's, and other resources have them as well.
@@ -161,6 +161,11 @@ impl<D: Device> Page<D> {
         fill.take_heap()
     }
 
+    /// Bytes of its heap.
+    pub(crate) const fn own(&self) -> MemorySize {
+        MemorySize { memory: self.memory, size: self.size }
+    }
+
     /// Bytes used since the last reset, and resources alive.
     pub(crate) fn usage(&self) -> (u64, u64) {
         let fill = self.fill.lock();
@@ -178,7 +183,7 @@ impl<D: Device> Fill<D> {
 /// A heap that aliased ranges share; it goes with the last of them.
 pub(crate) struct SharedHeap<D: Device> {
     pub(crate) heap: D::Heap,
-    pub(crate) size: u64,
+    pub(crate) own: MemorySize,
 }
 
 /// What the first use of a resource has to be ordered after, because other resources had its bytes.

@@ -7,7 +7,7 @@ use tenure_heap::{Round, Unfit};
 use super::fallback::{RangeRequest, ResourceRequest};
 use super::location::{Backing, Location};
 use super::make::{buffer_usage, is_mapped, is_range_pool};
-use super::objects::{CommittedMemory, MemoryOwner, Objects};
+use super::objects::{CommittedMemory, MemoryOwner, MemorySize, Objects};
 use super::policy::Placement;
 use super::pool::{HeapBlock, PoolShard, Store};
 use super::pools::Pools;
@@ -79,8 +79,7 @@ impl<'a, D: Device> Maker<'a, D> {
     }
 
     fn budget(&self) -> Vec<HeapBudget> {
-        // A device that does not answer grants everything, and refuses the memory itself.
-        self.device.budget().unwrap_or_default()
+        self.objects().budgets.current(self.device).into_vec()
     }
 
     pub(super) fn is_lazy(&self, memory: MemoryTypeId) -> bool {
@@ -346,7 +345,10 @@ impl<'a, D: Device> Maker<'a, D> {
         let (is_mapped, owner) = (request.memory_use.is_mapped(), request.owner);
         let own = CommittedMemory { memory, size, is_mapped, part: self.objects().part_of(owner) };
         let api_resource = self.objects().create_committed(self.device, request.desc, &own, request.name)?;
-        Ok(Backing { api_resource, location: Location::Committed { size, owner } })
+        Ok(Backing {
+            api_resource,
+            location: Location::Committed { own: MemorySize { memory, size }, owner },
+        })
     }
 
     /// A committed resource for a request that no pool has a range for.

@@ -24,6 +24,7 @@
 //!
 //! [`OutOfMemory`]: crate::OutOfMemory
 
+mod budget;
 mod class;
 mod fallback;
 mod freeing;
@@ -31,9 +32,11 @@ mod location;
 mod make;
 mod maker;
 mod objects;
+mod parts;
 pub mod policy;
 mod pool;
 mod pools;
+mod pressure;
 mod shards;
 
 pub(crate) use fallback::{AllocationFailure, MakeRoom, RangeRequest, ResourceRequest};
@@ -41,9 +44,10 @@ pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
     AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, SharedHeap, StructureLocation,
 };
-pub(crate) use objects::MemoryOwner;
+pub(crate) use objects::{MemoryOwner, MemorySize};
 pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};
 pub(crate) use pools::{Pools, allows};
+pub(crate) use pressure::Levels;
 pub(crate) use shards::Shards;
 
 #[doc(no_inline)]
@@ -51,5 +55,7 @@ pub use class::MemoryUse;
 pub use class::{Class, PoolKind, TypeOrder, target_type_order, type_order};
 #[doc(no_inline)]
 pub use location::LocationKind;
+#[doc(no_inline)]
+pub use pressure::Pressure;
 /// Pools of heaps alone, for programs that create their API resources themselves.
 pub use tenure_heap as heap_pools;

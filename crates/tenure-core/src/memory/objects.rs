@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_heap::{HeapDevice, HeapProperties, MemoryCounter, MemoryLimits};
+use tenure_heap::{HeapDevice, HeapProperties, MemoryLimits};
 
+use super::budget::Budgets;
+use super::parts::{Counts, PartMemory};
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::device::{
@@ -20,6 +22,13 @@ pub(crate) enum MemoryOwner {
     Transient,
 }
 
+/// Bytes of a memory type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemorySize {
+    pub(crate) memory: MemoryTypeId,
+    pub(crate) size: u64,
+}
+
 /// The memory of a committed resource.
 pub(crate) struct CommittedMemory<'a> {
     pub(crate) memory: MemoryTypeId,
@@ -27,7 +36,7 @@ pub(crate) struct CommittedMemory<'a> {
     pub(crate) size: u64,
     pub(crate) is_mapped: bool,
     /// Where it is counted.
-    pub(crate) part: &'a MemoryCounter,
+    pub(crate) part: &'a dyn Counts,
 }
 
 /// The API objects that hold memory, counted. Every change is O(1).
@@ -37,13 +46,15 @@ pub(crate) struct CommittedMemory<'a> {
 #[derive(Debug)]
 pub(crate) struct Objects {
     /// Of the program's resources that have memory of their own.
-    pub(crate) committed_memory: MemoryCounter,
+    pub(crate) committed_memory: PartMemory,
     /// Of page allocators.
-    pub(crate) page_memory: MemoryCounter,
+    pub(crate) page_memory: PartMemory,
     /// Of transient heaps, and of transient resources that have memory of their own.
-    pub(crate) transient_memory: MemoryCounter,
+    pub(crate) transient_memory: PartMemory,
     /// Of everything, pools included, with the device's limits.
     pub(crate) limits: MemoryLimits,
+    /// What the operating system grants.
+    pub(crate) budgets: Budgets,
     frames: AtomicU64,
     heaps: AtomicU64,
     heaps_made: AtomicU64,
@@ -70,10 +81,11 @@ const BUDGET_FRAMES: u64 = 64;
 impl Objects {
     pub(crate) fn new(heaps: &HeapProperties) -> Self {
         Self {
-            committed_memory: MemoryCounter::default(),
-            page_memory: MemoryCounter::default(),
-            transient_memory: MemoryCounter::default(),
+            committed_memory: PartMemory::default(),
+            page_memory: PartMemory::default(),
+            transient_memory: PartMemory::default(),
             limits: MemoryLimits::new(heaps),
+            budgets: Budgets::new(heaps),
             frames: AtomicU64::new(0),
             heaps: AtomicU64::new(0),
             heaps_made: AtomicU64::new(0),
@@ -85,13 +97,14 @@ impl Objects {
 
     /// A frame has ended.
     pub(crate) fn end_frame(&self) {
+        self.budgets.end_frame();
         if self.frames.fetch_add(1, Ordering::Relaxed) % BUDGET_FRAMES == BUDGET_FRAMES - 1 {
             self.limits.expire_budgets();
         }
     }
 
     /// Where memory that one resource alone has is counted.
-    pub(crate) const fn part_of(&self, owner: MemoryOwner) -> &MemoryCounter {
+    pub(crate) const fn part_of(&self, owner: MemoryOwner) -> &PartMemory {
         match owner {
             MemoryOwner::Resource => &self.committed_memory,
             MemoryOwner::Transient => &self.transient_memory,
@@ -104,21 +117,31 @@ impl Objects {
         device: &D,
         desc: &HeapDesc,
         name: &str,
-        part: &MemoryCounter,
+        part: &dyn Counts,
     ) -> Result<D::Heap, DeviceError> {
         let heap =
             self.limits.create_heap(&DeviceHeaps::own(device), desc, name, DeviceHeaps::create_heap)?;
         self.heaps.fetch_add(1, Ordering::Relaxed);
         self.heaps_made.fetch_add(1, Ordering::Relaxed);
-        part.add(desc.size);
+        self.budgets.note_allocation(desc.memory, desc.size);
+        part.add(desc.memory, desc.size);
         Ok(heap)
     }
 
-    /// Gives a heap back; `part` as when it was created.
-    pub(crate) fn destroy_heap<D: Device>(&self, device: &D, heap: D::Heap, size: u64, part: &MemoryCounter) {
+    /// Gives a heap back; `own` and `part` as when it was created.
+    pub(crate) fn destroy_heap<D: Device>(
+        &self,
+        device: &D,
+        heap: D::Heap,
+        own: MemorySize,
+        part: &dyn Counts,
+    ) {
+        let MemorySize { memory, size } = own;
+        self.budgets.begin_release(memory, size);
         self.limits.destroy_heap(&DeviceHeaps::own(device), heap, size);
+        self.budgets.end_release(memory, size);
         self.heaps.fetch_sub(1, Ordering::Relaxed);
-        part.remove(size);
+        part.remove(memory, size);
     }
 
     /// Creates a resource with memory of its own.
@@ -133,22 +156,26 @@ impl Objects {
         let api_resource = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
         self.limits.note_allocation(own.memory, own.size);
-        own.part.add(own.size);
+        self.budgets.note_allocation(own.memory, own.size);
+        own.part.add(own.memory, own.size);
         Ok(api_resource)
     }
 
-    /// Destroys a committed resource; `size` and `part` as when it was created.
+    /// Destroys a committed resource; `own` and `part` as when it was created.
     pub(crate) fn destroy_committed<D: Device>(
         &self,
         device: &D,
         api_resource: ApiResource<D>,
-        size: u64,
-        part: &MemoryCounter,
+        own: MemorySize,
+        part: &dyn Counts,
     ) {
+        let MemorySize { memory, size } = own;
+        self.budgets.begin_release(memory, size);
         self.destroy_resource(device, api_resource);
+        self.budgets.end_release(memory, size);
         self.committed.fetch_sub(1, Ordering::Relaxed);
         self.limits.note_release(size);
-        part.remove(size);
+        part.remove(memory, size);
     }
 
     /// Creates a resource in a heap; `mapped` is the heap's memory where the CPU is to have a window into

@@ -394,6 +394,17 @@ impl<D: Device> PoolShard<D> {
         ShardTotals { pool: PoolTotals { capacity, ..totals }, borrowed: state.borrowed }
     }
 
+    /// Bytes of its own blocks that are empty, but for those that lie in heaps of another pool.
+    pub(crate) fn idle(&self) -> u64 {
+        if !self.is_first() {
+            return 0;
+        }
+        let state = self.lock();
+        let is_own = |block: &Block<D>| !matches!(block.store, Store::Slot { .. });
+        let empty = state.pool.blocks().filter(|(_, block, _, used)| *used == 0 && is_own(block));
+        empty.map(|(_, _, capacity, _)| capacity).sum()
+    }
+
     /// Each block of its own: bytes and used bytes, those lent included.
     pub(crate) fn blocks(&self) -> Vec<(u64, u64)> {
         if !self.is_first() {

@@ -236,9 +236,9 @@ impl<D: Device> Pools<D> {
             Err(api_resource) => return Err(Backing { api_resource, location }),
         };
         match location {
-            Location::Committed { size, owner } => {
+            Location::Committed { own, owner } => {
                 let part = self.objects.part_of(owner);
-                self.objects.destroy_committed(device, api_resource, size, part);
+                self.objects.destroy_committed(device, api_resource, own, part);
             }
             Location::Placed(suballocation) => {
                 self.objects.destroy_resource(device, api_resource);
@@ -247,7 +247,7 @@ impl<D: Device> Pools<D> {
             Location::Page(aliased) => {
                 self.objects.destroy_resource(device, api_resource);
                 if let Some(heap) = aliased.page.leave() {
-                    self.objects.destroy_heap(device, heap, aliased.page.size, &self.objects.page_memory);
+                    self.objects.destroy_heap(device, heap, aliased.page.own(), &self.objects.page_memory);
                 }
             }
             Location::Transient(aliased) => {
@@ -265,8 +265,8 @@ impl<D: Device> Pools<D> {
 
     /// Lets go of a heap whose ranges overlap; the last to do so destroys it.
     pub(crate) fn leave_heap(&self, device: &D, share: Arc<SharedHeap<D>>) {
-        if let Some(SharedHeap { heap, size }) = Arc::into_inner(share) {
-            self.objects.destroy_heap(device, heap, size, &self.objects.transient_memory);
+        if let Some(SharedHeap { heap, own }) = Arc::into_inner(share) {
+            self.objects.destroy_heap(device, heap, own, &self.objects.transient_memory);
         }
     }
 
@@ -335,7 +335,7 @@ impl<D: Device> Pools<D> {
                 let Some(shards) = self.shards(pool.class()) else { return Err(Store::Heap { heap, pool }) };
                 let heap = Arc::try_unwrap(heap).map_err(|heap| Store::Heap { heap, pool })?;
                 let HeapBlock { heap, size } = heap;
-                self.objects.destroy_heap(device, heap, size, &shards.memory);
+                self.objects.destroy_heap(device, heap, shards.own(size), &shards.memory);
             }
             Store::Buffer { buffer, size, pool } => {
                 let shards = self.shards(pool.class());
@@ -343,7 +343,7 @@ impl<D: Device> Pools<D> {
                 let Some(shards) = shards else { return Err(left(buffer)) };
                 let buffer = Arc::try_unwrap(buffer).map_err(left)?;
                 tracing::debug!(target: "tenure", bytes = size, "block destroyed");
-                self.objects.destroy_committed(device, buffer, size, &shards.memory);
+                self.objects.destroy_committed(device, buffer, shards.own(size), &shards.memory);
             }
             Store::Slot { buffer, size, suballocation } => {
                 let left = |buffer| Store::Slot { buffer, size, suballocation };

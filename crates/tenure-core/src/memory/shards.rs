@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tenure_heap::{MemoryCounter, PoolTotals};
 
+use super::objects::MemorySize;
 use super::pool::{PoolShard, ShardTotals};
 use crate::device::Device;
 
@@ -96,6 +97,11 @@ impl<D: Device> Shards<D> {
             moves: AtomicU32::new(0),
             frames: AtomicU32::new(0),
         }
+    }
+
+    /// Bytes of the memory type that its blocks are in.
+    pub(super) const fn own(&self, size: u64) -> MemorySize {
+        MemorySize { memory: self.first.class.memory, size }
     }
 
     /// The pool that all threads begin with, and that all large requests go to.

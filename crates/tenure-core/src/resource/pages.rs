@@ -9,7 +9,9 @@ use super::{HandleInner, Texture, TextureDesc};
 use crate::context::Context;
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, Priority, Requirements, ResourceDesc};
 use crate::memory::policy::Placement;
-use crate::memory::{Backing, Location, MemoryOwner, MemoryUse, Page, PageRange, ResourceRequest, allows};
+use crate::memory::{
+    Backing, Location, MemoryOwner, MemorySize, MemoryUse, Page, PageRange, ResourceRequest, allows,
+};
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
 use crate::{BufferDesc, Error, Name};
@@ -174,7 +176,7 @@ impl<D: Device> PageAllocator<D> {
         }
         drop(pages);
         if let Some(heap) = heap {
-            self.destroy(heap, range.page.size);
+            self.destroy(heap, range.page.own());
         }
     }
 
@@ -231,9 +233,9 @@ impl<D: Device> PageAllocator<D> {
         Ok(Page::new(heap, &desc))
     }
 
-    fn destroy(&self, heap: D::Heap, size: u64) {
+    fn destroy(&self, heap: D::Heap, own: MemorySize) {
         let objects = &self.context.pools.objects;
-        objects.destroy_heap(self.context.device(), heap, size, &objects.page_memory);
+        objects.destroy_heap(self.context.device(), heap, own, &objects.page_memory);
     }
 }
 
@@ -243,7 +245,7 @@ impl<D: Device> Drop for PageAllocator<D> {
         // The resources of an empty page have been through the release queue: the GPU does not use them.
         for page in std::mem::take(self.pages.get_mut()) {
             if let Some(heap) = page.retire() {
-                self.destroy(heap, page.size);
+                self.destroy(heap, page.own());
             }
         }
     }

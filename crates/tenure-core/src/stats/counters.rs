@@ -109,6 +109,16 @@ impl MemoryParts {
     pub const fn total(&self) -> u64 {
         self.pools + self.committed + self.pages + self.transient
     }
+
+    /// Those of two memories together.
+    pub(super) const fn with(self, other: Self) -> Self {
+        Self {
+            pools: self.pools + other.pools,
+            committed: self.committed + other.committed,
+            pages: self.pages + other.pages,
+            transient: self.transient + other.transient,
+        }
+    }
 }
 
 /// What happened in one frame, from the end of the one before to its own.
@@ -263,8 +273,8 @@ impl Stats {
         // Each number is read once, so that the parts add up whatever other threads do meanwhile.
         let reserved_by = MemoryParts {
             pools: pools.iter().map(|pool| pool.reserved).sum(),
-            committed: context.pools.objects.committed_memory.now(),
-            pages: context.pools.objects.page_memory.now(),
+            committed: context.pools.objects.committed_memory.all().now(),
+            pages: context.pools.objects.page_memory.all().now(),
             transient: transient.reserved,
         };
         let reserved = reserved_by.total();

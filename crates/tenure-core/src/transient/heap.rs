@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::device::{
     Device, HeapCategory, MemoryTypeId, ObjectRef, Permit, QueueKind, ResourceDesc, State, StateModel,
 };
-use crate::memory::{AliasedRange, AliasingHandoff, Backing, Location, SharedHeap};
+use crate::memory::{AliasedRange, AliasingHandoff, Backing, Location, MemorySize, SharedHeap};
 use crate::{Buffer, Error, Name, Texture};
 
 /// The recording, or graph, that acquires a resource.
@@ -92,7 +92,7 @@ impl<D: Device> Heap<D> {
     pub(super) fn new(id: u64, heap: D::Heap, desc: &crate::device::HeapDesc) -> Self {
         Self {
             id,
-            share: Arc::new(SharedHeap { heap, size: desc.size }),
+            share: Arc::new(SharedHeap { heap, own: MemorySize { memory: desc.memory, size: desc.size } }),
             memory: desc.memory,
             category: desc.category,
             alignment: desc.alignment,
@@ -112,7 +112,7 @@ impl<D: Device> Heap<D> {
 
     /// Bytes.
     pub(super) fn size(&self) -> u64 {
-        self.share.size
+        self.share.own.size
     }
 
     /// The number of API resources that it keeps.

@@ -243,7 +243,7 @@ impl<D: Device> Inner<D> {
     }
 
     pub(crate) fn stats(&self) -> TransientStats {
-        self.state.lock().totals(&self.context.pools.objects.transient_memory)
+        self.state.lock().totals(self.context.pools.objects.transient_memory.all())
     }
 }
 

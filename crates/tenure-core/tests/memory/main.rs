@@ -8,5 +8,6 @@ mod heap_pools;
 mod placing;
 mod policy;
 mod shards;
+mod signals;
 mod small_buffers;
 mod sums;

@@ -8,8 +8,8 @@ use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buff
 use tenure_core::memory::{MemoryUse, PoolKind, type_order};
 use tenure_core::{
     Buffer, BufferDesc, ClearValue, Config, ConfigRule, DescriptorConfig, Error, Format, FrameConfig, Gpu,
-    LocationKind, PoolConfig, Queue, StagingConfig, State, Strategy, Subresource, TextureDesc,
-    TransientConfig, UploadConfig, UploadSuballocator, Usage,
+    LocationKind, PoolConfig, PressureConfig, Queue, StagingConfig, State, Strategy, Subresource,
+    TextureDesc, TransientConfig, UploadConfig, UploadSuballocator, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
@@ -265,7 +265,7 @@ fn uploads_in_device_memory_are_not_offered_for_a_window() {
 /// A field, its two ends, and how to set it with the others made to fit.
 type Field = (&'static str, u64, u64, fn(&mut Config, u64));
 
-const FIELDS: [Field; 26] = [
+const FIELDS: [Field; 30] = [
     ("frames.in_flight", 1, 16, |config, value| config.frames.in_flight = value as u32),
     ("frames.idle", 0, 1_000_000, |config, value| config.frames.idle = value as u32),
     ("frames.timeout", 0, 3_600_000, |config, value| config.frames.timeout = Duration::from_millis(value)),
@@ -300,11 +300,21 @@ const FIELDS: [Field; 26] = [
     ("transient.cache", 0, 1_000_000, |config, value| config.transient.cache = value as u32),
     ("transient.latency", 0, 1_000_000, |config, value| config.transient.latency = value as u32),
     ("transient.improvement", 0, 1_000_000_000, |config, value| config.transient.improvement = value),
+    ("pressure.high", 1, 95, |config, value| config.pressure.high = value as u32),
+    ("pressure.critical", 1, 100, |config, value| {
+        config.pressure.critical = value as u32;
+        config.pressure.high = 1;
+    }),
+    ("pressure.hysteresis", 0, 50, |config, value| config.pressure.hysteresis = value as u32),
+    ("pressure.interval", 1, 1000, |config, value| config.pressure.interval = value as u32),
 ];
 
 /// Fields whose upper end is another field.
-const LIMITED_BY: [(&str, &str); 2] =
-    [("pools.max_pooled_buffer", "pools.max_buffer_block"), ("uploads.max_small", "uploads.max_block")];
+const LIMITED_BY: [(&str, &str); 3] = [
+    ("pools.max_pooled_buffer", "pools.max_buffer_block"),
+    ("uploads.max_small", "uploads.max_block"),
+    ("pressure.high", "pressure.critical"),
+];
 
 /// The defaults, but for this.
 fn with(set: fn(&mut Config, u64), value: u64) -> Config {
@@ -325,8 +335,9 @@ fn a_field_that_limits_another_is_named() {
 #[test]
 fn every_field_of_the_configuration_has_two_ends() {
     // A new field does not compile here: it needs a line above, unless it has no range.
-    let Config { frames, pools, uploads, staging, descriptors, transient, leak_backtraces: _ } =
+    let Config { frames, pools, uploads, staging, descriptors, transient, pressure, leak_backtraces: _ } =
         Config::default();
+    let PressureConfig { high: _, critical: _, hysteresis: _, interval: _ } = pressure;
     let FrameConfig { in_flight: _, idle: _, timeout: _, shutdown_timeout: _ } = frames;
     let PoolConfig {
         strategy: _,

@@ -6,8 +6,9 @@ use tenure_core::device::{Device as _, Features};
 use tenure_core::memory::{LocationKind, PoolKind};
 use tenure_core::{
     Buffer, BufferDesc, Config, Deferred, Error, Format, FrameConfig, FrameStats, Gpu, MemoryParts,
-    MemoryUse, PageAllocator, PageAllocatorDesc, PoolConfig, PoolStats, Queue, Reserved, ReservedDesc, State,
-    Stats, Strategy, Subresource, Texture, TextureDesc, TileRegion, TransientConfig, UploadConfig, Usage,
+    MemoryReport, MemoryUse, PageAllocator, PageAllocatorDesc, PoolConfig, PoolStats, Queue, Reserved,
+    ReservedDesc, State, Stats, Strategy, Subresource, Texture, TextureDesc, TileRegion, TransientConfig,
+    UploadConfig, Usage,
 };
 use tenure_sim::{CallKind, Device, Lag, Options, Profile};
 use test_random::Rng;
@@ -316,11 +317,44 @@ fn check_memory(gpu: &Gpu<Device>) -> Stats {
         assert!(pool.used + pool.largest_free + pool.fragmented() == pool.capacity, "{pool:?}");
         assert_eq!(pool.requested + pool.alignment_waste + pool.rounding_waste(), pool.used, "{pool:?}");
     }
+    check_heaps(gpu, &stats);
     // What one pool borrows another has given out.
     let sum = |of: fn(&PoolStats) -> u64| stats.pools.iter().map(of).sum::<u64>();
     let lent = sum(|pool| if pool.kind == PoolKind::SmallBufferSlots { pool.used } else { 0 });
     assert_eq!(sum(|pool| pool.borrowed), lent, "{stats:?}");
     stats
+}
+
+/// The sums of all parts: over the heaps, and over the memory types.
+fn sums(memory: &MemoryReport) -> (MemoryParts, MemoryParts) {
+    let sum = |parts: &mut dyn Iterator<Item = MemoryParts>| {
+        parts.fold(MemoryParts::default(), |sum, part| MemoryParts {
+            pools: sum.pools + part.pools,
+            committed: sum.committed + part.committed,
+            pages: sum.pages + part.pages,
+            transient: sum.transient + part.transient,
+        })
+    };
+    let of_types = sum(&mut memory.types.iter().map(|found| found.ours));
+    (sum(&mut memory.heaps.iter().map(|heap| heap.ours)), of_types)
+}
+
+/// The same for each memory heap, in between any two calls; what is used of it is what the device counts.
+fn check_heaps(gpu: &Gpu<Device>, stats: &Stats) {
+    let memory = gpu.memory();
+    assert_eq!(sums(&memory), (stats.reserved_by, stats.reserved_by), "{memory:?}");
+    assert_eq!(memory.pending_bytes, stats.pending_bytes);
+    let granted = gpu.device().budget().unwrap();
+    assert_eq!(memory.heaps.len(), granted.len());
+    for (index, (heap, granted)) in memory.heaps.iter().zip(granted).enumerate() {
+        assert_eq!((heap.usage, heap.budget), (granted.usage, Some(granted.budget)), "{memory:?}");
+        assert_eq!(heap.headroom, Some(granted.budget.saturating_sub(granted.usage)), "{memory:?}");
+        assert_eq!(heap.ours.total(), granted.usage, "nobody else has memory: {memory:?}");
+        assert!(heap.used <= heap.ours.pools && heap.idle <= heap.ours.pools - heap.used, "{memory:?}");
+        let of_types = memory.types.iter().filter(|found| found.heap == index);
+        assert_eq!(of_types.map(|found| found.ours.total()).sum::<u64>(), heap.ours.total(), "{memory:?}");
+    }
+    assert_eq!(memory.heaps.iter().map(|heap| heap.used).sum::<u64>(), own(stats, |pool| pool.used));
 }
 
 fn run(options: &Options, strategy: Strategy, seed: u64) -> Met {
@@ -395,6 +429,8 @@ fn parts_add_up_while_other_threads_create_and_drop() {
             assert_eq!(stats.reserved, stats.reserved_by.total());
             assert_eq!(stats.reserved_by.pools, stats.pools.iter().map(|pool| pool.reserved).sum::<u64>());
             assert!(stats.reserved <= stats.peak_reserved);
+            let (of_heaps, of_types) = sums(&gpu.memory());
+            assert_eq!(of_heaps, of_types);
             for pool in &stats.pools {
                 assert!(pool.used <= pool.capacity && pool.reserved <= pool.peak_reserved, "{pool:?}");
             }

@@ -1,0 +1,142 @@
+//! How much memory there is, and when it becomes short.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::Gpu;
+use crate::context::Panicked;
+use crate::device::Device;
+use crate::memory::Levels;
+use crate::stats::{MemoryReport, PressureChange};
+
+/// What is called when a level has changed.
+type Listener<D> = dyn Fn(&Gpu<D>, &PressureChange) + Send + Sync;
+
+/// The levels of pressure at the end of the last frame, and who wants to know of changes.
+pub(super) struct PressureWatch<D: Device> {
+    levels: Mutex<Levels>,
+    listener: Mutex<Option<Arc<Listener<D>>>>,
+}
+
+impl<D: Device> PressureWatch<D> {
+    pub(super) fn new() -> Self {
+        Self { levels: Mutex::default(), listener: Mutex::new(None) }
+    }
+
+    /// Nobody is told any more.
+    pub(super) fn close(&self) {
+        let listener = self.listener.lock().take();
+        // What it has captured may be of the manager: dropped without the lock.
+        drop(listener);
+    }
+}
+
+impl<D: Device> Gpu<D> {
+    /// How much memory there is, heap by heap: what the operating system grants, what is used and for what, and how
+    /// much more may be taken.
+    ///
+    /// What the manager takes or gives back counts at once, so that a program that loads while the
+    /// [headroom](crate::HeapMemory::headroom) is larger than what it loads never exceeds the budget by its own loads.
+    /// The headroom is that of this moment: where several threads load, one of them should ask.
+    ///
+    /// The operating system is asked once a frame at most, and each time before the first frame has ended; a program
+    /// without frames begins a new one with each [`purge`](Self::purge). No lock is held meanwhile that creations or
+    /// drops need. O(heaps, pools and blocks).
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
+    ///
+    /// // A card that grants 64 MiB of its memory.
+    /// let device = sim::Device::new(sim::Profile::DISCRETE);
+    /// device.set_budget(0, 64 << 20)?;
+    /// let gpu = Gpu::new(device, Config::default())?;
+    ///
+    /// let headroom = || gpu.memory().device_local().and_then(|heap| heap.headroom).unwrap_or(u64::MAX);
+    /// let mut loaded = Vec::new();
+    /// while headroom() >= 5 << 20 {
+    ///     loaded.push(gpu.create_buffer(&BufferDesc::new(5 << 20, Usage::SHADER_READ))?);
+    /// }
+    /// let memory = gpu.memory();
+    /// assert!(memory.heaps[0].usage <= 64 << 20 && loaded.len() >= 11);
+    /// assert_eq!(memory.heaps[0].ours.total(), gpu.stats().reserved);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn memory(&self) -> MemoryReport {
+        let context = &self.shared.context;
+        let budgets = context.pools.objects.budgets.current(context.device());
+        let levels = self.shared.pressure.levels.lock().clone();
+        MemoryReport::collect(context, &budgets, &levels)
+    }
+
+    /// Calls `listener` from now on when the [level](crate::Pressure) of a memory heap has changed, in place of the
+    /// listener before. The levels are those of [`Config::pressure`](crate::Config::pressure).
+    ///
+    /// It is called at the end of a frame, on the thread that ends it, after everything that the end of a frame does
+    /// and with no lock held: it may create, drop, [`trim`](Self::trim) and ask for [`memory`](Self::memory). In a
+    /// program without frames [`purge`](Self::purge) calls it. It gets the manager, and must not keep a clone of it: the
+    /// manager would never end but by [`shutdown`](Self::shutdown), after which it is not called.
+    ///
+    /// While there is a listener, the operating system is asked every
+    /// [`PressureConfig::interval`](crate::PressureConfig::interval) frames.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use tenure::{BufferDesc, Config, Gpu, Pressure, PressureConfig, Usage, sim};
+    ///
+    /// let config = Config::from(PressureConfig { interval: 1, ..Default::default() });
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), config)?;
+    /// let (to_streaming, changes) = mpsc::channel();
+    /// gpu.on_pressure(move |_gpu, change| {
+    ///     // The streaming system may be gone.
+    ///     let _ = to_streaming.send(*change);
+    /// });
+    /// let level = gpu.create_buffer(&BufferDesc::new(40 << 20, Usage::SHADER_READ).name("level"))?;
+    ///
+    /// gpu.device().set_budget(0, 41 << 20)?; // another program takes most of the card
+    /// gpu.begin_frame()?.end()?;
+    /// assert_eq!(changes.try_recv()?.now, Pressure::Critical);
+    ///
+    /// drop(level);
+    /// gpu.begin_frame()?.end()?;
+    /// assert_eq!(changes.try_recv()?.now, Pressure::Normal);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_pressure(&self, listener: impl Fn(&Self, &PressureChange) + Send + Sync + 'static) {
+        let before = self.shared.pressure.listener.lock().replace(Arc::new(listener));
+        drop(before);
+    }
+
+    /// A frame, or what counts as one, has ended: brings the levels up to date. Returns a panic of the listener.
+    pub(super) fn watch_pressure(&self) -> Panicked {
+        let (context, watch) = (&self.shared.context, &self.shared.pressure);
+        let listener = watch.listener.lock().clone();
+        let interval = u64::from(context.config.pressure.interval);
+        let (device, budgets) = (context.device(), &context.pools.objects.budgets);
+        let is_asked = listener.is_some() && context.clock.loss().is_none() && budgets.age() >= interval;
+        let known = if is_asked { budgets.current(device) } else { budgets.known() };
+        let changes = watch.levels.lock().update(&known, &context.config.pressure);
+        let mut panicked = Panicked::none();
+        for (heap, before, now) in changes {
+            let (found, budget) = (device.properties().memory_heaps.get(heap), known.get(heap));
+            let (Some(found), Some(budget)) = (found, budget) else { continue };
+            tracing::debug!(target: "tenure", heap, %before, %now, budget = budget.budget, usage = budget.usage, "memory pressure changed");
+            let Some(listener) = &listener else { continue };
+            let device_local = found.device_local;
+            let change = PressureChange {
+                heap,
+                device_local,
+                before,
+                now,
+                budget: budget.budget,
+                usage: budget.usage,
+            };
+            // Without any lock: it may call whatever it wants.
+            let called = catch_unwind(AssertUnwindSafe(|| listener(self, &change)));
+            panicked = panicked.or(called);
+        }
+        panicked
+    }
+}

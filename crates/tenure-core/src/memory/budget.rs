@@ -1,0 +1,197 @@
+//! What the operating system grants of each memory heap, asked for seldom and corrected by what was taken and given
+//! back since.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use tenure_heap::{HeapBudget, HeapProperties};
+
+use crate::device::{Device, MemoryTypeId};
+
+/// The budgets of all memory heaps, of which no API has more than 16.
+pub(crate) type HeapBudgets = SmallVec<[HeapBudget; 16]>;
+
+/// Bytes that tenure has of one memory heap.
+#[derive(Debug, Default)]
+struct HeapCount {
+    ours: AtomicU64,
+    /// Of these, what is being given back at this moment: the driver may have it again already.
+    leaving: AtomicU64,
+}
+
+/// What the operating system said of one memory heap.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answer {
+    reported: HeapBudget,
+    /// Of [`HeapCount::ours`], the bytes that the reported usage has in it for certain.
+    ours: u64,
+}
+
+/// The last answer of the operating system, for all heaps.
+#[derive(Debug, Default)]
+struct Answers {
+    /// Empty before the first answer.
+    heaps: Vec<Answer>,
+    /// The frame in which it was given.
+    frame: u64,
+}
+
+/// What the operating system grants of each memory heap.
+///
+/// It is asked once a frame at most, because some drivers take milliseconds to answer. Between two answers the usage
+/// follows from what was taken and given back: other programs' memory is not in that. Before the first frame has
+/// ended it is asked each time.
+///
+/// Where threads allocate while it is asked, the usage is taken to be too high rather than too low.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    /// For each memory type the index of its heap.
+    heap_of_type: Box<[u8]>,
+    heaps: Box<[HeapCount]>,
+    /// Frames that have ended.
+    frame: AtomicU64,
+    answers: Mutex<Answers>,
+    /// Locked by the thread that asks. No other lock is taken while it is held, but the short one above.
+    asking: Mutex<()>,
+}
+
+impl Budgets {
+    pub(crate) fn new(heaps: &HeapProperties) -> Self {
+        Self {
+            heap_of_type: heaps.memory_types.iter().map(|found| found.heap).collect(),
+            heaps: heaps.memory_heaps.iter().map(|_| HeapCount::default()).collect(),
+            frame: AtomicU64::new(0),
+            answers: Mutex::default(),
+            asking: Mutex::new(()),
+        }
+    }
+
+    fn heap(&self, memory: MemoryTypeId) -> Option<&HeapCount> {
+        self.heaps.get(usize::from(*self.heap_of_type.get(usize::from(memory.0))?))
+    }
+
+    /// The driver gave memory.
+    pub(crate) fn note_allocation(&self, memory: MemoryTypeId, bytes: u64) {
+        if let Some(heap) = self.heap(memory) {
+            heap.ours.fetch_add(bytes, Ordering::AcqRel);
+        }
+    }
+
+    /// Memory is about to be given back to the driver.
+    pub(crate) fn begin_release(&self, memory: MemoryTypeId, bytes: u64) {
+        if let Some(heap) = self.heap(memory) {
+            heap.leaving.fetch_add(bytes, Ordering::AcqRel);
+        }
+    }
+
+    /// It was given back.
+    pub(crate) fn end_release(&self, memory: MemoryTypeId, bytes: u64) {
+        if let Some(heap) = self.heap(memory) {
+            heap.ours.fetch_sub(bytes, Ordering::AcqRel);
+            heap.leaving.fetch_sub(bytes, Ordering::AcqRel);
+        }
+    }
+
+    /// A frame has ended: the next who needs to know asks again.
+    pub(crate) fn end_frame(&self) {
+        self.frame.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Frames since the last answer; the most there can be before the first.
+    pub(crate) fn age(&self) -> u64 {
+        let (frame, answers) = (self.frame.load(Ordering::Relaxed), self.answers.lock());
+        if answers.heaps.is_empty() { u64::MAX } else { frame.saturating_sub(answers.frame) }
+    }
+
+    /// The budgets, by heap; asks the operating system if it was not asked in this frame. While another thread
+    /// asks, what is known.
+    pub(crate) fn current<D: Device>(&self, device: &D) -> HeapBudgets {
+        if self.is_stale() {
+            let asking = if self.is_known() { self.asking.try_lock() } else { Some(self.asking.lock()) };
+            if asking.is_some() && self.is_stale() {
+                self.ask(device);
+            }
+        }
+        self.known()
+    }
+
+    /// The budgets as far as they are known, by heap. Never asks; empty before anybody has.
+    pub(crate) fn known(&self) -> HeapBudgets {
+        let answers = self.answers.lock();
+        answers.heaps.iter().zip(&self.heaps).map(|(answer, heap)| answer.corrected(heap)).collect()
+    }
+
+    fn is_known(&self) -> bool {
+        !self.answers.lock().heaps.is_empty()
+    }
+
+    fn is_stale(&self) -> bool {
+        let (frame, answers) = (self.frame.load(Ordering::Relaxed), self.answers.lock());
+        answers.heaps.is_empty() || frame == 0 || frame != answers.frame
+    }
+
+    fn ask<D: Device>(&self, device: &D) {
+        let frame = self.frame.load(Ordering::Relaxed);
+        let before: Vec<u64> = self.heaps.iter().map(|heap| heap.ours.load(Ordering::Acquire)).collect();
+        // A device that does not answer grants everything, and refuses the memory itself.
+        let reported = device.budget().unwrap_or_default();
+        let answer = |(index, (heap, before)): (usize, (&HeapCount, u64))| Answer {
+            reported: reported.get(index).copied().unwrap_or_default(),
+            ours: heap.certain(before),
+        };
+        let heaps = self.heaps.iter().zip(before).enumerate().map(answer).collect();
+        *self.answers.lock() = Answers { heaps, frame };
+    }
+}
+
+impl HeapCount {
+    /// The bytes that a usage has in it for certain that was reported since there were `before`: none that was taken
+    /// meanwhile, and none that may have been given back.
+    fn certain(&self, before: u64) -> u64 {
+        // In this order: what is given back after the first line was there when the usage was reported.
+        let leaving = self.leaving.load(Ordering::Acquire);
+        let after = self.ours.load(Ordering::Acquire);
+        before.min(after).saturating_sub(leaving)
+    }
+}
+
+impl Answer {
+    /// With what was taken and given back since.
+    fn corrected(&self, heap: &HeapCount) -> HeapBudget {
+        let HeapBudget { budget, usage } = self.reported;
+        let now = heap.ours.load(Ordering::Acquire);
+        let usage = usage.saturating_add(now.saturating_sub(self.ours));
+        HeapBudget { budget, usage: usage.saturating_sub(self.ours.saturating_sub(now)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, HeapCount};
+    use crate::device::HeapBudget;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn what_was_taken_and_given_back_since_counts() {
+        let heap = HeapCount::default();
+        heap.ours.store(100, Ordering::Relaxed);
+        let answer = Answer { reported: HeapBudget { budget: 1000, usage: 300 }, ours: heap.certain(100) };
+        assert_eq!(answer.corrected(&heap).usage, 300);
+        heap.ours.store(150, Ordering::Relaxed);
+        assert_eq!(answer.corrected(&heap).usage, 350);
+        heap.ours.store(20, Ordering::Relaxed);
+        assert_eq!(answer.corrected(&heap).usage, 220);
+    }
+
+    /// Whatever happens while the operating system is asked, the usage is not taken for less than it is.
+    #[test]
+    fn changes_during_a_question_count_twice_rather_than_not_at_all() {
+        let heap = HeapCount::default();
+        heap.ours.store(150, Ordering::Relaxed);
+        assert_eq!(heap.certain(100), 100, "50 were taken, and may be in the report or not");
+        assert_eq!(heap.certain(200), 150, "50 were given back, and may be in the report or not");
+        heap.leaving.store(30, Ordering::Relaxed);
+        assert_eq!(heap.certain(150), 120, "30 are being given back");
+    }
+}

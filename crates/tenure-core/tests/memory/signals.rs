@@ -1,0 +1,338 @@
+//! What the manager tells a program about memory: budgets, headroom, pressure.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tenure_core::device::Device as _;
+use tenure_core::{
+    Buffer, BufferDesc, Config, Error, Format, Gpu, HeapMemory, MemoryUse, Pressure, PressureChange,
+    PressureConfig, Queue, TextureDesc, Usage,
+};
+use tenure_sim::{CallKind, Device, Options, Profile};
+use test_random::Rng;
+
+const MIB: u64 = 1 << 20;
+
+fn gpu(profile: Profile) -> Gpu<Device> {
+    Gpu::new(Device::new(profile), Config::default()).unwrap()
+}
+
+fn local(gpu: &Gpu<Device>) -> HeapMemory {
+    gpu.memory().device_local().unwrap().clone()
+}
+
+fn local_index(gpu: &Gpu<Device>) -> usize {
+    let heaps = gpu.memory().heaps;
+    let largest = heaps.iter().filter(|heap| heap.device_local).map(|heap| heap.size).max().unwrap();
+    heaps.iter().position(|heap| heap.device_local && heap.size == largest).unwrap()
+}
+
+/// Bytes of a heap, as the device counts them.
+fn used(gpu: &Gpu<Device>, heap: usize) -> u64 {
+    gpu.device().budget().unwrap()[heap].usage
+}
+
+fn asked(gpu: &Gpu<Device>) -> u64 {
+    gpu.device().calls().made(CallKind::Budget)
+}
+
+fn mesh(size: u64) -> BufferDesc {
+    BufferDesc::new(size, Usage::SHADER_READ)
+}
+
+fn end_frame(gpu: &Gpu<Device>) {
+    gpu.begin_frame().unwrap().end().unwrap();
+}
+
+/// The rule that programs have: whoever loads only what the headroom has room for, never exceeds a budget.
+#[test]
+fn loads_within_the_headroom_never_exceed_a_budget() {
+    for &profile in Profile::ALL {
+        for seed in 0..4 {
+            load_within_headroom(profile, seed);
+        }
+    }
+}
+
+fn load_within_headroom(profile: Profile, seed: u64) {
+    let (gpu, mut rng) = (gpu(profile), Rng::new(seed));
+    let heap = local_index(&gpu);
+    let (mut buffers, mut textures, mut loads) = (Vec::new(), Vec::new(), 0);
+    let mut most = 0.0_f64;
+    for _ in 0..40 {
+        // The operating system takes some away, or gives some back.
+        let budget = used(&gpu, heap).max(24 * MIB) + rng.below(40 * MIB);
+        gpu.device().set_budget(heap, budget).unwrap();
+        let frame = gpu.begin_frame().unwrap();
+        for _ in 0..rng.below(12) {
+            let now = local(&gpu);
+            let (size, headroom) = (1 + rng.below(6 * MIB), now.headroom.unwrap());
+            if headroom < size + MIB {
+                continue;
+            }
+            if rng.below(2) == 0 {
+                buffers.push(gpu.create_buffer(&mesh(size)).unwrap());
+            } else {
+                let side = ((size / 4) as f64).sqrt() as u32;
+                let desc = TextureDesc::d2(side.max(1), side.max(1), Format::Rgba8Unorm, Usage::SHADER_READ);
+                textures.push(gpu.create_texture(&desc).unwrap());
+            }
+            loads += 1;
+            let now = local(&gpu);
+            assert!(now.usage <= budget, "{} seed {seed}: {now:?}", profile.name());
+            most = most.max(now.usage as f64 / budget as f64);
+        }
+        for _ in 0..rng.below(4) {
+            if !buffers.is_empty() {
+                buffers.swap_remove(rng.below(buffers.len() as u64) as usize);
+            }
+            textures.pop();
+        }
+        frame.submit(frame.record(Queue::Graphics, "frame").unwrap()).unwrap();
+        frame.end().unwrap();
+    }
+    assert!(loads > 40 && most > 0.8, "{}: {loads} loads, up to {most:.2} of the budget", profile.name());
+}
+
+#[test]
+fn the_operating_system_is_asked_once_a_frame() {
+    let gpu = gpu(Profile::DISCRETE);
+    gpu.on_pressure(|_, _| ());
+    end_frame(&gpu);
+    let mut kept = Vec::new();
+    for _ in 0..50 {
+        let before = asked(&gpu);
+        let frame = gpu.begin_frame().unwrap();
+        for _ in 0..20 {
+            kept.push(gpu.create_buffer(&mesh(3 * MIB)).unwrap());
+            let _memory = (gpu.memory(), gpu.stats(), gpu.report());
+        }
+        // Beyond the budget every request needs to know it.
+        gpu.device().set_budget(0, gpu.stats().reserved / 2).unwrap();
+        kept.push(gpu.create_buffer(&mesh(3 * MIB)).unwrap());
+        frame.end().unwrap();
+        assert!(asked(&gpu) - before <= 1, "{} questions", asked(&gpu) - before);
+        kept.drain(..15.min(kept.len()));
+    }
+    assert!(gpu.device().calls().made(CallKind::Budget) > 40);
+}
+
+/// Nobody who does not want to know pays for a question.
+#[test]
+fn a_program_that_is_not_short_seldom_asks() {
+    let gpu = gpu(Profile::DISCRETE);
+    let buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
+    let before = asked(&gpu);
+    for _ in 0..200 {
+        end_frame(&gpu);
+    }
+    assert_eq!(asked(&gpu), before);
+    gpu.on_pressure(|_, _| ());
+    for _ in 0..200 {
+        end_frame(&gpu);
+    }
+    assert_eq!(asked(&gpu) - before, 200 / u64::from(PressureConfig::default().interval));
+    drop(buffer);
+}
+
+#[test]
+fn what_is_given_back_counts_at_once() {
+    let gpu = gpu(Profile::DISCRETE);
+    gpu.device().set_budget(0, 64 * MIB).unwrap();
+    end_frame(&gpu);
+    let frame = gpu.begin_frame().unwrap();
+    assert_eq!(local(&gpu).headroom, Some(64 * MIB));
+    let large = gpu.create_buffer(&mesh(40 * MIB)).unwrap();
+    assert_eq!(local(&gpu).headroom, Some(24 * MIB));
+    drop(large);
+    gpu.purge().unwrap();
+    assert_eq!(local(&gpu).headroom, Some(64 * MIB));
+    frame.end().unwrap();
+}
+
+#[test]
+fn what_is_pending_idle_and_used_is_told_apart() {
+    let gpu = gpu(Profile::DISCRETE);
+    let buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
+    let list = gpu.record(Queue::Graphics, "a list that may use it").unwrap();
+    let _offset = buffer.offset();
+    let HeapMemory { used, idle, .. } = local(&gpu);
+    assert_eq!((used, idle, gpu.memory().pending_bytes), (MIB, 0, 0));
+    drop(buffer);
+    let HeapMemory { used, idle, .. } = local(&gpu);
+    assert_eq!((used, idle, gpu.memory().pending_bytes), (MIB, 0, MIB));
+    drop(list);
+    gpu.purge().unwrap();
+    let HeapMemory { used, idle, ours, .. } = local(&gpu);
+    assert_eq!((used, idle, gpu.memory().pending_bytes), (0, ours.pools, 0));
+    assert!(idle >= MIB);
+}
+
+#[test]
+fn a_budget_that_nobody_knows_is_none() {
+    let gpu = gpu(Profile::DISCRETE);
+    gpu.device().set_budget(0, 0).unwrap();
+    let _buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
+    let heap = local(&gpu);
+    assert_eq!((heap.budget, heap.headroom, heap.pressure), (None, None, Pressure::Normal));
+    assert!(heap.usage >= MIB && heap.usage == heap.ours.total());
+}
+
+/// A window into the card's memory is no pressure on the card.
+#[test]
+fn windows_are_told_apart() {
+    let gpu = gpu(Profile::VULKAN_NVIDIA);
+    let memory = gpu.memory();
+    let window = memory.heaps.iter().position(|heap| heap.is_window).unwrap();
+    assert!(!memory.device_local().unwrap().is_window);
+    gpu.device().set_budget(window, 1).unwrap();
+    let desc = BufferDesc::new(64, Usage::CONSTANT).memory(MemoryUse::GpuUpload);
+    let _small = gpu.create_buffer(&desc).unwrap();
+    assert_eq!(gpu.memory().pressure(), Pressure::Normal);
+}
+
+type Changes = Arc<Mutex<Vec<PressureChange>>>;
+
+/// Collects the changes of level, and calls the manager while it is told.
+fn listen(gpu: &Gpu<Device>) -> Changes {
+    let changes = Changes::default();
+    let to = changes.clone();
+    gpu.on_pressure(move |gpu, change| {
+        let buffer = gpu.create_buffer(&mesh(1000)).unwrap();
+        let memory = gpu.memory();
+        assert_eq!(memory.heaps[change.heap].device_local, change.device_local);
+        drop((buffer, gpu.stats(), gpu.report()));
+        gpu.trim();
+        gpu.purge().unwrap();
+        gpu.begin_frame().unwrap().end().unwrap();
+        to.lock().unwrap().push(*change);
+    });
+    changes
+}
+
+fn levels(changes: &Changes) -> Vec<(Pressure, Pressure)> {
+    changes.lock().unwrap().drain(..).map(|change| (change.before, change.now)).collect()
+}
+
+#[test]
+fn changes_of_level_are_told_once_and_may_call_the_manager() {
+    use Pressure::{Critical, High, Normal};
+    let gpu = gpu(Profile::DISCRETE);
+    let changes = listen(&gpu);
+    let level = gpu.create_buffer(&mesh(40 * MIB)).unwrap();
+    let granted = |percent: u64| gpu.device().set_budget(0, 40 * MIB * 100 / percent).unwrap();
+    let frames = || (0..8).for_each(|_| end_frame(&gpu));
+    frames();
+    assert_eq!(levels(&changes), []);
+    for (percent, told) in [
+        (70, vec![]),
+        (88, vec![(Normal, High)]),
+        (83, vec![]),
+        (99, vec![(High, Critical)]),
+        (92, vec![]),
+        (88, vec![(Critical, High)]),
+        (150, vec![(High, Critical)]),
+        (50, vec![(Critical, Normal)]),
+    ] {
+        granted(percent);
+        frames();
+        assert_eq!(levels(&changes), told, "{percent} %");
+        assert_eq!(gpu.memory().pressure(), told.last().map_or(gpu.memory().pressure(), |(_, now)| *now));
+    }
+    granted(150);
+    frames();
+    drop(level);
+    end_frame(&gpu);
+    assert_eq!(
+        levels(&changes),
+        [(Normal, Critical), (Critical, Normal)],
+        "what the program does counts at once"
+    );
+    assert!(gpu.shutdown().is_clean());
+}
+
+#[test]
+fn a_program_without_frames_is_told_by_purges() {
+    let gpu = gpu(Profile::DISCRETE);
+    let told = Arc::new(AtomicU64::new(0));
+    let count = told.clone();
+    gpu.on_pressure(move |_, _| {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let _level = gpu.create_buffer(&mesh(40 * MIB)).unwrap();
+    gpu.device().set_budget(0, MIB).unwrap();
+    (0..8).for_each(|_| gpu.purge().unwrap());
+    assert_eq!(told.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_listener_that_panics_leaves_the_frame_ended() {
+    let config = Config::from(PressureConfig { interval: 1, ..PressureConfig::default() });
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), config).unwrap();
+    gpu.on_pressure(|_, _| panic!("the streaming system is broken"));
+    let _level = gpu.create_buffer(&mesh(40 * MIB)).unwrap();
+    gpu.device().set_budget(0, MIB).unwrap();
+    let frame = gpu.begin_frame().unwrap();
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| frame.end()));
+    assert!(ended.is_err());
+    // Dropping a frame ends it, too, and must not panic.
+    gpu.device().set_budget(0, 400 * MIB).unwrap();
+    (0..8).for_each(|_| drop(gpu.begin_frame().unwrap()));
+    assert_eq!(gpu.memory().pressure(), Pressure::Normal);
+    end_frame(&gpu);
+    assert!(gpu.shutdown().leaks.len() == 1);
+}
+
+/// After the end nobody is told, and what the listener has captured is let go of.
+#[test]
+fn a_shutdown_ends_the_listener() {
+    let gpu = gpu(Profile::DISCRETE);
+    let captured = Arc::new(());
+    let held = captured.clone();
+    gpu.on_pressure(move |_, _| drop(held.clone()));
+    assert_eq!(Arc::strong_count(&captured), 2);
+    gpu.shutdown();
+    assert_eq!(Arc::strong_count(&captured), 1);
+}
+
+/// The usage is never taken for less than it is at the end, however many threads take and give back while it is
+/// asked for.
+#[test]
+fn threads_leave_the_usage_right() {
+    let gpu = gpu(Profile::DISCRETE);
+    end_frame(&gpu);
+    let work = |seed: u64| {
+        let (mut rng, mut kept): (_, Vec<Buffer<Device>>) = (Rng::new(seed), Vec::new());
+        for step in 0..400 {
+            kept.push(gpu.create_buffer(&mesh(16 * MIB + 1 + rng.below(MIB))).unwrap());
+            if kept.len() > 5 {
+                kept.drain(..4);
+            }
+            if step % 16 == 0 {
+                gpu.trim();
+            }
+            let heap = local(&gpu);
+            assert!(heap.headroom.is_some());
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..3).for_each(|seed| drop(scope.spawn(move || work(seed))));
+        for _ in 0..300 {
+            end_frame(&gpu);
+        }
+    });
+    gpu.purge().unwrap();
+    assert!(local(&gpu).usage >= used(&gpu, 0));
+    end_frame(&gpu);
+    assert_eq!(local(&gpu).usage, used(&gpu, 0));
+}
+
+/// A request that was refused takes nothing of the headroom.
+#[test]
+fn a_refusal_leaves_the_headroom() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).heap_sizes([32 * MIB, 32 * MIB]));
+    let gpu = Gpu::new(device, Config::default()).unwrap();
+    let before = local(&gpu);
+    assert!(matches!(gpu.create_buffer(&mesh(40 * MIB)), Err(Error::OutOfMemory(_))));
+    assert_eq!(local(&gpu), before);
+}
