@@ -233,10 +233,11 @@ impl StagingConfig {
 /// Heaps and API resources of [transient resources](crate::transient): part of [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransientConfig {
-    /// Bytes of a heap for transient resources that no graph was declared for, or the request where that is
+    /// Bytes of the largest heap for transient resources that no graph was declared for, unless the request is
     /// larger; 0: heaps of exactly the requests. Default 128 MiB; up to 4 GiB.
     ///
-    /// Larger lets more resources share memory; smaller reserves less when few are used.
+    /// The first heap is 1 MiB or the first request; each further one is half of what there is for such
+    /// resources. Larger lets more resources share memory; smaller reserves less at the end of the last heap.
     pub heap: u64,
     /// API resources of each sort, buffers and textures, that a heap keeps although nothing uses them.
     /// Default 64; up to 1,000,000.

@@ -12,7 +12,7 @@
 //! * **Pass by pass**: [`Recording::transient_texture`](crate::Recording::transient_texture) and
 //!   [`transient_buffer`](crate::Recording::transient_buffer) acquire a resource, dropping the handle discards
 //!   it. Offsets are found by first fit, and from the second frame on by a plan of the frame before
-//!   ([`TransientConfig::heap`](crate::TransientConfig::heap) bytes a heap).
+//!   (heaps grow with what there is, up to [`TransientConfig::heap`](crate::TransientConfig::heap) bytes).
 //!
 //! ```
 //! use tenure::{Config, Format, Gpu, Queue, State, Subresource, TextureDesc, Usage};

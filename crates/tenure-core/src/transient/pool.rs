@@ -24,6 +24,9 @@ use crate::memory::{AllocationFailure, Class, MakeRoom as _, MemoryUse, PoolKind
 use crate::time::{RecordingId, SyncPoint};
 use crate::{BufferDesc, Error, Name, TextureDesc, TransientRule};
 
+/// Bytes of the first heap of a class, unless the first resource is larger.
+const FIRST_HEAP: u64 = 1 << 20;
+
 /// The cache entry of an acquired resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EntryRef {
@@ -354,10 +357,19 @@ impl<D: Device> State<D> {
             memory_types: description.needs.memory_types,
             alignment: description.heap_alignment,
             least: description.needs.size,
-            best: context.config.transient.heap.max(description.needs.size),
+            best: self.growth(context, description),
             is_trial: false,
         };
         self.add_heap(context, &request, name)
+    }
+
+    /// Bytes of the next heap in which a resource of this description is the first: half of what there is for
+    /// such resources, in whole resources, because they come in series.
+    fn growth(&self, context: &Context<D>, description: &Description) -> u64 {
+        let each = description.needs.size.max(1);
+        let held: u64 = self.heaps.iter().filter(|heap| heap.suits(description)).map(Heap::size).sum();
+        let wanted = (held / 2).max(FIRST_HEAP).min(context.config.transient.heap);
+        if wanted < each { each } else { wanted - wanted % each }
     }
 
     /// Creates a heap: of the best size, or where the driver refuses that of a half, a quarter or an eighth, if

@@ -15,6 +15,7 @@ mod online;
 mod pending;
 mod refusals;
 mod shortage;
+mod small;
 
 const PROFILES: &[Profile] = Profile::ALL;
 

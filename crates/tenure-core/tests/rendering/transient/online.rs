@@ -189,6 +189,13 @@ fn a_resource_of_a_discarded_recording_waits_for_all_previous_owners() {
     for &profile in PROFILES {
         let device = device(profile);
         let gpu = gpu(&device);
+        // A heap in which all of them have room.
+        drop(
+            gpu.record(Queue::Graphics, "first")
+                .unwrap()
+                .transient_buffer(&storage(4 * MIB, "first"))
+                .unwrap(),
+        );
         for number in 0..8_u8 {
             let mut earlier = gpu.record(Queue::Compute, "earlier").unwrap();
             let submitted = earlier.transient_buffer(&storage(MIB / 4, "submitted")).unwrap();

@@ -1,0 +1,64 @@
+//! Small programs stay small: what is reserved follows what is asked for.
+
+use tenure_core::device::{Device as _, ResourceDesc};
+use tenure_core::{BufferDesc, Config, Queue, TextureDesc, TransientConfig, Usage};
+use tenure_sim::Device;
+
+use super::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, sample, storage, target};
+
+/// Bytes that the device wants for a texture.
+fn needed(device: &Device, desc: &TextureDesc) -> u64 {
+    device.requirements(&ResourceDesc::Texture(desc.info.clone())).unwrap().size
+}
+
+/// A triangle, a texture, a target that lives for a pass, constants, an upload and a readback.
+#[test]
+fn a_program_with_one_triangle_reserves_little() {
+    for &profile in PROFILES {
+        let device = device(profile);
+        let gpu = gpu(&device);
+        let usage = Usage::VERTEX | Usage::COPY_DST | Usage::COPY_SRC;
+        let triangle = gpu.create_buffer(&BufferDesc::new(36, usage).name("triangle")).unwrap();
+        let texture = gpu.create_texture(&target(256, "texture")).unwrap();
+        let own = 36 + needed(&device, &target(256, "texture")) + needed(&device, &target(512, "scene"));
+        for number in 0..40 {
+            let frame = gpu.begin_frame().unwrap();
+            gpu.upload(&triangle, 0, &[number; 36]).unwrap();
+            let mut list = frame.record(Queue::Graphics, "frame").unwrap();
+            let scene = list.transient_texture(&target(512, "scene")).unwrap();
+            clear(&mut list, &scene, number);
+            sample(&mut list, &scene, number);
+            list.split().1.constant_bytes(&[number; 64]).unwrap();
+            drop(scene);
+            frame.submit(list).unwrap();
+            drop(gpu.read_back(&triangle, 0, 36));
+            frame.end().unwrap();
+            let besides = gpu.stats().reserved - own;
+            assert!(besides <= 4 * MIB, "{profile:?}, frame {number}: {besides} B");
+        }
+        drop((triangle, texture));
+        finish(&device, gpu);
+    }
+}
+
+/// Heaps that no graph was declared for grow by half of what there is, from 1 MiB to the largest that was chosen.
+#[test]
+fn heaps_grow_with_what_is_acquired() {
+    let device = device(tenure_sim::Profile::DISCRETE);
+    let config = TransientConfig { heap: 16 * MIB, ..TransientConfig::default() };
+    let gpu = gpu_with(&device, Config::from(config));
+    let mut list = gpu.record(Queue::Graphics, "many").unwrap();
+    let mut kept = Vec::new();
+    for number in 1..=100 {
+        let buffer = list.transient_buffer(&storage(MIB, "buffer")).unwrap();
+        fill(&mut list, &buffer, number);
+        kept.push(buffer);
+        let stats = gpu.stats().transient;
+        let live = u64::from(number) * MIB;
+        assert!(stats.reserved <= live + live / 2 && stats.reserved <= live + 16 * MIB, "{stats:?}");
+    }
+    let stats = gpu.stats().transient;
+    assert!(stats.heaps_created <= 16, "{stats:?}");
+    drop((kept, list));
+    finish(&device, gpu);
+}
