@@ -60,7 +60,7 @@ pub use error::{
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
-pub use memory::{LocationKind, MemoryUse, Pressure};
+pub use memory::{Cost, LocationKind, MemoryUse, Pressure};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use query::{
     AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,
@@ -80,7 +80,7 @@ pub use staging::{
 };
 pub use stats::{
     BlockReport, FrameStats, HeapMemory, LiveObject, MemoryParts, MemoryReport, OpenRecordingReport,
-    PoolReport, PoolStats, PressureChange, Report, Stats, TypeMemory,
+    PoolReport, PoolStats, PressureChange, Report, Stats, TagReport, TypeMemory,
 };
 pub use tenure_heap::Name;
 #[doc(inline)]

@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 
 use crate::Name;
-use crate::memory::RemoteFreeList;
+use crate::memory::{RecordedLocation, RemoteFreeList};
 
 /// What kind of object a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,6 +68,9 @@ pub(crate) struct Record {
     pub(crate) bytes: u64,
     pub(crate) frame: u64,
     pub(crate) backtrace: Option<Box<Backtrace>>,
+    /// What the program says that it is for.
+    pub(crate) tag: Name,
+    pub(crate) place: RecordedLocation,
 }
 
 /// An object that outlived its manager.
@@ -289,12 +292,13 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    use super::{MAX_QUEUED_REMOVALS, ObjectKind, Record, Registry};
+    use super::{MAX_QUEUED_REMOVALS, ObjectKind, Record, RecordedLocation, Registry};
     use crate::Name;
 
     fn record(bytes: u64) -> Record {
         let (name, kind) = (Name::default(), ObjectKind::Buffer);
-        Record { name, kind, bytes, frame: 0, backtrace: None }
+        let (tag, place) = (Name::default(), RecordedLocation::None);
+        Record { name, kind, bytes, frame: 0, backtrace: None, tag, place }
     }
 
     fn living(registry: &Registry) -> Vec<u64> {

@@ -26,7 +26,7 @@ use crate::Name;
 use crate::config::Config;
 use crate::device::{Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial};
 use crate::error::{ContractRule, Error};
-use crate::memory::{MakeRoom, Pools};
+use crate::memory::{MakeRoom, Pools, RecordedLocation};
 use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
@@ -213,7 +213,24 @@ impl<D: Device> Context<D> {
             bytes,
             frame: self.current_frame(),
             backtrace,
+            tag: Name::default(),
+            place: RecordedLocation::None,
         })
+    }
+
+    /// Registers a new resource.
+    #[inline]
+    pub(crate) fn register_resource(
+        &self,
+        name: &Name,
+        tag: Name,
+        kind: ObjectKind,
+        bytes: u64,
+        place: RecordedLocation,
+    ) -> RecordKey {
+        let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
+        let frame = self.current_frame();
+        self.registry.insert(Record { name: name.clone(), kind, bytes, frame, backtrace, tag, place })
     }
 
     /// Queues a dropped object for release.

@@ -1,5 +1,6 @@
 //! The manager: owns one of everything and wires them.
 
+mod cost;
 mod descriptors;
 mod external;
 mod formats;

@@ -269,11 +269,20 @@ impl<D: Device> Pools<D> {
             },
             room,
         };
-        let stays =
-            matches!(request.desc, ResourceDesc::Texture(info) if info.usage.priority() == Priority::High);
-        let spill = spill(request.memory_use, stays);
+        let spill = spill(request.memory_use, stays(request.desc));
         steps.run(ShortageRules { spill, ..ShortageRules::default() }, order, needs.memory_types)
     }
+}
+
+/// Whether a resource is a target or a storage texture.
+fn stays(desc: &ResourceDesc) -> bool {
+    matches!(desc, ResourceDesc::Texture(info) if info.usage.priority() == Priority::High)
+}
+
+/// Whether a request goes to memory that is not like the preferred before the budget of that is exceeded; with the
+/// description of a resource of its own.
+pub(super) fn spills_before_budget(memory_use: MemoryUse, desc: Option<&ResourceDesc>) -> bool {
+    spill(memory_use, desc.is_some_and(stays)) == Spill::BeforeBudget
 }
 
 /// When a request goes to memory that is not like the preferred. Targets and storage textures, which `stay`, are too
@@ -287,7 +296,7 @@ const fn spill(memory_use: MemoryUse, stays: bool) -> Spill {
 }
 
 /// The pool in which a resource may be placed that had better have memory of its own.
-fn shared_kind(request: &ResourceRequest<'_>, config: &Config) -> Option<PoolKind> {
+pub(super) fn shared_kind(request: &ResourceRequest<'_>, config: &Config) -> Option<PoolKind> {
     let may_share = request.placement == Placement::Committed
         && request.owner == MemoryOwner::Resource
         && !request.needs.requires_dedicated

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use tenure_suballoc::Linear;
+use tenure_suballoc::{BlockId, Linear};
 
 use super::objects::{MemoryOwner, MemorySize};
-use super::pool::Suballocation;
+use super::pool::{PoolId, Suballocation};
 use crate::api_resource::ApiResource;
 use crate::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, State};
 use crate::time::SyncPoint;
@@ -35,6 +35,19 @@ pub enum LocationKind {
     Adopted,
 }
 
+/// Where a resource is, for reports. Small, because every object that lives has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordedLocation {
+    /// It has no memory.
+    None,
+    /// In a block of a pool, at a byte of the block's API object.
+    Pool { kind: LocationKind, pool: PoolId, block: BlockId, offset: u64 },
+    /// At a byte of memory that is in no pool, where that is known.
+    Memory { kind: LocationKind, memory: MemoryTypeId, offset: Option<u32> },
+    /// In memory that is not the manager's, or that is mapped tile by tile.
+    Elsewhere(LocationKind),
+}
+
 /// Where exactly: what must be given back when the resource goes.
 pub(crate) enum Location<D: Device> {
     Range(Suballocation),
@@ -58,6 +71,30 @@ impl<D: Device> Location<D> {
             Self::Transient(_) => LocationKind::Transient,
             Self::Reserved => LocationKind::Reserved,
             Self::Adopted => LocationKind::Adopted,
+        }
+    }
+
+    /// For reports.
+    #[inline]
+    pub(crate) fn place(&self) -> RecordedLocation {
+        let kind = self.kind();
+        match self {
+            Self::Range(Suballocation { pool, block, offset, .. })
+            | Self::Placed(Suballocation { pool, block, offset, .. }) => {
+                RecordedLocation::Pool { kind, pool: *pool, block: *block, offset: *offset }
+            }
+            Self::Committed { own, .. } => {
+                RecordedLocation::Memory { kind, memory: own.memory, offset: Some(0) }
+            }
+            Self::Page(PageRange { page, offset, .. }) => {
+                // Pages are seldom larger than 4 GiB.
+                RecordedLocation::Memory { kind, memory: page.memory, offset: u32::try_from(*offset).ok() }
+            }
+            Self::Structure(structure) => structure.place.place(),
+            Self::Transient(aliased) => {
+                RecordedLocation::Memory { kind, memory: aliased.share.own.memory, offset: None }
+            }
+            Self::Reserved | Self::Adopted => RecordedLocation::Elsewhere(kind),
         }
     }
 

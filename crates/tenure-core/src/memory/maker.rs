@@ -57,7 +57,7 @@ impl<D: Device> Clone for Maker<'_, D> {
 impl<D: Device> Copy for Maker<'_, D> {}
 
 /// A pool that is divided grows in smaller steps: what shards keep in hand is made up for.
-fn steps<D: Device>(shards: &Shards<D>) -> u64 {
+pub(super) fn steps<D: Device>(shards: &Shards<D>) -> u64 {
     if shards.made() > 1 { 4 } else { 1 }
 }
 

@@ -26,6 +26,7 @@
 
 mod budget;
 mod class;
+mod cost;
 mod fallback;
 mod freeing;
 mod location;
@@ -42,7 +43,8 @@ mod shards;
 pub(crate) use fallback::{AllocationFailure, MakeRoom, RangeRequest, ResourceRequest};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
-    AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, SharedHeap, StructureLocation,
+    AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation, SharedHeap,
+    StructureLocation,
 };
 pub(crate) use objects::{MemoryOwner, MemorySize};
 pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};
@@ -53,6 +55,8 @@ pub(crate) use shards::Shards;
 #[doc(no_inline)]
 pub use class::MemoryUse;
 pub use class::{Class, PoolKind, TypeOrder, target_type_order, type_order};
+#[doc(no_inline)]
+pub use cost::Cost;
 #[doc(no_inline)]
 pub use location::LocationKind;
 #[doc(no_inline)]

@@ -405,12 +405,24 @@ impl<D: Device> PoolShard<D> {
         empty.map(|(_, _, capacity, _)| capacity).sum()
     }
 
-    /// Each block of its own: bytes and used bytes, those lent included.
-    pub(crate) fn blocks(&self) -> Vec<(u64, u64)> {
+    /// Whether a block has room for such a range.
+    pub(crate) fn has_room(&self, size: u64, align: u64) -> bool {
+        let pool = &mut self.lock().pool;
+        let found = pool.lend(size, align);
+        found.is_some_and(|found| pool.take_back(found.handle).is_ok())
+    }
+
+    /// The range of the first shard's block that a block is; `None` for a whole block, or for one that is gone.
+    pub(crate) fn lease(&self, block: BlockId) -> Option<Suballocation> {
+        self.lock().pool.block(block)?.lease
+    }
+
+    /// Each block of its own: its number, its bytes and its used bytes, those lent included.
+    pub(crate) fn blocks(&self) -> Vec<(usize, u64, u64)> {
         if !self.is_first() {
             return Vec::new();
         }
-        self.lock().pool.blocks().map(|(_, _, capacity, used)| (capacity, used)).collect()
+        self.lock().pool.blocks().map(|(id, _, capacity, used)| (id.index(), capacity, used)).collect()
     }
 }
 

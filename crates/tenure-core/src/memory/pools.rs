@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tenure_heap::{HeapProperties, InvalidProperties};
+use tenure_suballoc::BlockId;
 
 use super::fallback::Notices;
 use super::freeing::Freeing;
@@ -199,6 +200,13 @@ impl<D: Device> Pools<D> {
         let needs = device.requirements(&desc)?;
         let needs = RangeNeeds { memory_types: needs.memory_types, category: needs.category };
         Ok(*self.range_needs[kind as usize].get_or_init(|| needs))
+    }
+
+    /// The class that a range's pool is of, and the number of the block of the first shard that it lies in.
+    pub(crate) fn block_of(&self, pool: PoolId, block: BlockId) -> Option<(Class, usize)> {
+        let (shard, shards) = self.get_with_shards(pool)?;
+        let block = shard.lease(block).map_or(block, |lease| lease.block);
+        Some((shards.first().class, block.index()))
     }
 
     /// The shards of every class that was ever needed, in the order of need.

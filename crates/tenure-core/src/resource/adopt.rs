@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Buffer, BufferDesc, HandleInner, Texture, TextureDesc};
+use super::{Buffer, BufferDesc, HandleInner, Labels, Texture, TextureDesc};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{
@@ -109,8 +109,14 @@ impl<D: Device> Buffer<D> {
         let adoption = Adoption { name: &desc.name, resource, is_mapped: desc.memory.is_mapped(), state };
         let backing =
             adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
-        let inner =
-            HandleInner::new(context, &desc.name, ObjectKind::Buffer, backing, desc.size, TraceId::default());
+        let inner = HandleInner::new(
+            context,
+            Labels::of(&desc.name, &desc.tag),
+            ObjectKind::Buffer,
+            backing,
+            desc.size,
+            TraceId::default(),
+        );
         // The program has it, too.
         inner.note_named();
         Ok(Self::from_parts(inner, desc.usage, desc.memory))
@@ -129,8 +135,14 @@ impl<D: Device> Texture<D> {
         let backing =
             adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
         let size = desc.info.packed_bytes().unwrap_or(u64::MAX);
-        let inner =
-            HandleInner::new(context, &desc.name, ObjectKind::Texture, backing, size, TraceId::default());
+        let inner = HandleInner::new(
+            context,
+            Labels::of(&desc.name, &desc.tag),
+            ObjectKind::Texture,
+            backing,
+            size,
+            TraceId::default(),
+        );
         // The program has it, too.
         inner.note_named();
         Ok(Self::from_parts(inner, desc.info.clone()))

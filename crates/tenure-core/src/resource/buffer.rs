@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use super::HandleInner;
+use super::{HandleInner, Labels};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{
     Allowed, Api, BufferInfo, Device, DeviceError, Mapping, Requirements, ResourceDesc, Usage,
 };
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
-use crate::memory::{Backing, Location, LocationKind, MemoryOwner, MemoryUse, RangeRequest, ResourceRequest};
+use crate::memory::{
+    Backing, Cost, Location, LocationKind, MemoryOwner, MemoryUse, RangeRequest, ResourceRequest,
+};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -19,7 +21,7 @@ use crate::{Error, Name};
 /// ```
 /// use tenure::{BufferDesc, MemoryUse, Usage};
 /// let rock = BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock").stride(20);
-/// let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload);
+/// let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload).tag("ui");
 /// # let _ = (rock, camera);
 /// ```
 #[derive(Clone, Debug)]
@@ -49,6 +51,9 @@ pub struct BufferDesc {
     pub own_resource: bool,
     /// Its name.
     pub name: Name,
+    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// tag.
+    pub tag: Name,
 }
 
 impl BufferDesc {
@@ -57,7 +62,7 @@ impl BufferDesc {
     pub fn new(size: u64, usage: Usage) -> Self {
         let usage = usage | Usage::COPY_DST;
         let (memory, name) = (MemoryUse::GpuOnly, Name::default());
-        Self { size, usage, memory, stride: 0, alignment: 1, own_resource: false, name }
+        Self { size, usage, memory, stride: 0, alignment: 1, own_resource: false, name, tag: Name::default() }
     }
 
     /// Sets who reads and writes it.
@@ -89,6 +94,12 @@ impl BufferDesc {
     pub fn name(self, name: impl Into<Name>) -> Self {
         Self { name: name.into(), ..self }
     }
+
+    /// Tags it: see [`tag`](Self::tag).
+    #[must_use]
+    pub fn tag(self, tag: impl Into<Name>) -> Self {
+        Self { tag: tag.into(), ..self }
+    }
 }
 
 /// A buffer, owned: dropping it frees it once no recording and no GPU work uses it any more; at the next
@@ -109,14 +120,7 @@ debug_fields!([D: Device] Buffer<D>, "Buffer", this, name: this.name(), size: th
 
 impl<D: Device> Buffer<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &BufferDesc) -> Result<Self, Error> {
-        let align = buffer_alignment(context, desc)?;
-        let subject = buffer_subject(desc.usage, desc.memory);
-        let step = step(desc.size, align, desc.stride).filter(|_| !desc.own_resource);
-        let alone = || place_buffer_alone(subject, desc.size, &context.config);
-        // Offsets are multiples of the alignment, so that less than a step lies before one that is
-        // a multiple of both.
-        let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
-        let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &context.config));
+        let Wanted { align, step, size, placement } = Wanted::of(context, desc)?;
         let backing = place_buffer_bytes(context, desc, placement, size, align)?;
         let begin = backing.location.offset();
         let offset = match step {
@@ -128,8 +132,36 @@ impl<D: Device> Buffer<D> {
             context.device().name_range(&backing.api_resource.object, offset, desc.size, desc.name.as_str());
         }
         let trace = context.recorder.allocate(desc.size, align, desc.memory, false);
-        let inner = HandleInner::new(context, &desc.name, ObjectKind::Buffer, backing, desc.size, trace);
+        let inner = HandleInner::new(
+            context,
+            Labels::of(&desc.name, &desc.tag),
+            ObjectKind::Buffer,
+            backing,
+            desc.size,
+            trace,
+        );
         Ok(Self { inner, offset, usage: desc.usage, memory: desc.memory })
+    }
+
+    /// What creating it would take.
+    pub(crate) fn cost(context: &Context<D>, desc: &BufferDesc) -> Result<Cost, Error> {
+        context.clock.check().map_err(|source| Error::device(&desc.name, source))?;
+        let Wanted { align, size, placement, .. } = Wanted::of(context, desc)?;
+        let alone = BufferInfo { size: desc.size, usage: desc.usage };
+        let (memory_use, name) = (desc.memory, &desc.name);
+        let found = if let Placement::Range(kind) = placement {
+            let request = RangeRequest { kind, memory_use, size, align, alone: &alone, name };
+            context.pools.range_cost(context.device(), &context.config, request)
+        } else {
+            let resource = ResourceDesc::Buffer(alone);
+            let needs = placed_needs(context, desc, &resource)?;
+            let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
+            let owner = MemoryOwner::Resource;
+            let request =
+                ResourceRequest { desc: &resource, needs: &needs, placement, memory_use, owner, name };
+            context.pools.resource_cost(context.device(), &context.config, request)
+        };
+        found.map_err(|source| context.refused(name, source))
     }
 
     /// A buffer for the GPU alone with a given backing, which the placement policy did not choose. Allocation
@@ -140,8 +172,14 @@ impl<D: Device> Buffer<D> {
         info: &BufferInfo,
         backing: Backing<D>,
     ) -> Self {
-        let inner =
-            HandleInner::new(context, name, ObjectKind::Buffer, backing, info.size, TraceId::default());
+        let inner = HandleInner::new(
+            context,
+            Labels::named(name),
+            ObjectKind::Buffer,
+            backing,
+            info.size,
+            TraceId::default(),
+        );
         // Others have had the memory, and take it over by commands.
         inner.note_named();
         Self { inner, offset: 0, usage: info.usage, memory: MemoryUse::GpuOnly }
@@ -268,6 +306,31 @@ impl<D: Device> Buffer<D> {
 
     fn refused(&self, source: DeviceError) -> Error {
         self.inner.context().refused(&self.inner.name, source)
+    }
+}
+
+/// Where the policy sends a buffer, and what it takes there.
+struct Wanted {
+    align: u64,
+    /// What its offset in a shared buffer must be a multiple of.
+    step: Option<u64>,
+    /// Bytes of a range.
+    size: u64,
+    placement: Placement,
+}
+
+impl Wanted {
+    #[inline]
+    fn of<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<Self, Error> {
+        let align = buffer_alignment(context, desc)?;
+        let subject = buffer_subject(desc.usage, desc.memory);
+        let step = step(desc.size, align, desc.stride).filter(|_| !desc.own_resource);
+        let alone = || place_buffer_alone(subject, desc.size, &context.config);
+        // Offsets are multiples of the alignment, so that less than a step lies before one that is
+        // a multiple of both.
+        let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
+        let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &context.config));
+        Ok(Self { align, step, size, placement })
     }
 }
 

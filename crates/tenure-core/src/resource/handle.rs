@@ -12,6 +12,24 @@ use crate::record::TraceId;
 use crate::registry::{ObjectKind, RecordKey};
 use crate::time::Stamp;
 
+/// What a program calls a resource.
+#[derive(Clone, Copy)]
+pub(crate) struct Labels<'a> {
+    name: &'a Name,
+    tag: Option<&'a Name>,
+}
+
+impl<'a> Labels<'a> {
+    pub(crate) const fn of(name: &'a Name, tag: &'a Name) -> Self {
+        Self { name, tag: Some(tag) }
+    }
+
+    /// Without a tag.
+    pub(crate) const fn named(name: &'a Name) -> Self {
+        Self { name, tag: None }
+    }
+}
+
 /// A backing, with all that its release needs.
 pub(crate) struct HandleInner<D: Device> {
     pub(crate) name: Name,
@@ -36,13 +54,15 @@ impl<D: Device> HandleInner<D> {
     #[inline]
     pub(crate) fn new(
         context: &Arc<Context<D>>,
-        name: &Name,
+        labels: Labels<'_>,
         kind: ObjectKind,
         backing: Backing<D>,
         size: u64,
         trace: TraceId,
     ) -> Self {
-        let record = context.register(name, kind, size);
+        let Labels { name, tag } = labels;
+        let tag = tag.cloned().unwrap_or_default();
+        let record = context.register_resource(name, tag, kind, size, backing.location.place());
         let born = context.clock.stamp();
         let (name, ref_shard) = (name.clone(), context.ref_shard(record.generation()));
         let (is_named, view_guard) = (AtomicBool::new(false), OnceLock::new());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::buffer::{buffer_alignment, placed_needs};
-use super::{HandleInner, Texture, TextureDesc};
+use super::{HandleInner, Labels, Texture, TextureDesc};
 use crate::context::Context;
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, Priority, Requirements, ResourceDesc};
 use crate::memory::policy::Placement;
@@ -97,8 +97,14 @@ impl<D: Device> PageAllocator<D> {
         let needs = placed_needs(&self.context, desc, &resource)?;
         let backing = self.create(&resource, &needs, desc.memory, &desc.name)?;
         let trace = self.context.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
-        let inner =
-            HandleInner::new(&self.context, &desc.name, ObjectKind::Buffer, backing, desc.size, trace);
+        let inner = HandleInner::new(
+            &self.context,
+            Labels::of(&desc.name, &desc.tag),
+            ObjectKind::Buffer,
+            backing,
+            desc.size,
+            trace,
+        );
         Ok(Buffer::from_parts(inner, desc.usage, desc.memory))
     }
 
@@ -111,8 +117,14 @@ impl<D: Device> PageAllocator<D> {
         let needs = self.context.requirements(&desc.name, &resource)?;
         let backing = self.create(&resource, &needs, MemoryUse::GpuOnly, &desc.name)?;
         let trace = self.context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
-        let inner =
-            HandleInner::new(&self.context, &desc.name, ObjectKind::Texture, backing, needs.size, trace);
+        let inner = HandleInner::new(
+            &self.context,
+            Labels::of(&desc.name, &desc.tag),
+            ObjectKind::Texture,
+            backing,
+            needs.size,
+            trace,
+        );
         Ok(Texture::from_parts(inner, desc.info.clone()))
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::HandleInner;
 use super::tile_map::TileMap;
+use super::{HandleInner, Labels};
 use crate::api_resource::ApiResource;
 use crate::context::{Context, Retired};
 use crate::device::{
@@ -25,6 +25,9 @@ pub struct ReservedDesc {
     pub resource: ResourceDesc,
     /// Its name.
     pub name: Name,
+    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// tag.
+    pub tag: Name,
 }
 
 impl ReservedDesc {
@@ -32,19 +35,25 @@ impl ReservedDesc {
     #[must_use]
     pub fn buffer(size: u64, usage: Usage) -> Self {
         let resource = ResourceDesc::Buffer(BufferInfo { size, usage: usage | Usage::COPY_DST });
-        Self { resource, name: Name::default() }
+        Self { resource, name: Name::default(), tag: Name::default() }
     }
 
     /// A reserved texture.
     #[must_use]
     pub fn texture(info: TextureInfo) -> Self {
-        Self { resource: ResourceDesc::Texture(info), name: Name::default() }
+        Self { resource: ResourceDesc::Texture(info), name: Name::default(), tag: Name::default() }
     }
 
     /// Names it.
     #[must_use]
     pub fn name(self, name: impl Into<Name>) -> Self {
         Self { name: name.into(), ..self }
+    }
+
+    /// Tags it: see [`tag`](Self::tag).
+    #[must_use]
+    pub fn tag(self, tag: impl Into<Name>) -> Self {
+        Self { tag: tag.into(), ..self }
     }
 }
 
@@ -146,7 +155,7 @@ impl<D: Device> Reserved<D> {
         let backing = Backing { api_resource, location: Location::Reserved };
         let inner = HandleInner::new(
             context,
-            &desc.name,
+            Labels::of(&desc.name, &desc.tag),
             ObjectKind::Reserved,
             backing,
             needs.size,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::HandleInner;
 use super::buffer::{buffer_alignment, place_buffer_bytes};
+use super::{HandleInner, Labels};
 use crate::context::Context;
 use crate::device::{
     AccelerationStructureKind, AccelerationStructureRange, Device, ObjectRef, Permit, Usage,
@@ -29,13 +29,16 @@ pub struct AccelerationStructureDesc {
     pub size: u64,
     /// Its name.
     pub name: Name,
+    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// tag.
+    pub tag: Name,
 }
 
 impl AccelerationStructureDesc {
     /// A structure of so many bytes.
     #[must_use]
     pub fn new(kind: AccelerationStructureKind, size: u64) -> Self {
-        Self { kind, size, name: Name::default() }
+        Self { kind, size, name: Name::default(), tag: Name::default() }
     }
 
     /// One of geometry (BLAS).
@@ -54,6 +57,12 @@ impl AccelerationStructureDesc {
     #[must_use]
     pub fn name(self, name: impl Into<Name>) -> Self {
         Self { name: name.into(), ..self }
+    }
+
+    /// Tags it: see [`tag`](Self::tag).
+    #[must_use]
+    pub fn tag(self, tag: impl Into<Name>) -> Self {
+        Self { tag: tag.into(), ..self }
     }
 }
 
@@ -77,7 +86,7 @@ debug_fields!([D: Device] AccelerationStructure<D>, "AccelerationStructure", thi
 
 impl<D: Device> AccelerationStructure<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &AccelerationStructureDesc) -> Result<Self, Error> {
-        let AccelerationStructureDesc { kind, size, name } = desc;
+        let AccelerationStructureDesc { kind, size, name, tag } = desc;
         let usage = Usage::ACCELERATION_STRUCTURE;
         let bytes = BufferDesc { usage, ..BufferDesc::new(*size, usage).name(name.clone()) };
         let align = buffer_alignment(context, &bytes)?;
@@ -105,7 +114,14 @@ impl<D: Device> AccelerationStructure<D> {
         let location = Location::Structure(Box::new(StructureLocation { object, place }));
         let trace = context.recorder.allocate(*size, align, MemoryUse::GpuOnly, false);
         let backing = Backing { api_resource, location };
-        let inner = HandleInner::new(context, name, ObjectKind::AccelerationStructure, backing, *size, trace);
+        let inner = HandleInner::new(
+            context,
+            Labels::of(name, tag),
+            ObjectKind::AccelerationStructure,
+            backing,
+            *size,
+            trace,
+        );
         Ok(Self { inner, offset, kind: *kind, address })
     }
 

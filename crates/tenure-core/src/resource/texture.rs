@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Buffer, BufferDesc, HandleInner};
+use super::{Buffer, BufferDesc, HandleInner, Labels};
 use crate::context::Context;
 use crate::device::{
     Allowed, ClearValue, Device, DeviceError, Dimension, Format, Properties, ResourceDesc, TextureInfo, Usage,
 };
 use crate::memory::policy::place_texture;
-use crate::memory::{Backing, LocationKind, MemoryOwner, MemoryUse, ResourceRequest};
+use crate::memory::{Backing, Cost, LocationKind, MemoryOwner, MemoryUse, ResourceRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -26,6 +26,9 @@ pub struct TextureDesc {
     pub info: TextureInfo,
     /// Its name.
     pub name: Name,
+    /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
+    /// tag.
+    pub tag: Name,
 }
 
 impl TextureDesc {
@@ -46,7 +49,7 @@ impl TextureDesc {
             clear: None,
             view_formats: Vec::new(),
         };
-        Self { info, name: Name::default() }
+        Self { info, name: Name::default(), tag: Name::default() }
     }
 
     /// A 3D texture of one mip.
@@ -96,6 +99,12 @@ impl TextureDesc {
     pub fn name(self, name: impl Into<Name>) -> Self {
         Self { name: name.into(), ..self }
     }
+
+    /// Tags it: see [`tag`](Self::tag).
+    #[must_use]
+    pub fn tag(self, tag: impl Into<Name>) -> Self {
+        Self { tag: tag.into(), ..self }
+    }
 }
 
 /// A texture, owned: dropping it frees it once no recording and no GPU work uses it any more.
@@ -123,8 +132,31 @@ impl<D: Device> Texture<D> {
         };
         let backing = context.place_resource(request)?;
         let trace = context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
-        let inner = HandleInner::new(context, &desc.name, ObjectKind::Texture, backing, needs.size, trace);
+        let inner = HandleInner::new(
+            context,
+            Labels::of(&desc.name, &desc.tag),
+            ObjectKind::Texture,
+            backing,
+            needs.size,
+            trace,
+        );
         Ok(Self { inner, info: desc.info.clone() })
+    }
+
+    /// What creating it would take.
+    pub(crate) fn cost(context: &Context<D>, desc: &TextureDesc) -> Result<Cost, Error> {
+        let resource = ResourceDesc::Texture(desc.info.clone());
+        let needs = context.requirements(&desc.name, &resource)?;
+        let request = ResourceRequest {
+            desc: &resource,
+            needs: &needs,
+            placement: place_texture(&desc.info, &needs, &context.config),
+            memory_use: MemoryUse::GpuOnly,
+            owner: MemoryOwner::Resource,
+            name: &desc.name,
+        };
+        let found = context.pools.resource_cost(context.device(), &context.config, request);
+        found.map_err(|source| context.refused(&desc.name, source))
     }
 
     pub(super) const fn from_parts(inner: HandleInner<D>, info: TextureInfo) -> Self {
@@ -140,7 +172,14 @@ impl<D: Device> Texture<D> {
         backing: Backing<D>,
         size: u64,
     ) -> Self {
-        let inner = HandleInner::new(context, name, ObjectKind::Texture, backing, size, TraceId::default());
+        let inner = HandleInner::new(
+            context,
+            Labels::named(name),
+            ObjectKind::Texture,
+            backing,
+            size,
+            TraceId::default(),
+        );
         // Others have had the memory, and take it over by commands.
         inner.note_named();
         Self { inner, info }
@@ -214,7 +253,8 @@ impl<D: Device> ReadbackTexture<D> {
         let buffer = BufferDesc::new(size, Usage::COPY_DST)
             .memory(MemoryUse::Readback)
             .alignment(offset)
-            .name(desc.name.clone());
+            .name(desc.name.clone())
+            .tag(desc.tag.clone());
         Ok(Self { buffer: Buffer::create(context, &buffer)?, layouts })
     }
 

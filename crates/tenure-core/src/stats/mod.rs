@@ -7,4 +7,4 @@ mod report;
 pub(crate) use counters::{FrameMeter, StatsSources};
 pub use counters::{FrameStats, MemoryParts, PoolStats, Stats};
 pub use memory::{HeapMemory, MemoryReport, PressureChange, TypeMemory};
-pub use report::{BlockReport, LiveObject, OpenRecordingReport, PoolReport, Report};
+pub use report::{BlockReport, LiveObject, OpenRecordingReport, PoolReport, Report, TagReport};

@@ -1,15 +1,20 @@
 //! A walk over everything.
 
+use std::collections::BTreeMap;
+
 use super::{PoolStats, Stats, StatsSources};
-use crate::device::Device;
-use crate::memory::PoolShard;
-use crate::registry::{Leak, ObjectKind};
+use crate::context::Context;
+use crate::device::{Device, MemoryTypeId};
+use crate::memory::{LocationKind, PoolKind, PoolShard, RecordedLocation};
+use crate::registry::{Leak, ObjectKind, Record};
 
 /// One block of a pool. Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BlockReport {
+    /// Its number in the pool, which [`LiveObject::block`] names. A later block may have it again.
+    pub number: usize,
     /// Taken from the driver, or borrowed from another pool.
     pub size: u64,
     /// Given out, or lent to a shard, which may have it in hand.
@@ -40,6 +45,20 @@ pub struct LiveObject {
     pub bytes: u64,
     /// The frame in which it was created.
     pub frame: u64,
+    /// The [tag](crate::BufferDesc::tag) of its description; empty when it has none.
+    pub tag: String,
+    /// Where its bytes are; `None` for what has no memory of its own, such as views. The following fields say more.
+    pub location: Option<LocationKind>,
+    /// The memory type, where the manager took the memory.
+    pub memory_type: Option<u8>,
+    /// The memory heap of that type.
+    pub heap: Option<usize>,
+    /// What the pool is for that it is in.
+    pub pool: Option<PoolKind>,
+    /// The [number](BlockReport::number) of the pool's block that it is in.
+    pub block: Option<usize>,
+    /// The byte of the block or page at which it begins.
+    pub offset: Option<u64>,
     /// Where it was created, when [`Config::leak_backtraces`](crate::Config::leak_backtraces) is on.
     pub backtrace: Option<String>,
 }
@@ -76,6 +95,8 @@ pub struct Report {
     /// Live handles, by name; with what is kept for whoever acquires transient resources, which
     /// [`Stats::live_objects`] does not count.
     pub objects: Vec<LiveObject>,
+    /// What lives, by tag, in alphabetical order. What has no tag is under the empty one.
+    pub tags: Vec<TagReport>,
     /// Open recordings, oldest first.
     pub open_recordings: Vec<OpenRecordingReport>,
 }
@@ -87,11 +108,14 @@ impl Report {
         let mut pools = Vec::new();
         context.pools.each_class(|shards| {
             let blocks = shards.each().flat_map(PoolShard::blocks);
-            let blocks = blocks.map(|(size, used)| BlockReport { size, used }).collect();
+            let blocks = blocks.map(|(number, size, used)| BlockReport { number, size, used }).collect();
             pools.push(PoolReport { stats: PoolStats::of(shards), blocks });
         });
         let mut objects = Vec::new();
-        context.registry.for_each(|record| objects.push(LiveObject::of(Leak::of(record))));
+        context.registry.for_each(|record| objects.push((LiveObject::of(record), record.place)));
+        // Only now: the pools have locks of their own.
+        let find = |(object, place): (LiveObject, RecordedLocation)| object.at(context, place);
+        let mut objects: Vec<LiveObject> = objects.into_iter().map(find).collect();
         objects.sort_by(|a, b| (&a.name, a.frame, a.bytes).cmp(&(&b.name, b.frame, b.bytes)));
         let frame = context.current_frame();
         let held_back = context.releases.held_back(&context.recordings).into_iter();
@@ -106,6 +130,7 @@ impl Report {
             backend: properties.backend.to_owned(),
             stats: Stats::collect(sources),
             pools,
+            tags: TagReport::collect(&objects),
             objects,
             open_recordings: open_recordings.collect(),
         }
@@ -113,8 +138,80 @@ impl Report {
 }
 
 impl LiveObject {
-    fn of(leak: Leak) -> Self {
-        let Leak { name, kind, bytes, frame, backtrace } = leak;
-        Self { name: name.as_str().to_owned(), kind, bytes, frame, backtrace }
+    /// Without its place.
+    fn of(record: &Record) -> Self {
+        let Leak { name, kind, bytes, frame, backtrace } = Leak::of(record);
+        Self {
+            name: name.as_str().to_owned(),
+            kind,
+            bytes,
+            frame,
+            tag: record.tag.as_str().to_owned(),
+            location: None,
+            memory_type: None,
+            heap: None,
+            pool: None,
+            block: None,
+            offset: None,
+            backtrace,
+        }
+    }
+
+    fn at<D: Device>(self, context: &Context<D>, place: RecordedLocation) -> Self {
+        let heap_of = |memory: MemoryTypeId| {
+            let found = context.device().properties().memory_types.get(usize::from(memory.0));
+            found.map(|found| usize::from(found.heap))
+        };
+        match place {
+            RecordedLocation::None => self,
+            RecordedLocation::Elsewhere(kind) => Self { location: Some(kind), ..self },
+            RecordedLocation::Memory { kind, memory, offset } => Self {
+                location: Some(kind),
+                memory_type: Some(memory.0),
+                heap: heap_of(memory),
+                offset: offset.map(u64::from),
+                ..self
+            },
+            RecordedLocation::Pool { kind, pool, block, offset } => {
+                let Some((class, block)) = context.pools.block_of(pool, block) else {
+                    return Self { location: Some(kind), ..self };
+                };
+                Self {
+                    location: Some(kind),
+                    memory_type: Some(class.memory.0),
+                    heap: heap_of(class.memory),
+                    pool: Some(class.kind),
+                    block: Some(block),
+                    offset: Some(offset),
+                    ..self
+                }
+            }
+        }
+    }
+}
+
+/// What lives under one tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct TagReport {
+    /// The tag.
+    pub tag: String,
+    /// Live objects.
+    pub objects: u64,
+    /// Bytes asked for by them.
+    pub bytes: u64,
+}
+
+impl TagReport {
+    fn collect(objects: &[LiveObject]) -> Vec<Self> {
+        let mut tags: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for object in objects {
+            let (count, bytes) = tags.entry(&object.tag).or_default();
+            *count += 1;
+            *bytes = bytes.saturating_add(object.bytes);
+        }
+        let report = |(tag, (objects, bytes)): (&str, _)| Self { tag: tag.to_owned(), objects, bytes };
+        tags.into_iter().map(report).collect()
     }
 }

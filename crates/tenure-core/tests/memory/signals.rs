@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use tenure_core::device::Device as _;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Format, Gpu, HeapMemory, MemoryUse, Pressure, PressureChange,
-    PressureConfig, Queue, TextureDesc, Usage,
+    Buffer, BufferDesc, Config, Error, Format, Gpu, HeapMemory, LocationKind, MemoryUse, Pressure,
+    PressureChange, PressureConfig, Queue, Report, TextureDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Options, Profile};
 use test_random::Rng;
@@ -335,4 +335,129 @@ fn a_refusal_leaves_the_headroom() {
     let before = local(&gpu);
     assert!(matches!(gpu.create_buffer(&mesh(40 * MIB)), Err(Error::OutOfMemory(_))));
     assert_eq!(local(&gpu), before);
+}
+
+/// Every resource that lives says where it is, so that what is in a block can be told.
+#[test]
+fn every_resource_says_where_it_is() {
+    for &profile in Profile::ALL {
+        let gpu = gpu(profile);
+        let mut rng = Rng::new(5);
+        let mut kept = Vec::new();
+        for _ in 0..300 {
+            let usages = [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS];
+            let memories = [MemoryUse::GpuOnly, MemoryUse::GpuOnly, MemoryUse::Upload];
+            let desc = BufferDesc::new(1 + rng.below(200_000), usages[rng.below(3) as usize]);
+            let desc = desc
+                .memory(memories[rng.below(3) as usize])
+                .tag(["terrain", "ui", ""][rng.below(3) as usize]);
+            kept.push(gpu.create_buffer(&desc).unwrap());
+            if rng.below(3) == 0 {
+                kept.swap_remove(rng.below(kept.len() as u64) as usize);
+            }
+        }
+        let texture = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ).tag("terrain");
+        let texture = gpu.create_texture(&texture).unwrap();
+        let large = gpu.create_buffer(&mesh(80 * MIB).tag("level")).unwrap();
+
+        let report = gpu.report();
+        assert_eq!(report.objects.len(), kept.len() + 2);
+        for object in &report.objects {
+            let memory_type = usize::from(object.memory_type.unwrap());
+            let found = &gpu.device().properties().memory_types[memory_type];
+            assert_eq!(object.heap, Some(usize::from(found.heap)), "{object:?}");
+            if object.location == Some(LocationKind::Committed) {
+                assert_eq!((object.pool, object.block, object.offset), (None, None, Some(0)), "{object:?}");
+                continue;
+            }
+            let is_pool = |pool: &&tenure_core::PoolReport| {
+                Some(pool.stats.kind) == object.pool && Some(pool.stats.memory_type) == object.memory_type
+            };
+            let blocks = report.pools.iter().filter(is_pool).flat_map(|pool| &pool.blocks);
+            let end = object.offset.unwrap() + object.bytes;
+            let fits =
+                |block: &tenure_core::BlockReport| Some(block.number) == object.block && end <= block.size;
+            assert!(blocks.into_iter().any(fits), "{}: {object:?} in {:?}", profile.name(), report.pools);
+        }
+        check_tags(&report);
+        drop((texture, large));
+    }
+}
+
+fn check_tags(report: &Report) {
+    let tags: Vec<&str> = report.tags.iter().map(|tag| tag.tag.as_str()).collect();
+    assert_eq!(tags, ["", "level", "terrain", "ui"]);
+    for tag in &report.tags {
+        let of_tag = || report.objects.iter().filter(|object| object.tag == tag.tag);
+        assert_eq!(tag.objects, of_tag().count() as u64);
+        assert_eq!(tag.bytes, of_tag().map(|object| object.bytes).sum::<u64>());
+    }
+    assert_eq!(report.tags.iter().map(|tag| tag.objects).sum::<u64>(), report.stats.live_objects);
+}
+
+/// What a request is said to cost is what it costs: bytes from the driver, memory type and kind of place.
+#[test]
+fn a_request_costs_what_it_was_said_to() {
+    for &profile in Profile::ALL {
+        for seed in 0..3 {
+            check_costs(profile, seed);
+        }
+    }
+}
+
+fn check_costs(profile: Profile, seed: u64) {
+    let (gpu, mut rng) = (gpu(profile), Rng::new(seed));
+    let (mut buffers, mut textures, mut free) = (Vec::new(), Vec::new(), 0);
+    for step in 0..150 {
+        let before = gpu.stats();
+        let (cost, location) = if rng.below(3) > 0 {
+            let usages = [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS, Usage::CONSTANT];
+            let memories = [MemoryUse::GpuOnly, MemoryUse::GpuOnly, MemoryUse::Upload, MemoryUse::GpuUpload];
+            let scale = 6 + rng.below(19);
+            let size = 1 + rng.below(1 << scale);
+            let desc = BufferDesc::new(size, usages[rng.below(4) as usize]);
+            let desc = desc.memory(memories[rng.below(4) as usize]).stride(rng.below(40) as u32);
+            let cost = gpu.buffer_cost(&desc).unwrap();
+            assert_eq!(gpu.stats(), before, "nothing was taken");
+            buffers.push(gpu.create_buffer(&desc).unwrap());
+            (cost, buffers.last().unwrap().location())
+        } else {
+            let (usage, side) = ([Usage::SHADER_READ, Usage::RENDER_TARGET], 16 << rng.below(7));
+            let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, usage[rng.below(2) as usize]);
+            let cost = gpu.texture_cost(&desc).unwrap();
+            assert_eq!(gpu.stats(), before, "nothing was taken");
+            textures.push(gpu.create_texture(&desc).unwrap());
+            (cost, textures.last().unwrap().location())
+        };
+        let what = format!("{} seed {seed} step {step}: {cost:?}", profile.name());
+        assert!(cost.is_within_budget, "{what}");
+        assert_eq!(location, cost.location, "{what}");
+        // A new block may take the place of empty ones, which go.
+        let taken = gpu.stats().driver_allocations - before.driver_allocations;
+        assert_eq!(taken > 0, cost.new_bytes > 0, "{what}");
+        assert!(gpu.stats().reserved <= before.reserved + cost.new_bytes, "{what}");
+        let type_of = &gpu.memory().types[usize::from(cost.memory_type)];
+        assert!(type_of.heap == cost.heap && type_of.ours.total() > 0, "{what}");
+        free += u64::from(cost.new_bytes == 0);
+        if rng.below(2) == 0 {
+            buffers.pop();
+            textures.pop();
+            end_frame(&gpu);
+        }
+    }
+    assert!(free > 20, "{}: {free} requests found room", profile.name());
+}
+
+#[test]
+fn a_request_beyond_the_budget_says_so() {
+    let gpu = gpu(Profile::DISCRETE);
+    gpu.device().set_budget(0, 8 * MIB).unwrap();
+    let target = TextureDesc::d2(2048, 2048, Format::Rgba8Unorm, Usage::RENDER_TARGET);
+    let cost = gpu.texture_cost(&target).unwrap();
+    assert_eq!((cost.heap, cost.is_within_budget), (0, false));
+    assert!(cost.new_bytes >= 16 * MIB);
+    assert!(gpu.texture_cost(&TextureDesc::d2(0, 1, Format::Rgba8Unorm, Usage::SHADER_READ)).is_err());
+    assert!(gpu.buffer_cost(&BufferDesc::new(0, Usage::VERTEX)).is_err());
+    gpu.shutdown();
+    assert!(matches!(gpu.texture_cost(&target), Err(Error::ShutDown)));
 }

@@ -139,6 +139,8 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), St
                     return Err(format!("{at}: {value} fits {count} alternatives"));
                 }
             }
+            // These are for numbers; whether there may be none, the type says.
+            "minimum" | "maximum" | "format" if value.is_null() => {}
             "minimum" if value.as_u64() >= rule.as_u64() => {}
             "maximum" if value.as_u64() <= rule.as_u64() => {}
             "format" if rule.as_str().is_some_and(|format| format.starts_with("uint")) => {

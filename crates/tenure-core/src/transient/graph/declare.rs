@@ -290,9 +290,9 @@ impl TransientDesc {
     }
 }
 
-/// All of a buffer's description except the name.
+/// All of a buffer's description except the name and the tag.
 fn buffer_key(desc: &BufferDesc) -> impl Hash + Eq {
-    let BufferDesc { size, usage, memory, stride, alignment, own_resource, name: _ } = desc;
+    let BufferDesc { size, usage, memory, stride, alignment, own_resource, name: _, tag: _ } = desc;
     (*size, *usage, *memory, *stride, *alignment, *own_resource)
 }
 

@@ -1,0 +1,56 @@
+//! What a request would cost.
+
+use super::Gpu;
+use crate::device::Device;
+use crate::memory::Cost;
+use crate::{Buffer, BufferDesc, Error, Texture, TextureDesc};
+
+impl<D: Device> Gpu<D> {
+    /// What [`create_buffer`](Self::create_buffer) would take, without taking it: where the buffer would go, how many
+    /// bytes the driver would be asked for, and whether that stays within the budget.
+    ///
+    /// It is the answer of this moment: another thread may take the room meanwhile, and the driver may refuse.
+    /// O(blocks) at most; the device is asked what the buffer needs, and once a frame what is granted.
+    ///
+    /// # Errors
+    /// Those of `create_buffer`, but for a shortage.
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let rock = BufferDesc::new(48 * 1024, Usage::VERTEX);
+    /// let cost = gpu.buffer_cost(&rock)?;
+    /// assert!(cost.new_bytes >= 48 * 1024 && cost.is_within_budget);
+    ///
+    /// let first = gpu.create_buffer(&rock)?;
+    /// assert_eq!(gpu.stats().reserved, cost.new_bytes);
+    /// assert_eq!(gpu.buffer_cost(&BufferDesc::new(1024, Usage::VERTEX))?.new_bytes, 0, "beside the first");
+    /// # drop(first);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn buffer_cost(&self, desc: &BufferDesc) -> Result<Cost, Error> {
+        self.shared.check_open()?;
+        Buffer::cost(&self.shared.context, desc)
+    }
+
+    /// What [`create_texture`](Self::create_texture) would take; as [`buffer_cost`](Self::buffer_cost).
+    ///
+    /// # Errors
+    /// Those of `create_texture`, but for a shortage.
+    ///
+    /// ```
+    /// use tenure::{Config, Format, Gpu, TextureDesc, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// gpu.device().set_budget(0, 4 << 20)?;
+    /// let sky = TextureDesc::d2(2048, 2048, Format::Rgba16Float, Usage::RENDER_TARGET);
+    /// let cost = gpu.texture_cost(&sky)?;
+    /// assert_eq!((cost.size, cost.heap, cost.is_within_budget), (32 << 20, 0, false));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn texture_cost(&self, desc: &TextureDesc) -> Result<Cost, Error> {
+        self.shared.check_open()?;
+        Texture::cost(&self.shared.context, desc)
+    }
+}

@@ -1,0 +1,173 @@
+//! What a request would take from the driver.
+
+use super::fallback::{RangeRequest, ResourceRequest, shared_kind, spills_before_budget};
+use super::make::{buffer_usage, make_pool};
+use super::maker::{Maker, steps};
+use super::policy::Placement;
+use super::pool::PoolId;
+use super::pools::{Pools, allows};
+use super::{Class, LocationKind, PoolKind};
+use crate::Config;
+use crate::device::{
+    BufferInfo, Device, DeviceError, HeapBudget, HeapCategory, MemoryTypeId, Requirements, ResourceDesc,
+};
+
+/// What a request would take: see [`Gpu::buffer_cost`](crate::Gpu::buffer_cost). Bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cost {
+    /// What it takes of a block, or of memory of its own, before rounding.
+    pub size: u64,
+    /// What its offset is a multiple of.
+    pub alignment: u64,
+    /// Where it would be.
+    pub location: LocationKind,
+    /// The memory type that it would go to.
+    pub memory_type: u8,
+    /// The memory heap of that type.
+    pub heap: usize,
+    /// What the driver would be asked for: 0 where a block has room, else a new block, or memory of its own.
+    pub new_bytes: u64,
+    /// Whether the usage stays within the budget, or nobody knows one. If not, idle memory is given back first, and
+    /// then the budget is exceeded.
+    pub is_within_budget: bool,
+}
+
+/// A request, as far as its cost goes. Sizes in bytes.
+struct Asked<'a> {
+    size: u64,
+    align: u64,
+    /// What memory for the request alone would take.
+    alone: u64,
+    /// The pool that it would go to.
+    pool: Option<PoolKind>,
+    /// What it is in a pool.
+    kind: LocationKind,
+    needs: (u32, HeapCategory),
+    order: &'a [MemoryTypeId],
+    /// Whether it goes to slower memory before a budget is exceeded.
+    spills: bool,
+}
+
+impl<D: Device> Pools<D> {
+    /// The cost of a range of a shared buffer.
+    pub(crate) fn range_cost(
+        &self,
+        device: &D,
+        config: &Config,
+        request: RangeRequest<'_>,
+    ) -> Result<Cost, DeviceError> {
+        let needs = self.range_needs(device, request.kind)?;
+        let alone = device.requirements(&ResourceDesc::Buffer(request.alone.clone()))?.size;
+        let asked = Asked {
+            size: request.size,
+            align: request.align,
+            alone,
+            pool: Some(request.kind),
+            kind: LocationKind::Range,
+            needs: (needs.memory_types, needs.category),
+            order: self.order(request.memory_use),
+            spills: spills_before_budget(request.memory_use, None),
+        };
+        self.cost(device, config, &asked)
+    }
+
+    /// The cost of an API resource of its own.
+    pub(crate) fn resource_cost(
+        &self,
+        device: &D,
+        config: &Config,
+        request: ResourceRequest<'_>,
+    ) -> Result<Cost, DeviceError> {
+        let Requirements { size, alignment, memory_types, category, .. } = *request.needs;
+        let pool = match request.placement {
+            Placement::Placed(kind) | Placement::Range(kind) => Some(kind),
+            Placement::Committed => {
+                shared_kind(&request, config).filter(|_| self.objects.limits.is_near_max_allocations())
+            }
+        };
+        let asked = Asked {
+            size,
+            align: alignment,
+            alone: size,
+            pool,
+            kind: LocationKind::Placed,
+            needs: (memory_types, category),
+            order: self.order_for(request.memory_use, request.desc),
+            spills: spills_before_budget(request.memory_use, Some(request.desc)),
+        };
+        self.cost(device, config, &asked)
+    }
+
+    /// The steps of the fallback chain within budgets, without taking anything; what it would come to beyond the
+    /// budget, if they find nothing.
+    fn cost(&self, device: &D, config: &Config, asked: &Asked<'_>) -> Result<Cost, DeviceError> {
+        let (memory_types, category) = asked.needs;
+        let mut order = asked.order.iter().copied().filter(|memory| allows(memory_types, *memory)).peekable();
+        let none = DeviceError::Unsupported { feature: "a memory type for this resource and use" };
+        let preferred = *order.peek().ok_or(none)?;
+        let budgets = self.objects.budgets.current(device);
+        let is_alike = |memory| self.heap_properties().is_alike(preferred, memory);
+        let mut beyond = None;
+        for memory in order.filter(|memory| asked.spills || is_alike(*memory)) {
+            // What is allocated lazily takes nothing as long as it is not used, and shares no block.
+            let is_lazy = Maker { pools: self, device, config }.is_lazy(memory);
+            let pool = asked.pool.filter(|_| !is_lazy).map(|kind| Class { memory, category, kind });
+            let found = device.properties().memory_types.get(usize::from(memory.0));
+            let heap = found.map_or(0, |found| usize::from(found.heap));
+            let budget = budgets.get(heap).copied();
+            let grants = |bytes: u64| is_lazy || budget.is_none_or(|budget: HeapBudget| budget.grants(bytes));
+            let alone = (LocationKind::Committed, asked.alone);
+            let in_pool = pool.into_iter().flat_map(|class| {
+                let sizes = self.new_bytes(device, config, class, asked.size, asked.align);
+                sizes.into_iter().map(|bytes| (asked.kind, bytes))
+            });
+            for (location, new_bytes) in in_pool.chain([alone]) {
+                let is_within_budget = new_bytes == 0 || grants(new_bytes);
+                let (size, alignment, memory_type) = (asked.size, asked.align, memory.0);
+                let found =
+                    Cost { size, alignment, location, memory_type, heap, new_bytes, is_within_budget };
+                if is_within_budget {
+                    return Ok(found);
+                }
+                beyond.get_or_insert(found);
+            }
+        }
+        beyond.ok_or(DeviceError::OutOfMemory { requested: asked.size, memory: preferred })
+    }
+
+    /// What a range of a pool may take from the driver, in the order in which it is tried: nothing where a block has
+    /// room, else the sizes of a new block.
+    fn new_bytes(&self, device: &D, config: &Config, class: Class, size: u64, align: u64) -> Vec<u64> {
+        if self.has_room(class, size, align) {
+            return vec![0];
+        }
+        if class.kind == PoolKind::SmallBuffers {
+            // Its blocks are buffers in the heaps of another pool.
+            let slot = ResourceDesc::Buffer(BufferInfo {
+                size: config.pools.small_buffer_slot,
+                usage: buffer_usage(class.kind),
+            });
+            let Ok(needs) = device.requirements(&slot) else { return Vec::new() };
+            if needs.wants_dedicated() {
+                return vec![needs.size];
+            }
+            let heaps = Class { kind: PoolKind::SmallBufferSlots, ..class };
+            return self.new_bytes(device, config, heaps, needs.size, needs.alignment);
+        }
+        let limits = &self.objects.limits;
+        let (growth, held) = match self.find(class) {
+            Some(shards) => (shards.first().growth, shards.first().taken() / steps(shards)),
+            None => match make_pool(device, self.heap_properties(), config, PoolId(0), class) {
+                Some(pool) => (pool.growth, 0),
+                None => return Vec::new(),
+            },
+        };
+        limits.scale(growth).sizes(size, align, held).collect()
+    }
+
+    /// Whether a block of the pool has room.
+    fn has_room(&self, class: Class, size: u64, align: u64) -> bool {
+        self.find(class).is_some_and(|shards| shards.each().any(|shard| shard.has_room(size, align)))
+    }
+}
