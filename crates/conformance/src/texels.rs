@@ -80,7 +80,7 @@ impl<H: Harness> Bench<'_, H> {
     /// Copies every subresource to a readback texture and waits.
     pub(crate) fn download_texels(&self, texture: &Texture<H::Device>) -> Texels {
         let info = texture.info();
-        let desc = TextureDesc { info: info.clone(), name: "texels".into(), tag: "".into() };
+        let desc = TextureDesc::from(info.clone()).name("texels");
         let readback = self.gpu.create_readback_texture(&desc).unwrap();
         let done = self.submit(Queue::Graphics, |recording| {
             for subresource in 0..info.subresources() {

@@ -60,7 +60,7 @@ pub use error::{
 };
 pub use gpu::{Frame, Gpu, ShutdownReport};
 #[doc(inline)]
-pub use memory::{Cost, LocationKind, MemoryUse, Pressure};
+pub use memory::{AllocationFlags, Cost, LocationKind, MemoryUse, Pressure};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use query::{
     AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,

@@ -1,5 +1,7 @@
 //! What is tried, in which order, until memory is found.
 
+use std::fmt;
+
 use crate::{HeapDeviceError, MemoryTypeId};
 
 /// Whether a step may exceed the budget that the operating system grants.
@@ -28,7 +30,8 @@ pub enum Spill {
 pub struct ShortageRules {
     /// When it goes to other memory.
     pub spill: Spill,
-    /// Whether it may exceed the budget. It fails instead where it may not.
+    /// Whether it may exceed the budget. It fails instead where it may not, and with [`Spill::AfterRefusal`] stays in
+    /// the preferred memory: it never comes to know whether the driver would refuse.
     pub may_exceed_budget: bool,
     /// Whether it may wait for what the GPU still uses.
     pub may_wait: bool,
@@ -41,6 +44,77 @@ impl Default for ShortageRules {
     }
 }
 
+/// How far a request had come when it tried a memory type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// At first, within the budget.
+    WithinBudget,
+    /// Within the budget, after everything that nothing uses was given back.
+    AfterGivingBack,
+    /// Whatever the budget.
+    BeyondBudget,
+    /// After a wait for what the GPU still used.
+    AfterWait,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WithinBudget => "within the budget",
+            Self::AfterGivingBack => "after unused memory was given back",
+            Self::BeyondBudget => "beyond the budget",
+            Self::AfterWait => "after a wait for the GPU",
+        })
+    }
+}
+
+/// What one step of a request was answered in one memory type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer<E> {
+    /// The memory type.
+    pub memory: MemoryTypeId,
+    /// The step.
+    pub step: Step,
+    /// Why it found no memory.
+    pub refusal: E,
+}
+
+/// The answers to a request in words: which memory types were tried in which steps, and the last refusal.
+///
+/// ```
+/// use tenure_heap::{Answer, Answers, HeapError, MemoryTypeId, Step};
+/// let answer = |memory, step| {
+///     let memory = MemoryTypeId(memory);
+///     Answer { memory, step, refusal: HeapError::OutOfMemory { requested: 64, memory } }
+/// };
+/// let answers = [answer(0, Step::WithinBudget), answer(0, Step::BeyondBudget), answer(2, Step::BeyondBudget)];
+/// assert_eq!(
+///     Answers(&answers).to_string(),
+///     "memory type 0 within the budget, beyond the budget; memory type 2 beyond the budget; last refusal: \
+///      the driver refused 64 B of memory type 2"
+/// );
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Answers<'a, E>(pub &'a [Answer<E>]);
+
+impl<E: fmt::Display> fmt::Display for Answers<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last: Option<&Answer<E>> = None;
+        for answer in self.0 {
+            match last {
+                Some(last) if last.memory == answer.memory => write!(f, ", {}", answer.step)?,
+                Some(_) => write!(f, "; memory type {} {}", answer.memory.0, answer.step)?,
+                None => write!(f, "memory type {} {}", answer.memory.0, answer.step)?,
+            }
+            last = Some(answer);
+        }
+        match last {
+            Some(last) => write!(f, "; last refusal: {}", last.refusal),
+            None => f.write_str("no memory type"),
+        }
+    }
+}
+
 /// Why the fallback chain found no memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllocationFailure<E> {
@@ -50,8 +124,8 @@ pub enum AllocationFailure<E> {
     OutOfMemory {
         /// The memory type preferred.
         preferred: MemoryTypeId,
-        /// The last refusal.
-        refusal: E,
+        /// What each step was answered, in order; at least one.
+        answers: Vec<Answer<E>>,
     },
     /// The device refused for another reason.
     Refused(E),
@@ -174,14 +248,11 @@ pub fn try_each_memory_type<F: Fallback>(
 ) -> Result<F::Found, AllocationFailure<F::Error>> {
     let memory_types = memory_types.into_iter();
     let preferred = memory_types.clone().next().ok_or(AllocationFailure::NoMemoryType)?;
-    let mut chain = Chain { request, memory_types, preferred, refusal: None };
+    let mut chain = Chain { request, memory_types, preferred, answers: Vec::new() };
     match chain.run(rules) {
         Outcome::Found(found) => Ok(found),
         Outcome::Refused(error) => Err(AllocationFailure::Refused(error)),
-        Outcome::Short => {
-            let refusal = chain.refusal.unwrap_or_else(|| F::Error::out_of_memory(0, preferred));
-            Err(AllocationFailure::OutOfMemory { preferred, refusal })
-        }
+        Outcome::Short => Err(AllocationFailure::OutOfMemory { preferred, answers: chain.answers }),
     }
 }
 
@@ -217,39 +288,47 @@ struct Chain<'r, F: Fallback, I> {
     request: &'r mut F,
     memory_types: I,
     preferred: MemoryTypeId,
-    /// The last one.
-    refusal: Option<F::Error>,
+    answers: Vec<Answer<F::Error>>,
 }
 
 impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
     fn run(&mut self, rules: ShortageRules) -> Outcome<F::Found, F::Error> {
         let ShortageRules { spill, may_exceed_budget, may_wait } = rules;
-        let (within, whatever) = (Round::WithinBudget, Round::WhateverBudget);
-        let last = if may_exceed_budget { whatever } else { within };
         let spills_first = spill == Spill::BeforeBudget;
-        self.round(Group::Preferred, within)
-            .or(|| self.reclaimed())
-            .or(|| self.round_if(spills_first, Group::Other, within))
-            .or(|| self.round_if(may_exceed_budget, Group::Preferred, whatever))
-            .or(|| match may_wait && self.request.wait_for_room() {
-                true => self.round(Group::Preferred, last),
-                false => Outcome::Short,
+        let spills_last = spill != Spill::Never && may_exceed_budget;
+        self.step(Group::Preferred, Step::WithinBudget, Round::WithinBudget)
+            .or(|| self.after_giving_back())
+            .or(|| self.step_if(spills_first, Group::Other, Step::AfterGivingBack))
+            .or(|| self.step_if(may_exceed_budget, Group::Preferred, Step::BeyondBudget))
+            .or(|| self.after_wait(may_wait, may_exceed_budget))
+            .or(|| {
+                self.step_if(spills_last && spill == Spill::AfterRefusal, Group::Other, Step::AfterGivingBack)
             })
-            .or(|| self.round_if(spill == Spill::AfterRefusal, Group::Other, within))
-            .or(|| self.round_if(spill != Spill::Never && may_exceed_budget, Group::Other, whatever))
+            .or(|| self.step_if(spills_last, Group::Other, Step::BeyondBudget))
     }
 
     /// What is not used is given back, and the preferred types are tried again.
-    fn reclaimed(&mut self) -> Outcome<F::Found, F::Error> {
+    fn after_giving_back(&mut self) -> Outcome<F::Found, F::Error> {
         self.request.make_room();
-        self.round(Group::Preferred, Round::WithinBudget)
+        self.step(Group::Preferred, Step::AfterGivingBack, Round::WithinBudget)
     }
 
-    fn round_if(&mut self, is_wanted: bool, group: Group, round: Round) -> Outcome<F::Found, F::Error> {
-        if is_wanted { self.round(group, round) } else { Outcome::Short }
+    /// What the GPU still uses is waited for, and the preferred types are tried again.
+    fn after_wait(&mut self, may_wait: bool, may_exceed_budget: bool) -> Outcome<F::Found, F::Error> {
+        let round = if may_exceed_budget { Round::WhateverBudget } else { Round::WithinBudget };
+        match may_wait && self.request.wait_for_room() {
+            true => self.step(Group::Preferred, Step::AfterWait, round),
+            false => Outcome::Short,
+        }
     }
 
-    fn round(&mut self, group: Group, round: Round) -> Outcome<F::Found, F::Error> {
+    fn step_if(&mut self, is_wanted: bool, group: Group, step: Step) -> Outcome<F::Found, F::Error> {
+        let round = if step == Step::BeyondBudget { Round::WhateverBudget } else { Round::WithinBudget };
+        if is_wanted { self.step(group, step, round) } else { Outcome::Short }
+    }
+
+    /// Tries the memory types of a group.
+    fn step(&mut self, group: Group, step: Step, round: Round) -> Outcome<F::Found, F::Error> {
         for memory in self.memory_types.clone() {
             let is_alike = memory == self.preferred || self.request.is_alike(self.preferred, memory);
             if is_alike != (group == Group::Preferred) {
@@ -262,9 +341,9 @@ impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
                     }
                     return Outcome::Found(found);
                 }
-                Err(error) if error.is_shortage() => {
-                    self.request.note_refusal(memory, &error);
-                    self.refusal = Some(error);
+                Err(refusal) if refusal.is_shortage() => {
+                    self.request.note_refusal(memory, &refusal);
+                    self.answers.push(Answer { memory, step, refusal });
                 }
                 Err(error) => return Outcome::Refused(error),
             }

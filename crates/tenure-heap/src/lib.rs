@@ -36,7 +36,9 @@ mod pools;
 mod retention;
 mod suballocator;
 
-pub use chain::{AllocationFailure, Fallback, Round, ShortageRules, Spill, try_each_memory_type};
+pub use chain::{
+    AllocationFailure, Answer, Answers, Fallback, Round, ShortageRules, Spill, Step, try_each_memory_type,
+};
 pub use device::{
     HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapDeviceError, HeapError, HeapProperties,
     InvalidProperties, MAX_MEMORY_TYPES, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,

@@ -113,7 +113,7 @@ pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
         ),
     ];
     for (what, info) in bad {
-        let desc = TextureDesc { info, name: "bad".into(), tag: "".into() };
+        let desc = TextureDesc::from(info).name("bad");
         let error = refused(&bench, what, || bench.gpu.create_texture(&desc));
         let is_named = matches!(&error, Error::Device { name, source: DeviceError::InvalidDesc { .. } } if name.as_str() == "bad");
         assert!(is_named, "{what}: {error:?}");

@@ -93,6 +93,9 @@ pub(crate) trait Services<D: Device>: Send + Sync {
     /// Gives back the pages and the heaps of queries that nothing uses any more.
     fn release_free_pages(&self, context: &Context<D>);
 
+    /// Gives back the transient heaps that were not used lately, unless somebody is at them.
+    fn trim_transients(&self, context: &Context<D>);
+
     /// Gives back all pages of constants, uploads and readbacks that are kept for later.
     fn release_pages(&self, context: &Context<D>);
 
@@ -346,9 +349,14 @@ impl<D: Device> MakeRoom for Context<D> {
             services.try_flush_uploads(self);
             self.poll_clock();
             services.release_free_pages(self);
+            services.trim_transients(self);
         }
         self.purge_memory();
         self.pools.reclaim(self.device());
+    }
+
+    fn release_completed(&self) {
+        self.reclaim();
     }
 
     fn wait_for_room(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tenure_heap::Answer;
 
 use super::Context;
 use crate::Name;
@@ -72,8 +73,8 @@ impl<D: Device> Context<D> {
     pub(crate) fn fallen(&self, name: &Name, size: u64, alignment: u64, fall: AllocationFailure) -> Error {
         match fall {
             AllocationFailure::Refused(source) => self.refused(name, source),
-            AllocationFailure::Short { class, refusal } => {
-                let error = self.shortage(name, size, alignment, class, refusal);
+            AllocationFailure::Short { class, answers } => {
+                let error = self.shortage(name, size, alignment, class, answers);
                 if let Some(times) = self.pools.notices.failure(class) {
                     tracing::warn!(target: "tenure", %error, times, "allocation failed");
                 }
@@ -89,7 +90,7 @@ impl<D: Device> Context<D> {
         size: u64,
         alignment: u64,
         class: Class,
-        refusal: DeviceError,
+        answers: Vec<Answer<DeviceError>>,
     ) -> OutOfMemory {
         let largest_free = self.pools.find(class).map_or(0, |shards| shards.totals().pool.largest_free);
         let budget = self.budget_of(class);
@@ -101,7 +102,7 @@ impl<D: Device> Context<D> {
             class,
             budget,
             largest_free,
-            refusal,
+            answers,
             pending_bytes: self.releases.stats().pending_bytes,
             open_recordings: open
                 .iter()

@@ -12,7 +12,7 @@ pub use rules::{ContractRule, QueryRule, StructureRule, SwapchainRule, TileRule,
 
 use std::fmt;
 
-use tenure_heap::InvalidProperties;
+use tenure_heap::{Answer, Answers, InvalidProperties};
 
 use crate::device::{DeviceError, HeapBudget, QueueId, State};
 use crate::memory::{Class, MemoryUse};
@@ -25,8 +25,8 @@ use crate::{ConfigError, Name};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "out of memory for {name}: {size} B aligned to {alignment} in {class} (heap budget {} B, used {} B; largest free \
-     range of the pool {largest_free} B; last refusal: {refusal}){}",
-    budget.budget, budget.usage, PendingText { bytes: *pending_bytes, recordings: open_recordings }
+     range of the pool {largest_free} B; tried: {}){}",
+    budget.budget, budget.usage, Answers(answers), PendingText { bytes: *pending_bytes, recordings: open_recordings }
 )]
 #[non_exhaustive]
 pub struct OutOfMemory {
@@ -42,8 +42,8 @@ pub struct OutOfMemory {
     pub budget: HeapBudget,
     /// Bytes of the largest free range in the pool of that class.
     pub largest_free: u64,
-    /// What the driver said last.
-    pub refusal: DeviceError,
+    /// What each step was answered in each memory type, in order.
+    pub answers: Vec<Answer<DeviceError>>,
     /// Bytes of what was dropped and not given back yet: the GPU may still use it, or an open recording.
     pub pending_bytes: u64,
     /// The recordings that are open, and hold back what was dropped since they were opened; the oldest
@@ -54,6 +54,12 @@ pub struct OutOfMemory {
 impl OutOfMemory {
     /// The most open recordings that are named.
     pub const MOST_NAMED: usize = 8;
+
+    /// The last refusal.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&DeviceError> {
+        self.answers.last().map(|answer| &answer.refusal)
+    }
 }
 
 /// What is said of memory that was dropped and not given back.

@@ -9,6 +9,7 @@ use crate::device::{Device, Permit};
 use crate::error::Error;
 use crate::query::{QueryService, QueryStore};
 use crate::staging::{StagingService, StagingStore};
+use crate::transient::Transients;
 use crate::upload::Uploads;
 
 /// The services of a manager. They hold no context: the context holds them.
@@ -59,6 +60,12 @@ impl<D: Device> Services<D> for GpuServices<D> {
         self.uploads.release(context);
         self.staging.readbacks.release(context);
         self.queries.trim(context);
+    }
+
+    fn trim_transients(&self, context: &Context<D>) {
+        if let Some(transients) = context.transients::<Transients<D>>() {
+            transients.try_trim();
+        }
     }
 
     fn release_pages(&self, context: &Context<D>) {

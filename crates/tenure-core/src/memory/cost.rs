@@ -65,7 +65,7 @@ impl<D: Device> Pools<D> {
             alone,
             pool: Some(request.kind),
             kind: LocationKind::Range,
-            needs: (needs.memory_types, needs.category),
+            needs: (request.flags.memory_types(device.properties(), needs.memory_types), needs.category),
             order: self.order(request.memory_use),
             spills: spills_before_budget(request.memory_use, None),
         };
@@ -92,7 +92,7 @@ impl<D: Device> Pools<D> {
             alone: size,
             pool,
             kind: LocationKind::Placed,
-            needs: (memory_types, category),
+            needs: (request.flags.memory_types(device.properties(), memory_types), category),
             order: self.order_for(request.memory_use, request.desc),
             spills: spills_before_budget(request.memory_use, Some(request.desc)),
         };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_heap::{Fallback, Round, ShortageRules, Spill, try_each_memory_type};
+use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, try_each_memory_type};
 
 use super::location::Backing;
 use super::maker::Maker;
@@ -10,15 +10,15 @@ use super::objects::MemoryOwner;
 use super::policy::{Placement, shared_pool};
 use super::pool::Store;
 use super::pools::{Pools, allows};
-use super::{Class, MemoryUse, PoolKind, Suballocation};
+use super::{AllocationFlags, Class, MemoryUse, PoolKind, Suballocation};
 use crate::device::{BufferInfo, Device, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc};
 use crate::{Config, Name, Strategy};
 
 /// Why no memory was found.
 #[derive(Debug)]
 pub(crate) enum AllocationFailure {
-    /// Each step was short of memory; the class preferred and the driver's last refusal.
-    Short { class: Class, refusal: DeviceError },
+    /// Each step was short of memory; the class preferred, and what each was answered.
+    Short { class: Class, answers: Vec<Answer<DeviceError>> },
     /// The device refused for another reason.
     Refused(DeviceError),
 }
@@ -33,6 +33,7 @@ pub(crate) struct RangeRequest<'a> {
     pub(crate) align: u64,
     /// What to create, should it get memory of its own.
     pub(crate) alone: &'a BufferInfo,
+    pub(crate) flags: AllocationFlags,
     pub(crate) name: &'a Name,
 }
 
@@ -45,6 +46,7 @@ pub(crate) struct ResourceRequest<'a> {
     pub(crate) memory_use: MemoryUse,
     /// What counts the memory, should it get memory of its own.
     pub(crate) owner: MemoryOwner,
+    pub(crate) flags: AllocationFlags,
     pub(crate) name: &'a Name,
 }
 
@@ -52,6 +54,9 @@ pub(crate) struct ResourceRequest<'a> {
 pub(crate) trait MakeRoom {
     /// Gives back what nothing uses.
     fn make_room(&self);
+
+    /// Gives back what the GPU is done with to the blocks that it is from.
+    fn release_completed(&self);
 
     /// Waits for what the GPU still uses, for a bounded time, and gives it back; false when there is nothing.
     fn wait_for_room(&self) -> bool;
@@ -65,6 +70,7 @@ struct Steps<'a, D: Device, C, E, N, A, M> {
     existing_block: E,
     new_block: N,
     dedicated: A,
+    flags: AllocationFlags,
     room: &'a M,
 }
 
@@ -102,7 +108,11 @@ where
     }
 
     fn make_room(&mut self) {
-        self.room.make_room();
+        match self.flags.contains(AllocationFlags::NEVER_ALLOCATE) {
+            // A block that goes back to the driver is not for this request to take again.
+            true => self.room.release_completed(),
+            false => self.room.make_room(),
+        }
     }
 
     fn wait_for_room(&mut self) -> bool {
@@ -119,11 +129,7 @@ where
 
     #[cold]
     fn note_spill(&mut self, preferred: MemoryTypeId, found: MemoryTypeId) {
-        let class = (self.class)(preferred);
-        if let Some(times) = self.pools.notices.spill(class) {
-            let memory_type = found.0;
-            tracing::warn!(target: "tenure", %class, memory_type, times, "memory was short, and a resource went to another memory, which the GPU or the CPU reaches more slowly");
-        }
+        self.pools.note_spill((self.class)(preferred), found);
     }
 }
 
@@ -131,7 +137,7 @@ impl<'a, T, D, C, E, N, A, M> Steps<'a, D, C, E, N, A, M>
 where
     Self: Fallback<Found = T, Error = DeviceError>,
     D: Device,
-    C: Fn(MemoryTypeId) -> Class,
+    C: Fn(MemoryTypeId) -> Class + Copy,
 {
     /// Tries each memory type that the resource allows.
     fn run(
@@ -140,22 +146,43 @@ where
         order: &[MemoryTypeId],
         memory_types: u32,
     ) -> Result<T, AllocationFailure> {
-        let allowed = order.iter().copied().filter(|memory| allows(memory_types, *memory));
-        try_each_memory_type(&mut self, rules, allowed).map_err(|failure| match failure {
-            tenure_heap::AllocationFailure::NoMemoryType => {
-                AllocationFailure::Refused(DeviceError::Unsupported {
-                    feature: "a memory type for this resource and use",
-                })
-            }
-            tenure_heap::AllocationFailure::OutOfMemory { preferred, refusal } => {
-                AllocationFailure::Short { class: (self.class)(preferred), refusal }
-            }
-            tenure_heap::AllocationFailure::Refused(error) => AllocationFailure::Refused(error),
-        })
+        let class = self.class;
+        try_memory_types(&mut self, rules, order, memory_types, class)
     }
 }
 
+/// Tries the steps of a request in each memory type that the resource allows, in the given order.
+pub(crate) fn try_memory_types<F: Fallback<Error = DeviceError>>(
+    steps: &mut F,
+    rules: ShortageRules,
+    order: &[MemoryTypeId],
+    memory_types: u32,
+    class: impl Fn(MemoryTypeId) -> Class,
+) -> Result<F::Found, AllocationFailure> {
+    let allowed = order.iter().copied().filter(|memory| allows(memory_types, *memory));
+    try_each_memory_type(steps, rules, allowed).map_err(|failure| match failure {
+        tenure_heap::AllocationFailure::NoMemoryType => {
+            AllocationFailure::Refused(DeviceError::Unsupported {
+                feature: "a memory type for this resource and use",
+            })
+        }
+        tenure_heap::AllocationFailure::OutOfMemory { preferred, answers } => {
+            AllocationFailure::Short { class: class(preferred), answers }
+        }
+        tenure_heap::AllocationFailure::Refused(error) => AllocationFailure::Refused(error),
+    })
+}
+
 impl<D: Device> Pools<D> {
+    /// Logs that memory of a class was short, and that something went to another memory.
+    #[cold]
+    pub(crate) fn note_spill(&self, class: Class, found: MemoryTypeId) {
+        if let Some(times) = self.notices.spill(class) {
+            let memory_type = found.0;
+            tracing::warn!(target: "tenure", %class, memory_type, times, "memory was short, and a resource went to another memory, which the GPU or the CPU reaches more slowly");
+        }
+    }
+
     /// Finds a range of a shared buffer. In steady state [`take_range`](Self::take_range) does the same with
     /// fewer instructions.
     pub(crate) fn place_range(
@@ -172,7 +199,7 @@ impl<D: Device> Pools<D> {
             self.note_usual(request.kind, request.memory_use, class(*first));
         }
         let maker = Maker { pools: self, device, config };
-        let RangeRequest { size, align, .. } = request;
+        let RangeRequest { size, align, flags, .. } = request;
         let steps = Steps {
             pools: self,
             class,
@@ -182,13 +209,14 @@ impl<D: Device> Pools<D> {
             },
             new_block: |memory, round| {
                 let shards = maker.pool(class(memory))?;
-                maker.range(shards, maker.grow(shards, size, align, round)?)
+                maker.range(shards, maker.grow(shards, size, align, (round, flags))?)
             },
             dedicated: |memory, round, _| maker.dedicated_buffer(request, memory, round),
+            flags,
             room,
         };
-        let rules = ShortageRules { spill: spill(request.memory_use, false), ..ShortageRules::default() };
-        steps.run(rules, order, needs.memory_types)
+        let memory_types = flags.memory_types(device.properties(), needs.memory_types);
+        steps.run(rules(flags, spill(request.memory_use, false)), order, memory_types)
     }
 
     /// Finds a run of tiles in a heap. Tiles have no memory of their own to fall back on.
@@ -202,6 +230,7 @@ impl<D: Device> Pools<D> {
         room: &impl MakeRoom,
     ) -> Result<(Suballocation, Store<D>), AllocationFailure> {
         let class = |memory| Class { memory, category: needs.category, kind: PoolKind::Tiles };
+        let flags = AllocationFlags::empty();
         let maker = Maker { pools: self, device, config };
         let steps = Steps {
             pools: self,
@@ -211,10 +240,11 @@ impl<D: Device> Pools<D> {
                 Ok(found.map(|found| (found.suballocation, found.store)))
             },
             new_block: |memory, round| {
-                let found = maker.grow(maker.pool(class(memory))?, size, tile, round)?;
+                let found = maker.grow(maker.pool(class(memory))?, size, tile, (round, flags))?;
                 Ok((found.suballocation, found.store))
             },
             dedicated: |_, _, refusal| Err(refusal),
+            flags,
             room,
         };
         steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), needs.memory_types)
@@ -251,7 +281,7 @@ impl<D: Device> Pools<D> {
             new_block: |memory, round| match pool_of(memory) {
                 Some(shards) => {
                     let shards = shards?;
-                    let found = maker.grow(shards, needs.size, needs.alignment, round)?;
+                    let found = maker.grow(shards, needs.size, needs.alignment, (round, request.flags))?;
                     maker.placed(shards, found, request)
                 }
                 None => maker.committed(request, memory, round),
@@ -267,10 +297,20 @@ impl<D: Device> Pools<D> {
                 }
                 _ => Err(refusal),
             },
+            flags: request.flags,
             room,
         };
         let spill = spill(request.memory_use, stays(request.desc));
-        steps.run(ShortageRules { spill, ..ShortageRules::default() }, order, needs.memory_types)
+        let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
+        steps.run(rules(request.flags, spill), order, memory_types)
+    }
+}
+
+const fn rules(flags: AllocationFlags, spill: Spill) -> ShortageRules {
+    ShortageRules {
+        spill,
+        may_exceed_budget: !flags.contains(AllocationFlags::WITHIN_BUDGET),
+        may_wait: !flags.intersects(AllocationFlags::NEVER_WAIT.union(AllocationFlags::NEVER_ALLOCATE)),
     }
 }
 

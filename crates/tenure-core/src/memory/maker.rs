@@ -12,7 +12,7 @@ use super::policy::Placement;
 use super::pool::{HeapBlock, PoolShard, Store};
 use super::pools::Pools;
 use super::shards::{PIECE_ALIGNMENT, Shards, pieces};
-use super::{Class, MemoryUse, PoolKind, Suballocation};
+use super::{AllocationFlags, Class, MemoryUse, PoolKind, Suballocation};
 use crate::api_resource::ApiResource;
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapBudget, HeapDesc, MemoryFlags, MemoryTypeId, ResourceDesc,
@@ -101,7 +101,7 @@ impl<'a, D: Device> Maker<'a, D> {
         shards: &Shards<D>,
         size: u64,
         align: u64,
-        round: Round,
+        (round, flags): (Round, AllocationFlags),
     ) -> Result<Found<D>, DeviceError> {
         let (shard, _) = shards.of_thread(size, align);
         if !shards.is_first(shard) {
@@ -122,6 +122,7 @@ impl<'a, D: Device> Maker<'a, D> {
         if let Some(found) = again.or_else(|| others().find_map(|other| other.allocate(size, align))) {
             return Ok(Found::old(found));
         }
+        flags.check_allocates(size, first.class.memory)?;
         let (store, capacity) = self.make_block(shards, size, align, round)?;
         self.add_block(first, store, capacity, size, align)
     }
@@ -264,12 +265,13 @@ impl<'a, D: Device> Maker<'a, D> {
             placement: Placement::Placed(PoolKind::SmallBufferSlots),
             memory_use: MemoryUse::GpuOnly,
             owner: MemoryOwner::Resource,
+            flags: AllocationFlags::empty(),
             name: &Name::from(pool.class.kind.as_str()),
         };
         let heaps = self.pool(Class { kind: PoolKind::SmallBufferSlots, ..pool.class })?;
         let found = match self.existing(heaps, needs.size, needs.alignment) {
             Some(found) => found,
-            None => self.grow(heaps, needs.size, needs.alignment, round)?,
+            None => self.grow(heaps, needs.size, needs.alignment, (round, request.flags))?,
         };
         let (buffer, suballocation) = self.create_placed(heaps, found, request)?;
         Ok(Store::Slot { buffer, size, suballocation })
@@ -339,6 +341,7 @@ impl<'a, D: Device> Maker<'a, D> {
         round: Round,
     ) -> Result<Backing<D>, DeviceError> {
         let size = request.needs.size;
+        request.flags.check_allocates(size, memory)?;
         // What is allocated lazily takes nothing of the budget as long as it is not used.
         let round = if self.is_lazy(memory) { Round::WhateverBudget } else { round };
         self.objects().limits.check(memory, size, round, || self.budget())?;
@@ -366,6 +369,7 @@ impl<'a, D: Device> Maker<'a, D> {
             placement: Placement::Committed,
             memory_use: request.memory_use,
             owner: MemoryOwner::Resource,
+            flags: request.flags,
             name: request.name,
         };
         self.committed(request, memory, round)

@@ -28,6 +28,7 @@ mod budget;
 mod class;
 mod cost;
 mod fallback;
+mod flags;
 mod freeing;
 mod location;
 mod make;
@@ -40,7 +41,7 @@ mod pools;
 mod pressure;
 mod shards;
 
-pub(crate) use fallback::{AllocationFailure, MakeRoom, RangeRequest, ResourceRequest};
+pub(crate) use fallback::{AllocationFailure, MakeRoom, RangeRequest, ResourceRequest, try_memory_types};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
     AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation, SharedHeap,
@@ -57,6 +58,8 @@ pub use class::MemoryUse;
 pub use class::{Class, PoolKind, TypeOrder, target_type_order, type_order};
 #[doc(no_inline)]
 pub use cost::Cost;
+#[doc(no_inline)]
+pub use flags::AllocationFlags;
 #[doc(no_inline)]
 pub use location::LocationKind;
 #[doc(no_inline)]

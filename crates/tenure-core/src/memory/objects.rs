@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_heap::{HeapDevice, HeapProperties, MemoryLimits};
+use tenure_heap::{HeapDevice, HeapProperties, MemoryLimits, Round};
 
 use super::budget::Budgets;
 use super::parts::{Counts, PartMemory};
@@ -101,6 +101,36 @@ impl Objects {
         if self.frames.fetch_add(1, Ordering::Relaxed) % BUDGET_FRAMES == BUDGET_FRAMES - 1 {
             self.limits.expire_budgets();
         }
+    }
+
+    /// Makes a block of the first of the `sizes` that the limits allow in this round and the driver does not refuse.
+    ///
+    /// # Errors
+    /// The last shortage, or the first error of another kind.
+    pub(crate) fn make_block<D: Device, T>(
+        &self,
+        device: &D,
+        memory: MemoryTypeId,
+        sizes: impl Iterator<Item = u64>,
+        round: Round,
+        make: impl FnMut(u64) -> Result<T, DeviceError>,
+    ) -> Result<T, DeviceError> {
+        let budget = || self.budgets.current(device).into_vec();
+        self.limits.make_block(memory, sizes, round, budget, make).map(|(block, _)| block)
+    }
+
+    /// As [`make_block`](Self::make_block), no more than the operating system grants.
+    ///
+    /// # Errors
+    /// As [`make_block`](Self::make_block).
+    pub(crate) fn make_block_within_budget<D: Device, T>(
+        &self,
+        device: &D,
+        memory: MemoryTypeId,
+        sizes: impl Iterator<Item = u64>,
+        make: impl FnMut(u64) -> Result<T, DeviceError>,
+    ) -> Result<T, DeviceError> {
+        self.make_block(device, memory, sizes, Round::WithinBudget, make)
     }
 
     /// Where memory that one resource alone has is counted.

@@ -10,7 +10,8 @@ use crate::device::{
 };
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
 use crate::memory::{
-    Backing, Cost, Location, LocationKind, MemoryOwner, MemoryUse, RangeRequest, ResourceRequest,
+    AllocationFlags, Backing, Cost, Location, LocationKind, MemoryOwner, MemoryUse, RangeRequest,
+    ResourceRequest,
 };
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
@@ -49,6 +50,8 @@ pub struct BufferDesc {
     /// a state of its own: it can be copied to and from others that would share its API resource.
     /// The price is an API call, and on most Direct3D 12 devices 64 KiB.
     pub own_resource: bool,
+    /// What the request for its memory may not do; empty by default.
+    pub allocation: AllocationFlags,
     /// Its name.
     pub name: Name,
     /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
@@ -62,7 +65,18 @@ impl BufferDesc {
     pub fn new(size: u64, usage: Usage) -> Self {
         let usage = usage | Usage::COPY_DST;
         let (memory, name) = (MemoryUse::GpuOnly, Name::default());
-        Self { size, usage, memory, stride: 0, alignment: 1, own_resource: false, name, tag: Name::default() }
+        let allocation = AllocationFlags::empty();
+        Self {
+            size,
+            usage,
+            memory,
+            stride: 0,
+            alignment: 1,
+            own_resource: false,
+            allocation,
+            name,
+            tag: Name::default(),
+        }
     }
 
     /// Sets who reads and writes it.
@@ -81,6 +95,12 @@ impl BufferDesc {
     #[must_use]
     pub fn alignment(self, alignment: u64) -> Self {
         Self { alignment, ..self }
+    }
+
+    /// Adds to what the request for its memory may not do.
+    #[must_use]
+    pub fn allocation(self, flags: AllocationFlags) -> Self {
+        Self { allocation: self.allocation | flags, ..self }
     }
 
     /// Asks for an API resource of its own.
@@ -148,9 +168,9 @@ impl<D: Device> Buffer<D> {
         context.clock.check().map_err(|source| Error::device(&desc.name, source))?;
         let Wanted { align, size, placement, .. } = Wanted::of(context, desc)?;
         let alone = BufferInfo { size: desc.size, usage: desc.usage };
-        let (memory_use, name) = (desc.memory, &desc.name);
+        let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
         let found = if let Placement::Range(kind) = placement {
-            let request = RangeRequest { kind, memory_use, size, align, alone: &alone, name };
+            let request = RangeRequest { kind, memory_use, size, align, alone: &alone, flags, name };
             context.pools.range_cost(context.device(), &context.config, request)
         } else {
             let resource = ResourceDesc::Buffer(alone);
@@ -158,7 +178,7 @@ impl<D: Device> Buffer<D> {
             let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
             let owner = MemoryOwner::Resource;
             let request =
-                ResourceRequest { desc: &resource, needs: &needs, placement, memory_use, owner, name };
+                ResourceRequest { desc: &resource, needs: &needs, placement, memory_use, owner, flags, name };
             context.pools.resource_cost(context.device(), &context.config, request)
         };
         found.map_err(|source| context.refused(name, source))
@@ -420,13 +440,15 @@ pub(super) fn place_buffer_bytes<D: Device>(
     align: u64,
 ) -> Result<Backing<D>, Error> {
     let alone = BufferInfo { size: desc.size, usage: desc.usage };
-    let (memory_use, name) = (desc.memory, &desc.name);
+    let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
     match placement {
         Placement::Range(kind) => {
-            if let Some((suballocation, api_resource)) = context.take_range(kind, memory_use, size, align) {
+            if flags.allows_usual(memory_use)
+                && let Some((suballocation, api_resource)) = context.take_range(kind, memory_use, size, align)
+            {
                 return Ok(Backing { api_resource, location: Location::Range(suballocation) });
             }
-            context.place_range(RangeRequest { kind, memory_use, size, align, alone: &alone, name })
+            context.place_range(RangeRequest { kind, memory_use, size, align, alone: &alone, flags, name })
         }
         placement => place_buffer_resource(context, desc, alone, placement),
     }
@@ -461,6 +483,7 @@ fn place_buffer_resource<D: Device>(
         placement,
         memory_use: desc.memory,
         owner: MemoryOwner::Resource,
+        flags: desc.allocation,
         name: &desc.name,
     };
     context.place_resource(request)

@@ -7,10 +7,13 @@ use parking_lot::Mutex;
 use super::buffer::{buffer_alignment, placed_needs};
 use super::{HandleInner, Labels, Texture, TextureDesc};
 use crate::context::Context;
-use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, Priority, Requirements, ResourceDesc};
+use crate::device::{
+    BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Priority, Requirements, ResourceDesc,
+};
 use crate::memory::policy::Placement;
 use crate::memory::{
-    Backing, Location, MemoryOwner, MemorySize, MemoryUse, Page, PageRange, ResourceRequest, allows,
+    AllocationFlags, Backing, Location, MemoryOwner, MemorySize, MemoryUse, Page, PageRange, ResourceRequest,
+    allows,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
@@ -95,7 +98,7 @@ impl<D: Device> PageAllocator<D> {
         let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
         buffer_alignment(&self.context, desc)?;
         let needs = placed_needs(&self.context, desc, &resource)?;
-        let backing = self.create(&resource, &needs, desc.memory, &desc.name)?;
+        let backing = self.create(&resource, &needs, (desc.memory, desc.allocation), &desc.name)?;
         let trace = self.context.recorder.allocate(desc.size, needs.alignment, desc.memory, false);
         let inner = HandleInner::new(
             &self.context,
@@ -115,7 +118,7 @@ impl<D: Device> PageAllocator<D> {
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
         let needs = self.context.requirements(&desc.name, &resource)?;
-        let backing = self.create(&resource, &needs, MemoryUse::GpuOnly, &desc.name)?;
+        let backing = self.create(&resource, &needs, (MemoryUse::GpuOnly, desc.allocation), &desc.name)?;
         let trace = self.context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
         let inner = HandleInner::new(
             &self.context,
@@ -147,16 +150,16 @@ impl<D: Device> PageAllocator<D> {
         &self,
         resource: &ResourceDesc,
         needs: &Requirements,
-        memory_use: MemoryUse,
+        (memory_use, flags): (MemoryUse, AllocationFlags),
         name: &Name,
     ) -> Result<Backing<D>, Error> {
         let (placement, owner) = (Placement::Committed, MemoryOwner::Resource);
-        let committed = ResourceRequest { desc: resource, needs, placement, memory_use, owner, name };
+        let committed = ResourceRequest { desc: resource, needs, placement, memory_use, owner, flags, name };
         if needs.wants_dedicated() {
             return self.context.place_resource(committed);
         }
         let alignment = self.context.device().properties().heap_alignment_for(resource, needs);
-        let (range, heap) = match self.take_range(needs, alignment, memory_use) {
+        let (range, heap) = match self.take_range(needs, alignment, memory_use, flags) {
             Ok(found) => found,
             Err(error) if error.is_shortage() => return self.context.place_resource(committed),
             Err(error) => return Err(self.context.refused(name, error)),
@@ -192,24 +195,32 @@ impl<D: Device> PageAllocator<D> {
         }
     }
 
-    /// A range of a page in suitable memory, with the heap to place the resource in. `heap_alignment` is the
+    /// A range of a page, with the heap to place the resource in. Pages are made within the budget, in the memory
+    /// that suits best: what exceeds that goes the way of all other resources, one by one. `heap_alignment` is the
     /// alignment that the heap needs for the resource.
     fn take_range(
         &self,
         needs: &Requirements,
         heap_alignment: u64,
         memory_use: MemoryUse,
+        flags: AllocationFlags,
     ) -> Result<(PageRange<D>, Arc<D::Heap>), DeviceError> {
         let order = self.context.pools.order(memory_use);
         let mut refusal = DeviceError::Unsupported { feature: "a memory type for this resource and use" };
+        let heaps = self.context.pools.heap_properties();
+        let memory_types = flags.memory_types(self.context.device().properties(), needs.memory_types);
+        let allowed = || order.iter().copied().filter(|memory| allows(memory_types, *memory));
+        let preferred = allowed().next();
+        let is_preferred =
+            |memory: &MemoryTypeId| preferred.is_some_and(|best| heaps.is_alike(best, *memory));
         let mut pages = self.pages.lock();
-        for memory in order.iter().copied().filter(|memory| allows(needs.memory_types, *memory)) {
+        for memory in allowed().filter(is_preferred) {
             let fits = |page: &&Arc<Page<D>>| {
                 let is_aligned = page.alignment >= heap_alignment;
                 page.memory == memory && page.category == needs.category && is_aligned
             };
             // Whole atoms, so that no flush reaches into a neighbour.
-            let atom = self.context.pools.heap_properties().flush_atom(memory);
+            let atom = heaps.flush_atom(memory);
             let too_large = DeviceError::OutOfMemory { requested: needs.size, memory };
             let size = needs.size.checked_next_multiple_of(atom).ok_or_else(|| too_large.clone())?;
             let align = needs.alignment.max(atom);
@@ -217,7 +228,8 @@ impl<D: Device> PageAllocator<D> {
                 return Ok(found);
             }
             let (category, priority) = (needs.category, Priority::Normal);
-            match self.new_page(HeapDesc { size, alignment: heap_alignment, memory, category, priority }) {
+            let desc = HeapDesc { size, alignment: heap_alignment, memory, category, priority };
+            match flags.check_allocates(size, memory).and_then(|()| self.new_page(desc)) {
                 Ok(page) => {
                     let page = Arc::new(page);
                     pages.push(page.clone());
@@ -230,19 +242,23 @@ impl<D: Device> PageAllocator<D> {
         Err(refusal)
     }
 
-    /// A page with at least the bytes of `desc`; as large as the allocator's pages are, or as the
-    /// device allows.
+    /// A page with at least the bytes of `desc`; as large as the allocator's pages are, or as the device allows: a
+    /// half, a quarter or an eighth where the budget or the driver has no more.
     fn new_page(&self, desc: HeapDesc) -> Result<Page<D>, DeviceError> {
         let HeapDesc { size, alignment, memory, .. } = desc;
-        let limit = self.context.device().properties().max_heap_size;
-        let limit = limit - limit % alignment;
-        let page = size.max(self.page_size.min(limit)).checked_next_multiple_of(alignment);
-        let too_large = DeviceError::OutOfMemory { requested: size, memory };
-        let size = page.filter(|page| *page <= limit).ok_or(too_large)?;
-        let desc = HeapDesc { size, ..desc };
         let (objects, device) = (&self.context.pools.objects, self.context.device());
-        let heap = objects.create_heap(device, &desc, self.name.as_str(), &objects.page_memory)?;
-        Ok(Page::new(heap, &desc))
+        let limit = device.properties().max_heap_size;
+        let limit = limit - limit % alignment;
+        let largest = size.max(self.page_size.min(limit)).checked_next_multiple_of(alignment);
+        let too_large = DeviceError::OutOfMemory { requested: size, memory };
+        let largest = largest.filter(|page| *page <= limit).ok_or(too_large)?;
+        let smaller = (0..4).map(|halvings| (largest >> halvings).next_multiple_of(alignment));
+        let sizes = smaller.filter(|page| *page >= size);
+        objects.make_block_within_budget(device, memory, sizes, |size| {
+            let desc = HeapDesc { size, ..desc.clone() };
+            let heap = objects.create_heap(device, &desc, self.name.as_str(), &objects.page_memory)?;
+            Ok(Page::new(heap, &desc))
+        })
     }
 
     fn destroy(&self, heap: D::Heap, own: MemorySize) {

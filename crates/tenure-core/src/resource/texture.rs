@@ -8,7 +8,7 @@ use crate::device::{
     Allowed, ClearValue, Device, DeviceError, Dimension, Format, Properties, ResourceDesc, TextureInfo, Usage,
 };
 use crate::memory::policy::place_texture;
-use crate::memory::{Backing, Cost, LocationKind, MemoryOwner, MemoryUse, ResourceRequest};
+use crate::memory::{AllocationFlags, Backing, Cost, LocationKind, MemoryOwner, MemoryUse, ResourceRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -24,6 +24,8 @@ use crate::{Error, Name};
 pub struct TextureDesc {
     /// Its shape, format and uses.
     pub info: TextureInfo,
+    /// What the request for its memory may not do; empty by default.
+    pub allocation: AllocationFlags,
     /// Its name.
     pub name: Name,
     /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
@@ -49,7 +51,7 @@ impl TextureDesc {
             clear: None,
             view_formats: Vec::new(),
         };
-        Self { info, name: Name::default(), tag: Name::default() }
+        Self::from(info)
     }
 
     /// A 3D texture of one mip.
@@ -94,6 +96,12 @@ impl TextureDesc {
         self
     }
 
+    /// Adds to what the request for its memory may not do.
+    #[must_use]
+    pub fn allocation(self, flags: AllocationFlags) -> Self {
+        Self { allocation: self.allocation | flags, ..self }
+    }
+
     /// Names it.
     #[must_use]
     pub fn name(self, name: impl Into<Name>) -> Self {
@@ -104,6 +112,12 @@ impl TextureDesc {
     #[must_use]
     pub fn tag(self, tag: impl Into<Name>) -> Self {
         Self { tag: tag.into(), ..self }
+    }
+}
+
+impl From<TextureInfo> for TextureDesc {
+    fn from(info: TextureInfo) -> Self {
+        Self { info, allocation: AllocationFlags::empty(), name: Name::default(), tag: Name::default() }
     }
 }
 
@@ -128,6 +142,7 @@ impl<D: Device> Texture<D> {
             placement,
             memory_use: MemoryUse::GpuOnly,
             owner: MemoryOwner::Resource,
+            flags: desc.allocation,
             name: &desc.name,
         };
         let backing = context.place_resource(request)?;
@@ -153,6 +168,7 @@ impl<D: Device> Texture<D> {
             placement: place_texture(&desc.info, &needs, &context.config),
             memory_use: MemoryUse::GpuOnly,
             owner: MemoryOwner::Resource,
+            flags: desc.allocation,
             name: &desc.name,
         };
         let found = context.pools.resource_cost(context.device(), &context.config, request);

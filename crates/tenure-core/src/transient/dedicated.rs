@@ -10,7 +10,7 @@ use super::object::Object;
 use crate::context::Context;
 use crate::device::Device;
 use crate::memory::policy::Placement;
-use crate::memory::{MemoryOwner, MemoryUse, ResourceRequest};
+use crate::memory::{AllocationFlags, MemoryOwner, MemoryUse, ResourceRequest};
 use crate::{Error, Name};
 
 struct Entry<D: Device> {
@@ -58,6 +58,8 @@ impl<D: Device> Dedicated<D> {
             placement: Placement::Committed,
             memory_use: MemoryUse::GpuOnly,
             owner: MemoryOwner::Transient,
+            // Whoever holds the lock of the transient heaps does not wait for the GPU.
+            flags: AllocationFlags::NEVER_WAIT,
             name,
         })?;
         let object = object(context, description, name, backing);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::graph::{Graph, PassId, PassPlan, PassUse, ResourceId, TransientDesc};
 use super::heap::Requester;
 use super::object::Object;
-use super::pool::{EntryRef, Inner, queue_kind, wrong_type};
+use super::pool::{Attempt, EntryRef, Inner, queue_kind, wrong_type};
 use super::prepare::Prepared;
 use crate::descriptor::DescriptorService;
 use crate::device::{Device, State, Subresource};
@@ -53,10 +53,12 @@ struct Run<'p, D: Device> {
 
 impl<'p, D: Device> Run<'p, D> {
     fn new(pool: &'p Inner<D>, graph: &Graph) -> Result<Self, Error> {
-        let state = &mut *pool.state.lock();
-        state.check_open()?;
-        state.stats.executions += 1;
-        let (prepared, heaps) = state.claim(&pool.context, graph)?;
+        let (prepared, heaps) = pool.try_twice(|attempt| {
+            let state = &mut *pool.state.lock();
+            state.check_open()?;
+            state.stats.executions += u64::from(attempt == Attempt::First);
+            state.claim(&pool.context, graph, attempt)
+        })?;
         let slots = (0..graph.resources()).map(|_| None).collect();
         Ok(Self { pool, prepared, heaps, slots })
     }

@@ -86,6 +86,7 @@ pub mod graph;
 mod handle;
 mod heap;
 mod hints;
+mod new_heap;
 mod object;
 mod owners;
 mod pool;

@@ -17,10 +17,9 @@ use super::{TransientBuffer, TransientStats, TransientTexture};
 use crate::command::CommandService;
 use crate::context::Context;
 use crate::device::{
-    Allowed, BufferInfo, Device, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, Properties,
-    QueueId, ResourceDesc,
+    Allowed, BufferInfo, Device, DeviceError, HeapCategory, Properties, QueueId, ResourceDesc,
 };
-use crate::memory::{AllocationFailure, Class, MakeRoom as _, MemoryUse, PoolKind, allows};
+use crate::memory::{MakeRoom as _, MemoryUse};
 use crate::time::{RecordingId, SyncPoint};
 use crate::{BufferDesc, Error, Name, TextureDesc, TransientRule};
 
@@ -140,6 +139,30 @@ impl<D: Device> Inner<D> {
         desc: &ResourceDesc,
         alignment: u64,
     ) -> Result<(Object<D>, EntryRef), Error> {
+        self.try_twice(|attempt| self.try_acquire(recording, queue, name, (desc, alignment), attempt))
+    }
+
+    /// Where memory is short, tries again once everything is given back that nothing uses, and once what the GPU
+    /// uses was waited for. Nobody else waits meanwhile: the lock is not held.
+    pub(super) fn try_twice<T>(&self, request: impl Fn(Attempt) -> Result<T, Error>) -> Result<T, Error> {
+        match request(Attempt::First) {
+            Err(Error::OutOfMemory(_)) => {
+                self.trim();
+                self.context.wait_for_room();
+                request(Attempt::Last)
+            }
+            answer => answer,
+        }
+    }
+
+    fn try_acquire(
+        &self,
+        recording: RecordingId,
+        queue: QueueId,
+        name: &Name,
+        (desc, alignment): (&ResourceDesc, u64),
+        attempt: Attempt,
+    ) -> Result<(Object<D>, EntryRef), Error> {
         let context = &self.context;
         let requester = Requester {
             recording: recording.0,
@@ -149,7 +172,9 @@ impl<D: Device> Inner<D> {
         let state = &mut *self.state.lock();
         state.check_open()?;
         let description = state.descriptions.get_or_add(context, name, desc)?;
-        state.note_request(description.needs.size);
+        if attempt == Attempt::First {
+            state.note_request(description.needs.size);
+        }
         if description.needs.requires_dedicated {
             return state.acquire_dedicated(context, requester, &description, name);
         }
@@ -158,7 +183,7 @@ impl<D: Device> Inner<D> {
             Some(hinted) => hinted,
             None => match state.find(context, &description, alignment, requester) {
                 Some(found) => found,
-                None => (state.add_heap_for(context, &description, name)?, 0),
+                None => (state.add_heap_for(context, &description, attempt, name)?, 0),
             },
         };
         let (object, mut entry_ref) = state.acquire_in(context, at, requester, &description, name, offset)?;
@@ -219,8 +244,16 @@ impl<D: Device> Inner<D> {
         let retired = {
             let state = &mut *self.state.lock();
             state.classes.iter_mut().for_each(HeapClass::retry_soon);
-            state.trim(&self.context)
+            state.trim(&self.context, u64::MAX)
         };
+        retired.into_iter().for_each(|heap| heap.retire(&self.context));
+    }
+
+    /// Destroys the heaps that are not in use and were not lately, unless another thread acquires something.
+    pub(crate) fn try_trim(&self) {
+        let Some(mut state) = self.state.try_lock() else { return };
+        let retired = state.trim_unused(&self.context);
+        drop(state);
         retired.into_iter().for_each(|heap| heap.retire(&self.context));
     }
 
@@ -350,6 +383,7 @@ impl<D: Device> State<D> {
         &mut self,
         context: &Arc<Context<D>>,
         description: &Description,
+        attempt: Attempt,
         name: &Name,
     ) -> Result<usize, Error> {
         let request = HeapRequest {
@@ -360,7 +394,7 @@ impl<D: Device> State<D> {
             best: self.growth(context, description),
             is_trial: false,
         };
-        self.add_heap(context, &request, name)
+        self.add_heap(context, &request, attempt, name)
     }
 
     /// Bytes of the next heap in which a resource of this description is the first: half of what there is for
@@ -372,71 +406,12 @@ impl<D: Device> State<D> {
         if wanted < each { each } else { wanted - wanted % each }
     }
 
-    /// Creates a heap: of the best size, or where the driver refuses that of a half, a quarter or an eighth, if
-    /// that is enough, in one memory type after the other; and once more, unless it is a trial, after giving
-    /// unused memory back. Returns its index.
-    pub(super) fn add_heap(
-        &mut self,
-        context: &Arc<Context<D>>,
-        request: &HeapRequest,
-        name: &Name,
-    ) -> Result<usize, Error> {
-        context.clock.check().map_err(|source| Error::device(name, source))?;
-        let mut refusal = None;
-        for makes_room in [false, true].into_iter().take(if request.is_trial { 1 } else { 2 }) {
-            if makes_room {
-                self.trim(context).into_iter().for_each(|heap| heap.retire(context));
-                context.make_room();
-            }
-            match self.try_heap(context, request, name) {
-                Ok(at) => return Ok(at),
-                Err(Refusal { source, memory }) if source.is_shortage() => refusal = Some((source, memory)),
-                Err(Refusal { source, .. }) => return Err(context.refused(name, source)),
-            }
-        }
-        let none = || DeviceError::Unsupported { feature: "a memory type for this resource and use" };
-        let (refusal, memory) = refusal.unwrap_or_else(|| (none(), MemoryTypeId(0)));
-        let class = Class { memory, category: request.category, kind: PoolKind::Transient };
-        let HeapRequest { least, alignment, .. } = *request;
-        Err(match request.is_trial {
-            true => Error::OutOfMemory(Box::new(context.shortage(name, least, alignment, class, refusal))),
-            false => context.fallen(name, least, alignment, AllocationFailure::Short { class, refusal }),
-        })
-    }
-
-    fn try_heap(
-        &mut self,
-        context: &Context<D>,
-        request: &HeapRequest,
-        name: &Name,
-    ) -> Result<usize, Refusal> {
-        let (device, objects) = (context.device(), &context.pools.objects);
-        let mut refusal = Refusal {
-            source: DeviceError::Unsupported { feature: "a memory type for this resource and use" },
-            memory: MemoryTypeId(0),
-        };
-        let order = context.pools.order(MemoryUse::GpuOnly);
-        for memory in order.iter().copied().filter(|memory| allows(request.memory_types, *memory)) {
-            for size in request.sizes(device.properties()) {
-                let (alignment, category) = (request.alignment, request.category);
-                let desc = HeapDesc { size, alignment, memory, category, priority: Priority::High };
-                match objects.create_heap(device, &desc, "transient heap", &objects.transient_memory) {
-                    Ok(heap) => {
-                        self.last_heap += 1;
-                        self.heaps.push(Heap::new(self.last_heap, heap, &desc));
-                        self.stats.heaps_created += 1;
-                        return Ok(self.heaps.len() - 1);
-                    }
-                    Err(source) if source.is_shortage() => refusal = Refusal { source, memory },
-                    Err(source) => return Err(Refusal { source, memory }),
-                }
-            }
-        }
-        let class = Class { memory: refusal.memory, category: request.category, kind: PoolKind::Transient };
-        if let Some(times) = context.pools.notices.refusal(class) {
-            tracing::debug!(target: "tenure", %name, bytes = request.least, times, "no transient heap");
-        }
-        Err(refusal)
+    /// Takes a new heap, which `make` makes of its number, and returns its index.
+    pub(super) fn push_heap(&mut self, make: impl FnOnce(u64) -> Heap<D>) -> usize {
+        self.last_heap += 1;
+        self.heaps.push(make(self.last_heap));
+        self.stats.heaps_created += 1;
+        self.heaps.len() - 1
     }
 
     /// Destroys resources that were not used for `latency` frames, and returns the heaps that were not.
@@ -455,10 +430,20 @@ impl<D: Device> State<D> {
         retired
     }
 
-    /// Removes and returns every heap that is not in use.
-    fn trim(&mut self, context: &Context<D>) -> Vec<Heap<D>> {
+    /// Removes and returns the heaps that were used neither in this frame nor in the one before. To give back others
+    /// would make a program whose memory is short create them anew in each frame.
+    pub(super) fn trim_unused(&mut self, context: &Context<D>) -> Vec<Heap<D>> {
+        match self.frame.checked_sub(2) {
+            Some(since) => self.trim(context, since),
+            None => Vec::new(),
+        }
+    }
+
+    /// Removes and returns every heap that is not in use, and was not since the given frame.
+    fn trim(&mut self, context: &Context<D>, since: u64) -> Vec<Heap<D>> {
         let oldest = context.recordings.oldest_open();
-        let retired: Vec<_> = self.heaps.extract_if(.., |heap| heap.is_idle(oldest)).collect();
+        let is_over = |heap: &mut Heap<D>| heap.last_used <= since && heap.is_idle(oldest);
+        let retired: Vec<_> = self.heaps.extract_if(.., is_over).collect();
         self.stats.evicted += retired.iter().map(|heap| heap.cached() as u64).sum::<u64>();
         retired
     }
@@ -472,6 +457,15 @@ impl<D: Device> State<D> {
             ..self.stats
         }
     }
+}
+
+/// The tries of a request for transient memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attempt {
+    /// Nothing waits for the GPU, nothing goes to other memory, and the program is not told of a failure.
+    First,
+    /// After everything was given back that can be.
+    Last,
 }
 
 /// A request for a new heap. Sizes in bytes.
@@ -488,7 +482,7 @@ pub(super) struct HeapRequest {
 
 impl HeapRequest {
     /// The sizes to try, in falling order: multiples of the heap's alignment.
-    fn sizes(&self, properties: &Properties) -> impl Iterator<Item = u64> {
+    pub(super) fn sizes(&self, properties: &Properties) -> impl Iterator<Item = u64> + use<> {
         let granule = properties.heap_alignment.max(self.alignment).max(1);
         let limit = properties.max_heap_size - properties.max_heap_size % granule;
         // A size beyond the device's limit is passed on, so that the device reports the error.
@@ -503,11 +497,6 @@ impl HeapRequest {
             },
         )
     }
-}
-
-struct Refusal {
-    source: DeviceError,
-    memory: MemoryTypeId,
 }
 
 pub(super) fn queue_kind<D: Device>(context: &Context<D>, queue: QueueId) -> crate::device::QueueKind {

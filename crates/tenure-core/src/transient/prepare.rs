@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{Compiled, Found, Graph, HeapPlan, Memory, Need, TransientDesc};
-use super::pool::{HeapRequest, Inner, State, buffer_resource};
+use super::pool::{Attempt, HeapRequest, Inner, State, buffer_resource};
 use super::shortage::HeapClass;
 use crate::context::Context;
 use crate::device::{Device, ResourceDesc};
@@ -109,6 +109,7 @@ impl<D: Device> State<D> {
         &mut self,
         context: &Arc<Context<D>>,
         graph: &Graph,
+        attempt: Attempt,
     ) -> Result<(Arc<Prepared>, Vec<Option<u64>>), Error> {
         /// A half, a quarter, an eighth.
         const HALVINGS: u32 = 3;
@@ -116,11 +117,11 @@ impl<D: Device> State<D> {
         self.begin_trials();
         loop {
             let prepared = self.prepare(context, graph)?;
-            match self.claim_heaps(context, &prepared.compiled) {
+            match self.claim_heaps(context, &prepared.compiled, attempt) {
                 Ok(heaps) => return Ok((prepared, heaps)),
                 Err((plan, Error::OutOfMemory(_))) if self.end_trial(&plan) => {}
                 Err((plan, Error::OutOfMemory(_)))
-                    if halvings < HALVINGS && self.shrink(&plan, &prepared) =>
+                    if attempt == Attempt::Last && halvings < HALVINGS && self.shrink(&plan, &prepared) =>
                 {
                     halvings += 1;
                 }
@@ -178,13 +179,14 @@ impl<D: Device> State<D> {
         &mut self,
         context: &Arc<Context<D>>,
         compiled: &Compiled,
+        attempt: Attempt,
     ) -> Result<Vec<Option<u64>>, (Box<HeapPlan>, Error)> {
         let mut claimed = Vec::with_capacity(compiled.heaps().len());
         for plan in compiled.heaps() {
             let found = match self.classes.get(plan.class as usize) {
                 Some(class) if plan.class != Need::ALONE => {
                     let class = *class;
-                    self.claim_heap(context, class, plan).map(Some)
+                    self.claim_heap(context, class, plan, attempt).map(Some)
                 }
                 _ => Ok(None),
             };
@@ -211,6 +213,7 @@ impl<D: Device> State<D> {
         context: &Arc<Context<D>>,
         class: HeapClass,
         plan: &HeapPlan,
+        attempt: Attempt,
     ) -> Result<u64, Error> {
         let alignment = plan.alignment.max(context.device().properties().heap_alignment);
         let slack = plan.size / 4;
@@ -226,7 +229,7 @@ impl<D: Device> State<D> {
                     best: plan.size.checked_next_multiple_of(step(plan.size)).unwrap_or(plan.size),
                     is_trial: class.is_trial(plan.size),
                 };
-                match self.add_heap(context, &request, &Name::from("transient heap")) {
+                match self.add_heap(context, &request, attempt, &Name::from("transient heap")) {
                     Ok(at) => at,
                     Err(error) => {
                         self.idle_heap(context, class, plan.size, u64::MAX, alignment).ok_or(error)?

@@ -217,13 +217,16 @@ fn what_no_heap_can_hold_is_out_of_memory_with_the_numbers() {
 }
 
 #[test]
-fn pages_are_no_larger_than_a_heap() {
+fn pages_are_no_larger_than_a_heap_and_its_budget() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([100 * MIB, 100 * MIB]);
-    let gpu = gpu(options, Config::default());
-    let pages = gpu.create_pages(&PageAllocatorDesc::new(64 * GIB).name("big"));
-    let buffer = pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap();
-    assert_eq!(buffer.location(), LocationKind::Page);
-    assert_eq!(pages.stats().reserved, 100 * MIB);
+    let whole = [100 * MIB, 100 * MIB];
+    for (options, expected) in [(options.clone().budgets(whole), 100 * MIB), (options, 50 * MIB)] {
+        let gpu = gpu(options, Config::default());
+        let pages = gpu.create_pages(&PageAllocatorDesc::new(64 * GIB).name("big"));
+        let buffer = pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap();
+        assert_eq!(buffer.location(), LocationKind::Page);
+        assert_eq!(pages.stats().reserved, expected);
+    }
 }
 
 #[test]

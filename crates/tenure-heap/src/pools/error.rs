@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{MemoryTypeId, Name};
+use crate::{Answer, Answers, MemoryTypeId, Name};
 
 /// Why [`HeapPools::new`](super::HeapPools::new) failed.
 #[non_exhaustive]
@@ -70,8 +70,8 @@ pub enum MemoryError<E> {
     /// Each step of the fallback chain was short of memory.
     #[error(
         "out of memory for {name}: {size} B aligned to {alignment} in memory type {} (largest free range of \
-         its pool {largest_free} B; last refusal: {refusal})",
-        memory.0
+         its pool {largest_free} B; tried: {})",
+        memory.0, Answers(answers)
     )]
     OutOfMemory {
         /// The name of the range.
@@ -84,8 +84,8 @@ pub enum MemoryError<E> {
         memory: MemoryTypeId,
         /// Bytes.
         largest_free: u64,
-        /// The last refusal.
-        refusal: E,
+        /// What each step was answered.
+        answers: Vec<Answer<E>>,
     },
     /// The driver refused for another reason.
     #[error("{name}: {source}")]

@@ -44,7 +44,7 @@ impl<D: HeapDevice> HeapPools<D> {
         found.map_err(|failure| match failure {
             AllocationFailure::NoMemoryType => MemoryError::NoMemoryType,
             AllocationFailure::Refused(source) => MemoryError::Device { name: request.name.clone(), source },
-            AllocationFailure::OutOfMemory { preferred, refusal } => {
+            AllocationFailure::OutOfMemory { preferred, answers } => {
                 let pool = self.pools.get(self.key(request, preferred).index());
                 MemoryError::OutOfMemory {
                     name: request.name.clone(),
@@ -52,7 +52,7 @@ impl<D: HeapDevice> HeapPools<D> {
                     alignment: request.alignment,
                     memory: preferred,
                     largest_free: pool.map_or(0, |found| found.pool.totals().largest_free),
-                    refusal,
+                    answers,
                 }
             }
         })

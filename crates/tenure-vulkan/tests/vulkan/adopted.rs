@@ -180,7 +180,7 @@ fn a_manager_takes_them_in() {
     };
     // SAFETY: `made` outlives it.
     let native = unsafe { Resource::from_raw_image(&device, raw) }.unwrap();
-    let desc = TextureDesc { info: info.clone(), name: "grass".into(), tag: "".into() };
+    let desc = TextureDesc::from(info.clone()).name("grass");
     let grass = gpu.adopt_texture(native, &desc, State::COMMON).unwrap();
 
     let readback =

@@ -121,11 +121,7 @@ fn a_manager_lives_with_shortages() {
     for _ in 0..40 {
         vulkan.disguise().fail("vkAllocateMemory", SHORTAGES[0]);
     }
-    let image = TextureDesc {
-        info: texture(2048, Format::Rgba16Float, Usage::SHADER_READ),
-        name: "sky".into(),
-        tag: "".into(),
-    };
+    let image = TextureDesc::from(texture(2048, Format::Rgba16Float, Usage::SHADER_READ)).name("sky");
     let refused = gpu.create_texture(&image);
     assert!(matches!(refused, Err(Error::OutOfMemory { .. })), "{:?}", refused.err());
     vulkan.disguise().forgive();

@@ -290,9 +290,10 @@ impl TransientDesc {
     }
 }
 
-/// All of a buffer's description except the name and the tag.
+/// All of a buffer's description that a transient buffer has, except the name and the tag.
 fn buffer_key(desc: &BufferDesc) -> impl Hash + Eq {
-    let BufferDesc { size, usage, memory, stride, alignment, own_resource, name: _, tag: _ } = desc;
+    let BufferDesc { size, usage, memory, stride, alignment, own_resource, allocation: _, name: _, tag: _ } =
+        desc;
     (*size, *usage, *memory, *stride, *alignment, *own_resource)
 }
 

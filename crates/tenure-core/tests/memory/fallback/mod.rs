@@ -3,5 +3,7 @@
 
 mod faults;
 mod limits;
+mod requests;
 mod scenario;
 mod steps;
+mod transients;

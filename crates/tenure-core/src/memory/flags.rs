@@ -1,0 +1,77 @@
+//! What a request for memory may do.
+
+use bitflags::bitflags;
+
+use super::MemoryUse;
+use crate::device::{DeviceError, MemoryFlags, MemoryTypeId, Properties};
+
+bitflags! {
+    /// What a request for memory may not do, set by [`BufferDesc::allocation`](crate::BufferDesc::allocation) and
+    /// [`TextureDesc::allocation`](crate::TextureDesc::allocation). A request that finds no memory because of them
+    /// fails with [`OutOfMemory`](crate::OutOfMemory), and the program does without, or with less: a streaming system
+    /// loads a smaller mip.
+    ///
+    /// The flags hold for lasting resources, in pools and in pages. Transient resources share heaps, for which no
+    /// one of them decides.
+    ///
+    /// ```
+    /// use tenure::{AllocationFlags, BufferDesc, Config, Error, Gpu, Usage, sim};
+    ///
+    /// # fn main() -> Result<(), tenure::Error> {
+    /// let options = sim::Options::new(sim::Profile::DISCRETE).budgets([1 << 20, 1 << 30]);
+    /// let gpu = Gpu::new(sim::Device::with_options(options), Config::default())?;
+    /// let flags = AllocationFlags::WITHIN_BUDGET | AllocationFlags::DEVICE_LOCAL_ONLY;
+    /// let terrain = BufferDesc::new(4 << 20, Usage::VERTEX).allocation(flags).name("terrain");
+    /// assert!(matches!(gpu.create_buffer(&terrain), Err(Error::OutOfMemory(_))), "1 MiB is granted");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct AllocationFlags: u8 {
+        /// The budget that the operating system grants is not exceeded. What the GPU reads well from system memory
+        /// still goes there, within the budget of that memory.
+        const WITHIN_BUDGET = 1 << 0;
+        /// Only memory local to the GPU.
+        const DEVICE_LOCAL_ONLY = 1 << 1;
+        /// Only free ranges of blocks that are there: the driver is not asked for memory. What the policy would
+        /// give memory of its own fails. Nothing is waited for, either.
+        const NEVER_ALLOCATE = 1 << 2;
+        /// No wait for memory that was dropped and that the GPU still uses, however long
+        /// [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) is.
+        const NEVER_WAIT = 1 << 3;
+    }
+}
+
+impl AllocationFlags {
+    /// The memory types, as bits, of those in `memory_types` that are allowed.
+    pub(crate) fn memory_types(self, properties: &Properties, memory_types: u32) -> u32 {
+        if !self.contains(Self::DEVICE_LOCAL_ONLY) {
+            return memory_types;
+        }
+        let local = properties
+            .memory_types
+            .iter()
+            .zip(0..)
+            .filter(|(memory_type, _)| memory_type.flags.contains(MemoryFlags::DEVICE_LOCAL));
+        memory_types & local.fold(0, |bits, (_, index): (_, u32)| bits | 1_u32.wrapping_shl(index))
+    }
+
+    /// Whether the blocks of the usual pool are allowed. The best memory for the GPU alone is local to it.
+    #[inline]
+    pub(crate) const fn allows_usual(self, memory_use: MemoryUse) -> bool {
+        !self.contains(Self::DEVICE_LOCAL_ONLY) || matches!(memory_use, MemoryUse::GpuOnly)
+    }
+
+    /// # Errors
+    /// A shortage, where the driver may not be asked for memory.
+    pub(crate) const fn check_allocates(
+        self,
+        requested: u64,
+        memory: MemoryTypeId,
+    ) -> Result<(), DeviceError> {
+        match self.contains(Self::NEVER_ALLOCATE) {
+            true => Err(DeviceError::OutOfMemory { requested, memory }),
+            false => Ok(()),
+        }
+    }
+}

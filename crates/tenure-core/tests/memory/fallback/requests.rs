@@ -1,0 +1,149 @@
+//! Requests that may not do everything: within the budget, in the card's memory alone, from blocks that are there,
+//! without a wait.
+
+use std::time::{Duration, Instant};
+
+use tenure_core::device::Device as _;
+use tenure_core::memory::heap_pools::Step;
+use tenure_core::{
+    AllocationFlags, BufferDesc, Config, Error, Format, Gpu, MemoryUse, OutOfMemory, PageAllocatorDesc,
+    Queue, State, Subresource, TextureDesc, Usage,
+};
+use tenure_sim::{Device, Lag, Options, Profile};
+
+const MIB: u64 = 1 << 20;
+
+fn gpu(options: Options) -> Gpu<Device> {
+    Gpu::new(Device::with_options(options), Config::default()).unwrap()
+}
+
+fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
+    gpu.device().budget().unwrap().iter().map(|heap| heap.usage).collect()
+}
+
+/// A render target of 16 MiB.
+fn target() -> TextureDesc {
+    TextureDesc::d2(2048, 2048, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("target")
+}
+
+#[track_caller]
+fn out_of_memory<T>(result: Result<T, Error>) -> OutOfMemory {
+    match result.err() {
+        Some(Error::OutOfMemory(error)) => *error,
+        other => panic!("memory was to be short: {other:?}"),
+    }
+}
+
+#[test]
+fn a_request_within_the_budget_never_exceeds_it() {
+    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA).budgets([40 * MIB, 24 * MIB, 1]));
+    let within = target().allocation(AllocationFlags::WITHIN_BUDGET);
+    let mut targets = Vec::new();
+    let error = loop {
+        match gpu.create_texture(&within) {
+            Ok(target) => targets.push(target),
+            error => break out_of_memory(error),
+        }
+    };
+    assert_eq!(targets.len(), 2, "of 16 MiB each");
+    assert!(usage(&gpu)[0] <= 40 * MIB);
+    assert!(error.answers.iter().all(|answer| answer.step != Step::BeyondBudget), "{error}");
+    // What the GPU reads well from system memory goes there, up to the budget of that.
+    let mesh = BufferDesc::new(10 * MIB, Usage::VERTEX).allocation(AllocationFlags::WITHIN_BUDGET);
+    let mut meshes = Vec::new();
+    while let Ok(mesh) = gpu.create_buffer(&mesh) {
+        meshes.push(mesh);
+    }
+    assert_eq!(meshes.len(), 2, "{:?}", usage(&gpu));
+    assert!(usage(&gpu)[0] <= 40 * MIB && usage(&gpu)[1] <= 24 * MIB);
+    // Without the flag the operating system pages.
+    targets.push(gpu.create_texture(&target()).unwrap());
+    assert!(usage(&gpu)[0] > 40 * MIB);
+}
+
+#[test]
+fn a_request_for_local_memory_goes_nowhere_else() {
+    let options = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([16 * MIB, 64 * MIB, 8 * MIB]);
+    let gpu = gpu(options);
+    let mesh = BufferDesc::new(6 * MIB, Usage::VERTEX).name("mesh");
+    let local = mesh.clone().allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
+    let mut meshes = Vec::new();
+    let error = loop {
+        match gpu.create_buffer(&local) {
+            Ok(mesh) => meshes.push(mesh),
+            error => break out_of_memory(error),
+        }
+    };
+    assert_eq!(usage(&gpu)[1], 0, "nothing went to system memory");
+    let types = &gpu.device().properties().memory_types;
+    let heap_of = |memory: usize| usize::from(types[memory].heap);
+    assert!(error.answers.iter().all(|answer| heap_of(usize::from(answer.memory.0)) != 1), "{error}");
+    meshes.push(gpu.create_buffer(&mesh).unwrap());
+    assert!(usage(&gpu)[1] > 0);
+    // What the CPU writes has ranges in system memory, which do not count as local.
+    let constants = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload);
+    let plain = gpu.create_buffer(&constants).unwrap();
+    let before = usage(&gpu)[2];
+    match gpu.create_buffer(&constants.allocation(AllocationFlags::DEVICE_LOCAL_ONLY)) {
+        Ok(local) => {
+            assert!(usage(&gpu)[2] > before, "in the window");
+            drop(local);
+        }
+        Err(error) => assert!(matches!(error, Error::OutOfMemory(_)), "{error}"),
+    }
+    drop((plain, meshes));
+}
+
+#[test]
+fn a_request_for_no_allocation_makes_none() {
+    let gpu = gpu(Options::new(Profile::DISCRETE));
+    let made = |gpu: &Gpu<Device>| gpu.stats().driver_allocations;
+    let mesh = BufferDesc::new(100_000, Usage::VERTEX);
+    let never = mesh.clone().allocation(AllocationFlags::NEVER_ALLOCATE);
+    out_of_memory(gpu.create_buffer(&never));
+    out_of_memory(gpu.create_texture(&target().allocation(AllocationFlags::NEVER_ALLOCATE)));
+    let large = BufferDesc::new(200 * MIB, Usage::VERTEX).allocation(AllocationFlags::NEVER_ALLOCATE);
+    out_of_memory(gpu.create_buffer(&large));
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(MIB));
+    out_of_memory(pages.create_buffer(&never));
+    assert_eq!(made(&gpu), 0);
+    let mut first: Vec<_> = (0..16).map(|_| gpu.create_buffer(&mesh).unwrap()).collect();
+    let paged = pages.create_buffer(&mesh).unwrap();
+    let before = made(&gpu);
+    first.truncate(8);
+    let mut ranges = Vec::new();
+    while let Ok(range) = gpu.create_buffer(&never) {
+        ranges.push(range);
+    }
+    assert!(ranges.len() >= 8, "what was dropped left room for {}", ranges.len());
+    ranges.push(pages.create_buffer(&never).unwrap());
+    assert_eq!(made(&gpu), before);
+    // A range that another thread has freed will do.
+    std::thread::scope(|scope| scope.spawn(|| first.clear()).join().unwrap());
+    gpu.purge().unwrap();
+    ranges.push(gpu.create_buffer(&never).unwrap());
+    assert_eq!(made(&gpu), before);
+    drop((ranges, paged, first));
+}
+
+#[test]
+fn a_request_that_never_waits_fails_at_once() {
+    let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]).lag(Lag::Manual);
+    let gpu = gpu(options);
+    let level = BufferDesc::new(5 * MIB, Usage::UNORDERED_ACCESS).own_resource().name("level");
+    let first = gpu.create_buffer(&level).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+    recording.use_resource(&first, Subresource::All, State::COPY_DST).unwrap();
+    recording.submit().unwrap();
+    drop(first);
+    for flags in [AllocationFlags::NEVER_WAIT, AllocationFlags::NEVER_ALLOCATE] {
+        let start = Instant::now();
+        let error = out_of_memory(gpu.create_buffer(&level.clone().allocation(flags)));
+        assert!(start.elapsed() < Duration::from_millis(900), "the default wait is a second");
+        assert!(error.answers.iter().all(|answer| answer.step != Step::AfterWait), "{error}");
+    }
+    let error = out_of_memory(gpu.create_buffer(&level));
+    assert!(error.answers.iter().any(|answer| answer.step == Step::AfterWait), "{error}");
+    assert!(error.to_string().contains("after a wait for the GPU"), "{error}");
+    assert!(gpu.device().run_until_idle());
+}
