@@ -216,7 +216,7 @@ pub trait Fallback {
 ///     }
 ///     fn new_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<MemoryTypeId, HeapError> {
 ///         self.0.push(format!("{}: new block", memory.0));
-///         Err(HeapError::out_of_memory(100, memory))
+///         Err(HeapError::OutOfMemory { requested: 100, memory })
 ///     }
 ///     fn dedicated(&mut self, memory: MemoryTypeId, _: Round, refusal: HeapError) -> Result<MemoryTypeId, HeapError> {
 ///         self.0.push(format!("{}: dedicated", memory.0));

@@ -292,8 +292,9 @@ pub trait HeapDeviceError: std::error::Error {
     /// True for what the device or the suballocator cannot do at all in this form.
     fn is_unsupported(&self) -> bool;
 
-    /// So many bytes of a memory type were not to be had.
-    fn out_of_memory(requested: u64, memory: MemoryTypeId) -> Self;
+    /// So many bytes of a memory type were not asked for: they are more than there is, than the operating system
+    /// grants, or than the program's cap leaves.
+    fn not_granted(requested: u64, memory: MemoryTypeId) -> Self;
 
     /// Something that cannot be done at all.
     fn unsupported(feature: &'static str) -> Self;
@@ -306,6 +307,15 @@ pub enum HeapError {
     /// The driver has no memory of that kind left for this request.
     #[error("the driver refused {requested} B of memory type {}", memory.0)]
     OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type asked for.
+        memory: MemoryTypeId,
+    },
+    /// The driver was not asked for so much: it is more than there is, than the operating system grants, or than
+    /// the program's [cap](crate::MemoryLimits::set_cap) leaves.
+    #[error("{requested} B of memory type {} are more than there is, is granted, or the program's cap leaves", memory.0)]
+    NotGranted {
         /// Bytes asked for.
         requested: u64,
         /// The memory type asked for.
@@ -349,7 +359,10 @@ impl HeapDeviceError for HeapError {
     fn is_shortage(&self) -> bool {
         matches!(
             self,
-            Self::OutOfMemory { .. } | Self::OutOfHostMemory { .. } | Self::TooManyAllocations { .. }
+            Self::OutOfMemory { .. }
+                | Self::NotGranted { .. }
+                | Self::OutOfHostMemory { .. }
+                | Self::TooManyAllocations { .. }
         )
     }
 
@@ -357,8 +370,8 @@ impl HeapDeviceError for HeapError {
         matches!(self, Self::Unsupported { .. })
     }
 
-    fn out_of_memory(requested: u64, memory: MemoryTypeId) -> Self {
-        Self::OutOfMemory { requested, memory }
+    fn not_granted(requested: u64, memory: MemoryTypeId) -> Self {
+        Self::NotGranted { requested, memory }
     }
 
     fn unsupported(feature: &'static str) -> Self {

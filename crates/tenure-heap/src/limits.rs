@@ -67,11 +67,21 @@ struct HeapState {
     headroom: AtomicI64,
     /// The operating system is asked again when the headroom is below this.
     refresh_below: AtomicI64,
+    /// Bytes taken from the driver.
+    taken: AtomicU64,
+    /// The most that may be taken.
+    cap: AtomicU64,
 }
 
 impl HeapState {
     fn new(size: u64) -> Self {
-        Self { size, headroom: AtomicI64::new(0), refresh_below: AtomicI64::new(i64::MAX) }
+        Self {
+            size,
+            headroom: AtomicI64::new(0),
+            refresh_below: AtomicI64::new(i64::MAX),
+            taken: AtomicU64::new(0),
+            cap: AtomicU64::new(u64::MAX),
+        }
     }
 
     fn refresh(&self, budget: HeapBudget) {
@@ -99,7 +109,14 @@ impl HeapState {
         counted(bytes) <= self.headroom.load(Ordering::Relaxed)
     }
 
+    /// Whether so many bytes more are within the program's cap.
+    fn cap_leaves(&self, bytes: u64) -> bool {
+        let with_them = self.taken.load(Ordering::Relaxed).checked_add(bytes);
+        with_them.is_some_and(|taken| taken <= self.cap.load(Ordering::Relaxed))
+    }
+
     fn take(&self, bytes: u64) {
+        self.taken.fetch_add(bytes, Ordering::Relaxed);
         let less = |headroom: i64| Some(headroom.saturating_sub(counted(bytes)));
         // Never refused: there is always a new value.
         let _ = self.headroom.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
@@ -182,9 +199,46 @@ impl MemoryLimits {
     }
 
     /// Counts memory that was given back to the driver.
-    pub fn note_release(&self, bytes: u64) {
+    pub fn note_release(&self, memory: MemoryTypeId, bytes: u64) {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         self.memory.remove(bytes);
+        if let Some((_, heap)) = self.heap(memory) {
+            heap.taken.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets the most bytes that may be taken of a memory heap, by its index, whatever the operating system grants;
+    /// `None` for no such cap. What was taken before stays. Threads that take memory at the same moment may exceed it
+    /// by a block each. False where there is no such heap.
+    ///
+    /// ```
+    /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId, Round};
+    /// # let limits = MemoryLimits::new(&HeapProperties {
+    /// #     memory_types: vec![MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 }],
+    /// #     memory_heaps: vec![MemoryHeap { size: 1000, device_local: true }],
+    /// #     heap_alignment: 1,
+    /// #     msaa_heap_alignment: 1,
+    /// #     non_coherent_atom: 1,
+    /// #     max_allocations: 8,
+    /// #     max_heap_size: 1000,
+    /// # });
+    /// assert!(limits.set_cap(0, Some(300)));
+    /// limits.note_allocation(MemoryTypeId(0), 200);
+    /// assert!(limits.allows(MemoryTypeId(0), 100, Round::WhateverBudget, Vec::new));
+    /// assert!(!limits.allows(MemoryTypeId(0), 101, Round::WhateverBudget, Vec::new));
+    /// assert!(!limits.set_cap(1, None), "there is no such heap");
+    /// ```
+    pub fn set_cap(&self, heap: usize, bytes: Option<u64>) -> bool {
+        let Some(heap) = self.heaps.get(heap) else { return false };
+        heap.cap.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+        true
+    }
+
+    /// The cap of a memory heap, by its index.
+    #[must_use]
+    pub fn cap(&self, heap: usize) -> Option<u64> {
+        let cap = self.heaps.get(heap)?.cap.load(Ordering::Relaxed);
+        (cap != u64::MAX).then_some(cap)
     }
 
     /// Allocations that live.
@@ -241,10 +295,10 @@ impl MemoryLimits {
         Ok(heap)
     }
 
-    /// Gives a heap of `size` bytes back to the driver, and counts that.
-    pub fn destroy_heap<D: HeapDevice>(&self, device: &D, heap: D::Heap, size: u64) {
+    /// Gives a heap of `size` bytes of a memory type back to the driver, and counts that.
+    pub fn destroy_heap<D: HeapDevice>(&self, device: &D, heap: D::Heap, memory: MemoryTypeId, size: u64) {
         device.destroy_heap(heap);
-        self.note_release(size);
+        self.note_release(memory, size);
         tracing::debug!(target: "tenure", bytes = size, "heap destroyed");
     }
 
@@ -256,8 +310,8 @@ impl MemoryLimits {
         }
     }
 
-    /// Whether so many bytes of a memory type may be asked for: never more than the memory has, nor, in the first
-    /// round, more than the operating system grants. `budget` asks it; with an empty answer everything is granted.
+    /// Whether so many bytes of a memory type may be asked for: never more than the memory has or the
+    /// [cap](Self::set_cap) leaves, nor, in the first round, more than the operating system grants. `budget` asks it; with an empty answer everything is granted.
     pub fn allows(
         &self,
         memory: MemoryTypeId,
@@ -266,7 +320,7 @@ impl MemoryLimits {
         budget: impl FnOnce() -> Vec<HeapBudget>,
     ) -> bool {
         let Some((_, heap)) = self.heap(memory) else { return false };
-        if bytes > heap.size {
+        if bytes > heap.size || !heap.cap_leaves(bytes) {
             return false;
         }
         round == Round::WhateverBudget
@@ -291,7 +345,7 @@ impl MemoryLimits {
         budget: impl FnOnce() -> Vec<HeapBudget>,
     ) -> Result<(), E> {
         let is_fine = bytes <= self.max_heap_size && self.allows(memory, bytes, round, budget);
-        if is_fine { Ok(()) } else { Err(E::out_of_memory(bytes, memory)) }
+        if is_fine { Ok(()) } else { Err(E::not_granted(bytes, memory)) }
     }
 
     /// Makes a block of the first of the `sizes` that the limits allow and the driver does not refuse.
@@ -310,7 +364,7 @@ impl MemoryLimits {
         let mut refusal = None;
         for size in sizes {
             if !self.allows(memory, size, round, &budget) {
-                refusal.get_or_insert_with(|| E::out_of_memory(size, memory));
+                refusal.get_or_insert_with(|| E::not_granted(size, memory));
                 continue;
             }
             match make(size) {
@@ -319,7 +373,7 @@ impl MemoryLimits {
                 Err(error) => return Err(error),
             }
         }
-        Err(refusal.unwrap_or_else(|| E::out_of_memory(0, memory)))
+        Err(refusal.unwrap_or_else(|| E::not_granted(0, memory)))
     }
 }
 
@@ -366,7 +420,7 @@ mod tests {
         assert!(!take(1391), "1390 are left");
         assert!(take(1390));
         assert!(!take(1), "nothing is left");
-        limits.note_release(1390);
+        limits.note_release(MEMORY, 1390);
         usage.set(210);
         assert!(take(100), "what was given back counts as soon as it matters");
         let before = asked.get();

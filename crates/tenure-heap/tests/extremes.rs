@@ -78,7 +78,7 @@ fn budgets_of_every_size_say_what_they_grant() {
         }
         (0..4).for_each(|_| limits.note_allocation(MEMORY, bytes));
         is_allowed();
-        (0..4).for_each(|_| limits.note_release(bytes));
+        (0..4).for_each(|_| limits.note_release(MemoryTypeId(0), bytes));
         assert_eq!((limits.memory().now(), limits.allocations()), (0, 0));
     }
 }

@@ -216,6 +216,15 @@ pub enum DeviceError {
         /// The memory type asked for.
         memory: MemoryTypeId,
     },
+    /// The driver was not asked for so much: it is more than there is, than the operating system grants, or than
+    /// the program's [cap](crate::Gpu::set_memory_cap) leaves.
+    #[error("{requested} B of memory type {} are more than there is, is granted, or the program's cap leaves", memory.0)]
+    NotGranted {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type asked for.
+        memory: MemoryTypeId,
+    },
     /// The driver has no host memory or no object slots left.
     #[error("the driver is out of host memory or objects ({what})")]
     OutOfHostMemory {
@@ -367,6 +376,7 @@ impl DeviceError {
         matches!(
             self,
             Self::OutOfMemory { .. }
+                | Self::NotGranted { .. }
                 | Self::OutOfHostMemory { .. }
                 | Self::OutOfDeviceMemory { .. }
                 | Self::TooManyAllocations { .. }

@@ -88,8 +88,8 @@ impl HeapDeviceError for DeviceError {
         matches!(self, Self::Unsupported { .. } | Self::UnsupportedFormat { .. })
     }
 
-    fn out_of_memory(requested: u64, memory: MemoryTypeId) -> Self {
-        Self::OutOfMemory { requested, memory }
+    fn not_granted(requested: u64, memory: MemoryTypeId) -> Self {
+        Self::NotGranted { requested, memory }
     }
 
     fn unsupported(feature: &'static str) -> Self {

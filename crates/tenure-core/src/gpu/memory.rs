@@ -7,9 +7,10 @@ use parking_lot::Mutex;
 
 use super::Gpu;
 use crate::context::Panicked;
-use crate::device::Device;
+use crate::device::{Allowed, Device, DeviceError};
 use crate::memory::Levels;
 use crate::stats::{MemoryReport, PressureChange};
+use crate::{Error, Name};
 
 /// What is called when a level has changed.
 type Listener<D> = dyn Fn(&Gpu<D>, &PressureChange) + Send + Sync;
@@ -69,6 +70,35 @@ impl<D: Device> Gpu<D> {
         let budgets = context.pools.objects.budgets.current(context.device());
         let levels = self.shared.pressure.levels.lock().clone();
         MemoryReport::collect(context, &budgets, &levels)
+    }
+
+    /// Sets the most bytes that the manager takes of a memory heap, by its index in
+    /// [`MemoryReport::heaps`], whatever the operating system grants; `None` for no such cap. For a program that leaves
+    /// room for others, or a player who chooses.
+    ///
+    /// What was taken before stays. Requests go on as if the driver refused more: to other memory where they may, else
+    /// they fail. Threads that take memory at the same moment may exceed the cap by a block each. Any thread; O(1).
+    ///
+    /// # Errors
+    /// [`Error::Device`] where the device has no such heap.
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// gpu.set_memory_cap(0, Some(16 << 20))?;
+    /// let _level = gpu.create_buffer(&BufferDesc::new(10 << 20, Usage::SHADER_READ))?;
+    /// assert!(gpu.memory().heaps[0].headroom.is_some_and(|bytes| bytes <= 6 << 20));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn set_memory_cap(&self, heap: usize, bytes: Option<u64>) -> Result<(), Error> {
+        let context = &self.shared.context;
+        if context.pools.objects.limits.set_cap(heap, bytes) {
+            return Ok(());
+        }
+        let last = context.device().properties().memory_heaps.len().saturating_sub(1);
+        let source = DeviceError::invalid_desc("memory heap", heap as u64, Allowed::AtMost(last as u64));
+        Err(Error::device(&Name::from("memory cap"), source))
     }
 
     /// Calls `listener` from now on when the [level](crate::Pressure) of a memory heap has changed, in place of the

@@ -168,7 +168,7 @@ impl Objects {
     ) {
         let MemorySize { memory, size } = own;
         self.budgets.begin_release(memory, size);
-        self.limits.destroy_heap(&DeviceHeaps::own(device), heap, size);
+        self.limits.destroy_heap(&DeviceHeaps::own(device), heap, memory, size);
         self.budgets.end_release(memory, size);
         self.heaps.fetch_sub(1, Ordering::Relaxed);
         part.remove(memory, size);
@@ -204,7 +204,7 @@ impl Objects {
         self.destroy_resource(device, api_resource);
         self.budgets.end_release(memory, size);
         self.committed.fetch_sub(1, Ordering::Relaxed);
-        self.limits.note_release(size);
+        self.limits.note_release(memory, size);
         part.remove(memory, size);
     }
 

@@ -21,7 +21,10 @@ pub struct HeapMemory {
     /// What the process uses: as the operating system said last, with what the manager has taken and given back since.
     /// Where nobody knows, what the manager has.
     pub usage: u64,
-    /// What may still be taken before the usage exceeds the budget; `None` when nobody knows. What is free within
+    /// The most that the manager takes: see [`Gpu::set_memory_cap`](crate::Gpu::set_memory_cap).
+    pub cap: Option<u64>,
+    /// What may still be taken before the usage exceeds the budget or the manager its cap; `None` when there is
+    /// neither. What is free within
     /// blocks, or in blocks that are idle, comes on top.
     pub headroom: Option<u64>,
     /// How near the usage is to the budget.
@@ -91,6 +94,7 @@ impl MemoryReport {
                 is_window: heap.is_window(&properties.memory_heaps),
                 budget: is_known.then_some(budget),
                 usage,
+                cap: context.pools.objects.limits.cap(index),
                 headroom: is_known.then(|| budget.min(heap.size).saturating_sub(usage)),
                 pressure: levels.of(index).after(HeapBudget { budget, usage }, &context.config.pressure),
                 ours: MemoryParts::default(),
@@ -114,6 +118,10 @@ impl MemoryReport {
             if let Some(heap) = heaps.get_mut(found.heap) {
                 heap.ours = heap.ours.with(found.ours);
             }
+        }
+        for heap in &mut heaps {
+            let left = heap.cap.map(|cap| cap.saturating_sub(heap.ours.total()));
+            heap.headroom = [heap.headroom, left].into_iter().flatten().min();
         }
         for heap in heaps.iter_mut().filter(|heap| heap.budget.is_none()) {
             heap.usage = heap.usage.max(heap.ours.total());

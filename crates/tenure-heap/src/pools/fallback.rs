@@ -74,7 +74,7 @@ impl<D: HeapDevice> HeapPools<D> {
         };
         let growth = self.limits.scale(found.growth);
         if request.size > growth.max {
-            return Err(D::Error::out_of_memory(request.size, key.memory));
+            return Err(D::Error::not_granted(request.size, key.memory));
         }
         let sizes = growth.sizes(request.size, request.alignment, found.pool.taken());
         let alignment = key.heap_alignment(&self.properties);
@@ -95,7 +95,7 @@ impl<D: HeapDevice> HeapPools<D> {
         size: u64,
         request: &MemoryRequest<'_>,
     ) -> Result<Backing<D::Heap>, D::Error> {
-        let block = HeapBlock { heap, size };
+        let block = HeapBlock { heap, size, memory: key.memory };
         let added = match self.pools.get_mut(key.index()) {
             Some(found) => {
                 found.pool.add_and_allocate(block, size, request.size, request.alignment, &mut self.retired)
@@ -132,7 +132,7 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
 
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<Self::Found, D::Error> {
         if matches!(self.steps, Steps::Dedicated(_)) {
-            return Err(D::Error::out_of_memory(self.request.size, memory));
+            return Err(D::Error::not_granted(self.request.size, memory));
         }
         let key = self.pools.key(self.request, memory);
         let no_such = || D::Error::unsupported("more than 32 memory types");
@@ -157,7 +157,7 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
             Steps::Dedicated(make) => make(device, desc),
         };
         let heap = pools.limits.create_heap(&pools.device, &desc, request.name.as_str(), make)?;
-        Ok((memory, Backing::Dedicated(HeapBlock { heap, size })))
+        Ok((memory, Backing::Dedicated(HeapBlock { heap, size, memory })))
     }
 
     fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {

@@ -23,6 +23,7 @@ use crate::{HeapCategory, HeapDesc, HeapDevice, HeapProperties, MemoryLimits, Me
 pub(crate) struct HeapBlock<H> {
     pub(crate) heap: H,
     pub(crate) size: u64,
+    pub(crate) memory: MemoryTypeId,
 }
 
 /// Ranges of pooled heaps, found by the [fallback chain](crate).
@@ -231,7 +232,7 @@ impl<D: HeapDevice> HeapPools<D> {
         let suballocation = match self.allocations.remove(range) {
             Some(Backing::Pooled(suballocation)) => suballocation,
             Some(Backing::Dedicated(block)) => {
-                self.limits.destroy_heap(&self.device, block.heap, block.size);
+                self.limits.destroy_heap(&self.device, block.heap, block.memory, block.size);
                 return Ok(());
             }
             None => return Err(MemoryError::DoubleFree),
@@ -326,10 +327,17 @@ impl<D: HeapDevice> HeapPools<D> {
         }
     }
 
+    /// Sets the most bytes that the pools take of a memory heap, by its index in [`HeapProperties::memory_heaps`],
+    /// whatever the operating system grants; `None` for no such cap. What was taken before stays. False where there is
+    /// no such heap.
+    pub fn set_cap(&mut self, heap: usize, bytes: Option<u64>) -> bool {
+        self.limits.set_cap(heap, bytes)
+    }
+
     /// Gives the heaps of retired blocks back.
     fn destroy_retired(&mut self) {
-        for HeapBlock { heap, size } in self.retired.drain(..) {
-            self.limits.destroy_heap(&self.device, heap, size);
+        for HeapBlock { heap, size, memory } in self.retired.drain(..) {
+            self.limits.destroy_heap(&self.device, heap, memory, size);
         }
     }
 }

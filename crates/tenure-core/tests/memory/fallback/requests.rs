@@ -147,3 +147,50 @@ fn a_request_that_never_waits_fails_at_once() {
     assert!(error.to_string().contains("after a wait for the GPU"), "{error}");
     assert!(gpu.device().run_until_idle());
 }
+
+/// Buffers, targets, pages and transient targets, in turn: none takes more than the caps of all heaps leave.
+#[test]
+fn nothing_exceeds_the_programs_caps() {
+    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA));
+    let caps = [48 * MIB, 16 * MIB, 4 * MIB];
+    for (heap, cap) in caps.into_iter().enumerate() {
+        gpu.set_memory_cap(heap, Some(cap)).unwrap();
+        assert_eq!(gpu.memory().heaps[heap].headroom, Some(cap));
+    }
+    assert!(matches!(gpu.set_memory_cap(3, Some(1)), Err(Error::Device { .. })));
+    let pages = gpu.create_pages(&PageAllocatorDesc::new(8 * MIB));
+    let (mut buffers, mut targets, mut refusals) = (Vec::new(), Vec::new(), 0);
+    for round in 0..40 {
+        let mesh = BufferDesc::new((round % 7 + 1) * MIB, Usage::VERTEX);
+        let made = [gpu.create_buffer(&mesh), pages.create_buffer(&mesh)];
+        refusals += made.iter().filter(|made| made.is_err()).count();
+        buffers.extend(made.into_iter().flatten());
+        targets.extend(gpu.create_texture(&target()).ok().filter(|_| round % 8 == 0));
+        let list = gpu.record(Queue::Graphics, "frame").unwrap();
+        drop(list.transient_texture(&target()));
+        drop(list);
+        if round % 3 == 0 {
+            buffers.truncate(buffers.len() / 2);
+        }
+        for ((taken, cap), heap) in usage(&gpu).iter().zip(caps).zip(gpu.memory().heaps) {
+            assert!(*taken <= cap && heap.headroom <= Some(cap - taken), "{taken} of {cap}");
+            assert_eq!(heap.cap, Some(cap));
+        }
+    }
+    assert!(refusals > 0, "the caps were reached");
+    drop((buffers, targets));
+    gpu.set_memory_cap(0, None).unwrap();
+    let whole = gpu.create_buffer(&BufferDesc::new(100 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
+    assert!(usage(&gpu)[0] >= 100 * MIB);
+    // What is there stays; nothing is added.
+    gpu.set_memory_cap(0, Some(50 * MIB)).unwrap();
+    assert_eq!(gpu.memory().heaps[0].headroom, Some(0));
+    let local = BufferDesc::new(MIB, Usage::UNORDERED_ACCESS).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
+    let text = match gpu.create_buffer(&local) {
+        // The window is local, too.
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    assert!(text.is_empty() || text.contains("the program's cap leaves"), "{text}");
+    drop(whole);
+}
