@@ -312,7 +312,9 @@ impl<D: Device> Pools<D> {
         let mut retired = Vec::new();
         let mut has_some = false;
         self.each(|pool| has_some |= choose(pool, &mut retired));
-        left.into_iter().for_each(|store| self.unmake_later(device, store));
+        for store in left {
+            has_some |= self.unmake_later(device, store);
+        }
         retired.into_iter().for_each(|block| self.let_go(device, block));
         has_some
     }
@@ -320,7 +322,10 @@ impl<D: Device> Pools<D> {
     /// Unmakes a block that has left its pool, or gives it back to the shard that has lent it.
     pub(super) fn let_go(&self, device: &D, block: Block<D>) {
         let Block { store, lease } = block;
-        let Some(lease) = lease else { return self.unmake_later(device, store) };
+        let Some(lease) = lease else {
+            self.unmake_later(device, store);
+            return;
+        };
         // The lender may have to unmake it.
         drop(store);
         if let Some((lender, _)) = self.get_with_shards(lease.pool) {
@@ -329,11 +334,10 @@ impl<D: Device> Pools<D> {
     }
 
     /// Unmakes a block that has left its pool, now or, while another thread has not quite let go
-    /// of it, with the next ones.
-    pub(crate) fn unmake_later(&self, device: &D, store: Store<D>) {
-        if let Err(store) = self.unmake(device, store) {
-            self.leaving.lock().push(store);
-        }
+    /// of it, with the next ones. True if it was now.
+    pub(crate) fn unmake_later(&self, device: &D, store: Store<D>) -> bool {
+        let unmade = self.unmake(device, store);
+        unmade.map_err(|store| self.leaving.lock().push(store)).is_ok()
     }
 
     /// Unmakes a block; hands it back when another thread has not quite let go of it.

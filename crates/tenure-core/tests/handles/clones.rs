@@ -198,7 +198,7 @@ fn a_shutdown_under_load_leaves_nothing() {
         });
         let report = gpu.shutdown();
         assert!(report.is_clean(), "{report:?}");
-        assert_eq!(gpu.stats().reserved, 0);
+        assert_eq!(gpu.stats().reserved, 0, "{:?}", gpu.stats().pools);
         drop(gpu);
         device.check_clean().unwrap();
     }
