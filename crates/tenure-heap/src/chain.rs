@@ -13,7 +13,8 @@ pub enum Round {
     WhateverBudget,
 }
 
-/// When a request goes to memory that is farther from the GPU than the preferred, or nearer.
+/// When a request goes to memory that is not [alike](Fallback::is_alike) the preferred: to the system's instead of the
+/// card's, say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Spill {
     /// Before the budget of the preferred memory is exceeded: for what the GPU reads well from there.
@@ -166,13 +167,13 @@ pub trait Fallback {
         refusal: Self::Error,
     ) -> Result<Self::Found, Self::Error>;
 
-    /// Whether the GPU reaches both memory types alike: both in its own memory, or neither.
+    /// Whether the GPU reaches both memory types alike: see [`HeapProperties::is_alike`](crate::HeapProperties::is_alike).
     fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool;
 
     /// The preferred memory is short: gives back what is not used.
     fn make_room(&mut self);
 
-    /// Everything has refused: waits for what the GPU still uses, for a bounded time, and gives it back. False
+    /// The preferred memory has refused: waits for what the GPU still uses, for a bounded time, and gives it back. False
     /// when there was nothing to wait for.
     fn wait_for_room(&mut self) -> bool {
         false

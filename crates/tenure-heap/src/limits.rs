@@ -311,7 +311,8 @@ impl MemoryLimits {
     }
 
     /// Whether so many bytes of a memory type may be asked for: never more than the memory has or the
-    /// [cap](Self::set_cap) leaves, nor, in the first round, more than the operating system grants. `budget` asks it; with an empty answer everything is granted.
+    /// [cap](Self::set_cap) leaves, nor, in the first round, more than the operating system grants. `budget` asks it;
+    /// with an empty answer everything is granted.
     pub fn allows(
         &self,
         memory: MemoryTypeId,

@@ -1,4 +1,4 @@
-//! What a request for memory may do.
+//! What a request for memory may not do.
 
 use bitflags::bitflags;
 

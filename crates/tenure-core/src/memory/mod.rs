@@ -9,15 +9,13 @@
 //!    were too small);
 //! 3. memory of its own (a committed resource).
 //!
-//! The types are tried in the order of [`heap_pools::try_each_memory_type`]: the preferred ones within the budget
-//! that the operating system grants; again, after what the GPU is done with is released and idle blocks are given back; the
-//! others within their budgets, for what the GPU reads well from there (buffers, and textures that are only read); the
-//! preferred ones beyond the budget; again, after a wait of at most
-//! [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) for what was dropped and the GPU still uses; and the others
-//! whatever the budget. So render targets, depth and storage textures leave the card's memory only when the driver refuses. Only
-//! then the request fails, with [`OutOfMemory`] (size, class, budget, largest free range, what awaits release). A lost
-//! device or an invalid description ends the chain at once. Whatever was made on the way is unmade. What goes to memory
-//! of another kind is logged, as a warning.
+//! The types are tried in the order of [`heap_pools::try_each_memory_type`], which lists its steps. What the GPU reads
+//! well from system memory (buffers, and textures that are only read) goes there before a budget is exceeded. Render
+//! targets, depth and storage textures leave the card's memory only when the driver refuses. The last step but one
+//! waits, for at most [`PoolConfig::max_wait`](crate::PoolConfig::max_wait), for what was dropped and the GPU still
+//! uses. Where all steps fail, the request fails with [`OutOfMemory`] (size, class, budget, largest free range, what
+//! each step was answered, what awaits release). A lost device or an invalid description ends the chain at once.
+//! Whatever was made on the way is unmade. What goes to memory of another kind is logged, as a warning.
 //!
 //! The closer the number of allocations is to the device's limit, the larger are new blocks. When it is near, what
 //! [the policy](policy) gives memory of its own shares a block as well, if it may.

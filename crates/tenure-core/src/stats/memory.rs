@@ -52,8 +52,8 @@ pub struct TypeMemory {
 
 /// The memory of a device: what [`Gpu::memory`](crate::Gpu::memory) returns.
 ///
-/// The parts are complete: the sums of `ours` over all heaps, and over all types, are each [`Stats::reserved`](crate::Stats::reserved)
-/// while nothing is created or given back on another thread.
+/// The parts are complete: the sums of `ours` over all heaps, and over all types, are each
+/// [`Stats::reserved`](crate::Stats::reserved) while nothing is created or given back on another thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
