@@ -165,6 +165,7 @@ impl Tables {
             queues,
             api: Api::Vulkan,
             state_model: StateModel::Explicit,
+            residency: tenure_core::device::Residency::None,
             uma: is_shared.contains(&properties.device_type),
             constant_alignment: power_of_two(limits.min_uniform_buffer_offset_alignment),
             storage_alignment: power_of_two(shader_alignment),

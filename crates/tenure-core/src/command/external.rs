@@ -33,9 +33,11 @@ impl<D: Device> ExternalPoints<D> {
     ) -> SubmitSync<'a, D> {
         match this {
             None => SubmitSync::new(waits, signal),
-            Some(this) => {
-                SubmitSync { waits, external_waits: &this.waits, external_signals: &this.signals, signal }
-            }
+            Some(this) => SubmitSync {
+                external_waits: &this.waits,
+                external_signals: &this.signals,
+                ..SubmitSync::new(waits, signal)
+            },
         }
     }
 }

@@ -36,6 +36,7 @@ mod permit;
 mod properties;
 mod query;
 mod rays;
+mod residency;
 mod rule;
 mod submit;
 mod texture_cache;
@@ -79,6 +80,7 @@ pub use query::{BegunQueries, QueryHeapDesc, QueryLimits, TimestampClock};
 #[doc(no_inline)]
 pub use rays::AccelerationStructureKind;
 pub use rays::{AccelerationStructureRange, RayTracingLimits, check_structure_copy};
+pub use residency::{MemoryBlock, PagingPoint, Residency};
 pub use rule::CallRule;
 pub use submit::SubmitSync;
 pub use tenure_heap::{
@@ -443,6 +445,48 @@ pub trait Device: Send + Sync + Sized + 'static {
         waits: &[QueueSerial],
         signal: u64,
     ) -> Result<(), DeviceError>;
+
+    /// Makes blocks resident, each once more: as often as they are [evicted](Self::evict) they have to be
+    /// made resident again. A new block counts one. The CPU does not wait: only submissions
+    /// that [name](SubmitSync::paging) the answered point, or a later one, use the blocks. Destroying a block
+    /// needs no count.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where [`Properties::residency`] is not [`Residency::Explicit`], as here; a
+    /// shortage, [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
+    fn make_resident(
+        &self,
+        permit: Permit<Self>,
+        blocks: &[MemoryBlock<'_, Self>],
+    ) -> Result<PagingPoint, DeviceError> {
+        let _unused = (permit, blocks);
+        Err(DeviceError::Unsupported { feature: "residency" })
+    }
+
+    /// Takes one from how often each block was made resident. At 0 the operating system may take its
+    /// memory: no work in flight uses it, and none does before it is resident again. What it holds stays.
+    ///
+    /// # Errors
+    /// As [`make_resident`](Self::make_resident).
+    fn evict(&self, permit: Permit<Self>, blocks: &[MemoryBlock<'_, Self>]) -> Result<(), DeviceError> {
+        let _unused = (permit, blocks);
+        Err(DeviceError::Unsupported { feature: "residency" })
+    }
+
+    /// How much it matters from now on that a block stays in fast memory. A hint: where
+    /// [`Properties::residency`] is [`Residency::None`] it does nothing, as here.
+    ///
+    /// # Errors
+    /// [`DeviceError::Lost`].
+    fn set_priority(
+        &self,
+        permit: Permit<Self>,
+        block: MemoryBlock<'_, Self>,
+        priority: Priority,
+    ) -> Result<(), DeviceError> {
+        let _unused = (permit, block, priority);
+        Ok(())
+    }
 
     /// The newest completed serial of a queue. Never blocks.
     ///

@@ -4,7 +4,7 @@ use bitflags::bitflags;
 
 use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
 
-use super::{DescriptorLimits, QueryLimits, RayTracingLimits, Requirements, ResourceDesc};
+use super::{DescriptorLimits, QueryLimits, RayTracingLimits, Requirements, Residency, ResourceDesc};
 
 /// The most queues a device may expose to tenure. Sync points are arrays of this length.
 pub const MAX_QUEUES: usize = 8;
@@ -134,6 +134,8 @@ pub struct Properties {
     pub api: Api,
     /// How states work.
     pub state_model: StateModel,
+    /// Who decides what is resident.
+    pub residency: Residency,
     /// CPU and GPU share one memory.
     pub uma: bool,
     /// Bytes between the starts of constant (uniform) buffer views; a power of two.

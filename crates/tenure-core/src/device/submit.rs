@@ -1,6 +1,6 @@
 //! What a submission waits for and signals.
 
-use super::{Device, QueueSerial};
+use super::{Device, PagingPoint, QueueSerial};
 
 /// What orders a submission: see [`Device::submit_with`].
 ///
@@ -18,6 +18,8 @@ pub struct SubmitSync<'a, D: Device> {
     pub external_waits: &'a [D::ExternalPoint],
     /// Points of the program's own semaphores or fences that are reached when all of it is done.
     pub external_signals: &'a [D::ExternalPoint],
+    /// What [`Device::make_resident`] answered last for what it uses; reached before it begins.
+    pub paging: PagingPoint,
     /// Its serial, which the queue's fence reaches when all of it is done.
     pub signal: u64,
 }
@@ -26,7 +28,14 @@ impl<'a, D: Device> SubmitSync<'a, D> {
     /// With serials alone.
     #[must_use]
     pub const fn new(waits: &'a [QueueSerial], signal: u64) -> Self {
-        Self { waits, external_waits: &[], external_signals: &[], signal }
+        Self { waits, external_waits: &[], external_signals: &[], paging: PagingPoint::RESIDENT, signal }
+    }
+
+    /// Sets [`paging`](Self::paging).
+    #[must_use]
+    pub const fn paging(mut self, point: PagingPoint) -> Self {
+        self.paging = point;
+        self
     }
 }
 
@@ -44,6 +53,7 @@ impl<D: Device> std::fmt::Debug for SubmitSync<'_, D> {
             .field("waits", &self.waits)
             .field("external_waits", &self.external_waits)
             .field("external_signals", &self.external_signals)
+            .field("paging", &self.paging)
             .field("signal", &self.signal)
             .finish()
     }

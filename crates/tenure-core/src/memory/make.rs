@@ -198,6 +198,7 @@ mod tests {
             features: Features::empty(),
             api: Api::Vulkan,
             state_model: StateModel::Explicit,
+            residency: crate::device::Residency::None,
             uma: true,
             constant_alignment: 256,
             storage_alignment: 16,

@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Api, Compression, DescriptorLimits, Features, Format, MemoryFlags, MemoryHeap, MemoryType, Properties,
-    QueryLimits, QueueKind, QueueProperties, RayTracingLimits, StateModel, TimestampClock,
+    QueryLimits, QueueKind, QueueProperties, RayTracingLimits, Residency, StateModel, TimestampClock,
 };
 
 /// Everything a profile fixes. Sizes and alignments are in bytes.
@@ -137,6 +137,7 @@ impl Table {
             features: self.features,
             api: self.rules.api(),
             state_model: self.rules.state_model(),
+            residency: Residency::None,
             uma: self.uma,
             constant_alignment: self.constant_alignment,
             storage_alignment: self.storage_alignment,

@@ -17,7 +17,8 @@ fn submit(
     waits: &[tenure_sim::ExternalPoint],
     signals: &[tenure_sim::ExternalPoint],
 ) {
-    let sync = SubmitSync { waits: &[], external_waits: waits, external_signals: signals, signal };
+    let sync =
+        SubmitSync { external_waits: waits, external_signals: signals, ..SubmitSync::new(&[], signal) };
     device.submit_with(Permit::checked(), queue, &[], sync).unwrap();
 }
 
@@ -115,10 +116,10 @@ fn fences_order_queues() {
         let fence = device.create_fence("copied");
         let lists = [filled(&device, &target, COPY), filled(&device, &target, GRAPHICS)];
         let point = [fence.at(1)];
-        let sync = SubmitSync { waits: &[], external_waits: &[], external_signals: &point, signal: 1 };
+        let sync = SubmitSync { external_signals: &point, ..SubmitSync::new(&[], 1) };
         device.submit_with(Permit::checked(), COPY, &[&lists[0]], sync).unwrap();
         let waits = if is_ordered { &point[..] } else { &[] };
-        let sync = SubmitSync { waits: &[], external_waits: waits, external_signals: &[], signal: 1 };
+        let sync = SubmitSync { external_waits: waits, ..SubmitSync::new(&[], 1) };
         device.submit_with(Permit::checked(), GRAPHICS, &[&lists[1]], sync).unwrap();
         assert!(device.run_until_idle());
         let expected: &[HazardKind] = if is_ordered { &[] } else { &[HazardKind::QueueRace] };

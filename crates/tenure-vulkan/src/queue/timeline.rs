@@ -88,7 +88,7 @@ impl Shared {
         work: Work<'_>,
         sync: SubmitSync<'_, Device>,
     ) -> Result<(), DeviceError> {
-        let SubmitSync { waits, external_waits, external_signals, signal } = sync;
+        let SubmitSync { waits, external_waits, external_signals, signal, .. } = sync;
         let mut bound = timeline.bound.lock();
         let submitted = timeline.submitted();
         check::serial(signal, submitted)?;

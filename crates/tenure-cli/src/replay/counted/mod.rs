@@ -351,8 +351,8 @@ impl<D: Device> Device for Counted<D> {
         sync: SubmitSync<'_, Self>,
     ) -> Result<(), DeviceError> {
         let lists: SmallVec<[_; 4]> = lists.iter().map(|list| list.inner()).collect();
-        let SubmitSync { waits, external_waits, external_signals, signal } = sync;
-        let sync = SubmitSync { waits, external_waits, external_signals, signal };
+        let SubmitSync { waits, external_waits, external_signals, paging, signal } = sync;
+        let sync = SubmitSync { waits, external_waits, external_signals, paging, signal };
         self.inner.submit_with(inner_permit(permit), queue, &lists, sync)
     }
 

@@ -2,7 +2,7 @@
 
 use tenure_core::device::{
     Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind,
-    QueueProperties, RayTracingLimits, StateModel, TimestampClock,
+    QueueProperties, RayTracingLimits, Residency, StateModel, TimestampClock,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_MAX_MAXANISOTROPY,
@@ -106,6 +106,7 @@ pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
         features: features(facts),
         api: Api::Direct3D12,
         state_model: if caps.enhanced_barriers { StateModel::Explicit } else { StateModel::Promotion },
+        residency: Residency::None,
         uma: caps.uma,
         constant_alignment: u64::from(D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT),
         storage_alignment: u64::from(D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT),
