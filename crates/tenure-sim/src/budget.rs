@@ -14,6 +14,8 @@ struct State {
     allocations: u64,
     reserved: u64,
     peak: u64,
+    /// Blocks that do not fit are elsewhere: all heaps together are the limit.
+    overcommits: bool,
 }
 
 /// Bytes and allocations at one moment.
@@ -27,12 +29,12 @@ pub(crate) struct Totals {
 pub(crate) struct DriverMemory(Mutex<State>);
 
 impl DriverMemory {
-    pub(crate) fn new(properties: &Properties, budgets: &[u64]) -> Self {
+    pub(crate) fn new(properties: &Properties, budgets: &[u64], overcommits: bool) -> Self {
         let granted = properties.memory_heaps.iter().enumerate().map(|(index, heap)| HeapBudget {
             budget: budgets.get(index).copied().unwrap_or(granted(heap.size)),
             usage: 0,
         });
-        Self(Mutex::new(State { heaps: granted.collect(), ..State::default() }))
+        Self(Mutex::new(State { heaps: granted.collect(), overcommits, ..State::default() }))
     }
 
     /// Takes memory. Beyond the budget the OS pages, beyond the size of the heap it refuses.
@@ -52,8 +54,10 @@ impl DriverMemory {
         else {
             return Err(refused);
         };
+        let all = properties.memory_heaps.iter().fold(0_u64, |sum, heap| sum.saturating_add(heap.size));
+        let (whole, most) = if state.overcommits { (all, all) } else { (whole, u64::MAX) };
         let usage = state.heaps[heap].usage.checked_add(size).filter(|usage| *usage <= whole);
-        let reserved = state.reserved.checked_add(size);
+        let reserved = state.reserved.checked_add(size).filter(|reserved| *reserved <= most);
         let (Some(usage), Some(reserved)) = (usage, reserved) else { return Err(refused) };
         state.heaps[heap].usage = usage;
         state.allocations += 1;

@@ -47,6 +47,12 @@ call_kinds! {
     Submit, "submit", true;
     /// `Device::update_tiles`
     UpdateTiles, "update_tiles", true;
+    /// `Device::make_resident`
+    MakeResident, "make_resident", true;
+    /// `Device::evict`
+    Evict, "evict", true;
+    /// `Device::set_priority`
+    SetPriority, "set_priority", true;
     /// `Device::create_descriptor_heap`
     CreateDescriptorHeap, "create_descriptor_heap", true;
     /// `Device::write_descriptor`
@@ -99,11 +105,21 @@ call_kinds! {
 
 const KINDS: usize = CallKind::ALL.len();
 
+/// One for each kind of call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PerKind<T>([T; KINDS]);
+
+impl<T: Default> Default for PerKind<T> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| T::default()))
+    }
+}
+
 /// Counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
-    made: [u64; KINDS],
-    failed: [u64; KINDS],
+    made: PerKind<u64>,
+    failed: PerKind<u64>,
     /// Heaps alive.
     pub live_heaps: u64,
     /// Buffers and textures alive.
@@ -134,27 +150,27 @@ impl Calls {
     /// Calls of that kind, failed ones included.
     #[must_use]
     pub const fn made(&self, kind: CallKind) -> u64 {
-        self.made[kind as usize]
+        self.made.0[kind as usize]
     }
 
     /// Calls of that kind that answered with an error.
     #[must_use]
     pub const fn failed(&self, kind: CallKind) -> u64 {
-        self.failed[kind as usize]
+        self.failed.0[kind as usize]
     }
 
     /// All calls.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.made.iter().sum()
+        self.made.0.iter().sum()
     }
 }
 
 /// The counters themselves.
 #[derive(Default)]
 pub(crate) struct Counters {
-    made: [AtomicU64; KINDS],
-    failed: [AtomicU64; KINDS],
+    made: PerKind<AtomicU64>,
+    failed: PerKind<AtomicU64>,
     cost_ns: AtomicU64,
     log: Option<Mutex<Vec<String>>>,
 }
@@ -165,12 +181,12 @@ impl Counters {
     }
 
     pub(crate) fn made(&self, kind: CallKind, cost_ns: u64) {
-        self.made[kind as usize].fetch_add(1, Relaxed);
+        self.made.0[kind as usize].fetch_add(1, Relaxed);
         self.cost_ns.fetch_add(cost_ns, Relaxed);
     }
 
     pub(crate) fn failed(&self, kind: CallKind) {
-        self.failed[kind as usize].fetch_add(1, Relaxed);
+        self.failed.0[kind as usize].fetch_add(1, Relaxed);
     }
 
     /// Keeps a line when the log was asked for; the line is not made otherwise.
@@ -185,7 +201,9 @@ impl Counters {
     }
 
     pub(crate) fn snapshot(&self) -> Calls {
-        let read = |counters: &[AtomicU64; KINDS]| std::array::from_fn(|kind| counters[kind].load(Relaxed));
+        let read = |counters: &PerKind<AtomicU64>| {
+            PerKind(std::array::from_fn(|kind| counters.0[kind].load(Relaxed)))
+        };
         Calls {
             made: read(&self.made),
             failed: read(&self.failed),

@@ -38,6 +38,8 @@ pub struct Costs {
     pub submit: u64,
     /// An update of tile mappings.
     pub update_tiles: u64,
+    /// Making blocks resident or evicting them, before what is moved, or changing the priority of one.
+    pub residency: u64,
     /// A heap of descriptors, a set layout, or a block of sets: making or destroying it.
     pub descriptor_heap: u64,
     /// Making a descriptor.
@@ -73,6 +75,7 @@ impl Default for Costs {
             list: 1_000,
             submit: 5_000,
             update_tiles: 10_000,
+            residency: 10_000,
             descriptor_heap: 20_000,
             write_descriptor: 200,
             fill_descriptors: 50,
@@ -112,6 +115,7 @@ impl Costs {
             CallKind::BeginList | CallKind::CloseList => self.list,
             CallKind::Submit => self.submit,
             CallKind::UpdateTiles => self.update_tiles,
+            CallKind::MakeResident | CallKind::Evict | CallKind::SetPriority => self.residency,
             CallKind::CreateDescriptorHeap
             | CallKind::DestroyDescriptorHeap
             | CallKind::CreateSetLayout

@@ -77,6 +77,7 @@ impl Shared {
                 self.memory.give(&self.properties, desc.memory, desc.size);
             })?;
             let label = self.register.create(ObjectKind::Heap);
+            self.note_block(&label, desc.memory, desc.size, desc.priority);
             Ok(Heap { state: Arc::new(HeapState::new(label, desc.clone(), address, self.zeroed)) })
         })
     }
@@ -92,6 +93,7 @@ impl Shared {
         }
         self.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_heap");
         self.register.destroy(&state.label);
+        self.forget_block(&state.label);
         self.memory.give(&self.properties, state.desc.memory, state.desc.size);
     }
 
@@ -164,6 +166,7 @@ impl Shared {
             }
             let store = Arc::new(Store::new(needs.size, self.zeroed));
             let label = self.register.create(kind(desc));
+            self.note_block(&label, memory, needs.size, desc.usage().priority());
             let memory = Memory::Committed { store, memory, size: needs.size };
             Ok(self.resource(label, desc, layout, memory, (flags, address), written))
         })
@@ -285,6 +288,7 @@ impl Shared {
         self.count(CallKind::DestroyResource, Work { bytes, texture: !state.is_buffer() });
         self.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_resource");
         self.register.destroy(&state.label);
+        self.forget_block(&state.label);
         match &state.memory {
             Memory::Committed { memory, size, .. } => self.memory.give(&self.properties, *memory, *size),
             Memory::Placed { heap, tenant, offset, size } => heap.leave(tenant, *offset..offset + size),

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tenure_core::device::{
     AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource,
-    DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties,
-    QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync,
-    TileLayout, TileUpdate,
+    DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint,
+    Permit, Priority, Properties, QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc,
+    SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate,
 };
 
 use crate::calls::{CallKind, Calls};
@@ -25,6 +25,7 @@ use crate::list::List;
 use crate::mapping::Mapping;
 use crate::object::{LiveObject, ObjectKind};
 use crate::options::Options;
+use crate::paging::{Pager, PagingStats};
 use crate::profile::Profile;
 use crate::queries::QueryHeap;
 use crate::report::Findings;
@@ -192,10 +193,19 @@ impl Device {
     /// [`DeviceError::InvalidCall`] when there is no such heap.
     pub fn set_budget(&self, heap: usize, bytes: u64) -> Result<(), DeviceError> {
         if self.shared.memory.set_budget(heap, bytes) {
+            if let Some(pager) = &self.shared.pager {
+                pager.set_budget(heap, bytes);
+            }
             return Ok(());
         }
         let heaps = self.shared.properties.memory_heaps.len();
         Err(DeviceError::invalid_call("the memory heap exists", heap as u64, heaps as u64))
+    }
+
+    /// What paging has cost so far; nothing where it is not [simulated](Options::paging).
+    #[must_use]
+    pub fn paging_stats(&self) -> PagingStats {
+        self.shared.pager.as_ref().map(Pager::stats).unwrap_or_default()
     }
 
     /// Completes the oldest submission of a queue now, whatever its lag; its serial, or `None`
@@ -488,6 +498,27 @@ impl tenure_core::device::Device for Device {
         self.shared.update_tiles(queue, updates, waits, signal)
     }
 
+    fn make_resident(
+        &self,
+        _: Permit<Self>,
+        blocks: &[MemoryBlock<'_, Self>],
+    ) -> Result<PagingPoint, DeviceError> {
+        self.shared.make_resident(blocks)
+    }
+
+    fn evict(&self, _: Permit<Self>, blocks: &[MemoryBlock<'_, Self>]) -> Result<(), DeviceError> {
+        self.shared.evict(blocks)
+    }
+
+    fn set_priority(
+        &self,
+        _: Permit<Self>,
+        block: MemoryBlock<'_, Self>,
+        priority: Priority,
+    ) -> Result<(), DeviceError> {
+        self.shared.set_priority(block, priority)
+    }
+
     fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
         self.shared.completed(queue)
     }
@@ -497,7 +528,7 @@ impl tenure_core::device::Device for Device {
     }
 
     fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
-        self.shared.call(CallKind::Budget, Request::default(), || Ok(self.shared.memory.budgets()))
+        self.shared.call(CallKind::Budget, Request::default(), || Ok(self.shared.budgets()))
     }
 
     fn status(&self) -> Result<(), DeviceError> {

@@ -12,6 +12,7 @@ use crate::clock::{Clock, SharedClock};
 use crate::hazard::{Checks, Hazard, HazardKind, Origin};
 use crate::list::List;
 use crate::object::{Label, ObjectKind};
+use crate::paging::BlockUse;
 use crate::shared::Shared;
 use crate::timeline::Recorded;
 
@@ -274,6 +275,7 @@ impl Shared {
 /// What the program submitted at once.
 pub(crate) struct ExternalBatch {
     pub(crate) lists: SmallVec<[Recorded; 2]>,
+    pub(crate) uses: Vec<BlockUse>,
     pub(crate) waits: Points,
     pub(crate) signals: Points,
 }
@@ -307,9 +309,10 @@ impl NativeQueue<'_> {
     ) -> Result<(), DeviceError> {
         let recorded = self.shared.check_lists(self.at.queue, lists)?;
         self.shared.note_lists(self.at, lists);
+        let uses = self.shared.note_block_uses(lists);
         let waits = self.shared.note_external_waits(self.at, waits, "NativeQueue::submit");
         let signals = self.shared.note_external_signals(self.at, signals, "NativeQueue::submit");
-        self.batches.push(ExternalBatch { lists: recorded, waits, signals });
+        self.batches.push(ExternalBatch { lists: recorded, uses, waits, signals });
         Ok(())
     }
 }

@@ -32,6 +32,8 @@ bitflags! {
         const QUERIES = 1 << 8;
         /// Acceleration structures: read before they are built, used without a barrier, too small.
         const STRUCTURES = 1 << 9;
+        /// Residency, where paging is simulated: blocks that are used while they are evicted, or evicted in use.
+        const RESIDENCY = 1 << 10;
     }
 }
 
@@ -92,6 +94,13 @@ pub enum HazardKind {
     UnbuiltStructure,
     /// An acceleration structure is compacted into one with too few bytes.
     StructureTooSmall,
+    /// A submission uses a block that is evicted, or that was made resident at a point that its queue has not waited
+    /// for.
+    UsedWhileEvicted,
+    /// A block was evicted while the CPU had not seen a submission complete that uses it.
+    EvictedInUse,
+    /// A block was evicted more often than it was made resident.
+    EvictedTooOften,
     /// A submission waits for a point of the program's own fence or semaphore that nothing signals.
     NeverSignalled,
     /// A fence is signalled to a value that it reaches without that, or a binary semaphore before anything
@@ -131,6 +140,9 @@ impl fmt::Display for HazardKind {
             Self::QueryNotWritten => "query not written",
             Self::UnbuiltStructure => "acceleration structure not built",
             Self::StructureTooSmall => "acceleration structure too small",
+            Self::UsedWhileEvicted => "used while evicted",
+            Self::EvictedInUse => "evicted in use",
+            Self::EvictedTooOften => "evicted too often",
             Self::NeverSignalled => "never signalled",
             Self::SignalledTwice => "signalled twice",
             Self::DeadFence => "dead fence",

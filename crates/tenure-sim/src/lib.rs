@@ -106,6 +106,9 @@
 //! | `QueryNotWritten` | a query is resolved that was not written, or not ended |
 //! | `UnbuiltStructure` | an acceleration structure is read in which nothing was built, and to which nothing was copied |
 //! | `StructureTooSmall` | an acceleration structure is compacted into fewer bytes than it needs |
+//! | `UsedWhileEvicted` | where [paging](#paging) is simulated: a submission uses a block that is evicted, or was made resident at a point that its queue has not waited for |
+//! | `EvictedInUse` | a block evicted while the CPU had not seen a submission complete that uses it |
+//! | `EvictedTooOften` | a block evicted more often than it was made resident |
 //! | `NeverSignalled` | a submission waits for a point of the program's own fence or semaphore that nothing signals |
 //! | `SignalledTwice` | a fence is signalled to a value that it reaches without that, a binary semaphore before anything waits for it |
 //! | `DeadFence` | a submission uses a fence or semaphore that is destroyed |
@@ -168,12 +171,27 @@
 //! all that they refer to. Builds and copies come after what was done with the same bytes, reads after what
 //! wrote them, by a barrier; so does a build after another with the same scratch memory.
 //!
+//! # Paging
+//!
+//! With [`Options::paging`] the device pages the memory that is local to it. A block is a heap or a committed
+//! resource. It is resident when it is made; on `d3d12` profiles the program makes it resident and evicts it
+//! (`Device::make_resident`, `Device::evict`), counted as Direct3D 12 does, and each submission waits for the paging
+//! point of what it uses. Where more is resident than the budget grants, the operating system moves blocks out:
+//! of the lowest priority first, of those what was used least recently, and none that work in flight uses. What a
+//! submission uses of these is brought back if there is room, in place of what has no higher priority, and read over
+//! the link if not; both cost time. The budget follows [`Paging::script`], and the usage that
+//! [`budget`](tenure_core::device::Device::budget) reports is what is resident. All that counts is in
+//! [`Device::paging_stats`]. Blocks may together be as large as all memory heaps are.
+//!
+//! Without it memory over the budget works as any other, and memory over the heap's size is refused. The heaps behind
+//! tiles count as used only by the submissions that map them.
+//!
 //! # What is not simulated
 //!
 //! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their
-//! corruption: the hazard is reported, the bytes stay whole. The time that work takes on a GPU.
-//! Paging: memory over the budget still works, memory over the heap's size is refused. Bytes that
-//! are written take as much real memory; untouched ones take none, however large the heap.
+//! corruption: the hazard is reported, the bytes stay whole. The time that work takes on a GPU, but for what
+//! [paging](#paging) adds. Bytes that are written take as much real memory; untouched ones take none, however
+//! large the heap.
 //!
 //! # Cost
 //!
@@ -210,6 +228,7 @@ mod mapping;
 mod object;
 mod options;
 mod owners;
+mod paging;
 mod profile;
 mod queries;
 mod record;
@@ -237,6 +256,7 @@ pub use list::List;
 pub use mapping::Mapping;
 pub use object::{LiveObject, ObjectKind};
 pub use options::{Lag, Options};
+pub use paging::{BudgetChange, Paging, PagingStats, SegmentStats};
 pub use profile::Profile;
 pub use queries::QueryHeap;
 pub use report::Findings;

@@ -4,6 +4,7 @@ use tenure_core::device::DescriptorLimits;
 
 use crate::costs::Costs;
 use crate::hazard::Checks;
+use crate::paging::Paging;
 use crate::profile::Profile;
 
 /// How far the queues run behind the CPU. See the [crate documentation](crate#time).
@@ -82,6 +83,8 @@ pub struct Options {
     pub unmapped_tiles: bool,
     /// What it offers of descriptors. *Default*: as the profile says.
     pub descriptors: Option<DescriptorLimits>,
+    /// How memory is paged. *Default*: it is not, and memory over the budget works as any other.
+    pub paging: Option<Paging>,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
     pub record_calls: bool,
 }
@@ -106,6 +109,7 @@ impl Options {
             copy_src_with_reads: false,
             unmapped_tiles: true,
             descriptors: None,
+            paging: None,
             record_calls: false,
         }
     }
@@ -198,6 +202,13 @@ impl Options {
     #[must_use]
     pub const fn descriptors(mut self, limits: DescriptorLimits) -> Self {
         self.descriptors = Some(limits);
+        self
+    }
+
+    /// Sets [`paging`](Self::paging).
+    #[must_use]
+    pub fn paging(mut self, paging: Paging) -> Self {
+        self.paging = Some(paging);
         self
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use tenure_core::device::{
-    Api, DeviceError, Features, ManagerSlot, MemoryType, MemoryTypeId, Properties, StateModel,
+    Api, DeviceError, Features, ManagerSlot, MemoryType, MemoryTypeId, Properties, Residency, StateModel,
 };
 
 use crate::budget::DriverMemory;
@@ -19,6 +19,7 @@ use crate::hazard::{Checks, Hazard, HazardKind, HazardLog, Origin};
 use crate::journal::Journal;
 use crate::object::Register;
 use crate::options::{Lag, Options};
+use crate::paging::Pager;
 use crate::profile::{Formats, Rules};
 use crate::queries::QueryClock;
 use crate::timeline::Timeline;
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     /// Samplers alive.
     pub(crate) samplers: AtomicU32,
     pub(crate) memory: DriverMemory,
+    /// Where paging is simulated.
+    pub(crate) pager: Option<Pager>,
     pub(crate) hazards: HazardLog,
     pub(crate) counters: Counters,
     pub(crate) faults: FaultState,
@@ -94,7 +97,16 @@ impl Shared {
         if let Some(limits) = options.descriptors {
             properties.descriptors = limits;
         }
-        let memory = DriverMemory::new(&properties, &options.budgets);
+        if options.paging.is_some() {
+            let has_priorities = properties.features.contains(Features::MEMORY_PRIORITY);
+            properties.residency = match table.rules {
+                Rules::D3d12 { .. } => Residency::Explicit,
+                Rules::Vulkan { .. } if has_priorities => Residency::Priorities,
+                Rules::Vulkan { .. } => Residency::None,
+            };
+        }
+        let memory = DriverMemory::new(&properties, &options.budgets, options.paging.is_some());
+        let pager = options.paging.map(|paging| Pager::new(paging, &properties, &memory));
         let timeline = Timeline::new(&properties, options.seed);
         Self {
             manager_slot: ManagerSlot::default(),
@@ -110,6 +122,7 @@ impl Shared {
             register: Register::default(),
             samplers: AtomicU32::new(0),
             memory,
+            pager,
             hazards: HazardLog::default(),
             counters: Counters::new(options.record_calls),
             faults: FaultState::default(),

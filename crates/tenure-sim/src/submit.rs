@@ -36,8 +36,11 @@ impl Shared {
             let at = QueueSerial { queue, serial: sync.signal };
             let mut timeline = self.timeline.lock();
             timeline.check(queue, sync.waits, sync.signal)?;
+            self.check_paging_point(sync.paging)?;
             self.note_lists(at, lists);
             let batch = Work {
+                uses: self.note_block_uses(lists),
+                paging: sync.paging.0,
                 job: Job::Lists(recorded),
                 waits: sync.waits.into(),
                 external_waits: self.note_external_waits(at, sync.external_waits, "submit"),
@@ -66,8 +69,10 @@ impl Shared {
         let answer = run(NativeQueue { shared: self, at, batches: &mut batches });
         let mut timeline = self.timeline.lock();
         let mut waits: SmallVec<[_; 4]> = waits.into();
-        for ExternalBatch { lists, waits: external_waits, signals } in batches {
+        for ExternalBatch { lists, uses, waits: external_waits, signals } in batches {
             let batch = Work {
+                uses,
+                paging: 0,
                 job: Job::Lists(lists),
                 waits: std::mem::take(&mut waits),
                 external_waits,

@@ -13,6 +13,7 @@ use crate::external::{ExternalPoint, Points};
 use crate::journal::Step;
 use crate::object::Label;
 use crate::options::Lag;
+use crate::paging::BlockUse;
 use crate::rng::Rng;
 use crate::shared::Shared;
 
@@ -34,13 +35,18 @@ pub(crate) struct Work {
     pub(crate) waits: SmallVec<[QueueSerial; 4]>,
     pub(crate) external_waits: Points,
     pub(crate) external_signals: Points,
+    /// The blocks that it uses, where paging is simulated.
+    pub(crate) uses: Vec<BlockUse>,
+    /// The paging point that it waits for.
+    pub(crate) paging: u64,
     /// The submission is complete with it: no further part follows.
     pub(crate) is_last: bool,
 }
 
 impl Work {
     pub(crate) fn new(job: Job, waits: SmallVec<[QueueSerial; 4]>) -> Self {
-        Self { job, waits, external_waits: Points::new(), external_signals: Points::new(), is_last: true }
+        let (external_waits, external_signals) = (Points::new(), Points::new());
+        Self { job, waits, external_waits, external_signals, uses: Vec::new(), paging: 0, is_last: true }
     }
 }
 
@@ -65,7 +71,12 @@ struct Queue {
     /// The newest of its own submissions that the queues knew for which it has waited: what those did
     /// is visible to it without a barrier.
     heard_of: u64,
+    /// The newest paging point that it has waited for.
+    paged: u64,
 }
+
+/// Ticks from when blocks are made resident until they are: more than from one submission to the next.
+const PAGING_TICKS: u64 = 2;
 
 /// All queues, under one lock: what one does depends on the others.
 pub(crate) struct Timeline {
@@ -73,6 +84,10 @@ pub(crate) struct Timeline {
     rng: Rng,
     /// Those of the device, and then what shows images of swap chains on Vulkan.
     queues: Vec<Queue>,
+    /// The paging points that are not reached, and when they are.
+    paging: VecDeque<(u64, u64)>,
+    /// The newest paging point that is reached.
+    paging_reached: u64,
 }
 
 impl Timeline {
@@ -86,11 +101,12 @@ impl Timeline {
             clock: Clock::default(),
             clocks: VecDeque::new(),
             heard_of: 0,
+            paged: 0,
         };
         let family = properties.queues.first().map_or(0, |first| first.family);
         let of_device = properties.queues.iter().map(|each| queue(each.kind, each.family));
         let queues = of_device.chain([queue(QueueKind::Graphics, family)]).collect();
-        Self { now: 0, rng: Rng::new(seed), queues }
+        Self { now: 0, rng: Rng::new(seed), queues, paging: VecDeque::new(), paging_reached: 0 }
     }
 
     /// Drops what is in flight: the device is lost and it never happens.
@@ -113,6 +129,36 @@ impl Timeline {
 
     pub(crate) fn now(&self) -> u64 {
         self.now
+    }
+
+    /// The newest paging point that is reached.
+    pub(crate) fn paging_reached(&self) -> u64 {
+        self.paging_reached
+    }
+
+    /// Blocks are being made resident: their point is reached some ticks from now, unless everything is done at once.
+    pub(crate) fn page_in(&mut self, shared: &Shared, point: u64) {
+        let is_new = self.paging.back().is_none_or(|(_, last)| *last < point) && point > self.paging_reached;
+        if is_new {
+            let lag = if shared.lag == Lag::None { 0 } else { PAGING_TICKS };
+            self.paging.push_back((self.now.saturating_add(lag), point));
+        }
+        self.reach_paging_points();
+    }
+
+    fn reach_paging_points(&mut self) {
+        while let Some((due, point)) = self.paging.front().copied()
+            && due <= self.now
+        {
+            self.paging_reached = point;
+            self.paging.pop_front();
+        }
+    }
+
+    /// When a paging point is reached.
+    fn paging_due(&self, point: u64) -> u64 {
+        let awaited = self.paging.iter().find(|(_, later)| *later >= point);
+        awaited.filter(|_| point > self.paging_reached).map_or(0, |(due, _)| *due)
     }
 
     /// Checks a submission; nothing is changed.
@@ -241,7 +287,10 @@ impl Timeline {
     fn next_ready(&self) -> Option<(u64, usize)> {
         (0..self.queues.len())
             .filter(|&index| self.is_ready(index))
-            .filter_map(|index| Some((self.queues[index].pending.front()?.due, index)))
+            .filter_map(|index| {
+                let head = self.queues[index].pending.front()?;
+                Some((head.due.max(self.paging_due(head.work.paging)), index))
+            })
             .min()
     }
 
@@ -251,7 +300,11 @@ impl Timeline {
         let mut clock = self.queues[index].clock;
         let mut heard_of = self.queues[index].heard_of;
         clock.join(&submission.observed);
-        let Work { job, waits, external_waits, external_signals, is_last } = submission.work;
+        let Work { job, waits, external_waits, external_signals, uses, paging, is_last } = submission.work;
+        self.reach_paging_points();
+        let paged = waits.iter().map(|wait| self.queues[wait.queue.index()].paged).fold(paging, u64::max);
+        let paged = paged.max(self.queues[index].paged);
+        self.queues[index].paged = paged;
         for wait in &waits {
             // One forgotten was seen by the CPU before this was submitted.
             let known = self.clock_of(wait.queue, wait.serial).unwrap_or(submission.observed);
@@ -286,6 +339,9 @@ impl Timeline {
             Job::Tiles(changes) => changes.iter().for_each(|change| execution.tiles(change)),
         }
         execution.finish();
+        if index < self.device_queues() {
+            shared.note_ran(QueueSerial { queue: id, serial: submission.serial }, &uses, paged);
+        }
         let queue = &mut self.queues[index];
         queue.clock = clock;
         queue.heard_of = heard_of;

@@ -51,6 +51,8 @@ rules! {
     InsideHeap = "the resource is inside the heap",
     HostVisible = "mapped memory is host-visible",
     InsideMapping = "the range is inside the mapping",
+    IsBlock = "what is made resident, evicted or given a priority is a heap or a committed resource",
+    PagingPointExists = "a submission waits for a paging point that make_resident has answered",
     // Tiles.
     TileRegionInside = "the tile region is inside the resource",
     TileOffsetAligned = "the heap offset of a tile is aligned",

@@ -31,7 +31,12 @@ impl NativeQueue<'_> {
     pub(super) fn present(&mut self, image: &Resource) {
         image.state.last_use.raise(self.at.queue, self.at.serial);
         let lists = smallvec![read(self.shared, image)];
-        self.batches.push(ExternalBatch { lists, waits: Points::new(), signals: Points::new() });
+        self.batches.push(ExternalBatch {
+            lists,
+            uses: Vec::new(),
+            waits: Points::new(),
+            signals: Points::new(),
+        });
     }
 }
 

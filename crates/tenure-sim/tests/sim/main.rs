@@ -14,6 +14,7 @@ mod external;
 mod faults;
 mod hazards;
 mod lag;
+mod paging;
 mod profiles;
 mod queries;
 mod races;

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 use tenure::device::{
     AccelerationStructureRange, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
-    HeapBudget, HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc,
-    QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout, TileUpdate,
+    HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint, Permit, Priority,
+    Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout,
+    TileUpdate,
 };
 use tenure::{DeviceError, QueueId, SetBinding};
 
@@ -111,6 +112,13 @@ const fn inner_permit<D: Device>(_: Permit<Counted<D>>) -> Permit<D> {
 }
 
 impl<D: Checked> Checked for Counted<D> {}
+
+fn inner_block<'a, D: Device>(block: &MemoryBlock<'a, Counted<D>>) -> MemoryBlock<'a, D> {
+    match *block {
+        MemoryBlock::Heap(heap) => MemoryBlock::Heap(&heap.inner),
+        MemoryBlock::Resource(resource) => MemoryBlock::Resource(&resource.inner),
+    }
+}
 
 impl<D: Device> Device for Counted<D> {
     type Heap = Heap<D>;
@@ -377,6 +385,29 @@ impl<D: Device> Device for Counted<D> {
     ) -> Result<(), DeviceError> {
         let updates: Vec<_> = updates.iter().map(list::inner_update).collect();
         self.inner.update_tiles(inner_permit(permit), queue, &updates, waits, signal)
+    }
+
+    fn make_resident(
+        &self,
+        permit: Permit<Self>,
+        blocks: &[MemoryBlock<'_, Self>],
+    ) -> Result<PagingPoint, DeviceError> {
+        let blocks: Vec<_> = blocks.iter().map(inner_block).collect();
+        self.inner.make_resident(inner_permit(permit), &blocks)
+    }
+
+    fn evict(&self, permit: Permit<Self>, blocks: &[MemoryBlock<'_, Self>]) -> Result<(), DeviceError> {
+        let blocks: Vec<_> = blocks.iter().map(inner_block).collect();
+        self.inner.evict(inner_permit(permit), &blocks)
+    }
+
+    fn set_priority(
+        &self,
+        permit: Permit<Self>,
+        block: MemoryBlock<'_, Self>,
+        priority: Priority,
+    ) -> Result<(), DeviceError> {
+        self.inner.set_priority(inner_permit(permit), inner_block(&block), priority)
     }
 
     fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {

@@ -1,0 +1,14 @@
+//! Paging: which blocks are in the memory that they were created in, who moves them, and what that costs.
+//!
+//! A block is a heap or a committed resource. Segments are the device's memory heaps; those that are local to the GPU
+//! are paged, the others are where blocks go.
+
+mod calls;
+mod options;
+mod pager;
+mod residency;
+mod stats;
+
+pub use options::{BudgetChange, Paging};
+pub(crate) use pager::{BlockUse, Pager};
+pub use stats::{PagingStats, SegmentStats};

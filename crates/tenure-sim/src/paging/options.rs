@@ -1,0 +1,65 @@
+//! How a device pages.
+
+/// How a device pages its memory: see [`Options::paging`](crate::Options::paging) and the
+/// [crate documentation](crate#paging).
+///
+/// ```
+/// use tenure::sim::{BudgetChange, Device, Options, Paging, Profile};
+///
+/// // After 100 submissions another program takes most of the card, and after 300 it is gone.
+/// let paging = Paging::PCIE4_X16.script([
+///     BudgetChange { after: 100, heap: 0, bytes: 1 << 30 },
+///     BudgetChange { after: 300, heap: 0, bytes: 7 << 30 },
+/// ]);
+/// let device = Device::with_options(Options::new(Profile::DISCRETE).paging(paging));
+/// assert_eq!(device.paging_stats().submissions, 0);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paging {
+    /// Bytes a second between the GPU's memory and where blocks go: at least 1.
+    pub link: u64,
+    /// Nanoseconds that the operating system takes for each block that it moves, beside those of its bytes.
+    pub per_block: u64,
+    /// Nanoseconds that the GPU takes for a submission, beside what is paged for it.
+    pub per_submission: u64,
+    /// Budgets that change, in the order of their submissions.
+    pub script: Vec<BudgetChange>,
+}
+
+/// The operating system grants more or less of a memory heap from some submission on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetChange {
+    /// The number of submissions, on all queues together, that have run before.
+    pub after: u64,
+    /// The index of the memory heap.
+    pub heap: usize,
+    /// Bytes that are granted.
+    pub bytes: u64,
+}
+
+impl Paging {
+    /// A card in a slot of PCI Express 3.0 with 16 lanes: 12 GB/s of 15.8 in practice.
+    pub const PCIE3_X16: Self = Self::over(12_000_000_000);
+    /// A card in a slot of PCI Express 4.0 with 16 lanes: 24 GB/s of 31.5 in practice.
+    pub const PCIE4_X16: Self = Self::over(24_000_000_000);
+    /// A GPU that shares the system's memory, which goes to a solid-state disk.
+    pub const DISK: Self = Self::over(3_000_000_000);
+
+    /// Over a link of so many bytes a second.
+    #[must_use]
+    pub const fn over(link: u64) -> Self {
+        Self { link, per_block: 50_000, per_submission: 1_000_000, script: Vec::new() }
+    }
+
+    /// Sets [`script`](Self::script).
+    #[must_use]
+    pub fn script(mut self, changes: impl Into<Vec<BudgetChange>>) -> Self {
+        self.script = changes.into();
+        self
+    }
+
+    /// Nanoseconds that so many bytes take.
+    pub(super) fn transfer(&self, bytes: u64) -> u128 {
+        u128::from(bytes) * 1_000_000_000 / u128::from(self.link.max(1))
+    }
+}

@@ -1,0 +1,240 @@
+//! What is resident, and what the operating system does about it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tenure_core::device::{MemoryTypeId, Priority, Properties};
+
+use super::options::Paging;
+use super::stats::{PagingStats, SegmentStats};
+use crate::budget::DriverMemory;
+use crate::object::Label;
+
+/// What a submission uses of a block.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockUse {
+    /// The number of the block.
+    pub(crate) block: u64,
+    /// The bytes of the resources that it uses.
+    pub(crate) bytes: u64,
+}
+
+/// A heap or a committed resource.
+pub(super) struct Block {
+    pub(super) label: Arc<Label>,
+    /// The index of its memory heap.
+    pub(super) heap: usize,
+    /// Bytes.
+    pub(super) size: u64,
+    pub(super) priority: Priority,
+    /// How often it was made resident more than it was evicted.
+    pub(super) count: u32,
+    /// It is in its own segment.
+    pub(super) is_in: bool,
+    /// Something has used it since it was moved in.
+    pub(super) is_used: bool,
+    /// The submission that used it last.
+    pub(super) last_use: u64,
+    /// Submissions that use it and have not run.
+    pub(super) in_flight: u32,
+    /// The point at which it was made resident.
+    pub(super) point: u64,
+}
+
+/// Where a block is that a submission uses.
+pub(crate) enum Found {
+    /// The GPU can use it.
+    Usable,
+    /// The program has evicted it.
+    Evicted(Arc<Label>),
+    /// It was made resident at a point that the queue has not waited for.
+    NotWaitedFor(Arc<Label>, u64),
+}
+
+pub(super) struct State {
+    pub(super) blocks: BTreeMap<u64, Block>,
+    /// For each memory heap, bytes.
+    pub(super) budgets: Vec<u64>,
+    pub(super) stats: PagingStats,
+    /// Changes of the script that have come to pass.
+    changes: usize,
+    /// The newest point that was answered.
+    pub(super) newest_point: u64,
+}
+
+/// Residency and its costs. A lock of its own, under which no other is taken.
+pub(crate) struct Pager {
+    pub(super) options: Paging,
+    heap_of_type: Vec<usize>,
+    /// For each memory heap.
+    pub(super) is_paged: Vec<bool>,
+    pub(super) state: Mutex<State>,
+}
+
+impl Pager {
+    pub(crate) fn new(options: Paging, properties: &Properties, memory: &DriverMemory) -> Self {
+        let heaps = properties.memory_heaps.len();
+        let stats = PagingStats { segments: vec![SegmentStats::default(); heaps], ..PagingStats::default() };
+        let pager = Self {
+            options,
+            heap_of_type: properties.memory_types.iter().map(|found| usize::from(found.heap)).collect(),
+            is_paged: properties.memory_heaps.iter().map(|heap| heap.device_local).collect(),
+            state: Mutex::new(State {
+                blocks: BTreeMap::new(),
+                budgets: memory.budgets().iter().map(|heap| heap.budget).collect(),
+                stats,
+                changes: 0,
+                newest_point: 0,
+            }),
+        };
+        pager.follow_script(&mut pager.state.lock());
+        pager
+    }
+
+    pub(crate) fn stats(&self) -> PagingStats {
+        self.state.lock().stats.clone()
+    }
+
+    /// Bytes that are granted and resident of each memory heap.
+    pub(crate) fn budgets(&self) -> Vec<(u64, u64)> {
+        let state = self.state.lock();
+        let segments = state.stats.segments.iter();
+        state.budgets.iter().zip(segments).map(|(budget, segment)| (*budget, segment.resident)).collect()
+    }
+
+    pub(crate) fn set_budget(&self, heap: usize, bytes: u64) {
+        let state = &mut *self.state.lock();
+        if let Some(budget) = state.budgets.get_mut(heap) {
+            *budget = bytes;
+            self.demote_excess(state, heap);
+        }
+    }
+
+    /// A block was made; it is resident.
+    pub(crate) fn created(&self, label: &Arc<Label>, memory: MemoryTypeId, size: u64, priority: Priority) {
+        let Some(heap) = self.heap_of_type.get(usize::from(memory.0)).copied() else { return };
+        let state = &mut *self.state.lock();
+        let block = Block {
+            label: Arc::clone(label),
+            heap,
+            size,
+            priority,
+            count: 1,
+            is_in: true,
+            is_used: true,
+            last_use: state.stats.submissions,
+            in_flight: 0,
+            point: 0,
+        };
+        state.blocks.insert(label.id, block);
+        state.stats.segments[heap].resident += size;
+        self.demote_excess(state, heap);
+    }
+
+    pub(crate) fn destroyed(&self, block: u64) {
+        let state = &mut *self.state.lock();
+        if let Some(block) = state.blocks.remove(&block) {
+            let segment = &mut state.stats.segments[block.heap];
+            if block.is_in {
+                segment.resident -= block.size;
+                segment.unused += if block.is_used { 0 } else { block.size };
+            }
+        }
+    }
+
+    pub(crate) fn set_priority(&self, block: u64, priority: Priority) {
+        if let Some(block) = self.state.lock().blocks.get_mut(&block) {
+            block.priority = priority;
+        }
+    }
+
+    /// A submission was made that uses blocks.
+    pub(crate) fn submitted(&self, uses: &[BlockUse]) {
+        let mut state = self.state.lock();
+        for used in uses {
+            if let Some(block) = state.blocks.get_mut(&used.block) {
+                block.in_flight += 1;
+            }
+        }
+    }
+
+    /// A submission has run; its queue has waited for the points up to `paged`. What is wrong is answered for each
+    /// block that was not usable.
+    pub(crate) fn ran(&self, uses: &[BlockUse], paged: u64) -> Vec<Found> {
+        let state = &mut *self.state.lock();
+        state.stats.submissions += 1;
+        self.follow_script(state);
+        let now = state.stats.submissions;
+        let mut wrong = Vec::new();
+        for used in uses {
+            let Some(block) = state.blocks.get_mut(&used.block) else { continue };
+            block.in_flight = block.in_flight.saturating_sub(1);
+            block.last_use = now;
+            match block.state(paged) {
+                Found::Usable => block.is_used = true,
+                found => wrong.push(found),
+            }
+        }
+        let stalled = state.stats.stalled;
+        for used in uses {
+            self.reach(state, used);
+        }
+        let took = u128::from(self.options.per_submission) + (state.stats.stalled - stalled);
+        pass(state, took);
+        // What was in flight until now may go.
+        (0..self.is_paged.len()).for_each(|heap| self.demote_excess(state, heap));
+        wrong
+    }
+
+    /// The GPU uses a block: where the operating system has moved it out, it is brought back if there is room, and
+    /// read over the link if not.
+    fn reach(&self, state: &mut State, used: &BlockUse) {
+        let Some(block) = state.blocks.get(&used.block) else { return };
+        if block.is_in || block.count == 0 {
+            return;
+        }
+        let (heap, size, priority) = (block.heap, block.size, block.priority);
+        if self.make_room(state, heap, size, priority) {
+            state.stats.segments[heap].promoted += size;
+            self.move_in(state, used.block, true);
+        } else {
+            state.stats.segments[heap].read_remotely += used.bytes;
+            state.stats.stalled += self.options.transfer(used.bytes);
+        }
+    }
+
+    fn follow_script(&self, state: &mut State) {
+        let due = |change: &&super::BudgetChange| change.after <= state.stats.submissions;
+        let changes: Vec<_> = self.options.script[state.changes..].iter().take_while(due).copied().collect();
+        state.changes += changes.len();
+        for change in changes {
+            if let Some(budget) = state.budgets.get_mut(change.heap) {
+                *budget = change.bytes;
+                self.demote_excess(state, change.heap);
+            }
+        }
+    }
+}
+
+/// Time passes.
+fn pass(state: &mut State, nanoseconds: u128) {
+    state.stats.time += nanoseconds;
+    for (segment, budget) in state.stats.segments.iter_mut().zip(&state.budgets) {
+        let over = if *budget == 0 { 0 } else { segment.resident.saturating_sub(*budget) };
+        segment.over_budget += u128::from(over) * nanoseconds;
+    }
+}
+
+impl Block {
+    /// Whether a queue that has waited for the points up to `paged` can use it.
+    fn state(&self, paged: u64) -> Found {
+        if self.count == 0 {
+            Found::Evicted(Arc::clone(&self.label))
+        } else if self.point > paged {
+            Found::NotWaitedFor(Arc::clone(&self.label), self.point)
+        } else {
+            Found::Usable
+        }
+    }
+}

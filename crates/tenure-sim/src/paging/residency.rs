@@ -1,0 +1,137 @@
+//! Blocks that move: by the program's word, and by the operating system's.
+
+use std::sync::Arc;
+
+use tenure_core::device::Priority;
+
+use super::pager::{Block, Pager, State};
+use crate::object::Label;
+
+impl Pager {
+    /// Makes blocks resident once more. Answers the newest point that any of them has.
+    pub(crate) fn make_resident(&self, blocks: &[u64]) -> u64 {
+        let state = &mut *self.state.lock();
+        let mut newest = 0;
+        let next = state.newest_point + 1;
+        for id in blocks {
+            let Some(block) = state.blocks.get_mut(id) else { continue };
+            block.count = block.count.saturating_add(1);
+            if block.count == 1 {
+                block.point = next;
+                state.newest_point = next;
+                let (heap, size) = (block.heap, block.size);
+                state.stats.segments[heap].paged_in += size;
+                self.move_in(state, *id, false);
+                self.demote_excess(state, heap);
+            }
+            newest = newest.max(state.blocks.get(id).map_or(0, |block| block.point));
+        }
+        newest
+    }
+
+    /// The program has been told that blocks need not be waited for.
+    pub(crate) fn arrived(&self, blocks: &[u64]) {
+        let mut state = self.state.lock();
+        for id in blocks {
+            if let Some(block) = state.blocks.get_mut(id) {
+                block.point = 0;
+            }
+        }
+    }
+
+    /// Evicts blocks once; those that are evicted already.
+    pub(crate) fn evict(&self, blocks: &[u64]) -> Vec<Arc<Label>> {
+        let state = &mut *self.state.lock();
+        let mut wrong = Vec::new();
+        for id in blocks {
+            let Some(block) = state.blocks.get_mut(id) else { continue };
+            if block.count == 0 {
+                wrong.push(Arc::clone(&block.label));
+                continue;
+            }
+            block.count -= 1;
+            if block.count == 0 && block.is_in {
+                let (heap, size) = (block.heap, block.size);
+                state.stats.segments[heap].paged_out += size;
+                self.move_out(state, *id);
+            }
+        }
+        wrong
+    }
+
+    /// Whether a point was answered.
+    pub(crate) fn has_point(&self, point: u64) -> bool {
+        point <= self.state.lock().newest_point
+    }
+
+    pub(super) fn move_in(&self, state: &mut State, id: u64, is_used: bool) {
+        let Some(block) = state.blocks.get_mut(&id) else { return };
+        block.is_in = true;
+        block.is_used = is_used;
+        block.last_use = state.stats.submissions;
+        state.stats.segments[block.heap].resident += block.size;
+        state.stats.stalled += u128::from(self.options.per_block) + self.options.transfer(block.size);
+    }
+
+    fn move_out(&self, state: &mut State, id: u64) {
+        let Some(block) = state.blocks.get_mut(&id) else { return };
+        block.is_in = false;
+        let segment = &mut state.stats.segments[block.heap];
+        segment.resident -= block.size;
+        segment.unused += if block.is_used { 0 } else { block.size };
+        block.is_used = true;
+        state.stats.stalled += u128::from(self.options.per_block) + self.options.transfer(block.size);
+    }
+
+    /// The operating system moves blocks out until no more is resident than it grants: of the lowest priority first,
+    /// of those what was used least recently, and none that a submission in flight uses.
+    pub(super) fn demote_excess(&self, state: &mut State, heap: usize) {
+        let budget = state.budgets[heap];
+        if budget == 0 || !self.is_paged[heap] {
+            return;
+        }
+        while state.stats.segments[heap].resident > budget {
+            let Some(id) = candidate(state, heap, Priority::High, u64::MAX) else { return };
+            self.demote(state, id);
+        }
+    }
+
+    /// Makes room for a block by moving out blocks of no higher priority that the submission that runs does not use.
+    /// False, and nothing is moved, where that is not enough.
+    pub(super) fn make_room(&self, state: &mut State, heap: usize, size: u64, priority: Priority) -> bool {
+        let (budget, resident) = (state.budgets[heap], state.stats.segments[heap].resident);
+        if budget == 0 || !self.is_paged[heap] {
+            return true;
+        }
+        let now = state.stats.submissions;
+        let movable = |block: &&Block| is_movable(block, heap, priority, now);
+        let movable: u64 = state.blocks.values().filter(movable).map(|block| block.size).sum();
+        if (resident - movable).saturating_add(size) > budget {
+            return false;
+        }
+        while state.stats.segments[heap].resident + size > budget {
+            let Some(id) = candidate(state, heap, priority, now) else { return false };
+            self.demote(state, id);
+        }
+        true
+    }
+
+    fn demote(&self, state: &mut State, id: u64) {
+        if let Some(block) = state.blocks.get(&id) {
+            state.stats.segments[block.heap].demoted += block.size;
+        }
+        self.move_out(state, id);
+    }
+}
+
+/// Whether the operating system may move a block out for one of that priority, in a submission.
+fn is_movable(block: &Block, heap: usize, highest: Priority, before: u64) -> bool {
+    let is_idle = block.in_flight == 0 && block.last_use < before;
+    block.heap == heap && block.is_in && is_idle && block.priority <= highest
+}
+
+/// What the operating system moves out next.
+fn candidate(state: &State, heap: usize, highest: Priority, before: u64) -> Option<u64> {
+    let movable = state.blocks.iter().filter(|(_, block)| is_movable(block, heap, highest, before));
+    movable.min_by_key(|(id, block)| (block.priority, block.last_use, **id)).map(|(id, _)| *id)
+}

@@ -1,0 +1,46 @@
+//! What paging has cost.
+
+/// What was paged, and what that cost: see [`Device::paging_stats`](crate::Device::paging_stats).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PagingStats {
+    /// Each memory heap, by its index.
+    pub segments: Vec<SegmentStats>,
+    /// Submissions that have run, on all queues together.
+    pub submissions: u64,
+    /// Nanoseconds that all of them took, with the paging.
+    pub time: u128,
+    /// Of these, the nanoseconds in which blocks were moved, or read where they were.
+    pub stalled: u128,
+}
+
+/// One memory heap. Bytes, since the device was made, if nothing else is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SegmentStats {
+    /// What is resident now.
+    pub resident: u64,
+    /// Blocks that the program has made resident after they were evicted.
+    pub paged_in: u64,
+    /// Blocks that the program has evicted.
+    pub paged_out: u64,
+    /// Blocks that the operating system has brought back.
+    pub promoted: u64,
+    /// Blocks that the operating system has moved out, because more was resident than it grants.
+    pub demoted: u64,
+    /// What submissions have used of blocks that the operating system had moved out, and which it did not bring back.
+    pub read_remotely: u64,
+    /// Of what was paged in or promoted, the blocks that left again, or were destroyed, before anything used them.
+    pub unused: u64,
+    /// Bytes over the budget, times the nanoseconds for which they were.
+    pub over_budget: u128,
+}
+
+impl PagingStats {
+    /// Bytes that went over the link towards the GPU, in all segments: by the program and by the operating system, and
+    /// what was read remotely.
+    #[must_use]
+    pub fn bytes_in(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.paged_in + segment.promoted + segment.read_remotely).sum()
+    }
+}
