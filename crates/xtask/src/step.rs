@@ -85,7 +85,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "frames",
-        what: "frames of four recording threads and of a render graph, on both APIs",
+        what: "frames of four recording threads and of a render graph, on both APIs, and a world streamed on Vulkan",
         run: |settings| devices::frames(settings.is_native),
     },
     Step {
@@ -107,6 +107,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("lifetimes", &[]),
     ("frame", &[]),
     ("render-graph", &["--resolution", "640x360", "--frames", "100"]),
+    ("streamer", &[]),
 ];
 
 fn format() -> Outcome {

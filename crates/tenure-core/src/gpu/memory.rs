@@ -76,7 +76,8 @@ impl<D: Device> Gpu<D> {
     /// [`MemoryReport::heaps`], whatever the operating system grants; `None` for no such cap. For a program that leaves
     /// room for others, or a player who chooses.
     ///
-    /// What was taken before stays. Requests go on as if the driver refused more: to other memory where they may, else
+    /// What was taken before stays. The [level](crate::Pressure) of the heap is that of the cap where that is nearer
+    /// than the budget. Requests go on as if the driver refused more: to other memory where they may, else
     /// they fail. Threads that take memory at the same moment may exceed the cap by a block each. Any thread; O(1).
     ///
     /// # Errors
@@ -146,7 +147,10 @@ impl<D: Device> Gpu<D> {
         let interval = u64::from(context.config.pressure.interval);
         let (device, budgets) = (context.device(), &context.pools.objects.budgets);
         let is_asked = listener.is_some() && context.clock.loss().is_none() && budgets.age() >= interval;
-        let known = if is_asked { budgets.current(device) } else { budgets.known() };
+        let mut known = if is_asked { budgets.current(device) } else { budgets.known() };
+        for (heap, budget) in known.iter_mut().enumerate() {
+            *budget = budgets.nearer(heap, *budget, context.pools.objects.limits.cap(heap));
+        }
         let changes = watch.levels.lock().update(&known, &context.config.pressure);
         let mut panicked = Panicked::none();
         for (heap, before, now) in changes {

@@ -93,6 +93,17 @@ impl Budgets {
         }
     }
 
+    /// Of a memory heap, by its index, what is granted and used; where the program has capped what tenure takes, and
+    /// that is nearer, the cap and what tenure has.
+    pub(crate) fn nearer(&self, heap: usize, granted: HeapBudget, cap: Option<u64>) -> HeapBudget {
+        let (Some(cap), Some(count)) = (cap, self.heaps.get(heap)) else { return granted };
+        // A budget of 0 is one that nobody knows.
+        let capped = HeapBudget { budget: cap.max(1), usage: count.ours.load(Ordering::Acquire) };
+        let product = |one: u64, other: u64| u128::from(one) * u128::from(other);
+        let is_nearer = product(capped.usage, granted.budget) > product(granted.usage, capped.budget);
+        if granted.budget == 0 || is_nearer { capped } else { granted }
+    }
+
     /// A frame has ended: the next who needs to know asks again.
     pub(crate) fn end_frame(&self) {
         self.frame.fetch_add(1, Ordering::Relaxed);

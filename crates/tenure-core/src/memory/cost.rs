@@ -1,5 +1,7 @@
 //! What a request would take from the driver.
 
+use tenure_heap::Round;
+
 use super::fallback::{RangeRequest, ResourceRequest, shared_kind, spills_before_budget};
 use super::make::{buffer_usage, make_pool};
 use super::maker::{Maker, steps};
@@ -28,8 +30,9 @@ pub struct Cost {
     pub heap: usize,
     /// What the driver would be asked for: 0 where a block has room, else a new block, or memory of its own.
     pub new_bytes: u64,
-    /// Whether the usage stays within the budget, or nobody knows one. If not, idle memory is given back first, and
-    /// then the budget is exceeded.
+    /// Whether the usage stays within the budget, or nobody knows one, and what the manager has within the program's
+    /// [cap](crate::Gpu::set_memory_cap). If not, idle memory is given back first, and then the budget is exceeded; the
+    /// cap never is.
     pub is_within_budget: bool,
 }
 
@@ -116,7 +119,11 @@ impl<D: Device> Pools<D> {
             let found = device.properties().memory_types.get(usize::from(memory.0));
             let heap = found.map_or(0, |found| usize::from(found.heap));
             let budget = budgets.get(heap).copied();
-            let grants = |bytes: u64| is_lazy || budget.is_none_or(|budget: HeapBudget| budget.grants(bytes));
+            let limits = &self.objects.limits;
+            // Beyond the program's cap nothing is taken, whatever is granted.
+            let is_capped = |bytes| !limits.allows(memory, bytes, Round::WhateverBudget, Vec::new);
+            let is_granted = |bytes| budget.is_none_or(|budget: HeapBudget| budget.grants(bytes));
+            let grants = |bytes: u64| is_lazy || (is_granted(bytes) && !is_capped(bytes));
             let alone = (LocationKind::Committed, asked.alone);
             let in_pool = pool.into_iter().flat_map(|class| {
                 let sizes = self.new_bytes(device, config, class, asked.size, asked.align);

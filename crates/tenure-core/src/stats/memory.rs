@@ -27,7 +27,7 @@ pub struct HeapMemory {
     /// neither. What is free within
     /// blocks, or in blocks that are idle, comes on top.
     pub headroom: Option<u64>,
-    /// How near the usage is to the budget.
+    /// How near the usage is to the budget, or what the manager has to its cap, whichever is nearer.
     pub pressure: Pressure,
     /// What the manager has, by what it is for.
     pub ours: MemoryParts,
@@ -88,15 +88,17 @@ impl MemoryReport {
         for (index, heap) in properties.memory_heaps.iter().enumerate() {
             let HeapBudget { budget, usage } = budgets.get(index).copied().unwrap_or_default();
             let is_known = budget != 0;
+            let cap = context.pools.objects.limits.cap(index);
+            let nearer = context.pools.objects.budgets.nearer(index, HeapBudget { budget, usage }, cap);
             heaps.push(HeapMemory {
                 size: heap.size,
                 device_local: heap.device_local,
                 is_window: heap.is_window(&properties.memory_heaps),
                 budget: is_known.then_some(budget),
                 usage,
-                cap: context.pools.objects.limits.cap(index),
+                cap,
                 headroom: is_known.then(|| budget.min(heap.size).saturating_sub(usage)),
-                pressure: levels.of(index).after(HeapBudget { budget, usage }, &context.config.pressure),
+                pressure: levels.of(index).after(nearer, &context.config.pressure),
                 ours: MemoryParts::default(),
                 used: 0,
                 idle: 0,
@@ -159,8 +161,8 @@ pub struct PressureChange {
     pub before: Pressure,
     /// The level now.
     pub now: Pressure,
-    /// What the operating system grants.
+    /// What the operating system grants; the program's [cap](crate::Gpu::set_memory_cap) where that is nearer.
     pub budget: u64,
-    /// What the process uses.
+    /// What the process uses; where the cap is nearer, what the manager has.
     pub usage: u64,
 }

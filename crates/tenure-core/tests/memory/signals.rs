@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use tenure_core::device::Device as _;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Format, Gpu, HeapMemory, LocationKind, MemoryUse, Pressure,
-    PressureChange, PressureConfig, Queue, Report, TextureDesc, Usage,
+    AllocationFlags, Buffer, BufferDesc, Config, Error, Format, Gpu, HeapMemory, LocationKind, MemoryUse,
+    Pressure, PressureChange, PressureConfig, Queue, Report, TextureDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Options, Profile};
 use test_random::Rng;
@@ -460,4 +460,55 @@ fn a_request_beyond_the_budget_says_so() {
     assert!(gpu.buffer_cost(&BufferDesc::new(0, Usage::VERTEX)).is_err());
     gpu.shutdown();
     assert!(matches!(gpu.texture_cost(&target), Err(Error::ShutDown)));
+}
+
+/// Under a cap a request costs the smaller block that the cap leaves, and is not said to be within the budget when it
+/// would fail.
+#[test]
+fn a_request_costs_what_a_cap_leaves() {
+    for &profile in Profile::ALL {
+        let gpu = gpu(profile);
+        let heap = local_index(&gpu);
+        gpu.set_memory_cap(heap, Some(100 * MIB)).unwrap();
+        let desc = TextureDesc::d2(512, 512, Format::Rgba8Unorm, Usage::SHADER_READ)
+            .allocation(AllocationFlags::WITHIN_BUDGET | AllocationFlags::DEVICE_LOCAL_ONLY);
+        let mut textures = Vec::new();
+        loop {
+            let (cost, before) = (gpu.texture_cost(&desc).unwrap(), gpu.stats().reserved);
+            let what = format!("{}: {} textures, {cost:?}", profile.name(), textures.len());
+            if !cost.is_within_budget {
+                break;
+            }
+            textures.push(gpu.create_texture(&desc).expect(&what));
+            assert_eq!(gpu.stats().reserved, before + cost.new_bytes, "{what}");
+            assert!(gpu.memory().heaps[heap].ours.total() <= 100 * MIB, "{what}");
+        }
+        assert!(textures.len() >= 94, "{}: {} textures of 1 MiB", profile.name(), textures.len());
+        assert!(matches!(gpu.create_texture(&desc), Err(Error::OutOfMemory(_))), "{}", profile.name());
+    }
+}
+
+/// A program that has capped itself is told when it comes near the cap, as if no more were granted.
+#[test]
+fn a_cap_makes_pressure() {
+    for &profile in Profile::ALL {
+        let gpu = gpu(profile);
+        let heap = local_index(&gpu);
+        let changes = Arc::new(Mutex::new(Vec::new()));
+        let heard = changes.clone();
+        gpu.on_pressure(move |_, change| heard.lock().unwrap().push(*change));
+        gpu.set_memory_cap(heap, Some(40 * MIB)).unwrap();
+        let buffer = gpu.create_buffer(&BufferDesc::new(39 * MIB, Usage::SHADER_READ)).unwrap();
+        assert_eq!(gpu.memory().heaps[heap].pressure, Pressure::Critical, "{}", profile.name());
+        end_frame(&gpu);
+        let told = changes.lock().unwrap().pop().unwrap();
+        assert_eq!((told.heap, told.now, told.budget), (heap, Pressure::Critical, 40 * MIB));
+        assert!(told.usage >= 39 * MIB && told.usage <= 40 * MIB);
+        gpu.set_memory_cap(heap, None).unwrap();
+        end_frame(&gpu);
+        assert_eq!(changes.lock().unwrap().pop().unwrap().now, Pressure::Normal, "{}", profile.name());
+        gpu.set_memory_cap(heap, Some(0)).unwrap();
+        assert_eq!(gpu.memory().heaps[heap].pressure, Pressure::Critical, "more than nothing");
+        drop(buffer);
+    }
 }
