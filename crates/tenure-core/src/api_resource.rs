@@ -1,5 +1,6 @@
 //! An API object with what tenure keeps beside it.
 
+use crate::block_set::BlockKey;
 use crate::device::{
     Api, Device, Features, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, State, StateModel, Usage,
 };
@@ -15,6 +16,8 @@ pub(crate) struct ApiResource<D: Device> {
     pub(crate) address: Option<u64>,
     /// The states that its memory and its usage leave it, on Direct3D 12 fewer than all.
     pub(crate) possible: State,
+    /// The evictable block that its memory is in.
+    pub(crate) block: Option<BlockKey>,
 }
 
 impl<D: Device> ApiResource<D> {
@@ -35,7 +38,7 @@ impl<D: Device> ApiResource<D> {
             .with_layouts_of(device.properties().api);
         let is_copied = device.properties().features.contains(Features::COPY_SRC_WITH_READS);
         let states = if is_copied { states.with_copied_reads() } else { states };
-        Self { object, states, mapping, address, possible: possible_states(device, desc) }
+        Self { object, states, mapping, address, possible: possible_states(device, desc), block: None }
     }
 
     /// The same, in such memory: Direct3D 12 keeps what is in upload heaps readable and what is in

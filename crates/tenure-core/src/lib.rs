@@ -10,6 +10,7 @@
 mod debug;
 
 mod api_resource;
+mod block_set;
 mod command;
 mod config;
 mod context;
@@ -37,7 +38,7 @@ mod upload;
 
 /// For [`Scratch::constants`], whose values are plain bytes: derive `bytemuck::NoUninit`, or `Pod`.
 pub use bytemuck;
-pub use command::{Commands, Recording};
+pub use command::{Commands, Needed, Recording};
 pub use config::{
     Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig, PoolConfig, PressureConfig,
     StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator,

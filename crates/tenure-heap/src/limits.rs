@@ -207,6 +207,45 @@ impl MemoryLimits {
         }
     }
 
+    /// Memory that the program has was evicted: it takes nothing of its heap until it is resident again, and counts
+    /// against no cap. It is one allocation all the same.
+    ///
+    /// ```
+    /// use tenure_heap::{HeapProperties, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId};
+    ///
+    /// let properties = HeapProperties {
+    ///     memory_heaps: vec![MemoryHeap { size: 1 << 30, device_local: true }],
+    ///     memory_types: vec![MemoryType::default()],
+    ///     ..HeapProperties::default()
+    /// };
+    /// let limits = MemoryLimits::new(&properties);
+    /// limits.note_allocation(MemoryTypeId(0), 1 << 20);
+    /// limits.note_evicted(MemoryTypeId(0), 1 << 20);
+    /// assert_eq!((limits.taken(0), limits.memory().now()), (0, 1 << 20));
+    /// limits.note_resident(MemoryTypeId(0), 1 << 20);
+    /// assert_eq!(limits.taken(0), 1 << 20);
+    /// ```
+    pub fn note_evicted(&self, memory: MemoryTypeId, bytes: u64) {
+        if let Some((_, heap)) = self.heap(memory) {
+            heap.taken.fetch_sub(bytes, Ordering::Relaxed);
+            // What was granted before is out of date.
+            heap.refresh_below.store(i64::MAX, Ordering::Relaxed);
+        }
+    }
+
+    /// Memory that was [evicted](Self::note_evicted) is resident again.
+    pub fn note_resident(&self, memory: MemoryTypeId, bytes: u64) {
+        if let Some((_, heap)) = self.heap(memory) {
+            heap.take(bytes);
+        }
+    }
+
+    /// Bytes that are taken of a memory heap; 0 if there is no such heap.
+    #[must_use]
+    pub fn taken(&self, heap: usize) -> u64 {
+        self.heaps.get(heap).map_or(0, |heap| heap.taken.load(Ordering::Relaxed))
+    }
+
     /// Sets the most bytes that may be taken of a memory heap, by its index, whatever the operating system grants;
     /// `None` for no such cap. What was taken before stays. Threads that take memory at the same moment may exceed it
     /// by a block each. False where there is no such heap.

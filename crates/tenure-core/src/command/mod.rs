@@ -6,6 +6,7 @@ mod list_pool;
 mod open;
 mod queries;
 mod recording;
+mod resident;
 mod structures;
 mod submission;
 
@@ -22,6 +23,7 @@ pub(crate) use external::submit_external;
 pub(crate) use list_pool::ListPool;
 pub(crate) use open::Open;
 pub use recording::Recording;
+pub use resident::Needed;
 
 /// The services of a manager that recordings use.
 pub(crate) struct CommandService<D: Device> {

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::external::ExternalPoints;
 use super::list_pool::ListPool;
 use super::submission::record;
+use crate::block_set::BlockSet;
 use crate::context::Context;
 use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresource};
 use crate::memory::AliasedRange;
@@ -34,6 +35,8 @@ pub(crate) struct Open<D: Device> {
     pub(super) waits: SyncPoint,
     /// Of the program's own semaphores or fences.
     pub(super) external: Option<Box<ExternalPoints<D>>>,
+    /// The evictable blocks that it uses.
+    pub(crate) blocks: BlockSet,
     /// How memory is written that the CPU maps.
     written: State,
     /// Uses were noted, and the barriers that they need not recorded yet.
@@ -43,7 +46,7 @@ pub(crate) struct Open<D: Device> {
 }
 
 impl<D: Device> Open<D> {
-    const fn new(list: D::List, tracker: Box<Tracker<Tracked<D>>>) -> Self {
+    const fn new(list: D::List, tracker: Box<Tracker<Tracked<D>>>, blocks: BlockSet) -> Self {
         Self {
             list,
             tracker,
@@ -52,6 +55,7 @@ impl<D: Device> Open<D> {
             queries: None,
             waits: SyncPoint::NONE,
             external: None,
+            blocks,
             written: State::COMMON,
             is_due: false,
             is_closed: false,
@@ -90,6 +94,9 @@ impl<D: Device> Open<D> {
     ) -> Result<(), StateError> {
         self.tracker.require(resource, subresource, state)?;
         self.is_due = true;
+        if let Some(block) = resource.0.block {
+            self.blocks.note(block);
+        }
         if resource.0.mapping.is_some() {
             self.written |= state & MAY_WRITE;
         }
@@ -132,7 +139,7 @@ impl<D: Device> ListPool<D> {
         let tracker = self.take_tracker(queue)?;
         // Without asking the driver: a list more is made at worst.
         match self.take_list(context.device(), queue, &context.clock.completed()) {
-            Ok(list) => Ok(Open::new(list, tracker)),
+            Ok(list) => Ok(Open::new(list, tracker, context.pools.residency.take_set())),
             Err(error) => {
                 self.return_tracker(queue, tracker);
                 Err(error)
@@ -151,7 +158,8 @@ impl<D: Device> ListPool<D> {
 
     /// Returns what is not going to be submitted.
     pub(crate) fn discard_open(&self, context: &Context<D>, queue: QueueId, open: Open<D>) {
-        let Open { mut list, tracker, tickets, aliased_ranges, .. } = open;
+        let Open { mut list, tracker, tickets, aliased_ranges, blocks, .. } = open;
+        context.pools.residency.return_set(blocks);
         Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
         // A list must be closed before it can be begun again.
         let is_closed = list.close().is_ok();

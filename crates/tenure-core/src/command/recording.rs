@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::{CommandService, Commands};
+use crate::block_set::NotedBlocks;
 use crate::context::RetiredDescriptor;
 use crate::descriptor::{RecordedChunks, RecordedSets};
 use crate::device::{CommandList, Device, QueueId};
@@ -34,6 +35,8 @@ pub struct Recording<D: Device> {
     /// Of the builds of acceleration structures, once it has any.
     builds: OnceCell<Box<BuildPages<D>>>,
     chunks: RecordedChunks,
+    /// What its descriptors show.
+    pub(super) shown: NotedBlocks,
     /// Its descriptor sets, once it has any.
     sets: OnceCell<Box<RecordedSets<D>>>,
     /// Declared last, as in every handle. The commands have a reference of their own, so that
@@ -57,6 +60,7 @@ impl<D: Device> Recording<D> {
             pages: OnceCell::new(),
             builds: OnceCell::new(),
             chunks: RecordedChunks::default(),
+            shown: NotedBlocks::default(),
             sets: OnceCell::new(),
             service: service.clone(),
         })
@@ -68,13 +72,13 @@ impl<D: Device> Recording<D> {
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
     pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
-        let Self { commands, name, service, pages, builds, chunks, sets, .. } = self;
+        let Self { commands, name, service, pages, builds, chunks, shown, sets, .. } = self;
         let commands = match commands {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
         let id = commands.id;
-        (commands, Scratch { service: &service.staging, pages, builds, chunks, sets, id, name })
+        (commands, Scratch { service: &service.staging, pages, builds, chunks, shown, sets, id, name })
     }
 
     /// The builds that follow may have the scratch memory of those so far: records a barrier between them and

@@ -8,7 +8,9 @@ use super::external::ExternalPoints;
 use super::open::Open;
 use super::{Commands, ListPool, Recording};
 use crate::context::Context;
-use crate::device::{CommandList, Device, DeviceError, Permit, QueueId, QueueSerial};
+use crate::device::{
+    CommandList, Device, DeviceError, PagingPoint, Permit, QueueId, QueueSerial, SubmitSync,
+};
 use crate::resource::Tracked;
 use crate::staging::Progress;
 use crate::state::{Fixups, Recorded, StateBarrier, resolve, unfinished};
@@ -18,8 +20,22 @@ use crate::{Error, Name};
 /// At most one serial a queue.
 type Serials = SmallVec<[QueueSerial; crate::device::MAX_QUEUES]>;
 
-/// A closed list, its queue, and the program's own points that it waits for and signals.
-type Work<'a, D> = (QueueId, &'a <D as Device>::List, Option<&'a ExternalPoints<D>>);
+/// What is submitted.
+struct Work<'a, D: Device> {
+    queue: QueueId,
+    /// Closed.
+    list: &'a D::List,
+    /// The program's own points that it waits for and signals.
+    external: Option<&'a ExternalPoints<D>>,
+    /// When what it uses is resident.
+    paging: PagingPoint,
+}
+
+impl<'a, D: Device> Work<'a, D> {
+    fn sync<'s>(&'s self, waits: &'s [QueueSerial], serial: u64) -> SubmitSync<'s, D> {
+        ExternalPoints::order(self.external, waits, serial).paging(self.paging)
+    }
+}
 
 impl<D: Device> Recording<D> {
     /// Submits what was recorded: takes the queue's next serial, submits and signals, in one step.
@@ -41,6 +57,7 @@ impl<D: Device> Recording<D> {
         let Some(Commands { mut open, queue, id, .. }) = self.commands.take() else {
             return Ok(SyncPoint::NONE);
         };
+        self.shown.move_to(&mut open.blocks);
         let queries = open.queries.take();
         let submitted = self.service.lists.submit_open(context, queue, open, &self.waits);
         if let Some(queries) = queries {
@@ -83,12 +100,12 @@ impl<D: Device> ListPool<D> {
         waits.merge(&open.waits);
         let waits = &waits;
         let submitted = open.close().and_then(|recorded| {
-            let external = open.external.as_deref();
-            let submitted = self.submit_recorded(context, (queue, &open.list, external), &recorded, waits);
+            let submitted = self.submit_resident(context, queue, &open, &recorded, waits);
             open.tracker.recycle(recorded);
             submitted
         });
-        let Open { list, tracker, tickets, aliased_ranges, is_closed, .. } = open;
+        let Open { list, tracker, tickets, aliased_ranges, blocks, is_closed, .. } = open;
+        context.pools.residency.return_set(blocks);
         let progress = match &submitted {
             Ok(at) => {
                 self.return_submitted(queue, list, at.serial);
@@ -105,26 +122,45 @@ impl<D: Device> ListPool<D> {
         submitted
     }
 
-    fn submit_recorded(
+    /// Makes resident what the recording uses, and submits it.
+    fn submit_resident(
         &self,
         context: &Context<D>,
-        (queue, list, external): Work<'_, D>,
+        queue: QueueId,
+        open: &Open<D>,
         recorded: &Recorded<Tracked<D>>,
         waits: &SyncPoint,
     ) -> Result<QueueSerial, Error> {
+        let (residency, external) = (&context.pools.residency, open.external.as_deref());
+        let paging = residency.begin_submission(&context.paging(), &open.blocks);
+        let submitted = paging.map_err(Error::from).and_then(|paging| {
+            let work = Work { queue, list: &open.list, external, paging };
+            self.submit_recorded(context, &work, recorded, waits)
+        });
+        residency.end_submission(&open.blocks, submitted.as_ref().ok().copied());
+        submitted
+    }
+
+    fn submit_recorded(
+        &self,
+        context: &Context<D>,
+        work: &Work<'_, D>,
+        recorded: &Recorded<Tracked<D>>,
+        waits: &SyncPoint,
+    ) -> Result<QueueSerial, Error> {
+        let queue = work.queue;
         if recorded.is_empty() {
             // Without states to follow it need not wait for recordings that have some.
             let waits = other_queues(waits, queue);
             return Ok(context.clock.submit(queue, |serial| {
-                let sync = ExternalPoints::order(external, &waits, serial);
-                context.device().submit_with(Permit::own(), queue, &[list], sync)
+                context.device().submit_with(Permit::own(), queue, &[work.list], work.sync(&waits, serial))
             })?);
         }
         Clock::check_outside()?;
         // States are followed in the order of submission.
         let fixups = &mut *self.resolving.lock();
         if fixups.has_released() {
-            self.finish_transfers(context, recorded)?;
+            self.finish_transfers(context, recorded, work.paging)?;
         }
         let mut refused = None;
         let submitted = context.clock.submit(queue, |serial| {
@@ -134,7 +170,6 @@ impl<D: Device> ListPool<D> {
                 return Err(DeviceError::invalid_value("states must resolve", serial));
             }
             let mut elsewhere = Serials::new();
-            let work = (queue, list, external);
             let answer = self.submit_with(context, work, at, fixups, waits, &mut elsewhere);
             answer.inspect_err(|_| fixups.undo(&elsewhere))
         });
@@ -150,22 +185,22 @@ impl<D: Device> ListPool<D> {
     fn submit_with(
         &self,
         context: &Context<D>,
-        (queue, list, external): Work<'_, D>,
+        work: &Work<'_, D>,
         at: QueueSerial,
         fixups: &Fixups<Tracked<D>>,
         waits: &SyncPoint,
         elsewhere: &mut Serials,
     ) -> Result<(), DeviceError> {
-        let mut point = *waits;
+        let (mut point, &Work { queue, list, paging, .. }) = (*waits, work);
         fixups.waits.iter().for_each(|wait| point.require(wait.queue, wait.serial));
         for other in &fixups.elsewhere {
             let waits: Serials = other.waits.iter().collect();
-            let done = self.submit_barriers(context, other.queue, &other.barriers, &waits)?;
+            let done = self.submit_barriers(context, (other.queue, paging), &other.barriers, &waits)?;
             point.require(done.queue, done.serial);
             elsewhere.push(done);
         }
         let waits = other_queues(&point, queue);
-        let sync = ExternalPoints::order(external, &waits, at.serial);
+        let sync = work.sync(&waits, at.serial);
         if fixups.here.is_empty() {
             return context.device().submit_with(Permit::own(), queue, &[list], sync);
         }
@@ -179,10 +214,15 @@ impl<D: Device> ListPool<D> {
     }
 
     /// Acquires what was released for a submission that was refused after that.
-    fn finish_transfers(&self, context: &Context<D>, recorded: &Recorded<Tracked<D>>) -> Result<(), Error> {
+    fn finish_transfers(
+        &self,
+        context: &Context<D>,
+        recorded: &Recorded<Tracked<D>>,
+        paging: PagingPoint,
+    ) -> Result<(), Error> {
         for other in unfinished(recorded) {
             let waits: Serials = other.waits.iter().collect();
-            other.acquired(self.submit_barriers(context, other.queue, &other.barriers, &waits)?);
+            other.acquired(self.submit_barriers(context, (other.queue, paging), &other.barriers, &waits)?);
         }
         Ok(())
     }
@@ -191,14 +231,15 @@ impl<D: Device> ListPool<D> {
     fn submit_barriers(
         &self,
         context: &Context<D>,
-        queue: QueueId,
+        (queue, paging): (QueueId, PagingPoint),
         barriers: &[StateBarrier<Tracked<D>>],
         waits: &[QueueSerial],
     ) -> Result<QueueSerial, DeviceError> {
         let list = self.barrier_list(context, queue, barriers)?;
-        let submitted = context
-            .clock
-            .submit(queue, |serial| context.device().submit(Permit::own(), queue, &[&list], waits, serial));
+        let submitted = context.clock.submit(queue, |serial| {
+            let sync = SubmitSync::new(waits, serial).paging(paging);
+            context.device().submit_with(Permit::own(), queue, &[&list], sync)
+        });
         match &submitted {
             Ok(done) => self.return_submitted(queue, list, done.serial),
             Err(_) => self.return_unused(queue, list),

@@ -26,7 +26,7 @@ use crate::Name;
 use crate::config::Config;
 use crate::device::{Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial};
 use crate::error::{ContractRule, Error};
-use crate::memory::{MakeRoom, Pools, RecordedLocation};
+use crate::memory::{MakeRoom, MemorySize, Paging, Pools, RecordedLocation};
 use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
@@ -201,6 +201,12 @@ impl<D: Device> Context<D> {
         &self.device
     }
 
+    /// What makes blocks resident and evicts others needs of this.
+    pub(crate) fn paging(&self) -> Paging<'_, D> {
+        let (clock, objects) = (&self.clock, &self.pools.objects);
+        Paging { device: self.device(), clock, objects, max_wait: self.config.pools.max_wait }
+    }
+
     /// The frame that began last.
     pub(crate) fn current_frame(&self) -> u64 {
         self.frame.load(Ordering::Relaxed)
@@ -333,7 +339,7 @@ impl<D: Device> Context<D> {
     pub(crate) fn retry<T>(&self, mut ask: impl FnMut() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
         match ask() {
             Err(error) if error.is_shortage() => {
-                self.make_room();
+                self.make_room(None);
                 ask()
             }
             answer => answer,
@@ -344,7 +350,7 @@ impl<D: Device> Context<D> {
 impl<D: Device> MakeRoom for Context<D> {
     /// Frees memory at once: all objects that the GPU is done with, idle pages and blocks. Uploads that are pending
     /// are submitted, as they hold back what was dropped since.
-    fn make_room(&self) {
+    fn make_room(&self, wanted: Option<MemorySize>) {
         if let Some(services) = self.services() {
             services.try_flush_uploads(self);
             self.poll_clock();
@@ -353,20 +359,23 @@ impl<D: Device> MakeRoom for Context<D> {
         }
         self.purge_memory();
         self.pools.reclaim(self.device());
+        if let Some(wanted) = wanted {
+            self.pools.residency.make_room(&self.paging(), wanted);
+        }
     }
 
     fn release_completed(&self) {
         self.reclaim();
     }
 
-    fn wait_for_room(&self) -> bool {
+    fn wait_for_room(&self, wanted: Option<MemorySize>) -> bool {
         if self.releases.stats().pending_bytes == 0 {
             return false;
         }
         let submitted = self.clock.submitted();
         // The clock notes a loss of the device, and the next call reports it.
         let _noted = self.clock.wait(self.device(), &submitted, self.config.pools.max_wait);
-        self.make_room();
+        self.make_room(wanted);
         true
     }
 }

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::store::DescriptorService;
 use super::view::constant_size;
 use super::{Sampler, View};
+use crate::block_set::BlockKey;
 use crate::device::{
     AccelerationStructureKind, Allowed, BindingKind, CallRule, DescriptorKind, DescriptorSource, Device,
     DeviceError,
@@ -172,6 +173,15 @@ impl<'a, D: Device> Bind<'a, D> {
         let (binding, source) = self.source(service)?;
         sources.push(source);
         Ok(binding)
+    }
+
+    /// The evictable block that it shows.
+    #[inline]
+    pub(crate) fn block(&self) -> Option<BlockKey> {
+        match self.0 {
+            What::View(view) | What::Combined(view, _) => view.inner.block,
+            What::Sampler(_) | What::Structure(_) | What::Constant(_) => None,
+        }
     }
 
     /// A share in it, for what lasts; nothing of constants, which do not.

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use super::bind::{Bind, Share, shares};
 use super::set_layout::{LayoutInner, RecordedBlock, SetLayout, SetLayoutInner, release_block};
 use super::store::DescriptorService;
+use crate::block_set::BlockKey;
 use crate::context::{Context, RetiredDescriptor};
 use crate::device::{Device, DeviceError, Permit};
 use crate::registry::{ObjectKind, RecordKey};
@@ -76,6 +77,8 @@ pub struct DescriptorSet<D: Device> {
     record: RecordKey,
     born: Stamp,
     _kept: Box<[Share]>,
+    /// The evictable blocks that it shows.
+    blocks: Box<[BlockKey]>,
     _layout: Arc<LayoutInner<D>>,
     /// Declared last, as in every handle.
     service: Arc<DescriptorService<D>>,
@@ -108,6 +111,7 @@ impl<D: Device> DescriptorSet<D> {
             born: context.clock.stamp(),
             name: name.clone(),
             _kept: kept,
+            blocks: binds.iter().filter_map(|(_, _, bind)| bind.block()).collect(),
             _layout: layout.inner.clone(),
             service: service.clone(),
         })
@@ -118,6 +122,14 @@ impl<D: Device> DescriptorSet<D> {
             Some(set) => &set.slot,
             None => unreachable!(),
         }
+    }
+
+    pub(crate) fn blocks(&self) -> &[BlockKey] {
+        &self.blocks
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context<D>> {
+        &self.service.context
     }
 
     /// The block of sets that it is in.

@@ -8,7 +8,8 @@ use super::bind::{Bind, Share, Sources, gather, shares};
 use super::owners::{DescriptorOwner, Owners, count, users_by_name};
 use super::store::DescriptorService;
 use super::visible::VisibleHeap;
-use crate::context::{RetiredDescriptor, StaticRange};
+use crate::block_set::BlockKey;
+use crate::context::{Context, RetiredDescriptor, StaticRange};
 use crate::device::{DescriptorKind, Device};
 use crate::error::{DescriptorPart, DescriptorUser};
 use crate::registry::{ObjectKind, RecordKey};
@@ -72,6 +73,8 @@ pub struct DescriptorTable<D: Device> {
     record: RecordKey,
     born: Stamp,
     _kept: Box<[Share]>,
+    /// The evictable blocks that it shows.
+    blocks: Box<[BlockKey]>,
     /// Declared last, as in every handle.
     service: Arc<DescriptorService<D>>,
 }
@@ -94,9 +97,19 @@ impl<D: Device> DescriptorTable<D> {
             heap.return_static(&range);
             return Err(error);
         }
+        let blocks = binds.iter().filter_map(Bind::block).collect();
         let record = context.register(name, ObjectKind::DescriptorTable, 0);
         let born = context.clock.stamp();
-        Ok(Self { name: name.clone(), kind, range, record, born, _kept: kept, service: service.clone() })
+        Ok(Self {
+            name: name.clone(),
+            kind,
+            range,
+            record,
+            born,
+            _kept: kept,
+            blocks,
+            service: service.clone(),
+        })
     }
 
     fn visible(&self) -> &VisibleHeap<D> {
@@ -104,6 +117,14 @@ impl<D: Device> DescriptorTable<D> {
             Some(heap) => heap,
             None => unreachable!("a heap stays as long as the manager"),
         }
+    }
+
+    pub(crate) fn blocks(&self) -> &[BlockKey] {
+        &self.blocks
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context<D>> {
+        &self.service.context
     }
 
     /// The heap that shaders see.

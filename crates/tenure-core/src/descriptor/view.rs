@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::TextureViewDesc;
 use super::store::DescriptorService;
-use crate::context::{CpuSlot, RetiredDescriptor};
+use crate::block_set::BlockKey;
+use crate::context::{Context, CpuSlot, RetiredDescriptor};
 use crate::device::{
     Allowed, Api, BindingKind, BufferAccess, BufferView, Descriptor, DescriptorKind, Device, DeviceError,
     Elements, Format, Properties, TextureAccess, Usage,
@@ -45,6 +46,8 @@ pub(super) struct ViewInner<D: Device> {
     slot: Option<CpuSlot<D>>,
     /// What sets may bind it as; nothing for targets.
     pub(super) binding: Option<BindingKind>,
+    /// The evictable block that it shows.
+    pub(super) block: Option<BlockKey>,
     record: RecordKey,
     born: Stamp,
     /// Declared before the manager, whose it is.
@@ -105,6 +108,7 @@ impl<D: Device> View<D> {
             name: name.clone(),
             slot: Some(slot),
             binding,
+            block: held.api_resource().block,
             record: service.context.register(name, ObjectKind::View, 0),
             born: service.context.clock.stamp(),
             _resource: held.keep(),
@@ -117,6 +121,14 @@ impl<D: Device> View<D> {
     #[must_use]
     pub fn name(&self) -> &Name {
         &self.inner.name
+    }
+
+    pub(crate) fn blocks(&self) -> &[BlockKey] {
+        self.inner.block.as_slice()
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context<D>> {
+        &self.inner.service.context
     }
 
     /// The kind of heap that it is in.

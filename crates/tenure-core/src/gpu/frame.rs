@@ -108,6 +108,7 @@ impl<D: Device> Frame<D> {
         staging.store.readbacks.end_frame(context);
         queries.end_frame();
         context.pools.end_frame(context.device());
+        context.pools.residency.end_frame(&context.paging());
         descriptors.store.end_frame(context);
         self.gpu.shared.transients.end_frame();
         let reserved = lists.end_frame(context.device(), context.config.frames.in_flight);

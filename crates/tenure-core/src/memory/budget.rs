@@ -67,6 +67,11 @@ impl Budgets {
         }
     }
 
+    /// The index of the heap that a memory type is in.
+    pub(crate) fn heap_index(&self, memory: MemoryTypeId) -> Option<usize> {
+        self.heap_of_type.get(usize::from(memory.0)).map(|heap| usize::from(*heap))
+    }
+
     fn heap(&self, memory: MemoryTypeId) -> Option<&HeapCount> {
         self.heaps.get(usize::from(*self.heap_of_type.get(usize::from(memory.0))?))
     }

@@ -92,8 +92,8 @@ impl PoolKind {
     }
 }
 
-/// What an allocation must share a heap with, and nothing else: memory type, heap category and
-/// the kind of pool.
+/// What an allocation must share a heap with, and nothing else: memory type, heap category, the kind of pool,
+/// priority, and whether it may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class {
     /// The memory type.
@@ -102,23 +102,69 @@ pub struct Class {
     pub category: HeapCategory,
     /// What the pool is for.
     pub kind: PoolKind,
+    /// How much it matters that its heaps stay in fast memory.
+    pub priority: Priority,
+    /// Whether what it holds may be evicted while no work uses it.
+    pub is_evictable: bool,
 }
+
+/// What holds for a block as a whole, so that resources in which it differs share none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockTraits {
+    /// `None`: that of the kind of pool.
+    pub(crate) priority: Option<Priority>,
+    pub(crate) is_evictable: bool,
+}
+
+impl BlockTraits {
+    /// Bytes; an evictable resource of at least this size has memory of its own.
+    const ALONE: u64 = 1 << 20;
+
+    /// Whether a resource leaves and comes back alone: else others would be moved with it that are not needed.
+    pub(crate) const fn wants_own_memory(self, size: u64) -> bool {
+        self.is_evictable && size >= Self::ALONE
+    }
+
+    /// Those of most resources.
+    #[inline]
+    pub(crate) const fn is_usual(self) -> bool {
+        self.priority.is_none() && !self.is_evictable
+    }
+}
+
+const PRIORITIES: usize = Priority::High as usize + 1;
 
 impl Class {
     /// How many classes there can be.
-    pub(crate) const COUNT: usize = PoolKind::ALL.len() * HeapCategory::ALL.len() * MAX_MEMORY_TYPES;
+    pub(crate) const COUNT: usize =
+        PoolKind::ALL.len() * HeapCategory::ALL.len() * MAX_MEMORY_TYPES * PRIORITIES * 2;
+
+    pub(crate) fn new(
+        memory: MemoryTypeId,
+        category: HeapCategory,
+        kind: PoolKind,
+        traits: BlockTraits,
+    ) -> Self {
+        let BlockTraits { priority, is_evictable } = traits;
+        Self { memory, category, kind, priority: priority.unwrap_or(kind.priority()), is_evictable }
+    }
 
     /// A dense number; `None` for a memory type no device can have.
     pub(crate) fn index(self) -> Option<usize> {
         let memory = usize::from(self.memory.0);
         let family = self.kind as usize * HeapCategory::ALL.len() + self.category as usize;
+        let family = (family * PRIORITIES + self.priority as usize) * 2 + usize::from(self.is_evictable);
         (memory < MAX_MEMORY_TYPES).then_some(family * MAX_MEMORY_TYPES + memory)
     }
 }
 
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (memory type {}, {:?} heaps)", self.kind.as_str(), self.memory.0, self.category)
+        write!(f, "{} (memory type {}, {:?} heaps", self.kind.as_str(), self.memory.0, self.category)?;
+        if self.priority != self.kind.priority() {
+            write!(f, ", {:?} priority", self.priority)?;
+        }
+        f.write_str(if self.is_evictable { ", evictable)" } else { ")" })
     }
 }
 

@@ -8,7 +8,7 @@ use super::maker::{Maker, steps};
 use super::policy::Placement;
 use super::pool::PoolId;
 use super::pools::{Pools, allows};
-use super::{Class, LocationKind, PoolKind};
+use super::{BlockTraits, Class, LocationKind, PoolKind};
 use crate::Config;
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapBudget, HeapCategory, MemoryTypeId, Requirements, ResourceDesc,
@@ -44,6 +44,7 @@ struct Asked<'a> {
     alone: u64,
     /// The pool that it would go to.
     pool: Option<PoolKind>,
+    traits: BlockTraits,
     /// What it is in a pool.
     kind: LocationKind,
     needs: (u32, HeapCategory),
@@ -67,10 +68,11 @@ impl<D: Device> Pools<D> {
             align: request.align,
             alone,
             pool: Some(request.kind),
+            traits: request.traits,
             kind: LocationKind::Range,
             needs: (request.flags.memory_types(device.properties(), needs.memory_types), needs.category),
             order: self.order(request.memory_use),
-            spills: spills_before_budget(request.memory_use, None),
+            spills: !request.traits.is_evictable && spills_before_budget(request.memory_use, None),
         };
         self.cost(device, config, &asked)
     }
@@ -94,10 +96,11 @@ impl<D: Device> Pools<D> {
             align: alignment,
             alone: size,
             pool,
+            traits: request.traits,
             kind: LocationKind::Placed,
             needs: (request.flags.memory_types(device.properties(), memory_types), category),
             order: self.order_for(request.memory_use, request.desc),
-            spills: spills_before_budget(request.memory_use, Some(request.desc)),
+            spills: spills_before_budget(request.memory_use, Some(&request)),
         };
         self.cost(device, config, &asked)
     }
@@ -115,7 +118,8 @@ impl<D: Device> Pools<D> {
         for memory in order.filter(|memory| asked.spills || is_alike(*memory)) {
             // What is allocated lazily takes nothing as long as it is not used, and shares no block.
             let is_lazy = Maker { pools: self, device, config }.is_lazy(memory);
-            let pool = asked.pool.filter(|_| !is_lazy).map(|kind| Class { memory, category, kind });
+            let pool =
+                asked.pool.filter(|_| !is_lazy).map(|kind| Class::new(memory, category, kind, asked.traits));
             let found = device.properties().memory_types.get(usize::from(memory.0));
             let heap = found.map_or(0, |found| usize::from(found.heap));
             let budget = budgets.get(heap).copied();

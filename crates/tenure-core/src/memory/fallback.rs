@@ -6,11 +6,11 @@ use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, try_each_memory
 
 use super::location::Backing;
 use super::maker::Maker;
-use super::objects::MemoryOwner;
+use super::objects::{MemoryOwner, MemorySize};
 use super::policy::{Placement, shared_pool};
 use super::pool::Store;
 use super::pools::{Pools, allows};
-use super::{AllocationFlags, Class, MemoryUse, PoolKind, Suballocation};
+use super::{AllocationFlags, BlockTraits, Class, MemoryUse, PoolKind, Suballocation};
 use crate::device::{BufferInfo, Device, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc};
 use crate::{Config, Name, Strategy};
 
@@ -34,6 +34,7 @@ pub(crate) struct RangeRequest<'a> {
     /// What to create, should it get memory of its own.
     pub(crate) alone: &'a BufferInfo,
     pub(crate) flags: AllocationFlags,
+    pub(crate) traits: BlockTraits,
     pub(crate) name: &'a Name,
 }
 
@@ -47,19 +48,20 @@ pub(crate) struct ResourceRequest<'a> {
     /// What counts the memory, should it get memory of its own.
     pub(crate) owner: MemoryOwner,
     pub(crate) flags: AllocationFlags,
+    pub(crate) traits: BlockTraits,
     pub(crate) name: &'a Name,
 }
 
 /// What gives memory back that is not used, or no longer.
 pub(crate) trait MakeRoom {
-    /// Gives back what nothing uses.
-    fn make_room(&self);
+    /// Gives back what nothing uses, and evicts what leaves room for the wanted bytes.
+    fn make_room(&self, wanted: Option<MemorySize>);
 
     /// Gives back what the GPU is done with to the blocks that it is from.
     fn release_completed(&self);
 
     /// Waits for what the GPU still uses, for a bounded time, and gives it back; false when there is nothing.
-    fn wait_for_room(&self) -> bool;
+    fn wait_for_room(&self, wanted: Option<MemorySize>) -> bool;
 }
 
 /// The steps of one request.
@@ -71,6 +73,8 @@ struct Steps<'a, D: Device, C, E, N, A, M> {
     new_block: N,
     dedicated: A,
     flags: AllocationFlags,
+    /// What the request takes at least, in the memory type that it prefers.
+    wanted: Option<MemorySize>,
     room: &'a M,
 }
 
@@ -111,12 +115,12 @@ where
         match self.flags.contains(AllocationFlags::NEVER_ALLOCATE) {
             // A block that goes back to the driver is not for this request to take again.
             true => self.room.release_completed(),
-            false => self.room.make_room(),
+            false => self.room.make_room(self.wanted),
         }
     }
 
     fn wait_for_room(&mut self) -> bool {
-        self.room.wait_for_room()
+        self.room.wait_for_room(self.wanted)
     }
 
     #[cold]
@@ -193,11 +197,8 @@ impl<D: Device> Pools<D> {
         room: &impl MakeRoom,
     ) -> Result<Backing<D>, AllocationFailure> {
         let needs = self.range_needs(device, request.kind).map_err(AllocationFailure::Refused)?;
-        let class = |memory| Class { memory, category: needs.category, kind: request.kind };
+        let class = |memory| Class::new(memory, needs.category, request.kind, request.traits);
         let order = self.order(request.memory_use);
-        if let Some(first) = order.iter().find(|memory| allows(needs.memory_types, **memory)) {
-            self.note_usual(request.kind, request.memory_use, class(*first));
-        }
         let maker = Maker { pools: self, device, config };
         let RangeRequest { size, align, flags, .. } = request;
         let steps = Steps {
@@ -213,10 +214,20 @@ impl<D: Device> Pools<D> {
             },
             dedicated: |memory, round, _| maker.dedicated_buffer(request, memory, round),
             flags,
+            wanted: wanted(order, needs.memory_types, size),
             room,
         };
         let memory_types = flags.memory_types(device.properties(), needs.memory_types);
-        steps.run(rules(flags, spill(request.memory_use, false)), order, memory_types)
+        let found = steps.run(
+            rules(flags, spill(request.memory_use, request.traits.is_evictable)),
+            order,
+            memory_types,
+        );
+        let first = order.iter().find(|memory| allows(needs.memory_types, **memory));
+        if let Some(first) = first.filter(|_| request.traits.is_usual()) {
+            self.note_usual(request.kind, request.memory_use, class(*first));
+        }
+        found
     }
 
     /// Finds a run of tiles in a heap. Tiles have no memory of their own to fall back on.
@@ -229,7 +240,7 @@ impl<D: Device> Pools<D> {
         tile: u64,
         room: &impl MakeRoom,
     ) -> Result<(Suballocation, Store<D>), AllocationFailure> {
-        let class = |memory| Class { memory, category: needs.category, kind: PoolKind::Tiles };
+        let class = |memory| Class::new(memory, needs.category, PoolKind::Tiles, BlockTraits::default());
         let flags = AllocationFlags::empty();
         let maker = Maker { pools: self, device, config };
         let steps = Steps {
@@ -245,6 +256,7 @@ impl<D: Device> Pools<D> {
             },
             dedicated: |_, _, refusal| Err(refusal),
             flags,
+            wanted: wanted(self.order(MemoryUse::GpuOnly), needs.memory_types, size),
             room,
         };
         steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), needs.memory_types)
@@ -266,7 +278,7 @@ impl<D: Device> Pools<D> {
             Placement::Committed => shared.filter(|_| self.objects.limits.is_near_max_allocations()),
         };
         let class =
-            |memory| Class { memory, category: needs.category, kind: kind.unwrap_or(PoolKind::Committed) };
+            |memory| Class::new(memory, needs.category, kind.unwrap_or(PoolKind::Committed), request.traits);
         let maker = Maker { pools: self, device, config };
         let order = self.order_for(request.memory_use, request.desc);
         // What is allocated lazily costs nothing as long as it is not used; a block would be.
@@ -290,7 +302,7 @@ impl<D: Device> Pools<D> {
                 (Some(_), _) => maker.committed(request, memory, round),
                 // A range that is free is better than none.
                 (None, Some(kind)) if refusal.is_shortage() && !maker.is_lazy(memory) => {
-                    match self.find(Class { kind, ..class(memory) }) {
+                    match self.find(Class::new(memory, needs.category, kind, request.traits)) {
                         Some(shards) => maker.placed_in_existing(shards, request)?.ok_or(refusal),
                         None => Err(refusal),
                     }
@@ -298,9 +310,10 @@ impl<D: Device> Pools<D> {
                 _ => Err(refusal),
             },
             flags: request.flags,
+            wanted: wanted(order, needs.memory_types, needs.size),
             room,
         };
-        let spill = spill(request.memory_use, stays(request.desc));
+        let spill = spill(request.memory_use, stays(&request));
         let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
         steps.run(rules(request.flags, spill), order, memory_types)
     }
@@ -314,19 +327,27 @@ const fn rules(flags: AllocationFlags, spill: Spill) -> ShortageRules {
     }
 }
 
-/// Whether a resource is a target or a storage texture.
-fn stays(desc: &ResourceDesc) -> bool {
-    matches!(desc, ResourceDesc::Texture(info) if info.usage.priority() == Priority::High)
+/// What a request takes at least, in the memory type that it prefers.
+fn wanted(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<MemorySize> {
+    let preferred = order.iter().copied().find(|memory| allows(memory_types, *memory));
+    preferred.map(|memory| MemorySize { memory, size })
+}
+
+/// Whether a resource is a target or a storage texture, or can be evicted instead.
+fn stays(request: &ResourceRequest<'_>) -> bool {
+    let is_target = |desc: &ResourceDesc| matches!(desc, ResourceDesc::Texture(info) if info.usage.priority() == Priority::High);
+    request.traits.is_evictable || is_target(request.desc)
 }
 
 /// Whether a request goes to memory that is not like the preferred before the budget of that is exceeded; with the
-/// description of a resource of its own.
-pub(super) fn spills_before_budget(memory_use: MemoryUse, desc: Option<&ResourceDesc>) -> bool {
-    spill(memory_use, desc.is_some_and(stays)) == Spill::BeforeBudget
+/// request for a resource of its own.
+pub(super) fn spills_before_budget(memory_use: MemoryUse, request: Option<&ResourceRequest<'_>>) -> bool {
+    spill(memory_use, request.is_some_and(stays)) == Spill::BeforeBudget
 }
 
 /// When a request goes to memory that is not like the preferred. Targets and storage textures, which `stay`, are too
-/// slow in the system's memory: the operating system pages other things out for them.
+/// slow in the system's memory: the operating system pages other things out for them. What can be evicted leaves
+/// when it is not used, and is fast when it is.
 const fn spill(memory_use: MemoryUse, stays: bool) -> Spill {
     match memory_use {
         MemoryUse::GpuOnly if stays => Spill::AfterRefusal,

@@ -66,6 +66,9 @@ pub(super) fn check(properties: &Properties) -> Result<HeapProperties, InvalidPr
     }
 }
 
+/// Bytes; the largest block that is evicted as a whole.
+const MAX_EVICTABLE: u64 = 4 << 20;
+
 /// The pool of a class: its block sizes, granule and alignments, by what it is for.
 ///
 /// `None` for what is no pool; or when the granule is refused, which the table below never causes.
@@ -124,6 +127,9 @@ pub(super) fn make_pool<D: Device>(
         _ => properties.max_heap_size,
     };
     let limit = limit - limit % alignment;
+    // What shares an evictable block leaves and comes back together.
+    let (min, max) =
+        if class.is_evictable { (min.min(MAX_EVICTABLE), max.min(MAX_EVICTABLE)) } else { (min, max) };
     let share = heaps.largest_share(class.memory).max(alignment);
     let (min, max) = (min.min(share), max.min(share));
     let halvings = if class.kind == PoolKind::SmallBuffers { 0 } else { 3 };

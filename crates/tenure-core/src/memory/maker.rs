@@ -11,11 +11,13 @@ use super::objects::{CommittedMemory, MemoryOwner, MemorySize, Objects};
 use super::policy::Placement;
 use super::pool::{HeapBlock, PoolShard, Store};
 use super::pools::Pools;
+use super::residency::WeakBlock;
 use super::shards::{PIECE_ALIGNMENT, Shards, pieces};
-use super::{AllocationFlags, Class, MemoryUse, PoolKind, Suballocation};
+use super::{AllocationFlags, BlockTraits, Class, MemoryUse, PoolKind, Suballocation};
 use crate::api_resource::ApiResource;
 use crate::device::{
-    BufferInfo, Device, DeviceError, HeapBudget, HeapDesc, MemoryFlags, MemoryTypeId, ResourceDesc,
+    BufferInfo, Device, DeviceError, HeapBudget, HeapDesc, MemoryBlock, MemoryFlags, MemoryTypeId, Permit,
+    ResourceDesc,
 };
 use crate::{Config, Name};
 
@@ -228,22 +230,49 @@ impl<'a, D: Device> Maker<'a, D> {
         }
     }
 
+    /// A resource with memory of its own, as a block that may be evicted where that was asked for.
+    fn share(&self, made: ApiResource<D>, own: MemorySize, traits: BlockTraits) -> Arc<ApiResource<D>> {
+        let BlockTraits { priority, is_evictable } = traits;
+        if let Some(priority) = priority {
+            // A hint; the next call reports a loss of the device.
+            let _noted =
+                self.device.set_priority(Permit::own(), MemoryBlock::Resource(&made.object), priority);
+        }
+        if !is_evictable {
+            return Arc::new(made);
+        }
+        Arc::new_cyclic(|weak| {
+            let priority = priority.unwrap_or_default();
+            let block = self.pools.residency.add(WeakBlock::Resource(weak.clone()), own, priority);
+            ApiResource { block, ..made }
+        })
+    }
+
     fn make_heap(&self, shards: &Shards<D>, size: u64) -> Result<Store<D>, DeviceError> {
         let pool = shards.first();
-        let Class { memory, category, kind } = pool.class;
+        let Class { memory, category, kind, priority, is_evictable } = pool.class;
         let alignment = pool.heap_alignment;
-        let desc = HeapDesc { size, alignment, memory, category, priority: kind.priority() };
+        let desc = HeapDesc { size, alignment, memory, category, priority };
         let heap = self.objects().create_heap(self.device, &desc, kind.as_str(), &shards.memory)?;
-        Ok(Store::Heap { heap: Arc::new(HeapBlock { heap, size }), pool: pool.id })
+        let heap = Arc::new_cyclic(|weak| {
+            let block = WeakBlock::Heap(weak.clone());
+            let own = MemorySize { memory, size };
+            let block = is_evictable.then(|| self.pools.residency.add(block, own, priority)).flatten();
+            HeapBlock { heap, size, block }
+        });
+        Ok(Store::Heap { heap, pool: pool.id })
     }
 
     fn make_buffer(&self, shards: &Shards<D>, size: u64) -> Result<Store<D>, DeviceError> {
         let pool = shards.first();
-        let Class { memory, kind, .. } = pool.class;
+        let Class { memory, kind, priority, is_evictable, .. } = pool.class;
         let desc = ResourceDesc::Buffer(BufferInfo { size, usage: pool.buffer_usage });
         let name = Name::from(kind.as_str());
         let own = CommittedMemory { memory, size, is_mapped: is_mapped(kind), part: &shards.memory };
         let buffer = self.objects().create_committed(self.device, &desc, &own, &name)?;
+        let traits =
+            BlockTraits { priority: (priority != kind.priority()).then_some(priority), is_evictable };
+        let buffer = self.share(buffer, MemorySize { memory, size }, traits);
         tracing::debug!(target: "tenure", pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
         Ok(Store::Buffer { buffer, size, pool: pool.id })
     }
@@ -266,6 +295,7 @@ impl<'a, D: Device> Maker<'a, D> {
             memory_use: MemoryUse::GpuOnly,
             owner: MemoryOwner::Resource,
             flags: AllocationFlags::empty(),
+            traits: BlockTraits::default(),
             name: &Name::from(pool.class.kind.as_str()),
         };
         let heaps = self.pool(Class { kind: PoolKind::SmallBufferSlots, ..pool.class })?;
@@ -301,7 +331,7 @@ impl<'a, D: Device> Maker<'a, D> {
     fn create_placed(
         &self,
         shards: &Shards<D>,
-        Found { suballocation, store, block }: Found<D>,
+        Found { suballocation, store, block: origin }: Found<D>,
         request: ResourceRequest<'_>,
     ) -> Result<(Arc<ApiResource<D>>, Suballocation), DeviceError> {
         let Store::Heap { heap, .. } = store else {
@@ -317,9 +347,10 @@ impl<'a, D: Device> Maker<'a, D> {
             mapped,
             request.name,
         );
+        let block = heap.block;
         drop(heap);
-        made.map(|api_resource| (api_resource, suballocation))
-            .inspect_err(|_| self.give_up(shards, suballocation, block))
+        made.map(|api_resource| (Arc::new(ApiResource { block, ..api_resource }), suballocation))
+            .inspect_err(|_| self.give_up(shards, suballocation, origin))
     }
 
     /// Undoes a suballocation whose resource could not be made, and the block if it was made for it.
@@ -347,7 +378,8 @@ impl<'a, D: Device> Maker<'a, D> {
         self.objects().limits.check(memory, size, round, || self.budget())?;
         let (is_mapped, owner) = (request.memory_use.is_mapped(), request.owner);
         let own = CommittedMemory { memory, size, is_mapped, part: self.objects().part_of(owner) };
-        let api_resource = self.objects().create_committed(self.device, request.desc, &own, request.name)?;
+        let made = self.objects().create_committed(self.device, request.desc, &own, request.name)?;
+        let api_resource = self.share(made, MemorySize { memory, size }, request.traits);
         Ok(Backing {
             api_resource,
             location: Location::Committed { own: MemorySize { memory, size }, owner },
@@ -370,6 +402,7 @@ impl<'a, D: Device> Maker<'a, D> {
             memory_use: request.memory_use,
             owner: MemoryOwner::Resource,
             flags: request.flags,
+            traits: request.traits,
             name: request.name,
         };
         self.committed(request, memory, round)

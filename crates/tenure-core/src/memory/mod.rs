@@ -37,8 +37,10 @@ pub mod policy;
 mod pool;
 mod pools;
 mod pressure;
+mod residency;
 mod shards;
 
+pub(crate) use class::BlockTraits;
 pub(crate) use fallback::{AllocationFailure, MakeRoom, RangeRequest, ResourceRequest, try_memory_types};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
@@ -49,6 +51,7 @@ pub(crate) use objects::{MemoryOwner, MemorySize};
 pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};
 pub(crate) use pools::{Pools, allows};
 pub(crate) use pressure::Levels;
+pub(crate) use residency::Paging;
 pub(crate) use shards::Shards;
 
 #[doc(no_inline)]

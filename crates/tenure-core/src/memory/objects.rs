@@ -181,7 +181,7 @@ impl Objects {
         desc: &ResourceDesc,
         own: &CommittedMemory<'_>,
         name: &Name,
-    ) -> Result<Arc<ApiResource<D>>, DeviceError> {
+    ) -> Result<ApiResource<D>, DeviceError> {
         let object = device.create_committed(desc, own.memory)?;
         let api_resource = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
@@ -218,7 +218,7 @@ impl Objects {
         offset: u64,
         mapped: Option<MemoryTypeId>,
         name: &Name,
-    ) -> Result<Arc<ApiResource<D>>, DeviceError> {
+    ) -> Result<ApiResource<D>, DeviceError> {
         let object = device.create_placed(Permit::own(), desc, heap, offset)?;
         self.take_in(device, object, desc, mapped, name)
     }
@@ -230,7 +230,7 @@ impl Objects {
         name: &Name,
     ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_reserved(desc)?;
-        self.take_in(device, object, desc, None, name)
+        self.take_in(device, object, desc, None, name).map(Arc::new)
     }
 
     fn take_in<D: Device>(
@@ -240,7 +240,7 @@ impl Objects {
         desc: &ResourceDesc,
         mapped: Option<MemoryTypeId>,
         name: &Name,
-    ) -> Result<Arc<ApiResource<D>>, DeviceError> {
+    ) -> Result<ApiResource<D>, DeviceError> {
         if !name.is_empty() {
             device.set_name(Permit::own(), ObjectRef::Resource(&object), name.as_str());
         }
@@ -257,10 +257,34 @@ impl Objects {
         };
         self.resources_made.fetch_add(1, Ordering::Relaxed);
         let api_resource = ApiResource::new(device, object, desc, mapping, None);
-        Ok(Arc::new(match mapped {
+        Ok(match mapped {
             Some(memory) => api_resource.in_memory(device.properties(), memory),
             None => api_resource,
-        }))
+        })
+    }
+
+    /// A block was evicted: it takes nothing of its heap.
+    pub(crate) fn note_evicted(&self, MemorySize { memory, size }: MemorySize) {
+        self.budgets.begin_release(memory, size);
+        self.budgets.end_release(memory, size);
+        self.limits.note_evicted(memory, size);
+    }
+
+    /// An evicted block is resident again.
+    pub(crate) fn note_resident(&self, MemorySize { memory, size }: MemorySize) {
+        self.budgets.note_allocation(memory, size);
+        self.limits.note_resident(memory, size);
+    }
+
+    /// By how much a memory heap would exceed the lower of its budget and the program's cap, with so many bytes more.
+    pub(crate) fn over_budget<D: Device>(&self, device: &D, heap: usize, more: u64) -> u64 {
+        let budgets = self.budgets.current(device);
+        let known = budgets.get(heap).filter(|found| found.budget != 0);
+        let (taken, cap) = (self.limits.taken(heap), self.limits.cap(heap).unwrap_or(u64::MAX));
+        // What the operating system has moved out is in no usage, and comes back by being used.
+        let over =
+            known.map_or(0, |found| found.usage.max(taken).saturating_add(more).saturating_sub(found.budget));
+        over.max(taken.saturating_add(more).saturating_sub(cap))
     }
 
     /// Counts a resource that the program made.

@@ -10,12 +10,15 @@ use tenure_suballoc::{BlockAllocation, BlockId, Handle};
 use super::Class;
 use super::freeing::{OpenRemoteFrees, RemoteFreeList};
 use crate::api_resource::ApiResource;
+use crate::block_set::BlockKey;
 use crate::device::{Device, Usage};
 
 /// A heap with its size in bytes.
 pub(crate) struct HeapBlock<D: Device> {
     pub(crate) heap: D::Heap,
     pub(crate) size: u64,
+    /// Where it is evictable.
+    pub(crate) block: Option<BlockKey>,
 }
 
 /// What a block of a pool is made of.

@@ -1,5 +1,6 @@
 //! All pools of a device, made on demand.
 
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -12,6 +13,7 @@ use super::location::{Backing, Location, SharedHeap, StructureLocation};
 use super::make::{buffer_usage, check, make_pool};
 use super::objects::Objects;
 use super::pool::{Block, FreeToken, HeapBlock, PoolId, PoolShard, Store, Suballocation};
+use super::residency::ResidentBlocks;
 use super::shards::{MAX_SHARDS, Shards};
 use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};
 use crate::Config;
@@ -45,14 +47,17 @@ impl PoolId {
     }
 }
 
-// Each shard of each class has a number of its own.
-const _: () = assert!(Class::COUNT * MAX_SHARDS <= 1 << 16);
+/// Classes that a device can have pools of. Each shard of each has a number of its own.
+const MAX_CLASSES: usize = (1 << 16) / MAX_SHARDS;
 
 /// The pools, by class, and what could not be unmade at once.
 pub(crate) struct Pools<D: Device> {
+    /// In the order in which their classes were needed.
     table: Box<[OnceLock<Box<Shards<D>>>]>,
-    /// Indices of the table, in the order of making.
-    made: Mutex<Vec<u16>>,
+    /// For each class the number of its pool in the table, plus 1; 0 before it was needed.
+    numbers: Box<[AtomicU16]>,
+    /// How many there are in the table.
+    made: Mutex<u16>,
     /// For each use and kind of range pool the one that is asked first.
     usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len()],
     orders: [TypeOrder; MemoryUse::ALL.len()],
@@ -61,6 +66,7 @@ pub(crate) struct Pools<D: Device> {
     /// Blocks that left their pool while another thread was just letting go of them.
     leaving: Mutex<Vec<Store<D>>>,
     pub(crate) objects: Objects,
+    pub(crate) residency: ResidentBlocks<D>,
     pub(crate) notices: Notices,
     heap_properties: HeapProperties,
 }
@@ -72,14 +78,16 @@ impl<D: Device> Pools<D> {
         let properties = device.properties();
         let heap_properties = check(properties)?;
         Ok(Self {
-            table: (0..Class::COUNT).map(|_| OnceLock::new()).collect(),
-            made: Mutex::new(Vec::new()),
+            table: (0..MAX_CLASSES).map(|_| OnceLock::new()).collect(),
+            numbers: (0..Class::COUNT).map(|_| AtomicU16::new(0)).collect(),
+            made: Mutex::new(0),
             usual: std::array::from_fn(|_| std::array::from_fn(|_| OnceLock::new())),
             orders: MemoryUse::ALL.map(|memory_use| type_order(properties, memory_use)),
             target_order: target_type_order(properties),
             range_needs: std::array::from_fn(|_| OnceLock::new()),
             leaving: Mutex::new(Vec::new()),
             objects: Objects::new(&heap_properties),
+            residency: ResidentBlocks::new(device),
             notices: Notices::default(),
             heap_properties,
         })
@@ -101,10 +109,16 @@ impl<D: Device> Pools<D> {
         if desc.usage().is_target_only() { &self.target_order } else { self.order(memory_use) }
     }
 
-    /// The shards of a class, by its index.
+    /// The shards of a class, by the number of its pool.
     #[inline]
-    fn shards(&self, index: u16) -> Option<&Shards<D>> {
-        self.table.get(usize::from(index))?.get().map(|shards| &**shards)
+    fn shards(&self, number: u16) -> Option<&Shards<D>> {
+        self.table.get(usize::from(number))?.get().map(|shards| &**shards)
+    }
+
+    /// The number of the pool of a class, if it was ever needed.
+    #[inline]
+    fn number(&self, class: Class) -> Option<u16> {
+        self.numbers.get(class.index()?)?.load(Ordering::Acquire).checked_sub(1)
     }
 
     /// A pool that was made, with the others of its class.
@@ -117,23 +131,24 @@ impl<D: Device> Pools<D> {
     /// The pool of a class, if it was ever needed.
     #[inline]
     pub(crate) fn find(&self, class: Class) -> Option<&Shards<D>> {
-        self.shards(u16::try_from(class.index()?).ok()?)
+        self.shards(self.number(class)?)
     }
 
     /// The pool of a class, made if there is none. `None` for a class that cannot be.
     pub(crate) fn find_or_make(&self, device: &D, config: &Config, class: Class) -> Option<&Shards<D>> {
-        let index = u16::try_from(class.index()?).ok()?;
-        let slot = self.table.get(usize::from(index))?;
-        if let Some(shards) = slot.get() {
+        let number = self.numbers.get(class.index()?)?;
+        let mut made = self.made.lock();
+        if let Some(shards) = self.find(class) {
             return Some(shards);
         }
-        let pool = make_pool(device, &self.heap_properties, config, PoolId::new(index, 0), class)?;
+        let slot = self.table.get(usize::from(*made))?;
+        let pool = make_pool(device, &self.heap_properties, config, PoolId::new(*made, 0), class)?;
         // The heaps of slots are asked for slots alone, whoever does: when another pool grows.
         let most = if class.kind == PoolKind::SmallBufferSlots { 1 } else { config.pools.shards };
-        if slot.set(Box::new(Shards::new(pool, most))).is_ok() {
-            self.made.lock().push(index);
-        }
-        slot.get().map(|shards| &**shards)
+        let shards = slot.get_or_init(|| Box::new(Shards::new(pool, most)));
+        *made += 1;
+        number.store(*made, Ordering::Release);
+        Some(shards)
     }
 
     /// The current thread found its shard of a pool locked.
@@ -147,9 +162,9 @@ impl<D: Device> Pools<D> {
     /// Remembers which pool is asked first.
     #[cold]
     pub(super) fn note_usual(&self, kind: PoolKind, memory_use: MemoryUse, class: Class) {
-        if let Some(index) = class.index().and_then(|index| u16::try_from(index).ok()) {
+        if let Some(number) = self.number(class) {
             // The first answer stays: the device's tables do not change.
-            let _known = self.usual[memory_use as usize][kind as usize].set(index);
+            let _known = self.usual[memory_use as usize][kind as usize].set(number);
         }
     }
 
@@ -211,8 +226,8 @@ impl<D: Device> Pools<D> {
 
     /// The shards of every class that was ever needed, in the order of need.
     pub(crate) fn each_class(&self, visit: impl FnMut(&Shards<D>)) {
-        let made = self.made.lock();
-        made.iter().filter_map(|index| self.shards(*index)).for_each(visit);
+        let made = *self.made.lock();
+        (0..made).filter_map(|number| self.shards(number)).for_each(visit);
     }
 
     /// Every pool that was made, in the order in which their classes were needed.
@@ -246,6 +261,7 @@ impl<D: Device> Pools<D> {
         match location {
             Location::Committed { own, owner } => {
                 let part = self.objects.part_of(owner);
+                self.residency.remove(api_resource.block, &self.objects);
                 self.objects.destroy_committed(device, api_resource, own, part);
             }
             Location::Placed(suballocation) => {
@@ -346,7 +362,8 @@ impl<D: Device> Pools<D> {
             Store::Heap { heap, pool } => {
                 let Some(shards) = self.shards(pool.class()) else { return Err(Store::Heap { heap, pool }) };
                 let heap = Arc::try_unwrap(heap).map_err(|heap| Store::Heap { heap, pool })?;
-                let HeapBlock { heap, size } = heap;
+                let HeapBlock { heap, size, block } = heap;
+                self.residency.remove(block, &self.objects);
                 self.objects.destroy_heap(device, heap, shards.own(size), &shards.memory);
             }
             Store::Buffer { buffer, size, pool } => {
@@ -354,6 +371,7 @@ impl<D: Device> Pools<D> {
                 let left = |buffer| Store::Buffer { buffer, size, pool };
                 let Some(shards) = shards else { return Err(left(buffer)) };
                 let buffer = Arc::try_unwrap(buffer).map_err(left)?;
+                self.residency.remove(buffer.block, &self.objects);
                 tracing::debug!(target: "tenure", bytes = size, "block destroyed");
                 self.objects.destroy_committed(device, buffer, shards.own(size), &shards.memory);
             }

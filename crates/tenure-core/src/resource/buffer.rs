@@ -6,12 +6,13 @@ use super::{HandleInner, Labels};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{
-    Allowed, Api, BufferInfo, Device, DeviceError, Mapping, Requirements, ResourceDesc, Usage,
+    Allowed, Api, BufferInfo, Device, DeviceError, Mapping, Priority, Requirements, Residency, ResourceDesc,
+    Usage,
 };
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
 use crate::memory::{
-    AllocationFlags, Backing, Cost, Location, LocationKind, MemoryOwner, MemoryUse, RangeRequest,
-    ResourceRequest,
+    AllocationFlags, Backing, BlockTraits, Cost, Location, LocationKind, MemoryOwner, MemoryUse,
+    RangeRequest, ResourceRequest,
 };
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
@@ -52,6 +53,10 @@ pub struct BufferDesc {
     pub own_resource: bool,
     /// What the request for its memory may not do; empty by default.
     pub allocation: AllocationFlags,
+    /// How much it matters that it stays in fast memory; `None`, the default: by what it is used for.
+    pub priority: Option<Priority>,
+    /// It may be evicted while no work that was submitted uses it: see [`evictable`](Self::evictable).
+    pub is_evictable: bool,
     /// Its name.
     pub name: Name,
     /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
@@ -74,6 +79,8 @@ impl BufferDesc {
             alignment: 1,
             own_resource: false,
             allocation,
+            priority: None,
+            is_evictable: false,
             name,
             tag: Name::default(),
         }
@@ -101,6 +108,40 @@ impl BufferDesc {
     #[must_use]
     pub fn allocation(self, flags: AllocationFlags) -> Self {
         Self { allocation: self.allocation | flags, ..self }
+    }
+
+    /// Sets how much it matters that it stays in fast memory when there is too little. A block of memory has one
+    /// priority, so that buffers of different priorities share none. It reaches the API where that has priorities
+    /// (`ID3D12Device1::SetResidencyPriority`, `VK_EXT_memory_priority`).
+    #[must_use]
+    pub fn priority(self, priority: Priority) -> Self {
+        Self { priority: Some(priority), ..self }
+    }
+
+    /// Lets the manager evict it while no work that was submitted uses it. It is made resident again, and the queue
+    /// waits for that, before a submission whose recording has named it:
+    /// in a [use](crate::Commands::use_resource), a copy, [descriptors](crate::Scratch::descriptors) or a
+    /// [set](crate::Scratch::set) of the recording, or by [`make_resident`](crate::Commands::make_resident). So
+    /// **each recording that uses it has to name it**, in whatever state it is already; what finds it otherwise (a
+    /// bindless index, a GPU address) names it by the latter. The program's own submissions
+    /// ([`Gpu::submit_external`]) must not use it.
+    ///
+    /// It has an effect where a program decides what is resident, or says so by priorities
+    /// ([`Properties::residency`](crate::device::Properties::residency)), and none for memory that the CPU maps.
+    /// What is evicted shares blocks of at most 4 MiB with nothing else, and has memory of its own from 1 MiB on, so
+    /// that little is moved that is not needed.
+    ///
+    /// [`Gpu::submit_external`]: crate::Gpu::submit_external
+    #[must_use]
+    pub fn evictable(self) -> Self {
+        Self { is_evictable: true, ..self }
+    }
+
+    /// What holds for the block that it lies in. To evict is for memory of the GPU alone.
+    fn traits<D: Device>(&self, context: &Context<D>) -> BlockTraits {
+        let has_residency = || context.device().properties().residency != Residency::None;
+        let is_evictable = self.is_evictable && self.memory == MemoryUse::GpuOnly && has_residency();
+        BlockTraits { priority: self.priority, is_evictable }
     }
 
     /// Asks for an API resource of its own.
@@ -169,16 +210,25 @@ impl<D: Device> Buffer<D> {
         let Wanted { align, size, placement, .. } = Wanted::of(context, desc)?;
         let alone = BufferInfo { size: desc.size, usage: desc.usage };
         let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
+        let traits = desc.traits(context);
         let found = if let Placement::Range(kind) = placement {
-            let request = RangeRequest { kind, memory_use, size, align, alone: &alone, flags, name };
+            let request = RangeRequest { kind, memory_use, size, align, alone: &alone, flags, traits, name };
             context.pools.range_cost(context.device(), &context.config, request)
         } else {
             let resource = ResourceDesc::Buffer(alone);
             let needs = placed_needs(context, desc, &resource)?;
             let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
             let owner = MemoryOwner::Resource;
-            let request =
-                ResourceRequest { desc: &resource, needs: &needs, placement, memory_use, owner, flags, name };
+            let request = ResourceRequest {
+                desc: &resource,
+                needs: &needs,
+                placement,
+                memory_use,
+                owner,
+                flags,
+                traits,
+                name,
+            };
             context.pools.resource_cost(context.device(), &context.config, request)
         };
         found.map_err(|source| context.refused(name, source))
@@ -350,6 +400,8 @@ impl Wanted {
         // a multiple of both.
         let size = desc.size.saturating_add(step.map_or(0, |step| step - align));
         let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &context.config));
+        let has_own = desc.traits(context).wants_own_memory(desc.size);
+        let placement = if has_own { Placement::Committed } else { placement };
         Ok(Self { align, step, size, placement })
     }
 }
@@ -441,14 +493,25 @@ pub(super) fn place_buffer_bytes<D: Device>(
 ) -> Result<Backing<D>, Error> {
     let alone = BufferInfo { size: desc.size, usage: desc.usage };
     let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
+    let traits = desc.traits(context);
     match placement {
         Placement::Range(kind) => {
             if flags.allows_usual(memory_use)
+                && traits.is_usual()
                 && let Some((suballocation, api_resource)) = context.take_range(kind, memory_use, size, align)
             {
                 return Ok(Backing { api_resource, location: Location::Range(suballocation) });
             }
-            context.place_range(RangeRequest { kind, memory_use, size, align, alone: &alone, flags, name })
+            context.place_range(RangeRequest {
+                kind,
+                memory_use,
+                size,
+                align,
+                alone: &alone,
+                flags,
+                traits,
+                name,
+            })
         }
         placement => place_buffer_resource(context, desc, alone, placement),
     }
@@ -484,6 +547,7 @@ fn place_buffer_resource<D: Device>(
         memory_use: desc.memory,
         owner: MemoryOwner::Resource,
         flags: desc.allocation,
+        traits: desc.traits(context),
         name: &desc.name,
     };
     context.place_resource(request)

@@ -12,8 +12,8 @@ use crate::device::{
 };
 use crate::memory::policy::Placement;
 use crate::memory::{
-    AllocationFlags, Backing, Location, MemoryOwner, MemorySize, MemoryUse, Page, PageRange, ResourceRequest,
-    allows,
+    AllocationFlags, Backing, BlockTraits, Location, MemoryOwner, MemorySize, MemoryUse, Page, PageRange,
+    ResourceRequest, allows,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
@@ -154,7 +154,9 @@ impl<D: Device> PageAllocator<D> {
         name: &Name,
     ) -> Result<Backing<D>, Error> {
         let (placement, owner) = (Placement::Committed, MemoryOwner::Resource);
-        let committed = ResourceRequest { desc: resource, needs, placement, memory_use, owner, flags, name };
+        let traits = BlockTraits::default();
+        let committed =
+            ResourceRequest { desc: resource, needs, placement, memory_use, owner, flags, traits, name };
         if needs.wants_dedicated() {
             return self.context.place_resource(committed);
         }
@@ -169,7 +171,9 @@ impl<D: Device> PageAllocator<D> {
         let made = objects.create_placed(device, resource, &heap, range.offset, mapped, name);
         drop(heap);
         match made {
-            Ok(api_resource) => Ok(Backing { api_resource, location: Location::Page(range) }),
+            Ok(api_resource) => {
+                Ok(Backing { api_resource: Arc::new(api_resource), location: Location::Page(range) })
+            }
             Err(error) => {
                 self.give_up(&range);
                 if error.is_shortage() {

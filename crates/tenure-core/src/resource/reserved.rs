@@ -134,7 +134,7 @@ impl<D: Device> Reserved<D> {
         let reserve = || objects.create_reserved(context.device(), &desc.resource, &desc.name);
         let api_resource = match reserve() {
             Err(error) if error.is_shortage() => {
-                context.make_room();
+                context.make_room(None);
                 reserve()
             }
             answer => answer,

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use super::{Buffer, BufferDesc, HandleInner, Labels};
 use crate::context::Context;
 use crate::device::{
-    Allowed, ClearValue, Device, DeviceError, Dimension, Format, Properties, ResourceDesc, TextureInfo, Usage,
+    Allowed, ClearValue, Device, DeviceError, Dimension, Format, Priority, Properties, Requirements,
+    Residency, ResourceDesc, TextureInfo, Usage,
 };
-use crate::memory::policy::place_texture;
-use crate::memory::{AllocationFlags, Backing, Cost, LocationKind, MemoryOwner, MemoryUse, ResourceRequest};
+use crate::memory::policy::{Placement, place_texture};
+use crate::memory::{
+    AllocationFlags, Backing, BlockTraits, Cost, LocationKind, MemoryOwner, MemoryUse, ResourceRequest,
+};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::{Error, Name};
@@ -26,6 +29,10 @@ pub struct TextureDesc {
     pub info: TextureInfo,
     /// What the request for its memory may not do; empty by default.
     pub allocation: AllocationFlags,
+    /// How much it matters that it stays in fast memory; `None`, the default: by what it is used for.
+    pub priority: Option<Priority>,
+    /// It may be evicted while no work that was submitted uses it: see [`evictable`](Self::evictable).
+    pub is_evictable: bool,
     /// Its name.
     pub name: Name,
     /// What it is for, in words of the program ("terrain", "ui"): the [report](crate::Report) adds up what lives by
@@ -102,6 +109,30 @@ impl TextureDesc {
         Self { allocation: self.allocation | flags, ..self }
     }
 
+    /// Sets how much it matters that it stays in fast memory; as [`BufferDesc::priority`](crate::BufferDesc::priority).
+    #[must_use]
+    pub fn priority(self, priority: Priority) -> Self {
+        Self { priority: Some(priority), ..self }
+    }
+
+    /// Lets the manager evict it while no work that was submitted uses it; as
+    /// [`BufferDesc::evictable`](crate::BufferDesc::evictable), with the same duty.
+    #[must_use]
+    pub fn evictable(self) -> Self {
+        Self { is_evictable: true, ..self }
+    }
+
+    /// What holds for the block that it lies in, and which memory it gets.
+    fn place<D: Device>(&self, context: &Context<D>, needs: &Requirements) -> (BlockTraits, Placement) {
+        let has_residency = context.device().properties().residency != Residency::None;
+        let is_evictable = self.is_evictable && has_residency;
+        let traits = BlockTraits { priority: self.priority, is_evictable };
+        match traits.wants_own_memory(needs.size) {
+            true => (traits, Placement::Committed),
+            false => (traits, place_texture(&self.info, needs, &context.config)),
+        }
+    }
+
     /// Names it.
     #[must_use]
     pub fn name(self, name: impl Into<Name>) -> Self {
@@ -117,7 +148,14 @@ impl TextureDesc {
 
 impl From<TextureInfo> for TextureDesc {
     fn from(info: TextureInfo) -> Self {
-        Self { info, allocation: AllocationFlags::empty(), name: Name::default(), tag: Name::default() }
+        Self {
+            info,
+            allocation: AllocationFlags::empty(),
+            priority: None,
+            is_evictable: false,
+            name: Name::default(),
+            tag: Name::default(),
+        }
     }
 }
 
@@ -135,7 +173,7 @@ impl<D: Device> Texture<D> {
     pub(crate) fn create(context: &Arc<Context<D>>, desc: &TextureDesc) -> Result<Self, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
         let needs = context.requirements(&desc.name, &resource)?;
-        let placement = place_texture(&desc.info, &needs, &context.config);
+        let (traits, placement) = desc.place(context, &needs);
         let request = ResourceRequest {
             desc: &resource,
             needs: &needs,
@@ -143,6 +181,7 @@ impl<D: Device> Texture<D> {
             memory_use: MemoryUse::GpuOnly,
             owner: MemoryOwner::Resource,
             flags: desc.allocation,
+            traits,
             name: &desc.name,
         };
         let backing = context.place_resource(request)?;
@@ -162,13 +201,15 @@ impl<D: Device> Texture<D> {
     pub(crate) fn cost(context: &Context<D>, desc: &TextureDesc) -> Result<Cost, Error> {
         let resource = ResourceDesc::Texture(desc.info.clone());
         let needs = context.requirements(&desc.name, &resource)?;
+        let (traits, placement) = desc.place(context, &needs);
         let request = ResourceRequest {
             desc: &resource,
             needs: &needs,
-            placement: place_texture(&desc.info, &needs, &context.config),
+            placement,
             memory_use: MemoryUse::GpuOnly,
             owner: MemoryOwner::Resource,
             flags: desc.allocation,
+            traits,
             name: &desc.name,
         };
         let found = context.pools.resource_cost(context.device(), &context.config, request);

@@ -54,7 +54,9 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn descriptors(&self, binds: &[Bind<'_, D>]) -> Result<Descriptors<'r, D>, Error> {
-        Descriptors::take(&self.service.descriptors, self.chunks, self.name, binds)
+        let taken = Descriptors::take(&self.service.descriptors, self.chunks, self.name, binds)?;
+        binds.iter().filter_map(Bind::block).for_each(|block| self.shown.note(block));
+        Ok(taken)
     }
 
     /// Makes a descriptor set for this submission: each descriptor by binding and element. The views
@@ -104,6 +106,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn set(&self, layout: &SetLayout<D>, binds: &[(u32, u32, Bind<'_, D>)]) -> Result<Set<'r, D>, Error> {
-        Set::take(&self.service.descriptors, self.sets, self.name, layout, binds)
+        let taken = Set::take(&self.service.descriptors, self.sets, self.name, layout, binds)?;
+        binds.iter().filter_map(|(_, _, bind)| bind.block()).for_each(|block| self.shown.note(block));
+        Ok(taken)
     }
 }

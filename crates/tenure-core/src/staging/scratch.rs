@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use super::{BuildPages, Page, Pages, StagingService, UntypedConstant};
+use crate::block_set::NotedBlocks;
 use crate::context::Context;
 use crate::descriptor::{RecordedChunks, RecordedSets};
 use crate::device::{Allowed, Device, DeviceError, Usage};
@@ -42,6 +43,7 @@ pub struct Scratch<'r, D: Device> {
     /// Taken from the pool with the first build of an acceleration structure.
     pub(crate) builds: &'r OnceCell<Box<BuildPages<D>>>,
     pub(crate) chunks: &'r RecordedChunks,
+    pub(crate) shown: &'r NotedBlocks,
     pub(crate) sets: &'r OnceCell<Box<RecordedSets<D>>>,
     pub(crate) id: RecordingId,
     pub(crate) name: &'r Name,

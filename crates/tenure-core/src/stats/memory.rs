@@ -37,6 +37,10 @@ pub struct HeapMemory {
     /// Of [`MemoryParts::pools`], the bytes of blocks that are empty. They are given back some frames later, at once by
     /// [`Gpu::trim`](crate::Gpu::trim), and before an allocation exceeds the budget.
     pub idle: u64,
+    /// Of [`ours`](Self::ours), the bytes of blocks that are evicted. Where a program decides what is resident they
+    /// are no part of [`usage`](Self::usage) and count against no cap; where the driver does, they have a low
+    /// priority.
+    pub evicted: u64,
 }
 
 /// One memory type.
@@ -102,6 +106,7 @@ impl MemoryReport {
                 ours: MemoryParts::default(),
                 used: 0,
                 idle: 0,
+                evicted: context.pools.residency.evicted(index),
             });
         }
         context.pools.each_class(|shards| {
@@ -122,7 +127,8 @@ impl MemoryReport {
             }
         }
         for heap in &mut heaps {
-            let left = heap.cap.map(|cap| cap.saturating_sub(heap.ours.total()));
+            let resident = heap.ours.total().saturating_sub(heap.evicted);
+            let left = heap.cap.map(|cap| cap.saturating_sub(resident));
             heap.headroom = [heap.headroom, left].into_iter().flatten().min();
         }
         for heap in heaps.iter_mut().filter(|heap| heap.budget.is_none()) {

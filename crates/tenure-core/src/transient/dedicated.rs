@@ -10,7 +10,7 @@ use super::object::Object;
 use crate::context::Context;
 use crate::device::Device;
 use crate::memory::policy::Placement;
-use crate::memory::{AllocationFlags, MemoryOwner, MemoryUse, ResourceRequest};
+use crate::memory::{AllocationFlags, BlockTraits, MemoryOwner, MemoryUse, ResourceRequest};
 use crate::{Error, Name};
 
 struct Entry<D: Device> {
@@ -60,6 +60,7 @@ impl<D: Device> Dedicated<D> {
             owner: MemoryOwner::Transient,
             // Whoever holds the lock of the transient heaps does not wait for the GPU.
             flags: AllocationFlags::NEVER_WAIT,
+            traits: BlockTraits::default(),
             name,
         })?;
         let object = object(context, description, name, backing);

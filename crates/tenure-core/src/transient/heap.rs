@@ -214,6 +214,7 @@ impl<D: Device> Heap<D> {
         let api_resource = objects
             .create_placed(context.device(), &description.desc, &self.share.heap, offset, None, name)
             .map_err(|source| context.refused(name, source))?;
+        let api_resource = Arc::new(api_resource);
         let aliased_range = Arc::new(AliasedRange::new(self.share.clone()));
         let object = object(
             context,

@@ -10,7 +10,9 @@ use crate::Error;
 use crate::Name;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority};
-use crate::memory::{AllocationFailure, Class, MakeRoom as _, MemoryUse, PoolKind, try_memory_types};
+use crate::memory::{
+    AllocationFailure, BlockTraits, Class, MakeRoom as _, MemoryUse, PoolKind, try_memory_types,
+};
 
 impl<D: Device> State<D> {
     /// Creates a heap: of the best size, or where the driver refuses that of a half, a quarter or an eighth, if
@@ -49,7 +51,7 @@ impl<D: Device> State<D> {
 /// What errors and messages call the heaps of a request.
 fn class_of(request: &HeapRequest) -> impl Fn(MemoryTypeId) -> Class + Copy {
     let category = request.category;
-    move |memory| Class { memory, category, kind: PoolKind::Transient }
+    move |memory| Class::new(memory, category, PoolKind::Transient, BlockTraits::default())
 }
 
 /// The steps of a request for a heap.
@@ -99,7 +101,7 @@ impl<D: Device> Fallback for Steps<'_, D> {
         if !self.request.is_trial {
             let unused = self.state.trim_unused(self.context);
             unused.into_iter().for_each(|heap| heap.retire(self.context));
-            self.context.make_room();
+            self.context.make_room(None);
         }
     }
 

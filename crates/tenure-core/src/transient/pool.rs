@@ -148,7 +148,7 @@ impl<D: Device> Inner<D> {
         match request(Attempt::First) {
             Err(Error::OutOfMemory(_)) => {
                 self.trim();
-                self.context.wait_for_room();
+                self.context.wait_for_room(None);
                 request(Attempt::Last)
             }
             answer => answer,

@@ -7,6 +7,7 @@ mod fallback;
 mod heap_pools;
 mod placing;
 mod policy;
+mod residency;
 mod shards;
 mod signals;
 mod small_buffers;

@@ -290,10 +290,10 @@ impl TransientDesc {
     }
 }
 
-/// All of a buffer's description that a transient buffer has, except the name and the tag.
+/// What of a buffer's description holds for a transient buffer; its name and its tag, which only name it, do not
+/// count. What a request may not do, priority and eviction are those of the heap, for which no one resource decides.
 fn buffer_key(desc: &BufferDesc) -> impl Hash + Eq {
-    let BufferDesc { size, usage, memory, stride, alignment, own_resource, allocation: _, name: _, tag: _ } =
-        desc;
+    let BufferDesc { size, usage, memory, stride, alignment, own_resource, .. } = desc;
     (*size, *usage, *memory, *stride, *alignment, *own_resource)
 }
 

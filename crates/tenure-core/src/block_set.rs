@@ -1,0 +1,117 @@
+//! The evictable blocks of memory that a recording uses, each once.
+
+use std::cell::RefCell;
+use std::num::NonZeroU32;
+
+/// The number of an evictable block, as long as it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockKey(NonZeroU32);
+
+impl BlockKey {
+    pub(crate) fn new(index: usize) -> Option<Self> {
+        u32::try_from(index).ok()?.checked_add(1).and_then(NonZeroU32::new).map(Self)
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// A set of blocks: a bit each, and a list of those that are set. O(1) for a use, without a hash; allocates only as
+/// long as it grows.
+#[derive(Debug, Default)]
+pub(crate) struct BlockSet {
+    bits: Vec<u64>,
+    keys: Vec<BlockKey>,
+}
+
+impl BlockSet {
+    /// Adds a block, unless it is there.
+    #[inline]
+    pub(crate) fn note(&mut self, key: BlockKey) {
+        let (word, bit) = (key.index() / 64, 1_u64 << (key.index() % 64));
+        match self.bits.get_mut(word) {
+            Some(bits) if *bits & bit != 0 => {}
+            Some(bits) => {
+                *bits |= bit;
+                self.keys.push(key);
+            }
+            None => self.note_beyond(key),
+        }
+    }
+
+    #[cold]
+    fn note_beyond(&mut self, key: BlockKey) {
+        self.bits.resize((key.index() / 64 + 1).next_power_of_two(), 0);
+        self.note(key);
+    }
+
+    pub(crate) fn keys(&self) -> impl ExactSizeIterator<Item = BlockKey> + '_ {
+        self.keys.iter().copied()
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    pub(crate) const fn has_capacity(&self) -> bool {
+        self.bits.capacity() > 0
+    }
+
+    /// O(blocks in it).
+    pub(crate) fn clear(&mut self) {
+        for key in self.keys.drain(..) {
+            if let Some(bits) = self.bits.get_mut(key.index() / 64) {
+                *bits = 0;
+            }
+        }
+    }
+}
+
+/// The blocks that the descriptors of a recording show. A recording's commands and its scratch memory are borrowed
+/// side by side, so that this is not the commands' own set.
+#[derive(Debug, Default)]
+pub(crate) struct NotedBlocks(RefCell<Vec<BlockKey>>);
+
+impl NotedBlocks {
+    #[inline]
+    pub(crate) fn note(&self, key: BlockKey) {
+        if let Ok(mut keys) = self.0.try_borrow_mut()
+            && keys.last() != Some(&key)
+        {
+            keys.push(key);
+        }
+    }
+
+    /// Adds all to a set, and forgets them.
+    pub(crate) fn move_to(&mut self, set: &mut BlockSet) {
+        self.0.get_mut().drain(..).for_each(|key| set.note(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{BlockKey, BlockSet};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// It holds what was noted since it was cleared, each once.
+        #[test]
+        fn it_is_a_set(uses in proptest::collection::vec((any::<bool>(), 0_usize..700), 0..200)) {
+            let (mut set, mut oracle) = (BlockSet::default(), BTreeSet::new());
+            for (clears, index) in uses {
+                if clears && index % 8 == 0 {
+                    set.clear();
+                    oracle.clear();
+                }
+                set.note(BlockKey::new(index).expect("a small index"));
+                oracle.insert(index);
+                let found: BTreeSet<usize> = set.keys().map(BlockKey::index).collect();
+                prop_assert_eq!(set.keys().len(), found.len());
+                prop_assert_eq!(&found, &oracle);
+            }
+        }
+    }
+}

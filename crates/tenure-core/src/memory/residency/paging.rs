@@ -1,0 +1,298 @@
+//! Making blocks resident, and evicting others for them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::{Blocks, Node, ResidentBlocks, WeakBlock};
+use crate::api_resource::ApiResource;
+use crate::block_set::{BlockKey, BlockSet};
+use crate::device::{Device, DeviceError, MemoryBlock, PagingPoint, Permit, Priority, Residency};
+use crate::memory::objects::{MemorySize, Objects};
+use crate::memory::pool::HeapBlock;
+use crate::time::{Clock, SyncPoint};
+
+/// What paging needs of the manager.
+pub(crate) struct Paging<'a, D: Device> {
+    pub(crate) device: &'a D,
+    pub(crate) clock: &'a Clock,
+    pub(crate) objects: &'a Objects,
+    /// How long the CPU waits for the GPU when the driver has no memory.
+    pub(crate) max_wait: Duration,
+}
+
+/// A block that is not destroyed as long as this lives.
+enum HeldBlock<D: Device> {
+    Heap(Arc<HeapBlock<D>>),
+    Resource(Arc<ApiResource<D>>),
+}
+
+impl<D: Device> WeakBlock<D> {
+    /// `None`: it is being made, or destroyed.
+    fn hold(&self) -> Option<HeldBlock<D>> {
+        match self {
+            Self::Heap(heap) => heap.upgrade().map(HeldBlock::Heap),
+            Self::Resource(resource) => resource.upgrade().map(HeldBlock::Resource),
+        }
+    }
+}
+
+impl<D: Device> HeldBlock<D> {
+    fn block(&self) -> MemoryBlock<'_, D> {
+        match self {
+            Self::Heap(heap) => MemoryBlock::Heap(&heap.heap),
+            Self::Resource(resource) => MemoryBlock::Resource(&resource.object),
+        }
+    }
+}
+
+/// A block on its way in or out.
+struct Moved<D: Device> {
+    key: BlockKey,
+    held: HeldBlock<D>,
+    own: MemorySize,
+    priority: Priority,
+}
+
+impl<D: Device> Moved<D> {
+    fn of(index: usize, node: &Node<D>) -> Option<Self> {
+        let (key, held) = (BlockKey::new(index)?, node.object.hold()?);
+        Some(Self { key, held, own: node.own, priority: node.priority })
+    }
+}
+
+/// Whether blocks leave that may be used in the next frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hot {
+    Stays,
+    Leaves,
+}
+
+impl<D: Device> Blocks<D> {
+    /// A submission will use the blocks: none leaves before it was made. The point from which on all are resident;
+    /// `None` if some are not.
+    fn begin(&mut self, set: &BlockSet) -> Option<PagingPoint> {
+        let (mut point, mut is_complete) = (PagingPoint::RESIDENT, true);
+        for key in set.keys() {
+            let Some(node) = self.nodes.get_mut(key.index()) else { continue };
+            node.submitting += 1;
+            node.uses.note(self.frame);
+            point = point.max(node.ready);
+            is_complete &= node.is_resident;
+        }
+        is_complete.then_some(point)
+    }
+
+    /// The blocks of one memory heap that may leave, the one that is needed last first, as many as make up so many
+    /// bytes; they count as evicted from here on.
+    fn take_idle(
+        &mut self,
+        wanted: u64,
+        hot: Hot,
+        completed: &SyncPoint,
+        is_in: impl Fn(MemorySize) -> bool,
+    ) -> Vec<Moved<D>> {
+        let frame = self.frame;
+        let soonest = if hot == Hot::Stays { 2 } else { 0 };
+        let is_idle =
+            |node: &Node<D>| node.is_resident && node.submitting == 0 && node.used.is_covered_by(completed);
+        let mut idle: Vec<(u64, usize)> = self
+            .nodes
+            .iter()
+            .filter(|(_, node)| is_in(node.own) && is_idle(node))
+            .map(|(index, node)| (node.uses.expected(frame), index))
+            .filter(|(expected, _)| *expected >= soonest)
+            .collect();
+        idle.sort_unstable_by_key(|(expected, index)| (std::cmp::Reverse(*expected), *index));
+        let (mut taken, mut bytes) = (Vec::new(), 0);
+        for (_, index) in idle {
+            if bytes >= wanted {
+                break;
+            }
+            let Some(node) = self.nodes.get_mut(index) else { continue };
+            let Some(moved) = Moved::of(index, node) else { continue };
+            node.is_resident = false;
+            bytes += node.own.size;
+            taken.push(moved);
+        }
+        taken
+    }
+
+    /// The blocks of a set that are not resident.
+    fn missing(&self, set: &BlockSet) -> Vec<Moved<D>> {
+        let missing = set.keys().filter_map(|key| {
+            let node = self.nodes.get(key.index()).filter(|node| !node.is_resident)?;
+            Moved::of(key.index(), node)
+        });
+        missing.collect()
+    }
+
+    fn set_resident(&mut self, moved: &[Moved<D>], ready: Option<PagingPoint>) {
+        for Moved { key, .. } in moved {
+            if let Some(node) = self.nodes.get_mut(key.index()) {
+                node.is_resident = ready.is_some();
+                node.ready = ready.unwrap_or(node.ready);
+            }
+        }
+    }
+}
+
+impl<D: Device> ResidentBlocks<D> {
+    /// A submission will use these blocks: makes resident what is not, and evicts others for that where memory is
+    /// short. Returns what the queue has to wait for. [`end_submission`](Self::end_submission) follows, whatever
+    /// this answers.
+    ///
+    /// # Errors
+    /// A shortage, when the blocks cannot be resident at once; a lost device.
+    pub(crate) fn begin_submission(
+        &self,
+        with: &Paging<'_, D>,
+        set: &BlockSet,
+    ) -> Result<PagingPoint, DeviceError> {
+        if set.is_empty() {
+            return Ok(PagingPoint::RESIDENT);
+        }
+        let begun = self.blocks.lock().begin(set);
+        begun.map_or_else(|| self.page_in(with, set), Ok)
+    }
+
+    #[cold]
+    fn page_in(&self, with: &Paging<'_, D>, set: &BlockSet) -> Result<PagingPoint, DeviceError> {
+        let _paging = self.paging.lock();
+        let missing = self.blocks.lock().missing(set);
+        if !missing.is_empty() {
+            self.make_room_for(with, &missing);
+            self.bring_back(with, &missing)?;
+        }
+        let blocks = self.blocks.lock();
+        let ready = set.keys().filter_map(|key| Some(blocks.nodes.get(key.index())?.ready));
+        Ok(ready.max().unwrap_or(PagingPoint::RESIDENT))
+    }
+
+    /// Evicts what is idle where the blocks that come exceed what is granted.
+    fn make_room_for(&self, with: &Paging<'_, D>, missing: &[Moved<D>]) {
+        if self.mode != Residency::Explicit {
+            return;
+        }
+        let _polled = with.clock.poll(with.device);
+        let objects = with.objects;
+        for heap in 0..self.evicted.len() {
+            let is_in = |own: MemorySize| objects.budgets.heap_index(own.memory) == Some(heap);
+            let coming = missing.iter().filter(|moved| is_in(moved.own)).map(|moved| moved.own.size).sum();
+            if coming > 0 {
+                let over = objects.over_budget(with.device, heap, coming);
+                self.evict(with, heap, over, Hot::Leaves);
+            }
+        }
+    }
+
+    /// Has the driver make blocks resident. When it has no memory, all that is idle leaves, first what is idle now,
+    /// and then what is after the GPU has finished.
+    fn bring_back(&self, with: &Paging<'_, D>, missing: &[Moved<D>]) -> Result<(), DeviceError> {
+        let answer = self
+            .try_bring_back(with, missing)
+            .or_else(|error| self.after_shortage(with, missing, error, || {}));
+        let answer = answer.or_else(|error| {
+            self.after_shortage(with, missing, error, || {
+                let submitted = with.clock.submitted();
+                // The clock notes a loss of the device, and the next call reports it.
+                let _noted = with.clock.wait(with.device, &submitted, with.max_wait);
+            })
+        });
+        with.clock.note_loss(answer)
+    }
+
+    fn after_shortage(
+        &self,
+        with: &Paging<'_, D>,
+        missing: &[Moved<D>],
+        error: DeviceError,
+        wait: impl FnOnce(),
+    ) -> Result<(), DeviceError> {
+        if !error.is_shortage() {
+            return Err(error);
+        }
+        wait();
+        (0..self.evicted.len()).for_each(|heap| self.evict(with, heap, u64::MAX, Hot::Leaves));
+        self.try_bring_back(with, missing)
+    }
+
+    fn try_bring_back(&self, with: &Paging<'_, D>, missing: &[Moved<D>]) -> Result<(), DeviceError> {
+        let device = with.device;
+        let ready = if self.mode == Residency::Explicit {
+            let blocks: SmallVec<[_; 16]> = missing.iter().map(|moved| moved.held.block()).collect();
+            device.make_resident(Permit::own(), &blocks)?
+        } else {
+            for Moved { held, priority, .. } in missing {
+                device.set_priority(Permit::own(), held.block(), *priority)?;
+            }
+            PagingPoint::RESIDENT
+        };
+        missing.iter().for_each(|moved| self.note_resident(with.objects, moved.own));
+        self.blocks.lock().set_resident(missing, Some(ready));
+        Ok(())
+    }
+
+    /// Evicts idle blocks of a memory heap, so many bytes or more if there are. [`paging`](Self::paging) is locked.
+    fn evict(&self, with: &Paging<'_, D>, heap: usize, bytes: u64, hot: Hot) {
+        if bytes == 0 {
+            return;
+        }
+        let objects = with.objects;
+        let is_in = |own: MemorySize| objects.budgets.heap_index(own.memory) == Some(heap);
+        let leaving = self.blocks.lock().take_idle(bytes, hot, &with.clock.completed(), is_in);
+        if leaving.is_empty() {
+            return;
+        }
+        if self.try_evict(with.device, objects, &leaving).is_err() {
+            // They stay; a loss of the device is reported by the next call.
+            self.blocks.lock().set_resident(&leaving, Some(PagingPoint::RESIDENT));
+        }
+    }
+
+    fn try_evict(&self, device: &D, objects: &Objects, leaving: &[Moved<D>]) -> Result<(), DeviceError> {
+        if self.mode == Residency::Explicit {
+            let blocks: SmallVec<[_; 16]> = leaving.iter().map(|moved| moved.held.block()).collect();
+            device.evict(Permit::own(), &blocks)?;
+        } else {
+            for Moved { held, .. } in leaving {
+                device.set_priority(Permit::own(), held.block(), Priority::Low)?;
+            }
+        }
+        leaving.iter().for_each(|moved| self.note_evicted(objects, moved.own));
+        let bytes: u64 = leaving.iter().map(|moved| moved.own.size).sum();
+        tracing::debug!(target: "tenure", blocks = leaving.len(), bytes, "blocks evicted");
+        Ok(())
+    }
+
+    /// A frame has ended: where more is resident than is granted, what is not expected in the next frames leaves.
+    pub(crate) fn end_frame(&self, with: &Paging<'_, D>) {
+        let mut blocks = self.blocks.lock();
+        blocks.frame += 1;
+        if blocks.nodes.is_empty() || with.clock.loss().is_some() {
+            return;
+        }
+        drop(blocks);
+        // Another thread that pages makes room itself.
+        let Some(_paging) = self.paging.try_lock() else { return };
+        for heap in 0..self.evicted.len() {
+            let over = with.objects.over_budget(with.device, heap, 0);
+            let demoted = if self.mode == Residency::Explicit { 0 } else { self.evicted(heap) };
+            self.evict(with, heap, over.saturating_sub(demoted), Hot::Stays);
+        }
+    }
+
+    /// An allocation of so many bytes finds no room in its heap: evicts idle blocks for it.
+    pub(crate) fn make_room(&self, with: &Paging<'_, D>, wanted: MemorySize) {
+        let objects = with.objects;
+        let heap = objects.budgets.heap_index(wanted.memory);
+        if let (Residency::Explicit, Some(heap)) = (self.mode, heap)
+            && !self.blocks.lock().nodes.is_empty()
+        {
+            let _paging = self.paging.lock();
+            let over = objects.over_budget(with.device, heap, wanted.size);
+            self.evict(with, heap, over, Hot::Stays);
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Evictable resources: what a submission uses is resident, and what is not needed leaves when memory is short.
+
+use std::time::Duration;
+
+use tenure_core::device::{Device as _, Priority, Residency};
+use tenure_core::{
+    BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, DescriptorTableDesc, Error,
+    Format, Gpu, LocationKind, MemoryUse, Queue, Recording, SetBinding, SetLayoutDesc, State, Subresource,
+    SyncPoint, Texture, TextureDesc, Usage,
+};
+use tenure_sim::{BudgetChange, CallKind, Device, Lag, Options, Paging, Profile, SegmentStats};
+use test_random::Rng;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const SOON: Duration = Duration::from_secs(10);
+
+fn with(options: Options) -> Gpu<Device> {
+    Gpu::new(Device::with_options(options), Config::default()).unwrap()
+}
+
+/// A Direct3D 12 card of which so many MiB are granted.
+fn granted(mib: u64) -> Gpu<Device> {
+    with(Options::new(Profile::DISCRETE).budgets([mib * MIB]).paging(Paging::PCIE4_X16))
+}
+
+fn evictable(size: u64) -> BufferDesc {
+    BufferDesc::new(size, Usage::SHADER_READ | Usage::COPY_SRC).evictable()
+}
+
+fn make(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
+    gpu.create_buffer_with(&evictable(size), &vec![7; size as usize]).unwrap()
+}
+
+fn local(gpu: &Gpu<Device>) -> SegmentStats {
+    gpu.device().paging_stats().segments[0]
+}
+
+/// A submission that reads a buffer, as the simulated device sees it: it copies 64 bytes of it.
+fn read(gpu: &Gpu<Device>, target: &Buffer<Device>, buffers: &[&Buffer<Device>]) -> SyncPoint {
+    let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
+    for buffer in buffers {
+        recording.copy_buffer(buffer, 0, target, 0, 64).unwrap();
+    }
+    recording.submit().unwrap()
+}
+
+fn target(gpu: &Gpu<Device>) -> Buffer<Device> {
+    gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST).name("target")).unwrap()
+}
+
+fn end_frame(gpu: &Gpu<Device>) {
+    gpu.begin_frame().unwrap().end().unwrap();
+}
+
+fn assert_clean(gpu: &Gpu<Device>) {
+    assert!(gpu.device().run_until_idle());
+    assert_eq!(gpu.device().take_hazards(), []);
+}
+
+/// A world of twice the budget, of which each frame uses a part: it never exceeds the budget, and nothing is used
+/// that is not resident.
+#[test]
+fn a_world_larger_than_the_budget_is_paged() {
+    let gpu = granted(32);
+    let target = target(&gpu);
+    let world: Vec<_> = (0..32).map(|_| make(&gpu, 2 * MIB)).collect();
+    for first in 0..64 {
+        let used: Vec<_> = (first..first + 8).map(|index| &world[index % world.len()]).collect();
+        read(&gpu, &target, &used);
+        end_frame(&gpu);
+        let budget = gpu.device().budget().unwrap()[0];
+        assert!(budget.usage <= budget.budget, "{budget:?} in frame {first}");
+    }
+    let stats = local(&gpu);
+    assert!(stats.paged_in > 0 && stats.paged_out > stats.paged_in, "{stats:?}");
+    assert!(stats.demoted < MIB, "the operating system has hardly anything to do: {stats:?}");
+    assert_clean(&gpu);
+}
+
+/// What fits stays: nothing is evicted, and a submission makes no call for it.
+#[test]
+fn what_fits_is_left_alone() {
+    let gpu = granted(256);
+    let target = target(&gpu);
+    let world: Vec<_> = (0..32).map(|_| make(&gpu, 2 * MIB)).collect();
+    for _ in 0..10 {
+        read(&gpu, &target, &world.iter().collect::<Vec<_>>());
+        end_frame(&gpu);
+    }
+    let calls = gpu.device().calls();
+    assert_eq!((calls.made(CallKind::Evict), calls.made(CallKind::MakeResident)), (0, 0));
+    assert_clean(&gpu);
+}
+
+/// Of a working set that comes back in turn and is a little larger than the budget, the least recently used first
+/// would page everything in each time. Of 40 blocks 36 fit beside what is in flight.
+#[test]
+fn of_a_cyclic_working_set_most_stays() {
+    let gpu = granted(80);
+    let target = target(&gpu);
+    let world: Vec<_> = (0..44).map(|_| make(&gpu, 2 * MIB)).collect();
+    let cycle = |gpu: &Gpu<Device>| {
+        for buffers in world.chunks(2) {
+            read(gpu, &target, &buffers.iter().collect::<Vec<_>>());
+            end_frame(gpu);
+        }
+    };
+    (0..4).for_each(|_| cycle(&gpu));
+    let before = local(&gpu).paged_in;
+    (0..4).for_each(|_| cycle(&gpu));
+    let per_cycle = (local(&gpu).paged_in - before) / 4 / MIB;
+    assert!(per_cycle <= 24, "{per_cycle} MiB of 88");
+    assert_clean(&gpu);
+}
+
+/// Of a budget that shrinks and grows again, all that was evicted comes back by being used.
+#[test]
+fn a_budget_that_shrinks_is_kept() {
+    let script = [
+        BudgetChange { after: 40, heap: 0, bytes: 24 * MIB },
+        BudgetChange { after: 80, heap: 0, bytes: 96 * MIB },
+    ];
+    let paging = Paging::PCIE4_X16.script(script);
+    let gpu = with(Options::new(Profile::DISCRETE).budgets([96 * MIB]).paging(paging));
+    let target = target(&gpu);
+    let world: Vec<_> = (0..32).map(|_| make(&gpu, 2 * MIB)).collect();
+    for frame in 0..120_usize {
+        // Four are hot; one of the others is looked at in each frame.
+        let mut used: Vec<_> = world[..4].iter().collect();
+        used.push(&world[4 + frame % 28]);
+        read(&gpu, &target, &used);
+        end_frame(&gpu);
+        let budget = gpu.device().budget().unwrap()[0];
+        assert!(budget.usage <= budget.budget, "{budget:?} in frame {frame}");
+        let evicted = gpu.memory().heaps[0].evicted;
+        assert!(frame >= 30 || evicted == 0, "{evicted} in frame {frame}");
+    }
+    assert_eq!(gpu.memory().heaps[0].evicted, 0, "all 32 were used since there was room again");
+    assert_clean(&gpu);
+}
+
+/// More than is granted in one submission: it runs, and what is not of it has left.
+#[test]
+fn a_submission_larger_than_the_budget_runs() {
+    let gpu = granted(16);
+    let target = target(&gpu);
+    let world: Vec<_> = (0..16).map(|_| make(&gpu, 2 * MIB)).collect();
+    for _ in 0..4 {
+        let done = read(&gpu, &target, &world[..12].iter().collect::<Vec<_>>());
+        assert!(gpu.wait(&done, SOON).unwrap());
+        end_frame(&gpu);
+    }
+    assert_clean(&gpu);
+}
+
+/// A table that lasts, a view, and what is made for one recording: what they show is resident.
+#[test]
+fn what_descriptors_show_is_resident() {
+    let gpu = granted(16);
+    let [table, view, dynamic, named] = std::array::from_fn(|_| make(&gpu, MIB));
+    let others: Vec<_> = (0..16).map(|_| make(&gpu, MIB)).collect();
+    let of = |buffer| gpu.create_buffer_view(buffer, &BufferViewDesc::raw()).unwrap();
+    let views = [&table, &view, &dynamic].map(of);
+    let shown = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&views[0]).into()])).unwrap();
+    let target = target(&gpu);
+    let used = [&table, &view, &dynamic, &named];
+    for _ in 0..4 {
+        // Others take the room.
+        for other in &others {
+            read(&gpu, &target, &[other]);
+            end_frame(&gpu);
+        }
+        let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+        let (commands, scratch) = recording.split();
+        commands.make_resident(&shown).unwrap();
+        commands.make_resident(&views[1]).unwrap();
+        scratch.descriptors(&[(&views[2]).into()]).unwrap();
+        commands.make_resident(&named).unwrap();
+        touch(&mut recording, &used);
+        recording.submit().unwrap();
+    }
+    assert!(local(&gpu).paged_in >= 4 * MIB, "{:?}", local(&gpu));
+    assert_clean(&gpu);
+}
+
+/// Has a recording use buffers without a word to the manager.
+fn touch(recording: &mut Recording<Device>, buffers: &[&Buffer<Device>]) {
+    let list = recording.raw_mut(tenure_core::device::Permit::checked());
+    for buffer in buffers {
+        list.use_buffer(buffer.raw(), buffer.offset(), 64, State::SHADER_READ);
+    }
+}
+
+/// What is used without being named is found by the simulated device.
+#[test]
+fn a_use_that_is_not_named_is_a_hazard() {
+    let gpu = granted(8);
+    let target = target(&gpu);
+    let forgotten = make(&gpu, 2 * MIB);
+    let others: Vec<_> = (0..8).map(|_| make(&gpu, 2 * MIB)).collect();
+    for other in &others {
+        read(&gpu, &target, &[other]);
+        end_frame(&gpu);
+    }
+    let mut recording = gpu.record(Queue::Graphics, "bindless").unwrap();
+    touch(&mut recording, &[&forgotten]);
+    recording.submit().unwrap();
+    assert!(gpu.device().run_until_idle());
+    let hazards = gpu.device().take_hazards();
+    assert!(hazards.iter().any(|hazard| hazard.to_string().contains("evict")), "{hazards:?}");
+}
+
+/// An evicted resource can be dropped, and an evicted block is given back: the sums are right after that.
+#[test]
+fn evicted_memory_is_given_back_once() {
+    let gpu = granted(16);
+    let target = target(&gpu);
+    for round in 0..4 {
+        let world: Vec<_> = (0..64).map(|index| make(&gpu, [100 * KIB, MIB][index % 2])).collect();
+        for buffer in &world {
+            read(&gpu, &target, &[buffer]);
+            end_frame(&gpu);
+        }
+        assert!(gpu.memory().heaps[0].evicted > 0, "round {round}");
+        drop(world);
+        (0..40).for_each(|_| end_frame(&gpu));
+        gpu.trim();
+        let memory = gpu.memory();
+        assert_eq!(memory.heaps[0].evicted, 0, "round {round}");
+        assert_eq!(memory.heaps[0].usage, gpu.device().budget().unwrap()[0].usage, "round {round}");
+    }
+    assert_clean(&gpu);
+}
+
+/// A request that finds no room within the budget evicts what is idle before it goes to slower memory.
+#[test]
+fn an_allocation_evicts_before_it_spills() {
+    let gpu = granted(32);
+    let target = target(&gpu);
+    let world: Vec<_> = (0..16).map(|_| make(&gpu, 2 * MIB)).collect();
+    read(&gpu, &target, &world.iter().take(4).collect::<Vec<_>>());
+    (0..20).for_each(|_| end_frame(&gpu));
+    let mesh = gpu.create_buffer(&BufferDesc::new(8 * MIB, Usage::VERTEX)).unwrap();
+    let report = gpu.report();
+    let object = report.objects.iter().find(|object| object.bytes == 8 * MIB);
+    assert_eq!(object.and_then(|object| object.memory_type), Some(0), "it is local");
+    assert!(gpu.memory().heaps[0].evicted >= 6 * MIB);
+    drop(mesh);
+    assert_clean(&gpu);
+}
+
+/// Large ones leave alone; small ones share blocks with nothing that stays, of 4 MiB at most.
+#[test]
+fn evictable_resources_share_no_block_with_others() {
+    let gpu = granted(256);
+    let large = gpu.create_buffer(&evictable(MIB)).unwrap();
+    assert_eq!(large.location(), LocationKind::Committed);
+    let texture = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let (stays, leaves) = (
+        gpu.create_texture(&texture.clone()).unwrap(),
+        gpu.create_texture(&texture.clone().evictable()).unwrap(),
+    );
+    let high = gpu.create_texture(&texture.priority(Priority::High)).unwrap();
+    assert_eq!(
+        gpu.report().pools.len(),
+        3,
+        "a pool for what stays, for what leaves, and for what matters more"
+    );
+    drop((stays, leaves, high));
+    // Without paging nothing is evicted, so that nothing has to be kept apart.
+    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    assert_ne!(make(&gpu, MIB).location(), LocationKind::Committed);
+    let mapped = gpu.create_buffer(&evictable(64).memory(MemoryUse::Upload)).unwrap();
+    assert_eq!(mapped.location(), LocationKind::Range);
+}
+
+/// A view or a resource of another manager is refused.
+#[test]
+fn what_is_of_another_manager_is_refused() {
+    let (gpu, other) = (granted(64), granted(64));
+    let foreign = other.create_buffer(&evictable(MIB)).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    assert!(matches!(recording.make_resident(&foreign), Err(Error::Foreign { .. })));
+}
+
+struct World {
+    gpu: Gpu<Device>,
+    rng: Rng,
+    /// Each with the byte that it was filled with.
+    buffers: Vec<(Buffer<Device>, u8)>,
+    textures: Vec<Texture<Device>>,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let changes = |rng: &mut Rng| {
+            let mut after = 0;
+            let change = |_| {
+                after += 1 + rng.below(60);
+                BudgetChange { after, heap: 0, bytes: (4 + rng.below(60)) * MIB }
+            };
+            (0..20).map(change).collect::<Vec<_>>()
+        };
+        let paging = Paging::PCIE4_X16.script(changes(&mut rng));
+        let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }][rng.below(3) as usize];
+        let options = Options::new(Profile::DISCRETE).seed(seed).lag(lag).budgets([32 * MIB]).paging(paging);
+        Self { gpu: with(options), rng, buffers: Vec::new(), textures: Vec::new() }
+    }
+
+    fn step(&mut self) {
+        match self.rng.below(10) {
+            0 | 1 => self.add(),
+            2 if !self.buffers.is_empty() => {
+                let index = self.rng.below(self.buffers.len() as u64) as usize;
+                self.buffers.swap_remove(index);
+            }
+            3 if !self.textures.is_empty() => {
+                let index = self.rng.below(self.textures.len() as u64) as usize;
+                self.textures.swap_remove(index);
+            }
+            4 => end_frame(&self.gpu),
+            _ => self.submit(),
+        }
+    }
+
+    fn add(&mut self) {
+        let size = [700, 40 * KIB, 300 * KIB, MIB, 3 * MIB][self.rng.below(5) as usize];
+        if self.rng.below(3) == 0 {
+            let side = 16 << self.rng.below(6);
+            let usage = Usage::SHADER_READ | Usage::COPY_DST;
+            let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).evictable();
+            self.textures.push(self.gpu.create_texture(&desc).unwrap());
+        } else {
+            let byte = self.rng.below(256) as u8;
+            let buffer = self.gpu.create_buffer_with(&evictable(size), &vec![byte; size as usize]).unwrap();
+            self.buffers.push((buffer, byte));
+        }
+    }
+
+    /// Uses some on one of the queues; what is read back is what was written.
+    fn submit(&mut self) {
+        let queue = [Queue::Graphics, Queue::Compute, Queue::Copy][self.rng.below(3) as usize];
+        let mut recording = self.gpu.record(queue, "random").unwrap();
+        let mut readbacks = Vec::new();
+        for _ in 0..self.rng.below(6) {
+            if let Some((buffer, byte)) = pick(&mut self.rng, &self.buffers) {
+                readbacks.push((recording.read_back(buffer, 0, 64).unwrap(), *byte));
+            }
+            if let (Queue::Graphics, Some(texture)) = (queue, pick(&mut self.rng, &self.textures)) {
+                recording.use_resource(texture, Subresource::All, State::SHADER_READ).unwrap();
+            }
+        }
+        if self.rng.below(8) == 0 {
+            return;
+        }
+        let done = recording.submit().unwrap();
+        if self.rng.below(6) == 0 {
+            assert!(self.gpu.wait(&done, SOON).unwrap());
+            for (readback, byte) in readbacks {
+                let bytes = readback.wait(SOON).unwrap();
+                assert!(bytes.iter().all(|found| *found == byte), "{byte}: {:?}", &bytes[..4]);
+            }
+        }
+    }
+}
+
+fn pick<'a, T>(rng: &mut Rng, all: &'a [T]) -> Option<&'a T> {
+    all.get(rng.below(all.len().max(1) as u64) as usize)
+}
+
+/// Random programs on three queues, under a budget that follows a random script: what is used is resident, what is in
+/// use is not evicted, and what was evicted holds what it held.
+#[test]
+fn random_programs_use_only_what_is_resident() {
+    let mut evictions = 0;
+    for seed in 0..40 {
+        let mut world = World::new(seed);
+        (0..300).for_each(|_| world.step());
+        evictions += world.gpu.device().calls().made(CallKind::Evict);
+        world.gpu.device().run_until_idle();
+        assert_eq!(world.gpu.device().take_hazards(), [], "seed {seed}");
+        let World { gpu, buffers, textures, .. } = world;
+        drop((buffers, textures));
+        let device = gpu.device().clone();
+        drop(gpu);
+        assert_eq!(device.leaks(), [], "seed {seed}");
+    }
+    assert!(evictions > 100, "{evictions} evictions: the budgets are too large to test anything");
+}
+
+/// Where the driver decides by priorities, what is idle gets a low one under pressure, and its own before it is used:
+/// also what the sets of a recording show, and those that last.
+#[test]
+fn where_the_driver_decides_priorities_change() {
+    let options = Options::new(Profile::VULKAN_NVIDIA).paging(Paging::PCIE4_X16);
+    let gpu = with(options);
+    assert_eq!(gpu.device().properties().residency, Residency::Priorities);
+    let (set, dynamic) = (make(&gpu, MIB), make(&gpu, MIB));
+    let of = |buffer| gpu.create_buffer_view(buffer, &BufferViewDesc::raw()).unwrap();
+    let views = [&set, &dynamic].map(of);
+    let layout =
+        gpu.create_set_layout(&SetLayoutDesc::new(&[SetBinding::new(0, BindingKind::Buffer)])).unwrap();
+    let binds = [(0, 0, (&views[0]).into())];
+    let bound = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
+    let calls = || gpu.device().calls().made(CallKind::SetPriority);
+    let before = calls();
+    let draw = || {
+        let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
+        let (commands, scratch) = recording.split();
+        commands.make_resident(&bound).unwrap();
+        scratch.set(&layout, &[(0, 0, (&views[1]).into())]).unwrap();
+        recording.submit().unwrap();
+    };
+    draw();
+    assert_eq!(calls(), before, "they have their priority");
+    gpu.device().set_budget(0, MIB / 2).unwrap();
+    (0..8).for_each(|_| end_frame(&gpu));
+    assert_eq!(calls() - before, 2, "each is told once that it matters less");
+    assert_eq!(gpu.memory().heaps[0].evicted, 2 * MIB);
+    draw();
+    assert_eq!(calls() - before, 4, "each matters again");
+    assert_eq!(gpu.memory().heaps[0].evicted, 0);
+    assert_clean(&gpu);
+}
