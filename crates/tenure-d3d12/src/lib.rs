@@ -20,6 +20,7 @@
 //! | castable formats | `OPTIONS12`, `ID3D12Device12` | typeless formats, where the family is one |
 //! | heaps that are not zeroed | `OPTIONS7` or `ID3D12Device8` | zeroed ones |
 //! | residency priorities | `ID3D12Device1` | none |
+//! | blocks made resident while the CPU goes on | `ID3D12Device3` | `MakeResident`, for which the CPU waits |
 //! | reserved resources | `OPTIONS`: tiled resources | `Unsupported` |
 //! | acceleration structures | `OPTIONS5`, `ID3D12Device5` | `Unsupported` |
 //! | the budget of each memory segment | `IDXGIAdapter3` | all of the memory |

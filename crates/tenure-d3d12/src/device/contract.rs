@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tenure_core::device::{
     AccelerationStructureRange, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget,
-    HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId, QueueSerial,
-    Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate,
+    HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint, Permit, Priority, Properties,
+    QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync,
+    TileLayout, TileUpdate,
 };
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Object};
@@ -230,6 +231,27 @@ impl tenure_core::device::Device for Device {
         signal: u64,
     ) -> Result<(), DeviceError> {
         self.inner.update_tiles(queue, updates, waits, signal)
+    }
+
+    fn make_resident(
+        &self,
+        _: Permit<Self>,
+        blocks: &[MemoryBlock<'_, Self>],
+    ) -> Result<PagingPoint, DeviceError> {
+        self.inner.make_resident(blocks)
+    }
+
+    fn evict(&self, _: Permit<Self>, blocks: &[MemoryBlock<'_, Self>]) -> Result<(), DeviceError> {
+        self.inner.evict(blocks)
+    }
+
+    fn set_priority(
+        &self,
+        _: Permit<Self>,
+        block: MemoryBlock<'_, Self>,
+        priority: Priority,
+    ) -> Result<(), DeviceError> {
+        self.inner.set_block_priority(&block, priority)
     }
 
     fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {

@@ -11,6 +11,7 @@ use windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
 use windows::core::Error;
 
 use crate::device::error::{Asked, is_removal, refusal, removal_reason};
+use crate::device::memory::residency::Paging;
 use crate::device::queue::Events;
 use crate::device::queue::Queue;
 use crate::device::resource::desc::Described;
@@ -80,6 +81,7 @@ pub(crate) struct Inner {
     pub(crate) adapter_info: AdapterInfo,
     pub(crate) messages: Messages,
     pub(crate) counters: Counters,
+    pub(crate) paging: Paging,
     lost: OnceLock<String>,
     pub(crate) queues: Vec<Queue>,
     /// Declared after the queues: their fences may still want to set an event.
@@ -116,6 +118,7 @@ impl Inner {
             adapter_info,
             messages,
             counters: Counters::default(),
+            paging: Paging::default(),
             lost: OnceLock::new(),
             queues,
             events: Events::default(),

@@ -76,10 +76,14 @@ impl Inner {
     ) -> Result<(), DeviceError> {
         let external = || sync.external_waits.iter().chain(sync.external_signals);
         self.check_external(external())?;
+        let paging = self.paging_wait(sync.paging)?;
         let completed = self.begin(id, sync.waits, sync.signal)?;
         let queue = self.queue(id)?;
         queue.kept.keep(external(), sync.signal, completed);
         self.wait_external(queue, sync.external_waits)?;
+        if let Some(fence) = paging {
+            self.wait_paging(queue, fence, sync.paging)?;
+        }
         enqueue(&queue.raw);
         self.signal_external(queue, sync.external_signals)?;
         self.signal(id, sync.signal)
@@ -130,8 +134,13 @@ impl Inner {
 
     /// Where the fence of a queue is.
     fn reached(&self, queue: &Queue) -> Result<u64, DeviceError> {
+        self.value_of(&queue.fence)
+    }
+
+    /// Where a fence is.
+    pub(crate) fn value_of(&self, fence: &ID3D12Fence) -> Result<u64, DeviceError> {
         // SAFETY: the interface is alive.
-        let value = unsafe { queue.fence.GetCompletedValue() };
+        let value = unsafe { fence.GetCompletedValue() };
         self.look()?;
         if value == GONE { Err(self.lose(removal_reason(DXGI_ERROR_DEVICE_REMOVED))) } else { Ok(value) }
     }

@@ -3,3 +3,4 @@
 pub(crate) mod heap;
 pub(crate) mod mapping;
 pub(crate) mod requirements;
+pub(crate) mod residency;

@@ -12,8 +12,7 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS, D3D12_HEAP_FLAG_ALLOW_ONLY_NON_RT_DS_TEXTURES,
     D3D12_HEAP_FLAG_ALLOW_ONLY_RT_DS_TEXTURES, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_HEAP_TYPE,
     D3D12_HEAP_TYPE_DEFAULT, D3D12_HEAP_TYPE_GPU_UPLOAD, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_TYPE_UPLOAD,
-    D3D12_MEMORY_POOL_UNKNOWN, D3D12_RESIDENCY_PRIORITY, D3D12_RESIDENCY_PRIORITY_HIGH,
-    D3D12_RESIDENCY_PRIORITY_LOW, D3D12_RESOURCE_STATE_COMMON, D3D12_RESOURCE_STATE_COPY_DEST,
+    D3D12_MEMORY_POOL_UNKNOWN, D3D12_RESOURCE_STATE_COMMON, D3D12_RESOURCE_STATE_COPY_DEST,
     D3D12_RESOURCE_STATE_GENERIC_READ, D3D12_RESOURCE_STATE_RAYTRACING_ACCELERATION_STRUCTURE,
     D3D12_RESOURCE_STATES, ID3D12Device10, ID3D12Heap, ID3D12Pageable, ID3D12ProtectedResourceSession,
     ID3D12Resource,
@@ -24,6 +23,7 @@ use crate::device::error::Asked;
 use crate::device::inner::{Inner, made};
 use crate::device::memory::heap::{Heap, HeapCore};
 use crate::device::memory::requirements::{READBACK, UPLOAD};
+use crate::device::memory::residency::residency_priority;
 use crate::device::resource::desc::Described;
 use crate::device::resource::object::{Memory, Resource};
 
@@ -86,22 +86,6 @@ pub(crate) const fn initial_layout(desc: &ResourceDesc) -> D3D12_BARRIER_LAYOUT 
     }
 }
 
-/// The priority to set; `None`: that which everything has. Windows gives a high one to what is created
-/// as a target or for unordered access, and orders those by their size, in 10 MB, in the lowest 16
-/// bits; heaps for everything, whose flags do not tell, get the same here. (Microsoft's "Residency",
-/// "Default priority algorithm".)
-fn residency_priority(priority: Priority, size: u64) -> Option<D3D12_RESIDENCY_PRIORITY> {
-    const STEP: u64 = 10 << 20;
-    match priority {
-        Priority::Low => Some(D3D12_RESIDENCY_PRIORITY_LOW),
-        Priority::Normal => None,
-        Priority::High => {
-            let steps = i32::from(u16::try_from(size / STEP).unwrap_or(u16::MAX));
-            Some(D3D12_RESIDENCY_PRIORITY(D3D12_RESIDENCY_PRIORITY_HIGH.0 | steps))
-        }
-    }
-}
-
 pub(crate) const NO_SESSION: Option<&ID3D12ProtectedResourceSession> = None;
 
 impl Inner {
@@ -160,15 +144,11 @@ impl Inner {
         Ok(Heap::new(self, raw, desc.clone()))
     }
 
-    /// A hint: where it fails, memory is as good as any other.
-    fn set_priority<T: Interface>(&self, object: &T, priority: Priority, size: u64) {
-        let Some(priority) = residency_priority(priority, size) else { return };
-        let (Some(device), Ok(pageable)) = (&self.interfaces.device1, object.cast::<ID3D12Pageable>()) else {
-            return;
-        };
-        let pageable = Some(pageable);
-        // SAFETY: one object and one priority, both of which outlive the call.
-        let _hinted = unsafe { device.SetResidencyPriority(1, &raw const pageable, &raw const priority) };
+    /// What everything has needs no call.
+    fn set_priority(&self, heap: &ID3D12Heap, priority: Priority, size: u64) {
+        if let (true, Ok(pageable)) = (priority != Priority::Normal, heap.cast::<ID3D12Pageable>()) {
+            self.hint(pageable, residency_priority(priority, size));
+        }
     }
 
     fn check_memory_type(&self, needs: &Requirements, memory: MemoryTypeId) -> Result<(), DeviceError> {
@@ -292,25 +272,15 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use tenure_core::TextureDesc;
-    use tenure_core::device::{BufferInfo, Format, HeapCategory, Priority, ResourceDesc, Usage};
+    use tenure_core::device::{BufferInfo, Format, HeapCategory, ResourceDesc, Usage};
     use windows::Win32::Graphics::Direct3D12::{
         D3D12_HEAP_FLAG_DENY_BUFFERS, D3D12_HEAP_FLAG_DENY_NON_RT_DS_TEXTURES,
         D3D12_HEAP_FLAG_DENY_RT_DS_TEXTURES, D3D12_RESOURCE_STATE_COMMON, D3D12_RESOURCE_STATE_COPY_DEST,
         D3D12_RESOURCE_STATE_GENERIC_READ, D3D12_RESOURCE_STATE_RAYTRACING_ACCELERATION_STRUCTURE,
     };
 
-    use super::{category_flags, initial_state, own_category, residency_priority};
+    use super::{category_flags, initial_state, own_category};
     use crate::device::memory::requirements::{GPU_ONLY, GPU_UPLOAD, READBACK, UPLOAD};
-
-    #[test]
-    fn high_priorities_are_ordered_by_size() {
-        let of = |priority, size| residency_priority(priority, size).map(|priority| priority.0 as u32);
-        assert_eq!(of(Priority::Low, 1 << 30), Some(0x5000_0000));
-        assert_eq!(of(Priority::Normal, 1 << 30), None);
-        assert_eq!(of(Priority::High, 0), Some(0xa001_0000));
-        assert_eq!(of(Priority::High, 64 << 20), Some(0xa001_0006));
-        assert_eq!(of(Priority::High, u64::MAX), Some(0xa001_ffff));
-    }
 
     #[test]
     fn each_category_denies_the_others() {

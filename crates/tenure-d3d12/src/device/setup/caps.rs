@@ -20,7 +20,8 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP, D3D12_RAYTRACING_TIER_1_0, D3D12_RAYTRACING_TIER_1_1,
     D3D12_RESOURCE_DESC, D3D12_RESOURCE_DIMENSION_TEXTURE2D, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL,
     D3D12_RESOURCE_FLAGS, D3D12_RESOURCE_HEAP_TIER_2, D3D12_TILED_RESOURCES_TIER_1, ID3D12Device,
-    ID3D12Device1, ID3D12Device5, ID3D12Device8, ID3D12Device10, ID3D12Device12, ID3D12QueryHeap,
+    ID3D12Device1, ID3D12Device3, ID3D12Device5, ID3D12Device8, ID3D12Device10, ID3D12Device12,
+    ID3D12QueryHeap,
 };
 use windows::Win32::Graphics::Dxgi::Common::{
     DXGI_FORMAT_D32_FLOAT_S8X24_UINT, DXGI_FORMAT_R8_TYPELESS, DXGI_FORMAT_R8_UINT, DXGI_SAMPLE_DESC,
@@ -47,6 +48,8 @@ struct TightAlignment {
 pub(crate) struct Interfaces {
     /// Residency priorities.
     pub(crate) device1: Option<ID3D12Device1>,
+    /// Making resident without a wait of the CPU.
+    pub(crate) device3: Option<ID3D12Device3>,
     /// Initial layouts and castable formats.
     pub(crate) device10: Option<ID3D12Device10>,
     /// What castable formats take.
@@ -55,7 +58,12 @@ pub(crate) struct Interfaces {
 
 impl Interfaces {
     pub(crate) fn of(device: &ID3D12Device) -> Self {
-        Self { device1: device.cast().ok(), device10: device.cast().ok(), device12: device.cast().ok() }
+        Self {
+            device1: device.cast().ok(),
+            device3: device.cast().ok(),
+            device10: device.cast().ok(),
+            device12: device.cast().ok(),
+        }
     }
 }
 

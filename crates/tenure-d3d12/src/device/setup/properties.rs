@@ -106,7 +106,7 @@ pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
         features: features(facts),
         api: Api::Direct3D12,
         state_model: if caps.enhanced_barriers { StateModel::Explicit } else { StateModel::Promotion },
-        residency: Residency::None,
+        residency: Residency::Explicit,
         uma: caps.uma,
         constant_alignment: u64::from(D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT),
         storage_alignment: u64::from(D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT),
