@@ -11,6 +11,7 @@ mod graphs;
 mod queries;
 mod releases;
 mod report;
+mod resident;
 mod structures;
 mod tables;
 mod transients;
@@ -45,6 +46,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
         constants::measure,
         tables::measure,
         contexts::measure,
+        resident::measure,
         queries::measure,
         structures::measure,
         external::measure,

@@ -39,6 +39,13 @@ impl Device {
         }
     }
 
+    /// A null device of which the program decides what is resident. It grants everything.
+    #[must_use]
+    pub fn with_residency(profile: sim::Profile) -> Self {
+        let options = sim::Options::new(profile).paging(sim::Paging::PCIE4_X16);
+        Self { tables: sim::Device::with_options(options), ..Self::new(profile) }
+    }
+
     /// A texture as a swap chain would make it.
     #[must_use]
     pub fn presentable(&self) -> Resource {
