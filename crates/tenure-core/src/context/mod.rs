@@ -84,6 +84,16 @@ pub(crate) struct Waits {
     pub(crate) nanoseconds: AtomicU64,
 }
 
+/// Which transient heaps that are not in use are given back when memory is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdleHeaps {
+    /// Those that were used neither in this frame nor in the one before. To give back others would make a program
+    /// whose memory is short create them anew in each frame.
+    NotUsedLately,
+    /// All of them, where a request would fail otherwise.
+    All,
+}
+
 /// The services above the context. The manager links them once, when it is made. All calls are on cold
 /// paths: at the end of a frame, when memory is short, after a loss of the device, or at the end.
 pub(crate) trait Services<D: Device>: Send + Sync {
@@ -93,8 +103,8 @@ pub(crate) trait Services<D: Device>: Send + Sync {
     /// Gives back the pages and the heaps of queries that nothing uses any more.
     fn release_free_pages(&self, context: &Context<D>);
 
-    /// Gives back the transient heaps that were not used lately, unless somebody is at them.
-    fn trim_transients(&self, context: &Context<D>);
+    /// Gives back transient heaps that are not in use, unless somebody is at them. False when there were none.
+    fn trim_transients(&self, context: &Context<D>, which: IdleHeaps) -> bool;
 
     /// Gives back all pages of constants, uploads and readbacks that are kept for later.
     fn release_pages(&self, context: &Context<D>);
@@ -355,7 +365,7 @@ impl<D: Device> MakeRoom for Context<D> {
             services.try_flush_uploads(self);
             self.poll_clock();
             services.release_free_pages(self);
-            services.trim_transients(self);
+            services.trim_transients(self, IdleHeaps::NotUsedLately);
         }
         self.purge_memory();
         self.pools.reclaim(self.device());
@@ -369,7 +379,9 @@ impl<D: Device> MakeRoom for Context<D> {
     }
 
     fn wait_for_room(&self, wanted: Option<MemorySize>) -> bool {
-        if self.releases.stats().pending_bytes == 0 {
+        let services = self.services();
+        let has_trimmed = services.is_some_and(|services| services.trim_transients(self, IdleHeaps::All));
+        if !has_trimmed && self.releases.stats().pending_bytes == 0 {
             return false;
         }
         let submitted = self.clock.submitted();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::command::{CommandService, ListPool};
-use crate::context::{Context, RetiredDescriptor, Services};
+use crate::context::{Context, IdleHeaps, RetiredDescriptor, Services};
 use crate::descriptor::{DescriptorService, DescriptorStore};
 use crate::device::{Device, Permit};
 use crate::error::Error;
@@ -62,10 +62,8 @@ impl<D: Device> Services<D> for GpuServices<D> {
         self.queries.trim(context);
     }
 
-    fn trim_transients(&self, context: &Context<D>) {
-        if let Some(transients) = context.transients::<Transients<D>>() {
-            transients.try_trim();
-        }
+    fn trim_transients(&self, context: &Context<D>, which: IdleHeaps) -> bool {
+        context.transients::<Transients<D>>().is_some_and(|transients| transients.try_trim(which))
     }
 
     fn release_pages(&self, context: &Context<D>) {

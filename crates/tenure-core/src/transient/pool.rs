@@ -15,7 +15,7 @@ use super::prepare::Prepared;
 use super::shortage::HeapClass;
 use super::{TransientBuffer, TransientStats, TransientTexture};
 use crate::command::CommandService;
-use crate::context::Context;
+use crate::context::{Context, IdleHeaps};
 use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, HeapCategory, Properties, QueueId, ResourceDesc,
 };
@@ -249,12 +249,17 @@ impl<D: Device> Inner<D> {
         retired.into_iter().for_each(|heap| heap.retire(&self.context));
     }
 
-    /// Destroys the heaps that are not in use and were not lately, unless another thread acquires something.
-    pub(crate) fn try_trim(&self) {
-        let Some(mut state) = self.state.try_lock() else { return };
-        let retired = state.trim_unused(&self.context);
+    /// Destroys heaps that are not in use, unless another thread acquires something. False when there were none.
+    pub(crate) fn try_trim(&self, which: IdleHeaps) -> bool {
+        let Some(mut state) = self.state.try_lock() else { return false };
+        let retired = match which {
+            IdleHeaps::NotUsedLately => state.trim_unused(&self.context),
+            IdleHeaps::All => state.trim(&self.context, u64::MAX),
+        };
         drop(state);
+        let has_trimmed = !retired.is_empty();
         retired.into_iter().for_each(|heap| heap.retire(&self.context));
+        has_trimmed
     }
 
     /// Ends the manager: destroys everything but acquired resources, which stay until they are dropped. Nothing
@@ -430,8 +435,7 @@ impl<D: Device> State<D> {
         retired
     }
 
-    /// Removes and returns the heaps that were used neither in this frame nor in the one before. To give back others
-    /// would make a program whose memory is short create them anew in each frame.
+    /// Removes and returns the heaps that were used neither in this frame nor in the one before.
     pub(super) fn trim_unused(&mut self, context: &Context<D>) -> Vec<Heap<D>> {
         match self.frame.checked_sub(2) {
             Some(since) => self.trim(context, since),

@@ -89,6 +89,21 @@ fn unused_transient_heaps_make_room_within_the_budget() {
     assert!(gpu.shutdown().is_clean());
 }
 
+/// A buffer that finds no memory but that of a transient heap: to create the heap anew is better than to fail.
+#[test]
+fn transient_heaps_of_the_last_frame_give_way_before_a_request_fails() {
+    let options = Options::new(Profile::DISCRETE).heap_sizes([24 * MIB]);
+    let gpu = Gpu::new(Device::with_options(options), config()).unwrap();
+    frame(&gpu, &[16]).unwrap();
+    assert!(gpu.stats().transient.reserved >= 16 * MIB);
+    let volume = gpu.create_buffer(&BufferDesc::new(16 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
+    assert_eq!(gpu.stats().transient.reserved, 0);
+    drop(volume);
+    frame(&gpu, &[16]).unwrap();
+    assert_eq!(gpu.device().take_hazards(), []);
+    assert!(gpu.shutdown().is_clean());
+}
+
 /// Over the budget in each frame, with heaps of which never two are in use at once.
 #[test]
 fn frames_beyond_the_budget_do_not_create_heaps_again_and_again() {
