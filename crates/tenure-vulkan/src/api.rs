@@ -47,6 +47,7 @@ pub(crate) struct Api {
     pub(crate) synchronization2: Option<Synchronization2Calls>,
     pub(crate) requirements: Option<RequirementCalls>,
     pub(crate) address: Option<vk::PFN_vkGetBufferDeviceAddress>,
+    pub(crate) set_priority: Option<vk::PFN_vkSetDeviceMemoryPriorityEXT>,
     pub(crate) names: Option<ash::ext::debug_utils::Device>,
     pub(crate) structures: Option<ash::khr::acceleration_structure::Device>,
 }
@@ -81,6 +82,8 @@ impl Api {
         let address = has(OptionalFeatures::BUFFER_DEVICE_ADDRESS).then(|| address_call(&handles));
         let (timeline, synchronization2) = (timeline.transpose()?, synchronization2.transpose()?);
         let (requirements, address) = (requirements.transpose()?, address.transpose()?);
+        let set_priority = has(OptionalFeatures::PAGEABLE_MEMORY).then(|| priority_call(&handles));
+        let set_priority = set_priority.transpose()?;
         if has(OptionalFeatures::DEBUG_NAMES) {
             handles.function([c"vkSetDebugUtilsObjectNameEXT"; 2])?;
         }
@@ -107,6 +110,7 @@ impl Api {
             synchronization2,
             requirements,
             address,
+            set_priority,
             names,
             structures,
         })
@@ -218,5 +222,14 @@ fn address_call(handles: &Handles) -> Result<vk::PFN_vkGetBufferDeviceAddress, C
         vk::PFN_vkGetBufferDeviceAddress,
         c"vkGetBufferDeviceAddress",
         c"vkGetBufferDeviceAddressKHR"
+    ))
+}
+
+fn priority_call(handles: &Handles) -> Result<vk::PFN_vkSetDeviceMemoryPriorityEXT, CreateError> {
+    Ok(typed!(
+        handles,
+        vk::PFN_vkSetDeviceMemoryPriorityEXT,
+        c"vkSetDeviceMemoryPriorityEXT",
+        c"vkSetDeviceMemoryPriorityEXT"
     ))
 }

@@ -9,9 +9,9 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
     AccelerationStructureRange, CallRule, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError,
-    HeapBudget, HeapDesc, ManagerSlot, MemoryTypeId, ObjectRef, Permit, Properties, QueryHeapDesc, QueueId,
-    QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, State, SubmitSync, TileLayout, TileUpdate,
-    Usage,
+    HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, Permit, Priority, Properties,
+    QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, State, SubmitSync,
+    TileLayout, TileUpdate, Usage,
 };
 
 use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
@@ -281,7 +281,17 @@ impl tenure_core::device::Device for Device {
     }
 
     fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
-        self.shared.create_committed(desc, memory)
+        self.shared.create_committed(desc, memory, desc.usage().priority())
+    }
+
+    fn create_committed_with_priority(
+        &self,
+        _: Permit<Self>,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+        priority: Priority,
+    ) -> Result<Resource, DeviceError> {
+        self.shared.create_committed(desc, memory, priority)
     }
 
     fn create_placed(
@@ -464,6 +474,15 @@ impl tenure_core::device::Device for Device {
         signal: u64,
     ) -> Result<(), DeviceError> {
         self.shared.update_tiles(queue, updates, waits, signal)
+    }
+
+    fn set_priority(
+        &self,
+        _: Permit<Self>,
+        block: MemoryBlock<'_, Self>,
+        priority: Priority,
+    ) -> Result<(), DeviceError> {
+        self.shared.set_priority(&block, priority)
     }
 
     fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {

@@ -28,6 +28,7 @@
 //! | dedicated allocations preferred by the driver, and for all that is committed | only where the driver requires them |
 //! | `VK_EXT_memory_budget` | four fifths of each heap, and tenure's own count |
 //! | `VK_EXT_memory_priority` | no priorities |
+//! | `VK_EXT_pageable_device_local_memory`, with that | priorities stay as they were at the allocation |
 //! | `bufferDeviceAddress` | no addresses |
 //! | sparse binding, residency and aliasing, for buffers and 2D images | `Unsupported` |
 //! | `VK_KHR_acceleration_structure`, from Vulkan 1.2 | `Unsupported` |

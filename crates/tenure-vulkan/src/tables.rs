@@ -3,7 +3,7 @@
 use ash::vk;
 use tenure_core::device::{
     Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits, QueueProperties,
-    RayTracingLimits, StateModel,
+    RayTracingLimits, Residency, StateModel,
 };
 
 use crate::descriptor::DescriptorTables;
@@ -124,6 +124,11 @@ fn features(
     features
 }
 
+/// Who decides what stays in the memory of the device.
+const fn residency(enabled: OptionalFeatures) -> Residency {
+    if enabled.contains(OptionalFeatures::PAGEABLE_MEMORY) { Residency::Priorities } else { Residency::None }
+}
+
 impl Tables {
     /// Whether some memory is allocated by the driver only when it is used, as on tile-based GPUs.
     pub(crate) fn has_lazy_memory(&self) -> bool {
@@ -165,7 +170,7 @@ impl Tables {
             queues,
             api: Api::Vulkan,
             state_model: StateModel::Explicit,
-            residency: tenure_core::device::Residency::None,
+            residency: residency(enabled),
             uma: is_shared.contains(&properties.device_type),
             constant_alignment: power_of_two(limits.min_uniform_buffer_offset_alignment),
             storage_alignment: power_of_two(shader_alignment),

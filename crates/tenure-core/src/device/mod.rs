@@ -203,6 +203,24 @@ pub trait Device: Send + Sync + Sized + 'static {
         memory: MemoryTypeId,
     ) -> Result<Self::Resource, DeviceError>;
 
+    /// As [`create_committed`](Self::create_committed), with another priority than that of its usage. Here it is
+    /// [set](Self::set_priority) afterwards; APIs where an allocation has one from the start give it that.
+    ///
+    /// # Errors
+    /// As [`create_committed`](Self::create_committed).
+    fn create_committed_with_priority(
+        &self,
+        permit: Permit<Self>,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+        priority: Priority,
+    ) -> Result<Self::Resource, DeviceError> {
+        let made = self.create_committed(desc, memory)?;
+        // A hint; the next call reports a loss of the device.
+        let _hinted = self.set_priority(permit, MemoryBlock::Resource(&made), priority);
+        Ok(made)
+    }
+
     /// Creates a resource at a byte offset of a heap. The heap outlives it.
     ///
     /// # Errors

@@ -16,8 +16,7 @@ use super::shards::{PIECE_ALIGNMENT, Shards, pieces};
 use super::{AllocationFlags, BlockTraits, Class, MemoryUse, PoolKind, Suballocation};
 use crate::api_resource::ApiResource;
 use crate::device::{
-    BufferInfo, Device, DeviceError, HeapBudget, HeapDesc, MemoryBlock, MemoryFlags, MemoryTypeId, Permit,
-    ResourceDesc,
+    BufferInfo, Device, DeviceError, HeapBudget, HeapDesc, MemoryFlags, MemoryTypeId, ResourceDesc,
 };
 use crate::{Config, Name};
 
@@ -231,20 +230,18 @@ impl<'a, D: Device> Maker<'a, D> {
     }
 
     /// A resource with memory of its own, as a block that may be evicted where that was asked for.
-    fn share(&self, made: ApiResource<D>, own: MemorySize, traits: BlockTraits) -> Arc<ApiResource<D>> {
-        let BlockTraits { priority, is_evictable } = traits;
-        if let Some(priority) = priority {
-            // A hint; the next call reports a loss of the device.
-            let _noted =
-                self.device.set_priority(Permit::own(), MemoryBlock::Resource(&made.object), priority);
-        }
+    fn share(
+        &self,
+        made: ApiResource<D>,
+        CommittedMemory { memory, size, priority, .. }: CommittedMemory<'_>,
+        is_evictable: bool,
+    ) -> Arc<ApiResource<D>> {
         if !is_evictable {
             return Arc::new(made);
         }
         Arc::new_cyclic(|weak| {
-            let priority = priority.unwrap_or_default();
-            let block = self.pools.residency.add(WeakBlock::Resource(weak.clone()), own, priority);
-            ApiResource { block, ..made }
+            let (block, own) = (WeakBlock::Resource(weak.clone()), MemorySize { memory, size });
+            ApiResource { block: self.pools.residency.add(block, own, priority), ..made }
         })
     }
 
@@ -268,11 +265,10 @@ impl<'a, D: Device> Maker<'a, D> {
         let Class { memory, kind, priority, is_evictable, .. } = pool.class;
         let desc = ResourceDesc::Buffer(BufferInfo { size, usage: pool.buffer_usage });
         let name = Name::from(kind.as_str());
-        let own = CommittedMemory { memory, size, is_mapped: is_mapped(kind), part: &shards.memory };
+        let is_mapped = is_mapped(kind);
+        let own = CommittedMemory { memory, size, is_mapped, priority, part: &shards.memory };
         let buffer = self.objects().create_committed(self.device, &desc, &own, &name)?;
-        let traits =
-            BlockTraits { priority: (priority != kind.priority()).then_some(priority), is_evictable };
-        let buffer = self.share(buffer, MemorySize { memory, size }, traits);
+        let buffer = self.share(buffer, own, is_evictable);
         tracing::debug!(target: "tenure", pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
         Ok(Store::Buffer { buffer, size, pool: pool.id })
     }
@@ -377,9 +373,11 @@ impl<'a, D: Device> Maker<'a, D> {
         let round = if self.is_lazy(memory) { Round::WhateverBudget } else { round };
         self.objects().limits.check(memory, size, round, || self.budget())?;
         let (is_mapped, owner) = (request.memory_use.is_mapped(), request.owner);
-        let own = CommittedMemory { memory, size, is_mapped, part: self.objects().part_of(owner) };
+        let priority = request.traits.priority.unwrap_or(request.desc.usage().priority());
+        let part = self.objects().part_of(owner);
+        let own = CommittedMemory { memory, size, is_mapped, priority, part };
         let made = self.objects().create_committed(self.device, request.desc, &own, request.name)?;
-        let api_resource = self.share(made, MemorySize { memory, size }, request.traits);
+        let api_resource = self.share(made, own, request.traits.is_evictable);
         Ok(Backing {
             api_resource,
             location: Location::Committed { own: MemorySize { memory, size }, owner },

@@ -10,7 +10,7 @@ use super::parts::{Counts, PartMemory};
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::device::{
-    Device, DeviceError, DeviceHeaps, HeapDesc, MemoryTypeId, ObjectRef, Permit, ResourceDesc,
+    Device, DeviceError, DeviceHeaps, HeapDesc, MemoryTypeId, ObjectRef, Permit, Priority, ResourceDesc,
 };
 
 /// What counts the memory that a resource gets for itself.
@@ -35,6 +35,7 @@ pub(crate) struct CommittedMemory<'a> {
     /// Bytes that it is taken to be.
     pub(crate) size: u64,
     pub(crate) is_mapped: bool,
+    pub(crate) priority: Priority,
     /// Where it is counted.
     pub(crate) part: &'a dyn Counts,
 }
@@ -182,7 +183,11 @@ impl Objects {
         own: &CommittedMemory<'_>,
         name: &Name,
     ) -> Result<ApiResource<D>, DeviceError> {
-        let object = device.create_committed(desc, own.memory)?;
+        let object = if own.priority == desc.usage().priority() {
+            device.create_committed(desc, own.memory)
+        } else {
+            device.create_committed_with_priority(Permit::own(), desc, own.memory, own.priority)
+        }?;
         let api_resource = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
         self.limits.note_allocation(own.memory, own.size);

@@ -9,6 +9,7 @@ use ash::vk;
 use parking_lot::{Mutex, RwLock};
 use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId, Priority};
 
+use super::priority::weight;
 use crate::setup::OptionalFeatures;
 use crate::shared::Shared;
 
@@ -114,15 +115,6 @@ impl Shared {
                 Err(self.allocation_error("vkAllocateMemory", result, size, kind))
             }
         }
-    }
-}
-
-/// As the extension counts: 0.5 is what an allocation without a priority has.
-const fn weight(priority: Priority) -> f32 {
-    match priority {
-        Priority::Low => 0.25,
-        Priority::Normal => 0.5,
-        Priority::High => 1.0,
     }
 }
 

@@ -6,6 +6,7 @@ mod count;
 mod flush;
 mod heap;
 mod mapping;
+mod priority;
 mod requirements;
 
 pub(crate) use allocation::{Address, Allocation, Memory};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, ResourceDesc, check};
+use tenure_core::device::{CallRule, DeviceError, MemoryTypeId, Priority, ResourceDesc, check};
 
 use super::handle::{Backing, Resource};
 use super::object::{Object, Plan};
@@ -21,6 +21,7 @@ impl Shared {
         self: &Arc<Self>,
         desc: &ResourceDesc,
         kind: MemoryTypeId,
+        priority: Priority,
     ) -> Result<Resource, DeviceError> {
         self.alive()?;
         let plan = self.plan(desc)?;
@@ -32,7 +33,7 @@ impl Shared {
         let memory = self.allocate(Allocation {
             size,
             kind,
-            priority: desc.usage().priority(),
+            priority,
             holds_buffers: matches!(bare.object, Object::Buffer(_)),
             dedicated: self.dedicated(bare.object, needs),
         })?;

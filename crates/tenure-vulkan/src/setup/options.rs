@@ -59,22 +59,29 @@ bitflags! {
         /// Pipelines of ray tracing shaders, and buffers for their binding tables
         /// (`VK_KHR_ray_tracing_pipeline`), with [`ACCELERATION_STRUCTURES`](Self::ACCELERATION_STRUCTURES).
         const RAY_TRACING_PIPELINES = 1 << 16;
+        /// Priorities of memory that change after the allocation (`VK_EXT_pageable_device_local_memory`), with
+        /// [`MEMORY_PRIORITY`](Self::MEMORY_PRIORITY). Then
+        /// [`Properties::residency`](tenure_core::device::Properties::residency) is
+        /// [`Priorities`](tenure_core::device::Residency::Priorities); else the driver alone decides what stays.
+        const PAGEABLE_MEMORY = 1 << 17;
     }
 }
 
 impl OptionalFeatures {
-    /// Without what lacks something that it needs: acceleration structures need addresses of buffers, and rays
-    /// acceleration structures.
-    pub(crate) fn without_lost_rays(self) -> Self {
-        let structures = Self::ACCELERATION_STRUCTURES;
-        let rays = Self::RAY_QUERIES | Self::RAY_TRACING_PIPELINES;
-        if !self.contains(Self::BUFFER_DEVICE_ADDRESS) {
-            self.difference(structures | rays)
-        } else if !self.contains(structures) {
-            self.difference(rays)
-        } else {
-            self
-        }
+    /// Without what lacks something that it needs: acceleration structures need addresses of buffers, rays
+    /// acceleration structures, and priorities that change those of allocations.
+    pub(crate) fn without_unmet(self) -> Self {
+        // What others need is before them.
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 3] = [
+            (OptionalFeatures::BUFFER_DEVICE_ADDRESS, OptionalFeatures::ACCELERATION_STRUCTURES),
+            (
+                OptionalFeatures::ACCELERATION_STRUCTURES,
+                OptionalFeatures::RAY_QUERIES.union(OptionalFeatures::RAY_TRACING_PIPELINES),
+            ),
+            (OptionalFeatures::MEMORY_PRIORITY, OptionalFeatures::PAGEABLE_MEMORY),
+        ];
+        let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
+        NEEDED.into_iter().fold(self, without)
     }
 }
 

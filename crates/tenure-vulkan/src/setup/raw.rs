@@ -154,7 +154,7 @@ fn usable(
 ) -> OptionalFeatures {
     let all_sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
     let mut enabled = enabled.difference(all_sparse.difference(sparse(features)));
-    enabled = enabled.without_lost_rays();
+    enabled = enabled.without_unmet();
     if !is_enough(indexing) {
         enabled.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
     }

@@ -9,10 +9,11 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// What features need beside the extension that they are of: until a version includes it, or in all versions.
-const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 4] = [
+const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 5] = [
     (OptionalFeatures::ACCELERATION_STRUCTURES, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
     (OptionalFeatures::RAY_QUERIES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
     (OptionalFeatures::RAY_TRACING_PIPELINES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
+    (OptionalFeatures::PAGEABLE_MEMORY, None, ash::ext::memory_priority::NAME),
     (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, None, ash::khr::swapchain::NAME),
 ];
 
@@ -48,7 +49,7 @@ mod tests {
         {
             missing.push(extension);
             enabled.push(CString::new(extension).unwrap());
-            assert!(missing.len() < 10, "{missing:?}");
+            assert!(missing.len() < 20, "{missing:?}");
         }
         missing
     }
@@ -66,12 +67,14 @@ mod tests {
         assert_eq!(missing(structures, v12), deferred);
         assert_eq!(missing(structures, v11)[2..], ["VK_EXT_descriptor_indexing"]);
         assert_eq!(missing(OptionalFeatures::RAY_QUERIES, v11), ["VK_KHR_ray_query", "VK_KHR_spirv_1_4"]);
+        let pageable = ["VK_EXT_pageable_device_local_memory", "VK_EXT_memory_priority"];
+        assert_eq!(missing(OptionalFeatures::PAGEABLE_MEMORY, v13), pageable);
         let free = OptionalFeatures::DEDICATED_ALLOCATION
             | OptionalFeatures::DEBUG_NAMES
             | OptionalFeatures::SPARSE_BUFFERS
             | OptionalFeatures::SPARSE_TEXTURES;
         assert!(missing(free, v11).is_empty(), "of Vulkan 1.1 or of the instance");
-        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 9);
+        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 10);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::version::ApiVersion;
 use crate::error::CreateError;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 13] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 14] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -21,6 +21,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 13] = [
     (OptionalFeatures::NULL_DESCRIPTORS, None, ash::ext::robustness2::NAME),
     (OptionalFeatures::MEMORY_BUDGET, None, ash::ext::memory_budget::NAME),
     (OptionalFeatures::MEMORY_PRIORITY, None, ash::ext::memory_priority::NAME),
+    (OptionalFeatures::PAGEABLE_MEMORY, None, ash::ext::pageable_device_local_memory::NAME),
     (OptionalFeatures::ACCELERATION_STRUCTURES, None, ash::khr::acceleration_structure::NAME),
     (OptionalFeatures::RAY_QUERIES, None, ash::khr::ray_query::NAME),
     (OptionalFeatures::RAY_TRACING_PIPELINES, None, ash::khr::ray_tracing_pipeline::NAME),
@@ -67,6 +68,7 @@ pub(crate) struct FeatureChain {
     address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
     maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>,
     priority: vk::PhysicalDeviceMemoryPriorityFeaturesEXT<'static>,
+    pageable: vk::PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT<'static>,
     structures: vk::PhysicalDeviceAccelerationStructureFeaturesKHR<'static>,
     ray_queries: vk::PhysicalDeviceRayQueryFeaturesKHR<'static>,
     ray_pipelines: vk::PhysicalDeviceRayTracingPipelineFeaturesKHR<'static>,
@@ -100,6 +102,7 @@ impl FeatureChain {
         self.address.buffer_device_address = flag(OptionalFeatures::BUFFER_DEVICE_ADDRESS);
         self.maintenance4.maintenance4 = flag(OptionalFeatures::MAINTENANCE4);
         self.priority.memory_priority = flag(OptionalFeatures::MEMORY_PRIORITY);
+        self.pageable.pageable_device_local_memory = flag(OptionalFeatures::PAGEABLE_MEMORY);
         self.structures.acceleration_structure = flag(OptionalFeatures::ACCELERATION_STRUCTURES);
         self.ray_queries.ray_query = flag(OptionalFeatures::RAY_QUERIES);
         self.ray_pipelines.ray_tracing_pipeline = flag(OptionalFeatures::RAY_TRACING_PIPELINES);
@@ -115,6 +118,7 @@ impl FeatureChain {
             (OptionalFeatures::BUFFER_DEVICE_ADDRESS, self.address.buffer_device_address),
             (OptionalFeatures::MAINTENANCE4, self.maintenance4.maintenance4),
             (OptionalFeatures::MEMORY_PRIORITY, self.priority.memory_priority),
+            (OptionalFeatures::PAGEABLE_MEMORY, self.pageable.pageable_device_local_memory),
             (OptionalFeatures::ACCELERATION_STRUCTURES, self.structures.acceleration_structure),
             (OptionalFeatures::RAY_QUERIES, self.ray_queries.ray_query),
             (OptionalFeatures::RAY_TRACING_PIPELINES, self.ray_pipelines.ray_tracing_pipeline),
@@ -146,6 +150,9 @@ impl FeatureChain {
         }
         if wanted.contains(OptionalFeatures::MEMORY_PRIORITY) {
             features = features.push_next(&mut self.priority);
+        }
+        if wanted.contains(OptionalFeatures::PAGEABLE_MEMORY) {
+            features = features.push_next(&mut self.pageable);
         }
         if wanted.contains(OptionalFeatures::ACCELERATION_STRUCTURES) {
             features = features.push_next(&mut self.structures);
@@ -315,7 +322,7 @@ impl Support {
         let next = core::ptr::null_mut();
         self.portability = chain.portability.map(|found| PortabilityFeatures { p_next: next, ..found });
         self.indexing = Indexing::of(&chain, self.optional, instance, physical);
-        self.optional = self.optional.without_lost_rays();
+        self.optional = self.optional.without_unmet();
         let binds = |family: &Family| family.flags.contains(vk::QueueFlags::SPARSE_BINDING);
         if self.families.iter().any(binds) {
             self.optional |= sparse(&self.features);

@@ -46,10 +46,13 @@ fn features_are_switched_off() {
     all.end();
     let structures = OptionalFeatures::ACCELERATION_STRUCTURES;
     let (queries, pipelines) = (OptionalFeatures::RAY_QUERIES, OptionalFeatures::RAY_TRACING_PIPELINES);
+    let pageable = OptionalFeatures::PAGEABLE_MEMORY;
     let rays = Features::RAY_QUERIES | Features::RAY_TRACING_PIPELINES;
     let table = [
         (OptionalFeatures::MEMORY_BUDGET, Features::MEMORY_BUDGET),
-        (OptionalFeatures::MEMORY_PRIORITY, Features::MEMORY_PRIORITY),
+        // Priorities that change need some to begin with.
+        (OptionalFeatures::MEMORY_PRIORITY | pageable, Features::MEMORY_PRIORITY),
+        (pageable, Features::empty()),
         (OptionalFeatures::DEDICATED_ALLOCATION, Features::DEDICATED),
         (OptionalFeatures::SPARSE_BUFFERS, Features::RESERVED_BUFFERS),
         (OptionalFeatures::SPARSE_TEXTURES, Features::RESERVED_TEXTURES),

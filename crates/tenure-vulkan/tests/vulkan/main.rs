@@ -21,6 +21,7 @@ mod own_queues;
 mod placing;
 mod probe;
 mod rays;
+mod residency;
 mod sparse;
 mod sparse_textures;
 mod spirv;

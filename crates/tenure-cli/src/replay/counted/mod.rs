@@ -173,6 +173,22 @@ impl<D: Device> Device for Counted<D> {
         Ok(self.resource(inner, bytes))
     }
 
+    fn create_committed_with_priority(
+        &self,
+        permit: Permit<Self>,
+        desc: &ResourceDesc,
+        memory: MemoryTypeId,
+        priority: Priority,
+    ) -> Result<Resource<D>, DeviceError> {
+        let bytes = self.inner.requirements(desc)?.size;
+        let permit = inner_permit(permit);
+        let inner =
+            self.timed(|inner| inner.create_committed_with_priority(permit, desc, memory, priority))?;
+        self.counters.created();
+        self.counters.allocated(bytes);
+        Ok(self.resource(inner, bytes))
+    }
+
     fn create_placed(
         &self,
         permit: Permit<Self>,

@@ -11,8 +11,8 @@ use super::{Hook, Stage, stage};
 
 /// An allocation.
 pub(super) struct Block {
-    size: u64,
-    kind: u32,
+    pub(super) size: u64,
+    pub(super) kind: u32,
     /// What the CPU sees of memory that is not coherent, and the memory itself.
     cache: Option<(Box<[u8]>, *mut u8)>,
     /// What is bound to it: bytes, and whether they are a buffer's.
@@ -64,6 +64,7 @@ unsafe extern "system" fn allocate(
         let result = (stage.device.fp_v1_0().allocate_memory)(device, &raw const real, callbacks, out);
         if result == vk::Result::SUCCESS {
             stage.memory.lock().insert(*out, Block { size, kind, cache: None, bound: Vec::new() });
+            stage.note_priority(*out, &*info);
         }
         result
     }

@@ -9,6 +9,7 @@ pub(crate) mod barriers;
 mod copies;
 mod descriptors;
 mod memory;
+pub(crate) mod paging;
 mod present;
 mod queues;
 mod tables;
@@ -49,6 +50,10 @@ struct Stage {
     failures: Mutex<Vec<(&'static str, u32, vk::Result)>>,
     calls: Mutex<HashMap<&'static str, u64>>,
     trace: Mutex<Vec<trace::Batch>>,
+    /// What the operating system grants, by heap; nothing: what the driver says.
+    granted: Mutex<Vec<u64>>,
+    /// What was done about priorities, and when.
+    paged: Mutex<Vec<paging::Event>>,
     seems_busy: AtomicBool,
     /// A function that is missing.
     lacks: Mutex<Option<&'static str>>,
@@ -100,6 +105,8 @@ impl Disguise {
             failures: Mutex::default(),
             calls: Mutex::default(),
             trace: Mutex::default(),
+            granted: Mutex::default(),
+            paged: Mutex::default(),
             seems_busy: AtomicBool::new(false),
             lacks: Mutex::default(),
             are_held: AtomicBool::new(false),
@@ -243,6 +250,7 @@ unsafe extern "system" fn device_function(
 fn hooked_instance(host: &Device) -> ash::Instance {
     let (entry, instance) = (host.entry().unwrap(), host.instance().handle());
     let mut hooks = tables::hooks();
+    hooks.extend(paging::instance_hooks());
     hooks.push((c"vkGetDeviceProcAddr", device_function as *const c_void));
     // SAFETY: each function is the instance's, or has its signature.
     unsafe {
@@ -254,6 +262,7 @@ fn hooked_instance(host: &Device) -> ash::Instance {
 fn device_hooks() -> Vec<Hook> {
     [
         memory::hooks(),
+        paging::device_hooks(),
         queues::hooks(),
         barriers::hooks(),
         copies::hooks(),

@@ -163,6 +163,7 @@ impl Stage {
             return vk::Result::ERROR_OUT_OF_HOST_MEMORY;
         }
         let real = self.queue.lock();
+        self.paged.lock().push(super::paging::Event::Submitted);
         let result = call(*real);
         self.trace.lock().extend(batches);
         result
