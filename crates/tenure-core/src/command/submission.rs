@@ -137,7 +137,9 @@ impl<D: Device> ListPool<D> {
             let work = Work { queue, list: &open.list, external, paging };
             self.submit_recorded(context, &work, recorded, waits)
         });
-        residency.end_submission(&open.blocks, submitted.as_ref().ok().copied());
+        // Barriers may have been submitted to other queues before this one has refused.
+        let at = submitted.as_ref().map_err(|_| context.clock.submitted());
+        residency.end_submission(&open.blocks, at.copied());
         submitted
     }
 

@@ -225,6 +225,30 @@ pub enum DeviceError {
         /// The memory type asked for.
         memory: MemoryTypeId,
     },
+    /// The driver was not asked, as [`NEVER_ALLOCATE`](crate::AllocationFlags::NEVER_ALLOCATE) says.
+    #[error(
+        "no block of memory type {} has {requested} B free for this, and NEVER_ALLOCATE keeps the driver from being asked \
+         for memory: ask without it, or for less", memory.0
+    )]
+    NeverAllocate {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type.
+        memory: MemoryTypeId,
+    },
+    /// No memory type that is local to the GPU will do, and [`DEVICE_LOCAL_ONLY`] forbids the others.
+    ///
+    /// [`DEVICE_LOCAL_ONLY`]: crate::AllocationFlags::DEVICE_LOCAL_ONLY
+    #[error(
+        "no memory that is local to the GPU can hold {requested} B for this use, and DEVICE_LOCAL_ONLY forbids memory \
+         type {}, which can: ask without it, or for another MemoryUse", memory.0
+    )]
+    DeviceLocalOnly {
+        /// Bytes asked for.
+        requested: u64,
+        /// The memory type that would be taken without the flag.
+        memory: MemoryTypeId,
+    },
     /// The driver has no host memory or no object slots left.
     #[error("the driver is out of host memory or objects ({what})")]
     OutOfHostMemory {
@@ -377,6 +401,8 @@ impl DeviceError {
             self,
             Self::OutOfMemory { .. }
                 | Self::NotGranted { .. }
+                | Self::NeverAllocate { .. }
+                | Self::DeviceLocalOnly { .. }
                 | Self::OutOfHostMemory { .. }
                 | Self::OutOfDeviceMemory { .. }
                 | Self::TooManyAllocations { .. }

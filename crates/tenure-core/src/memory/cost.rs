@@ -2,7 +2,9 @@
 
 use tenure_heap::Round;
 
-use super::fallback::{RangeRequest, ResourceRequest, shared_kind, spills_before_budget};
+use super::fallback::{
+    RangeRequest, ResourceRequest, no_memory_type, shared_kind, spills_before_budget,
+};
 use super::make::{buffer_usage, make_pool};
 use super::maker::{Maker, steps};
 use super::policy::Placement;
@@ -47,7 +49,9 @@ struct Asked<'a> {
     traits: BlockTraits,
     /// What it is in a pool.
     kind: LocationKind,
-    needs: (u32, HeapCategory),
+    category: HeapCategory,
+    /// The memory types, as bits, that the request allows, and those that would do.
+    memory_types: (u32, u32),
     order: &'a [MemoryTypeId],
     /// Whether it goes to slower memory before a budget is exceeded.
     spills: bool,
@@ -70,7 +74,11 @@ impl<D: Device> Pools<D> {
             pool: Some(request.kind),
             traits: request.traits,
             kind: LocationKind::Range,
-            needs: (request.flags.memory_types(device.properties(), needs.memory_types), needs.category),
+            category: needs.category,
+            memory_types: (
+                request.flags.memory_types(device.properties(), needs.memory_types),
+                needs.memory_types,
+            ),
             order: self.order(request.memory_use),
             spills: !request.traits.is_evictable && spills_before_budget(request.memory_use, None),
         };
@@ -98,7 +106,8 @@ impl<D: Device> Pools<D> {
             pool,
             traits: request.traits,
             kind: LocationKind::Placed,
-            needs: (request.flags.memory_types(device.properties(), memory_types), category),
+            category,
+            memory_types: (request.flags.memory_types(device.properties(), memory_types), memory_types),
             order: self.order_for(request.memory_use, request.desc),
             spills: spills_before_budget(request.memory_use, Some(&request)),
         };
@@ -108,10 +117,10 @@ impl<D: Device> Pools<D> {
     /// The steps of the fallback chain within budgets, without taking anything; what it would come to beyond the
     /// budget, if they find nothing.
     fn cost(&self, device: &D, config: &Config, asked: &Asked<'_>) -> Result<Cost, DeviceError> {
-        let (memory_types, category) = asked.needs;
+        let (memory_types, category) = (asked.memory_types.0, asked.category);
         let mut order = asked.order.iter().copied().filter(|memory| allows(memory_types, *memory)).peekable();
-        let none = DeviceError::Unsupported { feature: "a memory type for this resource and use" };
-        let preferred = *order.peek().ok_or(none)?;
+        let none = || no_memory_type(asked.order, asked.memory_types.1, asked.size);
+        let preferred = *order.peek().ok_or_else(none)?;
         let budgets = self.objects.budgets.current(device);
         let is_alike = |memory| self.heap_properties().is_alike(preferred, memory);
         let mut beyond = None;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, try_each_memory_type};
+use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, Step, try_each_memory_type};
 
 use super::location::Backing;
 use super::maker::Maker;
@@ -143,14 +143,24 @@ where
     D: Device,
     C: Fn(MemoryTypeId) -> Class + Copy,
 {
-    /// Tries each memory type that the resource allows.
+    /// Tries each memory type that the resource (`needed`) and the request allow; `requested` bytes.
     fn run(
         mut self,
         rules: ShortageRules,
         order: &[MemoryTypeId],
-        memory_types: u32,
+        (memory_types, needed): (u32, u32),
+        requested: u64,
     ) -> Result<T, AllocationFailure> {
         let class = self.class;
+        if !rules.may_exceed_budget {
+            // What was granted some frames ago is exceeded where less is granted now.
+            self.pools.objects.limits.expire_budgets();
+        }
+        if let (None, Some(memory)) = (first(order, memory_types), first(order, needed)) {
+            let refusal = no_memory_type(order, needed, requested);
+            let answers = vec![Answer { memory, step: Step::WithinBudget, refusal }];
+            return Err(AllocationFailure::Short { class: class(memory), answers });
+        }
         try_memory_types(&mut self, rules, order, memory_types, class)
     }
 }
@@ -166,9 +176,7 @@ pub(crate) fn try_memory_types<F: Fallback<Error = DeviceError>>(
     let allowed = order.iter().copied().filter(|memory| allows(memory_types, *memory));
     try_each_memory_type(steps, rules, allowed).map_err(|failure| match failure {
         tenure_heap::AllocationFailure::NoMemoryType => {
-            AllocationFailure::Refused(DeviceError::Unsupported {
-                feature: "a memory type for this resource and use",
-            })
+            AllocationFailure::Refused(no_memory_type(order, 0, 0))
         }
         tenure_heap::AllocationFailure::OutOfMemory { preferred, answers } => {
             AllocationFailure::Short { class: class(preferred), answers }
@@ -201,6 +209,7 @@ impl<D: Device> Pools<D> {
         let order = self.order(request.memory_use);
         let maker = Maker { pools: self, device, config };
         let RangeRequest { size, align, flags, .. } = request;
+        let memory_types = flags.memory_types(device.properties(), needs.memory_types);
         let steps = Steps {
             pools: self,
             class,
@@ -214,18 +223,13 @@ impl<D: Device> Pools<D> {
             },
             dedicated: |memory, round, _| maker.dedicated_buffer(request, memory, round),
             flags,
-            wanted: wanted(order, needs.memory_types, size),
+            wanted: wanted(order, memory_types, size),
             room,
         };
-        let memory_types = flags.memory_types(device.properties(), needs.memory_types);
-        let found = steps.run(
-            rules(flags, spill(request.memory_use, request.traits.is_evictable)),
-            order,
-            memory_types,
-        );
-        let first = order.iter().find(|memory| allows(needs.memory_types, **memory));
-        if let Some(first) = first.filter(|_| request.traits.is_usual()) {
-            self.note_usual(request.kind, request.memory_use, class(*first));
+        let rules = rules(flags, spill(request.memory_use, request.traits.is_evictable));
+        let found = steps.run(rules, order, (memory_types, needs.memory_types), size);
+        if let Some(first) = first(order, needs.memory_types).filter(|_| request.traits.is_usual()) {
+            self.note_usual(request.kind, request.memory_use, class(first));
         }
         found
     }
@@ -259,7 +263,8 @@ impl<D: Device> Pools<D> {
             wanted: wanted(self.order(MemoryUse::GpuOnly), needs.memory_types, size),
             room,
         };
-        steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), needs.memory_types)
+        let allowed = (needs.memory_types, needs.memory_types);
+        steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), allowed, size)
     }
 
     /// Finds memory for an API resource and creates it there.
@@ -281,6 +286,7 @@ impl<D: Device> Pools<D> {
             |memory| Class::new(memory, needs.category, kind.unwrap_or(PoolKind::Committed), request.traits);
         let maker = Maker { pools: self, device, config };
         let order = self.order_for(request.memory_use, request.desc);
+        let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
         // What is allocated lazily costs nothing as long as it is not used; a block would be.
         let pool_of = |memory| kind.filter(|_| !maker.is_lazy(memory)).map(|_| maker.pool(class(memory)));
         let steps = Steps {
@@ -310,12 +316,11 @@ impl<D: Device> Pools<D> {
                 _ => Err(refusal),
             },
             flags: request.flags,
-            wanted: wanted(order, needs.memory_types, needs.size),
+            wanted: wanted(order, memory_types, needs.size),
             room,
         };
         let spill = spill(request.memory_use, stays(&request));
-        let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
-        steps.run(rules(request.flags, spill), order, memory_types)
+        steps.run(rules(request.flags, spill), order, (memory_types, needs.memory_types), needs.size)
     }
 }
 
@@ -327,10 +332,22 @@ const fn rules(flags: AllocationFlags, spill: Spill) -> ShortageRules {
     }
 }
 
+/// Why no memory type is allowed: what needs so many bytes could be in some (`needed`), but for its flags.
+pub(crate) fn no_memory_type(order: &[MemoryTypeId], needed: u32, requested: u64) -> DeviceError {
+    match first(order, needed) {
+        Some(memory) => DeviceError::DeviceLocalOnly { requested, memory },
+        None => DeviceError::Unsupported { feature: "a memory type for this resource and use" },
+    }
+}
+
+/// The first memory type that is allowed.
+fn first(order: &[MemoryTypeId], memory_types: u32) -> Option<MemoryTypeId> {
+    order.iter().copied().find(|memory| allows(memory_types, *memory))
+}
+
 /// What a request takes at least, in the memory type that it prefers.
 fn wanted(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<MemorySize> {
-    let preferred = order.iter().copied().find(|memory| allows(memory_types, *memory));
-    preferred.map(|memory| MemorySize { memory, size })
+    first(order, memory_types).map(|memory| MemorySize { memory, size })
 }
 
 /// Whether a resource is a target or a storage texture, or can be evicted instead.

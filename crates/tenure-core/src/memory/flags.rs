@@ -70,7 +70,7 @@ impl AllocationFlags {
         memory: MemoryTypeId,
     ) -> Result<(), DeviceError> {
         match self.contains(Self::NEVER_ALLOCATE) {
-            true => Err(DeviceError::NotGranted { requested, memory }),
+            true => Err(DeviceError::NeverAllocate { requested, memory }),
             false => Ok(()),
         }
     }

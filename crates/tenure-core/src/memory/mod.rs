@@ -41,7 +41,9 @@ mod residency;
 mod shards;
 
 pub(crate) use class::BlockTraits;
-pub(crate) use fallback::{AllocationFailure, MakeRoom, RangeRequest, ResourceRequest, try_memory_types};
+pub(crate) use fallback::{
+    AllocationFailure, MakeRoom, RangeRequest, ResourceRequest, no_memory_type, try_memory_types,
+};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
     AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation, SharedHeap,

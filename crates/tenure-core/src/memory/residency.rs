@@ -127,8 +127,9 @@ impl<D: Device> ResidentBlocks<D> {
         self.evicted.get(heap).map_or(0, |bytes| bytes.load(Ordering::Relaxed))
     }
 
-    /// A submission was made, or failed: its blocks may leave again once it is complete.
-    pub(crate) fn end_submission(&self, set: &BlockSet, at: Option<QueueSerial>) {
+    /// A submission was made, or failed after what was submitted at that point: its blocks may leave again once that is
+    /// complete.
+    pub(crate) fn end_submission(&self, set: &BlockSet, at: Result<QueueSerial, SyncPoint>) {
         if set.is_empty() {
             return;
         }
@@ -136,8 +137,9 @@ impl<D: Device> ResidentBlocks<D> {
         for key in set.keys() {
             let Some(node) = blocks.nodes.get_mut(key.index()) else { continue };
             node.submitting = node.submitting.saturating_sub(1);
-            if let Some(QueueSerial { queue, serial }) = at {
-                node.used.require(queue, serial);
+            match &at {
+                Ok(QueueSerial { queue, serial }) => node.used.require(*queue, *serial),
+                Err(submitted) => node.used.merge(submitted),
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::device::{
 use crate::memory::policy::Placement;
 use crate::memory::{
     AllocationFlags, Backing, BlockTraits, Location, MemoryOwner, MemorySize, MemoryUse, Page, PageRange,
-    ResourceRequest, allows,
+    ResourceRequest, allows, no_memory_type,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::Buffer;
@@ -210,13 +210,16 @@ impl<D: Device> PageAllocator<D> {
         flags: AllocationFlags,
     ) -> Result<(PageRange<D>, Arc<D::Heap>), DeviceError> {
         let order = self.context.pools.order(memory_use);
-        let mut refusal = DeviceError::Unsupported { feature: "a memory type for this resource and use" };
+        let mut refusal = no_memory_type(order, needs.memory_types, needs.size);
         let heaps = self.context.pools.heap_properties();
         let memory_types = flags.memory_types(self.context.device().properties(), needs.memory_types);
         let allowed = || order.iter().copied().filter(|memory| allows(memory_types, *memory));
         let preferred = allowed().next();
         let is_preferred =
             |memory: &MemoryTypeId| preferred.is_some_and(|best| heaps.is_alike(best, *memory));
+        if flags.contains(AllocationFlags::WITHIN_BUDGET) {
+            self.context.pools.objects.limits.expire_budgets();
+        }
         let mut pages = self.pages.lock();
         for memory in allowed().filter(is_preferred) {
             let fits = |page: &&Arc<Page<D>>| {

@@ -2,7 +2,7 @@
 
 use super::MemoryParts;
 use crate::context::Context;
-use crate::device::{Device, HeapBudget, MemoryTypeId};
+use crate::device::{Device, HeapBudget, MemoryTypeId, Residency};
 use crate::memory::{Class, Levels, PoolKind, PoolShard, Pressure};
 
 /// One memory heap: what the operating system grants of it, and what is used. Bytes.
@@ -126,13 +126,15 @@ impl MemoryReport {
                 heap.ours = heap.ours.with(found.ours);
             }
         }
+        // Where the driver decides, what is evicted has a low priority, and is taken all the same.
+        let leaves = properties.residency == Residency::Explicit;
         for heap in &mut heaps {
-            let resident = heap.ours.total().saturating_sub(heap.evicted);
+            let resident = heap.ours.total().saturating_sub(if leaves { heap.evicted } else { 0 });
+            if heap.budget.is_none() {
+                heap.usage = heap.usage.max(resident);
+            }
             let left = heap.cap.map(|cap| cap.saturating_sub(resident));
             heap.headroom = [heap.headroom, left].into_iter().flatten().min();
-        }
-        for heap in heaps.iter_mut().filter(|heap| heap.budget.is_none()) {
-            heap.usage = heap.usage.max(heap.ours.total());
         }
         Self { heaps, types, pending_bytes: context.releases.stats().pending_bytes }
     }

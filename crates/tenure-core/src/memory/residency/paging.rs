@@ -128,10 +128,11 @@ impl<D: Device> Blocks<D> {
         missing.collect()
     }
 
+    /// Blocks are resident from a point on; `None`: from the point that they had, as they never left.
     fn set_resident(&mut self, moved: &[Moved<D>], ready: Option<PagingPoint>) {
         for Moved { key, .. } in moved {
             if let Some(node) = self.nodes.get_mut(key.index()) {
-                node.is_resident = ready.is_some();
+                node.is_resident = true;
                 node.ready = ready.unwrap_or(node.ready);
             }
         }
@@ -246,8 +247,8 @@ impl<D: Device> ResidentBlocks<D> {
             return;
         }
         if self.try_evict(with.device, objects, &leaving).is_err() {
-            // They stay; a loss of the device is reported by the next call.
-            self.blocks.lock().set_resident(&leaving, Some(PagingPoint::RESIDENT));
+            // They stay, and nobody may have waited for them yet; a loss of the device is reported by the next call.
+            self.blocks.lock().set_resident(&leaving, None);
         }
     }
 

@@ -1,0 +1,319 @@
+//! Evictable resources when driver calls fail: what is used is resident, what is in use is not evicted, and the sums
+//! are right again.
+
+use std::time::Duration;
+
+use tenure_core::device::Device as _;
+use tenure_core::{
+    Buffer, BufferDesc, Config, Error, Format, Gpu, PoolConfig, Queue, Recording, State, Subresource,
+    Texture, TextureDesc, Usage,
+};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Paging, Profile};
+use test_random::Rng;
+
+const MIB: u64 = 1 << 20;
+
+fn config() -> Config {
+    let max_wait = Duration::from_millis(20);
+    Config { pools: PoolConfig { max_wait, ..PoolConfig::default() }, ..Config::default() }
+}
+
+fn with(options: Options) -> Gpu<Device> {
+    Gpu::new(Device::with_options(options.paging(Paging::PCIE4_X16)), config()).unwrap()
+}
+
+fn evictable(size: u64) -> BufferDesc {
+    BufferDesc::new(size, Usage::SHADER_READ | Usage::COPY_SRC).name("evictable").evictable()
+}
+
+fn end_frame(gpu: &Gpu<Device>) {
+    gpu.begin_frame().unwrap().end().unwrap();
+}
+
+/// Ends frames until everything that is idle has left.
+fn evict_all(gpu: &Gpu<Device>) {
+    gpu.device().set_budget(0, 1).unwrap();
+    (0..8).for_each(|_| end_frame(gpu));
+}
+
+fn record(gpu: &Gpu<Device>, queue: Queue, buffer: &Buffer<Device>) -> Recording<Device> {
+    let mut recording = gpu.record(queue, "read").unwrap();
+    recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+    // So that the simulated device sees a use in any case.
+    let list = recording.raw_mut(tenure_core::device::Permit::checked());
+    list.use_buffer(buffer.raw(), buffer.offset(), 64, State::NON_PIXEL_SHADER);
+    recording
+}
+
+#[track_caller]
+fn assert_clean(gpu: &Gpu<Device>) {
+    assert!(gpu.device().run_until_idle());
+    assert_eq!(gpu.device().take_hazards(), []);
+}
+
+/// A submission is refused after the driver began to make its block resident, and then the driver refuses to evict
+/// that: the next submission waits for the block all the same.
+#[test]
+fn a_block_that_stays_is_still_waited_for() {
+    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)).budgets([64 * MIB]));
+    let buffer = gpu.create_buffer(&evictable(2 * MIB)).unwrap();
+    evict_all(&gpu);
+    assert_eq!(gpu.memory().heaps[0].evicted, 2 * MIB);
+    let refused = record(&gpu, Queue::Graphics, &buffer);
+    gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Submit));
+    refused.submit().unwrap_err();
+    assert_eq!(gpu.memory().heaps[0].evicted, 0);
+    let next = record(&gpu, Queue::Graphics, &buffer);
+    // Another allocation needs the room.
+    gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Evict));
+    evict_one(&gpu);
+    next.submit().unwrap();
+    assert_clean(&gpu);
+}
+
+/// Tries to evict whatever is idle, without time passing on the device.
+fn evict_one(gpu: &Gpu<Device>) {
+    let before = gpu.device().calls().made(CallKind::Evict);
+    for _ in 0..4 {
+        end_frame(gpu);
+        if gpu.device().calls().made(CallKind::Evict) > before {
+            return;
+        }
+    }
+    panic!("nothing was evicted");
+}
+
+/// Barriers for another queue are submitted, and then the submission that needs them is refused: what the barriers
+/// use is in use, and is not evicted.
+#[test]
+fn barriers_before_a_refused_submission_are_in_flight() {
+    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Manual).budgets([64 * MIB]));
+    let desc = TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::RENDER_TARGET);
+    let texture = gpu.create_texture(&desc.evictable()).unwrap();
+    let using = |queue, state| {
+        let mut recording = gpu.record(queue, "use").unwrap();
+        recording.use_resource(&texture, Subresource::All, state).unwrap();
+        let list = recording.raw_mut(tenure_core::device::Permit::checked());
+        list.use_texture(texture.raw(), Subresource::All, state);
+        recording
+    };
+    using(Queue::Graphics, State::RENDER_TARGET).submit().unwrap();
+    assert!(gpu.device().run_until_idle());
+    gpu.purge().unwrap();
+    let refused = using(Queue::Compute, State::NON_PIXEL_SHADER);
+    // The first is the barrier's, on the graphics queue.
+    let submissions = gpu.device().calls().made(CallKind::Submit);
+    gpu.device().faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory).of(CallKind::Submit));
+    refused.submit().unwrap_err();
+    assert_eq!(gpu.device().calls().made(CallKind::Submit) - submissions, 2);
+    // Without a frame that waits for the device: an allocation evicts what is idle.
+    gpu.device().set_budget(0, 1).unwrap();
+    let other = gpu.create_buffer(&BufferDesc::new(12 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
+    assert_eq!(gpu.device().take_hazards(), []);
+    assert_clean(&gpu);
+    drop(other);
+}
+
+/// Where the driver decides, what has a low priority counts against the cap as before.
+#[test]
+fn what_only_has_a_low_priority_counts_against_the_cap() {
+    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let buffer = gpu.create_buffer(&evictable(4 * MIB)).unwrap();
+    evict_all(&gpu);
+    let heap = &gpu.memory().heaps[0];
+    assert_eq!((heap.evicted, heap.ours.total()), (4 * MIB, 4 * MIB));
+    gpu.set_memory_cap(0, Some(6 * MIB)).unwrap();
+    gpu.device().set_budget(0, 1 << 30).unwrap();
+    end_frame(&gpu);
+    assert_eq!(gpu.memory().heaps[0].headroom, Some(2 * MIB), "of the cap");
+    drop(buffer);
+}
+
+/// Where nobody knows the budget, what is evicted is no part of the usage.
+#[test]
+fn what_is_evicted_is_not_used_where_the_budget_is_not_known() {
+    let gpu = with(Options::new(Profile::DISCRETE).budgets([0]));
+    let buffers = [0; 4].map(|_| gpu.create_buffer(&evictable(2 * MIB)).unwrap());
+    gpu.set_memory_cap(0, Some(4 * MIB)).unwrap();
+    (0..8).for_each(|_| end_frame(&gpu));
+    let heap = &gpu.memory().heaps[0];
+    assert_eq!((heap.budget, heap.evicted, heap.usage), (None, 4 * MIB, 4 * MIB));
+    drop(buffers);
+}
+
+/// A program that goes on when something is refused.
+struct World {
+    rng: Rng,
+    buffers: Vec<Buffer<Device>>,
+    textures: Vec<Texture<Device>>,
+    kept: Vec<Recording<Device>>,
+    refused: u64,
+    gpu: Gpu<Device>,
+}
+
+impl World {
+    fn new(profile: Profile, seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }][rng.below(3) as usize];
+        let options = Options::new(profile).seed(seed).lag(lag).budgets([12 * MIB]);
+        let (buffers, textures, kept) = (Vec::new(), Vec::new(), Vec::new());
+        Self { gpu: with(options), rng, buffers, textures, kept, refused: 0 }
+    }
+
+    fn note<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        self.refused += u64::from(result.is_err());
+        result.ok()
+    }
+
+    fn step(&mut self) {
+        match self.rng.below(12) {
+            0 | 1 => {
+                let size = [700, 40 << 10, MIB, 3 * MIB][self.rng.below(4) as usize];
+                let data = vec![1; 64];
+                let made = self.gpu.create_buffer(&evictable(size));
+                if let Some(buffer) = self.note(made) {
+                    let written = self.gpu.upload(&buffer, 0, &data).map(drop);
+                    self.note(written);
+                    self.buffers.push(buffer);
+                }
+            }
+            2 => {
+                let usage = Usage::SHADER_READ | Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
+                let side = 64 << self.rng.below(4);
+                let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).evictable();
+                let made = self.gpu.create_texture(&desc);
+                let made = self.note(made);
+                self.textures.extend(made);
+            }
+            3 if !self.buffers.is_empty() => {
+                self.buffers.swap_remove(self.rng.below(self.buffers.len() as u64) as usize);
+            }
+            4 if !self.textures.is_empty() => {
+                self.textures.swap_remove(self.rng.below(self.textures.len() as u64) as usize);
+            }
+            5 => {
+                let ended = self.gpu.begin_frame().and_then(|frame| frame.end());
+                self.note(ended);
+            }
+            6 => {
+                let budget = [1, 4 * MIB, 12 * MIB, u64::MAX][self.rng.below(4) as usize];
+                self.gpu.device().set_budget(0, budget).unwrap();
+            }
+            7 => {
+                let cap = [Some(0), Some(5 * MIB), None][self.rng.below(3) as usize];
+                self.gpu.set_memory_cap(0, cap).unwrap();
+            }
+            _ => self.record(),
+        }
+    }
+
+    fn record(&mut self) {
+        let queue = [Queue::Graphics, Queue::Compute][self.rng.below(2) as usize];
+        let recording = self.gpu.record(queue, "random");
+        let Some(mut recording) = self.note(recording) else { return };
+        for _ in 0..self.rng.below(5) {
+            if let Some(buffer) = self.buffers.get(self.rng.below(self.buffers.len() as u64) as usize) {
+                recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+                let list = recording.raw_mut(tenure_core::device::Permit::checked());
+                list.use_buffer(buffer.raw(), buffer.offset(), 64, State::NON_PIXEL_SHADER);
+            }
+            if let Some(texture) = self.textures.get(self.rng.below(self.textures.len() as u64) as usize) {
+                let state = match queue {
+                    Queue::Graphics => [State::RENDER_TARGET, State::PIXEL_SHADER][self.rng.below(2) as usize],
+                    _ => [State::UNORDERED_ACCESS, State::NON_PIXEL_SHADER][self.rng.below(2) as usize],
+                };
+                recording.use_resource(texture, Subresource::All, state).unwrap();
+                let list = recording.raw_mut(tenure_core::device::Permit::checked());
+                list.use_texture(texture.raw(), Subresource::All, state);
+            }
+        }
+        // Some stay open, some are discarded, and the others are submitted, the oldest first or last.
+        match self.rng.below(6) {
+            0 => self.kept.push(recording),
+            1 => drop(recording),
+            2 if !self.kept.is_empty() => {
+                let submitted = self.kept.swap_remove(0).submit();
+                self.note(submitted);
+            }
+            _ => {
+                let submitted = recording.submit();
+                self.note(submitted);
+            }
+        }
+    }
+
+    /// Everything is given back, and nothing was wrong.
+    fn end(self, context: &str) -> u64 {
+        let Self { buffers, textures, kept, gpu, refused, .. } = self;
+        let device = gpu.device().clone();
+        let is_lost = device.budget().is_err();
+        device.faults().clear();
+        drop((buffers, textures, kept));
+        if !is_lost {
+            device.run_until_idle();
+            // Uploads that were refused are submitted now.
+            let _flushed = gpu.flush_uploads();
+            device.run_until_idle();
+            (0..40).for_each(|_| drop(gpu.begin_frame()));
+            gpu.trim();
+            let memory = gpu.memory();
+            let reported = device.budget().unwrap();
+            for (heap, reported) in memory.heaps.iter().zip(reported) {
+                assert_eq!(heap.evicted, 0, "{context}");
+                assert_eq!(heap.usage, reported.usage, "{context}");
+                assert!(heap.usage >= heap.ours.total(), "{context}");
+            }
+        }
+        let mut hazards = device.take_hazards();
+        // The textures are never filled.
+        hazards.retain(|hazard| hazard.kind != HazardKind::UninitializedRead);
+        assert_eq!(hazards, [], "{context}");
+        drop(gpu);
+        assert_eq!(device.leaks(), [], "{context}");
+        refused
+    }
+}
+
+fn run(profile: Profile, seed: u64, fault: Option<Fault>, context: &str) -> (u64, u64) {
+    let mut world = World::new(profile, seed);
+    let device = world.gpu.device().clone();
+    device.faults().clear();
+    fault.into_iter().for_each(|fault| device.faults().inject(fault));
+    (0..120).for_each(|_| world.step());
+    let calls = device.calls();
+    let calls = CallKind::ALL.iter().filter(|kind| kind.can_fail()).map(|kind| calls.made(*kind)).sum();
+    (world.end(context), calls)
+}
+
+/// Each driver call fails once, for want of memory or with the device.
+#[test]
+fn each_call_may_fail_under_paging() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        for seed in 0..6 {
+            let (_, calls) = run(profile, seed, None, "undisturbed");
+            for n in 1..=calls {
+                let removed = FaultKind::Removed("pulled out".into());
+                for kind in [FaultKind::OutOfMemory, removed] {
+                    let context = format!("{profile:?}, seed {seed}, call {n} of {calls}: {kind:?}");
+                    run(profile, seed, Some(Fault::nth(n, kind)), &context);
+                }
+            }
+        }
+    }
+}
+
+/// From the n-th call of a kind on, the driver has nothing any more.
+#[test]
+fn calls_may_fail_for_good_under_paging() {
+    for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
+        for kind in [CallKind::MakeResident, CallKind::Evict, CallKind::Submit, CallKind::SetPriority] {
+            for seed in 0..10 {
+                for n in [1, 2, 5, 9] {
+                    let context = format!("{profile:?}, seed {seed}, {kind:?} from {n} on");
+                    let fault = Fault::nth(n, FaultKind::OutOfMemory).of(kind).onwards();
+                    run(profile, seed, Some(fault), &context);
+                }
+            }
+        }
+    }
+}
