@@ -289,7 +289,7 @@ fn run(profile: Profile, seed: u64, fault: Option<Fault>, context: &str) -> (u64
 #[test]
 fn each_call_may_fail_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        for seed in 0..6 {
+        for seed in [0, 5] {
             let (_, calls) = run(profile, seed, None, "undisturbed");
             for n in 1..=calls {
                 let removed = FaultKind::Removed("pulled out".into());

@@ -113,7 +113,9 @@ fn random_requests(profile: Profile, seed: u64) {
         let cost;
         let (made, location) = if rng.below(3) == 0 {
             let side = ((size / 4) as f64).sqrt() as u32;
-            let usage = [Usage::SHADER_READ, Usage::RENDER_TARGET][rng.below(2) as usize];
+            // Of targets that nothing else reads the memory may be lazy, which counts when it is used.
+            let target = Usage::RENDER_TARGET | Usage::SHADER_READ;
+            let usage = [Usage::SHADER_READ, target][rng.below(2) as usize];
             let desc = TextureDesc::d2(side.max(1), side.max(1), Format::Rgba8Unorm, usage).allocation(flags);
             cost = gpu.texture_cost(&desc);
             let made = gpu.create_texture(&desc);
