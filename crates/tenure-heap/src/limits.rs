@@ -52,74 +52,122 @@ const HEADROOM_PARTS: i64 = 8;
 /// The free bytes of a budget that nobody knows, and the most that are counted of any other.
 const UNKNOWN: i64 = i64::MAX / 2;
 
-/// Bytes to compare with a headroom.
+/// Bytes to compare with those that are granted.
 fn counted(bytes: u64) -> i64 {
     i64::try_from(bytes).map_or(UNKNOWN, |bytes| bytes.min(UNKNOWN))
 }
 
 /// What is known of one memory heap.
+///
+/// Bytes are reserved before the driver is asked for them, so that threads that ask at once exceed nothing together.
+/// Reserved bytes have no owner: what the driver gives takes the place of any.
 #[derive(Debug)]
 struct HeapState {
     /// Bytes.
     size: u64,
-    /// Bytes that may still be taken before the budget is exceeded: as the operating system said last, less what
-    /// was taken since. What was given back since is not in it, so that it is never too many.
-    headroom: AtomicI64,
-    /// The operating system is asked again when the headroom is below this.
-    refresh_below: AtomicI64,
-    /// Bytes taken from the driver.
+    /// Bytes that were ever reserved or taken. What was given back since, or was reserved in vain, is in it as well, so
+    /// that what is still granted is never too much.
+    ever: AtomicI64,
+    /// What [`ever`](Self::ever) may come to before the budget is exceeded, as the operating system said last.
+    granted: AtomicI64,
+    /// The operating system is asked again when it comes to more than this.
+    refresh_above: AtomicI64,
+    /// Bytes taken from the driver, and reserved.
     taken: AtomicU64,
+    /// Of these, the bytes that are reserved, and not yet given by the driver.
+    reserved: AtomicU64,
     /// The most that may be taken.
     cap: AtomicU64,
 }
+
+/// What was ever taken when the operating system was about to be asked, but for what it may not know of.
+#[derive(Clone, Copy)]
+struct Before(i64);
 
 impl HeapState {
     fn new(size: u64) -> Self {
         Self {
             size,
-            headroom: AtomicI64::new(0),
-            refresh_below: AtomicI64::new(i64::MAX),
+            ever: AtomicI64::new(0),
+            granted: AtomicI64::new(0),
+            refresh_above: AtomicI64::new(i64::MIN),
             taken: AtomicU64::new(0),
+            reserved: AtomicU64::new(0),
             cap: AtomicU64::new(u64::MAX),
         }
     }
 
-    fn refresh(&self, budget: HeapBudget) {
+    fn before(&self) -> Before {
+        // In this order: whatever is in the first is in the second, or the driver has given it.
+        let ever = self.ever.load(Ordering::Acquire);
+        Before(ever.saturating_sub(counted(self.reserved.load(Ordering::Acquire))))
+    }
+
+    fn refresh(&self, Before(ever): Before, budget: HeapBudget) {
         let is_known = budget.budget != 0;
-        let (headroom, refresh_below) = if is_known {
+        let (free, until) = if is_known {
             let free = counted(budget.budget.saturating_sub(budget.usage))
                 - counted(budget.usage.saturating_sub(budget.budget));
-            (free, free - free.max(0) / HEADROOM_PARTS)
+            (free, free.max(0) / HEADROOM_PARTS)
         } else {
             (UNKNOWN, UNKNOWN / 2)
         };
-        self.headroom.store(headroom, Ordering::Relaxed);
-        self.refresh_below.store(refresh_below, Ordering::Relaxed);
+        self.granted.store(ever.saturating_add(free), Ordering::Relaxed);
+        self.refresh_above.store(ever.saturating_add(until), Ordering::Relaxed);
     }
 
-    /// Whether so many bytes are within the budget, as far as is known. `None`: the operating system has to be
-    /// asked.
-    fn grants(&self, bytes: u64) -> Option<bool> {
-        let left = self.headroom.load(Ordering::Relaxed).saturating_sub(counted(bytes));
-        (left >= self.refresh_below.load(Ordering::Relaxed)).then_some(left >= 0)
+    /// Whether what was ever taken may come to so many bytes, as far as is known. `None`: the operating system has to
+    /// be asked.
+    fn grants(&self, ever: i64) -> Option<bool> {
+        (ever <= self.refresh_above.load(Ordering::Relaxed)).then(|| self.grants_now(ever))
     }
 
     /// After a refresh.
-    fn grants_now(&self, bytes: u64) -> bool {
-        counted(bytes) <= self.headroom.load(Ordering::Relaxed)
+    fn grants_now(&self, ever: i64) -> bool {
+        ever <= self.granted.load(Ordering::Relaxed)
     }
 
-    /// Whether so many bytes more are within the program's cap.
-    fn cap_leaves(&self, bytes: u64) -> bool {
-        let with_them = self.taken.load(Ordering::Relaxed).checked_add(bytes);
-        with_them.is_some_and(|taken| taken <= self.cap.load(Ordering::Relaxed))
+    /// What was ever taken, with so many bytes more.
+    fn ever_with(&self, bytes: u64) -> i64 {
+        self.ever.load(Ordering::Relaxed).saturating_add(counted(bytes))
+    }
+
+    /// What may be taken in all, with so many bytes more: `None` beyond the program's cap.
+    fn within_cap(&self, taken: u64, bytes: u64) -> Option<u64> {
+        taken.checked_add(bytes).filter(|taken| *taken <= self.cap.load(Ordering::Relaxed))
+    }
+
+    /// Adds to what was ever taken; what it comes to.
+    fn note_ever(&self, bytes: u64) -> i64 {
+        let with = |ever: i64| ever.saturating_add(counted(bytes));
+        // Never refused: there is always a new value.
+        let before = self.ever.fetch_update(Ordering::AcqRel, Ordering::Acquire, |ever| Some(with(ever)));
+        with(before.unwrap_or_else(|ever| ever))
+    }
+
+    /// Reserves bytes if the program's cap leaves them; what was ever taken comes to that.
+    fn reserve(&self, bytes: u64) -> Option<i64> {
+        let within_cap = |taken| self.within_cap(taken, bytes);
+        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within_cap).ok()?;
+        self.reserved.fetch_add(bytes, Ordering::AcqRel);
+        Some(self.note_ever(bytes))
+    }
+
+    /// Takes bytes from those that are reserved; how many of them were.
+    fn settle(&self, bytes: u64) -> u64 {
+        let rest = |reserved: u64| Some(reserved.saturating_sub(bytes));
+        let before = self.reserved.fetch_update(Ordering::AcqRel, Ordering::Acquire, rest);
+        before.unwrap_or_else(|reserved| reserved).min(bytes)
+    }
+
+    /// Gives up what was reserved.
+    fn cancel(&self, bytes: u64) {
+        self.taken.fetch_sub(self.settle(bytes), Ordering::Relaxed);
     }
 
     fn take(&self, bytes: u64) {
         self.taken.fetch_add(bytes, Ordering::Relaxed);
-        let less = |headroom: i64| Some(headroom.saturating_sub(counted(bytes)));
-        // Never refused: there is always a new value.
-        let _ = self.headroom.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        self.note_ever(bytes);
     }
 }
 
@@ -194,7 +242,10 @@ impl MemoryLimits {
         self.allocations_made.fetch_add(1, Ordering::Relaxed);
         self.memory.add(bytes);
         if let Some((_, heap)) = self.heap(memory) {
-            heap.take(bytes);
+            match bytes - heap.settle(bytes) {
+                0 => {}
+                more => heap.take(more),
+            }
         }
     }
 
@@ -211,14 +262,16 @@ impl MemoryLimits {
     /// against no cap. It is one allocation all the same.
     ///
     /// ```
-    /// use tenure_heap::{HeapProperties, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId};
-    ///
-    /// let properties = HeapProperties {
-    ///     memory_heaps: vec![MemoryHeap { size: 1 << 30, device_local: true }],
-    ///     memory_types: vec![MemoryType::default()],
-    ///     ..HeapProperties::default()
-    /// };
-    /// let limits = MemoryLimits::new(&properties);
+    /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId};
+    /// # let limits = MemoryLimits::new(&HeapProperties {
+    /// #     memory_types: vec![MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 }],
+    /// #     memory_heaps: vec![MemoryHeap { size: 1 << 30, device_local: true }],
+    /// #     heap_alignment: 1,
+    /// #     msaa_heap_alignment: 1,
+    /// #     non_coherent_atom: 1,
+    /// #     max_allocations: 8,
+    /// #     max_heap_size: 1 << 30,
+    /// # });
     /// limits.note_allocation(MemoryTypeId(0), 1 << 20);
     /// limits.note_evicted(MemoryTypeId(0), 1 << 20);
     /// assert_eq!((limits.taken(0), limits.memory().now()), (0, 1 << 20));
@@ -229,7 +282,7 @@ impl MemoryLimits {
         if let Some((_, heap)) = self.heap(memory) {
             heap.taken.fetch_sub(bytes, Ordering::Relaxed);
             // What was granted before is out of date.
-            heap.refresh_below.store(i64::MAX, Ordering::Relaxed);
+            heap.refresh_above.store(i64::MIN, Ordering::Relaxed);
         }
     }
 
@@ -247,8 +300,7 @@ impl MemoryLimits {
     }
 
     /// Sets the most bytes that may be taken of a memory heap, by its index, whatever the operating system grants;
-    /// `None` for no such cap. What was taken before stays. Threads that take memory at the same moment may exceed it
-    /// by a block each. False where there is no such heap.
+    /// `None` for no such cap. What was taken before stays. False where there is no such heap.
     ///
     /// ```
     /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId, Round};
@@ -345,7 +397,7 @@ impl MemoryLimits {
     /// call: other programs take memory, too.
     pub fn expire_budgets(&self) {
         for heap in &self.heaps {
-            heap.refresh_below.store(i64::MAX, Ordering::Relaxed);
+            heap.refresh_above.store(i64::MIN, Ordering::Relaxed);
         }
     }
 
@@ -360,35 +412,70 @@ impl MemoryLimits {
         budget: impl FnOnce() -> Vec<HeapBudget>,
     ) -> bool {
         let Some((_, heap)) = self.heap(memory) else { return false };
-        if bytes > heap.size || !heap.cap_leaves(bytes) {
+        if bytes > heap.size || heap.within_cap(heap.taken.load(Ordering::Relaxed), bytes).is_none() {
             return false;
         }
         round == Round::WhateverBudget
-            || heap.grants(bytes).unwrap_or_else(|| {
-                let budgets = budget();
-                for (index, heap) in self.heaps.iter().enumerate() {
-                    heap.refresh(budgets.get(index).copied().unwrap_or_default());
-                }
-                heap.grants_now(bytes)
+            || heap.grants(heap.ever_with(bytes)).unwrap_or_else(|| {
+                self.refresh(budget);
+                heap.grants_now(heap.ever_with(bytes))
             })
     }
 
-    /// As [`allows`](Self::allows), for memory of its own, and no more than the device's largest heap.
-    ///
-    /// # Errors
-    /// A shortage.
-    pub fn check<E: HeapDeviceError>(
+    /// Asks for the budgets of all heaps.
+    #[cold]
+    fn refresh(&self, budget: impl FnOnce() -> Vec<HeapBudget>) {
+        let before: Vec<Before> = self.heaps.iter().map(HeapState::before).collect();
+        let budgets = budget();
+        for (index, (heap, before)) in self.heaps.iter().zip(before).enumerate() {
+            heap.refresh(before, budgets.get(index).copied().unwrap_or_default());
+        }
+    }
+
+    /// As [`allows`](Self::allows); where it is true, the bytes count as taken from here on, until the driver has
+    /// [given](Self::note_allocation) them or they are [given up](HeapState::cancel).
+    fn reserve(
         &self,
         memory: MemoryTypeId,
         bytes: u64,
         round: Round,
         budget: impl FnOnce() -> Vec<HeapBudget>,
-    ) -> Result<(), E> {
-        let is_fine = bytes <= self.max_heap_size && self.allows(memory, bytes, round, budget);
-        if is_fine { Ok(()) } else { Err(E::not_granted(bytes, memory)) }
+    ) -> bool {
+        let Some((_, heap)) = self.heap(memory).filter(|(_, heap)| bytes <= heap.size) else { return false };
+        let Some(ever) = heap.reserve(bytes) else { return false };
+        let is_granted = round == Round::WhateverBudget
+            || heap.grants(ever).unwrap_or_else(|| {
+                self.refresh(budget);
+                heap.grants_now(ever)
+            });
+        if !is_granted {
+            heap.cancel(bytes);
+        }
+        is_granted
     }
 
-    /// Makes a block of the first of the `sizes` that the limits allow and the driver does not refuse.
+    /// Has `make` take memory of its own from the driver, and [count](Self::note_allocation) it, if the limits
+    /// [allow](Self::allows) it, and it is no more than the device's largest heap. Threads that do so at once exceed
+    /// nothing together.
+    ///
+    /// # Errors
+    /// A shortage, or that of `make`.
+    pub fn make_alone<T, E: HeapDeviceError>(
+        &self,
+        memory: MemoryTypeId,
+        bytes: u64,
+        round: Round,
+        budget: impl FnOnce() -> Vec<HeapBudget>,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        if bytes > self.max_heap_size || !self.reserve(memory, bytes, round, budget) {
+            return Err(E::not_granted(bytes, memory));
+        }
+        self.cancel_unless(make(), memory, bytes)
+    }
+
+    /// Has `make` make a block of the first of the `sizes` that the limits allow and the driver does not refuse, and
+    /// [count](Self::note_allocation) it. Threads that do so at once exceed nothing together.
     ///
     /// # Errors
     /// The last shortage, or the first error of another kind.
@@ -403,17 +490,26 @@ impl MemoryLimits {
         // What it comes to when no size is allowed.
         let mut refusal = None;
         for size in sizes {
-            if !self.allows(memory, size, round, &budget) {
+            if !self.reserve(memory, size, round, &budget) {
                 refusal.get_or_insert_with(|| E::not_granted(size, memory));
                 continue;
             }
-            match make(size) {
+            match self.cancel_unless(make(size), memory, size) {
                 Ok(block) => return Ok((block, size)),
                 Err(error) if error.is_shortage() => refusal = Some(error),
                 Err(error) => return Err(error),
             }
         }
         Err(refusal.unwrap_or_else(|| E::not_granted(0, memory)))
+    }
+
+    /// Gives up what was reserved for something that was not made.
+    fn cancel_unless<T, E>(&self, made: Result<T, E>, memory: MemoryTypeId, bytes: u64) -> Result<T, E> {
+        made.inspect_err(|_| {
+            if let Some((_, heap)) = self.heap(memory) {
+                heap.cancel(bytes);
+            }
+        })
     }
 }
 
@@ -467,6 +563,58 @@ mod tests {
         limits.expire_budgets();
         assert!(take(1));
         assert_eq!(asked.get(), before + 1);
+    }
+
+    /// Threads that ask the driver at once exceed neither the cap nor the budget together, and a request that comes to
+    /// nothing leaves nothing behind.
+    #[test]
+    fn what_threads_take_at_once_exceeds_nothing() {
+        use std::sync::atomic::{AtomicU64, Ordering};
+
+        use crate::HeapError;
+
+        let (cap, granted) = (700, 1000);
+        for round in [Round::WhateverBudget, Round::WithinBudget] {
+            let limits = limits();
+            if round == Round::WhateverBudget {
+                limits.set_cap(0, Some(cap));
+            }
+            let most = if round == Round::WhateverBudget { cap } else { granted };
+            let (usage, peak) = (AtomicU64::new(0), AtomicU64::new(0));
+            // As a driver does: counted when it is given, and reported from then on.
+            let budget =
+                || vec![HeapBudget { budget: granted, usage: usage.load(Ordering::SeqCst) }];
+            let work = &|thread: u64| {
+                for step in 0..400 {
+                    let bytes = 30 + (thread * 7 + step * 13) % 90;
+                    let make = || {
+                        if step % 5 == 0 {
+                            return Err(HeapError::OutOfMemory { requested: bytes, memory: MEMORY });
+                        }
+                        peak.fetch_max(usage.fetch_add(bytes, Ordering::SeqCst) + bytes, Ordering::SeqCst);
+                        std::thread::yield_now();
+                        limits.note_allocation(MEMORY, bytes);
+                        Ok(())
+                    };
+                    if limits.make_alone(MEMORY, bytes, round, budget, make).is_ok() {
+                        std::thread::yield_now();
+                        usage.fetch_sub(bytes, Ordering::SeqCst);
+                        limits.note_release(MEMORY, bytes);
+                    }
+                }
+            };
+            std::thread::scope(|scope| {
+                (0..8).for_each(|thread| {
+                    scope.spawn(move || work(thread));
+                });
+            });
+            let peak = peak.into_inner();
+            assert!(peak <= most && peak > most / 2, "{peak} of {most}, {round:?}");
+            assert_eq!((limits.taken(0), limits.memory().now(), limits.allocations()), (0, 0, 0));
+            limits.expire_budgets();
+            assert!(limits.allows(MEMORY, most, round, budget), "nothing is left of what came to nothing");
+            assert!(!limits.allows(MEMORY, most + 1, round, budget));
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::Name;
 use crate::config::Config;
 use crate::device::{Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial};
 use crate::error::{ContractRule, Error};
-use crate::memory::{MakeRoom, MemorySize, Paging, Pools, RecordedLocation};
+use crate::memory::{MakeRoom, Paging, Pools, RecordedLocation, Wanted};
 use crate::record::RecorderSlot;
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::time::{Clock, FramePacer, Recordings, ReleaseQueue, Stamp, SyncPoint};
@@ -360,7 +360,7 @@ impl<D: Device> Context<D> {
 impl<D: Device> MakeRoom for Context<D> {
     /// Frees memory at once: all objects that the GPU is done with, idle pages and blocks. Uploads that are pending
     /// are submitted, as they hold back what was dropped since.
-    fn make_room(&self, wanted: Option<MemorySize>) {
+    fn make_room(&self, wanted: Option<Wanted>) {
         if let Some(services) = self.services() {
             services.try_flush_uploads(self);
             self.poll_clock();
@@ -378,7 +378,7 @@ impl<D: Device> MakeRoom for Context<D> {
         self.reclaim();
     }
 
-    fn wait_for_room(&self, wanted: Option<MemorySize>) -> bool {
+    fn wait_for_room(&self, wanted: Option<Wanted>) -> bool {
         let services = self.services();
         let has_trimmed = services.is_some_and(|services| services.trim_transients(self, IdleHeaps::All));
         if !has_trimmed && self.releases.stats().pending_bytes == 0 {

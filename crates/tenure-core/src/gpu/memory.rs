@@ -78,7 +78,8 @@ impl<D: Device> Gpu<D> {
     ///
     /// What was taken before stays. The [level](crate::Pressure) of the heap is that of the cap where that is nearer
     /// than the budget. Requests go on as if the driver refused more: to other memory where they may, else
-    /// they fail. Threads that take memory at the same moment may exceed the cap by a block each. Any thread; O(1).
+    /// they fail, however many threads take memory at the same moment. What was evicted comes back for a
+    /// submission that uses it, cap or not. Any thread; O(1).
     ///
     /// # Errors
     /// [`Error::Device`] where the device has no such heap.

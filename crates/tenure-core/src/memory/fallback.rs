@@ -55,13 +55,21 @@ pub(crate) struct ResourceRequest<'a> {
 /// What gives memory back that is not used, or no longer.
 pub(crate) trait MakeRoom {
     /// Gives back what nothing uses, and evicts what leaves room for the wanted bytes.
-    fn make_room(&self, wanted: Option<MemorySize>);
+    fn make_room(&self, wanted: Option<Wanted>);
 
     /// Gives back what the GPU is done with to the blocks that it is from.
     fn release_completed(&self);
 
     /// Waits for what the GPU still uses, for a bounded time, and gives it back; false when there is nothing.
-    fn wait_for_room(&self, wanted: Option<MemorySize>) -> bool;
+    fn wait_for_room(&self, wanted: Option<Wanted>) -> bool;
+}
+
+/// What a request takes at least, in the memory type that it prefers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) own: MemorySize,
+    /// The driver has refused it, so that it has less than the budget says.
+    pub(crate) is_refused: bool,
 }
 
 /// The steps of one request.
@@ -73,8 +81,7 @@ struct Steps<'a, D: Device, C, E, N, A, M> {
     new_block: N,
     dedicated: A,
     flags: AllocationFlags,
-    /// What the request takes at least, in the memory type that it prefers.
-    wanted: Option<MemorySize>,
+    wanted: Option<Wanted>,
     room: &'a M,
 }
 
@@ -125,6 +132,9 @@ where
 
     #[cold]
     fn note_refusal(&mut self, memory: MemoryTypeId, refusal: &DeviceError) {
+        if let (Some(wanted), DeviceError::OutOfMemory { .. }) = (&mut self.wanted, refusal) {
+            wanted.is_refused |= wanted.own.memory == memory;
+        }
         let class = (self.class)(memory);
         if let Some(times) = self.pools.notices.refusal(class) {
             tracing::debug!(target: "tenure", %class, %refusal, times, "no memory in this class; the next step follows");
@@ -345,9 +355,9 @@ fn first(order: &[MemoryTypeId], memory_types: u32) -> Option<MemoryTypeId> {
     order.iter().copied().find(|memory| allows(memory_types, *memory))
 }
 
-/// What a request takes at least, in the memory type that it prefers.
-fn wanted(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<MemorySize> {
-    first(order, memory_types).map(|memory| MemorySize { memory, size })
+fn wanted(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<Wanted> {
+    let wanted = |memory| Wanted { own: MemorySize { memory, size }, is_refused: false };
+    first(order, memory_types).map(wanted)
 }
 
 /// Whether a resource is a target or a storage texture, or can be evicted instead.

@@ -281,8 +281,8 @@ impl<'a, D: Device> Maker<'a, D> {
         let needs = self.device.requirements(&desc)?;
         if needs.wants_dedicated() {
             let limits = &self.objects().limits;
-            limits.check(pool.class.memory, size, round, || self.budget())?;
-            return self.make_buffer(shards, size);
+            let make = || self.make_buffer(shards, size);
+            return limits.make_alone(pool.class.memory, size, round, || self.budget(), make);
         }
         let request = ResourceRequest {
             desc: &desc,
@@ -371,12 +371,12 @@ impl<'a, D: Device> Maker<'a, D> {
         request.flags.check_allocates(size, memory)?;
         // What is allocated lazily takes nothing of the budget as long as it is not used.
         let round = if self.is_lazy(memory) { Round::WhateverBudget } else { round };
-        self.objects().limits.check(memory, size, round, || self.budget())?;
         let (is_mapped, owner) = (request.memory_use.is_mapped(), request.owner);
         let priority = request.traits.priority.unwrap_or(request.desc.usage().priority());
         let part = self.objects().part_of(owner);
         let own = CommittedMemory { memory, size, is_mapped, priority, part };
-        let made = self.objects().create_committed(self.device, request.desc, &own, request.name)?;
+        let make = || self.objects().create_committed(self.device, request.desc, &own, request.name);
+        let made = self.objects().limits.make_alone(memory, size, round, || self.budget(), make)?;
         let api_resource = self.share(made, own, request.traits.is_evictable);
         Ok(Backing {
             api_resource,

@@ -42,7 +42,7 @@ mod shards;
 
 pub(crate) use class::BlockTraits;
 pub(crate) use fallback::{
-    AllocationFailure, MakeRoom, RangeRequest, ResourceRequest, no_memory_type, try_memory_types,
+    AllocationFailure, MakeRoom, RangeRequest, ResourceRequest, Wanted, no_memory_type, try_memory_types,
 };
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{

@@ -150,11 +150,15 @@ impl Objects {
         name: &str,
         part: &dyn Counts,
     ) -> Result<D::Heap, DeviceError> {
-        let heap =
-            self.limits.create_heap(&DeviceHeaps::own(device), desc, name, DeviceHeaps::create_heap)?;
+        let make = |device: &_, desc: &HeapDesc| {
+            let heap = DeviceHeaps::create_heap(device, desc)?;
+            // Before the limits do, which take off what they have reserved: at any moment one of the two counts it.
+            self.budgets.note_allocation(desc.memory, desc.size);
+            Ok(heap)
+        };
+        let heap = self.limits.create_heap(&DeviceHeaps::own(device), desc, name, make)?;
         self.heaps.fetch_add(1, Ordering::Relaxed);
         self.heaps_made.fetch_add(1, Ordering::Relaxed);
-        self.budgets.note_allocation(desc.memory, desc.size);
         part.add(desc.memory, desc.size);
         Ok(heap)
     }
@@ -190,8 +194,8 @@ impl Objects {
         }?;
         let api_resource = self.take_in(device, object, desc, own.is_mapped.then_some(own.memory), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
-        self.limits.note_allocation(own.memory, own.size);
         self.budgets.note_allocation(own.memory, own.size);
+        self.limits.note_allocation(own.memory, own.size);
         own.part.add(own.memory, own.size);
         Ok(api_resource)
     }

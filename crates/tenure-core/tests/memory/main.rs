@@ -8,6 +8,7 @@ mod heap_pools;
 mod placing;
 mod paging_faults;
 mod policy;
+mod pressure_threads;
 mod request_rules;
 mod residency;
 mod shards;

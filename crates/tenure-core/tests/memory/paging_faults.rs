@@ -141,6 +141,61 @@ fn what_is_evicted_is_not_used_where_the_budget_is_not_known() {
     drop(buffers);
 }
 
+/// The driver cannot make a block resident: what is idle leaves, then what the GPU was still using, and the submission
+/// is made.
+#[test]
+fn what_cannot_be_resident_at_once_is_tried_again() {
+    for refusals in [1, 2] {
+        let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(6)).budgets([64 * MIB]));
+        let [wanted, idle, busy] = [2, 3, 5].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap());
+        record(&gpu, Queue::Graphics, &idle).submit().unwrap();
+        evict_all(&gpu);
+        gpu.device().set_budget(0, 64 * MIB).unwrap();
+        end_frame(&gpu);
+        let done = record(&gpu, Queue::Graphics, &idle).submit().unwrap();
+        assert!(gpu.wait(&done, Duration::from_secs(10)).unwrap());
+        record(&gpu, Queue::Graphics, &busy).submit().unwrap();
+        for n in 1..=refusals {
+            let refusal = Fault::nth(n, FaultKind::OutOfMemory).of(CallKind::MakeResident);
+            gpu.device().faults().inject(refusal);
+        }
+        record(&gpu, Queue::Compute, &wanted).submit().unwrap();
+        let evicted = gpu.memory().heaps[0].evicted;
+        assert_eq!(evicted, if refusals == 1 { 3 * MIB } else { 8 * MIB }, "{refusals} refusals");
+        assert_clean(&gpu);
+    }
+}
+
+/// Blocks that every frame uses leave for each other, where they do not fit all together.
+#[test]
+fn blocks_of_each_frame_leave_for_each_other() {
+    let gpu = with(Options::new(Profile::DISCRETE).budgets([16 * MIB]));
+    let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
+    for frame in 0..10 {
+        for buffers in buffers.chunks(3) {
+            for buffer in buffers {
+                record(&gpu, Queue::Graphics, buffer).submit().unwrap();
+                let now = gpu.memory().heaps[0].clone();
+                let resident = now.ours.total() - now.evicted;
+                assert!(frame < 2 || resident <= 16 * MIB, "{resident} B in frame {frame}");
+            }
+        }
+        end_frame(&gpu);
+    }
+    assert_clean(&gpu);
+}
+
+/// Where the driver decides, no more gets a low priority than exceeds the budget.
+#[test]
+fn no_more_gets_a_low_priority_than_has_to() {
+    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let buffers: Vec<_> = (0..8).map(|_| gpu.create_buffer(&evictable(2 * MIB)).unwrap()).collect();
+    gpu.device().set_budget(0, 12 * MIB).unwrap();
+    (0..12).for_each(|_| end_frame(&gpu));
+    assert_eq!(gpu.memory().heaps[0].evicted, 4 * MIB);
+    drop(buffers);
+}
+
 /// A program that goes on when something is refused.
 struct World {
     rng: Rng,

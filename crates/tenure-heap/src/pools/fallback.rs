@@ -149,14 +149,14 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
         let Self { pools, request, steps } = self;
         let alignment = pools.key(request, memory).heap_alignment(&pools.properties);
         let size = request.size.next_multiple_of(alignment);
-        pools.limits.check(memory, size, round, || pools.device.budget())?;
         let category = request.category;
         let desc = HeapDesc { size, alignment, memory, category, priority: Priority::Normal };
         let make = |device: &D, desc: &HeapDesc| match steps {
             Steps::All => device.create_heap(desc),
             Steps::Dedicated(make) => make(device, desc),
         };
-        let heap = pools.limits.create_heap(&pools.device, &desc, request.name.as_str(), make)?;
+        let create = || pools.limits.create_heap(&pools.device, &desc, request.name.as_str(), make);
+        let heap = pools.limits.make_alone(memory, size, round, || pools.device.budget(), create)?;
         Ok((memory, Backing::Dedicated(HeapBlock { heap, size, memory })))
     }
 

@@ -9,6 +9,7 @@ use super::{Blocks, Node, ResidentBlocks, WeakBlock};
 use crate::api_resource::ApiResource;
 use crate::block_set::{BlockKey, BlockSet};
 use crate::device::{Device, DeviceError, MemoryBlock, PagingPoint, Permit, Priority, Residency};
+use crate::memory::Wanted;
 use crate::memory::objects::{MemorySize, Objects};
 use crate::memory::pool::HeapBlock;
 use crate::time::{Clock, SyncPoint};
@@ -284,8 +285,9 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// An allocation of so many bytes finds no room in its heap: evicts idle blocks for it.
-    pub(crate) fn make_room(&self, with: &Paging<'_, D>, wanted: MemorySize) {
+    /// An allocation of so many bytes finds no room in its heap: evicts idle blocks for it. Where the driver has refused
+    /// it within the budget, the budget does not say how much is needed.
+    pub(crate) fn make_room(&self, with: &Paging<'_, D>, Wanted { own: wanted, is_refused }: Wanted) {
         let objects = with.objects;
         let heap = objects.budgets.heap_index(wanted.memory);
         if let (Residency::Explicit, Some(heap)) = (self.mode, heap)
@@ -293,7 +295,11 @@ impl<D: Device> ResidentBlocks<D> {
         {
             let _paging = self.paging.lock();
             let over = objects.over_budget(with.device, heap, wanted.size);
-            self.evict(with, heap, over, Hot::Stays);
+            if is_refused {
+                self.evict(with, heap, over.max(wanted.size), Hot::Leaves);
+            } else {
+                self.evict(with, heap, over, Hot::Stays);
+            }
         }
     }
 }

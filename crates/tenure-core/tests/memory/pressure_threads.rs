@@ -1,0 +1,170 @@
+//! Threads that allocate, drop and submit while memory is short, and listeners that call back.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tenure_core::device::Device as _;
+use tenure_core::{
+    AllocationFlags, Buffer, BufferDesc, Config, Gpu, PoolConfig, Pressure, PressureConfig, Queue, State,
+    Subresource, Usage,
+};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
+use test_random::Rng;
+
+const MIB: u64 = 1 << 20;
+
+fn config() -> Config {
+    let max_wait = Duration::from_millis(5);
+    Config {
+        pools: PoolConfig { max_wait, ..PoolConfig::default() },
+        pressure: PressureConfig { interval: 1, ..PressureConfig::default() },
+        ..Config::default()
+    }
+}
+
+fn with(options: Options) -> Gpu<Device> {
+    Gpu::new(Device::with_options(options.paging(Paging::PCIE4_X16)), config()).unwrap()
+}
+
+fn end_frame(gpu: &Gpu<Device>) {
+    gpu.begin_frame().unwrap().end().unwrap();
+}
+
+fn used(gpu: &Gpu<Device>) -> u64 {
+    gpu.device().budget().unwrap()[0].usage
+}
+
+/// One thread's part: creates, drops and submits; what it has seen is within the limit.
+fn allocate(gpu: &Gpu<Device>, seed: u64, flags: AllocationFlags, limit: u64) {
+    let mut rng = Rng::new(seed);
+    let mut buffers: Vec<Buffer<Device>> = Vec::new();
+    for _ in 0..150 {
+        let size = [300, 100_000, MIB, 3 * MIB][rng.below(4) as usize];
+        let desc = BufferDesc::new(size, Usage::UNORDERED_ACCESS).allocation(flags);
+        buffers.extend(gpu.create_buffer(&desc));
+        assert!(used(gpu) <= limit, "{} of {limit}", used(gpu));
+        if rng.below(3) == 0 && !buffers.is_empty() {
+            buffers.swap_remove(rng.below(buffers.len() as u64) as usize);
+        }
+        if let (0, Some(buffer)) = (rng.below(4), buffers.last()) {
+            let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+            recording.use_resource(buffer, Subresource::All, State::COPY_DST).unwrap();
+            recording.submit().unwrap();
+        }
+        if rng.below(16) == 0 {
+            buffers.truncate(buffers.len() / 2);
+        }
+        for heap in gpu.memory().heaps {
+            assert!(heap.evicted <= heap.size && heap.ours.total() <= heap.size, "{heap:?}");
+            assert!(heap.used <= heap.size && heap.idle <= heap.size, "{heap:?}");
+        }
+    }
+}
+
+fn on_threads(gpu: &Gpu<Device>, flags: AllocationFlags, limit: u64) {
+    std::thread::scope(|scope| {
+        (0..4).for_each(|seed| {
+            scope.spawn(move || allocate(gpu, seed, flags, limit));
+        });
+    });
+}
+
+/// However many threads allocate at once: the cap is never exceeded, not by a block either.
+#[test]
+fn threads_never_exceed_a_cap() {
+    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3)));
+    gpu.set_memory_cap(0, Some(20 * MIB)).unwrap();
+    on_threads(&gpu, AllocationFlags::empty(), 20 * MIB);
+    gpu.device().run_until_idle();
+    assert_eq!(gpu.device().take_hazards(), []);
+}
+
+/// Nor do those exceed the budget that may not.
+#[test]
+fn threads_never_exceed_a_budget_that_they_may_not() {
+    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3)).budgets([20 * MIB]));
+    let flags = AllocationFlags::WITHIN_BUDGET | AllocationFlags::NEVER_WAIT;
+    on_threads(&gpu, flags, 20 * MIB);
+    assert_eq!(gpu.device().take_hazards(), []);
+}
+
+/// The last frame's working set stays when an allocation finds the budget exceeded: it would come back at once.
+#[test]
+fn what_each_frame_uses_does_not_leave_for_an_allocation() {
+    let gpu = with(Options::new(Profile::DISCRETE).budgets([32 * MIB]));
+    let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
+    let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
+    for _ in 0..6 {
+        let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+        for buffer in &buffers {
+            recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+        }
+        recording.submit().unwrap();
+        end_frame(&gpu);
+    }
+    let large = BufferDesc::new(16 * MIB, Usage::UNORDERED_ACCESS);
+    let _large = gpu.create_buffer(&large).unwrap();
+    assert_eq!(gpu.memory().heaps[0].evicted, 0);
+    // What nobody uses any more leaves.
+    (0..12).for_each(|_| end_frame(&gpu));
+    assert!(gpu.memory().heaps[0].evicted > 0);
+}
+
+/// The driver has less than the budget says: what is idle leaves, and the request stays in fast memory.
+#[test]
+fn what_the_driver_refuses_evicts_what_is_idle() {
+    let gpu = with(Options::new(Profile::DISCRETE));
+    let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
+    let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
+    (0..12).for_each(|_| end_frame(&gpu));
+    let refusal = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted);
+    gpu.device().faults().inject(refusal);
+    let large = BufferDesc::new(48 * MIB, Usage::UNORDERED_ACCESS).allocation(AllocationFlags::WITHIN_BUDGET);
+    let before = used(&gpu);
+    let large = gpu.create_buffer(&large).unwrap();
+    assert_eq!(gpu.memory().heaps[0].evicted, 16 * MIB);
+    assert_eq!(used(&gpu), before + 48 * MIB - 16 * MIB);
+    drop((large, buffers));
+}
+
+/// A listener may use the manager, replace itself and end frames; its panic is the frame's, and the next one is
+/// told all the same.
+#[test]
+fn listeners_may_call_back() {
+    let device = Device::with_options(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
+    let gpu = Gpu::new(device, config()).unwrap();
+    let (told, kept, panics) =
+        (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+    let (counter, buffers, is_panicking) = (told.clone(), kept.clone(), panics.clone());
+    gpu.on_pressure(move |gpu, change| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        assert!(!is_panicking.load(Ordering::Relaxed), "on order");
+        buffers.lock().unwrap().extend(gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX)));
+        gpu.trim();
+        assert_eq!(gpu.memory().heaps[change.heap].pressure, change.now);
+        end_frame(gpu);
+    });
+    let large = gpu.create_buffer(&BufferDesc::new(62 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
+    end_frame(&gpu);
+    assert_eq!((told.load(Ordering::Relaxed), gpu.memory().pressure()), (1, Pressure::Critical));
+    panics.store(true, Ordering::Relaxed);
+    drop(large);
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| end_frame(&gpu)));
+    assert!(ended.is_err() && told.load(Ordering::Relaxed) == 2);
+    // In place of it, from within itself.
+    let again = told.clone();
+    gpu.on_pressure(move |gpu, _| {
+        let again = again.clone();
+        gpu.on_pressure(move |_, _| {
+            again.fetch_add(100, Ordering::Relaxed);
+        });
+    });
+    let small = gpu.create_buffer(&BufferDesc::new(MIB, Usage::UNORDERED_ACCESS)).unwrap();
+    for budget in [1, 1 << 32, 1] {
+        gpu.device().set_budget(0, budget).unwrap();
+        end_frame(&gpu);
+    }
+    assert_eq!(told.load(Ordering::Relaxed), 202);
+    drop((small, kept));
+}
