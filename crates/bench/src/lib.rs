@@ -7,6 +7,7 @@ pub mod frame;
 pub mod instructions;
 pub mod null;
 pub mod plan;
+pub mod pressure;
 pub mod recordings;
 pub mod scale;
 pub mod suballoc;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use bench::{copies, create, frame, instructions, plan, recordings, scale, suballoc, threads};
+use bench::{copies, create, frame, instructions, plan, pressure, recordings, scale, suballoc, threads};
 
 /// Measures tenure and its peers.
 #[derive(Parser)]
@@ -34,6 +34,8 @@ enum Command {
     Scale(scale::Args),
     /// Peaks and times of planners on frames, published instances and random items.
     Plan(plan::Args),
+    /// What residency policies page in when memory is short, beside Belady's bound.
+    Pressure(pressure::Args),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Threads(args) => threads::run(&args).map_err(|error| error.to_string()),
         Command::Scale(args) => scale::run(&args).map_err(|error| error.to_string()),
         Command::Plan(args) => plan::run(&args).map_err(|error| error.to_string()),
+        Command::Pressure(args) => pressure::run(&args),
     };
     if let Err(error) = &done {
         eprintln!("error: {error}");

@@ -1,0 +1,194 @@
+//! What others do, written anew from descriptions of their policies: each plays a trace on the [model](super::model).
+
+use super::model::Model;
+use super::trace::{FRAME_NS, Frame, Outcome, Submission, Trace};
+
+/// A policy. What it does not override, it leaves to the operating system.
+pub(super) trait Policy {
+    fn created(&mut self, _model: &mut Model<'_>, _thing: usize, _frame: u64) {}
+    fn before(&mut self, _model: &mut Model<'_>, _submission: &Submission, _frame: u64) {}
+    fn end_frame(&mut self, _model: &mut Model<'_>, _frame: u64) {}
+}
+
+/// Plays a trace.
+pub(super) fn play(trace: &Trace, policy: &mut dyn Policy) -> Outcome {
+    let mut model = Model::new(trace);
+    for (number, frame) in (0..).zip(&trace.frames) {
+        step(&mut model, policy, frame, number);
+    }
+    model.outcome
+}
+
+fn step(model: &mut Model<'_>, policy: &mut dyn Policy, frame: &Frame, number: u64) {
+    frame.dropped.iter().for_each(|thing| model.drop(*thing));
+    for thing in &frame.created {
+        policy.created(model, *thing, number);
+        model.create(*thing);
+    }
+    for submission in &frame.submissions {
+        policy.before(model, submission, number);
+        model.submit(&submission.uses);
+    }
+    model.budget = frame.budget.unwrap_or(model.budget);
+    model.flight.pass(model.trace);
+    model.demote(0, &[]);
+    policy.end_frame(model, number);
+    model.end_frame(frame.submissions.len());
+}
+
+/// Everything stays, and the operating system moves out what was used least recently.
+pub(super) struct Nothing;
+
+impl Policy for Nothing {}
+
+/// Frames in so many milliseconds.
+const fn frames(milliseconds: u64) -> u64 {
+    milliseconds * 1_000_000 / FRAME_NS
+}
+
+/// `D3DX12Residency`: least recently used first. Below 70 % of the budget nothing ages; from there to 100 % what has
+/// not been used for 60 s, down to 1 s, is evicted. What a submission needs is made resident before it; where that
+/// exceeds the budget, the least recently used goes, and the CPU waits for the GPU where it is in use.
+///
+/// Kinder than the library in one point: it looks at local memory alone, where the library compares the sum of both
+/// segments, so that local memory alone is never short.
+pub(super) struct LeastRecentlyUsed {
+    /// For each thing, the frame and the number of its last use.
+    last: Vec<(u64, u64)>,
+    uses: u64,
+}
+
+impl LeastRecentlyUsed {
+    pub(super) fn new(trace: &Trace) -> Self {
+        Self { last: vec![(0, 0); trace.things.len()], uses: 0 }
+    }
+
+    fn note(&mut self, thing: usize, frame: u64) {
+        self.uses += 1;
+        self.last[thing] = (frame, self.uses);
+    }
+
+    fn oldest_first(&self, model: &Model<'_>, stays: &[usize]) -> Vec<usize> {
+        let leaves = |thing: &usize| model.is_claimed(*thing) && !stays.contains(thing);
+        let mut things: Vec<_> = (0..self.last.len()).filter(leaves).collect();
+        things.sort_by_key(|thing| self.last[*thing].1);
+        things
+    }
+
+    /// Evicts what has not been used for the grace of this moment.
+    fn age(&self, model: &mut Model<'_>, stays: &[usize], frame: u64) {
+        if model.budget == 0 {
+            return;
+        }
+        let used = model.claimed() as f64 / model.budget as f64;
+        if used < 0.7 {
+            return;
+        }
+        let seconds = 60.0 - 59.0 * ((used - 0.7) / 0.3).min(1.0);
+        let grace = frames((seconds * 1000.0) as u64);
+        for thing in self.oldest_first(model, stays) {
+            if frame.saturating_sub(self.last[thing].0) < grace {
+                break;
+            }
+            if !model.flight.uses(thing) {
+                model.evict(thing);
+            }
+        }
+    }
+
+    fn make_room(&self, model: &mut Model<'_>, more: u64, stays: &[usize]) {
+        if model.excess(more) == 0 {
+            return;
+        }
+        for thing in self.oldest_first(model, stays) {
+            if model.excess(more) == 0 {
+                return;
+            }
+            while model.flight.uses(thing) {
+                model.outcome.waits += 1;
+                model.flight.complete_one(model.trace);
+            }
+            model.evict(thing);
+        }
+    }
+}
+
+impl Policy for LeastRecentlyUsed {
+    fn created(&mut self, model: &mut Model<'_>, thing: usize, frame: u64) {
+        self.make_room(model, model.trace.local(&[thing]), &[]);
+        self.note(thing, frame);
+    }
+
+    fn before(&mut self, model: &mut Model<'_>, submission: &Submission, frame: u64) {
+        submission.uses.iter().for_each(|thing| self.note(*thing, frame));
+        self.age(model, &submission.uses, frame);
+        let missing: Vec<_> =
+            submission.uses.iter().copied().filter(|thing| !model.is_claimed(*thing)).collect();
+        let coming = model.trace.local(&missing);
+        if coming > 0 {
+            self.make_room(model, coming, &submission.uses);
+        }
+        missing.into_iter().for_each(|thing| model.page_in(thing));
+    }
+}
+
+/// dxvk's: a clock over the blocks. Each 500 ms, where more is used than the budget less 1 % and two chunks, the hand
+/// goes around: what was used since it came by last gets another chance, what was not moves to system memory, until
+/// the rest fits or 16 MiB have moved, of which an eviction counts its bytes. A use of what was moved out brings it
+/// back, 16 MiB a frame at most and only into the budget; until then it is read remotely.
+pub(super) struct Clock {
+    is_used: Vec<bool>,
+    hand: usize,
+    /// Bytes that came back in this frame.
+    moved: u64,
+}
+
+/// Bytes of a chunk of dxvk's allocator, at the sizes of these traces.
+const CHUNK: u64 = 4 << 20;
+/// Bytes that it moves at once.
+const MOVES: u64 = 16 << 20;
+
+impl Clock {
+    pub(super) fn new(trace: &Trace) -> Self {
+        Self { is_used: vec![false; trace.things.len()], hand: 0, moved: 0 }
+    }
+
+    fn sweep(&mut self, model: &mut Model<'_>) {
+        let room = model.budget - model.budget / 100;
+        let room = room.saturating_sub(2 * CHUNK);
+        let mut moved = 0;
+        for _ in 0..2 * self.is_used.len() {
+            if model.budget == 0 || model.claimed() <= room || moved >= MOVES {
+                return;
+            }
+            let thing = self.hand;
+            self.hand = (self.hand + 1) % self.is_used.len();
+            let is_used = std::mem::take(&mut self.is_used[thing]);
+            if model.is_claimed(thing) && !is_used && !model.flight.uses(thing) {
+                model.evict(thing);
+                moved += model.trace.local(&[thing]);
+            }
+        }
+    }
+}
+
+impl Policy for Clock {
+    fn before(&mut self, model: &mut Model<'_>, submission: &Submission, _frame: u64) {
+        for thing in &submission.uses {
+            self.is_used[*thing] = true;
+            let bytes = model.trace.local(&[*thing]);
+            let fits = self.moved + bytes <= MOVES && model.excess(bytes) == 0;
+            if fits && bytes > 0 && !model.is_claimed(*thing) {
+                self.moved += bytes;
+                model.page_in(*thing);
+            }
+        }
+    }
+
+    fn end_frame(&mut self, model: &mut Model<'_>, frame: u64) {
+        self.moved = 0;
+        if frame % frames(500) == 0 {
+            self.sweep(model);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The bound on bytes paged in: fractional Belady, offline.
+//!
+//! Each byte is a page of its own, all uses are known, and whenever more is kept than fits, the bytes that are needed
+//! last go, of a part of a block where that is enough (L. Belady, "A study of replacement algorithms for a
+//! virtual-storage computer", 1966). What is used need not be kept: it may be read and forgotten. It costs its bytes if
+//! they were not kept, as it does a player that reads it remotely. New things cost nothing at first, as for the
+//! players.
+//!
+//! That is a lower bound for every policy that pages in, or reads remotely, all that submissions use, and that keeps
+//! no more than is granted, or than submissions in flight use where that is more: keeping bytes between two uses is
+//! to keep an interval, all bytes weigh the same, and dropping the interval that ends last wherever too many overlap
+//! keeps the most, also where the room changes from step to step.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::trace::{Flight, LAG, Trace};
+
+/// Bytes that any such policy pages in.
+pub(super) fn bytes_in(trace: &Trace) -> u64 {
+    let mut bound = Bound::new(trace);
+    for frame in &trace.frames {
+        frame.dropped.iter().for_each(|thing| bound.drop(*thing));
+        frame.created.iter().for_each(|thing| bound.keep_all(*thing));
+        for submission in &frame.submissions {
+            bound.submit(&submission.uses);
+        }
+        bound.budget = frame.budget.unwrap_or(bound.budget);
+        bound.shrink();
+    }
+    bound.paged
+}
+
+struct Bound<'a> {
+    trace: &'a Trace,
+    budget: u64,
+    /// For each thing, the submissions that use it, the next one last.
+    uses: Vec<Vec<u64>>,
+    now: u64,
+    /// For each thing, the bytes that are kept.
+    kept: Vec<u64>,
+    sum: u64,
+    /// By the next use; entries with others than the present ones are stale.
+    last_needed: BinaryHeap<(u64, Reverse<usize>)>,
+    flight: Flight,
+    paged: u64,
+}
+
+impl<'a> Bound<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        let mut uses = vec![Vec::new(); trace.things.len()];
+        let submissions = trace.frames.iter().flat_map(|frame| &frame.submissions);
+        for (number, submission) in (1..).zip(submissions) {
+            submission.uses.iter().for_each(|thing| uses[*thing].push(number));
+        }
+        uses.iter_mut().for_each(|uses| uses.reverse());
+        Self {
+            trace,
+            budget: trace.budget,
+            uses,
+            now: 0,
+            kept: vec![0; trace.things.len()],
+            sum: 0,
+            last_needed: BinaryHeap::new(),
+            // Longer than for the players, some of which keep what is done a little longer.
+            flight: Flight::new(trace, 2 * LAG),
+            paged: 0,
+        }
+    }
+
+    fn next_use(&self, thing: usize) -> u64 {
+        self.uses[thing].last().copied().unwrap_or(u64::MAX)
+    }
+
+    /// Keeps all bytes of a local thing.
+    fn keep_all(&mut self, thing: usize) {
+        let bytes = self.trace.things[thing].bytes;
+        if self.trace.is_local(thing) {
+            self.sum += bytes - self.kept[thing];
+            self.kept[thing] = bytes;
+            self.last_needed.push((self.next_use(thing), Reverse(thing)));
+        }
+    }
+
+    fn drop(&mut self, thing: usize) {
+        self.sum -= std::mem::take(&mut self.kept[thing]);
+    }
+
+    fn submit(&mut self, uses: &[usize]) {
+        self.now += 1;
+        for thing in uses.iter().copied().filter(|thing| self.trace.is_local(*thing)) {
+            self.paged += self.trace.things[thing].bytes - self.kept[thing];
+            self.uses[thing].pop();
+        }
+        uses.iter().for_each(|thing| self.keep_all(*thing));
+        self.flight.submit(self.trace, uses);
+        self.shrink();
+    }
+
+    /// Forgets what is needed last until the rest fits.
+    fn shrink(&mut self) {
+        let room = if self.budget == 0 { u64::MAX } else { self.budget.max(self.flight.bytes()) };
+        while self.sum > room {
+            let Some((at, Reverse(thing))) = self.last_needed.pop() else { return };
+            if at != self.next_use(thing) || self.kept[thing] == 0 {
+                continue;
+            }
+            let gone = self.kept[thing].min(self.sum - room);
+            self.kept[thing] -= gone;
+            self.sum -= gone;
+            if self.kept[thing] > 0 {
+                self.last_needed.push((at, Reverse(thing)));
+            }
+        }
+    }
+}

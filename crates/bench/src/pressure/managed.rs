@@ -1,0 +1,118 @@
+//! Tenure: the manager itself, on the simulated device.
+
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue, Usage};
+use tenure_sim::{Checks, Device, Lag, Options, Profile};
+
+use super::model::PAGING;
+use super::trace::{FRAME_NS, Flight, Frame, LAG, LOCAL, Outcome, Submission, Trace};
+
+/// Plays a trace.
+///
+/// # Errors
+/// Those of the manager, and a hazard that the device has found.
+pub(super) fn play(trace: &Trace) -> Result<Outcome, String> {
+    let mut player = Player::new(trace).map_err(|error| error.to_string())?;
+    for frame in &trace.frames {
+        player.step(frame).map_err(|error| error.to_string())?;
+    }
+    player.finish()
+}
+
+struct Player<'a> {
+    trace: &'a Trace,
+    gpu: Gpu<Device>,
+    /// What the manager has of local memory before anything of the trace is made; granted beside the trace's budget.
+    base: u64,
+    budget: u64,
+    buffers: Vec<Option<Buffer<Device>>>,
+    /// What each submission copies a few bytes to, by queue: graphics and copy.
+    targets: [Buffer<Device>; 2],
+    flight: Flight,
+    outcome: Outcome,
+}
+
+impl<'a> Player<'a> {
+    fn new(trace: &'a Trace) -> Result<Self, Error> {
+        // What the copies read is never written.
+        let checks = Checks::all() - Checks::INITIALIZED;
+        let options = Options::new(Profile::DISCRETE).paging(PAGING).lag(Lag::Submissions(LAG)).checks(checks);
+        let gpu = Gpu::new(Device::with_options(options), Config::default())?;
+        let target = || gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST).name("target"));
+        let targets = [target()?, target()?];
+        let base = gpu.memory().heaps[LOCAL].ours.total();
+        let mut buffers = Vec::new();
+        buffers.resize_with(trace.things.len(), || None);
+        let (flight, outcome) = (Flight::new(trace, LAG), Outcome::default());
+        let player = Self { trace, gpu, base, budget: 0, buffers, targets, flight, outcome };
+        player.grant(trace.budget)?;
+        Ok(Self { budget: trace.budget, ..player })
+    }
+
+    /// The operating system grants so many bytes; 0: it names no budget.
+    fn grant(&self, bytes: u64) -> Result<(), Error> {
+        let granted = if bytes == 0 { 0 } else { bytes + self.base };
+        Ok(self.gpu.device().set_budget(LOCAL, granted)?)
+    }
+
+    fn create(&self, thing: usize) -> Result<Buffer<Device>, Error> {
+        let bytes = self.trace.things[thing].bytes;
+        let desc = BufferDesc::new(bytes, Usage::SHADER_READ | Usage::COPY_SRC);
+        self.gpu.create_buffer(&match self.trace.is_local(thing) {
+            true => desc.evictable(),
+            false => desc.memory(MemoryUse::Upload),
+        })
+    }
+
+    fn submit(&mut self, submission: &Submission) -> Result<(), Error> {
+        let Submission { queue, uses } = submission;
+        let target = &self.targets[usize::from(*queue == Queue::Copy)];
+        let mut recording = self.gpu.record(*queue, "submission")?;
+        for buffer in uses.iter().filter_map(|thing| self.buffers[*thing].as_ref()) {
+            recording.copy_buffer(buffer, 0, target, 0, 64)?;
+        }
+        recording.submit()?;
+        self.flight.submit(self.trace, uses);
+        self.note_over(PAGING.per_submission);
+        Ok(())
+    }
+
+    fn step(&mut self, frame: &Frame) -> Result<(), Error> {
+        let now = self.gpu.begin_frame()?;
+        frame.dropped.iter().for_each(|thing| self.buffers[*thing] = None);
+        for thing in &frame.created {
+            self.buffers[*thing] = Some(self.create(*thing)?);
+        }
+        frame.submissions.iter().try_for_each(|submission| self.submit(submission))?;
+        if let Some(budget) = frame.budget {
+            self.budget = budget;
+            self.grant(budget)?;
+        }
+        if frame.trims {
+            self.gpu.trim();
+        }
+        now.end()?;
+        self.flight.pass(self.trace);
+        let spent = PAGING.per_submission * frame.submissions.len() as u64;
+        self.note_over(FRAME_NS.saturating_sub(spent));
+        Ok(())
+    }
+
+    fn note_over(&mut self, nanoseconds: u64) {
+        let memory = &self.gpu.memory().heaps[LOCAL];
+        let claimed = memory.ours.total().saturating_sub(memory.evicted + self.base);
+        self.outcome.note_over(claimed, self.flight.bytes(), self.budget, nanoseconds);
+    }
+
+    fn finish(mut self) -> Result<Outcome, String> {
+        self.gpu.device().run_until_idle();
+        let stats = self.gpu.device().paging_stats();
+        let local = stats.segments[LOCAL];
+        self.outcome.bytes_in = stats.bytes_in();
+        self.outcome.unused = local.unused;
+        self.outcome.stalled = stats.stalled;
+        match self.gpu.device().take_hazards().first() {
+            Some(hazard) => Err(format!("{}: {hazard}", self.trace.name)),
+            None => Ok(self.outcome),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Residency under memory pressure: what tenure and other policies page in, scenario by scenario.
+//!
+//! Each scenario is a [trace](trace), which says frame by frame what is created, used and dropped, and what the
+//! operating system grants. Tenure plays it on the simulated device; the [others](baselines) are policies written anew
+//! from their descriptions, on a [model](model) of the same card. What any policy pages in at least is
+//! [Belady's bound](belady).
+
+mod baselines;
+mod belady;
+mod managed;
+mod model;
+mod report;
+mod scenarios;
+mod trace;
+
+use baselines::{Clock, LeastRecentlyUsed, Nothing};
+use report::{Line, Played, Report};
+use scenarios::Length;
+use trace::Trace;
+
+/// What to measure.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Laps, or rounds, of each scenario.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub laps: u16,
+}
+
+/// Plays the scenarios and prints the outcomes.
+///
+/// # Errors
+/// A target is missed; the errors of the manager.
+pub fn run(args: &Args) -> Result<(), String> {
+    let length = Length(usize::from(args.laps));
+    let mut lines = Vec::new();
+    for trace in scenarios::all(length) {
+        lines.push(play(&trace, true)?);
+    }
+    lines.push(play(&scenarios::random(1, 60, 200 * length.0), false)?);
+    let report = Report(lines);
+    if args.json {
+        println!("{:#}", report.to_json());
+    } else {
+        println!("{report}");
+    }
+    let missed = report.0.iter().filter(|line| !line.missed().is_empty()).count();
+    if missed == 0 { Ok(()) } else { Err(format!("{missed} scenarios miss a target")) }
+}
+
+/// Has all players play a trace.
+fn play(trace: &Trace, has_target: bool) -> Result<Line, String> {
+    let baselines = vec![
+        Played { player: "none", outcome: baselines::play(trace, &mut Nothing) },
+        Played { player: "D3DX12Residency", outcome: baselines::play(trace, &mut LeastRecentlyUsed::new(trace)) },
+        Played { player: "dxvk's clock", outcome: baselines::play(trace, &mut Clock::new(trace)) },
+    ];
+    let tenure = managed::play(trace)?;
+    Ok(Line { scenario: trace.name, has_target, bound: belady::bytes_in(trace), tenure, baselines })
+}

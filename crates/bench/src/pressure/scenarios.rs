@@ -1,0 +1,221 @@
+//! The scenarios: all are the same in each run.
+
+use tenure_core::Queue;
+use test_random::Rng;
+
+use super::trace::{Frame, LOCAL, SYSTEM, Submission, Trace};
+
+const MIB: u64 = 1 << 20;
+
+/// How long the scenarios are: laps of a camera, or rounds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Length(pub(super) usize);
+
+/// All scenarios that have targets.
+pub(super) fn all(length: Length) -> Vec<Trace> {
+    vec![
+        shrinks(length),
+        local_short(length),
+        both_segments(length),
+        larger_than_budget(length),
+        cyclic(length),
+        refilled(length),
+        idle(length),
+        background(length, "background, budget 0", 0),
+        background(length, "background, budget 8 MiB", 8 * MIB),
+        copy_queue(length),
+        sawtooth(length),
+    ]
+}
+
+/// Sizes of 1 to 3 MiB.
+fn sizes(count: usize) -> impl Iterator<Item = u64> {
+    (0..count).map(|index| (1 + index as u64 * 7 % 3) * MIB)
+}
+
+/// What a camera sees at a place of a round trip: some tiles in a row.
+fn view(tiles: &[usize], first: usize, count: usize) -> Vec<usize> {
+    (first..first + count).map(|index| tiles[index % tiles.len()]).collect()
+}
+
+/// A world of which some is used in each frame and the rest when a camera comes by.
+struct World {
+    trace: Trace,
+    hot: Vec<usize>,
+    tiles: Vec<usize>,
+}
+
+impl World {
+    /// The budget is so many percent of the world.
+    fn new(name: &'static str, hot: usize, tiles: usize, percent: u64) -> Self {
+        let mut trace = Trace::new(name, 0);
+        let mut world = trace.world(sizes(hot + tiles));
+        trace.budget = trace.local(&world) * percent / 100;
+        let tiles = world.split_off(hot);
+        Self { trace, hot: world, tiles }
+    }
+
+    /// A lap around the world.
+    fn lap(&mut self) {
+        (0..self.tiles.len()).for_each(|first| {
+            self.look(first);
+        });
+    }
+
+    fn look(&mut self, first: usize) -> &mut Frame {
+        let uses = self.hot.iter().copied().chain(view(&self.tiles, first, 6)).collect();
+        self.trace.draw(uses)
+    }
+}
+
+/// What fits loses 30 % of its budget for 200 frames, while the camera goes round and round.
+fn shrinks(length: Length) -> Trace {
+    let mut world = World::new("budget -30 % and back", 20, 100, 102);
+    let budget = world.trace.budget;
+    (0..2).for_each(|_| world.lap());
+    world.look(0).budget = Some(budget * 7 / 10);
+    (0..length.0.min(2)).for_each(|_| world.lap());
+    world.look(0).budget = Some(budget);
+    (0..length.0.min(2)).for_each(|_| world.lap());
+    world.trace
+}
+
+/// The camera goes to and fro, of local memory a quarter is lacking, and of the system's there is plenty.
+fn local_short(length: Length) -> Trace {
+    let mut world = World::new("local short, system ample", 16, 80, 75);
+    let system: Vec<_> = (0..16).map(|_| world.trace.thing(4 * MIB, SYSTEM)).collect();
+    world.trace.frames.push(Frame { created: system, ..Frame::default() });
+    for _ in 0..length.0 + 1 {
+        for first in 0..74 {
+            world.look(first);
+        }
+        for first in (0..74).rev() {
+            world.look(first);
+        }
+    }
+    world.trace
+}
+
+/// Each submission uses local memory, of which there is too little, and the system's.
+fn both_segments(length: Length) -> Trace {
+    let mut world = World::new("both segments in one submission", 10, 60, 80);
+    let system: Vec<_> = (0..32).map(|_| world.trace.thing(2 * MIB, SYSTEM)).collect();
+    world.trace.frames.push(Frame { created: system.clone(), ..Frame::default() });
+    for step in 0..60 * (length.0 + 1) {
+        let shared = view(&system, step, 4);
+        world.look(step).submissions[0].uses.extend(shared);
+    }
+    world.trace
+}
+
+/// Now and then a submission uses 120 % of the budget.
+fn larger_than_budget(length: Length) -> Trace {
+    let mut trace = Trace::new("one submission larger than the budget", 100 * MIB);
+    let world = trace.world((0..60).map(|_| 2 * MIB));
+    for _ in 0..2 * length.0 {
+        trace.draw(world.clone());
+        for first in 0..12 {
+            trace.draw(view(&world, first, 4));
+        }
+    }
+    trace
+}
+
+/// A working set that comes back in turn, of 110 % of the budget.
+fn cyclic(length: Length) -> Trace {
+    let mut trace = Trace::new("cyclic working set of 110 %", 200 * MIB);
+    let world = trace.world((0..110).map(|_| 2 * MIB));
+    for step in 0..55 * (length.0 + 2) {
+        trace.draw(view(&world, 2 * step, 2));
+    }
+    trace
+}
+
+/// A level goes and another one comes, each as large as the budget.
+fn refilled(length: Length) -> Trace {
+    let mut trace = Trace::new("everything freed and filled again", 120 * MIB);
+    let mut level = Vec::new();
+    for _ in 0..length.0 + 1 {
+        let dropped = std::mem::take(&mut level);
+        trace.frames.push(Frame { dropped, ..Frame::default() });
+        level = trace.world(sizes(60));
+        for first in 0..60 {
+            trace.draw(view(&level, first, 20));
+        }
+    }
+    trace
+}
+
+/// Nothing is drawn for a long time, and idle memory is given back again and again.
+fn idle(length: Length) -> Trace {
+    let mut world = World::new("idle with periodic trims", 20, 40, 110);
+    for _ in 0..length.0.min(3) {
+        world.lap();
+        for frame in 0..600 {
+            world.trace.frames.push(Frame { trims: frame % 60 == 0, ..Frame::default() });
+        }
+        world.lap();
+    }
+    world.trace
+}
+
+/// The program is in the background, where it draws next to nothing, and comes back.
+fn background(length: Length, name: &'static str, granted: u64) -> Trace {
+    let mut world = World::new(name, 20, 40, 105);
+    let budget = world.trace.budget;
+    let little = vec![world.hot[0]];
+    for _ in 0..length.0.min(3) {
+        world.lap();
+        world.trace.draw(little.clone()).budget = Some(granted);
+        for _ in 0..120 {
+            world.trace.draw(little.clone());
+        }
+        world.trace.draw(little.clone()).budget = Some(budget);
+        world.lap();
+    }
+    world.trace
+}
+
+/// What the camera leaves behind is used by the copy queue last.
+fn copy_queue(length: Length) -> Trace {
+    let mut world = World::new("last use on the copy queue", 16, 80, 75);
+    for step in 0..80 * (length.0 + 1) {
+        let left = world.tiles[(step + 79) % 80];
+        let copy = Submission { queue: Queue::Copy, uses: vec![left] };
+        world.look(step).submissions.push(copy);
+    }
+    world.trace
+}
+
+/// The budget goes up and down around what there is, every 10 frames.
+fn sawtooth(length: Length) -> Trace {
+    let mut world = World::new("sawtooth around the limit", 40, 60, 103);
+    let budget = world.trace.budget;
+    (0..2).for_each(|_| world.lap());
+    for step in 0..60 * length.0 {
+        let granted = [budget * 9 / 10, budget][step / 10 % 2];
+        world.look(step).budget = (step % 10 == 0).then_some(granted);
+    }
+    world.trace
+}
+
+/// Uses without any order, for which there are no targets: no policy can foresee them.
+pub(super) fn random(seed: u64, things: usize, frames: usize) -> Trace {
+    let mut rng = Rng::new(seed);
+    let mut trace = Trace::new("random uses (no target)", 0);
+    let world = trace.world(sizes(things));
+    let local = trace.local(&world);
+    trace.budget = local * (40 + rng.below(50)) / 100;
+    for _ in 0..frames {
+        let mut uses: Vec<_> = (0..1 + rng.below(5)).map(|_| world[rng.below(things as u64) as usize]).collect();
+        uses.sort_unstable();
+        uses.dedup();
+        let queue = if rng.below(8) == 0 { Queue::Copy } else { Queue::Graphics };
+        let frame = trace.frame(vec![Submission { queue, uses }]);
+        if rng.below(30) == 0 {
+            frame.budget = Some(local * (30 + rng.below(60)) / 100);
+        }
+    }
+    debug_assert!(world.iter().all(|thing| trace.things[*thing].segment == LOCAL));
+    trace
+}

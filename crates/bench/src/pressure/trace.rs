@@ -1,0 +1,177 @@
+//! What a program does under memory pressure, frame by frame: one description for all players.
+
+use std::collections::VecDeque;
+
+use tenure_core::Queue;
+
+/// Ticks until the GPU is done with a submission; a tick is a submission or the end of a frame.
+pub(super) const LAG: u64 = 2;
+
+/// Nanoseconds of a frame.
+pub(super) const FRAME_NS: u64 = 16_666_667;
+
+/// The memory that is local to the GPU, which is paged.
+pub(super) const LOCAL: usize = 0;
+
+/// The system's memory, which is not.
+pub(super) const SYSTEM: usize = 1;
+
+/// A buffer in a block of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Thing {
+    /// Bytes.
+    pub(super) bytes: u64,
+    /// [`LOCAL`] or [`SYSTEM`].
+    pub(super) segment: usize,
+}
+
+/// What a submission uses.
+#[derive(Clone, Debug)]
+pub(super) struct Submission {
+    pub(super) queue: Queue,
+    /// Indices of things, each once.
+    pub(super) uses: Vec<usize>,
+}
+
+/// In this order: things are dropped, things are created, submissions are made, the budget changes, the frame ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frame {
+    pub(super) dropped: Vec<usize>,
+    pub(super) created: Vec<usize>,
+    pub(super) submissions: Vec<Submission>,
+    /// Bytes that are granted of local memory from now on; 0: the operating system names none.
+    pub(super) budget: Option<u64>,
+    /// What is idle is given back.
+    pub(super) trims: bool,
+}
+
+/// A program and the budget that it runs under.
+#[derive(Clone, Debug)]
+pub(super) struct Trace {
+    pub(super) name: &'static str,
+    pub(super) things: Vec<Thing>,
+    /// Bytes that are granted of local memory at first.
+    pub(super) budget: u64,
+    pub(super) frames: Vec<Frame>,
+}
+
+impl Trace {
+    pub(super) fn new(name: &'static str, budget: u64) -> Self {
+        Self { name, things: Vec::new(), budget, frames: Vec::new() }
+    }
+
+    /// A thing that some frame creates.
+    pub(super) fn thing(&mut self, bytes: u64, segment: usize) -> usize {
+        self.things.push(Thing { bytes, segment });
+        self.things.len() - 1
+    }
+
+    /// Local things, which a frame of their own creates.
+    pub(super) fn world(&mut self, sizes: impl IntoIterator<Item = u64>) -> Vec<usize> {
+        let created: Vec<_> = sizes.into_iter().map(|bytes| self.thing(bytes, LOCAL)).collect();
+        self.frames.push(Frame { created: created.clone(), ..Frame::default() });
+        created
+    }
+
+    /// A frame of one submission on the graphics queue.
+    pub(super) fn draw(&mut self, uses: Vec<usize>) -> &mut Frame {
+        self.frame(vec![Submission { queue: Queue::Graphics, uses }])
+    }
+
+    pub(super) fn frame(&mut self, submissions: Vec<Submission>) -> &mut Frame {
+        self.frames.push(Frame { submissions, ..Frame::default() });
+        self.frames.last_mut().expect("it was pushed")
+    }
+
+    /// Bytes of things that are paged.
+    pub(super) fn local(&self, things: &[usize]) -> u64 {
+        let things = things.iter().map(|thing| self.things[*thing]);
+        things.filter(|thing| thing.segment == LOCAL).map(|thing| thing.bytes).sum()
+    }
+
+    pub(super) fn is_local(&self, thing: usize) -> bool {
+        self.things[thing].segment == LOCAL
+    }
+}
+
+/// What submissions use that the GPU is not done with.
+#[derive(Debug)]
+pub(super) struct Flight {
+    tick: u64,
+    lag: u64,
+    /// With the tick at which each is done.
+    submissions: VecDeque<(u64, Vec<usize>)>,
+    /// For each thing, the submissions that use it.
+    users: Vec<u32>,
+    /// Local bytes of what is used.
+    bytes: u64,
+}
+
+impl Flight {
+    pub(super) fn new(trace: &Trace, lag: u64) -> Self {
+        let users = vec![0; trace.things.len()];
+        Self { tick: 0, lag, submissions: VecDeque::new(), users, bytes: 0 }
+    }
+
+    /// A submission was made.
+    pub(super) fn submit(&mut self, trace: &Trace, uses: &[usize]) {
+        self.pass(trace);
+        for thing in uses.iter().filter(|thing| trace.is_local(**thing)) {
+            self.bytes += if self.users[*thing] == 0 { trace.things[*thing].bytes } else { 0 };
+            self.users[*thing] += 1;
+        }
+        self.submissions.push_back((self.tick + self.lag, uses.to_vec()));
+    }
+
+    /// A tick passes.
+    pub(super) fn pass(&mut self, trace: &Trace) {
+        self.tick += 1;
+        while self.submissions.front().is_some_and(|(due, _)| *due <= self.tick) {
+            self.complete_one(trace);
+        }
+    }
+
+    /// The oldest submission is waited for; false if there is none.
+    pub(super) fn complete_one(&mut self, trace: &Trace) -> bool {
+        let Some((_, uses)) = self.submissions.pop_front() else { return false };
+        for thing in uses.into_iter().filter(|thing| trace.is_local(*thing)) {
+            self.users[thing] -= 1;
+            self.bytes -= if self.users[thing] == 0 { trace.things[thing].bytes } else { 0 };
+        }
+        true
+    }
+
+    pub(super) fn uses(&self, thing: usize) -> bool {
+        self.users[thing] > 0
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// What a player has done: by the same rule for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// Bytes that went over the link towards the GPU: what the player made resident, what the operating system brought
+    /// back, and what was read remotely.
+    pub(super) bytes_in: u64,
+    /// Of these, what left again before anything used it.
+    pub(super) unused: u64,
+    /// Nanoseconds in which the GPU waited for blocks, or read remotely.
+    pub(super) stalled: u128,
+    /// How often the CPU waited for the GPU.
+    pub(super) waits: u64,
+    /// Byte-nanoseconds over the budget while something could have left that no submission in flight uses.
+    pub(super) over: u128,
+}
+
+impl Outcome {
+    /// So many bytes count as resident, of which submissions in flight need some, for so many nanoseconds.
+    pub(super) fn note_over(&mut self, claimed: u64, in_flight: u64, budget: u64, nanoseconds: u64) {
+        if budget > 0 {
+            let idle = claimed.saturating_sub(in_flight);
+            self.over += u128::from(claimed.saturating_sub(budget).min(idle)) * u128::from(nanoseconds);
+        }
+    }
+}
