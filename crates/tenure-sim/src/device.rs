@@ -9,7 +9,7 @@ use tenure_core::device::{
     AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource,
     DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint,
     Permit, Priority, Properties, QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate,
+    SetBinding, SetWrite, SubmitSync, TileLayout, TileUpdate, TrimRequest,
 };
 
 use crate::calls::{CallKind, Calls};
@@ -196,10 +196,23 @@ impl Device {
             if let Some(pager) = &self.shared.pager {
                 pager.set_budget(heap, bytes);
             }
+            self.shared.notices.note_budget();
             return Ok(());
         }
         let heaps = self.shared.properties.memory_heaps.len();
         Err(DeviceError::invalid_call("the memory heap exists", heap as u64, heaps as u64))
+    }
+
+    /// The operating system asks for memory, as Windows does (`ID3D12Device15::RegisterTrimNotificationCallback`).
+    pub fn request_trim(&self, trim: TrimRequest) {
+        self.shared.notices.request(trim);
+    }
+
+    /// What the operating system was told last that the program cannot do without, by memory heap
+    /// ([`reserve`](tenure_core::device::Device::reserve)); nothing before.
+    #[must_use]
+    pub fn reserved(&self) -> Vec<u64> {
+        self.shared.notices.reserved()
     }
 
     /// What paging has cost so far; nothing where it is not [simulated](Options::paging).
@@ -529,6 +542,18 @@ impl tenure_core::device::Device for Device {
 
     fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
         self.shared.call(CallKind::Budget, Request::default(), || Ok(self.shared.budgets()))
+    }
+
+    fn budget_changed(&self) -> bool {
+        self.shared.budget_changed()
+    }
+
+    fn take_trim_request(&self) -> Option<TrimRequest> {
+        self.shared.notices.take_trim()
+    }
+
+    fn reserve(&self, bytes: &[u64]) {
+        self.shared.notices.reserve(bytes);
     }
 
     fn status(&self) -> Result<(), DeviceError> {

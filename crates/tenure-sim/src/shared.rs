@@ -19,7 +19,7 @@ use crate::hazard::{Checks, Hazard, HazardKind, HazardLog, Origin};
 use crate::journal::Journal;
 use crate::object::Register;
 use crate::options::{Lag, Options};
-use crate::paging::Pager;
+use crate::paging::{Notices, Pager};
 use crate::profile::{Formats, Rules};
 use crate::queries::QueryClock;
 use crate::timeline::Timeline;
@@ -62,6 +62,8 @@ pub(crate) struct Shared {
     pub(crate) host_barriers: HostBarriers,
     /// What timestamps show.
     pub(crate) query_clock: QueryClock,
+    /// What the operating system has said, and was told.
+    pub(crate) notices: Notices,
     pub(crate) timeline: Mutex<Timeline>,
     /// Signalled when something was submitted or completed by hand, or the device is lost: all
     /// that a wait cannot bring about by letting time pass.
@@ -129,6 +131,7 @@ impl Shared {
             observed: SharedClock::default(),
             host_barriers: HostBarriers::default(),
             query_clock: QueryClock::default(),
+            notices: Notices::default(),
             timeline: Mutex::new(timeline),
             changed: Condvar::new(),
             lost: OnceLock::new(),

@@ -80,7 +80,7 @@ pub use query::{BegunQueries, QueryHeapDesc, QueryLimits, TimestampClock};
 #[doc(no_inline)]
 pub use rays::AccelerationStructureKind;
 pub use rays::{AccelerationStructureRange, RayTracingLimits, check_structure_copy};
-pub use residency::{MemoryBlock, PagingPoint, Residency};
+pub use residency::{MemoryBlock, PagingPoint, Residency, TrimRequest};
 pub use rule::CallRule;
 pub use submit::SubmitSync;
 pub use tenure_heap::{
@@ -524,6 +524,26 @@ pub trait Device: Send + Sync + Sized + 'static {
     /// # Errors
     /// [`DeviceError::Lost`].
     fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError>;
+
+    /// Whether the operating system has said, since this was last asked, that what it grants has changed. Cheap enough
+    /// to be asked several times a frame. Never, where no such thing is heard, as here: there the
+    /// [budget](Self::budget) tells.
+    fn budget_changed(&self) -> bool {
+        false
+    }
+
+    /// What the operating system has asked to be evicted since this was last asked. Cheap. `None` where it asks for
+    /// nothing, as here.
+    fn take_trim_request(&self) -> Option<TrimRequest> {
+        None
+    }
+
+    /// Tells the operating system how many bytes of each memory heap the program cannot do without, from now on
+    /// until told otherwise. A hint, which may take as long as asking for the [budget](Self::budget). Here it does
+    /// nothing.
+    fn reserve(&self, bytes: &[u64]) {
+        let _unused = bytes;
+    }
 
     /// `Err` with the reason once the device is lost.
     ///

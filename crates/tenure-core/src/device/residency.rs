@@ -62,3 +62,33 @@ impl PagingPoint {
     /// Reached from the start: there is nothing to wait for.
     pub const RESIDENT: Self = Self(0);
 }
+
+/// What the operating system asks a program to evict: see [`Device::take_trim_request`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TrimRequest {
+    /// Bytes by which the program exceeds what is granted to it.
+    pub bytes: u64,
+    /// What was not used since the last request of this kind is to be evicted, too, however much there is granted.
+    pub unused: bool,
+    /// What is not used from now on is what the next request of that kind means.
+    pub restarts: bool,
+}
+
+impl TrimRequest {
+    /// Both, as one.
+    ///
+    /// ```
+    /// use tenure::device::TrimRequest;
+    ///
+    /// let (over, idle) = (TrimRequest { bytes: 64, ..Default::default() }, TrimRequest { unused: true, ..Default::default() });
+    /// assert_eq!(over.and(idle), TrimRequest { bytes: 64, unused: true, restarts: false });
+    /// ```
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.max(other.bytes),
+            unused: self.unused || other.unused,
+            restarts: self.restarts || other.restarts,
+        }
+    }
+}

@@ -390,7 +390,7 @@ impl<D: Device> Gpu<D> {
         let is_frame = self.shared.context.current_frame() == 0;
         if is_frame {
             self.shared.commands.queries.end_frame();
-            self.shared.context.pools.objects.budgets.end_frame();
+            self.shared.context.pools.objects.end_purge(self.shared.context.device());
         }
         let pressure = || if is_frame { self.watch_pressure() } else { Panicked::none() };
         panicked.or_else(pressure).resume();

@@ -35,11 +35,14 @@ struct Answers {
     heaps: Vec<Answer>,
     /// The frame in which it was given.
     frame: u64,
+    /// The operating system has said that there is another one.
+    is_outdated: bool,
 }
 
 /// What the operating system grants of each memory heap.
 ///
-/// It is asked once a frame at most, because some drivers take milliseconds to answer. Between two answers the usage
+/// It is asked once a frame at most, because some drivers take milliseconds to answer, and once more when it says
+/// that it grants something else. Between two answers the usage
 /// follows from what was taken and given back: other programs' memory is not in that. Before the first frame has
 /// ended it is asked each time.
 ///
@@ -51,6 +54,8 @@ pub(crate) struct Budgets {
     heaps: Box<[HeapCount]>,
     /// Frames that have ended.
     frame: AtomicU64,
+    /// How often the operating system has said that it grants something else.
+    changes: AtomicU64,
     answers: Mutex<Answers>,
     /// Locked by the thread that asks. No other lock is taken while it is held, but the short one above.
     asking: Mutex<()>,
@@ -62,6 +67,7 @@ impl Budgets {
             heap_of_type: heaps.memory_types.iter().map(|found| found.heap).collect(),
             heaps: heaps.memory_heaps.iter().map(|_| HeapCount::default()).collect(),
             frame: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
             answers: Mutex::default(),
             asking: Mutex::new(()),
         }
@@ -117,13 +123,32 @@ impl Budgets {
     /// Frames since the last answer; the most there can be before the first.
     pub(crate) fn age(&self) -> u64 {
         let (frame, answers) = (self.frame.load(Ordering::Relaxed), self.answers.lock());
-        if answers.heaps.is_empty() { u64::MAX } else { frame.saturating_sub(answers.frame) }
+        if answers.heaps.is_empty() || answers.is_outdated {
+            u64::MAX
+        } else {
+            frame.saturating_sub(answers.frame)
+        }
     }
 
-    /// The budgets, by heap; asks the operating system if it was not asked in this frame. While another thread
-    /// asks, what is known.
+    /// How often the operating system has said that it grants something else.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Listens to what the operating system says; true when it grants something else.
+    pub(crate) fn hear_change<D: Device>(&self, device: &D) -> bool {
+        let has_changed = device.budget_changed();
+        if has_changed {
+            self.changes.fetch_add(1, Ordering::Relaxed);
+            self.answers.lock().is_outdated = true;
+        }
+        has_changed
+    }
+
+    /// The budgets, by heap; asks the operating system if it was not asked in this frame, or grants something else
+    /// since. While another thread asks, what is known.
     pub(crate) fn current<D: Device>(&self, device: &D) -> HeapBudgets {
-        if self.is_stale() {
+        if self.is_stale() || self.hear_change(device) {
             let asking = if self.is_known() { self.asking.try_lock() } else { Some(self.asking.lock()) };
             if asking.is_some() && self.is_stale() {
                 self.ask(device);
@@ -144,12 +169,14 @@ impl Budgets {
 
     fn is_stale(&self) -> bool {
         let (frame, answers) = (self.frame.load(Ordering::Relaxed), self.answers.lock());
-        answers.heaps.is_empty() || frame == 0 || frame != answers.frame
+        answers.heaps.is_empty() || answers.is_outdated || frame == 0 || frame != answers.frame
     }
 
     fn ask<D: Device>(&self, device: &D) {
         let frame = self.frame.load(Ordering::Relaxed);
         let before: Vec<u64> = self.heaps.iter().map(|heap| heap.ours.load(Ordering::Acquire)).collect();
+        // What is said from here on may not be in the answer.
+        self.answers.lock().is_outdated = false;
         // A device that does not answer grants everything, and refuses the memory itself.
         let reported = device.budget().unwrap_or_default();
         let answer = |(index, (heap, before)): (usize, (&HeapCount, u64))| Answer {
@@ -157,7 +184,8 @@ impl Budgets {
             ours: heap.certain(before),
         };
         let heaps = self.heaps.iter().zip(before).enumerate().map(answer).collect();
-        *self.answers.lock() = Answers { heaps, frame };
+        let answers = &mut *self.answers.lock();
+        *answers = Answers { heaps, frame, is_outdated: answers.is_outdated };
     }
 }
 

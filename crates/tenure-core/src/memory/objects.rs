@@ -57,6 +57,8 @@ pub(crate) struct Objects {
     /// What the operating system grants.
     pub(crate) budgets: Budgets,
     frames: AtomicU64,
+    /// Changes of the budgets that the limits know of.
+    heard_changes: AtomicU64,
     heaps: AtomicU64,
     heaps_made: AtomicU64,
     committed: AtomicU64,
@@ -88,6 +90,7 @@ impl Objects {
             limits: MemoryLimits::new(heaps),
             budgets: Budgets::new(heaps),
             frames: AtomicU64::new(0),
+            heard_changes: AtomicU64::new(0),
             heaps: AtomicU64::new(0),
             heaps_made: AtomicU64::new(0),
             committed: AtomicU64::new(0),
@@ -97,9 +100,19 @@ impl Objects {
     }
 
     /// A frame has ended.
-    pub(crate) fn end_frame(&self) {
-        self.budgets.end_frame();
+    pub(crate) fn end_frame<D: Device>(&self, device: &D) {
+        self.end_purge(device);
         if self.frames.fetch_add(1, Ordering::Relaxed) % BUDGET_FRAMES == BUDGET_FRAMES - 1 {
+            self.limits.expire_budgets();
+        }
+    }
+
+    /// Where there are no frames, what counts as one has ended.
+    pub(crate) fn end_purge<D: Device>(&self, device: &D) {
+        self.budgets.end_frame();
+        self.budgets.hear_change(device);
+        let changes = self.budgets.changes();
+        if self.heard_changes.swap(changes, Ordering::Relaxed) != changes {
             self.limits.expire_budgets();
         }
     }

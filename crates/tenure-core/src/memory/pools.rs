@@ -307,7 +307,7 @@ impl<D: Device> Pools<D> {
     /// Ages the idle blocks and gives back those that were idle long enough for their pool.
     pub(crate) fn end_frame(&self, device: &D) {
         self.each_class(Shards::end_frame);
-        self.objects.end_frame();
+        self.objects.end_frame(device);
         self.retire(device, PoolShard::end_frame);
     }
 

@@ -54,6 +54,17 @@ struct Node<D: Device> {
 struct Blocks<D: Device> {
     nodes: Slab<Node<D>>,
     frame: u64,
+    /// What was not used since this frame is what the operating system calls unused.
+    unused_since: u64,
+}
+
+/// What the operating system was told last.
+#[derive(Default)]
+struct Reserved {
+    /// By memory heap; empty: it is to be told anew.
+    bytes: Vec<u64>,
+    /// The changes of the budgets by then.
+    changes: u64,
 }
 
 /// The evictable blocks of a device.
@@ -62,8 +73,13 @@ pub(crate) struct ResidentBlocks<D: Device> {
     /// Whether there ever was one.
     has_some: AtomicBool,
     blocks: Mutex<Blocks<D>>,
-    /// Bytes that are evicted, by memory heap.
+    /// For each memory type the index of its heap.
+    heap_of_type: Box<[u8]>,
+    /// Bytes of the blocks, by memory heap.
+    evictable: Box<[AtomicU64]>,
+    /// Of these, the bytes that are evicted.
     evicted: Box<[AtomicU64]>,
+    reserved: Mutex<Reserved>,
     /// Held while the driver makes blocks resident or evicts them; the lock above is taken after it.
     paging: Mutex<()>,
     spare_sets: Mutex<Vec<BlockSet>>,
@@ -75,8 +91,11 @@ impl<D: Device> ResidentBlocks<D> {
         Self {
             mode: properties.residency,
             has_some: AtomicBool::new(false),
-            blocks: Mutex::new(Blocks { nodes: Slab::new(), frame: 0 }),
+            blocks: Mutex::new(Blocks { nodes: Slab::new(), frame: 0, unused_since: 0 }),
+            heap_of_type: properties.memory_types.iter().map(|found| found.heap).collect(),
+            evictable: properties.memory_heaps.iter().map(|_| AtomicU64::new(0)).collect(),
             evicted: properties.memory_heaps.iter().map(|_| AtomicU64::new(0)).collect(),
+            reserved: Mutex::default(),
             paging: Mutex::new(()),
             spare_sets: Mutex::new(Vec::new()),
         }
@@ -94,6 +113,7 @@ impl<D: Device> ResidentBlocks<D> {
         let entry = blocks.nodes.vacant_entry();
         let key = BlockKey::new(entry.key())?;
         entry.insert(node);
+        self.change(&self.evictable, own, |bytes| bytes.wrapping_add(own.size));
         self.has_some.store(true, Ordering::Release);
         Some(key)
     }
@@ -102,10 +122,11 @@ impl<D: Device> ResidentBlocks<D> {
     /// the driver again, evicted or not.
     pub(crate) fn remove(&self, key: Option<BlockKey>, objects: &Objects) {
         let Some(key) = key else { return };
-        let node = self.blocks.lock().nodes.try_remove(key.index());
-        if let Some(Node { own, is_resident: false, .. }) = node {
-            self.note_resident(objects, own);
+        let Some(node) = self.blocks.lock().nodes.try_remove(key.index()) else { return };
+        if !node.is_resident {
+            self.note_resident(objects, node.own);
         }
+        self.change(&self.evictable, node.own, |bytes| bytes.saturating_sub(node.own.size));
     }
 
     /// An empty set for a recording.
@@ -146,7 +167,7 @@ impl<D: Device> ResidentBlocks<D> {
 
     /// It has left the memory, or counts as if it had.
     fn note_evicted(&self, objects: &Objects, own: MemorySize) {
-        self.change_evicted(objects, own, |evicted| evicted.wrapping_add(own.size));
+        self.change(&self.evicted, own, |evicted| evicted.wrapping_add(own.size));
         if self.mode == Residency::Explicit {
             objects.note_evicted(own);
         }
@@ -154,15 +175,16 @@ impl<D: Device> ResidentBlocks<D> {
 
     /// It is back.
     fn note_resident(&self, objects: &Objects, own: MemorySize) {
-        self.change_evicted(objects, own, |evicted| evicted.saturating_sub(own.size));
+        self.change(&self.evicted, own, |evicted| evicted.saturating_sub(own.size));
         if self.mode == Residency::Explicit {
             objects.note_resident(own);
         }
     }
 
-    fn change_evicted(&self, objects: &Objects, own: MemorySize, change: impl Fn(u64) -> u64) {
-        let heap = objects.budgets.heap_index(own.memory).and_then(|heap| self.evicted.get(heap));
-        if let Some(bytes) = heap {
+    /// Changes the count of the heap that a block is in.
+    fn change(&self, counts: &[AtomicU64], own: MemorySize, change: impl Fn(u64) -> u64) {
+        let heap = self.heap_of_type.get(usize::from(own.memory.0)).map(|heap| usize::from(*heap));
+        if let Some(bytes) = heap.and_then(|heap| counts.get(heap)) {
             // Never refused: there is always a new value.
             let _ = bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| Some(change(now)));
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Device as _, Priority, Residency};
+use tenure_core::device::{Device as _, Priority, Residency, TrimRequest};
 use tenure_core::{
     BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, DescriptorTableDesc, Error,
     Format, Gpu, LocationKind, MemoryUse, Queue, Recording, SetBinding, SetLayoutDesc, State, Subresource,
@@ -423,4 +423,128 @@ fn where_the_driver_decides_priorities_change() {
     assert_eq!(calls() - before, 4, "each matters again");
     assert_eq!(gpu.memory().heaps[0].evicted, 0);
     assert_clean(&gpu);
+}
+
+/// What the operating system says is heard in the frame in which it says it, although it was asked already.
+#[test]
+fn a_change_of_the_budget_is_heard_at_once() {
+    for (profile, is_heard) in [(Profile::DISCRETE, true), (Profile::VULKAN_NVIDIA, false)] {
+        let gpu = with(Options::new(profile).budgets([256 * MIB]).paging(Paging::PCIE4_X16));
+        (0..3).for_each(|_| end_frame(&gpu));
+        let asked = |gpu: &Gpu<Device>| gpu.device().calls().made(CallKind::Budget);
+        assert_eq!(gpu.memory().heaps[0].budget, Some(256 * MIB));
+        let before = asked(&gpu);
+        assert_eq!(gpu.memory().heaps[0].budget, Some(256 * MIB));
+        assert_eq!(asked(&gpu), before, "once a frame is enough");
+        gpu.device().set_budget(0, 64 * MIB).unwrap();
+        let expected = if is_heard { 64 } else { 256 };
+        assert_eq!(gpu.memory().heaps[0].budget, Some(expected * MIB), "{profile:?}");
+        assert_eq!(asked(&gpu) - before, u64::from(is_heard));
+        assert_eq!(gpu.memory().heaps[0].budget, Some(expected * MIB));
+        assert_eq!(asked(&gpu) - before, u64::from(is_heard), "once for each change");
+        end_frame(&gpu);
+        assert_eq!(gpu.memory().heaps[0].budget, Some(64 * MIB), "{profile:?}");
+    }
+}
+
+/// Limits that were granted some frames ago do not outlive the budget.
+#[test]
+fn what_was_granted_before_a_change_is_not_taken_after() {
+    let gpu =
+        with(Options::new(Profile::DISCRETE).budgets([256 * MIB, 4096 * MIB]).paging(Paging::PCIE4_X16));
+    let load = || gpu.create_texture(&TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ));
+    let mut kept = vec![load().unwrap()];
+    end_frame(&gpu);
+    gpu.device().set_budget(0, 16 * MIB).unwrap();
+    end_frame(&gpu);
+    kept.extend((0..16).map(|_| load().unwrap()));
+    let budget = gpu.device().budget().unwrap()[0];
+    assert!(budget.usage <= budget.budget, "{budget:?}");
+}
+
+fn trim(bytes: u64, unused: bool) -> TrimRequest {
+    TrimRequest { bytes, unused, restarts: false }
+}
+
+fn evicted(gpu: &Gpu<Device>) -> u64 {
+    gpu.memory().heaps[0].evicted / MIB
+}
+
+/// Idle blocks leave as if so much were missing, and nothing that is in use does.
+#[test]
+fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
+    let gpu = granted(256);
+    let target = target(&gpu);
+    let world: Vec<_> = (0..8).map(|_| make(&gpu, 2 * MIB)).collect();
+    (0..16).for_each(|_| {
+        read(&gpu, &target, &[&world[0], &world[1]]);
+        end_frame(&gpu);
+    });
+    let frame = || {
+        read(&gpu, &target, &[&world[0], &world[1]]);
+        end_frame(&gpu);
+    };
+    gpu.device().request_trim(trim(3 * MIB, false));
+    assert_eq!(evicted(&gpu), 0);
+    frame();
+    assert_eq!(evicted(&gpu), 4, "whole blocks");
+    frame();
+    assert_eq!(evicted(&gpu), 4, "it was asked for once");
+    gpu.device().request_trim(trim(u64::MAX, false));
+    frame();
+    assert_eq!(evicted(&gpu), 12, "what is used in each frame stays");
+    read(&gpu, &target, &world.iter().collect::<Vec<_>>());
+    assert_eq!(evicted(&gpu), 0);
+    assert_clean(&gpu);
+}
+
+/// What was not used since the request before leaves, however much room there is.
+#[test]
+fn what_is_unused_between_two_requests_leaves() {
+    let gpu = granted(256);
+    let target = target(&gpu);
+    let world: Vec<_> = (0..4).map(|_| make(&gpu, 2 * MIB)).collect();
+    let frames = |gpu: &Gpu<Device>, used: &[&Buffer<Device>]| {
+        (0..12).for_each(|_| {
+            read(gpu, &target, used);
+            end_frame(gpu);
+        });
+    };
+    frames(&gpu, &[&world[0]]);
+    gpu.device().request_trim(trim(0, true));
+    end_frame(&gpu);
+    assert_eq!(evicted(&gpu), 0, "nothing was asked for before");
+    frames(&gpu, &[&world[0], &world[1]]);
+    gpu.device().request_trim(TrimRequest { restarts: true, ..TrimRequest::default() });
+    end_frame(&gpu);
+    assert_eq!(evicted(&gpu), 0, "it begins anew");
+    frames(&gpu, &[&world[0]]);
+    gpu.device().request_trim(trim(0, true));
+    end_frame(&gpu);
+    assert_eq!(evicted(&gpu), 6, "all but one");
+    assert_clean(&gpu);
+}
+
+/// The operating system is told what cannot leave, when that has changed by much.
+#[test]
+fn what_is_pinned_is_reserved() {
+    let gpu = granted(256);
+    end_frame(&gpu);
+    let told = || gpu.device().reserved().first().map(|bytes| bytes / MIB);
+    assert_eq!(told(), Some(0));
+    let pinned: Vec<_> =
+        (0..4).map(|_| gpu.create_buffer(&BufferDesc::new(32 * MIB, Usage::SHADER_READ)).unwrap()).collect();
+    let world: Vec<_> = (0..4).map(|_| make(&gpu, 2 * MIB)).collect();
+    (0..8).for_each(|_| end_frame(&gpu));
+    let before = told().unwrap();
+    assert!((128..160).contains(&before), "{before}");
+    gpu.device().request_trim(trim(u64::MAX, false));
+    (0..8).for_each(|_| end_frame(&gpu));
+    assert_eq!((evicted(&gpu), told()), (8, Some(before)), "what leaves was not reserved");
+    drop(world);
+    (0..8).for_each(|_| end_frame(&gpu));
+    assert_eq!(told(), Some(before));
+    drop(pinned);
+    (0..8).for_each(|_| end_frame(&gpu));
+    assert!(told().unwrap() < 64, "{:?}", told());
 }

@@ -7,7 +7,7 @@ use tenure_core::device::{
     AccelerationStructureRange, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError, HeapBudget,
     HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint, Permit, Priority, Properties,
     QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, SubmitSync,
-    TileLayout, TileUpdate,
+    TileLayout, TileUpdate, TrimRequest,
 };
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Object};
@@ -264,6 +264,18 @@ impl tenure_core::device::Device for Device {
 
     fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
         self.inner.budget()
+    }
+
+    fn budget_changed(&self) -> bool {
+        self.inner.budget_changed()
+    }
+
+    fn take_trim_request(&self) -> Option<TrimRequest> {
+        self.inner.take_trim_request()
+    }
+
+    fn reserve(&self, bytes: &[u64]) {
+        self.inner.reserve(bytes);
     }
 
     fn status(&self) -> Result<(), DeviceError> {

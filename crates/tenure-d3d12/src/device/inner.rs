@@ -11,6 +11,7 @@ use windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
 use windows::core::Error;
 
 use crate::device::error::{Asked, is_removal, refusal, removal_reason};
+use crate::device::memory::notices::Notices;
 use crate::device::memory::residency::Paging;
 use crate::device::queue::Events;
 use crate::device::queue::Queue;
@@ -82,6 +83,7 @@ pub(crate) struct Inner {
     pub(crate) messages: Messages,
     pub(crate) counters: Counters,
     pub(crate) paging: Paging,
+    pub(crate) notices: Notices,
     lost: OnceLock<String>,
     pub(crate) queues: Vec<Queue>,
     /// Declared after the queues: their fences may still want to set an event.
@@ -105,6 +107,7 @@ impl Inner {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { raw, interfaces, caps, properties, workarounds, adapter, adapter_info, messages, queues } =
             parts;
+        let notices = Notices::new(&raw, adapter.as_ref());
         Self {
             manager_slot: ManagerSlot::default(),
             raw,
@@ -119,6 +122,7 @@ impl Inner {
             messages,
             counters: Counters::default(),
             paging: Paging::default(),
+            notices,
             lost: OnceLock::new(),
             queues,
             events: Events::default(),

@@ -228,7 +228,7 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    fn new() -> Result<Self, Error> {
+    pub(crate) fn new() -> Result<Self, Error> {
         // SAFETY: no attributes and no name are passed.
         unsafe { CreateEventW(None, false, false, None) }.map(Self)
     }

@@ -20,6 +20,7 @@ mod loss;
 mod maker;
 mod matrix;
 mod names;
+mod notices;
 mod order;
 mod probe;
 mod refusals;

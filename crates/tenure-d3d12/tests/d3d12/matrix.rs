@@ -14,7 +14,7 @@ use tenure_core::device::{Device as _, StateModel};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     CLSID_D3D12SDKConfiguration, D3D12GetInterface, ID3D12SDKConfiguration,
 };
-use tenure_d3d12::{Device, Options, adapters};
+use tenure_d3d12::{Adapter, Device, Options, adapters};
 use windows_core::s;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,17 @@ static RUNTIME: LazyLock<()> = LazyLock::new(|| {
     }
     .expect("the Agility SDK of that number in the folder D3D12, with Windows' developer mode on");
 });
+
+/// The adapter that the environment wants.
+pub(crate) fn adapter() -> Adapter {
+    let wanted = variable("TENURE_D3D12_ADAPTER");
+    let is_wanted = |adapter: &Adapter| match wanted.as_deref() {
+        Some("warp") => adapter.info().software,
+        Some(name) => adapter.info().name.contains(name),
+        None => true,
+    };
+    adapters().unwrap().into_iter().find(is_wanted).expect("an adapter")
+}
 
 /// A device with what the options ask for and the environment allows. To be called where devices
 /// are [made](crate::maker).

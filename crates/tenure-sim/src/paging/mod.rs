@@ -4,11 +4,13 @@
 //! are paged, the others are where blocks go.
 
 mod calls;
+mod notices;
 mod options;
 mod pager;
 mod residency;
 mod stats;
 
+pub(crate) use notices::Notices;
 pub use options::{BudgetChange, Paging};
 pub(crate) use pager::{BlockUse, Pager};
 pub use stats::{PagingStats, SegmentStats};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tenure_core::device::{MemoryTypeId, Priority, Properties};
@@ -69,6 +70,8 @@ pub(crate) struct Pager {
     heap_of_type: Vec<usize>,
     /// For each memory heap.
     pub(super) is_paged: Vec<bool>,
+    /// The script has changed a budget since this was last asked.
+    has_changed: AtomicBool,
     pub(super) state: Mutex<State>,
 }
 
@@ -80,6 +83,7 @@ impl Pager {
             options,
             heap_of_type: properties.memory_types.iter().map(|found| usize::from(found.heap)).collect(),
             is_paged: properties.memory_heaps.iter().map(|heap| heap.device_local).collect(),
+            has_changed: AtomicBool::new(false),
             state: Mutex::new(State {
                 blocks: BTreeMap::new(),
                 budgets: memory.budgets().iter().map(|heap| heap.budget).collect(),
@@ -90,6 +94,11 @@ impl Pager {
         };
         pager.follow_script(&mut pager.state.lock());
         pager
+    }
+
+    /// Whether the script has changed a budget since this was last asked.
+    pub(crate) fn take_change(&self) -> bool {
+        self.has_changed.swap(false, Ordering::Acquire)
     }
 
     pub(crate) fn stats(&self) -> PagingStats {
@@ -209,6 +218,7 @@ impl Pager {
         let changes: Vec<_> = self.options.script[state.changes..].iter().take_while(due).copied().collect();
         state.changes += changes.len();
         for change in changes {
+            self.has_changed.store(true, Ordering::Release);
             if let Some(budget) = state.budgets.get_mut(change.heap) {
                 *budget = change.bytes;
                 self.demote_excess(state, change.heap);

@@ -11,7 +11,7 @@ use tenure::device::{
     AccelerationStructureRange, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource, Device,
     HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint, Permit, Priority,
     Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout,
-    TileUpdate,
+    TileUpdate, TrimRequest,
 };
 use tenure::{DeviceError, QueueId, SetBinding};
 
@@ -436,6 +436,18 @@ impl<D: Device> Device for Counted<D> {
 
     fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
         self.inner.budget()
+    }
+
+    fn budget_changed(&self) -> bool {
+        self.inner.budget_changed()
+    }
+
+    fn take_trim_request(&self) -> Option<TrimRequest> {
+        self.inner.take_trim_request()
+    }
+
+    fn reserve(&self, bytes: &[u64]) {
+        self.inner.reserve(bytes);
     }
 
     fn status(&self) -> Result<(), DeviceError> {

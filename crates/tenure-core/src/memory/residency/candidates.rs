@@ -21,6 +21,11 @@ impl Uses {
         Self { last: frame, interval: 0, pause: 0 }
     }
 
+    /// The frame of the last use.
+    pub(super) const fn last(self) -> u64 {
+        self.last
+    }
+
     /// It is used in this frame.
     #[inline]
     pub(super) fn note(&mut self, frame: u64) {

@@ -1,14 +1,17 @@
 //! Making blocks resident, and evicting others for them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::{Blocks, Node, ResidentBlocks, WeakBlock};
+use super::{Blocks, Node, Reserved, ResidentBlocks, WeakBlock};
 use crate::api_resource::ApiResource;
 use crate::block_set::{BlockKey, BlockSet};
-use crate::device::{Device, DeviceError, MemoryBlock, PagingPoint, Permit, Priority, Residency};
+use crate::device::{
+    Device, DeviceError, MemoryBlock, PagingPoint, Permit, Priority, Residency, TrimRequest,
+};
 use crate::memory::Wanted;
 use crate::memory::objects::{MemorySize, Objects};
 use crate::memory::pool::HeapBlock;
@@ -85,14 +88,14 @@ impl<D: Device> Blocks<D> {
         is_complete.then_some(point)
     }
 
-    /// The blocks of one memory heap that may leave, the one that is needed last first, as many as make up so many
+    /// Those of the blocks that may leave, the one that is needed last first, as many as make up so many
     /// bytes; they count as evicted from here on.
     fn take_idle(
         &mut self,
         wanted: u64,
         hot: Hot,
         completed: &SyncPoint,
-        is_in: impl Fn(MemorySize) -> bool,
+        may_leave: impl Fn(&Node<D>) -> bool,
     ) -> Vec<Moved<D>> {
         let frame = self.frame;
         let soonest = if hot == Hot::Stays { 2 } else { 0 };
@@ -101,7 +104,7 @@ impl<D: Device> Blocks<D> {
         let mut idle: Vec<(u64, usize)> = self
             .nodes
             .iter()
-            .filter(|(_, node)| is_in(node.own) && is_idle(node))
+            .filter(|(_, node)| may_leave(node) && is_idle(node))
             .map(|(index, node)| (node.uses.expected(frame), index))
             .filter(|(expected, _)| *expected >= soonest)
             .collect();
@@ -184,7 +187,7 @@ impl<D: Device> ResidentBlocks<D> {
             let coming = missing.iter().filter(|moved| is_in(moved.own)).map(|moved| moved.own.size).sum();
             if coming > 0 {
                 let over = objects.over_budget(with.device, heap, coming);
-                self.evict(with, heap, over, Hot::Leaves);
+                let _evicted = self.evict(with, heap, over, Hot::Leaves);
             }
         }
     }
@@ -216,7 +219,9 @@ impl<D: Device> ResidentBlocks<D> {
             return Err(error);
         }
         wait();
-        (0..self.evicted.len()).for_each(|heap| self.evict(with, heap, u64::MAX, Hot::Leaves));
+        for heap in 0..self.evicted.len() {
+            let _evicted = self.evict(with, heap, u64::MAX, Hot::Leaves);
+        }
         self.try_bring_back(with, missing)
     }
 
@@ -237,19 +242,35 @@ impl<D: Device> ResidentBlocks<D> {
     }
 
     /// Evicts idle blocks of a memory heap, so many bytes or more if there are. [`paging`](Self::paging) is locked.
-    fn evict(&self, with: &Paging<'_, D>, heap: usize, bytes: u64, hot: Hot) {
+    /// Returns how many it were.
+    fn evict(&self, with: &Paging<'_, D>, heap: usize, bytes: u64, hot: Hot) -> u64 {
+        let budgets = &with.objects.budgets;
+        self.evict_if(with, bytes, hot, |node| budgets.heap_index(node.own.memory) == Some(heap))
+    }
+
+    /// Evicts idle ones of the blocks that may leave, so many bytes or more if there are; returns how many it were.
+    fn evict_if(
+        &self,
+        with: &Paging<'_, D>,
+        bytes: u64,
+        hot: Hot,
+        may_leave: impl Fn(&Node<D>) -> bool,
+    ) -> u64 {
         if bytes == 0 {
-            return;
+            return 0;
         }
-        let objects = with.objects;
-        let is_in = |own: MemorySize| objects.budgets.heap_index(own.memory) == Some(heap);
-        let leaving = self.blocks.lock().take_idle(bytes, hot, &with.clock.completed(), is_in);
+        let leaving = self.blocks.lock().take_idle(bytes, hot, &with.clock.completed(), may_leave);
         if leaving.is_empty() {
-            return;
+            return 0;
         }
-        if self.try_evict(with.device, objects, &leaving).is_err() {
-            // They stay, and nobody may have waited for them yet; a loss of the device is reported by the next call.
-            self.blocks.lock().set_resident(&leaving, None);
+        match self.try_evict(with.device, with.objects, &leaving) {
+            Ok(()) => leaving.iter().map(|moved| moved.own.size).sum(),
+            Err(_) => {
+                // They stay, and nobody may have waited for them yet; a loss of the device is reported by the next
+                // call.
+                self.blocks.lock().set_resident(&leaving, None);
+                0
+            }
         }
     }
 
@@ -268,20 +289,66 @@ impl<D: Device> ResidentBlocks<D> {
         Ok(())
     }
 
-    /// A frame has ended: where more is resident than is granted, what is not expected in the next frames leaves.
+    /// A frame has ended: where more is resident than is granted, or the operating system asks for more room, what is
+    /// not expected in the next frames leaves.
     pub(crate) fn end_frame(&self, with: &Paging<'_, D>) {
         let mut blocks = self.blocks.lock();
         blocks.frame += 1;
-        if blocks.nodes.is_empty() || with.clock.loss().is_some() {
+        let is_empty = blocks.nodes.is_empty();
+        drop(blocks);
+        if self.mode == Residency::None || with.clock.loss().is_some() {
             return;
         }
-        drop(blocks);
+        self.reserve(with);
         // Another thread that pages makes room itself.
         let Some(_paging) = self.paging.try_lock() else { return };
+        let trim = self.take_trim_request(with);
+        if is_empty {
+            return;
+        }
+        let mut asked = trim.bytes;
         for heap in 0..self.evicted.len() {
             let over = with.objects.over_budget(with.device, heap, 0);
             let demoted = if self.mode == Residency::Explicit { 0 } else { self.evicted(heap) };
-            self.evict(with, heap, over.saturating_sub(demoted), Hot::Stays);
+            let evicted = self.evict(with, heap, over.saturating_sub(demoted).max(asked), Hot::Stays);
+            asked = asked.saturating_sub(evicted);
+        }
+    }
+
+    /// What the operating system asks for. What it calls unused leaves at once.
+    fn take_trim_request(&self, with: &Paging<'_, D>) -> TrimRequest {
+        let found = (self.mode == Residency::Explicit).then(|| with.device.take_trim_request()).flatten();
+        let mut trim = found.unwrap_or_default();
+        if trim.unused {
+            let since = self.blocks.lock().unused_since;
+            let unused = self.evict_if(with, u64::MAX, Hot::Leaves, |node| node.uses.last() < since);
+            trim.bytes = trim.bytes.saturating_sub(unused);
+        }
+        if trim.unused || trim.restarts {
+            let blocks = &mut *self.blocks.lock();
+            blocks.unused_since = blocks.frame;
+        }
+        trim
+    }
+
+    /// Tells the operating system what the program cannot do without, where that has changed by more than an eighth,
+    /// or what is granted has: all that it has and that may not be evicted.
+    fn reserve(&self, with: &Paging<'_, D>) {
+        if self.mode != Residency::Explicit {
+            return;
+        }
+        let (limits, changes) = (&with.objects.limits, with.objects.budgets.changes());
+        let pinned = (0..self.evicted.len()).map(|heap| {
+            let evictable = self.evictable.get(heap).map_or(0, |bytes| bytes.load(Ordering::Relaxed));
+            limits.taken(heap).saturating_sub(evictable.saturating_sub(self.evicted(heap)))
+        });
+        let pinned: SmallVec<[u64; 16]> = pinned.collect();
+        let reserved = &mut *self.reserved.lock();
+        let is_near = |(before, now): (&u64, &u64)| before.abs_diff(*now) <= before / 8;
+        let is_known = reserved.bytes.len() == pinned.len() && reserved.changes == changes;
+        if !is_known || !reserved.bytes.iter().zip(&pinned).all(is_near) {
+            with.device.reserve(&pinned);
+            *reserved = Reserved { bytes: pinned.to_vec(), changes };
         }
     }
 
@@ -295,11 +362,9 @@ impl<D: Device> ResidentBlocks<D> {
         {
             let _paging = self.paging.lock();
             let over = objects.over_budget(with.device, heap, wanted.size);
-            if is_refused {
-                self.evict(with, heap, over.max(wanted.size), Hot::Leaves);
-            } else {
-                self.evict(with, heap, over, Hot::Stays);
-            }
+            let (bytes, hot) =
+                if is_refused { (over.max(wanted.size), Hot::Leaves) } else { (over, Hot::Stays) };
+            let _evicted = self.evict(with, heap, bytes, hot);
         }
     }
 }

@@ -81,7 +81,7 @@ impl std::fmt::Debug for Heap {
 /// is local.
 ///
 /// [`Properties::memory_heaps`]: tenure_core::device::Properties::memory_heaps
-const SEGMENTS: [DXGI_MEMORY_SEGMENT_GROUP; 2] =
+pub(crate) const SEGMENTS: [DXGI_MEMORY_SEGMENT_GROUP; 2] =
     [DXGI_MEMORY_SEGMENT_GROUP_LOCAL, DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL];
 
 impl Inner {

@@ -2,5 +2,6 @@
 
 pub(crate) mod heap;
 pub(crate) mod mapping;
+pub(crate) mod notices;
 pub(crate) mod requirements;
 pub(crate) mod residency;

@@ -1,0 +1,215 @@
+//! What Windows says about memory without being asked, and what it is told.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tenure_core::device::TrimRequest;
+use windows::Win32::Graphics::Direct3D12::{ID3D12Device, ID3D12Device14, ID3D12Device14_Vtbl};
+use windows::Win32::Graphics::Dxgi::{DXGI_QUERY_VIDEO_MEMORY_INFO, IDXGIAdapter3};
+use windows::core::{GUID, HRESULT, Interface};
+
+use crate::device::inner::Inner;
+use crate::device::memory::heap::SEGMENTS;
+use crate::device::queue::Event;
+
+/// An event that Windows sets when it grants something else than before.
+struct BudgetEvent {
+    adapter: IDXGIAdapter3,
+    event: Event,
+    cookie: u32,
+}
+
+impl BudgetEvent {
+    /// `None` where nothing is said: then the budget is asked for.
+    fn new(adapter: &IDXGIAdapter3) -> Option<Self> {
+        let event = Event::new().ok()?;
+        // SAFETY: the event is open until it was unregistered.
+        let cookie =
+            unsafe { adapter.RegisterVideoMemoryBudgetChangeNotificationEvent(event.handle()) }.ok()?;
+        Some(Self { adapter: adapter.clone(), event, cookie })
+    }
+}
+
+impl Drop for BudgetEvent {
+    fn drop(&mut self) {
+        // SAFETY: the cookie is that of the registration, which ends here.
+        unsafe { self.adapter.UnregisterVideoMemoryBudgetChangeNotification(self.cookie) };
+    }
+}
+
+/// What was asked for and not taken yet.
+type Asked = Arc<Mutex<Option<TrimRequest>>>;
+
+/// Who listens, by the number that callbacks are given: a callback may run while its listener goes.
+static LISTENERS: LazyLock<Mutex<HashMap<usize, Asked>>> = LazyLock::new(Mutex::default);
+
+/// `D3D12_TRIM_NOTIFICATION_FLAG_PERIODIC_TRIM`, `_RESTART_PERIODIC_TRIM` and `_TRIM_TO_BUDGET` of `d3d12.h`, Agility
+/// SDK 1.619 (Microsoft's "D3D12 Trim Notifications"); not in the metadata of `windows` 0.62, as all that follows.
+const PERIODIC: u32 = 1;
+const RESTART: u32 = 2;
+const TO_BUDGET: u32 = 4;
+
+/// `D3D12_TRIM_NOTIFICATION`.
+#[repr(C)]
+struct Notification {
+    context: *mut c_void,
+    flags: u32,
+    bytes: u64,
+}
+
+type Callback = unsafe extern "system" fn(*const Notification);
+
+/// `D3D12_REGISTER_TRIM_NOTIFICATION`.
+#[repr(C)]
+struct Registration {
+    callback: Callback,
+    context: *mut c_void,
+    cookie: u32,
+}
+
+/// `ID3D12Device15`.
+static DEVICE15: GUID = GUID::from_u128(0x76cf_f76f_1e9b_4450_8cdc_34f1_af78_8e5b);
+
+/// The functions of `ID3D12Device15`, as far as they are used.
+#[repr(C)]
+struct Device15Functions {
+    base: ID3D12Device14_Vtbl,
+    register: unsafe extern "system" fn(*mut c_void, *mut Registration) -> HRESULT,
+    unregister: unsafe extern "system" fn(*mut c_void, u32) -> HRESULT,
+}
+
+/// An `ID3D12Device15`, as the interface that it extends.
+struct Device15(ID3D12Device14);
+
+impl Device15 {
+    fn of(device: &ID3D12Device) -> Option<Self> {
+        let mut found = core::ptr::null_mut();
+        // SAFETY: the interface is alive; the pointers are to what outlives the call.
+        unsafe { device.query(&raw const DEVICE15, &raw mut found) }.ok().ok()?;
+        // SAFETY: what was answered is that interface, which extends this one, with a reference of its own.
+        (!found.is_null()).then(|| Self(unsafe { ID3D12Device14::from_raw(found) }))
+    }
+
+    /// The object is an `ID3D12Device15`, so that its table has this form; it lives as long as this.
+    fn functions(&self) -> *const Device15Functions {
+        let base: *const ID3D12Device14_Vtbl = Interface::vtable(&self.0);
+        base.cast()
+    }
+}
+
+/// Windows tells when it wants memory back.
+struct TrimCallback {
+    device: Device15,
+    cookie: u32,
+    number: usize,
+    asked: Asked,
+}
+
+impl TrimCallback {
+    /// `None` where the runtime has no such thing, or another wrapper of the same device listens already: a function
+    /// is registered once.
+    fn new(device: &ID3D12Device) -> Option<Self> {
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
+        let device = Device15::of(device)?;
+        let (number, asked) = (NEXT.fetch_add(1, Ordering::Relaxed), Asked::default());
+        LISTENERS.lock().insert(number, asked.clone());
+        let context = core::ptr::without_provenance_mut(number);
+        let mut registration = Registration { callback: on_trim, context, cookie: 0 };
+        // SAFETY: the table is the object's. The structure is a local that outlives the call, and the function lives for ever.
+        let answer = unsafe { ((*device.functions()).register)(device.0.as_raw(), &raw mut registration) };
+        if answer.is_err() {
+            LISTENERS.lock().remove(&number);
+            return None;
+        }
+        Some(Self { device, cookie: registration.cookie, number, asked })
+    }
+}
+
+impl Drop for TrimCallback {
+    fn drop(&mut self) {
+        // No lock is held meanwhile: a callback may run until this returns.
+        // SAFETY: the table is the object's; the cookie is that of the registration, which ends here.
+        let _ended = unsafe { ((*self.device.functions()).unregister)(self.device.0.as_raw(), self.cookie) };
+        LISTENERS.lock().remove(&self.number);
+    }
+}
+
+/// Called on any thread of the system's. Notes what is asked for, for the end of the frame.
+unsafe extern "system" fn on_trim(notification: *const Notification) {
+    // SAFETY: the runtime passes a structure that is valid during the call.
+    let Some(Notification { context, flags, bytes }) = (unsafe { notification.as_ref() }) else { return };
+    let asked = LISTENERS.lock().get(&context.addr()).cloned();
+    let is_set = |flag| flags & flag != 0;
+    let trim = TrimRequest {
+        bytes: if is_set(TO_BUDGET) { *bytes } else { 0 },
+        unused: is_set(PERIODIC),
+        restarts: is_set(RESTART),
+    };
+    if let Some(asked) = asked {
+        let asked = &mut *asked.lock();
+        *asked = Some(asked.map_or(trim, |before| before.and(trim)));
+    }
+}
+
+/// What Windows says about memory, where it does.
+pub(crate) struct Notices {
+    budget: Option<BudgetEvent>,
+    trim: Option<TrimCallback>,
+    adapter: Option<IDXGIAdapter3>,
+    /// Something was reserved, by segment.
+    reserved: [AtomicBool; 2],
+}
+
+impl Notices {
+    pub(crate) fn new(device: &ID3D12Device, adapter: Option<&IDXGIAdapter3>) -> Self {
+        Self {
+            budget: adapter.and_then(BudgetEvent::new),
+            trim: TrimCallback::new(device),
+            adapter: adapter.cloned(),
+            reserved: Default::default(),
+        }
+    }
+}
+
+impl Drop for Notices {
+    fn drop(&mut self) {
+        let Some(adapter) = &self.adapter else { return };
+        for (is_reserved, segment) in self.reserved.iter_mut().zip(SEGMENTS) {
+            if *is_reserved.get_mut() {
+                // SAFETY: the interface is alive. There is nothing to do when it fails.
+                let _given_up = unsafe { adapter.SetVideoMemoryReservation(0, segment, 0) };
+            }
+        }
+    }
+}
+
+impl Inner {
+    pub(crate) fn budget_changed(&self) -> bool {
+        self.notices.budget.as_ref().is_some_and(|budget| budget.event.wait(Duration::ZERO))
+    }
+
+    pub(crate) fn take_trim_request(&self) -> Option<TrimRequest> {
+        self.notices.trim.as_ref()?.asked.lock().take()
+    }
+
+    /// Reserves no more than Windows offers. A hint: what fails is without effect.
+    pub(crate) fn reserve(&self, bytes: &[u64]) {
+        let (Some(adapter), Ok(())) = (&self.adapter, self.alive()) else { return };
+        for ((bytes, segment), is_reserved) in bytes.iter().zip(SEGMENTS).zip(&self.notices.reserved) {
+            let mut info = DXGI_QUERY_VIDEO_MEMORY_INFO::default();
+            // SAFETY: the interface is alive; the pointer is to a local that outlives the call.
+            if unsafe { adapter.QueryVideoMemoryInfo(0, segment, &raw mut info) }.is_err() {
+                continue;
+            }
+            let bytes = (*bytes).min(info.AvailableForReservation);
+            // SAFETY: the interface is alive.
+            if unsafe { adapter.SetVideoMemoryReservation(0, segment, bytes) }.is_ok() {
+                is_reserved.store(bytes > 0, Ordering::Relaxed);
+            }
+        }
+    }
+}

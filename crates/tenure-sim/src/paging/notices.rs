@@ -1,0 +1,49 @@
+//! What the operating system says about memory without being asked, and what it is told.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use tenure_core::device::TrimRequest;
+
+use crate::shared::Shared;
+
+/// What was said and not heard yet.
+#[derive(Default)]
+pub(crate) struct Notices {
+    budget_changed: AtomicBool,
+    trim: Mutex<Option<TrimRequest>>,
+    /// For each memory heap, bytes.
+    reserved: Mutex<Vec<u64>>,
+}
+
+impl Notices {
+    pub(crate) fn note_budget(&self) {
+        self.budget_changed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn request(&self, trim: TrimRequest) {
+        let asked = &mut *self.trim.lock();
+        *asked = Some(asked.map_or(trim, |before| before.and(trim)));
+    }
+
+    pub(crate) fn take_trim(&self) -> Option<TrimRequest> {
+        self.trim.lock().take()
+    }
+
+    pub(crate) fn reserve(&self, bytes: &[u64]) {
+        *self.reserved.lock() = bytes.to_vec();
+    }
+
+    pub(crate) fn reserved(&self) -> Vec<u64> {
+        self.reserved.lock().clone()
+    }
+}
+
+impl Shared {
+    /// As Windows says it.
+    pub(crate) fn budget_changed(&self) -> bool {
+        let by_script = self.pager.as_ref().is_some_and(super::Pager::take_change);
+        let by_hand = self.notices.budget_changed.swap(false, Ordering::Acquire);
+        self.is_d3d12() && (by_script || by_hand)
+    }
+}
