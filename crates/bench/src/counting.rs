@@ -1,7 +1,7 @@
 //! Counting the bytes that the program allocates.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
 /// The system allocator, with a counter that can be switched on.
 struct Counting;
@@ -12,6 +12,7 @@ static COUNTING: Counting = Counting;
 static IS_COUNTING: AtomicBool = AtomicBool::new(false);
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes that one block of `new` bytes takes the place of one of `old` bytes.
 fn note(new: usize, old: usize) {
@@ -19,6 +20,7 @@ fn note(new: usize, old: usize) {
         let change = new.cast_signed().wrapping_sub(old.cast_signed());
         let live = LIVE.fetch_add(change, Ordering::Relaxed).wrapping_add(change);
         PEAK.fetch_max(live, Ordering::Relaxed);
+        ALLOCATIONS.fetch_add(usize::from(new > 0), Ordering::Relaxed);
     }
 }
 
@@ -58,6 +60,7 @@ impl Count {
     pub(crate) fn start() -> Self {
         LIVE.store(0, Ordering::Relaxed);
         PEAK.store(0, Ordering::Relaxed);
+        ALLOCATIONS.store(0, Ordering::Relaxed);
         IS_COUNTING.store(true, Ordering::Relaxed);
         Self(())
     }
@@ -65,6 +68,11 @@ impl Count {
     /// Bytes that are allocated now and were not at the beginning.
     pub(crate) fn live(&self) -> usize {
         usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// How often something was allocated, or changed its size.
+    pub(crate) fn allocations(&self) -> usize {
+        ALLOCATIONS.load(Ordering::Relaxed)
     }
 
     /// The most bytes so far.

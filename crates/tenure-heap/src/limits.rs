@@ -582,8 +582,7 @@ mod tests {
             let most = if round == Round::WhateverBudget { cap } else { granted };
             let (usage, peak) = (AtomicU64::new(0), AtomicU64::new(0));
             // As a driver does: counted when it is given, and reported from then on.
-            let budget =
-                || vec![HeapBudget { budget: granted, usage: usage.load(Ordering::SeqCst) }];
+            let budget = || vec![HeapBudget { budget: granted, usage: usage.load(Ordering::SeqCst) }];
             let work = &|thread: u64| {
                 for step in 0..400 {
                     let bytes = 30 + (thread * 7 + step * 13) % 90;

@@ -31,7 +31,7 @@ fn step(model: &mut Model<'_>, policy: &mut dyn Policy, frame: &Frame, number: u
     }
     model.budget = frame.budget.unwrap_or(model.budget);
     model.flight.pass(model.trace);
-    model.demote(0, &[]);
+    model.demote_excess();
     policy.end_frame(model, number);
     model.end_frame(frame.submissions.len());
 }

@@ -7,12 +7,13 @@
 //! players.
 //!
 //! That is a lower bound for every policy that pages in, or reads remotely, all that submissions use, and that keeps
-//! no more than is granted, or than submissions in flight use where that is more: keeping bytes between two uses is
+//! no more than is granted, or than submissions in flight use where that is more, or than was so a few submissions
+//! before, as long as the operating system waits, and beside it what was created just before: keeping bytes between two uses is
 //! to keep an interval, all bytes weigh the same, and dropping the interval that ends last wherever too many overlap
 //! keeps the most, also where the room changes from step to step.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::trace::{Flight, LAG, Trace};
 
@@ -21,7 +22,10 @@ pub(super) fn bytes_in(trace: &Trace) -> u64 {
     let mut bound = Bound::new(trace);
     for frame in &trace.frames {
         frame.dropped.iter().for_each(|thing| bound.drop(*thing));
-        frame.created.iter().for_each(|thing| bound.keep_all(*thing));
+        for thing in &frame.created {
+            bound.keep_all(*thing);
+            bound.fresh.push_back((bound.now, trace.local(&[*thing])));
+        }
         for submission in &frame.submissions {
             bound.submit(&submission.uses);
         }
@@ -43,6 +47,10 @@ struct Bound<'a> {
     /// By the next use; entries with others than the present ones are stale.
     last_needed: BinaryHeap<(u64, Reverse<usize>)>,
     flight: Flight,
+    /// The room at the last submissions.
+    rooms: VecDeque<u64>,
+    /// Bytes that were created, with the number of submissions by then: for a while they may exceed the room.
+    fresh: VecDeque<(u64, u64)>,
     paged: u64,
 }
 
@@ -64,6 +72,8 @@ impl<'a> Bound<'a> {
             last_needed: BinaryHeap::new(),
             // Longer than for the players, some of which keep what is done a little longer.
             flight: Flight::new(trace, 2 * LAG),
+            rooms: VecDeque::new(),
+            fresh: VecDeque::new(),
             paged: 0,
         }
     }
@@ -94,12 +104,25 @@ impl<'a> Bound<'a> {
         }
         uses.iter().for_each(|thing| self.keep_all(*thing));
         self.flight.submit(self.trace, uses);
+        self.rooms.push_back(self.room());
+        let end = self.now.saturating_sub(self.trace.grace + LAG);
+        while self.fresh.front().is_some_and(|(at, _)| *at < end) {
+            self.fresh.pop_front();
+        }
+        while self.rooms.len() as u64 > self.trace.grace + LAG {
+            self.rooms.pop_front();
+        }
         self.shrink();
+    }
+
+    fn room(&self) -> u64 {
+        if self.budget == 0 { u64::MAX } else { self.budget.max(self.flight.bytes()) }
     }
 
     /// Forgets what is needed last until the rest fits.
     fn shrink(&mut self) {
-        let room = if self.budget == 0 { u64::MAX } else { self.budget.max(self.flight.bytes()) };
+        let fresh = self.fresh.iter().map(|(_, bytes)| bytes).sum();
+        let room = self.rooms.iter().copied().fold(self.room(), u64::max).saturating_add(fresh);
         while self.sum > room {
             let Some((at, Reverse(thing))) = self.last_needed.pop() else { return };
             if at != self.next_use(thing) || self.kept[thing] == 0 {

@@ -35,7 +35,8 @@ impl<'a> Player<'a> {
     fn new(trace: &'a Trace) -> Result<Self, Error> {
         // What the copies read is never written.
         let checks = Checks::all() - Checks::INITIALIZED;
-        let options = Options::new(Profile::DISCRETE).paging(PAGING).lag(Lag::Submissions(LAG)).checks(checks);
+        let options = Options::new(Profile::DISCRETE).paging(PAGING.grace(trace.grace));
+        let options = options.lag(Lag::Submissions(LAG)).checks(checks);
         let gpu = Gpu::new(Device::with_options(options), Config::default())?;
         let target = || gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST).name("target"));
         let targets = [target()?, target()?];

@@ -1,7 +1,7 @@
 //! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device.
 //!
-//! The operating system moves out what was used least recently as soon as more is resident than it grants, except
-//! what submissions in flight use. A use of what it has moved out brings it back if there is room beside what is in
+//! The operating system moves out what was used least recently when more has been resident than it grants for some
+//! submissions, in which a program can follow a lower budget by itself, except what submissions in flight use. A use of what it has moved out brings it back if there is room beside what is in
 //! flight, and reads it remotely if not.
 
 use tenure_sim::Paging;
@@ -36,6 +36,8 @@ pub(super) struct Model<'a> {
     /// Bytes that the player wants resident.
     claimed: u64,
     submissions: u64,
+    /// The submission at which more became resident than is granted.
+    over_since: Option<u64>,
 }
 
 impl<'a> Model<'a> {
@@ -49,6 +51,7 @@ impl<'a> Model<'a> {
             resident: 0,
             claimed: 0,
             submissions: 0,
+            over_since: None,
         }
     }
 
@@ -76,7 +79,7 @@ impl<'a> Model<'a> {
             self.blocks[thing] = block;
             self.resident += self.bytes(thing);
             self.claimed += self.bytes(thing);
-            self.demote(0, &[]);
+            self.demote_excess();
         }
     }
 
@@ -94,6 +97,7 @@ impl<'a> Model<'a> {
         self.blocks[thing].is_claimed = true;
         self.claimed += self.bytes(thing);
         self.move_in(thing, false);
+        self.demote_excess();
     }
 
     /// The player evicts a block, which no submission in flight uses.
@@ -124,7 +128,7 @@ impl<'a> Model<'a> {
             self.blocks[thing].is_used = true;
             self.blocks[thing].last_use = self.submissions;
         }
-        self.demote(0, &[]);
+        self.demote_excess();
         self.note_over(PAGING.per_submission);
     }
 
@@ -155,15 +159,26 @@ impl<'a> Model<'a> {
         (block.is_in, block.is_used) = (false, true);
     }
 
+    /// The operating system moves out what exceeds the budget, if the grace is over.
+    pub(super) fn demote_excess(&mut self) {
+        if self.budget == 0 || self.resident <= self.budget {
+            self.over_since = None;
+            return;
+        }
+        let since = *self.over_since.get_or_insert(self.submissions);
+        if self.submissions - since >= self.trace.grace {
+            self.demote(0, &[]);
+        }
+    }
+
     /// The operating system makes room for so many bytes; what is named stays. False, and nothing moves, where those
     /// bytes do not fit.
-    pub(super) fn demote(&mut self, more: u64, stays: &[usize]) -> bool {
+    fn demote(&mut self, more: u64, stays: &[usize]) -> bool {
         if self.budget == 0 || self.resident + more <= self.budget {
             return true;
         }
-        let is_idle = |thing: &usize| {
-            self.blocks[*thing].is_in && !self.flight.uses(*thing) && !stays.contains(thing)
-        };
+        let is_idle =
+            |thing: &usize| self.blocks[*thing].is_in && !self.flight.uses(*thing) && !stays.contains(thing);
         let mut idle: Vec<_> = (0..self.blocks.len()).filter(is_idle).collect();
         let movable: u64 = idle.iter().map(|thing| self.bytes(*thing)).sum();
         if more > 0 && self.resident - movable + more > self.budget {

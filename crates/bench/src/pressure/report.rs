@@ -5,6 +5,7 @@ use std::fmt;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
+use super::measure::Figure;
 use super::trace::Outcome;
 
 /// What one player did in a scenario.
@@ -62,7 +63,10 @@ impl Line {
     }
 }
 
-pub(super) struct Report(pub(super) Vec<Line>);
+pub(super) struct Report {
+    pub(super) lines: Vec<Line>,
+    pub(super) figures: Vec<Figure>,
+}
 
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
@@ -77,6 +81,12 @@ fn ratio(bytes: u64, bound: u64) -> String {
 }
 
 impl Report {
+    /// How many targets are missed that do not depend on the machine.
+    pub(super) fn missed(&self) -> usize {
+        let figures = self.figures.iter().filter(|figure| figure.is_exact && !figure.is_met());
+        self.lines.iter().map(|line| line.missed().len()).sum::<usize>() + figures.count()
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let player = |(player, outcome): (&'static str, Outcome)| {
             json!({
@@ -96,7 +106,11 @@ impl Report {
                 "missed": line.missed(),
             })
         };
-        json!(self.0.iter().map(line).collect::<Vec<_>>())
+        let figure = |figure: &Figure| json!({ "what": figure.what, "value": figure.value, "target": figure.target, "met": figure.is_met() });
+        json!({
+            "scenarios": self.lines.iter().map(line).collect::<Vec<_>>(),
+            "measured": self.figures.iter().map(figure).collect::<Vec<_>>(),
+        })
     }
 }
 
@@ -116,7 +130,7 @@ impl fmt::Display for Report {
             "over budget (MiB s)",
             "targets",
         ]);
-        for line in &self.0 {
+        for line in &self.lines {
             for (number, (player, outcome)) in line.players().enumerate() {
                 let first = |text: String| if number == 0 { text } else { String::new() };
                 let unused = outcome.unused as f64 / outcome.bytes_in.max(1) as f64;
@@ -133,6 +147,15 @@ impl fmt::Display for Report {
                     first(line.verdict()),
                 ]);
             }
+        }
+        writeln!(f, "{table}\n")?;
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        table.set_header(["measured", "median", "target", "targets"]);
+        for figure in &self.figures {
+            let (value, target) = (format!("{:.1}", figure.value), format!("≤ {:.0}", figure.target));
+            let verdict = if figure.is_met() { "met" } else { "missed" };
+            table.add_row([figure.what.clone(), value, target, verdict.to_owned()]);
         }
         write!(f, "{table}")
     }

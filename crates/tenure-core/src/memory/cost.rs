@@ -2,9 +2,7 @@
 
 use tenure_heap::Round;
 
-use super::fallback::{
-    RangeRequest, ResourceRequest, no_memory_type, shared_kind, spills_before_budget,
-};
+use super::fallback::{RangeRequest, ResourceRequest, no_memory_type, shared_kind, spills_before_budget};
 use super::make::{buffer_usage, make_pool};
 use super::maker::{Maker, steps};
 use super::policy::Placement;

@@ -56,6 +56,7 @@ struct Blocks<D: Device> {
     frame: u64,
     /// What was not used since this frame is what the operating system calls unused.
     unused_since: u64,
+    typical: candidates::TypicalPause,
 }
 
 /// What the operating system was told last.
@@ -80,6 +81,8 @@ pub(crate) struct ResidentBlocks<D: Device> {
     /// Of these, the bytes that are evicted.
     evicted: Box<[AtomicU64]>,
     reserved: Mutex<Reserved>,
+    /// At the end of the last frame more was resident than is granted, and what was idle was not enough.
+    is_over: AtomicBool,
     /// Held while the driver makes blocks resident or evicts them; the lock above is taken after it.
     paging: Mutex<()>,
     spare_sets: Mutex<Vec<BlockSet>>,
@@ -91,11 +94,17 @@ impl<D: Device> ResidentBlocks<D> {
         Self {
             mode: properties.residency,
             has_some: AtomicBool::new(false),
-            blocks: Mutex::new(Blocks { nodes: Slab::new(), frame: 0, unused_since: 0 }),
+            blocks: Mutex::new(Blocks {
+                nodes: Slab::new(),
+                frame: 0,
+                unused_since: 0,
+                typical: candidates::TypicalPause::default(),
+            }),
             heap_of_type: properties.memory_types.iter().map(|found| found.heap).collect(),
             evictable: properties.memory_heaps.iter().map(|_| AtomicU64::new(0)).collect(),
             evicted: properties.memory_heaps.iter().map(|_| AtomicU64::new(0)).collect(),
             reserved: Mutex::default(),
+            is_over: AtomicBool::new(false),
             paging: Mutex::new(()),
             spare_sets: Mutex::new(Vec::new()),
         }

@@ -274,7 +274,9 @@ impl World {
             }
             if let Some(texture) = self.textures.get(self.rng.below(self.textures.len() as u64) as usize) {
                 let state = match queue {
-                    Queue::Graphics => [State::RENDER_TARGET, State::PIXEL_SHADER][self.rng.below(2) as usize],
+                    Queue::Graphics => {
+                        [State::RENDER_TARGET, State::PIXEL_SHADER][self.rng.below(2) as usize]
+                    }
                     _ => [State::UNORDERED_ACCESS, State::NON_PIXEL_SHADER][self.rng.below(2) as usize],
                 };
                 recording.use_resource(texture, Subresource::All, state).unwrap();

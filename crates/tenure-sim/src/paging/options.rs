@@ -22,6 +22,9 @@ pub struct Paging {
     pub per_block: u64,
     /// Nanoseconds that the GPU takes for a submission, beside what is paged for it.
     pub per_submission: u64,
+    /// Submissions for which more may be resident than is granted before the operating system moves blocks out: the
+    /// time that a program has to follow a lower budget by itself. *Default*: 0.
+    pub grace: u64,
     /// Budgets that change, in the order of their submissions.
     pub script: Vec<BudgetChange>,
 }
@@ -48,13 +51,20 @@ impl Paging {
     /// Over a link of so many bytes a second.
     #[must_use]
     pub const fn over(link: u64) -> Self {
-        Self { link, per_block: 50_000, per_submission: 1_000_000, script: Vec::new() }
+        Self { link, per_block: 50_000, per_submission: 1_000_000, grace: 0, script: Vec::new() }
     }
 
     /// Sets [`script`](Self::script).
     #[must_use]
     pub fn script(mut self, changes: impl Into<Vec<BudgetChange>>) -> Self {
         self.script = changes.into();
+        self
+    }
+
+    /// Sets [`grace`](Self::grace).
+    #[must_use]
+    pub const fn grace(mut self, submissions: u64) -> Self {
+        self.grace = submissions;
         self
     }
 

@@ -57,6 +57,8 @@ pub(super) struct State {
     pub(super) blocks: BTreeMap<u64, Block>,
     /// For each memory heap, bytes.
     pub(super) budgets: Vec<u64>,
+    /// For each memory heap, the submissions that had run when more became resident than is granted.
+    pub(super) over_since: Vec<Option<u64>>,
     pub(super) stats: PagingStats,
     /// Changes of the script that have come to pass.
     changes: usize,
@@ -87,6 +89,7 @@ impl Pager {
             state: Mutex::new(State {
                 blocks: BTreeMap::new(),
                 budgets: memory.budgets().iter().map(|heap| heap.budget).collect(),
+                over_since: vec![None; heaps],
                 stats,
                 changes: 0,
                 newest_point: 0,

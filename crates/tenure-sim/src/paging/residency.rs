@@ -84,10 +84,16 @@ impl Pager {
     }
 
     /// The operating system moves blocks out until no more is resident than it grants: of the lowest priority first,
-    /// of those what was used least recently, and none that a submission in flight uses.
+    /// of those what was used least recently, and none that a submission in flight uses. Not before the grace is over.
     pub(super) fn demote_excess(&self, state: &mut State, heap: usize) {
         let budget = state.budgets[heap];
-        if budget == 0 || !self.is_paged[heap] {
+        if budget == 0 || !self.is_paged[heap] || state.stats.segments[heap].resident <= budget {
+            state.over_since[heap] = None;
+            return;
+        }
+        let now = state.stats.submissions;
+        let since = *state.over_since[heap].get_or_insert(now);
+        if now - since < self.options.grace {
             return;
         }
         while state.stats.segments[heap].resident > budget {

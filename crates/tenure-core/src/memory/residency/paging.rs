@@ -81,7 +81,7 @@ impl<D: Device> Blocks<D> {
         for key in set.keys() {
             let Some(node) = self.nodes.get_mut(key.index()) else { continue };
             node.submitting += 1;
-            node.uses.note(self.frame);
+            node.uses.note(self.frame, &mut self.typical);
             point = point.max(node.ready);
             is_complete &= node.is_resident;
         }
@@ -97,7 +97,7 @@ impl<D: Device> Blocks<D> {
         completed: &SyncPoint,
         may_leave: impl Fn(&Node<D>) -> bool,
     ) -> Vec<Moved<D>> {
-        let frame = self.frame;
+        let (frame, typical) = (self.frame, self.typical);
         let soonest = if hot == Hot::Stays { 2 } else { 0 };
         let is_idle =
             |node: &Node<D>| node.is_resident && node.submitting == 0 && node.used.is_covered_by(completed);
@@ -105,20 +105,31 @@ impl<D: Device> Blocks<D> {
             .nodes
             .iter()
             .filter(|(_, node)| may_leave(node) && is_idle(node))
-            .map(|(index, node)| (node.uses.expected(frame), index))
+            .map(|(index, node)| (node.uses.expected(frame, typical), index))
             .filter(|(expected, _)| *expected >= soonest)
             .collect();
-        idle.sort_unstable_by_key(|(expected, index)| (std::cmp::Reverse(*expected), *index));
+        idle.sort_unstable_by_key(|(expected, index)| std::cmp::Reverse((*expected, *index)));
         let (mut taken, mut bytes) = (Vec::new(), 0);
         for (_, index) in idle {
             if bytes >= wanted {
                 break;
             }
-            let Some(node) = self.nodes.get_mut(index) else { continue };
-            let Some(moved) = Moved::of(index, node) else { continue };
-            node.is_resident = false;
-            bytes += node.own.size;
+            let Some(moved) = self.nodes.get(index).and_then(|node| Moved::of(index, node)) else { continue };
+            bytes += moved.own.size;
             taken.push(moved);
+        }
+        // The last ones may be so large that others, which are needed sooner, can stay.
+        for number in (0..taken.len()).rev() {
+            let size = taken[number].own.size;
+            if bytes - size >= wanted {
+                bytes -= size;
+                taken.remove(number);
+            }
+        }
+        for moved in &taken {
+            if let Some(node) = self.nodes.get_mut(moved.key.index()) {
+                node.is_resident = false;
+            }
         }
         taken
     }
@@ -159,7 +170,25 @@ impl<D: Device> ResidentBlocks<D> {
             return Ok(PagingPoint::RESIDENT);
         }
         let begun = self.blocks.lock().begin(set);
+        if self.is_over.load(Ordering::Relaxed) {
+            self.evict_excess(with);
+        }
         begun.map_or_else(|| self.page_in(with, set), Ok)
+    }
+
+    /// Evicts what exceeded the budget at the end of the frame, and could not leave because the GPU used it. Once a
+    /// frame at most.
+    #[cold]
+    fn evict_excess(&self, with: &Paging<'_, D>) {
+        // Another thread that pages makes room itself.
+        let Some(_paging) = self.paging.try_lock() else { return };
+        if self.is_over.swap(false, Ordering::Relaxed) {
+            let _polled = with.clock.poll(with.device);
+            for heap in 0..self.evicted.len() {
+                let over = with.objects.over_budget(with.device, heap, 0);
+                let _evicted = self.evict(with, heap, over, Hot::Leaves);
+            }
+        }
     }
 
     #[cold]
@@ -289,8 +318,8 @@ impl<D: Device> ResidentBlocks<D> {
         Ok(())
     }
 
-    /// A frame has ended: where more is resident than is granted, or the operating system asks for more room, what is
-    /// not expected in the next frames leaves.
+    /// A frame has ended: where more is resident than is granted, what is idle leaves, or loses its priority, if it is
+    /// not expected in the next frames; so it does where the operating system asks for more room.
     pub(crate) fn end_frame(&self, with: &Paging<'_, D>) {
         let mut blocks = self.blocks.lock();
         blocks.frame += 1;
@@ -306,12 +335,19 @@ impl<D: Device> ResidentBlocks<D> {
         if is_empty {
             return;
         }
+        // What exceeds the budget leaves in any case: if the operating system chose, it would take what was used least
+        // recently, which is often what is needed next.
+        let hot = if self.mode == Residency::Explicit { Hot::Leaves } else { Hot::Stays };
         let mut asked = trim.bytes;
         for heap in 0..self.evicted.len() {
             let over = with.objects.over_budget(with.device, heap, 0);
             let demoted = if self.mode == Residency::Explicit { 0 } else { self.evicted(heap) };
-            let evicted = self.evict(with, heap, over.saturating_sub(demoted).max(asked), Hot::Stays);
-            asked = asked.saturating_sub(evicted);
+            let mut left = self.evict(with, heap, over.saturating_sub(demoted), hot);
+            if hot == Hot::Leaves && left < over {
+                self.is_over.store(true, Ordering::Relaxed);
+            }
+            left += self.evict(with, heap, asked.saturating_sub(left), Hot::Stays);
+            asked = asked.saturating_sub(left);
         }
     }
 
