@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use tenure::device::Device;
-use tenure::{AllocationFlags, Buffer, Gpu, HeapMemory, Queue, TexelData, Texture};
+use tenure::{AllocationFlags, Buffer, Error, Gpu, HeapMemory, Queue, TexelData, Texture};
 use voxel_world::Result;
 
 use crate::BUDGET;
@@ -79,7 +79,11 @@ impl<D: Device> Streamer<D> {
             while !self.loaded.contains_key(&id) && self.tally.loaded_bytes < enough {
                 let (room, pending) = (self.heap()?.headroom, self.gpu.memory().pending_bytes);
                 if self.new_bytes(id)? <= room.unwrap_or(u64::MAX).saturating_sub(STAGING) {
-                    self.load(id)?;
+                    match self.load(id) {
+                        // Another program was faster, or the driver has less than it says: later, then.
+                        Err(Error::OutOfMemory(_)) => return Ok(()),
+                        loaded => loaded?,
+                    }
                 } else if pending >= self.world.objects[id].bytes || !self.drop_farthest(id, frame) {
                     // The GPU still uses what was dropped: there is room in one of the next frames.
                     return Ok(());
@@ -103,7 +107,7 @@ impl<D: Device> Streamer<D> {
         Ok(cost.new_bytes)
     }
 
-    fn load(&mut self, id: usize) -> Result<()> {
+    fn load(&mut self, id: usize) -> std::result::Result<(), Error> {
         let Object { shape, bytes, .. } = &self.world.objects[id];
         Content::of(id).fill(*bytes, &mut self.bytes);
         let object = match shape {

@@ -166,6 +166,22 @@ fn what_cannot_be_resident_at_once_is_tried_again() {
     }
 }
 
+/// What the GPU has finished with may leave at once, although nobody has asked it since.
+#[test]
+fn what_has_just_been_finished_with_leaves() {
+    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Manual).budgets([8 * MIB]));
+    let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
+    evict_all(&gpu);
+    gpu.device().set_budget(0, 8 * MIB).unwrap();
+    end_frame(&gpu);
+    for buffer in &buffers {
+        record(&gpu, Queue::Graphics, buffer).submit().unwrap();
+        assert!(gpu.device().run_until_idle());
+    }
+    assert_eq!(gpu.memory().heaps[0].evicted, 4 * MIB);
+    assert_clean(&gpu);
+}
+
 /// Blocks that every frame uses leave for each other, where they do not fit all together.
 #[test]
 fn blocks_of_each_frame_leave_for_each_other() {
@@ -321,6 +337,9 @@ impl World {
                 assert!(heap.usage >= heap.ours.total(), "{context}");
             }
         }
+        if !is_lost {
+            check_cap(&gpu, context);
+        }
         let mut hazards = device.take_hazards();
         // The textures are never filled.
         hazards.retain(|hazard| hazard.kind != HazardKind::UninitializedRead);
@@ -329,6 +348,20 @@ impl World {
         assert_eq!(device.leaks(), [], "{context}");
         refused
     }
+}
+
+/// What caps are compared with is what there is.
+fn check_cap(gpu: &Gpu<Device>, context: &str) {
+    gpu.device().set_budget(0, u64::MAX).unwrap();
+    let there = gpu.memory().heaps[0].ours.total();
+    gpu.set_memory_cap(0, Some(there + 20 * MIB)).unwrap();
+    // On devices with a window that is local, too, nothing goes there.
+    (1..gpu.memory().heaps.len()).for_each(|heap| gpu.set_memory_cap(heap, Some(0)).unwrap());
+    let rest = BufferDesc::new(20 * MIB, Usage::UNORDERED_ACCESS);
+    let rest = gpu.create_buffer(&rest).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let more = BufferDesc::new(MIB, Usage::UNORDERED_ACCESS);
+    assert!(gpu.create_buffer(&more).is_err(), "{context}");
+    drop(rest);
 }
 
 fn run(profile: Profile, seed: u64, fault: Option<Fault>, context: &str) -> (u64, u64) {

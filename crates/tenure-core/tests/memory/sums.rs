@@ -294,6 +294,13 @@ fn own(stats: &Stats, of: fn(&PoolStats) -> u64) -> u64 {
 
 /// What holds in between any two calls.
 fn check_memory(gpu: &Gpu<Device>) -> Stats {
+    let stats = check_but_for_the_peak(gpu);
+    assert_eq!(stats.peak_reserved, gpu.device().calls().peak_reserved_bytes, "{stats:?}");
+    stats
+}
+
+/// What holds in between any two calls, after several threads have made some at once, too.
+fn check_but_for_the_peak(gpu: &Gpu<Device>) -> Stats {
     let (stats, calls) = (gpu.stats(), gpu.device().calls());
     assert_eq!(stats.reserved, calls.reserved_bytes, "{stats:?}");
     assert_eq!(stats.reserved, stats.reserved_by.total(), "{stats:?}");
@@ -303,7 +310,6 @@ fn check_memory(gpu: &Gpu<Device>) -> Stats {
         "{stats:?}"
     );
     assert_eq!(stats.reserved_by.transient, stats.transient.reserved, "{stats:?}");
-    assert_eq!(stats.peak_reserved, calls.peak_reserved_bytes, "{stats:?}");
     assert!(stats.reserved_by.transient <= stats.transient.peak_reserved, "{stats:?}");
     assert_eq!(stats.heaps + stats.committed, calls.allocations, "{stats:?}");
     assert_eq!(stats.heaps, calls.live_heaps);
@@ -438,7 +444,11 @@ fn parts_add_up_while_other_threads_create_and_drop() {
     });
     gpu.purge().unwrap();
     gpu.trim();
-    check_memory(&gpu);
+    let stats = check_but_for_the_peak(&gpu);
+    // What the driver gives and takes back at the same moment is counted after it, in any order: a block each.
+    let (peak, of_device) = (stats.peak_reserved, gpu.device().calls().peak_reserved_bytes);
+    let most = stats.pools.iter().map(|pool| pool.peak_reserved).max().unwrap_or_default();
+    assert!(peak.abs_diff(of_device) <= most, "{peak}, {of_device} on the device, {stats:?}");
     assert!(gpu.shutdown().is_clean());
     drop(gpu);
 }
