@@ -72,6 +72,20 @@ pub(crate) struct Wanted {
     pub(crate) is_refused: bool,
 }
 
+impl Wanted {
+    /// Of the first memory type that is allowed; `None` if none is.
+    pub(crate) fn new(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<Self> {
+        first(order, memory_types).map(|memory| Self { own: MemorySize { memory, size }, is_refused: false })
+    }
+
+    /// A memory type was short.
+    pub(crate) fn note_refusal(this: &mut Option<Self>, memory: MemoryTypeId, refusal: &DeviceError) {
+        if let (Some(wanted), DeviceError::OutOfMemory { .. }) = (this, refusal) {
+            wanted.is_refused |= wanted.own.memory == memory;
+        }
+    }
+}
+
 /// The steps of one request.
 struct Steps<'a, D: Device, C, E, N, A, M> {
     pools: &'a Pools<D>,
@@ -132,9 +146,7 @@ where
 
     #[cold]
     fn note_refusal(&mut self, memory: MemoryTypeId, refusal: &DeviceError) {
-        if let (Some(wanted), DeviceError::OutOfMemory { .. }) = (&mut self.wanted, refusal) {
-            wanted.is_refused |= wanted.own.memory == memory;
-        }
+        Wanted::note_refusal(&mut self.wanted, memory, refusal);
         let class = (self.class)(memory);
         if let Some(times) = self.pools.notices.refusal(class) {
             tracing::debug!(target: "tenure", %class, %refusal, times, "no memory in this class; the next step follows");
@@ -233,7 +245,7 @@ impl<D: Device> Pools<D> {
             },
             dedicated: |memory, round, _| maker.dedicated_buffer(request, memory, round),
             flags,
-            wanted: wanted(order, memory_types, size),
+            wanted: Wanted::new(order, memory_types, size),
             room,
         };
         let rules = rules(flags, spill(request.memory_use, request.traits.is_evictable));
@@ -270,7 +282,7 @@ impl<D: Device> Pools<D> {
             },
             dedicated: |_, _, refusal| Err(refusal),
             flags,
-            wanted: wanted(self.order(MemoryUse::GpuOnly), needs.memory_types, size),
+            wanted: Wanted::new(self.order(MemoryUse::GpuOnly), needs.memory_types, size),
             room,
         };
         let allowed = (needs.memory_types, needs.memory_types);
@@ -326,7 +338,7 @@ impl<D: Device> Pools<D> {
                 _ => Err(refusal),
             },
             flags: request.flags,
-            wanted: wanted(order, memory_types, needs.size),
+            wanted: Wanted::new(order, memory_types, needs.size),
             room,
         };
         let spill = spill(request.memory_use, stays(&request));
@@ -353,11 +365,6 @@ pub(crate) fn no_memory_type(order: &[MemoryTypeId], needed: u32, requested: u64
 /// The first memory type that is allowed.
 fn first(order: &[MemoryTypeId], memory_types: u32) -> Option<MemoryTypeId> {
     order.iter().copied().find(|memory| allows(memory_types, *memory))
-}
-
-fn wanted(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<Wanted> {
-    let wanted = |memory| Wanted { own: MemorySize { memory, size }, is_refused: false };
-    first(order, memory_types).map(wanted)
 }
 
 /// Whether a resource is a target or a storage texture, or can be evicted instead.

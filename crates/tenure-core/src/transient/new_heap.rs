@@ -11,7 +11,7 @@ use crate::Name;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority};
 use crate::memory::{
-    AllocationFailure, BlockTraits, Class, MakeRoom as _, MemoryUse, PoolKind, try_memory_types,
+    AllocationFailure, BlockTraits, Class, MakeRoom as _, MemoryUse, PoolKind, Wanted, try_memory_types,
 };
 
 impl<D: Device> State<D> {
@@ -31,7 +31,8 @@ impl<D: Device> State<D> {
         // Whoever holds the lock of the transient heaps does not wait for the GPU.
         let rules = ShortageRules { spill, may_exceed_budget: !request.is_trial, may_wait: false };
         let order = context.pools.order(MemoryUse::GpuOnly);
-        let mut steps = Steps { state: self, context, request, name };
+        let wanted = Wanted::new(order, request.memory_types, request.least);
+        let mut steps = Steps { state: self, context, request, name, wanted };
         let failure =
             match try_memory_types(&mut steps, rules, order, request.memory_types, class_of(request)) {
                 Ok(at) => return Ok(at),
@@ -60,6 +61,7 @@ struct Steps<'a, D: Device> {
     context: &'a Arc<Context<D>>,
     request: &'a HeapRequest,
     name: &'a Name,
+    wanted: Option<Wanted>,
 }
 
 impl<D: Device> Steps<'_, D> {
@@ -101,12 +103,13 @@ impl<D: Device> Fallback for Steps<'_, D> {
         if !self.request.is_trial {
             let unused = self.state.trim_unused(self.context);
             unused.into_iter().for_each(|heap| heap.retire(self.context));
-            self.context.make_room(None);
+            self.context.make_room(self.wanted);
         }
     }
 
     #[cold]
     fn note_refusal(&mut self, memory: MemoryTypeId, refusal: &DeviceError) {
+        Wanted::note_refusal(&mut self.wanted, memory, refusal);
         if let Some(times) = self.context.pools.notices.refusal(class_of(self.request)(memory)) {
             let (name, bytes) = (self.name, self.request.least);
             tracing::debug!(target: "tenure", %name, bytes, %refusal, times, "no transient heap");

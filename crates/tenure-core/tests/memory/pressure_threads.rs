@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tenure_core::device::Device as _;
 use tenure_core::{
-    AllocationFlags, Buffer, BufferDesc, Config, Gpu, PoolConfig, Pressure, PressureConfig, Queue, State,
-    Subresource, Usage,
+    AllocationFlags, Buffer, BufferDesc, Config, Format, Gpu, PoolConfig, Pressure, PressureConfig, Queue,
+    State, Subresource, TextureDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
 use test_random::Rng;
@@ -126,6 +126,23 @@ fn what_the_driver_refuses_evicts_what_is_idle() {
     assert_eq!(gpu.memory().heaps[0].evicted, 16 * MIB);
     assert_eq!(used(&gpu), before + 48 * MIB - 16 * MIB);
     drop((large, buffers));
+}
+
+/// A transient target evicts what is idle, too, before it leaves the card: under a cap, which nothing exceeds.
+#[test]
+fn what_is_idle_leaves_for_a_transient_target() {
+    let gpu = with(Options::new(Profile::DISCRETE));
+    gpu.set_memory_cap(0, Some(40 * MIB)).unwrap();
+    let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
+    let buffers: Vec<_> = (0..9).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
+    (0..12).for_each(|_| end_frame(&gpu));
+    let target = TextureDesc::d2(2048, 2048, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("target");
+    let recording = gpu.record(Queue::Graphics, "draw").unwrap();
+    let texture = recording.transient_texture(&target).unwrap();
+    let local = gpu.memory().heaps[0].clone();
+    assert!(local.ours.transient >= 16 * MIB && local.evicted >= 12 * MIB, "{local:?}");
+    assert!(used(&gpu) <= 40 * MIB);
+    drop((texture, recording, buffers));
 }
 
 /// A listener may use the manager, replace itself and end frames; its panic is the frame's, and the next one is
