@@ -581,11 +581,13 @@ mod tests {
             }
             let most = if round == Round::WhateverBudget { cap } else { granted };
             let (usage, peak) = (AtomicU64::new(0), AtomicU64::new(0));
+            let at_once = std::sync::Barrier::new(8);
             // As a driver does: counted when it is given, and reported from then on.
             let budget = || vec![HeapBudget { budget: granted, usage: usage.load(Ordering::SeqCst) }];
             let work = &|thread: u64| {
                 for step in 0..400 {
-                    let bytes = 30 + (thread * 7 + step * 13) % 90;
+                    let bytes = 60 + (thread * 7 + step * 13) % 90;
+                    at_once.wait();
                     let make = || {
                         if step % 5 == 0 {
                             return Err(HeapError::OutOfMemory { requested: bytes, memory: MEMORY });
