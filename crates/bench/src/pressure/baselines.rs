@@ -75,7 +75,7 @@ impl LeastRecentlyUsed {
         things
     }
 
-    /// Evicts what has not been used for the grace of this moment.
+    /// Evicts what has not been used for as long as the pressure of this moment allows.
     fn age(&self, model: &mut Model<'_>, stays: &[usize], frame: u64) {
         if model.budget == 0 {
             return;
@@ -85,9 +85,9 @@ impl LeastRecentlyUsed {
             return;
         }
         let seconds = 60.0 - 59.0 * ((used - 0.7) / 0.3).min(1.0);
-        let grace = frames((seconds * 1000.0) as u64);
+        let age = frames((seconds * 1000.0) as u64);
         for thing in self.oldest_first(model, stays) {
-            if frame.saturating_sub(self.last[thing].0) < grace {
+            if frame.saturating_sub(self.last[thing].0) < age {
                 break;
             }
             if !model.flight.uses(thing) {
@@ -187,7 +187,7 @@ impl Policy for Clock {
 
     fn end_frame(&mut self, model: &mut Model<'_>, frame: u64) {
         self.moved = 0;
-        if frame % frames(500) == 0 {
+        if frame.is_multiple_of(frames(500)) {
             self.sweep(model);
         }
     }

@@ -105,11 +105,11 @@ impl<'a> Bound<'a> {
         uses.iter().for_each(|thing| self.keep_all(*thing));
         self.flight.submit(self.trace, uses);
         self.rooms.push_back(self.room());
-        let end = self.now.saturating_sub(self.trace.grace + LAG);
+        let end = self.now.saturating_sub(self.trace.demotion_delay + LAG);
         while self.fresh.front().is_some_and(|(at, _)| *at < end) {
             self.fresh.pop_front();
         }
-        while self.rooms.len() as u64 > self.trace.grace + LAG {
+        while self.rooms.len() as u64 > self.trace.demotion_delay + LAG {
             self.rooms.pop_front();
         }
         self.shrink();

@@ -35,7 +35,7 @@ impl<'a> Player<'a> {
     fn new(trace: &'a Trace) -> Result<Self, Error> {
         // What the copies read is never written.
         let checks = Checks::all() - Checks::INITIALIZED;
-        let options = Options::new(Profile::DISCRETE).paging(PAGING.grace(trace.grace));
+        let options = Options::new(Profile::DISCRETE).paging(PAGING.demotion_delay(trace.demotion_delay));
         let options = options.lag(Lag::Submissions(LAG)).checks(checks);
         let gpu = Gpu::new(Device::with_options(options), Config::default())?;
         let target = || gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST).name("target"));

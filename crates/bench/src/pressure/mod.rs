@@ -31,8 +31,8 @@ pub struct Args {
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=100))]
     pub laps: u16,
     /// Submissions for which the operating system lets a program exceed its budget before it moves memory out.
-    #[arg(long, default_value_t = trace::GRACE)]
-    pub grace: u64,
+    #[arg(long, default_value_t = trace::DEMOTION_DELAY)]
+    pub demotion_delay: u64,
     /// Rounds of each measurement of time; the result is their median.
     #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<(), String> {
     let free = [scenarios::wandering(length), scenarios::random(1, 60, 200 * length.0)];
     let all = scenarios::all(length).into_iter().map(|trace| (trace, true));
     for (mut trace, has_target) in all.chain(free.map(|trace| (trace, false))) {
-        trace.grace = args.grace;
+        trace.demotion_delay = args.demotion_delay;
         lines.push(play(&trace, has_target)?);
     }
     let figures = measure::all(args.rounds).map_err(|error| error.to_string())?;

@@ -159,14 +159,14 @@ impl<'a> Model<'a> {
         (block.is_in, block.is_used) = (false, true);
     }
 
-    /// The operating system moves out what exceeds the budget, if the grace is over.
+    /// The operating system moves out what exceeds the budget, after its delay.
     pub(super) fn demote_excess(&mut self) {
         if self.budget == 0 || self.resident <= self.budget {
             self.over_since = None;
             return;
         }
         let since = *self.over_since.get_or_insert(self.submissions);
-        if self.submissions - since >= self.trace.grace {
+        if self.submissions - since >= self.trace.demotion_delay {
             self.demote(0, &[]);
         }
     }

@@ -7,8 +7,8 @@ use tenure_core::Queue;
 /// Ticks until the GPU is done with a submission; a tick is a submission or the end of a frame.
 pub(super) const LAG: u64 = 2;
 
-/// [`Trace::grace`] if nothing else is said.
-pub(super) const GRACE: u64 = 4;
+/// [`Trace::demotion_delay`] if nothing else is said.
+pub(super) const DEMOTION_DELAY: u64 = 4;
 
 /// Nanoseconds of a frame.
 pub(super) const FRAME_NS: u64 = 16_666_667;
@@ -56,13 +56,13 @@ pub(super) struct Trace {
     /// Bytes that are granted of local memory at first.
     pub(super) budget: u64,
     /// Submissions for which the operating system lets the program exceed its budget.
-    pub(super) grace: u64,
+    pub(super) demotion_delay: u64,
     pub(super) frames: Vec<Frame>,
 }
 
 impl Trace {
     pub(super) fn new(name: &'static str, budget: u64) -> Self {
-        Self { name, things: Vec::new(), budget, grace: GRACE, frames: Vec::new() }
+        Self { name, things: Vec::new(), budget, demotion_delay: DEMOTION_DELAY, frames: Vec::new() }
     }
 
     /// A thing that some frame creates.

@@ -140,6 +140,28 @@ fn a_budget_that_shrinks_is_kept() {
     assert_clean(&gpu);
 }
 
+/// Blocks of several sizes: none leaves that is not needed for the room.
+#[test]
+fn no_more_leaves_than_has_to() {
+    let gpu = granted(64);
+    let target = target(&gpu);
+    let world: Vec<_> = [1, 1, 1, 1, 8].map(|mib| make(&gpu, mib * MIB)).into();
+    for buffer in &world {
+        read(&gpu, &target, &[buffer]);
+        end_frame(&gpu);
+    }
+    (0..20).for_each(|_| end_frame(&gpu));
+    let usage = gpu.memory().heaps[0].usage;
+    gpu.device().set_budget(0, usage - 6 * MIB).unwrap();
+    end_frame(&gpu);
+    assert_eq!(
+        gpu.memory().heaps[0].evicted,
+        8 * MIB,
+        "the large one is enough, whatever was tried before it"
+    );
+    assert_clean(&gpu);
+}
+
 /// More than is granted in one submission: it runs, and what is not of it has left.
 #[test]
 fn a_submission_larger_than_the_budget_runs() {

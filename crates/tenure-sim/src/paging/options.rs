@@ -24,7 +24,7 @@ pub struct Paging {
     pub per_submission: u64,
     /// Submissions for which more may be resident than is granted before the operating system moves blocks out: the
     /// time that a program has to follow a lower budget by itself. *Default*: 0.
-    pub grace: u64,
+    pub demotion_delay: u64,
     /// Budgets that change, in the order of their submissions.
     pub script: Vec<BudgetChange>,
 }
@@ -51,7 +51,7 @@ impl Paging {
     /// Over a link of so many bytes a second.
     #[must_use]
     pub const fn over(link: u64) -> Self {
-        Self { link, per_block: 50_000, per_submission: 1_000_000, grace: 0, script: Vec::new() }
+        Self { link, per_block: 50_000, per_submission: 1_000_000, demotion_delay: 0, script: Vec::new() }
     }
 
     /// Sets [`script`](Self::script).
@@ -61,10 +61,10 @@ impl Paging {
         self
     }
 
-    /// Sets [`grace`](Self::grace).
+    /// Sets [`demotion_delay`](Self::demotion_delay).
     #[must_use]
-    pub const fn grace(mut self, submissions: u64) -> Self {
-        self.grace = submissions;
+    pub const fn demotion_delay(mut self, submissions: u64) -> Self {
+        self.demotion_delay = submissions;
         self
     }
 

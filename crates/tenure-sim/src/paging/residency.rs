@@ -84,7 +84,7 @@ impl Pager {
     }
 
     /// The operating system moves blocks out until no more is resident than it grants: of the lowest priority first,
-    /// of those what was used least recently, and none that a submission in flight uses. Not before the grace is over.
+    /// of those what was used least recently, and none that a submission in flight uses. Not before its delay is over.
     pub(super) fn demote_excess(&self, state: &mut State, heap: usize) {
         let budget = state.budgets[heap];
         if budget == 0 || !self.is_paged[heap] || state.stats.segments[heap].resident <= budget {
@@ -93,7 +93,7 @@ impl Pager {
         }
         let now = state.stats.submissions;
         let since = *state.over_since[heap].get_or_insert(now);
-        if now - since < self.options.grace {
+        if now - since < self.options.demotion_delay {
             return;
         }
         while state.stats.segments[heap].resident > budget {

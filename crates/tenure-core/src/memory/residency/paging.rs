@@ -108,7 +108,13 @@ impl<D: Device> Blocks<D> {
             .map(|(index, node)| (node.uses.expected(frame, typical), index))
             .filter(|(expected, _)| *expected >= soonest)
             .collect();
-        idle.sort_unstable_by_key(|(expected, index)| std::cmp::Reverse((*expected, *index)));
+        // Of those that are needed at the same time the newest, but not what was made or used in this frame: its upload
+        // may be pending.
+        let order = |index: usize| {
+            let is_fresh = self.nodes.get(index).is_some_and(|node| node.uses.last() == frame);
+            (is_fresh, if is_fresh { index } else { usize::MAX - index })
+        };
+        idle.sort_unstable_by_key(|(expected, index)| (std::cmp::Reverse(*expected), order(*index)));
         let (mut taken, mut bytes) = (Vec::new(), 0);
         for (_, index) in idle {
             if bytes >= wanted {
