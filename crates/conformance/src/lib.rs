@@ -131,6 +131,7 @@ suite_of! { ($)
     rays:
         structures_have_ranges_of_their_own bad_copies_of_structures_change_nothing build_scratch_is_recycled;
     services: frames_of_many_threads_create_nothing;
+    small: each_part_begins_small a_small_program_stays_small;
     pages: pages_are_reset_as_a_whole pages_keep_their_bytes;
     descriptors:
         shaders_read_every_kind_of_view views_read_exactly_their_part shaders_read_views_on_every_queue

@@ -26,6 +26,7 @@ pub mod rings;
 pub mod services;
 pub mod set_kinds;
 pub mod shutdown;
+pub mod small;
 pub mod states;
 pub mod stats;
 pub mod textures;

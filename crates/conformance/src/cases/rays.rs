@@ -2,7 +2,8 @@
 
 use tenure_core::device::Features;
 use tenure_core::{
-    AccelerationStructureDesc, AccelerationStructureKind, DeviceError, Error, Queue, StructureRule,
+    AccelerationStructureDesc, AccelerationStructureKind, BuildScratch, DeviceError, Error, Queue,
+    StructureRule,
 };
 
 use crate::Harness;
@@ -80,7 +81,9 @@ pub fn build_scratch_is_recycled<H: Harness>(harness: &H) {
         for _ in 0..3 {
             let (_, scratch) = recording.split();
             let rooms: Vec<_> = (1..20).map(|size| scratch.build_scratch(size * 1000).unwrap()).collect();
-            for pair in rooms.windows(2) {
+            // Offsets are in an API buffer, and there is more than one until pages are as large as is needed.
+            let is_one = |pair: &&[_]| std::ptr::eq(BuildScratch::raw(&pair[0]), BuildScratch::raw(&pair[1]));
+            for pair in rooms.windows(2).filter(is_one) {
                 assert!(pair[0].offset() + pair[0].size() <= pair[1].offset(), "{pair:?}");
             }
             let mut addresses = rooms.iter().filter_map(|room| room.gpu_address());

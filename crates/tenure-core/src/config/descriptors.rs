@@ -10,6 +10,11 @@ use super::{ConfigError, ConfigUnit};
 /// the first of its descriptors, in either part, and then takes the memory of all of them (on Vulkan of six
 /// descriptors for each, one of every type). On Direct3D 12 it is also made when a command list is
 /// [told of it](crate::Commands::set_descriptor_heaps).
+///
+/// Such a heap does not grow: where it lies, and on Vulkan how many descriptors it has, is part of what
+/// programs keep (GPU handles of tables, pipeline layouts) and of the command lists that are recorded with it; and
+/// changing the heap of a list may make a GPU wait until it is idle. So its size is chosen before its first use. The
+/// defaults suit a few thousand draws with tables of their own: a program with more says so here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescriptorConfig {
     /// Descriptors of one heap that shaders do not see. Default 1,024; 16 to 65,536.
@@ -17,8 +22,8 @@ pub struct DescriptorConfig {
     /// Views are created in these heaps. A larger heap means fewer of them; a smaller one wastes less when
     /// a program has few views.
     pub block: u32,
-    /// Descriptors of views for tables. Default: 65,536, or what the device has room for beside the dynamic
-    /// ones; 1 to 1,000,000 together with those.
+    /// Descriptors of views for tables. Default: 16,384 (on Vulkan, where each takes the memory of six, 8,192), or
+    /// what the device has room for beside the dynamic ones; 1 to 1,000,000 together with those.
     ///
     /// More makes the heap larger; fewer makes [`create_descriptor_table`](crate::Gpu::create_descriptor_table)
     /// fail sooner, because a heap does not grow.

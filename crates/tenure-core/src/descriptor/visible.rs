@@ -227,7 +227,8 @@ impl Parts {
                 ("descriptors.static_resources", config.descriptors.static_resources),
                 ("descriptors.dynamic_resources", config.descriptors.dynamic_resources),
                 1_000_000,
-                65_536,
+                // Where there are sets, programs need tables less, and an index takes six descriptors.
+                if limits.sets { 8192 } else { 16_384 },
             ),
             DescriptorKind::Sampler => (
                 ("descriptors.static_samplers", config.descriptors.static_samplers),
@@ -290,7 +291,10 @@ mod tests {
 
     #[test]
     fn defaults_are_cut_to_what_the_device_has() {
-        assert_eq!(parts(1_000_000, None, None), Ok((65_536, 65_536)));
+        assert_eq!(parts(1_000_000, None, None), Ok((16_384, 16_384)));
+        let with_sets = DescriptorLimits { sets: true, ..limits(1_000_000) };
+        let found = Parts::of(&Config::default(), DescriptorKind::Resource, &with_sets);
+        assert_eq!(found, Ok(Parts { lasting: 8192, dynamic: 8192 }));
         assert_eq!(parts(1001, None, None), Ok((500, 501)));
         assert_eq!(parts(1000, Some(900), None), Ok((900, 100)));
         assert_eq!(parts(1000, None, Some(999)), Ok((1, 999)));

@@ -15,6 +15,9 @@ use crate::{BufferDesc, Error, Name};
 
 const NAME: &str = "build scratch";
 
+/// Bytes of the first page, unless more is needed: the least that the configuration allows.
+const FIRST_PAGE: u64 = 64 << 10;
+
 /// The most sets of pages that are kept without pages, so that recordings need not allocate them.
 const MOST_EMPTY: usize = 16;
 
@@ -75,10 +78,10 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// is to be used at a time. Where a render graph has a build in each frame, a transient buffer of
     /// [`Usage::UNORDERED_ACCESS`] is an alternative: its bytes are shared with the graph's other resources.
     ///
-    /// O(1) within a page of
-    /// [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes: no lock and no
-    /// allocation. Pages are used again once the GPU is done with the recording; what is larger than a page
-    /// gets one of its own, which goes with the recording.
+    /// O(1) within a page: no lock and no allocation. Pages begin small and grow, where a recording needs more
+    /// than one, up to [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes. They
+    /// are used again once the GPU is done with the recording; what is larger than that gets a page of its own,
+    /// which goes with the recording.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] when a page is needed and not to be had; [`Error::Device`] for no bytes at all,
@@ -142,11 +145,9 @@ impl<'r, D: Device> Scratch<'r, D> {
         if let Some(found) = builds.find(size, align) {
             return Ok(found);
         }
-        let page_size = context.config.staging.build_scratch_page;
-        let free = if needed <= page_size { pool.take_free(context) } else { None };
-        let page = match free {
-            Some(page) => page,
-            None => Box::new(Page::new(context, &page_desc(needed.max(page_size), align))?),
+        let page = match pool.page_for(context, needed, builds.pages.len() > 0) {
+            Ok(page) => page,
+            Err(bytes) => Box::new(Page::new(context, &page_desc(bytes, align))?),
         };
         let found = builds.begin(page).and_then(|()| builds.bump(size, align));
         found.ok_or(Error::Internal { what: "a new page of build scratch is too small" })
@@ -255,6 +256,8 @@ pub(crate) struct BuildScratchPool<D: Device> {
 
 struct PoolState<D: Device> {
     pages: ThreadPages<D>,
+    /// Bytes that pages are to have from now on; 0 before the first.
+    size: u64,
     #[expect(
         clippy::vec_box,
         reason = "recordings have them in boxes, so that those without builds are small"
@@ -264,7 +267,7 @@ struct PoolState<D: Device> {
 
 impl<D: Device> Default for BuildScratchPool<D> {
     fn default() -> Self {
-        let state = PoolState { pages: ThreadPages::new(), empty: Vec::new() };
+        let state = PoolState { pages: ThreadPages::new(), size: 0, empty: Vec::new() };
         Self { has_some: AtomicBool::new(false), state: Mutex::new(state) }
     }
 }
@@ -274,28 +277,46 @@ impl<D: Device> BuildScratchPool<D> {
         self.state.lock().empty.pop().unwrap_or_else(|| Box::new(BuildPages::new()))
     }
 
-    /// A page that was used before and that nothing uses any more.
-    fn take_free(&self, context: &Context<D>) -> Option<Box<Page<D>>> {
-        let mut page = self.state.lock().pages.take_free(context)?;
+    /// A page of at least `needed` bytes that was used before and that nothing uses any more; `Err` with the bytes
+    /// that a new one should have where there is none. They grow where a recording has filled a page
+    /// (`is_further`), and where a build needs more, and not with the number of recordings in flight.
+    fn page_for(&self, context: &Context<D>, needed: u64, is_further: bool) -> Result<Box<Page<D>>, u64> {
+        let largest = context.config.staging.build_scratch_page;
+        if needed > largest {
+            return Err(needed);
+        }
+        let mut small = SmallVec::<[_; 2]>::new();
+        let mut state = self.state.lock();
+        let grown = if is_further { state.size.saturating_mul(2) } else { state.size };
+        state.size = grown.max(needed.next_power_of_two()).clamp(FIRST_PAGE.min(largest), largest);
+        let size = state.size;
+        let found = loop {
+            match state.pages.take_free(context) {
+                Some(page) if page.size() < size => small.push(page),
+                found => break found,
+            }
+        };
+        drop(state);
+        small.into_iter().for_each(|page| page.release(context));
+        let mut page = found.ok_or(size)?;
         page.begin_anew(context);
-        Some(page)
+        Ok(page)
     }
 
     /// Takes the pages of a recording that was submitted or discarded, while it still counts as open. Those
-    /// that are larger than usual are given back.
+    /// that are larger than usual, or smaller than pages have become, are given back.
     pub(crate) fn put_back(&self, mut builds: Box<BuildPages<D>>, context: &Context<D>) {
-        let usual = context.config.staging.build_scratch_page;
-        let mut large = SmallVec::<[_; 2]>::new();
+        let mut other = SmallVec::<[_; 2]>::new();
         let mut state = self.state.lock();
         for page in builds.take_pages() {
-            if page.size() == usual { state.pages.put_filled(page, context) } else { large.push(page) }
+            if page.size() == state.size { state.pages.put_filled(page, context) } else { other.push(page) }
         }
         if state.empty.len() < MOST_EMPTY {
             state.empty.push(builds);
         }
         self.has_some.store(true, Ordering::Release);
         drop(state);
-        large.into_iter().for_each(|page| page.release(context));
+        other.into_iter().for_each(|page| page.release(context));
         if context.is_shut_down.load(Ordering::Acquire) {
             self.release_all(context);
         }
@@ -309,6 +330,7 @@ impl<D: Device> BuildScratchPool<D> {
         let mut state = self.state.lock();
         take(&mut state.pages, &mut gone);
         if state.pages.is_empty() {
+            state.size = 0;
             self.has_some.store(false, Ordering::Release);
         }
         drop(state);

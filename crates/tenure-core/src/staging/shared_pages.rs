@@ -15,6 +15,9 @@ use crate::{BufferDesc, Config, Error, MemoryUse};
 /// that is copied.
 const PAGE_ALIGNMENT: u64 = 256;
 
+/// Bytes of the first page: the least that the configuration allows.
+const FIRST_PAGE: u64 = 64 << 10;
+
 /// Bytes of a page, to be copied from or to.
 pub(crate) struct Part<D: Device> {
     pub(crate) page: Arc<Page<D>>,
@@ -66,10 +69,17 @@ struct Spare<D: Device> {
 struct State<D: Device> {
     current: Option<Current<D>>,
     spare: Option<Spare<D>>,
+    /// Bytes of the last page that was made, which pages are to have from now on; 0 before the first.
+    size: u64,
+    /// Pages that are shared and not given back: the current one, full ones that are used, the spare one.
+    alive: u32,
 }
 
-/// Where uploads and readbacks find their bytes: a bump through pages; what takes half a page or more
-/// has one to itself. Whoever lets go of a page last gives it back.
+/// Where uploads and readbacks find their bytes: a bump through pages; what takes half a page of the configured
+/// size or more has one to itself. Whoever lets go of a page last gives it back.
+///
+/// The first page is small. Two take turns; where both are in use, a third one is twice as large, up to the configured
+/// size: so that they come to be as large as the traffic needs, and no larger.
 ///
 /// One page that was let go of is kept as long as pages are in use: it takes turns with the current
 /// one where a page lasts for many frames, so that its memory does not come and go.
@@ -82,10 +92,11 @@ pub(crate) struct SharedPages<D: Device> {
 
 impl<D: Device> SharedPages<D> {
     pub(crate) const fn new(purpose: Purpose) -> Self {
-        let state = State { current: None, spare: None };
+        let state = State { current: None, spare: None, size: 0, alive: 0 };
         Self { purpose, state: Mutex::new(state), growing: Mutex::new(()) }
     }
 
+    /// Bytes of the largest page.
     const fn page_size(&self, config: &Config) -> u64 {
         match self.purpose {
             Purpose::Uploads => config.staging.upload_page,
@@ -110,15 +121,29 @@ impl<D: Device> SharedPages<D> {
         if let Some(part) = self.bump(size, align, frame) {
             return Ok(part);
         }
-        let spare = self.state.lock().take_spare(context);
-        let page = Arc::new(match spare {
+        let (spare, wanted) = {
+            let mut state = self.state.lock();
+            (state.take_spare(context, size), state.next_size(size, page_size))
+        };
+        let is_new = spare.is_none();
+        let mut page = match spare {
             Some(page) => page,
-            None => self.new_page(context, page_size, align)?,
-        });
+            None => self.new_page(context, wanted, align)?,
+        };
+        page.is_common = true;
+        let page = Arc::new(page);
         let part = Part { page: page.clone(), offset: 0 };
-        let full = self.state.lock().current.replace(Current { page, next: size, frame });
+        let mut state = self.state.lock();
+        state.size = page.size();
+        state.alive += u32::from(is_new);
+        let outgrown = if is_new { state.take_outgrown() } else { None };
+        let full = state.current.replace(Current { page, next: size, frame });
+        drop(state);
         if let Some(full) = full {
             self.let_go(context, full.page);
+        }
+        if let Some(page) = outgrown {
+            page.release(context);
         }
         Ok(part)
     }
@@ -135,12 +160,14 @@ impl<D: Device> SharedPages<D> {
     /// Lets go of a share in a page; the last one gives it back, or keeps it as the spare one.
     pub(crate) fn let_go(&self, context: &Context<D>, page: Arc<Page<D>>) {
         let Some(page) = Arc::into_inner(page) else { return };
-        if page.size() == self.page_size(&context.config) && !context.is_shut_down.load(Ordering::Acquire) {
+        if page.is_common {
             let mut state = self.state.lock();
-            if state.current.is_some() && state.spare.is_none() {
+            let is_kept = page.size() == state.size && state.current.is_some() && state.spare.is_none();
+            if is_kept && !context.is_shut_down.load(Ordering::Acquire) {
                 state.spare = Some(Spare { page, tag: context.recordings.newest(), point: None });
                 return;
             }
+            state.alive = state.alive.saturating_sub(1);
         }
         page.release(context);
     }
@@ -163,12 +190,16 @@ impl<D: Device> SharedPages<D> {
     pub(crate) fn release(&self, context: &Context<D>) {
         let (current, spare) = {
             let mut state = self.state.lock();
+            state.size = 0;
             (state.current.take(), state.spare.take())
         };
-        if let Some(page) = current.and_then(|current| Arc::into_inner(current.page)) {
-            page.release(context);
+        if let Some(current) = current {
+            self.let_go(context, current.page);
         }
         if let Some(spare) = spare {
+            let mut state = self.state.lock();
+            state.alive = state.alive.saturating_sub(1);
+            drop(state);
             spare.page.release(context);
         }
     }
@@ -196,11 +227,28 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// The spare page, if no recording and no GPU work can use it any more.
-    fn take_spare(&mut self, context: &Context<D>) -> Option<Page<D>> {
+    /// Bytes of a new page, of which `size` are needed.
+    fn next_size(&self, size: u64, largest: u64) -> u64 {
+        let grown = if self.alive < 2 { self.size } else { self.size * 2 };
+        let grown = grown.max(FIRST_PAGE);
+        // A power of two, as all sizes of pages are.
+        grown.max(size.next_power_of_two()).min(largest)
+    }
+
+    /// The spare page, if it is smaller than pages are now.
+    fn take_outgrown(&mut self) -> Option<Page<D>> {
+        let size = self.size;
+        let spare = self.spare.take_if(|spare| spare.page.size() < size)?;
+        self.alive = self.alive.saturating_sub(1);
+        Some(spare.page)
+    }
+
+    /// The spare page, if it has `size` bytes and no recording and no GPU work can use it any more.
+    fn take_spare(&mut self, context: &Context<D>, size: u64) -> Option<Page<D>> {
         self.date_spare(context);
         let is_done = |spare: &mut Spare<D>| {
-            spare.point.is_some_and(|point| point.is_covered_by(&context.clock.completed()))
+            spare.page.size() >= size
+                && spare.point.is_some_and(|point| point.is_covered_by(&context.clock.completed()))
         };
         self.spare.take_if(is_done).map(|spare| spare.page)
     }
