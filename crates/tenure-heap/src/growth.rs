@@ -1,7 +1,10 @@
 //! How large a new block should be.
 
-/// A pool grows by a third of what it holds until its blocks are this many times the smallest.
+/// A pool grows by a third of what it holds until its blocks are this many times the smallest, and at least as large
+/// as `YOUNG_BYTES`.
 const YOUNG: u64 = 24;
+/// Bytes.
+const YOUNG_BYTES: u64 = 9 << 19;
 
 /// Which sizes the suballocator of a pool divides without a rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +102,7 @@ impl Growth {
     /// The block to have by what the pool holds.
     fn wanted(self, held: u64) -> u64 {
         let largest = self.max.max(self.min).min(self.limit);
-        let young = (held / 3).min(self.min.saturating_mul(YOUNG));
+        let young = (held / 3).min(self.min.saturating_mul(YOUNG).max(YOUNG_BYTES));
         let wanted = (held / self.divisor.max(1)).max(young).clamp(self.min.min(largest), largest);
         let rounded = match self.shape {
             BlockShape::Multiple => wanted.checked_next_multiple_of(self.alignment),

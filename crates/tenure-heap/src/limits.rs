@@ -43,6 +43,12 @@ impl MemoryCounter {
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
+
+    /// Whether there would be more than there ever were with so many bytes more.
+    #[must_use]
+    pub fn is_peak(&self, bytes: u64) -> bool {
+        self.now().saturating_add(bytes) > self.peak()
+    }
 }
 
 /// A new budget is asked for when the part of the last one's free bytes that was taken since is larger than one

@@ -236,6 +236,12 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.retire(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
+    /// Moves the blocks that have been empty for so many whole frames to `retired`, in the middle of a frame: before a
+    /// program takes more memory than ever. True when there were any.
+    pub fn make_way(&mut self, idle_frames: u32, retired: &mut Vec<B>) -> bool {
+        self.retire(retired, |suballocator, leaving| suballocator.retire_idle(idle_frames, leaving))
+    }
+
     /// Moves every empty block to `retired`. True when there were any.
     pub fn reclaim(&mut self, retired: &mut Vec<B>) -> bool {
         self.retire(retired, |suballocator, leaving| suballocator.end_frame(0, leaving))

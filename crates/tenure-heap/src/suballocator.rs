@@ -132,6 +132,10 @@ impl BlockSuballocator for PoolSuballocator {
         delegate!(self, ranges => ranges.end_frame(idle_frames, retired));
     }
 
+    fn retire_idle(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
+        delegate!(self, ranges => ranges.retire_idle(idle_frames, retired));
+    }
+
     fn trim(&mut self, retired: &mut Vec<BlockId>) {
         delegate!(self, ranges => ranges.trim(retired));
     }

@@ -152,8 +152,13 @@ impl BlockTable {
 
     /// Ends a frame and removes the blocks that have been empty for `idle_frames`.
     pub(crate) fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
-        self.retire(retired, |_, age| age >= u64::from(idle_frames));
+        self.retire_idle(idle_frames, retired);
         self.frame += 1;
+    }
+
+    /// Removes the blocks that have been empty for `idle_frames`.
+    pub(crate) fn retire_idle(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
+        self.retire(retired, |_, age| age >= u64::from(idle_frames));
     }
 
     /// Removes all empty blocks but, if there were no other left, the youngest within the idle frames.

@@ -103,6 +103,13 @@ fn tenure_is_as_tight_as_promised() {
             let settings = Settings { seed, ..Settings::default() };
             let outcome = outcome(&name, &trace, Strategy::Pooled, &settings);
             assert!(outcome.live_share() >= promised, "{name}: {:.3}", outcome.live_share());
+            let committed = self::outcome(&name, &trace, Strategy::Committed, &settings).peak_reserved_bytes;
+            let over = outcome.peak_reserved_bytes as f64 / committed as f64;
+            let most = if seed == Settings::default().seed { 1.05 } else { 1.10 };
+            assert!(
+                over <= most,
+                "{name}: {over:.3} times what one committed resource each takes, seed {seed}"
+            );
             let (made, late) = (outcome.driver_allocations, outcome.steady_state_driver_allocations);
             assert!(made <= 64, "{name}: {made} driver allocations");
             assert!(late <= 8, "{name}: {late} driver allocations in the second half");

@@ -68,7 +68,7 @@ pub struct PoolConfig {
     /// Larger packs more buffers into an API resource and calls the driver less often; smaller leaves less
     /// memory unused when few buffers remain in each.
     pub small_buffer_slot: u64,
-    /// Bytes of the smallest block that a pool asks the driver for. Default 192 KiB; 64 KiB to 256 MiB. No block
+    /// Bytes of the smallest block that a pool asks the driver for. Default 128 KiB; 64 KiB to 256 MiB. No block
     /// is larger than `max_buffer_block` or `max_texture_block`, even if this is.
     ///
     /// Blocks grow with what the pool holds, so this is for young pools: larger calls the driver less often
@@ -108,7 +108,7 @@ impl Default for PoolConfig {
         Self {
             strategy: Strategy::Pooled,
             small_buffer_slot: 64 * KIB,
-            min_block: 192 * KIB,
+            min_block: 128 * KIB,
             max_buffer_block: 32 * MIB,
             max_texture_block: 64 * MIB,
             max_pooled_buffer: 16 * MIB,
@@ -183,20 +183,24 @@ impl UploadConfig {
 /// The pages that constants, uploads and readbacks share: part of [`Config`](crate::Config).
 ///
 /// Larger pages are taken less often; smaller ones leave less memory unused at their ends. Uploads and
-/// readbacks of half a page or more, and constants larger than a page, get a buffer of their own.
+/// readbacks of half such a page or more, and constants larger than a page, get a buffer of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagingConfig {
     /// Bytes of the pages that [constants](crate::Scratch) of a recording are pushed to, a power of two.
     /// Default 64 KiB; 4 KiB to 4 MiB.
     pub constant_page: u64,
-    /// Bytes of the pages that [uploads](crate::Gpu::upload) are staged in, a power of two. Default 1 MiB;
+    /// Bytes of the largest pages that [uploads](crate::Gpu::upload) are staged in, a power of two. Default 1 MiB;
     /// 64 KiB to 64 MiB.
-    pub upload_page: u64,
-    /// Bytes of the pages that readbacks share, a power of two. Default 1 MiB; 64 KiB to 64 MiB.
-    pub readback_page: u64,
-    /// Bytes of the pages in which [builds](crate::Scratch::build_scratch) of acceleration structures have their
-    /// scratch memory, a power of two. Default 4 MiB; 64 KiB to 256 MiB.
     ///
+    /// The first page has 64 KiB. They double where a page is full before the one before it is free.
+    pub upload_page: u64,
+    /// Bytes of the largest pages that readbacks share, a power of two. Default 1 MiB; 64 KiB to 64 MiB. They grow
+    /// as those of uploads do.
+    pub readback_page: u64,
+    /// Bytes of the largest pages in which [builds](crate::Scratch::build_scratch) of acceleration structures have
+    /// their scratch memory, a power of two. Default 4 MiB; 64 KiB to 256 MiB.
+    ///
+    /// The first page has 64 KiB, or what the first build needs. They double where a recording needs more than one.
     /// Larger serves builds of larger scenes without a buffer of their own; smaller reserves less when few are
     /// built.
     pub build_scratch_page: u64,

@@ -145,7 +145,11 @@ impl<'a, D: Device> Maker<'a, D> {
             return Ok((self.make_slot(shards, capacity, round)?, capacity));
         }
         let limits = &self.objects().limits;
-        let sizes = limits.scale(first.growth).sizes(size, align, held);
+        let growth = limits.scale(first.growth);
+        if let Some(size) = growth.sizes(size, align, held).next() {
+            self.pools.make_way(self.device, size);
+        }
+        let sizes = growth.sizes(size, align, held);
         limits.make_block(
             memory,
             sizes,
@@ -375,7 +379,10 @@ impl<'a, D: Device> Maker<'a, D> {
         let priority = request.traits.priority.unwrap_or(request.desc.usage().priority());
         let part = self.objects().part_of(owner);
         let own = CommittedMemory { memory, size, is_mapped, priority, part };
-        let make = || self.objects().create_committed(self.device, request.desc, &own, request.name);
+        let make = || {
+            self.pools.make_way(self.device, size);
+            self.objects().create_committed(self.device, request.desc, &own, request.name)
+        };
         let made = self.objects().limits.make_alone(memory, size, round, || self.budget(), make)?;
         let api_resource = self.share(made, own, request.traits.is_evictable);
         Ok(Backing {

@@ -186,6 +186,9 @@ impl<D: Device> LockedShard<'_, D> {
 /// give back all that a frame has dropped.
 const BATCH: usize = 64;
 
+/// Frames for which a block is empty before it makes way for others: what each frame fills and empties stays.
+const MAKE_WAY: u32 = 2;
+
 impl<D: Device> PoolShard<D> {
     pub(crate) fn new(
         id: PoolId,
@@ -366,6 +369,11 @@ impl<D: Device> PoolShard<D> {
     /// there were any.
     pub(crate) fn trim(&self, retired: &mut Vec<Block<D>>) -> bool {
         if self.is_first() { self.lock().retire(retired, Pool::trim) } else { self.reclaim(retired) }
+    }
+
+    /// Removes the blocks that the frames before this one left empty, too; true when there were any.
+    pub(crate) fn make_way(&self, retired: &mut Vec<Block<D>>) -> bool {
+        self.lock().retire(retired, |pool, blocks| pool.make_way(MAKE_WAY, blocks))
     }
 
     /// Removes every empty block; true when there were any.

@@ -316,6 +316,15 @@ impl<D: Device> Pools<D> {
         while self.retire(device, PoolShard::trim) {}
     }
 
+    /// Gives blocks back that were not used for some frames, because more memory is about to be taken than ever was:
+    /// what is kept to be used again must not make the peak higher. Later it saves calls of the driver and costs
+    /// nothing.
+    pub(super) fn make_way(&self, device: &D, bytes: u64) {
+        if self.objects.limits.memory().is_peak(bytes) {
+            self.retire(device, PoolShard::make_way);
+        }
+    }
+
     /// Gives every idle block back, because memory is short.
     pub(crate) fn reclaim(&self, device: &D) {
         while self.retire(device, PoolShard::reclaim) {}

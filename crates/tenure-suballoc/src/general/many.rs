@@ -299,6 +299,12 @@ impl BlockSuballocator for GeneralBlocks {
         self.forget(&retired[before..]);
     }
 
+    fn retire_idle(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
+        let before = retired.len();
+        self.table.retire_idle(idle_frames, retired);
+        self.forget(&retired[before..]);
+    }
+
     fn trim(&mut self, retired: &mut Vec<BlockId>) {
         let before = retired.len();
         self.table.trim(retired);
