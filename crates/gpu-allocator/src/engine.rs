@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_heap::{
     HeapBudget, HeapDesc, HeapDevice, HeapError, HeapPools, HeapProperties, LiveMemory, MemoryError,
-    MemoryHeap, MemoryRange, MemoryRequest, MemoryTypeId, Name,
+    MemoryHeap, MemoryRange, MemoryRequest, MemoryTotals, MemoryTypeId, Name,
 };
 
 use crate::recording::{Recording, Told};
@@ -24,6 +24,8 @@ pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     /// By serial; empty unless asked for.
     traces: BTreeMap<NonZeroU64, Backtrace>,
     recording: Option<Recording>,
+    /// It was logged that memory is not where it was wanted.
+    has_warned: bool,
 }
 
 impl<D: HeapDevice<Error = HeapError>> Engine<D> {
@@ -38,7 +40,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         }
         let pools = HeapPools::new(device, sizes.config(granule))
             .map_err(|error| AllocationError::InvalidAllocatorCreateDesc(error.to_string()))?;
-        Ok(Self { pools, debug, traces: BTreeMap::new(), recording: Recording::begin() })
+        Ok(Self { pools, debug, traces: BTreeMap::new(), recording: Recording::begin(), has_warned: false })
     }
 
     pub(crate) fn device(&self) -> &D {
@@ -57,9 +59,13 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R)> {
         self.log_allocation(&request);
+        let preferred = request.memory.first().copied();
         match self.pools.allocate(request, inspect) {
             Ok(found) => {
                 self.note(found.0.serial(), told);
+                if preferred != Some(found.0.memory()) {
+                    self.look_for_spill(&found.0);
+                }
                 Ok(found)
             }
             Err(error) => Err(refused(&error)),
@@ -77,6 +83,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         self.log_allocation(&request);
         let found = self.pools.allocate_dedicated(request, make, inspect).map_err(|error| refused(&error))?;
         self.note(found.0.serial(), told);
+        self.look_for_spill(&found.0);
         Ok(found)
     }
 
@@ -137,6 +144,26 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
     /// Bytes of all blocks.
     pub(crate) fn capacity(&self) -> u64 {
         self.pools.totals().reserved
+    }
+
+    pub(crate) fn totals(&self) -> MemoryTotals {
+        self.pools.totals()
+    }
+
+    /// Logs once that allocations went to other memory, which makes a program slower without an error.
+    #[cold]
+    fn look_for_spill(&mut self, range: &MemoryRange) {
+        if self.has_warned || self.pools.totals().spilled == 0 {
+            return;
+        }
+        self.has_warned = true;
+        log::warn!(
+            "the driver refuses more of the memory that is preferred: `{}`, {} B, is in memory type {}, and others may \
+             follow; `Allocator::spilled_bytes` counts them",
+            self.pools.name(range).map_or("", Name::as_str),
+            range.size(),
+            range.memory().0,
+        );
     }
 
     #[inline(always)]

@@ -13,9 +13,10 @@
 //!   block. Here a refused block is asked for in a half, a quarter and an eighth of the size, then memory
 //!   for the request alone, then the other memory types that will do: device-local memory is preferred,
 //!   not required. What the OS grants counts, on Vulkan as the driver says (`VK_EXT_memory_budget`) and on
-//!   Direct3D 12 as DXGI does: before it is exceeded, smaller blocks and other memory are tried, and
-//!   unused blocks given back. Only when all have refused twice is it [`AllocationError::OutOfMemory`], and
-//!   a shortage is never anything else.
+//!   Direct3D 12 as DXGI does: before it is exceeded, smaller blocks are tried, and unused blocks given back. It is no
+//!   reason to leave the card's memory, in which render targets would be missed: only what the driver refuses there
+//!   goes elsewhere, which `Allocator::spilled_bytes` counts and a warning says once. Only when
+//!   all have refused twice is it [`AllocationError::OutOfMemory`], and a shortage is never anything else.
 //! * **Blocks grow with what a program needs.** The block sizes of [`AllocationSizes`] bound them: a pool
 //!   begins with a sixteenth of the smallest and never exceeds the largest, but to stay below the device's
 //!   limit on allocations.

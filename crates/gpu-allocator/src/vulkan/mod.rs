@@ -158,6 +158,18 @@ impl Allocator {
     pub fn capacity(&self) -> u64 {
         self.engine.capacity()
     }
+
+    /// Allocations ever that went to other memory than the preferred, because the driver refused that: to the
+    /// system's instead of the card's, say, which the GPU reads more slowly. The original has an error there, and
+    /// no such method.
+    pub fn spilled_allocations(&self) -> u64 {
+        self.engine.totals().spilled
+    }
+
+    /// Bytes of [`spilled_allocations`](Self::spilled_allocations).
+    pub fn spilled_bytes(&self) -> u64 {
+        self.engine.totals().spilled_bytes
+    }
 }
 
 /// Memory of its own, of exactly the size that the driver asks for.

@@ -47,6 +47,9 @@ pub(crate) struct Driver {
     pub(crate) fault: Option<Fault>,
     pub(crate) live: BTreeMap<u64, Memory>,
     pub(crate) allocations_made: u64,
+    /// Bytes of what lives, and the most that ever were.
+    pub(crate) all: u64,
+    pub(crate) peak: u64,
     /// What no driver would survive.
     pub(crate) violations: Vec<String>,
 }
@@ -69,6 +72,8 @@ impl Driver {
             fault: None,
             live: BTreeMap::new(),
             allocations_made: 0,
+            all: 0,
+            peak: 0,
             violations: Vec::new(),
         }
     }
@@ -144,8 +149,11 @@ unsafe extern "system" fn memory_properties(
         for (slot, (property_flags, heap_index)) in found.memory_types.iter_mut().zip(&driver.types) {
             *slot = vk::MemoryType { property_flags: *property_flags, heap_index: *heap_index };
         }
-        for (slot, size) in found.memory_heaps.iter_mut().zip(&driver.heaps) {
-            *slot = vk::MemoryHeap { size: *size, flags: vk::MemoryHeapFlags::empty() };
+        let is_local = |heap| driver.types.iter().any(|found| found.1 == heap && found.0.contains(LOCAL));
+        for ((heap, slot), size) in (0..).zip(&mut found.memory_heaps).zip(&driver.heaps) {
+            let local = vk::MemoryHeapFlags::DEVICE_LOCAL;
+            let flags = if is_local(heap) { local } else { vk::MemoryHeapFlags::empty() };
+            *slot = vk::MemoryHeap { size: *size, flags };
         }
         found
     });
@@ -232,6 +240,8 @@ unsafe extern "system" fn allocate(
         let handle = driver.allocations_made;
         let dedicated = chained.contains(&vk::StructureType::MEMORY_DEDICATED_ALLOCATE_INFO);
         let has_address = chained.contains(&vk::StructureType::MEMORY_ALLOCATE_FLAGS_INFO);
+        driver.all += size;
+        driver.peak = driver.peak.max(driver.all);
         driver.live.insert(handle, Memory { size, kind, dedicated, has_address, bytes: Vec::new() });
         // SAFETY: the caller passes a place for the answer.
         unsafe { *out = vk::DeviceMemory::from_raw(handle) };
@@ -251,10 +261,9 @@ fn chain(mut next: *const c_void) -> Vec<vk::StructureType> {
 }
 
 unsafe extern "system" fn free(_: vk::Device, memory: vk::DeviceMemory, _: *const c_void) {
-    with(|driver| {
-        if driver.live.remove(&memory.as_raw()).is_none() {
-            driver.violations.push(format!("freed {memory:?}, which does not live"));
-        }
+    with(|driver| match driver.live.remove(&memory.as_raw()) {
+        Some(memory) => driver.all -= memory.size,
+        None => driver.violations.push(format!("freed {memory:?}, which does not live")),
     });
 }
 

@@ -7,6 +7,8 @@ mod fake;
 mod faults;
 mod outlive;
 mod placing;
+mod pressure;
+mod recordings;
 mod shortage;
 mod traffic;
 

@@ -52,17 +52,16 @@ fn the_limit_on_allocations_is_never_reached() {
     with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty()));
 }
 
+/// A budget is no reason to leave the card's memory: the operating system pages, and what is drawn to would be missed.
 #[test]
-fn what_the_os_does_not_grant_goes_to_system_memory() {
+fn what_the_os_does_not_grant_stays_in_the_card() {
     let mut card = Driver::discrete(8 << 30, 4 << 30);
     card.budget = Some(vec![512 << 20, 4 << 30, 256 << 20]);
     let mut allocator = ours::allocator(card, gpu_allocator::AllocationSizes::default());
     let (found, error) = ours::scene(&mut allocator, 64, 16 * MIB);
     assert!(error.is_none(), "{error:?}");
-    with(|driver| {
-        assert!(driver.taken(0) <= 512 << 20, "{} MiB of the card", driver.taken(0) >> 20);
-        assert!(driver.taken(0) >= 448 << 20, "{} MiB of the card", driver.taken(0) >> 20);
-    });
+    with(|driver| assert!(driver.taken(0) >= 1 << 30, "{} MiB of the card", driver.taken(0) >> 20));
+    assert_eq!(allocator.spilled_allocations(), 0);
     drop(found);
 }
 

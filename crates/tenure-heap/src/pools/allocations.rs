@@ -129,6 +129,11 @@ pub struct MemoryTotals {
     pub heaps: u64,
     /// Heaps ever made.
     pub heaps_made: u64,
+    /// Ranges that ever went to memory that is not [alike](crate::HeapProperties::is_alike) the preferred, where that
+    /// was refused.
+    pub spilled: u64,
+    /// Bytes asked for by those.
+    pub spilled_bytes: u64,
 }
 
 impl Record {

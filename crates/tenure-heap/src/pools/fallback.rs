@@ -76,7 +76,11 @@ impl<D: HeapDevice> HeapPools<D> {
         if request.size > growth.max {
             return Err(D::Error::not_granted(request.size, key.memory));
         }
-        let sizes = growth.sizes(request.size, request.alignment, found.pool.taken());
+        let held = found.pool.taken();
+        if let Some(size) = growth.sizes(request.size, request.alignment, held).next() {
+            self.make_way(size);
+        }
+        let sizes = growth.sizes(request.size, request.alignment, held);
         let alignment = key.heap_alignment(&self.properties);
         let (memory, category, priority) = (key.memory, key.category, key.priority());
         let make = |size| {
@@ -85,6 +89,14 @@ impl<D: HeapDevice> HeapPools<D> {
         };
         let (heap, size) = self.limits.make_block(memory, sizes, round, || self.device.budget(), make)?;
         self.add_block(key, heap, size, request)
+    }
+
+    /// Gives idle blocks back before more memory is taken than ever was: those that are kept to be used again must
+    /// not make the peak higher. Later they save calls of the driver and cost nothing.
+    fn make_way(&mut self, size: u64) {
+        if self.limits.memory().is_peak(size) {
+            self.trim();
+        }
     }
 
     /// Puts a new block into its pool, in place of the empty ones, which were too small.
@@ -149,6 +161,7 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
         let Self { pools, request, steps } = self;
         let alignment = pools.key(request, memory).heap_alignment(&pools.properties);
         let size = request.size.next_multiple_of(alignment);
+        pools.make_way(size);
         let category = request.category;
         let desc = HeapDesc { size, alignment, memory, category, priority: Priority::Normal };
         let make = |device: &D, desc: &HeapDesc| match steps {
@@ -166,5 +179,11 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
 
     fn make_room(&mut self) {
         self.pools.trim();
+    }
+
+    fn note_spill(&mut self, _: MemoryTypeId, _: MemoryTypeId) {
+        let (ranges, bytes) = &mut self.pools.spilled;
+        *ranges += 1;
+        *bytes = bytes.saturating_add(self.request.size);
     }
 }

@@ -89,6 +89,8 @@ pub struct HeapPools<D: HeapDevice> {
     /// Blocks on their way out; empty between calls.
     retired: Vec<HeapBlock<D::Heap>>,
     limits: MemoryLimits,
+    /// Ranges that went to other memory than the preferred, and their bytes.
+    spilled: (u64, u64),
     properties: HeapProperties,
     /// Declared last: the device outlives what is made of it.
     device: D,
@@ -111,6 +113,7 @@ impl<D: HeapDevice> HeapPools<D> {
             allocations: AllocationTable::default(),
             retired: Vec::new(),
             limits: MemoryLimits::new(&properties),
+            spilled: (0, 0),
             properties,
             device,
         })
@@ -324,6 +327,8 @@ impl<D: HeapDevice> HeapPools<D> {
             allocations,
             heaps: self.limits.allocations(),
             heaps_made: self.limits.allocations_made(),
+            spilled: self.spilled.0,
+            spilled_bytes: self.spilled.1,
         }
     }
 

@@ -1,0 +1,101 @@
+//! The tables of cards that other programs use, too.
+
+use ash::vk::{self, MemoryPropertyFlags as Flags};
+use gpu_allocator::{AllocationSizes, MemoryLocation};
+
+use crate::fake::{Driver, with};
+use crate::{MIB, ours};
+
+const LOCAL: Flags = Flags::DEVICE_LOCAL;
+const MAPPED: Flags = Flags::from_raw(Flags::HOST_VISIBLE.as_raw() | Flags::HOST_COHERENT.as_raw());
+const CACHED: Flags = Flags::HOST_CACHED;
+const GIB: u64 = 1 << 30;
+
+/// Memory types as drivers list them, with the bytes of each heap. The first heap is the card's.
+fn cards() -> Vec<(&'static str, Driver)> {
+    let card = |types: &[(Flags, u32)], heaps: &[u64]| Driver {
+        types: types.to_vec(),
+        heaps: heaps.to_vec(),
+        ..Driver::discrete(0, 0)
+    };
+    let nvidia = [(Flags::empty(), 1), (LOCAL, 0), (MAPPED, 1), (MAPPED | CACHED, 1), (LOCAL | MAPPED, 2)];
+    let amd = [(LOCAL, 0), (MAPPED, 1), (LOCAL | MAPPED, 2), (MAPPED | CACHED, 1)];
+    let rebar = [(LOCAL, 0), (LOCAL | MAPPED, 0), (MAPPED, 1), (MAPPED | CACHED, 1)];
+    vec![
+        ("a card with a window", card(&nvidia, &[4 * GIB, 16 * GIB, 246 * MIB])),
+        ("a card with a window, in the order of others", card(&amd, &[4 * GIB, 16 * GIB, 256 * MIB])),
+        ("a card that is mapped as a whole", card(&rebar, &[4 * GIB, 16 * GIB])),
+    ]
+}
+
+fn is_local(found: &gpu_allocator::vulkan::Allocation) -> bool {
+    found.memory_properties().contains(LOCAL)
+}
+
+/// Another program has most of the card: the system grants little. What a program draws to and samples stays in the
+/// card's memory as long as the driver gives it; of staging buffers none goes anywhere else.
+#[test]
+fn pressure_of_others_moves_nothing_out_of_the_card() {
+    for (name, mut card) in cards() {
+        let heaps = card.heaps.clone();
+        card.budget = Some(heaps.iter().map(|size| size / 8).collect());
+        let mut allocator = ours::allocator(card, AllocationSizes::default());
+        let mut live = Vec::new();
+        for number in 0..64 {
+            let target = ours::desc(32 * MIB, 64 << 10, MemoryLocation::GpuOnly, false);
+            let found = allocator.allocate(&target).unwrap();
+            assert!(is_local(&found), "{name}: target {number}");
+            live.push(found);
+            let staging = ours::desc(MIB / 2, 256, MemoryLocation::CpuToGpu, true);
+            live.push(allocator.allocate(&staging).unwrap());
+        }
+        assert!(with(|driver| driver.taken(0)) > heaps[0] / 8, "{name}: more than was granted");
+        assert_eq!((allocator.spilled_allocations(), allocator.spilled_bytes()), (0, 0), "{name}");
+        live.into_iter().for_each(|found| allocator.free(found).unwrap());
+        drop(allocator);
+        with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty(), "{name}"));
+    }
+}
+
+/// A card that is full refuses: what comes then lies elsewhere, and is counted.
+#[test]
+fn what_is_refused_is_counted() {
+    for (name, card) in cards() {
+        let size = card.heaps[0];
+        let mut allocator = ours::allocator(card, AllocationSizes::default());
+        let mut live = Vec::new();
+        let target = ours::desc(32 * MIB, 64 << 10, MemoryLocation::GpuOnly, false);
+        for _ in 0..size / (32 * MIB) + 16 {
+            live.push(allocator.allocate(&target).unwrap());
+        }
+        let of_card = |found: &&gpu_allocator::vulkan::Allocation| is_local(found);
+        let outside = live.iter().filter(|found| !of_card(found)).count() as u64;
+        let spilled = allocator.spilled_allocations();
+        // The window is the card's memory as well, but not where targets are wanted.
+        assert!(spilled >= outside.max(1) && spilled <= 32, "{name}: {spilled} counted, {outside} outside");
+        assert_eq!(allocator.spilled_bytes(), spilled * 32 * MIB, "{name}");
+        // What is freed in the card's memory is used again before any other.
+        let local = live.iter().position(is_local).unwrap();
+        allocator.free(live.swap_remove(local)).unwrap();
+        let again = allocator.allocate(&target).unwrap();
+        assert!(is_local(&again), "{name}");
+        assert_eq!(allocator.spilled_allocations(), spilled, "{name}: no more than before");
+        live.push(again);
+        live.into_iter().for_each(|found| allocator.free(found).unwrap());
+    }
+}
+
+/// Memory for one image alone, which the driver is told of, is counted as well.
+#[test]
+fn dedicated_images_are_counted() {
+    let mut allocator = ours::allocator(Driver::discrete(256 * MIB, GIB), AllocationSizes::default());
+    let mut desc = ours::desc(200 * MIB, 64 << 10, MemoryLocation::GpuOnly, false);
+    desc.allocation_scheme = gpu_allocator::vulkan::AllocationScheme::DedicatedImage(vk::Image::null());
+    let first = allocator.allocate(&desc).unwrap();
+    assert_eq!(allocator.spilled_bytes(), 0);
+    let second = allocator.allocate(&desc).unwrap();
+    assert!(is_local(&first));
+    assert_eq!((allocator.spilled_allocations(), allocator.spilled_bytes()), (1, 200 * MIB));
+    allocator.free(first).unwrap();
+    allocator.free(second).unwrap();
+}
