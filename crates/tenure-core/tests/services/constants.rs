@@ -236,7 +236,10 @@ fn threads_take_each_others_free_pages_before_new_ones() {
 #[test]
 fn what_is_larger_than_a_page_gets_one_of_its_own() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
-    let gpu = gpu(&device, Config::from(UploadConfig { max_pooled: 256 << 10, ..UploadConfig::default() }));
+    // A block has room for a page and the first of the large constants.
+    let pools = tenure_core::PoolConfig { min_block: 192 << 10, ..Default::default() };
+    let uploads = UploadConfig { max_pooled: 256 << 10, ..UploadConfig::default() };
+    let gpu = gpu(&device, Config { pools, uploads, ..Config::default() });
     let mut recording = gpu.record(Queue::Graphics, "large").unwrap();
     let (small, _) = expect(&mut recording, &[1; 64]);
     expect(&mut recording, &vec![2; 100_000]);
