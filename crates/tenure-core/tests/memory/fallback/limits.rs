@@ -83,7 +83,13 @@ fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
 #[test]
 fn a_hole_serves_when_the_device_allows_no_more_allocations() {
     for strategy in [Strategy::Pooled, Strategy::Committed] {
-        let pools = PoolConfig { max_pooled_buffer: 64 * KIB, strategy, ..PoolConfig::default() };
+        // The block of the first buffer has a hole for the second.
+        let pools = PoolConfig {
+            max_pooled_buffer: 64 * KIB,
+            min_block: 192 * KIB,
+            strategy,
+            ..PoolConfig::default()
+        };
         let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config { pools, ..Config::default() });
         let pooled = buffer(&gpu, 64 * KIB);
         let fault = Fault::nth(1, FaultKind::TooManyAllocations);
