@@ -1,9 +1,9 @@
 //! Residency under memory pressure: what tenure and other policies page in, scenario by scenario.
 //!
-//! Each scenario is a [trace](trace), which says frame by frame what is created, used and dropped, and what the
-//! operating system grants. Tenure plays it on the simulated device; the [others](baselines) are policies written anew
-//! from their descriptions, on a [model](model) of the same card. What any policy pages in at least is
-//! [Belady's bound](belady).
+//! Each scenario is a trace, which says frame by frame what is created, used and dropped, and what the
+//! operating system grants. Tenure plays it on the simulated device; the others are policies written anew
+//! from their descriptions, on a model of the same card. What any policy pages in at least is
+//! Belady's bound.
 
 mod baselines;
 mod belady;

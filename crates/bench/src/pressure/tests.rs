@@ -56,5 +56,5 @@ fn the_bound_keeps_parts_of_blocks() {
         }
     }
     let bound = belady::bytes_in(&trace);
-    assert!(bound >= 28 * MIB && bound <= 60 * MIB, "{} MiB", bound as f64 / MIB as f64);
+    assert!((28 * MIB..=60 * MIB).contains(&bound), "{} MiB", bound as f64 / MIB as f64);
 }

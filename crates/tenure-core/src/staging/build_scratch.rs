@@ -145,7 +145,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         if let Some(found) = builds.find(size, align) {
             return Ok(found);
         }
-        let page = match pool.page_for(context, needed, builds.pages.len() > 0) {
+        let page = match pool.page_for(context, needed, !builds.pages.is_empty()) {
             Ok(page) => page,
             Err(bytes) => Box::new(Page::new(context, &page_desc(bytes, align))?),
         };
