@@ -88,14 +88,14 @@ fn what_is_refused_is_counted() {
 /// Memory for one image alone, which the driver is told of, is counted as well.
 #[test]
 fn dedicated_images_are_counted() {
-    let mut allocator = ours::allocator(Driver::discrete(256 * MIB, GIB), AllocationSizes::default());
-    let mut desc = ours::desc(200 * MIB, 64 << 10, MemoryLocation::GpuOnly, false);
+    let mut allocator = ours::allocator(Driver::discrete(768 * MIB, GIB), AllocationSizes::default());
+    let mut desc = ours::desc(500 * MIB, 64 << 10, MemoryLocation::GpuOnly, false);
     desc.allocation_scheme = gpu_allocator::vulkan::AllocationScheme::DedicatedImage(vk::Image::null());
     let first = allocator.allocate(&desc).unwrap();
     assert_eq!(allocator.spilled_bytes(), 0);
     let second = allocator.allocate(&desc).unwrap();
     assert!(is_local(&first));
-    assert_eq!((allocator.spilled_allocations(), allocator.spilled_bytes()), (1, 200 * MIB));
+    assert_eq!((allocator.spilled_allocations(), allocator.spilled_bytes()), (1, 500 * MIB));
     allocator.free(first).unwrap();
     allocator.free(second).unwrap();
 }

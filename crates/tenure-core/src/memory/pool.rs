@@ -187,7 +187,7 @@ impl<D: Device> LockedShard<'_, D> {
 const BATCH: usize = 64;
 
 /// Frames for which a block is empty before it makes way for others: what each frame fills and empties stays.
-const MAKE_WAY: u32 = 2;
+const MAKE_WAY: u32 = 3;
 
 impl<D: Device> PoolShard<D> {
     pub(crate) fn new(

@@ -76,8 +76,8 @@ fn the_report_says_what_the_counters_say() {
     let heap = |kind: &str, part: &str, capacity: u64, used: u64| json!({ "kind": kind, "part": part, "capacity": capacity, "used": used, "peak": used, "waiting": 0 });
     let heaps = [
         heap("resource", "cpu", 1024, 1),
-        heap("resource", "static", 65_536, 1),
-        heap("resource", "dynamic", 65_536, 0),
+        heap("resource", "static", 16_384, 1),
+        heap("resource", "dynamic", 16_384, 0),
     ];
     assert_eq!(written["stats"]["descriptors"]["heaps"], json!(heaps));
     assert_eq!(written["stats"]["descriptors"]["objects_created"], json!(2));
