@@ -421,10 +421,22 @@ impl MemoryLimits {
         if bytes > heap.size || heap.within_cap(heap.taken.load(Ordering::Relaxed), bytes).is_none() {
             return false;
         }
+        self.is_granted(heap, round, || heap.ever_with(bytes), budget)
+    }
+
+    /// Whether what was ever taken of a heap may come to so much in this round; asks for the budgets where that is not
+    /// known.
+    fn is_granted(
+        &self,
+        heap: &HeapState,
+        round: Round,
+        ever: impl Fn() -> i64,
+        budget: impl FnOnce() -> Vec<HeapBudget>,
+    ) -> bool {
         round == Round::WhateverBudget
-            || heap.grants(heap.ever_with(bytes)).unwrap_or_else(|| {
+            || heap.grants(ever()).unwrap_or_else(|| {
                 self.refresh(budget);
-                heap.grants_now(heap.ever_with(bytes))
+                heap.grants_now(ever())
             })
     }
 
@@ -449,11 +461,7 @@ impl MemoryLimits {
     ) -> bool {
         let Some((_, heap)) = self.heap(memory).filter(|(_, heap)| bytes <= heap.size) else { return false };
         let Some(ever) = heap.reserve(bytes) else { return false };
-        let is_granted = round == Round::WhateverBudget
-            || heap.grants(ever).unwrap_or_else(|| {
-                self.refresh(budget);
-                heap.grants_now(ever)
-            });
+        let is_granted = self.is_granted(heap, round, || ever, budget);
         if !is_granted {
             heap.cancel(bytes);
         }
