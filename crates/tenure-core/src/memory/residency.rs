@@ -4,7 +4,7 @@
 //! A recording notes each block that it uses once, in a set of bits. Before its submission all of them are made
 //! resident, and the queue, not the CPU, waits for that. When the operating system grants less than there is, the
 //! blocks that are needed last leave first: the time of a block's next use is predicted from its last interval
-//! between uses, and where it is overdue, from its last long pause. Blocks of a working set that comes back in turn
+//! between uses, and where it is overdue, from its last two long pauses, or from those of other blocks. Blocks of a working set that comes back in turn
 //! leave newest first that way, which is optimal for such sets (L. Belady, "A study of replacement algorithms for a
 //! virtual-storage computer", 1966, of which this is an estimate), where the least recently used first is the worst.
 //!
