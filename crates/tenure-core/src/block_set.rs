@@ -60,6 +60,10 @@ impl BlockSet {
 
     /// O(blocks in it).
     pub(crate) fn clear(&mut self) {
+        if self.keys.len() >= self.bits.len() {
+            self.bits.fill(0);
+            self.keys.clear();
+        }
         for key in self.keys.drain(..) {
             if let Some(bits) = self.bits.get_mut(key.index() / 64) {
                 *bits = 0;

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::Commands;
 use crate::block_set::BlockKey;
 use crate::context::Context;
@@ -17,14 +15,14 @@ use crate::{Buffer, Error, Name, Texture};
 pub struct Needed<'a, D: Device> {
     name: &'a Name,
     context: &'a Arc<Context<D>>,
-    blocks: SmallVec<[BlockKey; 1]>,
+    blocks: &'a [BlockKey],
 }
 
 debug_fields!([D: Device] Needed<'_, D>, "Needed", this, name: this.name);
 
 impl<'a, D: Device> Needed<'a, D> {
     fn of(inner: &'a HandleInner<D>) -> Self {
-        let blocks = inner.api_resource().block.into_iter().collect();
+        let blocks = inner.api_resource().block.as_slice();
         Self { name: &inner.name, context: inner.context(), blocks }
     }
 }
@@ -45,8 +43,7 @@ macro_rules! shown {
     ($($handle:ident),*) => {$(
         impl<'a, D: Device> From<&'a $handle<D>> for Needed<'a, D> {
             fn from(handle: &'a $handle<D>) -> Self {
-                let blocks = handle.blocks().iter().copied().collect();
-                Self { name: handle.name(), context: handle.context(), blocks }
+                Self { name: handle.name(), context: handle.context(), blocks: handle.blocks() }
             }
         }
     )*};
@@ -86,7 +83,7 @@ impl<D: Device> Commands<D> {
         if !Arc::ptr_eq(context, self.context()) {
             return Err(Error::Foreign { name: name.clone() });
         }
-        blocks.into_iter().for_each(|block| self.open.blocks.note(block));
+        blocks.iter().for_each(|block| self.open.blocks.note(*block));
         Ok(())
     }
 }

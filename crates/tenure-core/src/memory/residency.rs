@@ -22,13 +22,15 @@ use super::objects::{MemorySize, Objects};
 use super::pool::HeapBlock;
 use crate::api_resource::ApiResource;
 use crate::block_set::{BlockKey, BlockSet};
-use crate::device::{Device, PagingPoint, Priority, QueueSerial, Residency};
+use crate::device::{Device, Priority, QueueSerial, Residency};
 use crate::time::SyncPoint;
 
 mod candidates;
 mod paging;
+mod state;
 
 pub(crate) use paging::Paging;
+use state::State;
 
 /// What is resident, or not, as a whole. Whoever destroys it does not wait for this.
 pub(crate) enum WeakBlock<D: Device> {
@@ -36,23 +38,21 @@ pub(crate) enum WeakBlock<D: Device> {
     Resource(Weak<ApiResource<D>>),
 }
 
-/// An evictable block.
+/// An evictable block, without what each submission changes.
 struct Node<D: Device> {
     object: WeakBlock<D>,
     own: MemorySize,
     priority: Priority,
-    is_resident: bool,
-    /// Submissions that use it and have no serial yet.
-    submitting: u32,
-    /// The submissions that have used it.
+    /// The submissions that have used it, but for those that its state names.
     used: SyncPoint,
-    /// When it is resident for the GPU.
-    ready: PagingPoint,
     uses: candidates::Uses,
 }
 
 struct Blocks<D: Device> {
     nodes: Slab<Node<D>>,
+    /// By the same index. A submission reads and writes these twice for each of its blocks; they are apart because
+    /// the nodes of a few hundred blocks would fill the first-level cache.
+    states: Vec<State>,
     frame: u64,
     /// What was not used since this frame is what the operating system calls unused.
     unused_since: u64,
@@ -96,6 +96,7 @@ impl<D: Device> ResidentBlocks<D> {
             has_some: AtomicBool::new(false),
             blocks: Mutex::new(Blocks {
                 nodes: Slab::new(),
+                states: Vec::new(),
                 frame: 0,
                 unused_since: 0,
                 typical: candidates::TypicalPause::default(),
@@ -116,12 +117,15 @@ impl<D: Device> ResidentBlocks<D> {
             return None;
         }
         let blocks = &mut *self.blocks.lock();
-        let uses = candidates::Uses::new(blocks.frame);
-        let (used, ready) = (SyncPoint::NONE, PagingPoint::RESIDENT);
-        let node = Node { object, own, priority, is_resident: true, submitting: 0, used, ready, uses };
+        let (used, uses) = (SyncPoint::NONE, candidates::Uses::new());
         let entry = blocks.nodes.vacant_entry();
-        let key = BlockKey::new(entry.key())?;
-        entry.insert(node);
+        let (index, state) = (entry.key(), State::new(blocks.frame));
+        let key = BlockKey::new(index)?;
+        entry.insert(Node { object, own, priority, used, uses });
+        match blocks.states.get_mut(index) {
+            Some(former) => *former = state,
+            None => blocks.states.push(state),
+        }
         self.change(&self.evictable, own, |bytes| bytes.wrapping_add(own.size));
         self.has_some.store(true, Ordering::Release);
         Some(key)
@@ -131,8 +135,9 @@ impl<D: Device> ResidentBlocks<D> {
     /// the driver again, evicted or not.
     pub(crate) fn remove(&self, key: Option<BlockKey>, objects: &Objects) {
         let Some(key) = key else { return };
-        let Some(node) = self.blocks.lock().nodes.try_remove(key.index()) else { return };
-        if !node.is_resident {
+        let blocks = &mut *self.blocks.lock();
+        let Some(node) = blocks.nodes.try_remove(key.index()) else { return };
+        if blocks.states.get(key.index()).is_some_and(|state| !state.is_resident) {
             self.note_resident(objects, node.own);
         }
         self.change(&self.evictable, node.own, |bytes| bytes.saturating_sub(node.own.size));
@@ -163,15 +168,7 @@ impl<D: Device> ResidentBlocks<D> {
         if set.is_empty() {
             return;
         }
-        let blocks = &mut *self.blocks.lock();
-        for key in set.keys() {
-            let Some(node) = blocks.nodes.get_mut(key.index()) else { continue };
-            node.submitting = node.submitting.saturating_sub(1);
-            match &at {
-                Ok(QueueSerial { queue, serial }) => node.used.require(*queue, *serial),
-                Err(submitted) => node.used.merge(submitted),
-            }
-        }
+        self.blocks.lock().end(set, at);
     }
 
     /// It has left the memory, or counts as if it had.

@@ -6,10 +6,9 @@ const LONG: u32 = 8;
 /// Frames until the next use of a block of which nothing is known, at least.
 const UNKNOWN: u64 = 2;
 
-/// When a block was used, in frames.
+/// How long a block was not used, in frames. The frame of its last use is known to whoever asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Uses {
-    last: u64,
     /// Frames between its last two uses, if they were few; 0: not known.
     interval: u32,
     /// Frames of its last two long pauses, the last one first; 0: not known.
@@ -21,22 +20,13 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub(super) const fn new(frame: u64) -> Self {
-        Self { last: frame, interval: 0, pauses: [0; 2], is_new: true, is_back: false }
+    pub(super) const fn new() -> Self {
+        Self { interval: 0, pauses: [0; 2], is_new: true, is_back: false }
     }
 
-    /// The frame of the last use.
-    pub(super) const fn last(self) -> u64 {
-        self.last
-    }
-
-    /// It is used in this frame.
-    #[inline]
-    pub(super) fn note(&mut self, frame: u64, typical: &mut TypicalPause) {
-        if frame == self.last {
-            return;
-        }
-        let frames = u32::try_from(frame.saturating_sub(self.last)).unwrap_or(u32::MAX);
+    /// It is used again after so many frames, which are not 0.
+    pub(super) fn note(&mut self, frames: u64, typical: &mut TypicalPause) {
+        let frames = u32::try_from(frames).unwrap_or(u32::MAX);
         if frames > LONG {
             typical.note(frames);
             if !self.is_new {
@@ -51,15 +41,13 @@ impl Uses {
         }
         self.is_back = frames > LONG;
         self.is_new = false;
-        self.last = frame;
     }
 
-    /// Frames until it is used again, as far as one can tell: by its last interval, or, when it is overdue, by its
+    /// Frames until it is used again, when it was last used so many frames ago, as far as one can tell: by its last interval, or, when it is overdue, by its
     /// long pause before the last one, which is right for what comes back in turn and for what a camera sees on its
     /// way to and fro, or by the last one. What has no pauses yet is expected after those of others. What is overdue
     /// for that, too, is expected after as long as it has not been used now, and not in the next frame.
-    pub(super) fn expected(&self, frame: u64, typical: TypicalPause) -> u64 {
-        let age = frame.saturating_sub(self.last);
+    pub(super) fn expected(&self, age: u64, typical: TypicalPause) -> u64 {
         let by = |frames: u32| {
             let frames = u64::from(frames);
             (frames > 0 && age <= frames + frames / 4).then(|| frames.saturating_sub(age))
@@ -86,10 +74,30 @@ impl TypicalPause {
 mod tests {
     use super::{TypicalPause, Uses};
 
-    fn used(frames: &[u64]) -> Uses {
-        let mut uses = Uses { is_new: false, ..Uses::new(frames[0]) };
-        frames.iter().for_each(|frame| uses.note(*frame, &mut TypicalPause::default()));
-        uses
+    /// A block, with the frame of its last use.
+    struct Used(u64, Uses);
+
+    impl Used {
+        fn new(frame: u64) -> Self {
+            Self(frame, Uses::new())
+        }
+
+        fn note(&mut self, frame: u64, typical: &mut TypicalPause) {
+            if frame > self.0 {
+                self.1.note(frame - self.0, typical);
+                self.0 = frame;
+            }
+        }
+
+        fn expected(&self, frame: u64, typical: TypicalPause) -> u64 {
+            self.1.expected(frame - self.0, typical)
+        }
+    }
+
+    fn used(frames: &[u64]) -> Used {
+        let mut used = Used(frames[0], Uses { is_new: false, ..Uses::new() });
+        frames.iter().for_each(|frame| used.note(*frame, &mut TypicalPause::default()));
+        used
     }
 
     #[test]
@@ -140,7 +148,7 @@ mod tests {
     /// What is used in single frames is not expected right after them.
     #[test]
     fn after_single_uses_only_pauses_count() {
-        let mut created_and_used = Uses::new(0);
+        let mut created_and_used = Used::new(0);
         [1, 20, 40].iter().for_each(|frame| created_and_used.note(*frame, &mut TypicalPause::default()));
         assert_eq!(
             created_and_used.expected(41, TypicalPause::default()),
@@ -154,9 +162,9 @@ mod tests {
     /// How long a block waits for its first use is no pause of it, but shows how long others wait.
     #[test]
     fn what_was_used_once_is_expected_as_others_were() {
-        let (mut typical, mut first) = (TypicalPause::default(), Uses::new(0));
+        let (mut typical, mut first) = (TypicalPause::default(), Used::new(0));
         first.note(50, &mut typical);
-        let second = Uses::new(0);
+        let second = Used::new(0);
         assert!(first.expected(52, typical) > second.expected(52, typical), "it has just been there");
         assert_eq!(second.expected(100, typical), 100, "overdue");
     }

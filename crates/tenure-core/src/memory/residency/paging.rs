@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::{Blocks, Node, Reserved, ResidentBlocks, WeakBlock};
+use super::{Blocks, Node, Reserved, ResidentBlocks, State, WeakBlock};
 use crate::api_resource::ApiResource;
 use crate::block_set::{BlockKey, BlockSet};
 use crate::device::{
@@ -74,20 +74,6 @@ enum Hot {
 }
 
 impl<D: Device> Blocks<D> {
-    /// A submission will use the blocks: none leaves before it was made. The point from which on all are resident;
-    /// `None` if some are not.
-    fn begin(&mut self, set: &BlockSet) -> Option<PagingPoint> {
-        let (mut point, mut is_complete) = (PagingPoint::RESIDENT, true);
-        for key in set.keys() {
-            let Some(node) = self.nodes.get_mut(key.index()) else { continue };
-            node.submitting += 1;
-            node.uses.note(self.frame, &mut self.typical);
-            point = point.max(node.ready);
-            is_complete &= node.is_resident;
-        }
-        is_complete.then_some(point)
-    }
-
     /// Those of the blocks that may leave, the one that is needed last first, as many as make up so many
     /// bytes; they count as evicted from here on.
     fn take_idle(
@@ -95,23 +81,24 @@ impl<D: Device> Blocks<D> {
         wanted: u64,
         hot: Hot,
         completed: &SyncPoint,
-        may_leave: impl Fn(&Node<D>) -> bool,
+        may_leave: impl Fn(&Node<D>, &State) -> bool,
     ) -> Vec<Moved<D>> {
         let (frame, typical) = (self.frame, self.typical);
         let soonest = if hot == Hot::Stays { 2 } else { 0 };
         let is_idle =
-            |node: &Node<D>| node.is_resident && node.submitting == 0 && node.used.is_covered_by(completed);
+            |node: &Node<D>, state: &State| state.is_idle(completed) && node.used.is_covered_by(completed);
         let mut idle: Vec<(u64, usize)> = self
             .nodes
             .iter()
-            .filter(|(_, node)| may_leave(node) && is_idle(node))
-            .map(|(index, node)| (node.uses.expected(frame, typical), index))
+            .filter_map(|(index, node)| Some((index, node, self.states.get(index)?)))
+            .filter(|(_, node, state)| may_leave(node, state) && is_idle(node, state))
+            .map(|(index, node, state)| (node.uses.expected(state.age(frame), typical), index))
             .filter(|(expected, _)| *expected >= soonest)
             .collect();
         // Of those that are needed at the same time the newest, but not what was made or used in this frame: its upload
         // may be pending.
         let order = |index: usize| {
-            let is_fresh = self.nodes.get(index).is_some_and(|node| node.uses.last() == frame);
+            let is_fresh = self.states.get(index).is_some_and(|state| state.age(frame) == 0);
             (is_fresh, if is_fresh { index } else { usize::MAX - index })
         };
         idle.sort_unstable_by_key(|(expected, index)| (std::cmp::Reverse(*expected), order(*index)));
@@ -133,8 +120,8 @@ impl<D: Device> Blocks<D> {
             }
         }
         for moved in &taken {
-            if let Some(node) = self.nodes.get_mut(moved.key.index()) {
-                node.is_resident = false;
+            if let Some(state) = self.states.get_mut(moved.key.index()) {
+                state.is_resident = false;
             }
         }
         taken
@@ -143,8 +130,8 @@ impl<D: Device> Blocks<D> {
     /// The blocks of a set that are not resident.
     fn missing(&self, set: &BlockSet) -> Vec<Moved<D>> {
         let missing = set.keys().filter_map(|key| {
-            let node = self.nodes.get(key.index()).filter(|node| !node.is_resident)?;
-            Moved::of(key.index(), node)
+            self.states.get(key.index()).filter(|state| !state.is_resident)?;
+            Moved::of(key.index(), self.nodes.get(key.index())?)
         });
         missing.collect()
     }
@@ -152,9 +139,9 @@ impl<D: Device> Blocks<D> {
     /// Blocks are resident from a point on; `None`: from the point that they had, as they never left.
     fn set_resident(&mut self, moved: &[Moved<D>], ready: Option<PagingPoint>) {
         for Moved { key, .. } in moved {
-            if let Some(node) = self.nodes.get_mut(key.index()) {
-                node.is_resident = true;
-                node.ready = ready.unwrap_or(node.ready);
+            if let Some(state) = self.states.get_mut(key.index()) {
+                state.is_resident = true;
+                state.ready = ready.unwrap_or(state.ready);
             }
         }
     }
@@ -206,7 +193,7 @@ impl<D: Device> ResidentBlocks<D> {
             self.bring_back(with, &missing)?;
         }
         let blocks = self.blocks.lock();
-        let ready = set.keys().filter_map(|key| Some(blocks.nodes.get(key.index())?.ready));
+        let ready = set.keys().filter_map(|key| Some(blocks.states.get(key.index())?.ready));
         Ok(ready.max().unwrap_or(PagingPoint::RESIDENT))
     }
 
@@ -280,7 +267,7 @@ impl<D: Device> ResidentBlocks<D> {
     /// Returns how many it were.
     fn evict(&self, with: &Paging<'_, D>, heap: usize, bytes: u64, hot: Hot) -> u64 {
         let budgets = &with.objects.budgets;
-        self.evict_if(with, bytes, hot, |node| budgets.heap_index(node.own.memory) == Some(heap))
+        self.evict_if(with, bytes, hot, |node, _| budgets.heap_index(node.own.memory) == Some(heap))
     }
 
     /// Evicts idle ones of the blocks that may leave, so many bytes or more if there are; returns how many it were.
@@ -289,7 +276,7 @@ impl<D: Device> ResidentBlocks<D> {
         with: &Paging<'_, D>,
         bytes: u64,
         hot: Hot,
-        may_leave: impl Fn(&Node<D>) -> bool,
+        may_leave: impl Fn(&Node<D>, &State) -> bool,
     ) -> u64 {
         if bytes == 0 {
             return 0;
@@ -363,7 +350,7 @@ impl<D: Device> ResidentBlocks<D> {
         let mut trim = found.unwrap_or_default();
         if trim.unused {
             let since = self.blocks.lock().unused_since;
-            let unused = self.evict_if(with, u64::MAX, Hot::Leaves, |node| node.uses.last() < since);
+            let unused = self.evict_if(with, u64::MAX, Hot::Leaves, |_, state| state.frame < since);
             trim.bytes = trim.bytes.saturating_sub(unused);
         }
         if trim.unused || trim.restarts {
