@@ -1,5 +1,8 @@
 //! What the fallback chain must not exceed, and what was taken from the driver so far.
 
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapProperties, MemoryTypeId, Round};
@@ -527,7 +530,7 @@ impl MemoryLimits {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use std::cell::Cell;
 
@@ -666,5 +669,84 @@ mod tests {
         limits.note_allocation(MEMORY, 1);
         assert!(limits.is_near_max_allocations());
         assert_eq!(sizes(limits.scale(growth)), (5000, 5000));
+    }
+}
+
+/// Every interleaving of two threads that ask the driver at once.
+#[cfg(all(test, loom))]
+mod models {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU64, Ordering};
+    use loom::thread;
+
+    use super::*;
+    use crate::{HeapError, MemoryFlags, MemoryHeap, MemoryType};
+
+    const MEMORY: MemoryTypeId = MemoryTypeId(0);
+    /// What each thread asks for: one may have it, and two may not.
+    const BYTES: u64 = 60;
+    const MOST: u64 = 100;
+
+    fn limits() -> MemoryLimits {
+        MemoryLimits::new(&HeapProperties {
+            memory_types: vec![MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 }],
+            memory_heaps: vec![MemoryHeap { size: 1000, device_local: true }],
+            heap_alignment: 1,
+            msaa_heap_alignment: 1,
+            non_coherent_atom: 1,
+            max_allocations: 64,
+            max_heap_size: 1000,
+        })
+    }
+
+    /// Two threads ask for memory in a round; the driver refuses one of them where `refuses` says so. Returns how many
+    /// were given it.
+    fn ask_at_once(limits: MemoryLimits, round: Round, refuses: bool) -> u64 {
+        let (limits, usage) = (Arc::new(limits), Arc::new(AtomicU64::new(0)));
+        let asker = |is_refused: bool| {
+            let (limits, usage) = (limits.clone(), usage.clone());
+            move || {
+                // As a driver does: it is in the usage that is reported before it is counted.
+                let budget = || vec![HeapBudget { budget: MOST, usage: usage.load(Ordering::SeqCst) }];
+                let make = || {
+                    if is_refused {
+                        return Err(HeapError::OutOfMemory { requested: BYTES, memory: MEMORY });
+                    }
+                    usage.fetch_add(BYTES, Ordering::SeqCst);
+                    limits.note_allocation(MEMORY, BYTES);
+                    Ok(())
+                };
+                u64::from(limits.make_alone(MEMORY, BYTES, round, budget, make).is_ok())
+            }
+        };
+        let other = thread::spawn(asker(refuses));
+        let given = asker(false)() + other.join().unwrap();
+        assert_eq!(limits.taken(0), given * BYTES, "nothing is left of what came to nothing");
+        assert!(usage.load(Ordering::SeqCst) <= MOST);
+        given
+    }
+
+    #[test]
+    fn a_cap_is_exceeded_by_no_two_threads() {
+        for refuses in [false, true] {
+            loom::model(move || {
+                let limits = limits();
+                limits.set_cap(0, Some(MOST));
+                let given = ask_at_once(limits, Round::WhateverBudget, refuses);
+                assert!(given == 1 || refuses, "one of the two has it");
+            });
+        }
+    }
+
+    /// With three preemptions at most: all interleavings take minutes.
+    #[test]
+    fn a_budget_is_exceeded_by_no_two_threads() {
+        for refuses in [false, true] {
+            let mut builder = loom::model::Builder::new();
+            builder.preemption_bound = Some(3);
+            builder.check(move || {
+                ask_at_once(limits(), Round::WithinBudget, refuses);
+            });
+        }
     }
 }

@@ -46,7 +46,11 @@ const STEPS: &[Step] = &[
         what: "every published crate builds from its package alone",
         run: |_| package::check(),
     },
-    Step { name: "loom", what: "every interleaving of the release queue", run: |_| verify::loom() },
+    Step {
+        name: "loom",
+        what: "every interleaving of the release queue, and of requests at a cap",
+        run: |_| verify::loom(),
+    },
     Step { name: "miri", what: "the release queue on real threads, interpreted", run: |_| verify::miri() },
     Step {
         name: "thread-sanitizer",

@@ -8,9 +8,14 @@ use crate::toolchain;
 
 /// Model checking, in a target folder of its own because the flag rebuilds everything.
 pub(crate) fn loom() -> Outcome {
-    for tests in [&["--test", "loom"][..], &["--lib", "remote_frees"]] {
-        let test = ["test", "--package", "tenure-core", "--release", "--target-dir", "target/loom"];
-        cargo_with(&[&test, tests].concat(), &[("RUSTFLAGS", "--cfg loom")])?;
+    let models = [
+        ("tenure-core", ["--test", "loom"]),
+        ("tenure-core", ["--lib", "remote_frees"]),
+        ("tenure-heap", ["--lib", "models"]),
+    ];
+    for (package, tests) in models {
+        let test = ["test", "--package", package, "--release", "--target-dir", "target/loom"];
+        cargo_with(&[&test[..], &tests].concat(), &[("RUSTFLAGS", "--cfg loom")])?;
     }
     Ok(())
 }
