@@ -1,8 +1,8 @@
 //! What the fallback chain must not exceed, and what was taken from the driver so far.
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapProperties, MemoryTypeId, Round};
