@@ -84,6 +84,10 @@ impl BlockSuballocator for PoolSuballocator {
         delegate!(self, ranges => ranges.free(handle))
     }
 
+    fn fill_block(&mut self, block: BlockId, fillers: &mut Vec<BlockAllocation>) {
+        delegate!(self, ranges => ranges.fill_block(block, fillers));
+    }
+
     fn clear(&mut self) {
         delegate!(self, ranges => ranges.clear());
     }

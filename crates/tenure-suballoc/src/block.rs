@@ -76,6 +76,24 @@ pub trait BlockSuballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
 
+    /// Allocates all that is free in a block, each free range as one allocation, and appends them to `fillers`:
+    /// nothing is placed in the block until they are freed, while other allocations can still be freed. To empty a
+    /// block on purpose, without a check in `allocate`; what is freed after this call is free to be allocated again,
+    /// and another call fills that, too. Nothing if there is no such block. O(1) a piece, in use or free.
+    ///
+    /// ```
+    /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};
+    ///
+    /// let mut pool = GeneralBlocks::new(256)?;
+    /// (pool.add_block(1024)?, pool.add_block(1024)?);
+    /// let mesh = pool.allocate(512, 256)?;
+    /// let mut fillers = Vec::new();
+    /// pool.fill_block(mesh.block, &mut fillers);
+    /// assert_ne!(pool.allocate(512, 256)?.block, mesh.block, "where the mesh can move to");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn fill_block(&mut self, block: BlockId, fillers: &mut Vec<BlockAllocation>);
+
     /// Frees all allocations. The blocks stay, and run empty now. The handles are refused from then on, as those
     /// of what was freed before; the metadata keeps its memory. O(blocks, and pieces that there have been
     /// at once).

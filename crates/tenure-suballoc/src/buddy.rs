@@ -276,6 +276,17 @@ impl Buddy {
         }
     }
 
+    /// Marks a block that is in no set of free ones as in use.
+    #[inline(always)]
+    fn occupy(&mut self, unit: u32, order: u32, size: u64) -> Allocation {
+        let tag = self.states[unit as usize] | (order + 1);
+        self.states[unit as usize] = tag;
+        self.requested[unit as usize] = size;
+        self.requested_bytes += size;
+        self.free_units -= 1 << order;
+        self.allocation(unit, order, tag)
+    }
+
     /// Frees the block at `unit`, whose state is already that of a freed block.
     #[inline(always)]
     fn release(&mut self, unit: u32, order: u32) {
@@ -307,12 +318,7 @@ impl Suballocator for Buddy {
         let Some(unit) = self.take(order) else {
             return Err(self.full(size, align));
         };
-        let tag = self.states[unit as usize] | (order + 1);
-        self.states[unit as usize] = tag;
-        self.requested[unit as usize] = size;
-        self.requested_bytes += size;
-        self.free_units -= 1 << order;
-        Ok(self.allocation(unit, order, tag))
+        Ok(self.occupy(unit, order, size))
     }
 
     #[inline]
@@ -328,6 +334,14 @@ impl Suballocator for Buddy {
         let order = (handle.tag() & ORDER_MASK) - 1;
         self.release(unit, order);
         Ok(Freed { offset: u64::from(unit) << self.min_log2, size: self.order_bytes(order), padding: 0 })
+    }
+
+    fn fill(&mut self, fillers: &mut Vec<Allocation>) {
+        let free: Vec<Block> = self.blocks().filter(|block| !block.in_use).collect();
+        for Block { unit, order, .. } in free {
+            self.remove_free(order, unit >> order);
+            fillers.push(self.occupy(unit, order, self.order_bytes(order)));
+        }
     }
 
     /// Frees one block after the other. O(blocks in use and free · orders).

@@ -175,6 +175,17 @@ impl<A: Suballocator> BlockSuballocator for Growing<A> {
         })
     }
 
+    fn fill_block(&mut self, block: BlockId, fillers: &mut Vec<BlockAllocation>) {
+        let Some(Some(allocator)) = self.allocators.get_mut(block.index()) else { return };
+        let mut filled = Vec::new();
+        allocator.fill(&mut filled);
+        self.buckets.update(block.0, allocator.largest_free_floor());
+        for allocation in filled {
+            self.table.charge(block.0, allocation.size + allocation.padding);
+            fillers.push(in_block(block, allocation));
+        }
+    }
+
     fn clear(&mut self) {
         self.table.clear();
         for (id, allocator) in (0..).zip(&mut self.allocators) {

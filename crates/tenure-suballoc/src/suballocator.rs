@@ -1,5 +1,6 @@
 //! The contract of an allocator that divides one range.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::{AllocError, FreeError, Handle, Inconsistency};
@@ -45,6 +46,27 @@ pub trait Suballocator {
     /// # Errors
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<Freed, FreeError>;
+
+    /// Allocates all that is free, each free range as one allocation, and appends them to `fillers`: nothing is placed
+    /// here until they are freed, while other allocations can still be freed. To empty a range on purpose, without
+    /// a check in `allocate`. Costs what [`holes`](Self::holes) does.
+    ///
+    /// ```
+    /// use tenure_suballoc::{General, Suballocator};
+    ///
+    /// let mut heap = General::new(4096, 256)?;
+    /// let mesh = heap.allocate(512, 256)?;
+    /// let mut fillers = Vec::new();
+    /// heap.fill(&mut fillers);
+    /// assert!(heap.allocate(256, 256).is_err());
+    /// heap.free(mesh.handle)?;
+    /// for filler in fillers {
+    ///     heap.free(filler.handle)?;
+    /// }
+    /// assert_eq!(heap.largest_free(), 4096);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn fill(&mut self, fillers: &mut Vec<Allocation>);
 
     /// Frees all allocations. Their handles are refused from then on, as those of what was freed before. The
     /// metadata keeps its memory. Costs what [`allocations`](Self::allocations) and

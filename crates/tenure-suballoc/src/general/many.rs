@@ -244,6 +244,17 @@ impl BlockSuballocator for GeneralBlocks {
         })
     }
 
+    fn fill_block(&mut self, block: BlockId, fillers: &mut Vec<BlockAllocation>) {
+        let Some(anchor) = self.anchor(block) else { return };
+        let mut filled = Vec::new();
+        self.ranges.fill(anchor, |placed| filled.push(placed));
+        for placed in filled {
+            let allocation = self.allocation(placed);
+            self.table.charge(block.0, allocation.size);
+            fillers.push(allocation);
+        }
+    }
+
     fn clear(&mut self) {
         self.table.clear();
         self.ranges.vacate();

@@ -1,5 +1,6 @@
 //! The general allocator over one range.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::pieces::Placed;
@@ -198,6 +199,12 @@ impl Suballocator for General {
         })
     }
 
+    fn fill(&mut self, fillers: &mut Vec<Allocation>) {
+        let mut filled = Vec::new();
+        self.ranges.fill(self.anchor, |placed| filled.push(placed));
+        fillers.extend(filled.into_iter().map(|placed| self.allocation(placed)));
+    }
+
     fn clear(&mut self) {
         self.ranges.vacate();
         self.anchor = self.ranges.add_range(self.units(), 0);
@@ -248,8 +255,6 @@ impl Suballocator for General {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use super::*;
 
     #[test]

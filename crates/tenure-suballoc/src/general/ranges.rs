@@ -144,6 +144,20 @@ impl Ranges {
         pieces.link(low, padding);
     }
 
+    /// Allocates each hole of an anchor's range as one piece.
+    pub(super) fn fill(&mut self, anchor: u32, mut note: impl FnMut(Placed)) {
+        let mut slot = self.slab.at(anchor).next;
+        while slot != NIL {
+            let Node { size, next, .. } = *self.slab.at(slot);
+            if self.slab.at(slot).is_free() {
+                let found = Found { class: class(size), hole: slot };
+                note(self.slab.pieces().take::<false>(found, 0, size, 0));
+                self.free_units -= u64::from(size);
+            }
+            slot = next;
+        }
+    }
+
     /// Reads the nodes that freeing the pieces in these slots will read. The links of a slot without a piece
     /// may be out of bounds.
     #[inline]

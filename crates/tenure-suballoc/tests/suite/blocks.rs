@@ -99,6 +99,7 @@ fn op() -> impl Strategy<Value = Op> {
         5 => Just(Op::FreeForeign),
         20 => (0..20u8).prop_map(|idle_frames| Op::EndFrame { idle_frames }),
         5 => Just(Op::Trim),
+        10 => any::<u32>().prop_map(|nth| Op::Fill { nth }),
         1 => Just(Op::Clear),
     ]
 }

@@ -46,6 +46,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
         850 => any::<u32>().prop_map(|nth| Op::Free { nth }),
         40 => any::<u32>().prop_map(|nth| Op::FreeAgain { nth }),
         10 => Just(Op::FreeForeign),
+        1 => Just(Op::Fill),
         1 => Just(Op::Clear),
     ]
 }

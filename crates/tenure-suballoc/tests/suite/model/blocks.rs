@@ -36,6 +36,10 @@ pub(crate) enum Op {
         nth: u32,
     },
     FreeForeign,
+    /// Fills one block.
+    Fill {
+        nth: u32,
+    },
     Clear,
     EndFrame {
         idle_frames: u8,
@@ -130,6 +134,12 @@ impl<R: BlockRules> Player<'_, R> {
                 if let Some(handle) = self.foreign {
                     assert_eq!(self.allocator.free(handle), Err(FreeError::Foreign));
                     assert_eq!(self.allocator.get(handle), None);
+                }
+            }
+            Op::Fill { nth } => {
+                let ids: Vec<BlockId> = self.allocator.blocks().collect();
+                if !ids.is_empty() {
+                    self.fill(ids[nth as usize % ids.len()]);
                 }
             }
             Op::Clear => self.clear(),
@@ -277,6 +287,21 @@ impl<R: BlockRules> Player<'_, R> {
             assert!(self.allocator.free(handle).is_err());
             assert_eq!(self.allocator.get(handle), None);
         }
+    }
+
+    /// Each hole of the block becomes an allocation, and no other does.
+    fn fill(&mut self, id: BlockId) {
+        let holes: Vec<_> = self.allocator.holes_in(id).collect();
+        let mut fillers = Vec::new();
+        self.allocator.fill_block(id, &mut fillers);
+        let filled = fillers.iter().map(|filler| filler.offset..filler.offset + filler.size);
+        assert!(filled.eq(holes) && fillers.iter().all(|filler| filler.block == id));
+        let block = self.blocks[id.index()].as_mut().unwrap();
+        for filler in fillers {
+            assert_eq!(self.allocator.get(filler.handle), Some(filler));
+            block.live.insert(live(filler));
+        }
+        assert_eq!(block.live.used(), block.live.capacity());
     }
 
     fn clear(&mut self) {

@@ -25,6 +25,7 @@ pub(crate) enum Op {
     },
     /// Frees a handle of another allocator of the same kind.
     FreeForeign,
+    Fill,
     Clear,
 }
 
@@ -132,12 +133,26 @@ impl<'a, R: Rules> Player<'a, R> {
                     assert_eq!(self.allocator.get(handle), None);
                 }
             }
+            Op::Fill => self.fill(),
             Op::Clear => {
                 self.allocator.clear();
                 self.freed.extend(self.live.clear().map(|live| live.handle));
                 self.check_old_handles();
             }
         }
+    }
+
+    /// Each hole becomes an allocation, and no other does.
+    fn fill(&mut self) {
+        let holes: Vec<_> = self.allocator.holes().collect();
+        let mut fillers = Vec::new();
+        self.allocator.fill(&mut fillers);
+        assert!(fillers.iter().map(|filler| filler.offset..filler.offset + filler.size).eq(holes));
+        for filler in fillers {
+            assert_eq!(self.allocator.get(filler.handle), Some(filler));
+            self.live.insert(live(filler));
+        }
+        assert_eq!(self.allocator.free_bytes(), 0);
     }
 
     /// Checks that nothing can be done with handles that were freed.
