@@ -46,7 +46,7 @@ pub use device::{
 pub use growth::{BlockShape, Growth};
 pub use limits::{MemoryCounter, MemoryLimits};
 pub use name::Name;
-pub use pool::{Pool, PoolTotals, Unfit};
+pub use pool::{CompactionBudget, Pool, PoolTotals, RangeMove, RangeNeeds, Unfit};
 pub use pools::{
     BlockSizes, HeapPools, HeapPoolsConfig, InvalidSetup, LiveMemory, MemoryBlock, MemoryError, MemoryRange,
     MemoryRequest, MemoryTotals, RequestField,

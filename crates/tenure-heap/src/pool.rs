@@ -4,6 +4,11 @@ use tenure_suballoc::{BlockAllocation, BlockFreed, BlockId, BlockSuballocator, F
 
 use crate::retention::BlockRetention;
 
+mod compaction;
+
+use compaction::Compaction;
+pub use compaction::{CompactionBudget, RangeMove, RangeNeeds};
+
 /// A block that a pool could not use, and what it would have needed.
 #[derive(Debug)]
 pub struct Unfit<B> {
@@ -91,6 +96,8 @@ pub struct Pool<B, S> {
     allocations: u64,
     peak_used: u64,
     peak_capacity: u64,
+    /// The blocks that are being emptied.
+    compaction: Compaction,
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
@@ -109,6 +116,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
             allocations: 0,
             peak_used: 0,
             peak_capacity: 0,
+            compaction: Compaction::default(),
         }
     }
 

@@ -1,0 +1,305 @@
+//! Emptying blocks: nothing moves in vain, nothing is lost, and what can be emptied is.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tenure_heap::{CompactionBudget, Pool, PoolSuballocator, RangeMove, RangeNeeds};
+use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator};
+use test_random::Rng;
+
+const KIB: u64 = 1 << 10;
+const BLOCK: u64 = 256 * KIB;
+const AMPLE: CompactionBudget = CompactionBudget { bytes: u64::MAX, moves: usize::MAX, pieces: usize::MAX };
+
+/// A range as the program knows it.
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    at: BlockAllocation,
+    size: u64,
+    align: u64,
+    moves: bool,
+}
+
+/// A pool, and what a program has in it.
+struct Program {
+    pool: Pool<u64, PoolSuballocator>,
+    live: Vec<Live>,
+    rng: Rng,
+    /// Blocks made, which are their numbers.
+    made: u64,
+    retired: Vec<u64>,
+    moved: u64,
+}
+
+impl Program {
+    fn new(suballocator: PoolSuballocator, seed: u64) -> Self {
+        let pool = Pool::new(suballocator, 1_000_000);
+        Self { pool, live: Vec::new(), rng: Rng::new(seed), made: 0, retired: Vec::new(), moved: 0 }
+    }
+
+    fn allocate(&mut self, size: u64, align: u64, moves: bool) {
+        let found = self.pool.allocate(size, align).map(|(found, _)| found);
+        let found = found.or_else(|| {
+            self.pool.stop_compaction().then(|| self.pool.allocate(size, align).map(|(found, _)| found))?
+        });
+        let at = found.unwrap_or_else(|| {
+            self.made += 1;
+            let retired = &mut self.retired;
+            self.pool.add_and_allocate(self.made, BLOCK, size, align, retired).unwrap()
+        });
+        self.live.push(Live { at, size, align, moves });
+    }
+
+    /// Fills some blocks, and frees most of it.
+    fn fragment(&mut self, blocks: u64, kept: u64) {
+        while self.pool.totals().capacity < blocks * BLOCK {
+            let (size, align) = (1 + self.rng.below(12 * KIB), 1 << self.rng.below(9));
+            self.allocate(size, align, true);
+        }
+        for _ in 0..self.live.len() as u64 * (100 - kept) / 100 {
+            self.free_some();
+        }
+        // Empty blocks go by themselves.
+        let mut empty = Vec::new();
+        self.pool.reclaim(&mut empty);
+    }
+
+    fn free_some(&mut self) {
+        if !self.live.is_empty() {
+            let index = self.rng.below(self.live.len() as u64) as usize;
+            let Live { at, size, .. } = self.live.swap_remove(index);
+            self.pool.free(at.handle, size).unwrap();
+        }
+    }
+
+    /// One call, of which the moves are not made yet.
+    fn compact(&mut self, budget: CompactionBudget, moves: &mut Vec<RangeMove>) -> bool {
+        let needs: BTreeMap<(usize, u64), Live> =
+            self.live.iter().map(|live| ((live.at.block.index(), live.at.offset), *live)).collect();
+        let needs = |range: &BlockAllocation| {
+            let live = needs.get(&(range.block.index(), range.offset)).filter(|live| live.at == *range)?;
+            live.moves.then_some(RangeNeeds { size: live.size, alignment: live.align })
+        };
+        self.pool.compact(budget, needs, moves, &mut self.retired)
+    }
+
+    /// Copies what moves: it is where it goes from here on, and where it was is given back.
+    fn make(&mut self, moves: &mut Vec<RangeMove>) {
+        for moved in moves.drain(..) {
+            let live = self.live.iter_mut().find(|live| live.at == moved.from).unwrap();
+            assert!(moved.to.offset.is_multiple_of(live.align) && moved.to.size >= live.size, "{moved:?}");
+            assert!(live.moves && moved.size == live.size);
+            live.at = moved.to;
+            self.moved += moved.size;
+            self.pool.free(moved.from.handle, moved.size).unwrap();
+        }
+    }
+
+    /// Until nothing is left to do; how many calls that took.
+    fn settle(&mut self, budget: CompactionBudget) -> usize {
+        let mut moves = Vec::new();
+        for call in 0..10_000 {
+            let is_done = self.compact(budget, &mut moves);
+            assert!(moves.len() <= budget.moves);
+            let bytes: u64 = moves.iter().map(|moved| moved.size).sum();
+            assert!(bytes <= budget.bytes || moves.len() == 1, "{bytes} of {budget:?}");
+            self.make(&mut moves);
+            self.check();
+            if is_done {
+                return call + 1;
+            }
+        }
+        panic!("it does not end: {:?}", self.pool.totals());
+    }
+
+    /// The pool knows what the program has, and nothing else.
+    fn check(&self) {
+        let totals = self.pool.totals();
+        assert_eq!(totals.allocations, self.live.len() as u64);
+        assert_eq!(totals.requested, self.live.iter().map(|live| live.size).sum::<u64>());
+        assert_eq!(totals.used, self.live.iter().map(|live| live.at.size + live.at.padding).sum::<u64>());
+        let suballocator = self.pool.suballocator();
+        self.live.iter().for_each(|live| assert_eq!(suballocator.get(live.at.handle), Some(live.at)));
+        suballocator.validate().unwrap();
+    }
+
+    /// Used bytes of each block, the fewest first.
+    fn by_block(&self) -> Vec<u64> {
+        let mut used: BTreeMap<usize, u64> =
+            self.pool.blocks().map(|(id, ..): (BlockId, _, _, _)| (id.index(), 0)).collect();
+        for live in &self.live {
+            *used.entry(live.at.block.index()).or_default() += live.size;
+        }
+        let mut used: Vec<u64> = used.into_values().collect();
+        used.sort_unstable();
+        used
+    }
+}
+
+fn pools(seed: u64) -> [Program; 2] {
+    [PoolSuballocator::general(16).unwrap(), PoolSuballocator::buddy(256)].map(|it| Program::new(it, seed))
+}
+
+/// What moves is what lay in the emptiest blocks, once, and they are given back.
+#[test]
+fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
+    for seed in 0..8 {
+        let mut program = Program::new(PoolSuballocator::general(16).unwrap(), seed);
+        program.fragment(64, 12);
+        let (before, blocks) = (program.by_block(), program.pool.totals().capacity / BLOCK);
+        program.settle(AMPLE);
+        let totals = program.pool.totals();
+        let left = totals.capacity / BLOCK;
+        let least: u64 = before.iter().take((blocks - left) as usize).sum();
+        assert_eq!(program.retired.len() as u64, blocks - left);
+        assert_eq!(left, totals.used.div_ceil(BLOCK), "no packing has fewer blocks");
+        // Blocks with nearly as many bytes may be taken for one another: what ranges take is rounded up.
+        assert!(program.moved <= least + least / 100, "{} moved, {least} lay in the emptiest", program.moved);
+        // And then nothing is done.
+        let moved = program.moved;
+        assert_eq!((program.settle(AMPLE), program.moved), (1, moved));
+    }
+}
+
+/// Whatever a call may do, the outcome is the same in the end, and no call does more.
+#[test]
+fn calls_do_no_more_than_they_may() {
+    for (bytes, moves, pieces) in [(64 * KIB, 5, 100), (KIB, 1, 1), (u64::MAX, usize::MAX, 7)] {
+        for mut program in pools(3) {
+            program.fragment(24, 15);
+            let before = program.pool.totals().capacity;
+            let calls = program.settle(CompactionBudget { bytes, moves, pieces });
+            assert!(calls > 5 && program.pool.totals().capacity < before / 2, "{calls}");
+        }
+    }
+}
+
+/// A range that cannot move keeps its block, and no other.
+#[test]
+fn what_does_not_move_is_left_alone() {
+    let mut program = Program::new(PoolSuballocator::general(16).unwrap(), 5);
+    program.fragment(24, 10);
+    let pinned = program.by_block().len() / 3;
+    for index in 0..pinned {
+        let block = program.live[index * 7 % program.live.len()].at.block;
+        let of_block = program.live.iter_mut().find(|live| live.at.block == block).unwrap();
+        of_block.moves = false;
+    }
+    let blocks: std::collections::BTreeSet<usize> =
+        program.live.iter().filter(|live| !live.moves).map(|live| live.at.block.index()).collect();
+    program.settle(AMPLE);
+    let left: Vec<usize> = program.pool.blocks().map(|(id, ..)| id.index()).collect();
+    assert!(blocks.iter().all(|block| left.contains(block)));
+    assert!(left.len() <= blocks.len() + 1, "{left:?} for {blocks:?}");
+}
+
+/// Nothing is moved where nothing is gained, and blocks that are empty are not filled for it.
+#[test]
+fn a_dense_pool_is_left_alone() {
+    for mut program in pools(9) {
+        program.fragment(8, 100);
+        assert_eq!((program.settle(AMPLE), program.moved, program.retired.len()), (1, 0, 0));
+        while program.live.len() > 1 {
+            program.free_some();
+        }
+        let capacity = program.pool.totals().capacity;
+        program.settle(AMPLE);
+        assert_eq!(
+            (program.moved, program.pool.totals().capacity),
+            (0, capacity),
+            "empty ones go by themselves"
+        );
+    }
+}
+
+/// The room in blocks that are being emptied is there again at once when it is asked for.
+#[test]
+fn what_is_asked_for_finds_room_before_a_block_is_made() {
+    for mut program in pools(11) {
+        program.fragment(16, 10);
+        let made = program.made;
+        let budget = CompactionBudget { bytes: 1, moves: 1, pieces: usize::MAX };
+        let mut moves = Vec::new();
+        assert!(!program.compact(budget, &mut moves));
+        program.make(&mut moves);
+        let free = program.pool.totals().capacity - program.pool.totals().used;
+        while program.pool.totals().capacity - program.pool.totals().used > free / 2 {
+            program.allocate(KIB, 16, true);
+            program.check();
+        }
+        assert_eq!(program.made, made);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Allocate,
+    Free,
+    Compact { bytes: u64, moves: usize, pieces: usize },
+    Make,
+    Stop,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let budget = (0..64 * KIB, 0..20_usize, 0..200_usize);
+    prop_oneof![
+        30 => Just(Step::Allocate),
+        34 => Just(Step::Free),
+        20 => budget.prop_map(|(bytes, moves, pieces)| Step::Compact { bytes, moves, pieces }),
+        14 => Just(Step::Make),
+        1 => Just(Step::Stop),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Allocations and frees between any two calls, of what moves and what does not, moves made late or never.
+    #[test]
+    fn nothing_is_lost_whatever_happens_meanwhile(
+        seed: u64,
+        is_buddy: bool,
+        steps in prop::collection::vec(step(), 0..400),
+    ) {
+        let [general, buddy] = pools(seed);
+        let mut program = if is_buddy { buddy } else { general };
+        program.fragment(10, 20);
+        let mut moves = Vec::new();
+        for step in steps {
+            match step {
+                Step::Allocate => {
+                    let (size, moves) = (1 + program.rng.below(20 * KIB), program.rng.below(8) > 0);
+                    program.allocate(size, 16, moves);
+                }
+                Step::Free => {
+                    // What is on its way is told to both places, as a drop during a copy would.
+                    let index = program.rng.below(program.live.len().max(1) as u64) as usize;
+                    if program.live.get(index).is_some_and(|live| moves.iter().all(|moved: &RangeMove| moved.from != live.at)) {
+                        let Live { at, size, .. } = program.live.swap_remove(index);
+                        program.pool.free(at.handle, size).unwrap();
+                    }
+                }
+                Step::Compact { bytes, moves: most, pieces } => {
+                    if moves.is_empty() {
+                        program.compact(CompactionBudget { bytes, moves: most, pieces }, &mut moves);
+                    }
+                }
+                Step::Make => {
+                    program.make(&mut moves);
+                    program.check();
+                }
+                Step::Stop => {
+                    program.pool.stop_compaction();
+                }
+            }
+        }
+        program.make(&mut moves);
+        program.settle(AMPLE);
+        while !program.live.is_empty() {
+            program.free_some();
+        }
+        program.pool.stop_compaction();
+        prop_assert!(program.pool.suballocator().is_empty());
+    }
+}
