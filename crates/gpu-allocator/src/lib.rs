@@ -18,7 +18,7 @@
 //!   goes elsewhere, which `Allocator::spilled_bytes` counts and a warning says once. Only when
 //!   all have refused twice is it [`AllocationError::OutOfMemory`], and a shortage is never anything else.
 //! * **Blocks grow with what a program needs.** The block sizes of [`AllocationSizes`] bound them: a pool
-//!   begins with a sixteenth of the smallest and never exceeds the largest, but to stay below the device's
+//!   begins with a 64th of the smallest and never exceeds the largest, but to stay below the device's
 //!   limit on allocations.
 //! * **Placement repeats**: the same calls give the same offsets.
 //! * Freeing what belongs to another allocator is an error and harms nobody.

@@ -9,7 +9,7 @@ const MOST: u64 = 256 * MIB;
 /// Bounds for the blocks that allocations share, for memory that the CPU does not see (device) and that
 /// it maps (host). Sizes are clamped to 4 to 256 MiB and rounded up to multiples of 4 MiB.
 ///
-/// A pool begins with blocks of a sixteenth of the minimum, grows with what it holds, and stops at the
+/// A pool begins with blocks of a 64th of the minimum, grows with what it holds, and stops at the
 /// maximum. Larger requests get memory of their own.
 ///
 /// ```
@@ -68,7 +68,7 @@ impl AllocationSizes {
     /// In tenure's words.
     pub(crate) fn config(&self, granule: u64) -> tenure_heap::HeapPoolsConfig {
         use tenure_heap::{BlockSizes, HeapPoolsConfig};
-        let young = |min: u64, max| BlockSizes { min: min / 16, max };
+        let young = |min: u64, max| BlockSizes { min: min / 64, max };
         HeapPoolsConfig {
             device_blocks: young(self.min_device, self.max_device),
             host_blocks: young(self.min_host, self.max_host),

@@ -1,10 +1,8 @@
 //! How large a new block should be.
 
-/// A pool grows by a third of what it holds until its blocks are this many times the smallest, and at least as large
-/// as `YOUNG_BYTES`.
-const YOUNG: u64 = 24;
-/// Bytes.
-const YOUNG_BYTES: u64 = 9 << 19;
+/// A pool grows by a third of what it holds until its blocks have so many bytes, if the smallest have no more: where a
+/// third of it was more, what one more small request reserved was a sixth of all.
+const YOUNG: u64 = 9 << 19;
 
 /// Which sizes the suballocator of a pool divides without a rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +100,7 @@ impl Growth {
     /// The block to have by what the pool holds.
     fn wanted(self, held: u64) -> u64 {
         let largest = self.max.max(self.min).min(self.limit);
-        let young = (held / 3).min(self.min.saturating_mul(YOUNG).max(YOUNG_BYTES));
+        let young = (held / 3).min(YOUNG.max(self.min));
         let wanted = (held / self.divisor.max(1)).max(young).clamp(self.min.min(largest), largest);
         let rounded = match self.shape {
             BlockShape::Multiple => wanted.checked_next_multiple_of(self.alignment),

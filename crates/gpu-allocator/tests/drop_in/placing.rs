@@ -177,11 +177,12 @@ fn blocks_grow_with_need_and_go_when_it_ends() {
     let mut allocator = allocator(card(), sizes);
     let wanted = desc(MIB, 256, MemoryLocation::GpuOnly, true);
     let first = allocator.allocate(&wanted).unwrap();
-    assert!(allocator.capacity() <= 8 * MIB, "{} B for 1 MiB", allocator.capacity());
+    assert!(allocator.capacity() <= 2 * MIB, "{} B for 1 MiB", allocator.capacity());
     let more: Vec<Allocation> = (0..500).map(|_| allocator.allocate(&wanted).unwrap()).collect();
     let full = allocator.capacity();
-    assert!(full <= 501 * MIB * 4 / 3, "{full} B for 501 MiB");
-    with(|driver| assert!(driver.allocations_made < 32, "{} driver calls", driver.allocations_made));
+    // A sixteenth more than what lives: programs that load a scene peak no higher than with few large blocks.
+    assert!(full <= 501 * MIB * 17 / 16, "{full} B for 501 MiB");
+    with(|driver| assert!(driver.allocations_made < 64, "{} driver calls", driver.allocations_made));
     more.into_iter().for_each(|found| allocator.free(found).unwrap());
     assert!(allocator.capacity() < full / 2, "{} B of {full} B are kept", allocator.capacity());
     allocator.free(first).unwrap();
