@@ -273,6 +273,20 @@ impl Command {
     }
 }
 
+impl Command {
+    /// Calls `visit` with each part of a resource whose bytes it reads or writes, those of acceleration structures
+    /// included. A barrier touches none.
+    pub(crate) fn touches(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span)) {
+        self.accesses(|resource, span, _| visit(resource, span));
+        self.structures(|structure| visit(structure.resource(), structure.span()));
+        self.descriptors(|at| {
+            if let Some(What::Structure(structure)) = at.what() {
+                visit(structure.resource(), structure.span());
+            }
+        });
+    }
+}
+
 /// What a descriptor shows at this moment.
 fn shown(at: &At, state: State, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
     if let Some(what) = at.what() {

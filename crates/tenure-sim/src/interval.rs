@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Disjoint, non-adjacent ranges, by their starts. Every operation is O(log n) plus the ranges it
 /// swallows.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct IntervalSet(BTreeMap<u64, u64>);
 
 impl IntervalSet {
@@ -68,6 +68,16 @@ impl IntervalSet {
         Some(covered_to..next)
     }
 
+    /// The ranges, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.0.iter().map(|(&start, &end)| start..end)
+    }
+
+    /// How many bytes are in the set.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.iter().map(|range| range.end - range.start).sum()
+    }
+
     pub(crate) fn intersects(&self, range: Range<u64>) -> bool {
         !range.is_empty() && self.0.range(..range.end).next_back().is_some_and(|(_, &end)| end > range.start)
     }
@@ -108,6 +118,7 @@ mod tests {
             let inside: Vec<u64> = set.within(wanted.clone()).flatten().collect();
             let expected: Vec<u64> = wanted.filter(|&at| oracle[at as usize]).collect();
             prop_assert_eq!(inside, expected);
+            prop_assert_eq!(set.bytes(), oracle.iter().filter(|is_in| **is_in).count() as u64);
         }
     }
 }

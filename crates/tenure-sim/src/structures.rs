@@ -49,7 +49,7 @@ pub(crate) struct StructureState {
 }
 
 impl StructureState {
-    fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         Span::Bytes { start: self.offset, end: self.offset + self.size }
     }
 

@@ -12,9 +12,10 @@ use crate::calls::CallKind;
 use crate::clock::SharedClock;
 use crate::device::Device;
 use crate::hazard::{Checks, HazardKind};
+use crate::interval::IntervalSet;
 use crate::list::List;
 use crate::object::Label;
-use crate::resource::Memory;
+use crate::resource::{Memory, ResourceState};
 use crate::shared::{Request, Shared};
 
 type Block<'a> = MemoryBlock<'a, Device>;
@@ -27,6 +28,15 @@ fn found<'a>(block: &Block<'a>) -> Result<(&'a Arc<Label>, &'a SharedClock), Dev
             Memory::Committed { .. } => Ok((&resource.state.label, &resource.state.last_use)),
             _ => Err(DeviceError::broken_rule(CallRule::IsBlock)),
         },
+    }
+}
+
+/// The number of the block that a resource is in, and the byte where it begins; none for what tiles are mapped to.
+fn place(resource: &ResourceState) -> Option<(u64, u64)> {
+    match &resource.memory {
+        Memory::Committed { .. } => Some((resource.label.id, 0)),
+        Memory::Placed { heap, offset, .. } => Some((heap.label.id, *offset)),
+        Memory::Reserved(_) => None,
     }
 }
 
@@ -109,24 +119,23 @@ impl Shared {
     /// The blocks that lists use, each once; they are in flight from now on.
     pub(crate) fn note_block_uses(&self, lists: &[&List]) -> Vec<BlockUse> {
         let Some(pager) = &self.pager else { return Vec::new() };
-        // By resource, since several are in one block.
-        let mut resources = BTreeMap::new();
+        let mut blocks = BTreeMap::<u64, IntervalSet>::new();
         let recorded: Vec<_> = lists.iter().filter_map(|list| list.closed()).collect();
         for command in recorded.iter().flat_map(|commands| commands.iter()) {
             command.resources(|resource| {
-                let used = match &resource.memory {
-                    Memory::Committed { size, .. } => Some((resource.label.id, *size)),
-                    Memory::Placed { heap, size, .. } => Some((heap.label.id, *size)),
-                    Memory::Reserved(_) => None,
-                };
-                resources.extend(used.map(|used| (resource.label.id, used)));
+                if let Some((block, _)) = place(resource) {
+                    blocks.entry(block).or_default();
+                }
+            });
+            command.touches(|resource, span| {
+                if let Some((block, offset)) = place(resource) {
+                    let touched = blocks.entry(block).or_default();
+                    let ranges = resource.layout.ranges(&span).into_iter();
+                    ranges.for_each(|range| touched.insert(range.start + offset..range.end + offset));
+                }
             });
         }
-        let mut blocks = BTreeMap::new();
-        for (block, bytes) in resources.into_values() {
-            *blocks.entry(block).or_insert(0) += bytes;
-        }
-        let uses: Vec<_> = blocks.into_iter().map(|(block, bytes)| BlockUse { block, bytes }).collect();
+        let uses: Vec<_> = blocks.into_iter().map(|(block, touched)| BlockUse { block, touched }).collect();
         pager.submitted(&uses);
         uses
     }

@@ -10,6 +10,7 @@ use tenure_core::device::{MemoryTypeId, Priority, Properties};
 use super::options::Paging;
 use super::stats::{PagingStats, SegmentStats};
 use crate::budget::DriverMemory;
+use crate::interval::IntervalSet;
 use crate::object::Label;
 
 /// What a submission uses of a block.
@@ -17,8 +18,8 @@ use crate::object::Label;
 pub(crate) struct BlockUse {
     /// The number of the block.
     pub(crate) block: u64,
-    /// The bytes of the resources that it uses.
-    pub(crate) bytes: u64,
+    /// The bytes of it that commands read or write.
+    pub(crate) touched: IntervalSet,
 }
 
 /// A heap or a committed resource.
@@ -33,8 +34,8 @@ pub(super) struct Block {
     pub(super) count: u32,
     /// It is in its own segment.
     pub(super) is_in: bool,
-    /// Something has used it since it was moved in.
-    pub(super) is_used: bool,
+    /// What submissions have touched since it was moved in; none where it has never left, or is not in.
+    pub(super) touched: Option<IntervalSet>,
     /// The submission that used it last.
     pub(super) last_use: u64,
     /// Submissions that use it and have not run.
@@ -134,7 +135,7 @@ impl Pager {
             priority,
             count: 1,
             is_in: true,
-            is_used: true,
+            touched: None,
             last_use: state.stats.submissions,
             in_flight: 0,
             point: 0,
@@ -146,12 +147,10 @@ impl Pager {
 
     pub(crate) fn destroyed(&self, block: u64) {
         let state = &mut *self.state.lock();
-        if let Some(block) = state.blocks.remove(&block) {
+        if let Some(block) = state.blocks.remove(&block).filter(|block| block.is_in) {
             let segment = &mut state.stats.segments[block.heap];
-            if block.is_in {
-                segment.resident -= block.size;
-                segment.unused += if block.is_used { 0 } else { block.size };
-            }
+            segment.resident -= block.size;
+            segment.unused += block.unused();
         }
     }
 
@@ -184,13 +183,17 @@ impl Pager {
             block.in_flight = block.in_flight.saturating_sub(1);
             block.last_use = now;
             match block.state(paged) {
-                Found::Usable => block.is_used = true,
+                Found::Usable => {}
                 found => wrong.push(found),
             }
         }
         let stalled = state.stats.stalled;
         for used in uses {
             self.reach(state, used);
+            if let Some(touched) = state.blocks.get_mut(&used.block).and_then(|block| block.touched.as_mut())
+            {
+                used.touched.iter().for_each(|range| touched.insert(range));
+            }
         }
         let took = u128::from(self.options.per_submission) + (state.stats.stalled - stalled);
         pass(state, took);
@@ -209,10 +212,11 @@ impl Pager {
         let (heap, size, priority) = (block.heap, block.size, block.priority);
         if self.make_room(state, heap, size, priority) {
             state.stats.segments[heap].promoted += size;
-            self.move_in(state, used.block, true);
+            self.move_in(state, used.block);
         } else {
-            state.stats.segments[heap].read_remotely += used.bytes;
-            state.stats.stalled += self.options.transfer(used.bytes);
+            let bytes = used.touched.bytes();
+            state.stats.segments[heap].read_remotely += bytes;
+            state.stats.stalled += self.options.transfer(bytes);
         }
     }
 
@@ -240,6 +244,11 @@ fn pass(state: &mut State, nanoseconds: u128) {
 }
 
 impl Block {
+    /// The bytes that were moved in and that nothing has touched since.
+    pub(super) fn unused(&self) -> u64 {
+        self.touched.as_ref().map_or(0, |touched| self.size.saturating_sub(touched.bytes()))
+    }
+
     /// Whether a queue that has waited for the points up to `paged` can use it.
     fn state(&self, paged: u64) -> Found {
         if self.count == 0 {

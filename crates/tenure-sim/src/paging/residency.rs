@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tenure_core::device::Priority;
 
 use super::pager::{Block, Pager, State};
+use crate::interval::IntervalSet;
 use crate::object::Label;
 
 impl Pager {
@@ -21,7 +22,7 @@ impl Pager {
                 state.newest_point = next;
                 let (heap, size) = (block.heap, block.size);
                 state.stats.segments[heap].paged_in += size;
-                self.move_in(state, *id, false);
+                self.move_in(state, *id);
                 self.demote_excess(state, heap);
             }
             newest = newest.max(state.blocks.get(id).map_or(0, |block| block.point));
@@ -64,10 +65,10 @@ impl Pager {
         point <= self.state.lock().newest_point
     }
 
-    pub(super) fn move_in(&self, state: &mut State, id: u64, is_used: bool) {
+    pub(super) fn move_in(&self, state: &mut State, id: u64) {
         let Some(block) = state.blocks.get_mut(&id) else { return };
         block.is_in = true;
-        block.is_used = is_used;
+        block.touched = Some(IntervalSet::default());
         block.last_use = state.stats.submissions;
         state.stats.segments[block.heap].resident += block.size;
         state.stats.stalled += u128::from(self.options.per_block) + self.options.transfer(block.size);
@@ -78,8 +79,8 @@ impl Pager {
         block.is_in = false;
         let segment = &mut state.stats.segments[block.heap];
         segment.resident -= block.size;
-        segment.unused += if block.is_used { 0 } else { block.size };
-        block.is_used = true;
+        segment.unused += block.unused();
+        block.touched = None;
         state.stats.stalled += u128::from(self.options.per_block) + self.options.transfer(block.size);
     }
 

@@ -28,9 +28,11 @@ pub struct SegmentStats {
     pub promoted: u64,
     /// Blocks that the operating system has moved out, because more was resident than it grants.
     pub demoted: u64,
-    /// What submissions have used of blocks that the operating system had moved out, and which it did not bring back.
+    /// What submissions have read or written of blocks that the operating system had moved out, and which it did not
+    /// bring back.
     pub read_remotely: u64,
-    /// Of what was paged in or promoted, the blocks that left again, or were destroyed, before anything used them.
+    /// Of what was paged in or promoted, what no submission read or wrote before its block left again, or was
+    /// destroyed: whole blocks, and of those that were used the bytes beside.
     pub unused: u64,
     /// Bytes over the budget, times the nanoseconds for which they were.
     pub over_budget: u128,

@@ -1,10 +1,12 @@
 //! Paging: what is resident, who moves it, and what that costs.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 use tenure_core::device::{Device as _, *};
 use tenure_core::{BufferInfo, DeviceError, Usage};
 use tenure_sim::{
-    BudgetChange, Device, HazardKind, Heap, Lag, Options, Paging, Profile, Resource, SegmentStats,
+    BudgetChange, Device, HazardKind, Heap, Lag, List, Options, Paging, Profile, Resource, SegmentStats,
 };
 
 use crate::common::{COMPUTE, GRAPHICS};
@@ -48,22 +50,41 @@ impl Bench {
         std::array::from_fn(|_| self.block(Priority::Normal))
     }
 
-    fn list(&self, queue: QueueId, used: &[usize]) -> tenure_sim::List {
-        let mut list = self.device.create_list(PERMIT(), queue).unwrap();
-        list.begin().unwrap();
-        used.iter().for_each(|block| list.fill_buffer(&self.blocks[*block].1, 0, 64, 1));
-        list.close().unwrap();
-        list
-    }
-
     /// Submits a use of blocks, which waits for a paging point and for serials.
     fn submit(&mut self, queue: QueueId, used: &[usize], paging: PagingPoint, waits: &[QueueSerial]) {
-        let list = self.list(queue, used);
+        let used: Vec<_> = used.iter().map(|block| (*block, 0..MIB)).collect();
+        self.submit_parts(queue, &used, paging, waits);
+    }
+
+    /// The same for parts of blocks.
+    fn submit_parts(
+        &mut self,
+        queue: QueueId,
+        parts: &[(usize, Range<u64>)],
+        paging: PagingPoint,
+        waits: &[QueueSerial],
+    ) {
+        let mut list = self.device.create_list(PERMIT(), queue).unwrap();
+        list.begin().unwrap();
+        for (block, bytes) in parts {
+            let size = bytes.end - bytes.start;
+            list.use_buffer(&self.blocks[*block].1, bytes.start, size, State::COPY_DST);
+        }
+        list.close().unwrap();
+        self.submit_list(queue, list, paging, waits);
+    }
+
+    fn submit_list(&mut self, queue: QueueId, list: List, paging: PagingPoint, waits: &[QueueSerial]) {
         self.submitted[queue.index()] += 1;
         let sync = SubmitSync::new(waits, self.submitted[queue.index()]).paging(paging);
         self.device.submit_with(PERMIT(), queue, &[&list], sync).unwrap();
         // Lists are not what is tested here.
         std::mem::forget(list);
+    }
+
+    fn touch(&mut self, parts: &[(usize, Range<u64>)]) {
+        self.submit_parts(GRAPHICS, parts, PagingPoint::RESIDENT, &[]);
+        assert!(self.device.run_until_idle());
     }
 
     fn used(&mut self, used: &[usize]) {
@@ -306,6 +327,63 @@ fn what_is_paged_in_and_not_used_is_counted() {
     assert_eq!(bench.local().unused, MIB);
     bench.destroy(dropped);
     assert_eq!(bench.local().unused, 2 * MIB);
+}
+
+/// Of a block that is used in part the rest counts, each byte that was used once, and anew each time it comes in.
+#[test]
+fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
+    const KIB: u64 = 1 << 10;
+    let mut bench = Bench::granted(100, Lag::None);
+    let [block] = bench.blocks();
+    bench.touch(&[(block, 0..MIB)]);
+    bench.evict(block);
+    assert_eq!(bench.local().unused, 0, "it was made there, and never brought in");
+    bench.make_resident(block);
+    bench.touch(&[(block, 0..256 * KIB), (block, 128 * KIB..384 * KIB)]);
+    bench.touch(&[(block, 512 * KIB..640 * KIB), (block, 0..64 * KIB)]);
+    bench.evict(block);
+    assert_eq!(bench.local().unused, (128 + 384) * KIB);
+    bench.make_resident(block);
+    bench.touch(&[(block, 640 * KIB..MIB)]);
+    bench.destroy(block);
+    assert_eq!(bench.local().unused, (128 + 384 + 640) * KIB);
+    assert_eq!(bench.hazards(), []);
+}
+
+/// Two buffers in one heap count where they lie, and the memory between them with what nothing uses.
+#[test]
+fn what_lies_beside_a_buffer_in_its_heap_is_unused() {
+    let mut bench = Bench::granted(100, Lag::None);
+    let [block] = bench.blocks();
+    let desc = ResourceDesc::Buffer(BufferInfo { size: MIB / 4, usage: Usage::COPY_DST });
+    let heap = &bench.blocks[block].0;
+    let place = |offset| bench.device.create_placed(PERMIT(), &desc, heap, offset).unwrap();
+    let placed = [place(0), place(MIB / 2)];
+    bench.evict(block);
+    bench.make_resident(block);
+    let mut list = bench.device.create_list(PERMIT(), GRAPHICS).unwrap();
+    list.begin().unwrap();
+    placed.iter().for_each(|buffer| list.use_buffer(buffer, 0, MIB / 4, State::COPY_DST));
+    list.close().unwrap();
+    bench.submit_list(GRAPHICS, list, PagingPoint::RESIDENT, &[]);
+    assert!(bench.device.run_until_idle());
+    bench.evict(block);
+    assert_eq!(bench.local().unused, MIB / 2);
+    placed.into_iter().for_each(|buffer| bench.device.destroy_resource(PERMIT(), buffer));
+}
+
+/// Of what the operating system brings back the rest counts, too; what is read where it is has none.
+#[test]
+fn what_the_system_brings_back_in_vain_is_counted() {
+    let mut bench = Bench::granted(1, Lag::None);
+    let [first, second] = bench.blocks();
+    bench.touch(&[(first, 0..192), (second, MIB - 64..MIB)]);
+    let SegmentStats { promoted, read_remotely, unused, .. } = bench.local();
+    assert_eq!((promoted, read_remotely, unused), (0, 192, 0), "the second is there");
+    bench.touch(&[(first, 64..192)]);
+    assert_eq!((bench.local().promoted, bench.local().unused), (MIB, 0));
+    bench.touch(&[(second, 0..64)]);
+    assert_eq!((bench.local().promoted, bench.local().unused), (2 * MIB, MIB - 128));
 }
 
 /// A card of 8 MiB beside 16 MiB of system memory.
