@@ -68,15 +68,16 @@ impl LeastRecentlyUsed {
         self.last[thing] = (frame, self.uses);
     }
 
-    fn oldest_first(&self, model: &Model<'_>, stays: &[usize]) -> Vec<usize> {
-        let leaves = |thing: &usize| model.is_claimed(*thing) && !stays.contains(thing);
+    /// What was used at most so many uses after the beginning.
+    fn oldest_first(&self, model: &Model<'_>, before: u64) -> Vec<usize> {
+        let leaves = |thing: &usize| model.is_claimed(*thing) && self.last[*thing].1 <= before;
         let mut things: Vec<_> = (0..self.last.len()).filter(leaves).collect();
         things.sort_by_key(|thing| self.last[*thing].1);
         things
     }
 
     /// Evicts what has not been used for as long as the pressure of this moment allows.
-    fn age(&self, model: &mut Model<'_>, stays: &[usize], frame: u64) {
+    fn age(&self, model: &mut Model<'_>, before: u64, frame: u64) {
         if model.budget == 0 {
             return;
         }
@@ -86,7 +87,7 @@ impl LeastRecentlyUsed {
         }
         let seconds = 60.0 - 59.0 * ((used - 0.7) / 0.3).min(1.0);
         let age = frames((seconds * 1000.0) as u64);
-        for thing in self.oldest_first(model, stays) {
+        for thing in self.oldest_first(model, before) {
             if frame.saturating_sub(self.last[thing].0) < age {
                 break;
             }
@@ -96,11 +97,11 @@ impl LeastRecentlyUsed {
         }
     }
 
-    fn make_room(&self, model: &mut Model<'_>, more: u64, stays: &[usize]) {
+    fn make_room(&self, model: &mut Model<'_>, more: u64, before: u64) {
         if model.excess(more) == 0 {
             return;
         }
-        for thing in self.oldest_first(model, stays) {
+        for thing in self.oldest_first(model, before) {
             if model.excess(more) == 0 {
                 return;
             }
@@ -115,18 +116,20 @@ impl LeastRecentlyUsed {
 
 impl Policy for LeastRecentlyUsed {
     fn created(&mut self, model: &mut Model<'_>, thing: usize, frame: u64) {
-        self.make_room(model, model.trace.local(&[thing]), &[]);
+        self.make_room(model, model.trace.local(&[thing]), self.uses);
         self.note(thing, frame);
     }
 
     fn before(&mut self, model: &mut Model<'_>, submission: &Submission, frame: u64) {
+        // What this submission uses stays.
+        let before = self.uses;
         submission.uses.iter().for_each(|thing| self.note(*thing, frame));
-        self.age(model, &submission.uses, frame);
+        self.age(model, before, frame);
         let missing: Vec<_> =
             submission.uses.iter().copied().filter(|thing| !model.is_claimed(*thing)).collect();
         let coming = model.trace.local(&missing);
         if coming > 0 {
-            self.make_room(model, coming, &submission.uses);
+            self.make_room(model, coming, before);
         }
         missing.into_iter().for_each(|thing| model.page_in(thing));
     }

@@ -1,6 +1,7 @@
 //! Tenure: the manager itself, on the simulated device.
 
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue, Usage};
+use tenure_core::device::{State, Subresource};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Usage};
 use tenure_sim::{Checks, Device, Lag, Options, Profile};
 
 use super::model::PAGING;
@@ -21,38 +22,30 @@ pub(super) fn play(trace: &Trace) -> Result<Outcome, String> {
 struct Player<'a> {
     trace: &'a Trace,
     gpu: Gpu<Device>,
-    /// What the manager has of local memory before anything of the trace is made; granted beside the trace's budget.
-    base: u64,
     budget: u64,
     buffers: Vec<Option<Buffer<Device>>>,
-    /// What each submission copies a few bytes to, by queue: graphics and copy.
-    targets: [Buffer<Device>; 2],
     flight: Flight,
     outcome: Outcome,
 }
 
 impl<'a> Player<'a> {
     fn new(trace: &'a Trace) -> Result<Self, Error> {
-        // What the copies read is never written.
+        // What is used is never written.
         let checks = Checks::all() - Checks::INITIALIZED;
         let options = Options::new(Profile::DISCRETE).paging(PAGING.demotion_delay(trace.demotion_delay));
         let options = options.lag(Lag::Submissions(LAG)).checks(checks);
         let gpu = Gpu::new(Device::with_options(options), Config::default())?;
-        let target = || gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST).name("target"));
-        let targets = [target()?, target()?];
-        let base = gpu.memory().heaps[LOCAL].ours.total();
         let mut buffers = Vec::new();
         buffers.resize_with(trace.things.len(), || None);
         let (flight, outcome) = (Flight::new(trace, LAG), Outcome::default());
-        let player = Self { trace, gpu, base, budget: 0, buffers, targets, flight, outcome };
+        let player = Self { trace, gpu, budget: 0, buffers, flight, outcome };
         player.grant(trace.budget)?;
         Ok(Self { budget: trace.budget, ..player })
     }
 
     /// The operating system grants so many bytes; 0: it names no budget.
     fn grant(&self, bytes: u64) -> Result<(), Error> {
-        let granted = if bytes == 0 { 0 } else { bytes + self.base };
-        Ok(self.gpu.device().set_budget(LOCAL, granted)?)
+        Ok(self.gpu.device().set_budget(LOCAL, bytes)?)
     }
 
     fn create(&self, thing: usize) -> Result<Buffer<Device>, Error> {
@@ -66,10 +59,12 @@ impl<'a> Player<'a> {
 
     fn submit(&mut self, submission: &Submission) -> Result<(), Error> {
         let Submission { queue, uses } = submission;
-        let target = &self.targets[usize::from(*queue == Queue::Copy)];
         let mut recording = self.gpu.record(*queue, "submission")?;
         for buffer in uses.iter().filter_map(|thing| self.buffers[*thing].as_ref()) {
-            recording.copy_buffer(buffer, 0, target, 0, 64)?;
+            // All of it, which no command that moves bytes would do in as little time.
+            recording.use_resource(buffer, Subresource::All, State::COPY_SRC)?;
+            let list = recording.raw();
+            list.use_buffer(buffer.raw(), buffer.offset(), buffer.size(), State::COPY_SRC);
         }
         recording.submit()?;
         self.flight.submit(self.trace, uses);
@@ -100,11 +95,15 @@ impl<'a> Player<'a> {
 
     fn note_over(&mut self, nanoseconds: u64) {
         let memory = &self.gpu.memory().heaps[LOCAL];
-        let claimed = memory.ours.total().saturating_sub(memory.evicted + self.base);
+        let claimed = memory.ours.total().saturating_sub(memory.evicted);
         self.outcome.note_over(claimed, self.flight.bytes(), self.budget, nanoseconds);
     }
 
     fn finish(mut self) -> Result<Outcome, String> {
+        // What nothing has used by the end counts as not used.
+        self.buffers.clear();
+        let left = self.gpu.shutdown();
+        debug_assert!(left.is_clean(), "{left:?}");
         self.gpu.device().run_until_idle();
         let stats = self.gpu.device().paging_stats();
         let local = stats.segments[LOCAL];

@@ -12,6 +12,7 @@ mod measure;
 mod model;
 mod report;
 mod scenarios;
+mod small;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -45,7 +46,12 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), String> {
     let length = Length(usize::from(args.laps));
     let mut lines = Vec::new();
-    let free = [scenarios::wandering(length), scenarios::random(1, 60, 200 * length.0)];
+    let free = [
+        scenarios::wandering(length),
+        scenarios::random(1, 60, 200 * length.0),
+        small::in_order_of_map(length),
+        small::in_other_order(length),
+    ];
     let all = scenarios::all(length).into_iter().map(|trace| (trace, true));
     for (mut trace, has_target) in all.chain(free.map(|trace| (trace, false))) {
         trace.demotion_delay = args.demotion_delay;

@@ -1,4 +1,5 @@
-//! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device.
+//! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device. Each thing
+//! is a block of its own, however small, so that the baselines page in nothing beside what they use.
 //!
 //! The operating system moves out what was used least recently when more has been resident than it grants for some
 //! submissions, in which a program can follow a lower budget by itself, except what submissions in flight use. A use of what it has moved out brings it back if there is room beside what is in
@@ -118,7 +119,7 @@ impl<'a> Model<'a> {
         for thing in uses.iter().copied().filter(|thing| self.trace.is_local(*thing)) {
             let bytes = self.bytes(thing);
             if !self.blocks[thing].is_in {
-                if self.blocks[thing].is_claimed && self.demote(bytes, uses) {
+                if self.blocks[thing].is_claimed && self.demote(bytes) {
                     self.move_in(thing, true);
                 } else {
                     self.outcome.bytes_in += bytes;
@@ -167,18 +168,17 @@ impl<'a> Model<'a> {
         }
         let since = *self.over_since.get_or_insert(self.submissions);
         if self.submissions - since >= self.trace.demotion_delay {
-            self.demote(0, &[]);
+            self.demote(0);
         }
     }
 
-    /// The operating system makes room for so many bytes; what is named stays. False, and nothing moves, where those
-    /// bytes do not fit.
-    fn demote(&mut self, more: u64, stays: &[usize]) -> bool {
+    /// The operating system makes room for so many bytes beside what is in flight. False, and nothing moves, where
+    /// those bytes do not fit.
+    fn demote(&mut self, more: u64) -> bool {
         if self.budget == 0 || self.resident + more <= self.budget {
             return true;
         }
-        let is_idle =
-            |thing: &usize| self.blocks[*thing].is_in && !self.flight.uses(*thing) && !stays.contains(thing);
+        let is_idle = |thing: &usize| self.blocks[*thing].is_in && !self.flight.uses(*thing);
         let mut idle: Vec<_> = (0..self.blocks.len()).filter(is_idle).collect();
         let movable: u64 = idle.iter().map(|thing| self.bytes(*thing)).sum();
         if more > 0 && self.resident - movable + more > self.budget {

@@ -3,6 +3,7 @@
 use tenure_core::Queue;
 use test_random::Rng;
 
+use super::small;
 use super::trace::{Frame, LOCAL, SYSTEM, Submission, Trace};
 
 const MIB: u64 = 1 << 20;
@@ -25,6 +26,7 @@ pub(super) fn all(length: Length) -> Vec<Trace> {
         background(length, "background, budget 8 MiB", 8 * MIB),
         copy_queue(length),
         sawtooth(length),
+        small::in_order_of_road(length),
     ]
 }
 

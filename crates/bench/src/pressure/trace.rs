@@ -19,7 +19,7 @@ pub(super) const LOCAL: usize = 0;
 /// The system's memory, which is not.
 pub(super) const SYSTEM: usize = 1;
 
-/// A buffer in a block of its own.
+/// A buffer. From 1 MiB on tenure gives it a block of its own; smaller ones share blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Thing {
     /// Bytes.

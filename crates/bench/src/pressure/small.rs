@@ -1,0 +1,74 @@
+//! Scenarios of many small things, which share blocks: what is paged in with a block and not used shows in these alone.
+
+use test_random::Rng;
+
+use super::scenarios::Length;
+use super::trace::Trace;
+
+const KIB: u64 = 1 << 10;
+
+/// Things created in one frame.
+const LOADED: usize = 100;
+
+/// Things of 64 to 512 KiB, which are created over some frames.
+fn world(trace: &mut Trace, count: usize, percent: u64) -> Vec<usize> {
+    let mut rng = Rng::new(count as u64);
+    let sizes: Vec<_> = (0..count).map(|_| (4 + rng.below(29)) * 16 * KIB).collect();
+    trace.budget = sizes.iter().sum::<u64>() * percent / 100;
+    sizes.chunks(LOADED).flat_map(|sizes| trace.world(sizes.iter().copied())).collect()
+}
+
+/// Things along a road, of which the camera sees some in a row.
+const ROAD: usize = 3000;
+const SEEN: usize = 160;
+const STEP: usize = 8;
+
+/// Laps along a road whose things were created in this order.
+fn road(name: &'static str, length: Length, order: impl FnOnce(&mut Vec<usize>)) -> Trace {
+    let mut trace = Trace::new(name, 0);
+    let mut things = world(&mut trace, ROAD, 75);
+    order(&mut things);
+    for first in (0..ROAD * length.0).step_by(STEP) {
+        trace.draw((first..first + SEEN).map(|place| things[place % ROAD]).collect());
+    }
+    trace
+}
+
+/// The camera goes along a road whose things were created in their order.
+pub(super) fn in_order_of_road(length: Length) -> Trace {
+    road("small things along a road", length, |_| {})
+}
+
+/// The same where the order of creation says nothing about the road. No targets: without moving things no block could
+/// hold what is used together.
+pub(super) fn in_other_order(length: Length) -> Trace {
+    road("small things in no order (no target)", length, |things| {
+        let mut rng = Rng::new(3);
+        for end in (1..things.len()).rev() {
+            things.swap(end, rng.below(end as u64 + 1) as usize);
+        }
+    })
+}
+
+/// Tiles of a map in each direction, things on each, and tiles in view in each direction.
+const MAP: usize = 32;
+const THINGS: usize = 3;
+const VIEW: usize = 7;
+
+/// The camera goes around on a map whose things were created tile by tile, row by row. No targets: where it goes across
+/// the rows, it sees parts of blocks.
+pub(super) fn in_order_of_map(length: Length) -> Trace {
+    let mut trace = Trace::new("small things on a map (no target)", 0);
+    let things = world(&mut trace, MAP * MAP * THINGS, 30);
+    let far = MAP - VIEW;
+    for _ in 0..length.0 {
+        let there = (0..far).map(|step| (step, 0)).chain((0..far).map(|step| (far, step)));
+        let back = (0..far).map(|step| (far - step, far)).chain((0..far).map(|step| (0, far - step)));
+        for (x, y) in there.chain(back) {
+            let rows = (y..y + VIEW).map(|row| (row * MAP + x) * THINGS);
+            let view = rows.flat_map(|first| first..first + VIEW * THINGS);
+            trace.draw(view.map(|thing| things[thing]).collect());
+        }
+    }
+    trace
+}
