@@ -2,6 +2,7 @@
 
 use tenure_heap::{BlockShape, Growth, HeapProperties, InvalidProperties, PoolSuballocator};
 
+use super::class::BlockTraits;
 use super::pool::{PoolId, PoolShard};
 use super::{Class, PoolKind};
 use crate::Config;
@@ -66,9 +67,6 @@ pub(super) fn check(properties: &Properties) -> Result<HeapProperties, InvalidPr
     }
 }
 
-/// Bytes; the largest block that is evicted as a whole.
-const MAX_EVICTABLE: u64 = 4 << 20;
-
 /// The pool of a class: its block sizes, granule and alignments, by what it is for.
 ///
 /// `None` for what is no pool; or when the granule is refused, which the table below never causes.
@@ -128,8 +126,8 @@ pub(super) fn make_pool<D: Device>(
     };
     let limit = limit - limit % alignment;
     // What shares an evictable block leaves and comes back together.
-    let (min, max) =
-        if class.is_evictable { (min.min(MAX_EVICTABLE), max.min(MAX_EVICTABLE)) } else { (min, max) };
+    let largest = if class.is_evictable { BlockTraits::ALONE } else { u64::MAX };
+    let (min, max) = (min.min(largest), max.min(largest));
     let share = heaps.largest_share(class.memory).max(alignment);
     let (min, max) = (min.min(share), max.min(share));
     let halvings = if class.kind == PoolKind::SmallBuffers { 0 } else { 3 };

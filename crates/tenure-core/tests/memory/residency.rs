@@ -272,7 +272,7 @@ fn an_allocation_evicts_before_it_spills() {
     assert_clean(&gpu);
 }
 
-/// Large ones leave alone; small ones share blocks with nothing that stays, of 4 MiB at most.
+/// Large ones leave alone; small ones share blocks with nothing that stays.
 #[test]
 fn evictable_resources_share_no_block_with_others() {
     let gpu = granted(256);
@@ -295,6 +295,26 @@ fn evictable_resources_share_no_block_with_others() {
     assert_ne!(make(&gpu, MIB).location(), LocationKind::Committed);
     let mapped = gpu.create_buffer(&evictable(64).memory(MemoryUse::Upload)).unwrap();
     assert_eq!(mapped.location(), LocationKind::Range);
+}
+
+/// What leaves together is no larger than what leaves alone, however much there is: each small one that is used brings
+/// back its whole block.
+#[test]
+fn small_evictable_resources_share_small_blocks() {
+    let gpu = granted(256);
+    let blocks = |desc: &BufferDesc| {
+        let buffers: Vec<_> = (0..256).map(|_| gpu.create_buffer(desc).unwrap()).collect();
+        let reports = gpu.report().pools;
+        let sizes: Vec<_> = reports.iter().flat_map(|pool| &pool.blocks).map(|block| block.size).collect();
+        drop(buffers);
+        gpu.trim();
+        sizes
+    };
+    let size = 200 << 10;
+    let leaving = blocks(&evictable(size));
+    assert!(leaving.iter().all(|block| (size..=MIB).contains(block)), "{leaving:?}");
+    assert!(leaving.len() < 80, "{} blocks, so that they are not shared", leaving.len());
+    assert!(blocks(&BufferDesc::new(size, Usage::SHADER_READ)).iter().any(|block| *block > MIB));
 }
 
 /// A view or a resource of another manager is refused.
