@@ -582,6 +582,19 @@ mod tests {
         assert_eq!(asked.get(), before + 1);
     }
 
+    /// Memory is evicted when less is granted than before: what was granted then is not taken after that.
+    #[test]
+    fn what_was_granted_before_an_eviction_is_asked_for_again() {
+        let (limits, granted) = (limits(), Cell::new(9000));
+        let budget = || vec![HeapBudget { budget: granted.get(), usage: limits.taken(0) }];
+        assert!(limits.allows(MEMORY, 500, Round::WithinBudget, budget));
+        limits.note_allocation(MEMORY, 500);
+        granted.set(100);
+        limits.note_evicted(MEMORY, 500);
+        assert!(!limits.allows(MEMORY, 200, Round::WithinBudget, budget), "only 100 are granted now");
+        assert!(limits.allows(MEMORY, 100, Round::WithinBudget, budget));
+    }
+
     /// Threads that ask the driver at once exceed neither the cap nor the budget together, and a request that comes to
     /// nothing leaves nothing behind.
     #[test]

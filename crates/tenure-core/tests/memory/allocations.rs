@@ -10,7 +10,7 @@ use tenure_core::{
     Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, Gpu, MemoryUse, Queue,
     QueueId, Sampler, SamplerDesc, SetBinding, SetLayout, SetLayoutDesc, UploadRingDesc, Usage, View,
 };
-use tenure_sim::{Checks, Device, Lag, Options, Profile};
+use tenure_sim::{Checks, Device, Lag, Options, Paging, Profile};
 
 thread_local! {
     static IS_COUNTING: Cell<bool> = const { Cell::new(false) };
@@ -129,6 +129,26 @@ fn creating_and_dropping_ranges_allocates_nothing() {
             FIRST.take()
         );
     }
+}
+
+/// Noting the evictable blocks that a recording uses allocates nothing: the sets come again.
+#[test]
+fn noting_evictable_blocks_allocates_nothing() {
+    let options = Options::new(Profile::DISCRETE).lag(Lag::None).paging(Paging::PCIE4_X16);
+    let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+    let desc = BufferDesc::new(1 << 20, Usage::SHADER_READ).evictable();
+    let buffers: Vec<_> = (0..100).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
+    let frame = || {
+        let mut recording = gpu.record(Queue::Graphics, "frame").unwrap();
+        counted(|| buffers.iter().for_each(|buffer| recording.make_resident(buffer).unwrap()));
+        recording.submit().unwrap();
+    };
+    frame();
+    let warm = COUNT.get();
+    assert!(warm > 0, "the first set grows, or nothing is counted");
+    FIRST.take();
+    (0..20).for_each(|_| frame());
+    assert_eq!(COUNT.get(), warm, "the first at {:#?}", FIRST.take());
 }
 
 /// Constants allocate nothing: pages come again, with their boxes.
