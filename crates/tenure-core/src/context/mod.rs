@@ -381,7 +381,9 @@ impl<D: Device> MakeRoom for Context<D> {
     fn wait_for_room(&self, wanted: Option<Wanted>) -> bool {
         let services = self.services();
         let has_trimmed = services.is_some_and(|services| services.trim_transients(self, IdleHeaps::All));
-        if !has_trimmed && self.releases.stats().pending_bytes == 0 {
+        let is_awaited =
+            || wanted.is_some_and(|wanted| self.pools.residency.is_room_in_use(&self.paging(), wanted));
+        if !has_trimmed && self.releases.stats().pending_bytes == 0 && !is_awaited() {
             return false;
         }
         let submitted = self.clock.submitted();

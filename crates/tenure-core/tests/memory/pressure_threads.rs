@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tenure_core::device::Device as _;
 use tenure_core::{
-    AllocationFlags, Buffer, BufferDesc, Config, Format, Gpu, PoolConfig, Pressure, PressureConfig, Queue,
-    State, Subresource, TextureDesc, Usage,
+    AllocationFlags, Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, PoolConfig, Pressure,
+    PressureConfig, Queue, State, Subresource, TextureDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
 use test_random::Rng;
@@ -126,6 +126,66 @@ fn what_the_driver_refuses_evicts_what_is_idle() {
     assert_eq!(gpu.memory().heaps[0].evicted, 16 * MIB);
     assert_eq!(used(&gpu), before + 48 * MIB - 16 * MIB);
     drop((large, buffers));
+}
+
+/// What each frame uses leaves, too, when the driver refuses a request: it comes back, and a request that goes to slower
+/// memory stays there.
+#[test]
+fn what_the_driver_refuses_evicts_what_each_frame_uses() {
+    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
+    let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
+    for _ in 0..6 {
+        let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+        for buffer in &buffers {
+            recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+        }
+        recording.submit().unwrap();
+        end_frame(&gpu);
+    }
+    let refusal = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted);
+    gpu.device().faults().inject(refusal);
+    let large = BufferDesc::new(48 * MIB, Usage::UNORDERED_ACCESS).allocation(AllocationFlags::WITHIN_BUDGET);
+    let large = gpu.create_buffer(&large).unwrap();
+    assert_eq!(gpu.memory().heaps[0].evicted, 16 * MIB);
+    drop((large, buffers));
+}
+
+/// Room is made in the memory that a request may go to: an upload that has to be local to the GPU evicts what is idle
+/// there, although the usual memory of uploads is the system's.
+#[test]
+fn room_is_made_where_the_request_may_go() {
+    let gpu = with(Options::new(Profile::D3D12_ENHANCED).budgets([32 * MIB]));
+    let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
+    let buffers: Vec<_> = (0..7).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
+    (0..12).for_each(|_| end_frame(&gpu));
+    assert_eq!(gpu.memory().heaps[0].evicted, 0);
+    let flags = AllocationFlags::DEVICE_LOCAL_ONLY | AllocationFlags::WITHIN_BUDGET;
+    let upload = BufferDesc::new(8 * MIB, Usage::COPY_SRC).memory(MemoryUse::Upload).allocation(flags);
+    let upload = gpu.create_buffer(&upload).unwrap();
+    assert!(gpu.memory().heaps[0].evicted >= 4 * MIB);
+    assert!(used(&gpu) <= 32 * MIB);
+    drop((upload, buffers));
+}
+
+/// What the GPU still uses is waited for, if it may leave then: otherwise the request would fail.
+#[test]
+fn what_is_evictable_and_in_use_is_waited_for() {
+    for flags in [AllocationFlags::empty(), AllocationFlags::NEVER_WAIT] {
+        let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(6)));
+        gpu.set_memory_cap(0, Some(8 * MIB)).unwrap();
+        let buffer = gpu.create_buffer(&BufferDesc::new(6 * MIB, Usage::SHADER_READ).evictable()).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+        recording.use_resource(&buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+        recording.submit().unwrap();
+        let flags = flags | AllocationFlags::DEVICE_LOCAL_ONLY;
+        let more = BufferDesc::new(4 * MIB, Usage::UNORDERED_ACCESS).allocation(flags);
+        let more = gpu.create_buffer(&more);
+        assert_eq!(more.is_ok(), !flags.contains(AllocationFlags::NEVER_WAIT), "{flags:?}: {more:?}");
+        assert!(used(&gpu) <= 8 * MIB);
+        gpu.device().run_until_idle();
+        assert_eq!(gpu.device().take_hazards(), []);
+    }
 }
 
 /// A transient target evicts what is idle, too, before it leaves the card: under a cap, which nothing exceeds.

@@ -73,7 +73,38 @@ enum Hot {
     Leaves,
 }
 
+impl Hot {
+    /// For an allocation: only a refusal of the driver makes it worth while that blocks come back at once.
+    const fn of(wanted: Wanted) -> Self {
+        if wanted.is_refused { Self::Leaves } else { Self::Stays }
+    }
+
+    /// Frames until the next use of what leaves, at least.
+    const fn soonest(self) -> u64 {
+        match self {
+            Self::Stays => 2,
+            Self::Leaves => 0,
+        }
+    }
+}
+
+impl<D: Device> Node<D> {
+    /// Whether it is resident, and no submission will use it or is using it.
+    fn is_idle(&self, state: &State, completed: &SyncPoint) -> bool {
+        state.is_idle(completed) && self.used.is_covered_by(completed)
+    }
+}
+
 impl<D: Device> Blocks<D> {
+    fn each(&self) -> impl Iterator<Item = (usize, &Node<D>, &State)> {
+        self.nodes.iter().filter_map(|(index, node)| Some((index, node, self.states.get(index)?)))
+    }
+
+    /// Frames until the next use of a block.
+    fn expected(&self, node: &Node<D>, state: &State) -> u64 {
+        node.uses.expected(state.age(self.frame), self.typical)
+    }
+
     /// Those of the blocks that may leave, the one that is needed last first, as many as make up so many
     /// bytes; they count as evicted from here on.
     fn take_idle(
@@ -83,22 +114,16 @@ impl<D: Device> Blocks<D> {
         completed: &SyncPoint,
         may_leave: impl Fn(&Node<D>, &State) -> bool,
     ) -> Vec<Moved<D>> {
-        let (frame, typical) = (self.frame, self.typical);
-        let soonest = if hot == Hot::Stays { 2 } else { 0 };
-        let is_idle =
-            |node: &Node<D>, state: &State| state.is_idle(completed) && node.used.is_covered_by(completed);
         let mut idle: Vec<(u64, usize)> = self
-            .nodes
-            .iter()
-            .filter_map(|(index, node)| Some((index, node, self.states.get(index)?)))
-            .filter(|(_, node, state)| may_leave(node, state) && is_idle(node, state))
-            .map(|(index, node, state)| (node.uses.expected(state.age(frame), typical), index))
-            .filter(|(expected, _)| *expected >= soonest)
+            .each()
+            .filter(|(_, node, state)| may_leave(node, state) && node.is_idle(state, completed))
+            .map(|(index, node, state)| (self.expected(node, state), index))
+            .filter(|(expected, _)| *expected >= hot.soonest())
             .collect();
         // Of those that are needed at the same time the newest, but not what was made or used in this frame: its upload
         // may be pending.
         let order = |index: usize| {
-            let is_fresh = self.states.get(index).is_some_and(|state| state.age(frame) == 0);
+            let is_fresh = self.states.get(index).is_some_and(|state| state.age(self.frame) == 0);
             (is_fresh, if is_fresh { index } else { usize::MAX - index })
         };
         idle.sort_unstable_by_key(|(expected, index)| (std::cmp::Reverse(*expected), order(*index)));
@@ -381,19 +406,33 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
+    /// Whether blocks could leave for an allocation if the GPU were done with them.
+    pub(crate) fn is_room_in_use(&self, with: &Paging<'_, D>, wanted: Wanted) -> bool {
+        let budgets = &with.objects.budgets;
+        let Some(heap) = budgets.heap_index(wanted.own.memory).filter(|_| self.mode == Residency::Explicit)
+        else {
+            return false;
+        };
+        let (blocks, completed, hot) = (self.blocks.lock(), with.clock.completed(), Hot::of(wanted));
+        blocks.each().any(|(_, node, state)| {
+            let is_in_use = state.is_resident && !node.is_idle(state, &completed);
+            let may_leave = blocks.expected(node, state) >= hot.soonest();
+            is_in_use && may_leave && budgets.heap_index(node.own.memory) == Some(heap)
+        })
+    }
+
     /// An allocation of so many bytes finds no room in its heap: evicts idle blocks for it. Where the driver has refused
     /// it within the budget, the budget does not say how much is needed.
-    pub(crate) fn make_room(&self, with: &Paging<'_, D>, Wanted { own: wanted, is_refused }: Wanted) {
-        let objects = with.objects;
+    pub(crate) fn make_room(&self, with: &Paging<'_, D>, request: Wanted) {
+        let (objects, Wanted { own: wanted, is_refused }) = (with.objects, request);
         let heap = objects.budgets.heap_index(wanted.memory);
         if let (Residency::Explicit, Some(heap)) = (self.mode, heap)
             && !self.blocks.lock().nodes.is_empty()
         {
             let _paging = self.paging.lock();
             let over = objects.over_budget(with.device, heap, wanted.size);
-            let (bytes, hot) =
-                if is_refused { (over.max(wanted.size), Hot::Leaves) } else { (over, Hot::Stays) };
-            let _evicted = self.evict(with, heap, bytes, hot);
+            let bytes = if is_refused { over.max(wanted.size) } else { over };
+            let _evicted = self.evict(with, heap, bytes, Hot::of(request));
         }
     }
 }
