@@ -51,6 +51,19 @@ impl<D: Device> Batch<D> {
         self.pushed += 1;
         self.copies.push(copy);
     }
+
+    /// Of its copies, which are sorted, those of a queue to the first so many resources.
+    pub(super) fn first_copies(
+        &self,
+        on_graphics: bool,
+        resources: usize,
+    ) -> impl Iterator<Item = &Copy<D>> + Clone {
+        let (mut last, mut found) = (None, 0);
+        self.copies.iter().filter(move |copy| copy.on_graphics == on_graphics).take_while(move |copy| {
+            found += usize::from(last.replace(copy.cell()) != Some(copy.cell()));
+            found <= resources
+        })
+    }
 }
 
 /// An upload on its way: from [`Gpu::upload`](crate::Gpu::upload). Dropping it changes nothing.

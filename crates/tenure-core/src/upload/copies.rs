@@ -42,7 +42,7 @@ impl<D: Device> Copy<D> {
         Part { page: self.page, offset: self.from }
     }
 
-    fn cell(&self) -> u64 {
+    pub(super) fn cell(&self) -> u64 {
         self.to.as_ref().id()
     }
 

@@ -162,38 +162,63 @@ impl<D: Device> Uploads<D> {
     }
 
     /// Submits the copies of a batch, those of any queue first: of one resource, none comes before
-    /// one that only a graphics queue can make.
+    /// one that only a graphics queue can make. Where what they go to cannot be resident at once, those to some
+    /// resources come first, and then the others.
     fn submit(&self, context: &Context<D>, batch: &mut Batch<D>, sorter: &mut Sorter) -> Result<(), Error> {
         sorter.sort(&mut batch.copies);
         for on_graphics in [false, true] {
-            if !batch.copies.iter().any(|copy| copy.on_graphics == on_graphics) {
-                continue;
-            }
-            let at = self.submit_to(context, batch, on_graphics)?;
-            let at = context.clock.point_at(at);
-            batch.point.merge(&at);
-            self.newest.lock().merge(&at);
-            self.submissions.fetch_add(1, Ordering::Relaxed);
-            for copy in batch.copies.extract_if(.., |copy| copy.on_graphics == on_graphics) {
-                self.copies.fetch_add(1, Ordering::Relaxed);
-                self.staging.let_go(context, copy.page);
+            let mut resources = usize::MAX;
+            while batch.first_copies(on_graphics, 1).next().is_some() {
+                let copies = batch.first_copies(on_graphics, resources);
+                match self.submit_to(context, on_graphics, copies.clone()) {
+                    Ok(at) => {
+                        let count = copies.count();
+                        self.note_submitted(context, batch, at, (on_graphics, count));
+                    }
+                    Err(error) => match fewer_resources(copies).filter(|_| is_shortage(&error)) {
+                        Some(fewer) => resources = fewer,
+                        None => return Err(error),
+                    },
+                }
             }
         }
         Ok(())
     }
 
-    fn submit_to(
+    /// The first copies of a queue were submitted.
+    fn note_submitted(
         &self,
         context: &Context<D>,
-        batch: &Batch<D>,
+        batch: &mut Batch<D>,
+        at: QueueSerial,
+        (on_graphics, mut count): (bool, usize),
+    ) {
+        let at = context.clock.point_at(at);
+        batch.point.merge(&at);
+        self.newest.lock().merge(&at);
+        self.submissions.fetch_add(1, Ordering::Relaxed);
+        let is_submitted = |copy: &mut Copy<D>| {
+            let is_one = copy.on_graphics == on_graphics && count > 0;
+            count -= usize::from(is_one);
+            is_one
+        };
+        for copy in batch.copies.extract_if(.., is_submitted) {
+            self.copies.fetch_add(1, Ordering::Relaxed);
+            self.staging.let_go(context, copy.page);
+        }
+    }
+
+    fn submit_to<'a>(
+        &self,
+        context: &Context<D>,
         on_graphics: bool,
+        copies: impl Iterator<Item = &'a Copy<D>> + Clone,
     ) -> Result<QueueSerial, Error> {
         let queue = self.copy.filter(|_| !on_graphics).unwrap_or(self.graphics);
         let name = Name::from(NAME);
         let mut open =
             self.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
-        let copies = || batch.copies.iter().filter(|copy| copy.on_graphics == on_graphics);
-        if let Err(source) = record(&mut open, copies) {
+        if let Err(source) = record(&mut open, || copies.clone()) {
             self.lists.discard_open(context, queue, open);
             return Err(Error::State { name, source });
         }
@@ -268,6 +293,16 @@ fn record<'a, D: Device, I: Iterator<Item = &'a Copy<D>>>(
         copy.record(&mut open.list);
     }
     Ok(())
+}
+
+/// Half as many resources as copies go to, if those are in several blocks that may be evicted: where all of them cannot
+/// be resident at once, some of them may.
+fn fewer_resources<'a, D: Device>(copies: impl Iterator<Item = &'a Copy<D>> + Clone) -> Option<usize> {
+    let blocks = || copies.clone().map(|copy| copy.to.0.block);
+    let evictable = blocks().flatten().next()?;
+    let mut last = None;
+    let resources = copies.clone().filter(|copy| last.replace(copy.cell()) != Some(copy.cell())).count();
+    blocks().any(|block| block != Some(evictable)).then_some(resources / 2).filter(|fewer| *fewer > 0)
 }
 
 /// True when a later try may do.

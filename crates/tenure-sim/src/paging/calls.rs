@@ -46,7 +46,11 @@ fn numbers(blocks: &[Block<'_>]) -> Result<Vec<u64>, DeviceError> {
 
 impl Shared {
     pub(crate) fn make_resident(&self, blocks: &[Block<'_>]) -> Result<PagingPoint, DeviceError> {
-        self.call(CallKind::MakeResident, Request::default(), || {
+        let bytes = self.pager.as_ref().map_or(0, |pager| {
+            let blocks = blocks.iter().filter_map(|block| found(block).ok());
+            pager.missing(blocks.map(|(label, _)| label.id))
+        });
+        self.call(CallKind::MakeResident, Request { bytes, ..Request::default() }, || {
             let pager = self.pager.as_ref().filter(|_| self.is_d3d12()).ok_or(UNSUPPORTED)?;
             let blocks = numbers(blocks)?;
             let mut timeline = self.timeline.lock();

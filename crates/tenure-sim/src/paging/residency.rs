@@ -30,6 +30,13 @@ impl Pager {
         newest
     }
 
+    /// Bytes of those of the blocks that are evicted.
+    pub(crate) fn missing(&self, blocks: impl Iterator<Item = u64>) -> u64 {
+        let state = self.state.lock();
+        let evicted = blocks.filter_map(|id| state.blocks.get(&id)).filter(|block| block.count == 0);
+        evicted.map(|block| block.size).sum()
+    }
+
     /// The program has been told that blocks need not be waited for.
     pub(crate) fn arrived(&self, blocks: &[u64]) {
         let mut state = self.state.lock();
