@@ -11,6 +11,7 @@ mod policy;
 mod pressure_threads;
 mod request_rules;
 mod residency;
+mod residency_kinds;
 mod residency_uploads;
 mod shards;
 mod signals;
