@@ -13,6 +13,8 @@ mod options;
 mod pick;
 mod sim;
 mod streamer;
+#[cfg(test)]
+mod tests;
 mod vulkan;
 mod world;
 

@@ -1,0 +1,33 @@
+//! What the streamer does when the driver has less than it says.
+
+use tenure::Gpu;
+use tenure::sim::{CallKind, Device, Fault, FaultKind, Options as DeviceOptions, Profile};
+use voxel_world::Result;
+
+use crate::BUDGET;
+use crate::options::Options;
+use crate::streamer::Streamer;
+
+/// A load that is refused is made in a later frame, and is no error.
+#[test]
+fn what_is_refused_is_loaded_later() -> Result<()> {
+    let device = Device::with_options(DeviceOptions::new(Profile::DISCRETE).budgets([BUDGET]));
+    let mut streamer = Streamer::new(Gpu::new(device.clone(), Options::config())?)?;
+    let mut frames = 0..;
+    let mut fly = |count| frames.by_ref().take(count).try_for_each(|number| streamer.frame(number));
+    fly(6)?;
+    for call in [CallKind::CreateHeap, CallKind::CreateCommitted] {
+        // There is memory for what is read back.
+        let refusal = Fault::nth(1, FaultKind::OutOfMemory).of(call).larger_than(256 << 10);
+        device.faults().inject(refusal.onwards());
+    }
+    fly(6)?;
+    let calls = device.calls();
+    let refused = calls.failed(CallKind::CreateHeap) + calls.failed(CallKind::CreateCommitted);
+    assert!(refused > 0, "nothing was refused");
+    device.faults().clear();
+    let before = device.calls().reserved_bytes;
+    fly(6)?;
+    assert!(device.calls().reserved_bytes > before, "nothing was loaded after that");
+    Ok(())
+}
