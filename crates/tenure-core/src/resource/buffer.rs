@@ -127,7 +127,8 @@ impl BufferDesc {
     /// ([`Gpu::submit_external`]) must not use it.
     ///
     /// It has an effect where a program decides what is resident, or says so by priorities
-    /// ([`Properties::residency`](crate::device::Properties::residency)), and none for memory that the CPU maps.
+    /// ([`Properties::residency`](crate::device::Properties::residency)), and none for memory that the CPU maps, nor for
+    /// what is adopted, transient, or in a page of a [`PageAllocator`](crate::PageAllocator).
     /// What is evicted shares blocks of at most 4 MiB with nothing else, and has memory of its own from 1 MiB on, so
     /// that little is moved that is not needed.
     ///
