@@ -273,11 +273,14 @@ proptest! {
                     program.allocate(size, 16, moves);
                 }
                 Step::Free => {
-                    // What is on its way is told to both places, as a drop during a copy would.
                     let index = program.rng.below(program.live.len().max(1) as u64) as usize;
-                    if program.live.get(index).is_some_and(|live| moves.iter().all(|moved: &RangeMove| moved.from != live.at)) {
+                    if index < program.live.len() {
                         let Live { at, size, .. } = program.live.swap_remove(index);
                         program.pool.free(at.handle, size).unwrap();
+                        // What was told to move is dropped before it has moved: at both places.
+                        for moved in moves.extract_if(.., |moved: &mut RangeMove| moved.from == at) {
+                            program.pool.free(moved.to.handle, size).unwrap();
+                        }
                     }
                 }
                 Step::Compact { bytes, moves: most, pieces } => {

@@ -4,9 +4,10 @@
 //! A recording notes each block that it uses once, in a set of bits. Before its submission all of them are made
 //! resident, and the queue, not the CPU, waits for that. When the operating system grants less than there is, the
 //! blocks that are needed last leave first: the time of a block's next use is predicted from its last interval
-//! between uses, and where it is overdue, from its last two long pauses, or from those of other blocks. Blocks of a working set that comes back in turn
-//! leave newest first that way, which is optimal for such sets (L. Belady, "A study of replacement algorithms for a
-//! virtual-storage computer", 1966, of which this is an estimate), where the least recently used first is the worst.
+//! between uses, and where it is overdue, from its last two long pauses, or from those of other blocks. Blocks of a
+//! working set that comes back in turn leave newest first that way, which is optimal for such sets (L. Belady, "A study
+//! of replacement algorithms for a virtual-storage computer", 1966, of which this is an estimate), where the least
+//! recently used first is the worst.
 //!
 //! # Efficiency
 //! A submission whose blocks are all resident takes a short lock twice, and a few nanoseconds a block. Candidates
@@ -135,9 +136,11 @@ impl<D: Device> ResidentBlocks<D> {
     /// the driver again, evicted or not.
     pub(crate) fn remove(&self, key: Option<BlockKey>, objects: &Objects) {
         let Some(key) = key else { return };
-        let blocks = &mut *self.blocks.lock();
+        let mut blocks = self.blocks.lock();
         let Some(node) = blocks.nodes.try_remove(key.index()) else { return };
-        if blocks.states.get(key.index()).is_some_and(|state| !state.is_resident) {
+        let was_resident = blocks.states.get(key.index()).is_none_or(|state| state.is_resident);
+        drop(blocks);
+        if !was_resident {
             self.note_resident(objects, node.own);
         }
         self.change(&self.evictable, node.own, |bytes| bytes.saturating_sub(node.own.size));

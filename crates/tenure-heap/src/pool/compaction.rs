@@ -23,7 +23,8 @@ pub struct CompactionBudget {
     pub bytes: u64,
     /// Moves.
     pub moves: usize,
-    /// Pieces of blocks, in use or free, that are looked at: what bounds the time, about 50 ns each.
+    /// Pieces of blocks, in use or free, that are looked at: what bounds the time, but for a block, which is filled as a
+    /// whole.
     pub pieces: usize,
 }
 
@@ -168,9 +169,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let mut compaction = std::mem::take(&mut self.compaction);
         let mut left = budget;
         self.retire_emptied(&mut compaction, retired);
-        if compaction.phase == Phase::Idle && compaction.leaving.is_empty() {
-            self.choose(&mut compaction);
-        }
+        let is_over = compaction.phase == Phase::Idle && compaction.leaving.is_empty();
+        let is_done = is_over && !self.choose(&mut compaction);
         while left.pieces > 0 {
             let goes_on = match compaction.phase {
                 Phase::Idle => false,
@@ -185,7 +185,6 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         if compaction.phase == Phase::Idle {
             self.retire_empty(&mut compaction, retired);
         }
-        let is_done = compaction.phase == Phase::Idle && compaction.leaving.is_empty();
         self.compaction = compaction;
         is_done
     }
@@ -202,17 +201,19 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         is_any
     }
 
-    /// Chooses the blocks with the fewest bytes, as many as the others have room for.
-    fn choose(&self, compaction: &mut Compaction) {
+    /// Chooses the blocks with the fewest bytes, as many as the others have room for; false if there are none.
+    fn choose(&self, compaction: &mut Compaction) -> bool {
         let now = (self.taken(), self.suballocator.capacity());
         if compaction.stuck_at != now {
             (compaction.stuck_at, compaction.stuck) = (now, Vec::new());
         }
         let chosen = self.emptiest(&compaction.stuck);
-        if chosen.iter().any(|(used, _)| *used > 0) {
+        let is_any = chosen.iter().any(|(used, _)| *used > 0);
+        if is_any {
             compaction.chosen = chosen.into_iter().map(|(_, block)| block).collect();
             compaction.phase = Phase::Filling;
         }
+        is_any
     }
 
     /// The blocks with the fewest used bytes, but for those that are stuck, as many as the free bytes of the others
@@ -272,10 +273,13 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
 
     /// Frees what fills a block.
     fn open(&mut self, victim: &mut Victim) {
-        for filler in victim.fillers.drain(..) {
-            let freed = self.take_back(filler);
-            debug_assert!(freed.is_ok(), "a filler is freed once");
-        }
+        victim.fillers.drain(..).for_each(|filler| self.give_up(filler));
+    }
+
+    /// Frees a filler, or a place to which nothing moves.
+    fn give_up(&mut self, lent: Handle) {
+        let freed = self.take_back(lent);
+        debug_assert!(freed.is_ok(), "what was lent is taken back once");
     }
 
     fn is_there(&self, range: &BlockAllocation) -> bool {
@@ -299,7 +303,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
             return true;
         }
         let Some(RangeNeeds { size, alignment }) = needs(&from) else {
-            self.spare(compaction, next.victim);
+            self.keep_block(compaction, next.victim);
             return true;
         };
         match self.lend(size, alignment) {
@@ -308,14 +312,14 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
                 // The fullest of the blocks stays, and has holes for it.
                 let fullest = compaction.victims.iter().rposition(|victim| !victim.is_kept);
                 compaction.unplaced.push(next);
-                fullest.into_iter().for_each(|fullest| self.spare(compaction, fullest));
+                fullest.into_iter().for_each(|fullest| self.keep_block(compaction, fullest));
             }
         }
         true
     }
 
     /// Does not empty a block after all.
-    fn spare(&mut self, compaction: &mut Compaction, number: usize) {
+    fn keep_block(&mut self, compaction: &mut Compaction, number: usize) {
         let victim = &mut compaction.victims[number];
         victim.is_kept = true;
         compaction.stuck.push(victim.block);
@@ -324,10 +328,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
 
     /// Gives up the places of what lies in a block, and lets others be placed there.
     fn abandon(&mut self, victim: &mut Victim) {
-        for place in victim.places.drain(..) {
-            let freed = self.take_back(place.to.handle);
-            debug_assert!(freed.is_ok(), "a place is given up once");
-        }
+        victim.places.drain(..).for_each(|place| self.give_up(place.to.handle));
         self.open(victim);
     }
 
@@ -345,8 +346,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         };
         while let Some(place) = victim.places.pop() {
             if !self.is_there(&place.from) {
-                let freed = self.take_back(place.to.handle);
-                debug_assert!(freed.is_ok(), "a place is given up once");
+                self.give_up(place.to.handle);
                 continue;
             }
             // The first of a call may be larger than the budget, or it would never move.

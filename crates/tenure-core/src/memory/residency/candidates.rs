@@ -6,7 +6,8 @@ const LONG: u32 = 8;
 /// Frames until the next use of a block of which nothing is known, at least.
 const UNKNOWN: u64 = 2;
 
-/// How long a block was not used, in frames. The frame of its last use is known to whoever asks.
+/// How long a block was not used between its uses, in frames. The frame of its last use is in its
+/// [`State`](super::State).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Uses {
     /// Frames between its last two uses, if they were few; 0: not known.
@@ -43,10 +44,11 @@ impl Uses {
         self.is_new = false;
     }
 
-    /// Frames until it is used again, when it was last used so many frames ago, as far as one can tell: by its last interval, or, when it is overdue, by its
-    /// long pause before the last one, which is right for what comes back in turn and for what a camera sees on its
-    /// way to and fro, or by the last one. What has no pauses yet is expected after those of others. What is overdue
-    /// for that, too, is expected after as long as it has not been used now, and not in the next frame.
+    /// Frames until it is used again, as far as one can tell; `age`: frames since its last use. By its last interval,
+    /// or, when it is overdue, by its long pause before the last one, which is right for what comes back in turn and for
+    /// what a camera sees on its way to and fro, or by the last one. What has no pauses yet is expected after those of
+    /// others. What is overdue for that, too, is expected after as long as it has not been used now, and not in the next
+    /// frame.
     pub(super) fn expected(&self, age: u64, typical: TypicalPause) -> u64 {
         let by = |frames: u32| {
             let frames = u64::from(frames);
