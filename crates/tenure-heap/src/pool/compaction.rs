@@ -120,12 +120,14 @@ pub(super) struct Compaction {
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Goes on emptying the blocks whose content fits into the holes of others, as far as the budget allows: appends
-    /// the ranges that are to move to `moves`, and blocks that are empty to `retired`. `needs` says what a range
-    /// needs, or `None` if it cannot move.
+    /// the ranges that are to move to `moves`, and blocks that are empty to `retired`. `needs` says what an allocated range
+    /// needs, or `None` if it cannot move; it is asked once for each range of the blocks that are to be emptied.
     ///
     /// To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
     /// allocated or freed. Ranges can be allocated and freed in between; where that finds no room,
-    /// [`stop_compaction`](Self::stop_compaction) makes the room in the blocks available again.
+    /// [`stop_compaction`](Self::stop_compaction) makes the room in the blocks available again. What is freed in a block
+    /// that is being emptied can be allocated again until the next call, and keeps the block if it is: the next round
+    /// looks at it anew.
     ///
     /// # Algorithm
     /// The blocks to empty are those with the fewest bytes in them, as many as the holes of the others have bytes for,
@@ -174,7 +176,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         while left.pieces > 0 {
             let goes_on = match compaction.phase {
                 Phase::Idle => false,
-                Phase::Filling => self.fill_next(&mut compaction, &mut left, &mut needs),
+                Phase::Filling => self.fill_next(&mut compaction, &mut left),
                 Phase::Planning => self.plan(&mut compaction, &mut left, &mut needs),
                 Phase::Moving => self.hand_out(&mut compaction, &mut left, moves),
             };
@@ -232,22 +234,13 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 
     /// Keeps other ranges out of the next block, and notes what lies in it.
-    fn fill_next(
-        &mut self,
-        compaction: &mut Compaction,
-        left: &mut CompactionBudget,
-        needs: &mut impl FnMut(&BlockAllocation) -> Option<RangeNeeds>,
-    ) -> bool {
+    fn fill_next(&mut self, compaction: &mut Compaction, left: &mut CompactionBudget) -> bool {
         let Some(block) = compaction.chosen.pop_front() else {
             compaction.phase = Phase::Planning;
             return true;
         };
         let content: Vec<_> = self.suballocator.allocations_in(block).collect();
         left.pieces = left.pieces.saturating_sub(1 + content.len());
-        if content.iter().any(|range| needs(range).is_none()) {
-            compaction.stuck.push(block);
-            return true;
-        }
         let mut victim = Victim::new(block);
         self.fill(&mut victim);
         if content.is_empty() {
