@@ -265,7 +265,9 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
         let dropped = moves.pop().unwrap();
         let index = program.live.iter().position(|live| live.at == dropped.from).unwrap();
         let Live { size, align, .. } = program.live.swap_remove(index);
-        [dropped.from, dropped.to].map(|place| program.pool.free(place.handle, size).unwrap());
+        for place in [dropped.from, dropped.to] {
+            program.pool.free(place.handle, size).unwrap();
+        }
         let mut more = Vec::new();
         assert!(!program.compact(AMPLE, &mut more));
         assert_eq!(more, []);

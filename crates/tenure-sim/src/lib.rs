@@ -181,7 +181,8 @@
 //! submission uses of these is brought back if there is room, in place of what has no higher priority, and read over
 //! the link if not; both cost time. The budget follows [`Paging::script`], and the usage that
 //! [`budget`](tenure_core::device::Device::budget) reports is what is resident. All that counts is in
-//! [`Device::paging_stats`], to the byte: also what was brought in with a block and nothing used. Blocks may together be as large as all memory heaps are.
+//! [`Device::paging_stats`], to the byte: also what was brought in with a block and nothing used. Blocks may together be
+//! as large as all memory heaps are.
 //!
 //! Without it memory over the budget works as any other, and memory over the heap's size is refused. The heaps behind
 //! tiles count as used only by the submissions that map them.

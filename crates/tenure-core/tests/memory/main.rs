@@ -3,6 +3,7 @@
 
 mod adoption;
 mod allocations;
+mod evictable;
 mod fallback;
 mod heap_pools;
 mod paging_faults;

@@ -5,36 +5,14 @@ use std::time::Duration;
 
 use tenure_core::device::Device as _;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Format, Gpu, PoolConfig, Queue, Recording, State, Subresource,
-    Texture, TextureDesc, Usage,
+    Buffer, BufferDesc, Error, Format, Gpu, Queue, Recording, State, Subresource, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Paging, Profile};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Profile};
 use test_random::Rng;
 
+use crate::evictable::{end_frame, evict_all, evictable, with};
+
 const MIB: u64 = 1 << 20;
-
-fn config() -> Config {
-    let max_wait = Duration::from_millis(20);
-    Config { pools: PoolConfig { max_wait, ..PoolConfig::default() }, ..Config::default() }
-}
-
-fn with(options: Options) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options.paging(Paging::PCIE4_X16)), config()).unwrap()
-}
-
-fn evictable(size: u64) -> BufferDesc {
-    BufferDesc::new(size, Usage::SHADER_READ | Usage::COPY_SRC).name("evictable").evictable()
-}
-
-fn end_frame(gpu: &Gpu<Device>) {
-    gpu.begin_frame().unwrap().end().unwrap();
-}
-
-/// Ends frames until everything that is idle has left.
-fn evict_all(gpu: &Gpu<Device>) {
-    gpu.device().set_budget(0, 1).unwrap();
-    (0..8).for_each(|_| end_frame(gpu));
-}
 
 fn record(gpu: &Gpu<Device>, queue: Queue, buffer: &Buffer<Device>) -> Recording<Device> {
     let mut recording = gpu.record(queue, "read").unwrap();

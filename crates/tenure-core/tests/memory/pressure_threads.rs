@@ -89,20 +89,25 @@ fn threads_never_exceed_a_budget_that_they_may_not() {
     assert_eq!(gpu.device().take_hazards(), []);
 }
 
+/// Uses all of the buffers in each of some frames.
+fn use_in_frames(gpu: &Gpu<Device>, buffers: &[Buffer<Device>]) {
+    for _ in 0..6 {
+        let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+        for buffer in buffers {
+            recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
+        }
+        recording.submit().unwrap();
+        end_frame(gpu);
+    }
+}
+
 /// The last frame's working set stays when an allocation finds the budget exceeded: it would come back at once.
 #[test]
 fn what_each_frame_uses_does_not_leave_for_an_allocation() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([32 * MIB]));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
-    for _ in 0..6 {
-        let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
-        for buffer in &buffers {
-            recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
-        }
-        recording.submit().unwrap();
-        end_frame(&gpu);
-    }
+    use_in_frames(&gpu, &buffers);
     let large = BufferDesc::new(16 * MIB, Usage::UNORDERED_ACCESS);
     let _large = gpu.create_buffer(&large).unwrap();
     assert_eq!(gpu.memory().heaps[0].evicted, 0);
@@ -135,14 +140,7 @@ fn what_the_driver_refuses_evicts_what_each_frame_uses() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::None));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
-    for _ in 0..6 {
-        let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
-        for buffer in &buffers {
-            recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
-        }
-        recording.submit().unwrap();
-        end_frame(&gpu);
-    }
+    use_in_frames(&gpu, &buffers);
     let refusal = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted);
     gpu.device().faults().inject(refusal);
     let large = BufferDesc::new(48 * MIB, Usage::UNORDERED_ACCESS).allocation(AllocationFlags::WITHIN_BUDGET);

@@ -2,33 +2,18 @@
 
 use std::time::Duration;
 
-use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Format, Gpu, PoolConfig, Queue, TexelData, TextureDesc, Usage,
-};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
+use tenure_core::{Buffer, Error, Format, Gpu, Queue, TexelData, TextureDesc, Usage};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 use test_random::Rng;
+
+use crate::evictable::{end_frame, evict_all, evictable, with};
 
 const MIB: u64 = 1 << 20;
 const SOON: Duration = Duration::from_secs(10);
 
-fn with(options: Options) -> Gpu<Device> {
-    let max_wait = Duration::from_millis(20);
-    let config = Config { pools: PoolConfig { max_wait, ..PoolConfig::default() }, ..Config::default() };
-    Gpu::new(Device::with_options(options.paging(Paging::PCIE4_X16)), config).unwrap()
-}
-
-fn evictable(size: u64) -> BufferDesc {
-    BufferDesc::new(size, Usage::SHADER_READ | Usage::COPY_SRC).name("evictable").evictable()
-}
-
-fn end_frame(gpu: &Gpu<Device>) {
-    gpu.begin_frame().unwrap().end().unwrap();
-}
-
-/// Ends frames until everything that is idle has left.
-fn evict_all(gpu: &Gpu<Device>) {
-    gpu.device().set_budget(0, 1).unwrap();
-    (0..8).for_each(|_| end_frame(gpu));
+/// Ends frames until everything that is idle has left, and has memory again.
+fn evict_once(gpu: &Gpu<Device>) {
+    evict_all(gpu);
     gpu.device().set_budget(0, 64 * MIB).unwrap();
     end_frame(gpu);
 }
@@ -61,7 +46,7 @@ fn uploads_to_more_than_can_be_resident_are_submitted_in_parts() {
     for lag in [Lag::None, Lag::Submissions(4)] {
         let gpu = with(Options::new(Profile::DISCRETE).lag(lag).budgets([64 * MIB]));
         let buffers: Vec<_> = (0..5).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
-        evict_all(&gpu);
+        evict_once(&gpu);
         assert_eq!(gpu.memory().heaps[0].evicted, 20 * MIB);
         limit(&gpu, 9 * MIB);
         for (byte, buffer) in (1..).zip(&buffers) {
@@ -90,7 +75,7 @@ fn textures_that_cannot_be_resident_at_once_are_filled() {
     let texels = vec![7; 4 << 20];
     let made = |_| gpu.create_texture(&desc.clone().evictable()).unwrap();
     let textures: Vec<_> = (0..4).map(made).collect();
-    evict_all(&gpu);
+    evict_once(&gpu);
     limit(&gpu, 5 * MIB);
     let region = tenure_core::TextureRegion {
         mip: 0,
@@ -116,7 +101,7 @@ fn textures_that_cannot_be_resident_at_once_are_filled() {
 fn an_upload_to_what_cannot_be_resident_stays_pending() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = [2, 8].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap()).into();
-    evict_all(&gpu);
+    evict_once(&gpu);
     limit(&gpu, 4 * MIB);
     let uploads: Vec<_> = buffers.iter().map(|buffer| gpu.upload(buffer, 0, &[5; 64]).unwrap()).collect();
     let refused = gpu.flush_uploads().unwrap_err();
@@ -140,7 +125,7 @@ fn an_upload_to_what_cannot_be_resident_stays_pending() {
 fn a_destination_that_is_dropped_meanwhile_is_given_back() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
-    evict_all(&gpu);
+    evict_once(&gpu);
     limit(&gpu, 5 * MIB);
     for buffer in &buffers {
         gpu.upload(buffer, 0, &[1; 64]).unwrap();
@@ -160,7 +145,7 @@ fn a_destination_that_is_dropped_meanwhile_is_given_back() {
 fn a_loss_gives_uploads_up() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
-    evict_all(&gpu);
+    evict_once(&gpu);
     let uploads: Vec<_> = buffers.iter().map(|buffer| gpu.upload(buffer, 0, &[5; 64]).unwrap()).collect();
     // Of two faults the first is answered.
     let lost = Fault::nth(3, FaultKind::Removed("pulled out".into())).of(CallKind::MakeResident);

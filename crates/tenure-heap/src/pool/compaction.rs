@@ -120,8 +120,8 @@ pub(super) struct Compaction {
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Goes on emptying the blocks whose content fits into the holes of others, as far as the budget allows: appends
-    /// the ranges that are to move to `moves`, and blocks that are empty to `retired`. `needs` says what an allocated range
-    /// needs, or `None` if it cannot move; it is asked once for each range of the blocks that are to be emptied.
+    /// the ranges that are to move to `moves`, and blocks that are empty to `retired`. `needs` says what an allocated
+    /// range needs, or `None` if it cannot move; it is asked once for each range of the blocks that are to be emptied.
     ///
     /// To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
     /// allocated or freed. Ranges can be allocated and freed in between; where that finds no room,
@@ -131,10 +131,10 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     ///
     /// # Algorithm
     /// The blocks to empty are those with the fewest bytes in them, as many as the holes of the others have bytes for,
-    /// so that no range moves into a block that is emptied later. They are filled, so that nothing is placed
-    /// there. Then a place is allocated for each range in them, the largest first (first fit decreasing); where there is
-    /// none, the fullest of the blocks is kept, and its holes are used, too. Only when all have one, they move, so that
-    /// no byte moves in vain. What moves for `k` blocks is what lies in the `k` emptiest ones, which is the least possible.
+    /// so that no range moves into a block that is emptied later. They are filled, so that nothing is placed there.
+    /// Then a place is allocated for each range in them, the largest first (first fit decreasing); where there is none,
+    /// the fullest of the blocks is kept, and its holes are used, too. Only when all have one, they move, so that no
+    /// byte moves in vain. What moves for `k` blocks is what lies in the `k` emptiest ones, which is the least possible.
     /// Blocks that are empty already are given back with them.
     ///
     /// O(blocks) and O(pieces of the budget); allocating costs nothing more meanwhile.

@@ -1,0 +1,27 @@
+//! What the tests of evictable resources share.
+
+use std::time::Duration;
+
+use tenure_core::{BufferDesc, Config, Gpu, PoolConfig, Usage};
+use tenure_sim::{Device, Options, Paging};
+
+/// A manager that waits for no more than a moment, on a device that pages.
+pub(crate) fn with(options: Options) -> Gpu<Device> {
+    let max_wait = Duration::from_millis(20);
+    let config = Config { pools: PoolConfig { max_wait, ..PoolConfig::default() }, ..Config::default() };
+    Gpu::new(Device::with_options(options.paging(Paging::PCIE4_X16)), config).unwrap()
+}
+
+pub(crate) fn evictable(size: u64) -> BufferDesc {
+    BufferDesc::new(size, Usage::SHADER_READ | Usage::COPY_SRC).name("evictable").evictable()
+}
+
+pub(crate) fn end_frame(gpu: &Gpu<Device>) {
+    gpu.begin_frame().unwrap().end().unwrap();
+}
+
+/// Ends frames until everything that is idle has left.
+pub(crate) fn evict_all(gpu: &Gpu<Device>) {
+    gpu.device().set_budget(0, 1).unwrap();
+    (0..8).for_each(|_| end_frame(gpu));
+}
