@@ -173,7 +173,7 @@ impl<D: Device> Uploads<D> {
                 match self.submit_to(context, on_graphics, copies.clone()) {
                     Ok(at) => {
                         let count = copies.count();
-                        self.note_submitted(context, batch, at, (on_graphics, count));
+                        self.note_submitted(context, batch, at, on_graphics, count);
                     }
                     Err(error) => match fewer_resources(copies).filter(|_| is_shortage(&error)) {
                         Some(fewer) => resources = fewer,
@@ -185,24 +185,21 @@ impl<D: Device> Uploads<D> {
         Ok(())
     }
 
-    /// The first copies of a queue were submitted.
+    /// So many copies of a queue were submitted, the first ones of the batch.
     fn note_submitted(
         &self,
         context: &Context<D>,
         batch: &mut Batch<D>,
         at: QueueSerial,
-        (on_graphics, mut count): (bool, usize),
+        on_graphics: bool,
+        count: usize,
     ) {
         let at = context.clock.point_at(at);
         batch.point.merge(&at);
         self.newest.lock().merge(&at);
         self.submissions.fetch_add(1, Ordering::Relaxed);
-        let is_submitted = |copy: &mut Copy<D>| {
-            let is_one = copy.on_graphics == on_graphics && count > 0;
-            count -= usize::from(is_one);
-            is_one
-        };
-        for copy in batch.copies.extract_if(.., is_submitted) {
+        let submitted = batch.copies.extract_if(.., |copy| copy.on_graphics == on_graphics).take(count);
+        for copy in submitted {
             self.copies.fetch_add(1, Ordering::Relaxed);
             self.staging.let_go(context, copy.page);
         }
