@@ -1,9 +1,11 @@
 //! Running programs at the workspace's root.
 
 use std::env;
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 
+use crate::failures::Failures;
 use crate::outcome::{Outcome, Trouble};
 
 /// The workspace's root.
@@ -17,14 +19,36 @@ pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Runs a command, which passes when its exit status is 0.
+/// Runs a command, which passes when its exit status is 0. What it prints is passed on; of tests that fail, the names
+/// and messages are part of the trouble as well.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let shown = format!("{command:?}");
-    match command.current_dir(root()).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Trouble::Failed(format!("{status}: {shown}"))),
+    match watched(command.current_dir(root())) {
+        Ok((status, _)) if status.success() => Ok(()),
+        Ok((status, failures)) => Err(Trouble::Failed(format!("{status}: {shown}{}", failures.said()))),
         Err(error) => Err(Trouble::Failed(format!("{error}: {shown}"))),
     }
+}
+
+fn watched(command: &mut Command) -> io::Result<(ExitStatus, Failures)> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let printed = child.stdout.take();
+    let failures =
+        printed.map_or_else(|| Ok(Failures::default()), |printed| pass_on(BufReader::new(printed)));
+    let status = child.wait()?;
+    Ok((status, failures?))
+}
+
+/// Prints every line that is read, and notes the tests that failed.
+fn pass_on(mut printed: impl BufRead) -> io::Result<Failures> {
+    let mut failures = Failures::default();
+    let mut line = Vec::new();
+    while printed.read_until(b'\n', &mut line)? > 0 {
+        io::stdout().write_all(&line)?;
+        failures.note(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+    }
+    Ok(failures)
 }
 
 /// Runs cargo.
