@@ -5,9 +5,11 @@ use tenure_suballoc::{BlockAllocation, BlockFreed, BlockId, BlockSuballocator, F
 use crate::retention::BlockRetention;
 
 mod compaction;
+mod large;
 
 use compaction::Compaction;
 pub use compaction::{CompactionBudget, RangeMove, RangeNeeds};
+use large::LargeBlocks;
 
 /// A block that a pool could not use, and what it would have needed.
 #[derive(Debug)]
@@ -98,6 +100,7 @@ pub struct Pool<B, S> {
     peak_capacity: u64,
     /// The blocks that are being emptied.
     compaction: Compaction,
+    large: LargeBlocks,
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
@@ -117,6 +120,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
             peak_used: 0,
             peak_capacity: 0,
             compaction: Compaction::default(),
+            large: LargeBlocks::default(),
         }
     }
 
@@ -126,23 +130,65 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         &self.suballocator
     }
 
-    /// A range of the blocks there are, with its block.
+    /// A range of the blocks there are, with its block. `None` when there is no room, or only in an empty block that
+    /// was made for one range of 4 MiB or more, of which this one does not take three quarters:
+    /// [`allocate_anywhere`](Self::allocate_anywhere) gives that.
     ///
     /// Inlined: a call, and a result of a dozen words through memory, take 6 ns.
     #[inline(always)]
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<(BlockAllocation, &B)> {
-        let found = self.take(size, align)?;
+        let found = self.take(size, align, 0)?;
         // A block that is nothing is never in the suballocator.
         Some((found, self.blocks.get(found.block.index())?.as_ref()?))
     }
 
+    /// As [`allocate`](Self::allocate), and also in an empty block that was made for a larger range, if that has at
+    /// most `most` bytes. To be tried before a new block is made that would not be much smaller, and when none can
+    /// be had.
+    ///
+    /// ```
+    /// use tenure_heap::Pool;
+    /// use tenure_suballoc::GeneralBlocks;
+    /// let (mut pool, mut retired) = (Pool::new(GeneralBlocks::new(16)?, 2), Vec::new());
+    /// let level = pool.add_and_allocate("heap", 16 << 20, 16 << 20, 16, &mut retired).unwrap();
+    /// pool.free(level.handle, 16 << 20)?;
+    /// assert!(pool.allocate(256, 16).is_none(), "it would keep 16 MiB from being given back");
+    /// assert!(pool.allocate_anywhere(256, 16, 1 << 20).is_none());
+    /// assert!(pool.allocate_anywhere(256, 16, u64::MAX).is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn allocate_anywhere(&mut self, size: u64, align: u64, most: u64) -> Option<(BlockAllocation, &B)> {
+        let found = self.take(size, align, most)?;
+        Some((found, self.blocks.get(found.block.index())?.as_ref()?))
+    }
+
     #[inline(always)]
-    fn take(&mut self, size: u64, align: u64) -> Option<BlockAllocation> {
-        let found = self.suballocator.allocate(size, align).ok()?;
+    fn take(&mut self, size: u64, align: u64, most: u64) -> Option<BlockAllocation> {
+        let found = self.place(size, align, most)?;
         self.requested = self.requested.saturating_add(size);
         self.padding += found.padding;
         self.allocations += 1;
         self.peak_used = self.peak_used.max(self.used());
+        Some(found)
+    }
+
+    /// A range of any block, but for empty ones of more than `most` bytes that were made for larger ranges.
+    #[inline(always)]
+    fn place(&mut self, size: u64, align: u64, most: u64) -> Option<BlockAllocation> {
+        let found = self.suballocator.allocate(size, align).ok()?;
+        if self.large.is_small(found.size) { self.unless_begun(found, most) } else { Some(found) }
+    }
+
+    /// Takes a range back if it is the first in a block that was made for a larger one.
+    #[cold]
+    fn unless_begun(&mut self, found: BlockAllocation, most: u64) -> Option<BlockAllocation> {
+        let Some(capacity) = self.large.begun_by(&found, &self.suballocator) else { return Some(found) };
+        if capacity > most && !self.large.is_patient() {
+            let freed = self.suballocator.free(found.handle);
+            debug_assert!(freed.is_ok(), "it was allocated a moment ago");
+            return None;
+        }
+        self.large.forget(&[found.block], &self.suballocator);
         Some(found)
     }
 
@@ -157,12 +203,15 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.padding = self.padding.saturating_sub(freed.padding);
         self.requested = self.requested.saturating_sub(size);
         self.allocations = self.allocations.saturating_sub(1);
+        if freed.block_is_empty {
+            self.large.note_empty(freed.block);
+        }
         Ok(freed)
     }
 
     /// A range of a block, for another pool to divide: it counts as lent, not as living.
     pub fn lend(&mut self, size: u64, align: u64) -> Option<BlockAllocation> {
-        let found = self.suballocator.allocate(size, align).ok()?;
+        let found = self.place(size, align, 0)?;
         self.lent += found.size + found.padding;
         Some(found)
     }
@@ -174,6 +223,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     pub fn take_back(&mut self, handle: Handle) -> Result<(), FreeError> {
         let freed = self.suballocator.free(handle)?;
         self.lent = self.lent.saturating_sub(freed.size + freed.padding);
+        if freed.block_is_empty {
+            self.large.note_empty(freed.block);
+        }
         Ok(())
     }
 
@@ -193,13 +245,16 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let Ok(id) = self.suballocator.add_block(capacity) else {
             return Err(Unfit { block, reason: "a block of this size in the suballocator" });
         };
-        let Some(found) = self.take(size, align) else {
+        let Some(found) = self.take(size, align, u64::MAX) else {
             let removed = self.suballocator.remove_block(id);
             debug_assert!(removed.is_ok(), "nothing lives in a block that is new");
             return Err(Unfit { block, reason: "a range of this size and alignment in a new block" });
         };
         self.keep(id, block);
+        self.large.note_new(id, capacity, size);
+        let before = self.suballocator.capacity();
         self.reclaim(retired);
+        self.large.note_given_back(before - self.suballocator.capacity());
         self.retention.note_growth();
         self.peak_capacity = self.peak_capacity.max(self.suballocator.capacity());
         Ok(found)
@@ -230,6 +285,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// True when there were any.
     pub fn end_frame(&mut self, retired: &mut Vec<B>) -> bool {
         self.retention.end_frame();
+        self.large.end_frame();
         let frames = self.retention.frames();
         let has_some = self.retire(retired, |suballocator, leaving| suballocator.end_frame(frames, leaving));
         if has_some {
@@ -258,6 +314,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     fn retire(&mut self, retired: &mut Vec<B>, choose: impl FnOnce(&mut S, &mut Vec<BlockId>)) -> bool {
         choose(&mut self.suballocator, &mut self.leaving);
         let has_some = !self.leaving.is_empty();
+        self.large.forget(&self.leaving, &self.suballocator);
         let blocks = &mut self.blocks;
         let block_of = |id: BlockId| blocks.get_mut(id.index()).and_then(Option::take);
         retired.extend(self.leaving.drain(..).filter_map(block_of));
@@ -267,6 +324,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Removes a block if nothing lives in it.
     pub fn remove_if_empty(&mut self, id: BlockId) -> Option<B> {
         self.suballocator.remove_block(id).ok()?;
+        self.large.forget(&[id], &self.suballocator);
         self.blocks.get_mut(id.index()).and_then(Option::take)
     }
 

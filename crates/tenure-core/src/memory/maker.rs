@@ -123,9 +123,23 @@ impl<'a, D: Device> Maker<'a, D> {
         if let Some(found) = again.or_else(|| others().find_map(|other| other.allocate(size, align))) {
             return Ok(Found::old(found));
         }
-        flags.check_allocates(size, first.class.memory)?;
-        let (store, capacity) = self.make_block(shards, size, align, round)?;
-        self.add_block(first, store, capacity, size, align)
+        let in_large_block = |most| first.allocate_anywhere(size, align, most).map(Found::old);
+        // A new block is only better if it is smaller.
+        if let Some(found) = in_large_block(self.next_block(shards, size, align)) {
+            return Ok(found);
+        }
+        let allowed = flags.check_allocates(size, first.class.memory);
+        match allowed.and_then(|()| self.make_block(shards, size, align, round)) {
+            Ok((store, capacity)) => self.add_block(first, store, capacity, size, align),
+            Err(error) => in_large_block(u64::MAX).ok_or(error),
+        }
+    }
+
+    /// Bytes of the new block that a range would get.
+    fn next_block(&self, shards: &Shards<D>, size: u64, align: u64) -> u64 {
+        let growth = self.objects().limits.scale(shards.first().growth);
+        let held = shards.first().taken() / steps(shards);
+        growth.sizes(size, align, held).next().unwrap_or(u64::MAX)
     }
 
     /// A new block for a range, and its size.

@@ -247,6 +247,19 @@ impl<D: Device> PoolShard<D> {
         self.lock().allocate(self.id, size, align)
     }
 
+    /// A range of the blocks there are, also the first in an empty one of at most `most` bytes that was made for a larger
+    /// range.
+    pub(crate) fn allocate_anywhere(
+        &self,
+        size: u64,
+        align: u64,
+        most: u64,
+    ) -> Option<(Suballocation, Store<D>)> {
+        let state = &mut *self.lock();
+        let (found, block) = state.pool.allocate_anywhere(size, align, most)?;
+        Some((Suballocation::new(self.id, &found, block.base(), size), block.store.clone()))
+    }
+
     /// A range of a block, for another shard to divide; `sizes` are tried in turn.
     pub(crate) fn lend_piece(&self, mut sizes: impl Iterator<Item = u64>, align: u64) -> Option<Block<D>> {
         let state = &mut *self.lock();

@@ -78,6 +78,10 @@ impl<D: HeapDevice> HeapPools<D> {
         }
         let held = found.pool.taken();
         if let Some(size) = growth.sizes(request.size, request.alignment, held).next() {
+            // A new block is only better if it is smaller.
+            if let Some(found) = self.in_large_block(key, request, size) {
+                return Ok(found);
+            }
             self.make_way(size);
         }
         let sizes = growth.sizes(request.size, request.alignment, held);
@@ -87,8 +91,22 @@ impl<D: HeapDevice> HeapPools<D> {
             let desc = HeapDesc { size, alignment, memory, category, priority };
             self.limits.create_heap(&self.device, &desc, key.name(), D::create_heap)
         };
-        let (heap, size) = self.limits.make_block(memory, sizes, round, || self.device.budget(), make)?;
-        self.add_block(key, heap, size, request)
+        match self.limits.make_block(memory, sizes, round, || self.device.budget(), make) {
+            Ok((heap, size)) => self.add_block(key, heap, size, request),
+            Err(error) => self.in_large_block(key, request, u64::MAX).ok_or(error),
+        }
+    }
+
+    /// A range that is the first in an empty block of at most so many bytes, which was made for a larger one.
+    fn in_large_block(
+        &mut self,
+        key: PoolKey,
+        request: &MemoryRequest<'_>,
+        most: u64,
+    ) -> Option<Backing<D::Heap>> {
+        let pool = &mut self.pools.get_mut(key.index())?.pool;
+        let (found, _) = pool.allocate_anywhere(request.size, request.alignment, most)?;
+        Some(Backing::Pooled(Suballocation::new(key.index(), &found)))
     }
 
     /// Gives idle blocks back before more memory is taken than ever was: those that are kept to be used again must

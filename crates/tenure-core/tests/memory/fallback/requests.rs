@@ -9,7 +9,7 @@ use tenure_core::{
     AllocationFlags, BufferDesc, Config, Error, Format, Gpu, MemoryUse, OutOfMemory, PageAllocatorDesc,
     Queue, State, Subresource, TextureDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 const MIB: u64 = 1 << 20;
 
@@ -193,4 +193,34 @@ fn nothing_exceeds_the_programs_caps() {
     };
     assert!(text.is_empty() || text.contains("the program's cap leaves"), "{text}");
     drop(whole);
+}
+
+/// The empty block of a level that was dropped makes place for a small one, unless no small one can be had.
+#[test]
+fn an_empty_large_block_serves_small_requests_at_need() {
+    for (flags, refuses) in [
+        (AllocationFlags::empty(), false),
+        (AllocationFlags::empty(), true),
+        (AllocationFlags::NEVER_ALLOCATE, false),
+    ] {
+        for usage_bits in [Usage::VERTEX, Usage::UNORDERED_ACCESS] {
+            let gpu = gpu(Options::new(Profile::DISCRETE));
+            let level = BufferDesc::new(16 * MIB, usage_bits).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
+            drop(gpu.create_buffer(&level).unwrap());
+            gpu.purge().unwrap();
+            assert_eq!(usage(&gpu)[0], 16 * MIB);
+            if refuses {
+                for kind in [CallKind::CreateHeap, CallKind::CreateCommitted] {
+                    let refusal = Fault::nth(1, FaultKind::OutOfMemory).of(kind);
+                    gpu.device().faults().inject(refusal.onwards());
+                }
+            }
+            let small = BufferDesc { size: 128 << 10, ..level }.allocation(flags);
+            let small = gpu.create_buffer(&small).unwrap();
+            let is_kept = refuses || !flags.is_empty();
+            assert_eq!(usage(&gpu)[0] == 16 * MIB, is_kept, "{usage_bits:?}: {flags:?} {refuses}");
+            assert!(usage(&gpu)[0] <= 16 * MIB);
+            drop(small);
+        }
+    }
 }

@@ -1,0 +1,113 @@
+//! Large blocks that ran empty, and are kept for large ranges.
+
+use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator};
+
+/// Bytes: smaller blocks serve whatever comes.
+const LARGE: u64 = 4 << 20;
+/// Frames within which a pool needs a block again that it should not have given back.
+const SOON: u64 = 16;
+/// What such a need counts; a frame without one takes 1 off.
+const COUNT: u64 = 8;
+/// The count at which the pool becomes patient: needs of eight frames in a row, more or less.
+const TOO_OFTEN: u64 = 64;
+/// Frames for which it then is.
+const PATIENCE: u64 = 1024;
+
+/// The blocks that were made for one large range each, because the pool's own next block would have been smaller.
+///
+/// When such a block has run empty, a range that does not need most of it would keep all of it from being given back,
+/// and the next large range would need another one. So that range gets a new block, if that is smaller, in place of the
+/// empty one. A program that uses large ranges of several sizes in turn would have the driver make and destroy a block
+/// for each: a pool that sees that lets them share for a while.
+#[derive(Debug, Default)]
+pub(super) struct LargeBlocks {
+    /// With their bytes; few.
+    blocks: Vec<(BlockId, u64)>,
+    /// Bytes: whatever is smaller does not need most of the largest of them that is empty.
+    small: u64,
+    frame: u64,
+    /// The bytes that were given back last although they had not been empty for long, and the frame.
+    given_back: Option<(u64, u64)>,
+    /// How often they were needed again soon, see [`COUNT`].
+    count: u64,
+    /// The pool is patient before this frame.
+    patient_until: u64,
+}
+
+/// The bytes that a range must have to be the first in an empty block.
+const fn most_of(capacity: u64) -> u64 {
+    capacity - capacity / 4
+}
+
+impl LargeBlocks {
+    /// Notes a block that was made for a range of `size` bytes.
+    pub(super) fn note_new(&mut self, id: BlockId, capacity: u64, size: u64) {
+        if capacity >= LARGE && size >= most_of(capacity) {
+            self.blocks.push((id, capacity));
+            self.note_need(capacity);
+        }
+    }
+
+    /// Counts a block that would not have been needed, had the last one not been given back.
+    fn note_need(&mut self, capacity: u64) {
+        let is_early = |(bytes, frame): &mut (u64, u64)| capacity <= *bytes && self.frame - *frame <= SOON;
+        if self.given_back.take_if(is_early).is_none() {
+            return;
+        }
+        self.count += COUNT;
+        if self.count >= TOO_OFTEN {
+            self.count = 0;
+            self.patient_until = self.frame + PATIENCE;
+        }
+    }
+
+    /// Notes bytes that were given back because a range needed a new block.
+    pub(super) const fn note_given_back(&mut self, bytes: u64) {
+        if bytes >= LARGE {
+            self.given_back = Some((bytes, self.frame));
+        }
+    }
+
+    /// A frame has ended.
+    pub(super) const fn end_frame(&mut self) {
+        self.frame += 1;
+        self.count = self.count.saturating_sub(1);
+    }
+
+    /// Whether a range of so many bytes may be too small to be the first in one of the blocks: [`begun_by`](Self::begun_by)
+    /// says it.
+    #[inline(always)]
+    pub(super) const fn is_small(&self, size: u64) -> bool {
+        size < self.small
+    }
+
+    /// Notes that a block has run empty.
+    #[cold]
+    pub(super) fn note_empty(&mut self, id: BlockId) {
+        if let Some((_, capacity)) = self.blocks.iter().find(|(large, _)| *large == id) {
+            self.small = self.small.max(most_of(*capacity));
+        }
+    }
+
+    /// The bytes of the block if it is one of these, and a range that is too small for it is the first in it.
+    pub(super) fn begun_by(&self, found: &BlockAllocation, ranges: &impl BlockSuballocator) -> Option<u64> {
+        let is_first = ranges.block_used(found.block) == Some(found.size + found.padding);
+        let (_, capacity) = self.blocks.iter().find(|(id, _)| is_first && *id == found.block)?;
+        (found.size < most_of(*capacity)).then_some(*capacity)
+    }
+
+    /// Whether ranges that are too small may be the first, for now.
+    pub(super) const fn is_patient(&self) -> bool {
+        self.frame < self.patient_until
+    }
+
+    /// Notes that blocks serve whatever comes from now on, or are gone.
+    pub(super) fn forget(&mut self, gone: &[BlockId], ranges: &impl BlockSuballocator) {
+        if self.blocks.is_empty() || gone.is_empty() {
+            return;
+        }
+        self.blocks.retain(|(id, _)| !gone.contains(id));
+        let empty = self.blocks.iter().filter(|(id, _)| ranges.block_used(*id) == Some(0));
+        self.small = empty.map(|(_, capacity)| most_of(*capacity)).max().unwrap_or(0);
+    }
+}

@@ -1,0 +1,161 @@
+//! Large blocks that ran empty are for large ranges, unless nothing else can be had, or the driver would have to make
+//! one after the other.
+
+use std::collections::BTreeMap;
+
+use tenure_heap::{Pool, PoolSuballocator};
+use tenure_suballoc::{BlockAllocation, GeneralBlocks};
+use test_random::Rng;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const ALIGN: u64 = 64 * KIB;
+
+/// A pool as a program uses it: a block of exactly its size is made for what finds no room.
+struct Program {
+    pool: Pool<u64, GeneralBlocks>,
+    retired: Vec<u64>,
+    made: u64,
+    /// Bytes of all blocks there are.
+    reserved: u64,
+}
+
+impl Program {
+    fn new() -> Self {
+        let suballocator = GeneralBlocks::new(256).unwrap_or_else(|error| panic!("{error}"));
+        Self { pool: Pool::new(suballocator, 16), retired: Vec::new(), made: 0, reserved: 0 }
+    }
+
+    fn allocate(&mut self, size: u64) -> BlockAllocation {
+        if let Some((found, _)) = self.pool.allocate(size, ALIGN) {
+            return found;
+        }
+        let block = size.next_multiple_of(ALIGN);
+        if let Some((found, _)) = self.pool.allocate_anywhere(size, ALIGN, block) {
+            return found;
+        }
+        (self.made, self.reserved) = (self.made + 1, self.reserved + block);
+        let found = self.pool.add_and_allocate(block, block, size, ALIGN, &mut self.retired);
+        self.let_go();
+        found.unwrap_or_else(|unfit| panic!("{unfit:?}"))
+    }
+
+    fn free(&mut self, found: &BlockAllocation, size: u64) {
+        assert!(self.pool.free(found.handle, size).is_ok());
+    }
+
+    fn end_frame(&mut self) {
+        self.pool.end_frame(&mut self.retired);
+        self.let_go();
+    }
+
+    fn let_go(&mut self) {
+        self.reserved -= self.retired.drain(..).sum::<u64>();
+    }
+}
+
+/// What is small does not keep a level's memory from being given back.
+#[test]
+fn small_ranges_do_not_keep_large_blocks() {
+    let mut program = Program::new();
+    let level = program.allocate(16 * MIB);
+    program.free(&level, 16 * MIB);
+    let small = program.allocate(64 * KIB);
+    assert_eq!(program.reserved, 64 * KIB);
+    program.free(&small, 64 * KIB);
+}
+
+/// What needs most of the block gets it, and what comes beside something that lives there too.
+#[test]
+fn large_blocks_are_used_again() {
+    let mut program = Program::new();
+    let level = program.allocate(16 * MIB);
+    program.free(&level, 16 * MIB);
+    let next = program.allocate(12 * MIB);
+    let beside = program.allocate(64 * KIB);
+    assert_eq!((program.made, next.block, beside.block), (1, level.block, level.block));
+    // Below the size from which blocks count as large, whatever comes is served.
+    let mut program = Program::new();
+    let mesh = program.allocate(3 * MIB);
+    program.free(&mesh, 3 * MIB);
+    assert_eq!(program.allocate(64 * KIB).block, mesh.block);
+}
+
+/// Where no block can be had, the empty one serves whatever comes, and from then on it is a block as any other.
+#[test]
+fn a_large_block_is_better_than_none() {
+    let mut program = Program::new();
+    let level = program.allocate(16 * MIB);
+    program.free(&level, 16 * MIB);
+    let mut anywhere = |most| program.pool.allocate_anywhere(64 * KIB, ALIGN, most).map(|(found, _)| found);
+    assert_eq!(anywhere(16 * MIB - 1), None);
+    let first = anywhere(16 * MIB).unwrap_or_else(|| panic!("there is room"));
+    program.free(&first, 64 * KIB);
+    assert_eq!(program.allocate(64 * KIB).block, level.block);
+}
+
+/// What is lent to another pool is no reason to keep a large block either, and what comes back leaves it empty.
+#[test]
+fn pieces_do_not_keep_large_blocks() {
+    let mut program = Program::new();
+    let level = program.allocate(16 * MIB);
+    program.free(&level, 16 * MIB);
+    assert_eq!(program.pool.lend(64 * KIB, ALIGN), None);
+    let piece = program.pool.lend(15 * MIB, ALIGN).unwrap_or_else(|| panic!("there is room"));
+    assert!(program.pool.take_back(piece.handle).is_ok());
+    assert_eq!(program.pool.lend(64 * KIB, ALIGN), None);
+}
+
+/// Two sizes in turn, for ever: the pool sees that and lets them share a block.
+#[test]
+fn sizes_that_take_turns_share_a_block() {
+    let mut program = Program::new();
+    for frame in 0..2000 {
+        let size = if frame % 2 == 0 { 16 * MIB } else { 8 * MIB };
+        let found = program.allocate(size);
+        program.free(&found, size);
+        program.end_frame();
+    }
+    assert!(program.made <= 40, "{} blocks in 2,000 frames", program.made);
+    assert_eq!(program.reserved, 16 * MIB);
+}
+
+/// Whatever is allocated and freed: no two ranges overlap, and no more is reserved than lives, but for what is shared.
+#[test]
+fn ranges_stay_apart_whatever_the_sizes() {
+    for seed in 0..20 {
+        let (mut program, mut rng) = (Program::new(), Rng::new(seed));
+        let mut live: Vec<(BlockAllocation, u64)> = Vec::new();
+        for _ in 0..400 {
+            if rng.below(2) == 0 || live.is_empty() {
+                let size = [64 * KIB, 300 * KIB, 4 * MIB, 9 * MIB, 16 * MIB][rng.below(5) as usize];
+                live.push((program.allocate(size), size));
+            } else {
+                let (found, size) = live.swap_remove(rng.below(live.len() as u64) as usize);
+                program.free(&found, size);
+            }
+            if rng.below(8) == 0 {
+                program.end_frame();
+            }
+            let mut taken = BTreeMap::new();
+            for (found, size) in &live {
+                taken.insert((found.block.index(), found.offset), size);
+            }
+            let ends = taken.iter().zip(taken.iter().skip(1));
+            for (((block, offset), size), ((next, after), _)) in ends {
+                assert!(block != next || offset + **size <= *after, "seed {seed}");
+            }
+            assert_eq!(program.pool.totals().capacity, program.reserved, "seed {seed}");
+        }
+    }
+}
+
+/// A block of a power of two of which the range that it was made for takes little more than half serves whatever comes.
+#[test]
+fn what_a_buddy_rounds_up_does_not_count() {
+    let mut pool = Pool::new(PoolSuballocator::buddy(256), 16);
+    let level = pool.add_and_allocate((), 16 * MIB, 9 * MIB, 1, &mut Vec::new());
+    let level = level.unwrap_or_else(|unfit| panic!("{unfit:?}"));
+    assert!(pool.free(level.handle, 9 * MIB).is_ok());
+    assert!(pool.allocate(8 * MIB, 1).is_some(), "it was not made for one range of most of it");
+}
