@@ -1,5 +1,6 @@
 //! Benchmarks of tenure and comparable allocators.
 
+pub mod compact;
 pub mod copies;
 mod counting;
 pub mod create;

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use bench::{copies, create, frame, instructions, plan, pressure, recordings, scale, suballoc, threads};
+use bench::{
+    compact, copies, create, frame, instructions, plan, pressure, recordings, scale, suballoc, threads,
+};
 
 /// Measures tenure and its peers.
 #[derive(Parser)]
@@ -26,6 +28,8 @@ enum Command {
     Frame(frame::Args),
     /// Time to create, drop and give back buffers and textures, on every device there is.
     Create(create::Args),
+    /// What compaction moves, releases and takes, beside AMD's Vulkan Memory Allocator.
+    Compact(compact::Args),
     /// Time of copies to and from mapped memory, beside `memcpy`.
     Copies(copies::Args),
     /// What several threads do beside one: create, drop, purge, push constants.
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
         Command::Instructions(args) => instructions::run(&args),
         Command::Frame(args) => frame::run(&args).map_err(|error| error.to_string()),
         Command::Create(args) => create::run(&args),
+        Command::Compact(args) => compact::run(&args),
         Command::Copies(args) => copies::run(&args).map_err(|error| error.to_string()),
         Command::Threads(args) => threads::run(&args).map_err(|error| error.to_string()),
         Command::Scale(args) => scale::run(&args).map_err(|error| error.to_string()),

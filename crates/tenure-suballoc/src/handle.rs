@@ -50,6 +50,26 @@ impl Handle {
         Self { place: u64::from(block) << 32 | u64::from(slot), proof: owner.0 | u64::from(tag) }
     }
 
+    /// A number below that of all pieces, in use or free, that there ever were at once: no other live allocation of the
+    /// allocator has it, or of the block where each block has an allocator of its own ([`Growing`](crate::Growing)). It
+    /// suits as an index into the caller's own list of what lives.
+    ///
+    /// ```
+    /// use tenure_suballoc::{General, Suballocator};
+    ///
+    /// let mut heap = General::new(1024, 256)?;
+    /// let mut names = Vec::new();
+    /// let mesh = heap.allocate(512, 256)?.handle;
+    /// names.resize(mesh.index() + 1, "");
+    /// names[mesh.index()] = "mesh";
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.slot() as usize
+    }
+
     #[inline]
     pub(crate) fn in_block(self, block: u32) -> Self {
         Self { place: u64::from(block) << 32 | u64::from(self.slot()), ..self }

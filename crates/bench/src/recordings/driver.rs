@@ -38,7 +38,7 @@ const TYPES: [(vk::MemoryPropertyFlags, u32); 3] = [
 ];
 
 /// The objects through which programs see the driver, of which nothing is taken yet.
-pub(super) fn install() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
+pub(crate) fn install() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
     COUNT.set(Count::default());
     // SAFETY: the functions have the signatures of those that they are given out for.
     let instance = unsafe { ash::Instance::load_with(function, vk::Instance::from_raw(1)) };
@@ -48,12 +48,17 @@ pub(super) fn install() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
 }
 
 /// The peak of allocated bytes since [`install`].
-pub(super) fn peak() -> u64 {
+pub(crate) fn peak() -> u64 {
     COUNT.get().peak
 }
 
+/// The allocated bytes.
+pub(crate) fn taken() -> u64 {
+    COUNT.get().taken
+}
+
 /// A request as a driver would have answered it.
-pub(super) fn requirements(request: &Request) -> vk::MemoryRequirements {
+pub(crate) fn requirements(request: &Request) -> vk::MemoryRequirements {
     vk::MemoryRequirements { size: request.size, alignment: request.align, memory_type_bits: u32::MAX }
 }
 

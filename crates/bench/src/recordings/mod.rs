@@ -7,12 +7,12 @@
 
 mod blocks;
 mod check;
-mod driver;
+pub(crate) mod driver;
 mod figures;
 mod play;
 mod pools;
 mod report;
-mod script;
+pub(crate) mod script;
 #[cfg(not(windows))]
 mod vma;
 mod wgpu;
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<(), String> {
 }
 
 /// The recordings of the repository, in the order of their names.
-fn ours() -> Result<Vec<PathBuf>, String> {
+pub(crate) fn ours() -> Result<Vec<PathBuf>, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let entries = std::fs::read_dir(&folder).map_err(failed)?;

@@ -62,6 +62,15 @@ pub(super) struct AllocationTable<H> {
     /// Bytes asked for by ranges that have a heap of their own.
     dedicated_requested: u64,
     last_serial: u64,
+    /// What ranges of blocks are found by, if they are to be: by pool, then by the index of the handle.
+    places: Option<Vec<Vec<Place>>>,
+}
+
+/// The record of a range of a block.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    key: u32,
+    alignment_log2: u8,
 }
 
 /// Records that are made at the beginning, so that neither the program's heap nor the operating system has
@@ -78,6 +87,7 @@ impl<H> Default for AllocationTable<H> {
             dedicated: Slab::new(),
             dedicated_requested: 0,
             last_serial: 0,
+            places: None,
         }
     }
 }
@@ -144,17 +154,25 @@ impl Record {
 }
 
 impl<H> AllocationTable<H> {
+    /// A table whose ranges can be found by what the suballocator knows of them, if `finds_ranges`.
+    pub(super) fn new(finds_ranges: bool) -> Self {
+        Self { places: finds_ranges.then(Vec::new), ..Self::default() }
+    }
+
     /// Adds a range; `size` bytes were asked for.
     pub(super) fn insert(
         &mut self,
         pools: u64,
         name: Name,
         size: u64,
+        alignment: u64,
         memory: MemoryTypeId,
         backing: Backing<H>,
     ) -> MemoryRange {
         match backing {
-            Backing::Pooled(suballocation) => self.insert_pooled(pools, name, size, memory, suballocation),
+            Backing::Pooled(suballocation) => {
+                self.insert_pooled(pools, name, size, alignment, memory, suballocation)
+            }
             Backing::Dedicated(heap) => {
                 self.dedicated_requested = self.dedicated_requested.wrapping_add(size);
                 let location = Location::Dedicated(self.dedicated.insert(heap));
@@ -171,10 +189,14 @@ impl<H> AllocationTable<H> {
         pools: u64,
         name: Name,
         size: u64,
+        alignment: u64,
         memory: MemoryTypeId,
         suballocation: Suballocation,
     ) -> MemoryRange {
         let (key, serial) = self.write(name, size, memory, Location::Pooled(suballocation));
+        if let Some(places) = &mut self.places {
+            note_place(places, &suballocation, key, alignment);
+        }
         MemoryRange { pools, key, serial, offset: suballocation.offset, size, memory, is_dedicated: false }
     }
 
@@ -238,6 +260,42 @@ impl<H> AllocationTable<H> {
         }
     }
 
+    /// The range that a pool has given out as `found`, with its alignment; `None` where that is no range that lives, or
+    /// ranges cannot be found.
+    pub(super) fn find(&self, pools: u64, pool: u16, found: &BlockAllocation) -> Option<(MemoryRange, u64)> {
+        let place = self.places.as_ref()?.get(usize::from(pool))?.get(found.handle.index())?;
+        let key = place.key as usize;
+        let &Record { serial, size, memory, location, .. } = self.records.get(key)?;
+        let Location::Pooled(suballocation) = location else { return None };
+        let is_it = suballocation.pool == pool && suballocation.handle == found.handle;
+        let range = MemoryRange {
+            pools,
+            key,
+            serial: serial?,
+            offset: found.offset,
+            size,
+            memory,
+            is_dedicated: false,
+        };
+        is_it.then_some((range, 1 << place.alignment_log2))
+    }
+
+    /// Notes that a range of a block is on its way elsewhere: it is not [found](Self::find) any more.
+    pub(super) fn note_moved(&mut self, pool: u16, found: &BlockAllocation) {
+        let of_pool = self.places.as_mut().and_then(|places| places.get_mut(usize::from(pool)));
+        if let Some(place) = of_pool.and_then(|of_pool| of_pool.get_mut(found.handle.index())) {
+            place.key = u32::MAX;
+        }
+    }
+
+    /// The pool and block in which a range lies, if it lives and does.
+    pub(super) fn pooled(&self, range: &MemoryRange) -> Option<Suballocation> {
+        match self.get(range)?.location {
+            Location::Pooled(suballocation) => Some(suballocation),
+            Location::Dedicated(_) | Location::Vacant(_) => None,
+        }
+    }
+
     /// The record of a range, if it lives.
     fn get(&self, range: &MemoryRange) -> Option<&Record> {
         self.records.get(range.key).filter(|record| record.serial == Some(range.serial))
@@ -288,4 +346,19 @@ impl<H> AllocationTable<H> {
     pub(super) fn take_dedicated(&mut self) -> impl Iterator<Item = HeapBlock<H>> + '_ {
         self.dedicated.drain()
     }
+}
+
+/// Notes the record of a range of a block.
+fn note_place(places: &mut Vec<Vec<Place>>, range: &Suballocation, key: usize, alignment: u64) {
+    let (pool, index) = (usize::from(range.pool), range.handle.index());
+    if places.len() <= pool {
+        places.resize_with(pool + 1, Vec::new);
+    }
+    let of_pool = &mut places[pool];
+    if of_pool.len() <= index {
+        of_pool.resize(index + 1, Place::default());
+    }
+    // More ranges than that do not fit into any memory.
+    let key = u32::try_from(key).unwrap_or(u32::MAX);
+    of_pool[index] = Place { key, alignment_log2: alignment.trailing_zeros() as u8 };
 }

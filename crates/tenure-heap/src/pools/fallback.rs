@@ -69,6 +69,9 @@ impl<D: HeapDevice> HeapPools<D> {
         request: &MemoryRequest<'_>,
         round: Round,
     ) -> Result<Backing<D::Heap>, D::Error> {
+        if let Some(found) = self.in_emptied_blocks(key, request) {
+            return Ok(found);
+        }
         let Some(found) = self.pools.get(key.index()) else {
             return Err(D::Error::unsupported("more than 32 memory types"));
         };
@@ -95,6 +98,13 @@ impl<D: HeapDevice> HeapPools<D> {
             Ok((heap, size)) => self.add_block(key, heap, size, request),
             Err(error) => self.in_large_block(key, request, u64::MAX).ok_or(error),
         }
+    }
+
+    /// A range of the blocks that were being emptied, which are not any more.
+    fn in_emptied_blocks(&mut self, key: PoolKey, request: &MemoryRequest<'_>) -> Option<Backing<D::Heap>> {
+        let pool = &mut self.pools.get_mut(key.index())?.pool;
+        let (found, _) = pool.stop_compaction().then(|| pool.allocate(request.size, request.alignment))??;
+        Some(Backing::Pooled(Suballocation::new(key.index(), &found)))
     }
 
     /// A range that is the first in an empty block of at most so many bytes, which was made for a larger one.

@@ -1,6 +1,7 @@
 //! Pools of heaps, for one thread at a time.
 
 mod allocations;
+mod compaction;
 mod error;
 mod fallback;
 mod request;
@@ -10,6 +11,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use allocations::{LiveMemory, MemoryBlock, MemoryTotals};
+pub use compaction::MemoryMove;
 pub use error::{InvalidSetup, MemoryError, RequestField};
 pub use request::{BlockSizes, HeapPoolsConfig, MemoryRange, MemoryRequest};
 
@@ -109,8 +111,8 @@ impl<D: HeapDevice> HeapPools<D> {
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Self {
             id,
+            allocations: AllocationTable::new(config.compacts),
             pools: PoolTable::new(config, &properties),
-            allocations: AllocationTable::default(),
             retired: Vec::new(),
             limits: MemoryLimits::new(&properties),
             spilled: (0, 0),
@@ -140,7 +142,7 @@ impl<D: HeapDevice> HeapPools<D> {
             Self::room(&mut self.pools, memory, category, size, alignment)
         {
             // First of all it lives: `inspect` may panic.
-            let range = self.allocations.insert_pooled(self.id, name, size, memory, suballocation);
+            let range = self.allocations.insert_pooled(self.id, name, size, alignment, memory, suballocation);
             return Ok((range, inspect(&heap.heap)));
         }
         self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category, shortage }, inspect)
@@ -207,13 +209,13 @@ impl<D: HeapDevice> HeapPools<D> {
         backing: Backing<D::Heap>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
-        let MemoryRequest { name, size, .. } = request;
+        let MemoryRequest { name, size, alignment, .. } = request;
         let pooled = match backing {
             Backing::Pooled(suballocation) => Some(suballocation),
             Backing::Dedicated(_) => None,
         };
         // First of all it lives: `inspect` may panic.
-        let range = self.allocations.insert(self.id, name, size, memory, backing);
+        let range = self.allocations.insert(self.id, name, size, alignment, memory, backing);
         let block = match pooled {
             Some(found) => self.pools.get(found.pool).and_then(|pool| pool.pool.block(found.block)),
             None => self.allocations.dedicated(&range),
@@ -251,6 +253,19 @@ impl<D: HeapDevice> HeapPools<D> {
             Err(_) => return Err(MemoryError::DoubleFree),
         }
         Ok(())
+    }
+
+    /// The heap in which a live range lies; `None` for one that does not live.
+    #[must_use]
+    pub fn heap(&self, range: &MemoryRange) -> Option<&D::Heap> {
+        if range.pools != self.id {
+            return None;
+        }
+        let block = match self.allocations.pooled(range) {
+            Some(found) => self.pools.get(found.pool)?.pool.block(found.block),
+            None => self.allocations.dedicated(range),
+        };
+        block.map(|block| &block.heap)
     }
 
     /// The name of a live range; `None` for one that is not.

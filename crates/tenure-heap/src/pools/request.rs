@@ -35,6 +35,9 @@ pub struct HeapPoolsConfig {
     /// Empty blocks are given back when so many others of their pool have run empty since. A pool that
     /// needs a new block soon afterwards keeps twice as many. Default 1; at most 1,000,000.
     pub empty_blocks: u32,
+    /// Whether [`HeapPools::compact`](super::HeapPools::compact) can move ranges: 8 bytes more for each range that
+    /// lives. Default false.
+    pub compacts: bool,
 }
 
 impl Default for HeapPoolsConfig {
@@ -46,6 +49,7 @@ impl Default for HeapPoolsConfig {
             granule: 16,
             growth_divisor: 16,
             empty_blocks: 1,
+            compacts: false,
         }
     }
 }

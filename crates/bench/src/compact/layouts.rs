@@ -1,0 +1,62 @@
+//! Layouts to compact: each a list of requests and frees.
+
+use std::path::PathBuf;
+
+use tenure_trace::{Kind, Layout, MemoryKind, Workload, generate};
+use test_random::Rng;
+
+use crate::recordings::ours;
+use crate::recordings::script::{Call, Request, Script, read};
+
+const KIB: u64 = 1 << 10;
+
+/// The made ones, and those of recordings.
+///
+/// # Errors
+/// A recording cannot be read.
+pub(super) fn all(files: &[PathBuf]) -> Result<Vec<Script>, String> {
+    let files = if files.is_empty() { ours()? } else { files.to_vec() };
+    let mut all = vec![
+        thinned("a tenth of 10,000 lives", 10_000, 32 * KIB..72 * KIB, 10),
+        thinned("a third of 60,000 lives", 60_000, 512..32 * KIB, 3),
+        sparsest(Script::new("fragment", generate(Workload::Fragment, 7, 40_000).map(Ok))?),
+    ];
+    for path in files {
+        all.push(sparsest(read(&path)?));
+    }
+    Ok(all)
+}
+
+/// So many allocations, of which one in `left` is left, anywhere.
+fn thinned(name: &str, count: usize, sizes: std::ops::Range<u64>, left: u64) -> Script {
+    let (mut rng, kind) = (Rng::new(1), Kind::new(MemoryKind::GpuOnly, Layout::Linear));
+    let mut size = || sizes.start + rng.below(sizes.end - sizes.start);
+    let requests: Vec<_> = (0..count).map(|_| Request { size: size(), align: 256, kind }).collect();
+    let peak_bytes = requests.iter().map(|request| request.size).sum();
+    let mut calls: Vec<_> =
+        requests.into_iter().enumerate().map(|(slot, request)| Call::Allocate { slot, request }).collect();
+    calls.extend((0..count).filter(|_| rng.below(left) > 0).map(|slot| Call::Free { slot }));
+    Script { name: name.to_owned(), calls, slots: count, peak_bytes }
+}
+
+/// A script up to where the most has been freed since its peak.
+fn sparsest(mut script: Script) -> Script {
+    let mut sizes = vec![0; script.slots];
+    let (mut live, mut peak, mut most, mut end) = (0_u64, 0, 0, 0);
+    for (index, call) in script.calls.iter().enumerate() {
+        match call {
+            Call::Allocate { slot, request } => {
+                sizes[*slot] = request.size;
+                live += request.size;
+            }
+            Call::Free { slot } => live -= std::mem::take(&mut sizes[*slot]),
+        }
+        peak = live.max(peak);
+        // What is left has to be something.
+        if peak - live >= most && live * 20 >= peak {
+            (most, end) = (peak - live, index + 1);
+        }
+    }
+    script.calls.truncate(end);
+    script
+}

@@ -1,0 +1,182 @@
+//! Compaction of fragmented heaps: bytes moved beside the least that there is to move, memory given back, and time.
+//!
+//! Each allocator makes its own layout of the same requests and frees, and then compacts it in frames of the same
+//! budget. Nothing is copied: the time is that of the decisions.
+
+mod layouts;
+mod ours;
+mod report;
+#[cfg(not(windows))]
+mod vma;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use report::{Line, Report};
+
+use crate::recordings::script::{Call, Request, Script};
+
+/// Bytes that are moved in a frame at most.
+const FRAME_BYTES: u64 = 16 << 20;
+/// Moves in a frame at most.
+const FRAME_MOVES: u32 = 128;
+
+/// What to measure.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Recordings; those of the repository when none is named.
+    pub files: Vec<PathBuf>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Rounds; of the time of each frame the median of the rounds counts.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// Only peers whose names contain this; may be given more than once.
+    #[arg(long, value_name = "PEER")]
+    pub only: Vec<String>,
+}
+
+/// What compaction did, frame by frame.
+#[derive(Default)]
+struct Frames {
+    /// Nanoseconds.
+    times: Vec<u32>,
+    moves: u64,
+    /// Bytes asked for by what moved.
+    bytes: u64,
+}
+
+/// An allocator that compacts.
+trait Compactor: Sized {
+    /// What it needs to find an allocation.
+    type Handle;
+
+    fn new() -> Result<Self, String>;
+
+    fn allocate(&mut self, request: &Request) -> Result<Self::Handle, String>;
+
+    fn free(&mut self, handle: Self::Handle) -> Result<(), String>;
+
+    /// The block of an allocation, and its offset there.
+    fn place(&self, handle: &Self::Handle) -> (u64, u64);
+
+    /// Bytes of all blocks.
+    fn reserved(&self) -> u64;
+
+    /// Compacts until nothing is left to do, one frame after the other.
+    fn compact(&mut self, handles: &mut [Option<Self::Handle>]) -> Result<Frames, String>;
+}
+
+/// An allocator with its name.
+struct Contender {
+    name: &'static str,
+    play: fn(&Script) -> Result<Outcome, String>,
+}
+
+const CONTENDERS: &[Contender] = &[
+    Contender { name: "HeapPools", play: play::<ours::Pools> },
+    #[cfg(not(windows))]
+    Contender { name: "VMA, fast", play: play::<vma::Vma<1>> },
+    #[cfg(not(windows))]
+    Contender { name: "VMA, balanced", play: play::<vma::Vma<2>> },
+    #[cfg(not(windows))]
+    Contender { name: "VMA, full", play: play::<vma::Vma<4>> },
+];
+
+/// What compacting a layout came to.
+struct Outcome {
+    allocations: usize,
+    /// Bytes asked for by what lives.
+    live: u64,
+    reserved_before: u64,
+    reserved_after: u64,
+    frames: Frames,
+    /// The least bytes whose moves empty as many blocks as were emptied.
+    minimum: u64,
+}
+
+/// Prints what each allocator makes of each layout.
+///
+/// # Errors
+/// A recording cannot be read, a peer is unknown, or an allocator refused a request or returned what cannot be used.
+pub fn run(args: &Args) -> Result<(), String> {
+    let names: Vec<_> = CONTENDERS.iter().map(|peer| peer.name).collect();
+    let names = crate::suballoc::chosen("peer", &names, &args.only)?;
+    let mut report = Report::default();
+    for script in layouts::all(&args.files)? {
+        for contender in CONTENDERS.iter().filter(|peer| names.contains(&peer.name)) {
+            let failed = |fault| format!("{} on {}: {fault}", contender.name, script.name);
+            let rounds = (0..args.rounds).map(|_| (contender.play)(&script).map_err(failed));
+            let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
+            report.lines.extend(Line::new(&script.name, contender.name, rounds));
+        }
+    }
+    if args.json {
+        println!("{:#}", report.to_json());
+    } else {
+        println!("{report}");
+    }
+    Ok(())
+}
+
+/// Makes the layout of a script, and compacts it.
+fn play<C: Compactor>(script: &Script) -> Result<Outcome, String> {
+    let mut compactor = C::new()?;
+    let mut handles: Vec<Option<C::Handle>> = (0..script.slots).map(|_| None).collect();
+    let mut sizes = vec![0; script.slots];
+    for call in &script.calls {
+        match call {
+            Call::Allocate { slot, request } => {
+                handles[*slot] = Some(compactor.allocate(request)?);
+                sizes[*slot] = request.size;
+            }
+            Call::Free { slot } => {
+                sizes[*slot] = 0;
+                handles[*slot].take().map_or(Ok(()), |handle| compactor.free(handle))?;
+            }
+        }
+    }
+    let before = blocks(&compactor, &handles, &sizes)?;
+    let reserved_before = compactor.reserved();
+    let frames = compactor.compact(&mut handles)?;
+    let after = blocks(&compactor, &handles, &sizes)?;
+    let mut sums: Vec<u64> = before.into_values().collect();
+    sums.sort_unstable();
+    let outcome = Outcome {
+        allocations: handles.iter().flatten().count(),
+        live: sizes.iter().sum(),
+        reserved_before,
+        reserved_after: compactor.reserved(),
+        frames,
+        minimum: sums.iter().take(sums.len().saturating_sub(after.len())).sum(),
+    };
+    // Some allocators require to be empty when dropped.
+    handles.into_iter().flatten().try_for_each(|handle| compactor.free(handle))?;
+    Ok(outcome)
+}
+
+/// The bytes that live in each block.
+///
+/// # Errors
+/// Two allocations overlap.
+fn blocks<C: Compactor>(
+    compactor: &C,
+    handles: &[Option<C::Handle>],
+    sizes: &[u64],
+) -> Result<HashMap<u64, u64>, String> {
+    let live = handles.iter().zip(sizes).filter_map(|(handle, size)| Some((handle.as_ref()?, *size)));
+    let places: BTreeMap<_, _> = live.clone().map(|(handle, size)| (compactor.place(handle), size)).collect();
+    let overlaps = |((block, offset), size): (&(u64, u64), &u64), next: &(u64, u64)| {
+        *block == next.0 && offset + size > next.1
+    };
+    let is_wrong = places.iter().zip(places.keys().skip(1)).any(|(one, next)| overlaps(one, next));
+    if is_wrong || places.len() < live.count() {
+        return Err("two allocations overlap".to_owned());
+    }
+    let mut blocks = HashMap::new();
+    for ((block, _), size) in places {
+        *blocks.entry(block).or_default() += size;
+    }
+    Ok(blocks)
+}

@@ -1,0 +1,117 @@
+//! Emptying the blocks of pools on purpose.
+
+use super::allocations::Suballocation;
+use super::{HeapPools, MemoryRange};
+use crate::{CompactionBudget, HeapDevice, RangeNeeds};
+
+/// A range that moves, see [`HeapPools::compact`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryMove {
+    /// Where it is: to be [freed](HeapPools::free) once nothing uses it any more.
+    pub from: MemoryRange,
+    /// Where it goes: it lives from here on, under the same name.
+    pub to: MemoryRange,
+}
+
+impl<D: HeapDevice> HeapPools<D> {
+    /// Goes on emptying the heaps of which little is used, as far as the budget allows, and appends the ranges that are
+    /// to move to `moves`. `is_movable` is asked once for each range of the heaps that are to be emptied. Nothing moves
+    /// unless [`HeapPoolsConfig::compacts`](super::HeapPoolsConfig::compacts) is set.
+    ///
+    /// The caller makes a resource in [`to`](MemoryMove::to), whose heap [`heap`](Self::heap) says, has the GPU copy the
+    /// content, and frees [`from`](MemoryMove::from) when nothing uses it any more. Where that fails, it frees `to`
+    /// instead, and [stops](Self::stop_compaction): the heap would wait for `from` to leave. To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
+    /// allocated or freed. Ranges can be allocated and freed at any time in between. A request that finds no room stops
+    /// the emptying of heaps before another one is made for it.
+    ///
+    /// The heaps that go are those with the least in them, and nothing moves before there are places for all that lies
+    /// in them: see [`Pool::compact`](crate::Pool::compact), also for what it costs. `budget` counts for all pools
+    /// together, but for its pieces, which count for each.
+    ///
+    /// ```
+    /// # use tenure_heap::{
+    /// #     HeapDesc, HeapDevice, HeapError, HeapProperties, MemoryFlags, MemoryHeap, MemoryType,
+    /// # };
+    /// use tenure_heap::{
+    ///     CompactionBudget, HeapCategory, HeapPools, HeapPoolsConfig, MemoryRequest, MemoryTypeId,
+    /// };
+    /// # struct Card;
+    /// # impl HeapDevice for Card {
+    /// #     type Heap = u64;
+    /// #     type Error = HeapError;
+    /// #     fn properties(&self) -> HeapProperties {
+    /// #         HeapProperties {
+    /// #             memory_types: vec![MemoryType { flags: MemoryFlags::DEVICE_LOCAL, heap: 0 }],
+    /// #             memory_heaps: vec![MemoryHeap { size: 8 << 30, device_local: true }],
+    /// #             heap_alignment: 64 << 10,
+    /// #             msaa_heap_alignment: 4 << 20,
+    /// #             non_coherent_atom: 1,
+    /// #             max_allocations: 4096,
+    /// #             max_heap_size: 8 << 30,
+    /// #         }
+    /// #     }
+    /// #     fn create_heap(&self, desc: &HeapDesc) -> Result<u64, HeapError> {
+    /// #         Ok(desc.size)
+    /// #     }
+    /// #     fn destroy_heap(&self, _heap: u64) {}
+    /// # }
+    /// let mut pools = HeapPools::new(Card, HeapPoolsConfig { compacts: true, ..HeapPoolsConfig::default() })?;
+    /// let order = [MemoryTypeId(0)];
+    /// let mesh = MemoryRequest::new(100 << 10, 256, &order, HeapCategory::Buffers);
+    /// let mut meshes = Vec::new();
+    /// for _ in 0..100 {
+    ///     meshes.push(pools.allocate(mesh.clone(), |_| ())?.0);
+    /// }
+    /// // Nine in ten go.
+    /// for (index, mesh) in meshes.iter().enumerate().filter(|(index, _)| index % 10 > 0) {
+    ///     pools.free(mesh)?;
+    /// }
+    /// let before = pools.totals().reserved;
+    /// let frame = CompactionBudget { bytes: 16 << 20, moves: 128, pieces: 1000 };
+    /// let mut moves = Vec::new();
+    /// while !pools.compact(frame, |_| true, &mut moves) {
+    ///     for moved in moves.drain(..) {
+    ///         // Here its bytes are copied, and whoever has it is told.
+    ///         pools.free(&moved.from)?;
+    ///     }
+    /// }
+    /// assert!(pools.totals().reserved < before / 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compact(
+        &mut self,
+        budget: CompactionBudget,
+        mut is_movable: impl FnMut(&MemoryRange) -> bool,
+        moves: &mut Vec<MemoryMove>,
+    ) -> bool {
+        let (mut left, mut is_done) = (budget, true);
+        let (mut found, mut keys) = (Vec::new(), Vec::new());
+        for pool in self.pools.iter_mut() {
+            let (id, index, allocations) = (self.id, pool.key.index(), &self.allocations);
+            let needs = |range: &_| {
+                let (range, alignment) = allocations.find(id, index, range)?;
+                is_movable(&range).then_some(RangeNeeds { size: range.size, alignment })
+            };
+            is_done &= pool.pool.compact(left, needs, &mut found, &mut self.retired);
+            left.moves = budget.moves.saturating_sub(found.len());
+            left.bytes = budget.bytes.saturating_sub(found.iter().map(|moved| moved.size).sum());
+            keys.resize(found.len(), index);
+        }
+        self.destroy_retired();
+        for (moved, pool) in found.iter().zip(keys) {
+            let Some((from, alignment)) = self.allocations.find(self.id, pool, &moved.from) else { continue };
+            self.allocations.note_moved(pool, &moved.from);
+            let name = self.allocations.name(&from).cloned().unwrap_or_default();
+            let to = Suballocation::new(pool, &moved.to);
+            let to = self.allocations.insert_pooled(self.id, name, from.size, alignment, from.memory, to);
+            moves.push(MemoryMove { from, to });
+        }
+        is_done
+    }
+
+    /// Stops emptying heaps: what is free in them can be allocated again. What was told to move goes on. True when there
+    /// was anything to stop.
+    pub fn stop_compaction(&mut self) -> bool {
+        self.pools.iter_mut().fold(false, |is_any, found| found.pool.stop_compaction() | is_any)
+    }
+}
