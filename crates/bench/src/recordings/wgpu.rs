@@ -21,7 +21,7 @@ macro_rules! player {
             use crate::recordings::driver;
 
             $(#[$doc])*
-            pub(in super::super) struct $name(Allocator);
+            pub(in crate::recordings) struct $name(Allocator);
 
             impl Player for $name {
                 type Handle = Allocation;

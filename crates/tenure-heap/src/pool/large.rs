@@ -10,8 +10,8 @@ const SOON: u64 = 16;
 const COUNT: u64 = 8;
 /// The count at which the pool becomes patient: needs of eight frames in a row, more or less.
 const TOO_OFTEN: u64 = 64;
-/// Frames for which it then is.
-const PATIENCE: u64 = 1024;
+/// Frames for which ranges that are too small may then be the first.
+const SHARED_FOR: u64 = 1024;
 
 /// The blocks that were made for one large range each, because the pool's own next block would have been smaller.
 ///
@@ -57,7 +57,7 @@ impl LargeBlocks {
         self.count += COUNT;
         if self.count >= TOO_OFTEN {
             self.count = 0;
-            self.patient_until = self.frame + PATIENCE;
+            self.patient_until = self.frame + SHARED_FOR;
         }
     }
 

@@ -63,12 +63,12 @@ pub(super) struct AllocationTable<H> {
     dedicated_requested: u64,
     last_serial: u64,
     /// What ranges of blocks are found by, if they are to be: by pool, then by the index of the handle.
-    places: Option<Vec<Vec<Place>>>,
+    places: Option<Vec<Vec<RangeRecord>>>,
 }
 
 /// The record of a range of a block.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct RangeRecord {
     key: u32,
     alignment_log2: u8,
 }
@@ -349,16 +349,16 @@ impl<H> AllocationTable<H> {
 }
 
 /// Notes the record of a range of a block.
-fn note_place(places: &mut Vec<Vec<Place>>, range: &Suballocation, key: usize, alignment: u64) {
+fn note_place(places: &mut Vec<Vec<RangeRecord>>, range: &Suballocation, key: usize, alignment: u64) {
     let (pool, index) = (usize::from(range.pool), range.handle.index());
     if places.len() <= pool {
         places.resize_with(pool + 1, Vec::new);
     }
     let of_pool = &mut places[pool];
     if of_pool.len() <= index {
-        of_pool.resize(index + 1, Place::default());
+        of_pool.resize(index + 1, RangeRecord::default());
     }
     // More ranges than that do not fit into any memory.
     let key = u32::try_from(key).unwrap_or(u32::MAX);
-    of_pool[index] = Place { key, alignment_log2: alignment.trailing_zeros() as u8 };
+    of_pool[index] = RangeRecord { key, alignment_log2: alignment.trailing_zeros() as u8 };
 }
