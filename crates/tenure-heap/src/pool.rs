@@ -100,6 +100,7 @@ pub struct Pool<B, S> {
     peak_capacity: u64,
     /// The blocks that are being emptied.
     compaction: Compaction,
+    /// The blocks that are for large ranges.
     large: LargeBlocks,
 }
 
@@ -183,7 +184,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     #[cold]
     fn unless_begun(&mut self, found: BlockAllocation, most: u64) -> Option<BlockAllocation> {
         let Some(capacity) = self.large.begun_by(&found, &self.suballocator) else { return Some(found) };
-        if capacity > most && !self.large.is_patient() {
+        if capacity > most && !self.large.are_shared() {
             let freed = self.suballocator.free(found.handle);
             debug_assert!(freed.is_ok(), "it was allocated a moment ago");
             return None;

@@ -53,6 +53,7 @@ pub(crate) fn peak() -> u64 {
 }
 
 /// The allocated bytes.
+#[cfg(not(windows))]
 pub(crate) fn taken() -> u64 {
     COUNT.get().taken
 }

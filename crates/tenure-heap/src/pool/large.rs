@@ -8,7 +8,7 @@ const LARGE: u64 = 4 << 20;
 const SOON: u64 = 16;
 /// What such a need counts; a frame without one takes 1 off.
 const COUNT: u64 = 8;
-/// The count at which the pool becomes patient: needs of eight frames in a row, more or less.
+/// The count at which sizes are let share blocks: needs of eight frames in a row, more or less.
 const TOO_OFTEN: u64 = 64;
 /// Frames for which ranges that are too small may then be the first.
 const SHARED_FOR: u64 = 1024;
@@ -30,8 +30,8 @@ pub(super) struct LargeBlocks {
     given_back: Option<(u64, u64)>,
     /// How often they were needed again soon, see [`COUNT`].
     count: u64,
-    /// The pool is patient before this frame.
-    patient_until: u64,
+    /// Sizes share blocks before this frame.
+    shared_until: u64,
 }
 
 /// The bytes that a range must have to be the first in an empty block.
@@ -57,7 +57,7 @@ impl LargeBlocks {
         self.count += COUNT;
         if self.count >= TOO_OFTEN {
             self.count = 0;
-            self.patient_until = self.frame + SHARED_FOR;
+            self.shared_until = self.frame + SHARED_FOR;
         }
     }
 
@@ -96,9 +96,9 @@ impl LargeBlocks {
         (found.size < most_of(*capacity)).then_some(*capacity)
     }
 
-    /// Whether ranges that are too small may be the first, for now.
-    pub(super) const fn is_patient(&self) -> bool {
-        self.frame < self.patient_until
+    /// Whether ranges that are too small may be the first in this frame.
+    pub(super) const fn are_shared(&self) -> bool {
+        self.frame < self.shared_until
     }
 
     /// Notes that blocks serve whatever comes from now on, or are gone.

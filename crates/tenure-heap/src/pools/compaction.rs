@@ -20,7 +20,7 @@ impl<D: HeapDevice> HeapPools<D> {
     ///
     /// The caller makes a resource in [`to`](MemoryMove::to), whose heap [`heap`](Self::heap) says, has the GPU copy the
     /// content, and frees [`from`](MemoryMove::from) when nothing uses it any more. Where that fails, it frees `to`
-    /// instead, and [stops](Self::stop_compaction): the heap would wait for `from` to leave. To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
+    /// instead, and [stops](Self::stop_compaction): the heap would wait for `from` to leave, which is not asked to move again. To be called again, such as once a frame, until it returns true: then nothing is left to do until ranges are
     /// allocated or freed. Ranges can be allocated and freed at any time in between. A request that finds no room stops
     /// the emptying of heaps before another one is made for it.
     ///
