@@ -14,7 +14,8 @@ use std::path::PathBuf;
 
 use report::{Line, Report};
 
-use crate::recordings::script::{Call, Request, Script};
+use crate::recordings::play::{Handles, Player, handles};
+use crate::recordings::script::{Call, Script};
 
 /// Bytes that are moved in a frame at most.
 const FRAME_BYTES: u64 = 16 << 20;
@@ -47,25 +48,15 @@ struct Frames {
     bytes: u64,
 }
 
+/// Compacts until nothing is left to do, one frame after the other.
+type Compact<P> = fn(&mut P, &mut Handles<P>) -> Result<Frames, String>;
+
 /// An allocator that compacts.
-trait Compactor: Sized {
-    /// What it needs to find an allocation.
-    type Handle;
-
-    fn new() -> Result<Self, String>;
-
-    fn allocate(&mut self, request: &Request) -> Result<Self::Handle, String>;
-
-    fn free(&mut self, handle: Self::Handle) -> Result<(), String>;
-
-    /// The block of an allocation, and its offset there.
-    fn place(&self, handle: &Self::Handle) -> (u64, u64);
-
+struct Compactor<P: Player> {
+    make: fn() -> Result<P, String>,
     /// Bytes of all blocks.
-    fn reserved(&self) -> u64;
-
-    /// Compacts until nothing is left to do, one frame after the other.
-    fn compact(&mut self, handles: &mut [Option<Self::Handle>]) -> Result<Frames, String>;
+    reserved: fn(&P) -> u64,
+    compact: Compact<P>,
 }
 
 /// An allocator with its name.
@@ -75,13 +66,13 @@ struct Contender {
 }
 
 const CONTENDERS: &[Contender] = &[
-    Contender { name: "HeapPools", play: play::<ours::Pools> },
+    Contender { name: "HeapPools", play: |script| play(script, &ours::COMPACTOR) },
     #[cfg(not(windows))]
-    Contender { name: "VMA, fast", play: play::<vma::Vma<1>> },
+    Contender { name: "VMA, fast", play: |script| play(script, &vma::compactor::<1>()) },
     #[cfg(not(windows))]
-    Contender { name: "VMA, balanced", play: play::<vma::Vma<2>> },
+    Contender { name: "VMA, balanced", play: |script| play(script, &vma::compactor::<2>()) },
     #[cfg(not(windows))]
-    Contender { name: "VMA, full", play: play::<vma::Vma<4>> },
+    Contender { name: "VMA, full", play: |script| play(script, &vma::compactor::<4>()) },
 ];
 
 /// What compacting a layout came to.
@@ -121,38 +112,38 @@ pub fn run(args: &Args) -> Result<(), String> {
 }
 
 /// Makes the layout of a script, and compacts it.
-fn play<C: Compactor>(script: &Script) -> Result<Outcome, String> {
-    let mut compactor = C::new()?;
-    let mut handles: Vec<Option<C::Handle>> = (0..script.slots).map(|_| None).collect();
+fn play<P: Player>(script: &Script, compactor: &Compactor<P>) -> Result<Outcome, String> {
+    let mut player = (compactor.make)()?;
+    let mut handles = handles::<P>(script);
     let mut sizes = vec![0; script.slots];
     for call in &script.calls {
         match call {
             Call::Allocate { slot, request } => {
-                handles[*slot] = Some(compactor.allocate(request)?);
+                handles[*slot] = Some(player.allocate(request)?);
                 sizes[*slot] = request.size;
             }
             Call::Free { slot } => {
                 sizes[*slot] = 0;
-                handles[*slot].take().map_or(Ok(()), |handle| compactor.free(handle))?;
+                handles[*slot].take().map_or(Ok(()), |handle| player.free(handle))?;
             }
         }
     }
-    let before = blocks(&compactor, &handles, &sizes)?;
-    let reserved_before = compactor.reserved();
-    let frames = compactor.compact(&mut handles)?;
-    let after = blocks(&compactor, &handles, &sizes)?;
+    let before = blocks(&player, &handles, &sizes)?;
+    let reserved_before = (compactor.reserved)(&player);
+    let frames = (compactor.compact)(&mut player, &mut handles)?;
+    let after = blocks(&player, &handles, &sizes)?;
     let mut sums: Vec<u64> = before.into_values().collect();
     sums.sort_unstable();
     let outcome = Outcome {
         allocations: handles.iter().flatten().count(),
         live: sizes.iter().sum(),
         reserved_before,
-        reserved_after: compactor.reserved(),
+        reserved_after: (compactor.reserved)(&player),
         frames,
         minimum: sums.iter().take(sums.len().saturating_sub(after.len())).sum(),
     };
     // Some allocators require to be empty when dropped.
-    handles.into_iter().flatten().try_for_each(|handle| compactor.free(handle))?;
+    handles.into_iter().flatten().try_for_each(|handle| player.free(handle))?;
     Ok(outcome)
 }
 
@@ -160,13 +151,13 @@ fn play<C: Compactor>(script: &Script) -> Result<Outcome, String> {
 ///
 /// # Errors
 /// Two allocations overlap.
-fn blocks<C: Compactor>(
-    compactor: &C,
-    handles: &[Option<C::Handle>],
+fn blocks<P: Player>(
+    player: &P,
+    handles: &[Option<P::Handle>],
     sizes: &[u64],
 ) -> Result<HashMap<u64, u64>, String> {
     let live = handles.iter().zip(sizes).filter_map(|(handle, size)| Some((handle.as_ref()?, *size)));
-    let places: BTreeMap<_, _> = live.clone().map(|(handle, size)| (compactor.place(handle), size)).collect();
+    let places: BTreeMap<_, _> = live.clone().map(|(handle, size)| (player.place(handle), size)).collect();
     let overlaps = |((block, offset), size): (&(u64, u64), &u64), next: &(u64, u64)| {
         *block == next.0 && offset + size > next.1
     };

@@ -9,12 +9,12 @@ mod blocks;
 mod check;
 pub(crate) mod driver;
 mod figures;
-mod play;
-mod pools;
+pub(crate) mod play;
+pub(crate) mod pools;
 mod report;
 pub(crate) mod script;
 #[cfg(not(windows))]
-mod vma;
+pub(crate) mod vma;
 mod wgpu;
 
 use std::path::{Path, PathBuf};

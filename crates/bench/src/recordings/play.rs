@@ -8,7 +8,7 @@ use super::script::{Call, Request, Script};
 use crate::suballoc::singles::nanoseconds;
 
 /// An allocator that can replay a script.
-pub(super) trait Player: Sized {
+pub(crate) trait Player: Sized {
     /// The data needed to free an allocation.
     type Handle;
 
@@ -29,10 +29,10 @@ pub(super) trait Player: Sized {
 }
 
 /// The handles of a script's slots.
-pub(super) type Handles<P> = Vec<Option<<P as Player>::Handle>>;
+pub(crate) type Handles<P> = Vec<Option<<P as Player>::Handle>>;
 
 /// No handles yet.
-pub(super) fn handles<P: Player>(script: &Script) -> Handles<P> {
+pub(crate) fn handles<P: Player>(script: &Script) -> Handles<P> {
     (0..script.slots).map(|_| None).collect()
 }
 

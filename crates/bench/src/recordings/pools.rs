@@ -9,17 +9,14 @@ use super::play::Player;
 use super::script::Request;
 use crate::null;
 
-/// Pools of a device whose heaps cost nothing, as they are by default.
-pub(super) struct Pools {
-    pools: HeapPools<DeviceHeaps<Box<null::Device>>>,
+/// Pools of a device whose heaps cost nothing.
+pub(crate) struct Pools {
+    pub(crate) pools: HeapPools<DeviceHeaps<Box<null::Device>>>,
     orders: [TypeOrder; MemoryKind::ALL.len()],
 }
 
-impl Player for Pools {
-    /// The range, and the number of its heap.
-    type Handle = (MemoryRange, u64);
-
-    fn new() -> Result<Self, String> {
+impl Pools {
+    pub(crate) fn with(config: HeapPoolsConfig) -> Result<Self, String> {
         let device = null::Device::new(tenure_sim::Profile::DISCRETE);
         let orders = MemoryKind::ALL.map(|kind| {
             let memory_use = match kind {
@@ -30,8 +27,17 @@ impl Player for Pools {
             type_order(device.properties(), memory_use)
         });
         let heaps = DeviceHeaps::new(Box::new(device), Permit::checked());
-        let pools = HeapPools::new(heaps, HeapPoolsConfig::default());
+        let pools = HeapPools::new(heaps, config);
         Ok(Self { pools: pools.map_err(|error| error.to_string())?, orders })
+    }
+}
+
+impl Player for Pools {
+    /// The range, and the number of its heap.
+    type Handle = (MemoryRange, u64);
+
+    fn new() -> Result<Self, String> {
+        Self::with(HeapPoolsConfig::default())
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use super::play::Player;
 use super::script::Request;
 
 /// Its allocator as it is by default, but for its lock: the others have none either.
-pub(super) struct Vma(Allocator);
+pub(crate) struct Vma(pub(crate) Allocator);
 
 impl Player for Vma {
     type Handle = Allocation;
